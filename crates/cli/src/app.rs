@@ -1,0 +1,154 @@
+//! The table of commands, and the path from arguments to an exit code.
+
+use crate::commands::{completions, man};
+use crate::context::{Context, Verbosity};
+use crate::failure::{CLOSED_PIPE, CommandResult, Failure, Kind, Outcome};
+use crate::interrupt;
+use assay_report::style::{Painter, Role};
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  fine
+  1  the thing examined failed: wrong result, regression, gate
+  2  bad usage
+  3  bad or unreadable input
+  4  something is missing on this machine (the message says how to get it)
+
+Environment:
+  NO_COLOR  no colour, whatever the terminal
+  COLUMNS   lay text out for this many columns";
+
+/// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(arg_required_else_help = true, propagate_version = true)]
+pub(crate) struct Cli {
+    /// Write the result to FILE instead of standard output
+    #[arg(
+        short = 'o',
+        long,
+        value_name = "FILE",
+        global = true,
+        help_heading = "Common options"
+    )]
+    out: Option<PathBuf>,
+
+    /// Say nothing but the result
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Common options"
+    )]
+    quiet: bool,
+
+    /// Say more
+    #[arg(short, long, global = true, help_heading = "Common options")]
+    verbose: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Command {
+    fn run(&self, context: &Context) -> CommandResult {
+        match self {
+            Command::Completions(args) => completions::run(args, context),
+            Command::Man(args) => man::run(args, context),
+        }
+    }
+}
+
+pub(crate) fn main() -> ExitCode {
+    interrupt::install();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let json = asks_for_json(&arguments);
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage_error(&error, json),
+    };
+    let verbosity = match (cli.quiet, cli.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, true) => Verbosity::Verbose,
+        _ => Verbosity::Normal,
+    };
+    let context = Context::new(cli.out, verbosity);
+    match cli.command.run(&context) {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::from(Kind::Verdict as u8),
+        Err(failure) if failure.message == CLOSED_PIPE => ExitCode::SUCCESS,
+        Err(failure) => {
+            show(&failure, json);
+            ExitCode::from(failure.kind as u8)
+        }
+    }
+}
+
+/// Whether the user asked for JSON, known even when the rest of the line is wrong.
+fn asks_for_json(arguments: &[OsString]) -> bool {
+    let texts: Vec<_> = arguments
+        .iter()
+        .map(|text| text.to_string_lossy())
+        .collect();
+    let json = |text: &str| text == "json" || text == "jsonl";
+    texts
+        .windows(2)
+        .any(|pair| pair[0] == "--format" && json(&pair[1]))
+        || texts
+            .iter()
+            .any(|text| text.strip_prefix("--format=").is_some_and(json))
+}
+
+fn usage_error(error: &clap::Error, json: bool) -> ExitCode {
+    use clap::error::ErrorKind;
+    let is_help = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
+    if json && !is_help {
+        show(
+            &Failure::usage(error.to_string().trim_end().to_owned()),
+            true,
+        );
+    } else {
+        // Help goes to standard output, errors to standard error; a closed pipe is fine.
+        let _ = error.print();
+    }
+    if is_help {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(Kind::Usage as u8)
+    }
+}
+
+fn show(failure: &Failure, json: bool) {
+    if json {
+        // JSON was asked for, so whoever reads standard output expects a document.
+        let _ = writeln!(std::io::stdout(), "{}", failure.to_json());
+        return;
+    }
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let painter = Painter::new(std::io::stderr().is_terminal() && !no_colour);
+    let mut stderr = std::io::stderr();
+    let _ = writeln!(
+        stderr,
+        "{} {}",
+        painter.paint(Role::Bad, "error:"),
+        failure.message
+    );
+    if let Some(advice) = &failure.advice {
+        let _ = writeln!(stderr, "{} {advice}", painter.paint(Role::Heading, "help:"));
+    }
+}

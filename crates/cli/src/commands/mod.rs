@@ -1,0 +1,7 @@
+//! One file per command.
+//!
+//! A command is a clap `Args` struct, whose comments are its help, and a function
+//! `run(&Args, &Context) -> CommandResult`. [`crate::app`] lists them.
+
+pub(crate) mod completions;
+pub(crate) mod man;

@@ -1,0 +1,79 @@
+//! What a command is given: where to write, how wide, with colour or without.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use assay_report::style::Painter;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// How talkative to be, from `-q` and `-v`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// The surroundings of a command.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// Where the result goes; standard output when empty.
+    pub(crate) out: Option<PathBuf>,
+    pub(crate) verbosity: Verbosity,
+    /// Colour for the result: on when standard output is a terminal and `NO_COLOR` is not set.
+    pub(crate) painter: Painter,
+    /// Columns to lay text out for.
+    pub(crate) width: usize,
+    /// Whether standard error is a terminal, so that progress may be drawn.
+    #[allow(dead_code, reason = "for commands that run long")]
+    pub(crate) progress: bool,
+}
+
+/// Width used when the result does not go to a terminal.
+const PIPE_WIDTH: usize = 120;
+
+impl Context {
+    pub(crate) fn new(out: Option<PathBuf>, verbosity: Verbosity) -> Self {
+        let terminal = out.is_none() && std::io::stdout().is_terminal();
+        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let columns = std::env::var("COLUMNS")
+            .ok()
+            .and_then(|text| text.parse().ok());
+        let width = columns.or_else(|| {
+            let (width, _) = terminal_size::terminal_size()?;
+            terminal.then_some(usize::from(width.0))
+        });
+        Context {
+            out,
+            verbosity,
+            painter: Painter::new(terminal && !no_colour),
+            width: width.unwrap_or(PIPE_WIDTH).max(20),
+            progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,
+        }
+    }
+
+    /// Opens the result: standard output, or the file named by `-o`, which appears
+    /// only when [`Output::finish`] is called.
+    pub(crate) fn output(&self) -> Result<Output, Failure> {
+        Output::open(self.out.as_deref())
+    }
+
+    /// Writes a complete text result.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        use std::io::Write;
+        let mut output = self.output()?;
+        output.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            output.write_all(b"\n")?;
+        }
+        output.finish()
+    }
+
+    /// A remark on standard error, unless `-q` was given.
+    pub(crate) fn note(&self, text: &str) {
+        if self.verbosity > Verbosity::Quiet {
+            anstream::eprintln!("{text}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What can go wrong, worded for people, and the exit code that says so to scripts.
+//!
+//! A failure is an expected outcome, not a bug: it says what happened, where, and
+//! what to do next. With `--format json` the same content is printed as JSON.
+
+use assay_report::envelope::Envelope;
+use serde::Serialize;
+
+/// Why a command did not succeed. The discriminant is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    /// The thing examined failed: a wrong result, a regression, a gate.
+    Verdict = 1,
+    /// The command line makes no sense.
+    Usage = 2,
+    /// The input is bad or unreadable.
+    Input = 3,
+    /// Something is missing on this machine: clang, a Mac, a GPU.
+    #[allow(dead_code, reason = "used by commands that need tools of the machine")]
+    Missing = 4,
+}
+
+/// An error with its exit code and advice.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) advice: Option<String>,
+}
+
+/// What every command returns: the kind of success is the exit code too.
+pub(crate) type CommandResult = Result<Outcome, Failure>;
+
+/// How a command that ran to its end turned out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Exit code 0.
+    Fine,
+    /// Exit code 1: the report is already printed and says what failed.
+    #[allow(dead_code, reason = "used by commands that judge")]
+    Failed,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Failure {
+            kind,
+            message: message.into(),
+            advice: None,
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Failure::new(Kind::Usage, message)
+    }
+
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Failure::new(Kind::Input, message)
+    }
+
+    /// Adds what the user can do about it.
+    pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+
+    /// The JSON form, in the envelope every command shares.
+    pub(crate) fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            error: Detail<'a>,
+        }
+        #[derive(Serialize)]
+        struct Detail<'a> {
+            kind: Kind,
+            exit_code: u8,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            advice: Option<&'a str>,
+        }
+        Envelope::new(
+            "assay.error",
+            1,
+            Body {
+                error: Detail {
+                    kind: self.kind,
+                    exit_code: self.kind as u8,
+                    message: &self.message,
+                    advice: self.advice.as_deref(),
+                },
+            },
+        )
+        .to_json()
+    }
+}
+
+/// A reader that closed the pipe is not a failure; [`crate::app`] looks for it.
+pub(crate) const CLOSED_PIPE: &str = "\u{0}closed pipe";
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Failure::input(CLOSED_PIPE);
+        }
+        Failure::input(error.to_string())
+    }
+}

@@ -1,0 +1,52 @@
+//! Ctrl-C: unfinished files are removed, then the program ends with status 130.
+//!
+//! Long work that wants to stop by itself asks [`requested`] instead: a second
+//! Ctrl-C ends the program at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+static COOPERATIVE: AtomicBool = AtomicBool::new(false);
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Status a shell expects of a program ended by Ctrl-C.
+const STATUS: i32 = 130;
+
+/// Installs the handler; without it Ctrl-C simply ends the program.
+pub(crate) fn install() {
+    // An error means a handler exists already, which only happens in odd hosts.
+    let _ = ctrlc::set_handler(|| {
+        let again = REQUESTED.swap(true, Ordering::SeqCst);
+        if COOPERATIVE.load(Ordering::SeqCst) && !again {
+            return;
+        }
+        if let Ok(paths) = UNFINISHED.lock() {
+            for path in paths.iter() {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+        #[allow(clippy::exit, reason = "the one place where a signal ends the program")]
+        std::process::exit(STATUS);
+    });
+}
+
+/// Removes `path` if the program is interrupted.
+pub(crate) fn remove_on_interrupt(path: &Path) {
+    if let Ok(mut paths) = UNFINISHED.lock() {
+        paths.push(path.to_owned());
+    }
+}
+
+/// From now on the first Ctrl-C only sets a flag that [`requested`] reads.
+#[allow(dead_code, reason = "for commands that stop by themselves")]
+pub(crate) fn cooperate() {
+    COOPERATIVE.store(true, Ordering::SeqCst);
+}
+
+/// Whether Ctrl-C was pressed.
+#[allow(dead_code, reason = "for commands that stop by themselves")]
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
+}

@@ -1,0 +1,23 @@
+//! The `assay` program.
+//!
+//! Everything that touches the terminal lives in this crate: arguments, files,
+//! colour, progress and exit codes. What a command *does* is in a library crate;
+//! a file under `commands/` turns arguments into a library call and the result
+//! into text, JSON or HTML.
+//!
+//! Start reading at [`app`], the table of commands, then [`context`], what a
+//! command is given, then any file under [`commands`].
+
+mod app;
+mod commands;
+mod context;
+mod failure;
+mod input;
+mod interrupt;
+mod output;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    app::main()
+}

@@ -1,0 +1,13 @@
+//! How Assay's results look, whatever command they come from.
+//!
+//! The library crates produce plain values; this crate knows how such values are
+//! laid out: the JSON envelope every command shares, text tables that fit the
+//! terminal, bars, and self-contained HTML pages. It knows nothing about kernels,
+//! traces or chips, and it never prints.
+
+pub mod bar;
+pub mod envelope;
+pub mod html;
+pub mod number;
+pub mod style;
+pub mod table;

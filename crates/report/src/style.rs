@@ -1,0 +1,64 @@
+//! Roles that text can play, and how a role is shown.
+//!
+//! Reports mark *why* a piece of text stands out, not its colour. A [`Painter`]
+//! turns roles into terminal escapes or leaves the text plain.
+
+/// What a piece of text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Section headings.
+    Heading,
+    /// Secondary text: offsets, units, hints.
+    Dim,
+    /// A good result.
+    Good,
+    /// Something to look at.
+    Warn,
+    /// Something wrong, or the bottleneck.
+    Bad,
+    /// Names: kernels, registers, files.
+    Name,
+    /// Figures that matter.
+    Figure,
+}
+
+/// Paints text by role; plain when colour is off.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Painter {
+    colour: bool,
+}
+
+impl Painter {
+    /// A painter that emits ANSI escapes when `colour` is true.
+    pub fn new(colour: bool) -> Self {
+        Painter { colour }
+    }
+
+    /// Whether this painter emits escapes.
+    pub fn is_colour(self) -> bool {
+        self.colour
+    }
+
+    /// `text` as `role`.
+    ///
+    /// ```
+    /// use assay_report::style::{Painter, Role};
+    /// assert_eq!(Painter::new(false).paint(Role::Bad, "spills"), "spills");
+    /// assert_eq!(Painter::new(true).paint(Role::Bad, "spills"), "\u{1b}[1;31mspills\u{1b}[0m");
+    /// ```
+    pub fn paint(self, role: Role, text: &str) -> String {
+        if !self.colour || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match role {
+            Role::Heading => "1",
+            Role::Dim => "2",
+            Role::Good => "32",
+            Role::Warn => "33",
+            Role::Bad => "1;31",
+            Role::Name => "36",
+            Role::Figure => "1",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}
