@@ -141,7 +141,7 @@ impl Header {
     /// Size of the header itself.
     pub const SIZE: u64 = 88;
 
-    pub(super) fn read(view: View<'_>) -> Result<Header, Error> {
+    pub(crate) fn read(view: View<'_>) -> Result<Header, Error> {
         const WHAT: &str = "the metallib header";
         let view = view.slice(0, Header::SIZE, WHAT).map_err(|error| {
             // A file too short for its magic is not a metallib at all.
