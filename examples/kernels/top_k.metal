@@ -10,20 +10,20 @@ kernel void top_k(device float *values [[buffer(0)]],
                   constant uint &k [[buffer(4)]],
                   uint lane [[thread_index_in_simdgroup]],
                   uint row [[threadgroup_position_in_grid]]) {
-    uint taken[1] = {0};
+    uint taken = 0;
     for (uint round = 0; round < k; ++round) {
         float best = -INFINITY;
         uint where = 0xffffffffu;
         for (uint slot = 0, i = lane; i < n; ++slot, i += 32) {
             float v = x[row * n + i];
-            if (!((taken[0] >> slot) & 1u) && v > best) {
+            if (!((taken >> slot) & 1u) && v > best) {
                 best = v;
                 where = i;
             }
         }
         float top = simd_max(best);
         uint winner = simd_min(best == top ? where : 0xffffffffu);
-        if (winner % 32 == lane) taken[0] |= 1u << (winner / 32);
+        if (winner % 32 == lane) taken |= 1u << (winner / 32);
         if (lane == 0) {
             values[row * k + round] = top;
             indices[row * k + round] = winner;
