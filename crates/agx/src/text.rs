@@ -10,6 +10,7 @@
 //! let code = [0xc5, 0xc4, 0xe0, 0x3d, 0x0a, 0x01];
 //! let insn = Instruction::decode(Isa::G13, &code)?;
 //! assert_eq!(insn.words(0), "uniform_store 2, i16, 0, 174");
+//! assert_eq!(insn.to_string(), "uniform_store 2, i16, 0, 174 {c5c4e03d0a01}");
 //! # Ok::<(), assay_agx::DecodeError>(())
 //! ```
 
@@ -124,8 +125,8 @@ impl Instruction {
     }
 
     fn finish_exact(&self, text: &mut String, offset: Option<u64>) {
-        let _ = offset;
-        if false {
+        let parsed = crate::parse::parse_words(self.isa, text, offset);
+        if parsed.as_ref() != Ok(self) {
             text.push_str(" {");
             for byte in self.bytes().iter() {
                 push_hex_byte(text, *byte);

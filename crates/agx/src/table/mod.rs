@@ -175,6 +175,9 @@ pub(crate) enum Prefer {
     Short,
     /// What compilers emit for this form, although the short one would do.
     Long,
+    /// Long when the index is the immediate 0: Mesa never uses the index and always
+    /// emits the long form.
+    LongAtIndexZero,
 }
 
 /// One encoding.
@@ -251,8 +254,8 @@ impl Form {
         self
     }
 
-    pub(crate) const fn prefer_long(mut self) -> Form {
-        self.prefer = Prefer::Long;
+    pub(crate) const fn prefer(mut self, prefer: Prefer) -> Form {
+        self.prefer = prefer;
         self
     }
 
