@@ -33,6 +33,7 @@ mod dispatch;
 mod instruction;
 mod isa;
 mod kind;
+mod line;
 mod memory;
 mod names;
 mod op;

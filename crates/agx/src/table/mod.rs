@@ -259,16 +259,6 @@ impl Form {
         self
     }
 
-    /// Length in bytes of an instruction that has this form.
-    #[inline]
-    pub(crate) fn length(&self, word: u128) -> u8 {
-        if (word >> self.length_bit) & 1 != 0 {
-            self.long
-        } else {
-            self.short
-        }
-    }
-
     pub(crate) fn spec(&self, field: Field) -> Option<&'static Spec> {
         self.operands.iter().find(|spec| spec.field == field)
     }
