@@ -340,7 +340,7 @@ impl Attempt<'_> {
             Instruction::decode(self.isa, &word.to_le_bytes());
         decoded
             .ok()
-            .filter(|instruction| instruction.word == word && instruction.op() == self.form.op)
+            .filter(|instruction| instruction.word() == word && instruction.op() == self.form.op)
     }
 
     fn says_what_was_given(&self, instruction: &Instruction) -> bool {
@@ -350,7 +350,7 @@ impl Attempt<'_> {
             .zip(self.given)
             .all(|(spec, given)| {
                 let Some(given) = *given else { return true };
-                match (spec.operand(instruction.word), given) {
+                match (spec.operand(instruction.word()), given) {
                     // An index is 16 bits, whatever its sign.
                     (Operand::Imm(a), Operand::Imm(b)) => {
                         a & 0xffff_ffff == b & 0xffff_ffff

@@ -82,7 +82,7 @@ impl Instruction {
         let mut set = RegSet::EMPTY;
         for spec in self.form.operands {
             if roles.contains(&spec.role) {
-                set.insert_range(spec.operand(self.word).half_range());
+                set.insert_range(spec.operand(self.word()).half_range());
             }
         }
         set
@@ -106,7 +106,7 @@ impl Instruction {
         let mut set = UniformSet::EMPTY;
         for spec in self.form.operands {
             if spec.role == Role::Source
-                && let Operand::Uniform(uniform) = spec.operand(self.word)
+                && let Operand::Uniform(uniform) = spec.operand(self.word())
             {
                 set.insert_range(uniform.half_range());
             }

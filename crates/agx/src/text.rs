@@ -62,7 +62,7 @@ impl Instruction {
             let before = line.mark();
             line.push(separator);
             let start = line.mark();
-            write_operand(&mut line, spec.operand(self.word), offset);
+            write_operand(&mut line, spec.operand(self.word()), offset);
             if line.mark() == start {
                 line.rewind(before);
             } else {
@@ -101,11 +101,11 @@ impl Instruction {
         let [table, _, _, b] = self.form.operands else {
             return None;
         };
-        let code = table.bits.extract(self.word) as u8;
+        let code = table.bits.extract(self.word()) as u8;
         if let Some((_, name)) = BINARY_BITOPS.iter().find(|(table, _)| *table == code) {
             return Some((name, Skipped(0b0001)));
         }
-        if b.operand(self.word) == Operand::Imm(0)
+        if b.operand(self.word()) == Operand::Imm(0)
             && let Some((_, name)) = UNARY_BITOPS.iter().find(|(table, _)| *table == code)
         {
             return Some((name, Skipped(0b1001)));
@@ -116,8 +116,8 @@ impl Instruction {
     fn push_exec_alias(&self) -> Option<(&'static str, Skipped)> {
         let always = Operand::Float(MiniFloat(0), Modifiers::NONE);
         let holds = |spec: &Spec| match spec.field {
-            Field::Condition => spec.bits.extract(self.word) == 0,
-            Field::A | Field::B => spec.operand(self.word) == always,
+            Field::Condition => spec.bits.extract(self.word()) == 0,
+            Field::A | Field::B => spec.operand(self.word()) == always,
             _ => true,
         };
         if !self.form.operands.iter().all(holds) {
