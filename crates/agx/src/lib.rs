@@ -34,6 +34,7 @@ mod instruction;
 mod isa;
 mod kind;
 mod line;
+mod memo;
 mod memory;
 mod names;
 mod op;
