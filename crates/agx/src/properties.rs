@@ -82,7 +82,7 @@ impl Instruction {
         let mut set = RegSet::EMPTY;
         for spec in self.form.operands {
             if roles.contains(&spec.role) {
-                set.insert_range(spec.operand(self.word).half_range());
+                set.insert_range(spec.operand(self.word()).half_range());
             }
         }
         set
@@ -106,7 +106,7 @@ impl Instruction {
         let mut set = UniformSet::EMPTY;
         for spec in self.form.operands {
             if spec.role == Role::Source
-                && let Operand::Uniform(uniform) = spec.operand(self.word)
+                && let Operand::Uniform(uniform) = spec.operand(self.word())
             {
                 set.insert_range(uniform.half_range());
             }
@@ -162,12 +162,12 @@ impl Instruction {
 
     /// Where execution goes from here; `offset` is this instruction's own.
     pub fn flow(&self, offset: u64) -> Flow {
-        let target = self.branch_target(offset);
+        let target = || self.branch_target(offset);
         match self.op() {
-            Op::JmpExecAny => Flow::JumpIfAny(target),
-            Op::JmpExecNone => Flow::JumpIfNone(target),
-            Op::JmpIncomplete | Op::JmpIfSkippingDoorbell => Flow::JumpUnknown(target),
-            Op::Call => Flow::Call(target),
+            Op::JmpExecAny => Flow::JumpIfAny(target()),
+            Op::JmpExecNone => Flow::JumpIfNone(target()),
+            Op::JmpIncomplete | Op::JmpIfSkippingDoorbell => Flow::JumpUnknown(target()),
+            Op::Call => Flow::Call(target()),
             Op::CallReg => Flow::CallIndirect,
             Op::Ret => Flow::Return,
             Op::Stop => Flow::Stop,
