@@ -52,7 +52,7 @@ mod parameter;
 mod source;
 mod table;
 
-pub use chip::{Chip, Figure, chips};
+pub use chip::{Chip, DEFAULT_CHIP, Figure, chips};
 pub use classify::{NO_COST, OPS};
 pub use cost::{Basis, Cost, CostModel, CostTable, Unit};
 pub use error::Error;

@@ -24,6 +24,10 @@ pub struct Table<'a> {
 
 const WHAT: &str = "a FlatBuffer table";
 
+/// Fields beyond this number are not looked at, and vectors not beyond this length:
+/// a hostile buffer could otherwise share one huge table among very many places.
+const MOST_SLOTS: u16 = 1024;
+
 impl<'a> Table<'a> {
     /// The root table of a buffer.
     pub fn root(buffer: View<'a>) -> Result<Self, Error> {
@@ -54,7 +58,7 @@ impl<'a> Table<'a> {
             buffer,
             at,
             vtable,
-            slots: (vtable_size - 4) / 2,
+            slots: ((vtable_size - 4) / 2).min(MOST_SLOTS),
             size,
         })
     }
@@ -97,10 +101,11 @@ impl<'a> Table<'a> {
         Table::at(self.buffer, self.target(number)?).ok()
     }
 
-    /// Field `number` as a vector of tables; tables that cannot be read are left out.
+    /// Field `number` as a vector of tables, at most 1024 of them; tables that cannot
+    /// be read are left out.
     pub fn tables(&self, number: u16) -> Option<Vec<Table<'a>>> {
         let start = self.target(number)?;
-        let count = u64::from(self.buffer.u32(start, WHAT).ok()?);
+        let count = u64::from(self.buffer.u32(start, WHAT).ok()?.min(MOST_SLOTS.into()));
         let entries = self.buffer.slice(start + 4, count * 4, WHAT).ok()?;
         let mut tables = Vec::new();
         for index in 0..count {

@@ -162,6 +162,14 @@ impl<'a> CompiledFunction<'a> {
 impl<'a> Image<'a> {
     /// Reads a Mach-O for an Apple GPU: an archive's slice, or a single function.
     pub fn read(view: View<'a>) -> Result<Self, Error> {
+        let mut image = Image::read_anonymous(view)?;
+        let names = Names::of(image.metallibs.iter());
+        image.name_functions(&names);
+        Ok(image)
+    }
+
+    /// The same without names, which an archive takes from all its slices.
+    pub(crate) fn read_anonymous(view: View<'a>) -> Result<Self, Error> {
         let outer = MachO::read(view)?;
         let Target::AppleGpu(gpu) = outer.target else {
             return Err(Error::malformed(
@@ -188,7 +196,6 @@ impl<'a> Image<'a> {
                 .functions
                 .push(function(&outer, gpu, Stage::Unstated)?);
         }
-        image.name_functions(&[]);
         Ok(image)
     }
 
@@ -214,36 +221,46 @@ impl<'a> Image<'a> {
     }
 
     /// Gives functions the names that metallibs in the same file tell.
-    pub(crate) fn name_functions(&mut self, others: &[&Metallib<'a>]) {
-        let libraries = self.metallibs.iter().chain(others.iter().copied());
-        let names: HashSet<Cow<'a, str>> = libraries
-            .flat_map(Metallib::functions)
-            .map(|function| function.name.clone())
-            .collect();
-        let libraries = self.metallibs.iter().chain(others.iter().copied());
-        let mut kernels = libraries
-            .flat_map(Metallib::functions)
-            .filter(|function| function.kind == FunctionKind::Kernel);
-        let only_kernel = match (kernels.next(), kernels.next()) {
-            (Some(kernel), None) => Some(kernel.name.clone()),
-            _ => None,
-        };
+    pub(crate) fn name_functions(&mut self, names: &Names<'a>) {
         let only_function = self.functions.len() == 1;
         for function in &mut self.functions {
-            if function.name.is_some() {
-                continue;
-            }
             let stated = function
                 .metadata
                 .iter()
                 .flat_map(Metadata::strings)
-                .find(|text| names.contains(*text));
+                .find(|text| names.all.contains(*text));
             function.name = stated.map(Cow::Borrowed).or_else(|| {
-                (only_function && function.stage == Stage::Compute)
-                    .then(|| only_kernel.clone())
-                    .flatten()
+                let only_kernel = names.only_kernel.clone();
+                only_kernel.filter(|_| only_function && function.stage == Stage::Compute)
             });
         }
+    }
+}
+
+/// The function names that metallibs tell.
+pub(crate) struct Names<'a> {
+    all: HashSet<Cow<'a, str>>,
+    /// The kernel's name, when there is exactly one.
+    only_kernel: Option<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn of<'m>(metallibs: impl Iterator<Item = &'m Metallib<'a>>) -> Self
+    where
+        'a: 'm,
+    {
+        let mut all = HashSet::new();
+        let mut kernels = 0;
+        let mut only_kernel = None;
+        for function in metallibs.flat_map(Metallib::functions) {
+            if function.kind == FunctionKind::Kernel && all.insert(function.name.clone()) {
+                kernels += 1;
+                only_kernel = (kernels == 1).then(|| function.name.clone());
+            } else {
+                all.insert(function.name.clone());
+            }
+        }
+        Names { all, only_kernel }
     }
 }
 

@@ -6,7 +6,8 @@ use assay_container::builder::{
 use assay_container::fat::SliceContent;
 use assay_container::gpu::{CPU_TYPE_APPLE_GPU, Gpu, Target};
 use assay_container::image::{Role, Stage};
-use assay_container::{Contents, Problem, open};
+use assay_container::metadata::Metadata;
+use assay_container::{Contents, Problem, View, open};
 
 const STOP: &[u8] = &[0x88, 0x00];
 const MAIN: &[u8] = &[0x62, 0x11, 0, 0, 0x88, 0];
@@ -320,4 +321,67 @@ fn undecodable_code_becomes_no_program() {
     let opened = open(&empty).unwrap();
     let error = opened.compiled()[0].to_program().unwrap_err();
     assert!(error.to_string().contains("_agc.main"), "{error}");
+}
+
+#[test]
+fn an_unreadable_slice_of_a_newer_gpu_leaves_the_others_readable() {
+    let g17 = Gpu { subtype: 999 };
+    let bytes = ArchiveBuilder::new()
+        .gpu(g17, b"some new layout")
+        .gpu(g13(), &image(g13(), &[function("add")]))
+        .build();
+    let Contents::Archive(archive) = open(&bytes).unwrap() else {
+        panic!("not an archive");
+    };
+    assert!(matches!(
+        archive.slices[0].content,
+        SliceContent::Unreadable(_)
+    ));
+    assert_eq!(archive.images().count(), 1);
+    let bytes = ArchiveBuilder::new().gpu(g13(), b"not a Mach-O").build();
+    assert!(open(&bytes).is_err());
+}
+
+/// Very many bindings share one table with very many fields: reading them all would
+/// take ten thousand million steps.
+#[test]
+fn shared_huge_tables_cost_little() {
+    const SLOTS: u16 = 30_000;
+    const BINDINGS: u32 = 100_000;
+    let mut buffer = Vec::new();
+    let word = |buffer: &mut Vec<u8>, value: usize| {
+        buffer.extend(u32::try_from(value).unwrap().to_le_bytes());
+    };
+    let half = |buffer: &mut Vec<u8>, value: u16| buffer.extend(value.to_le_bytes());
+    word(&mut buffer, 12);
+    // The root's vtable and table: field 0 leads to the kernel.
+    for value in [6, 8, 4, 0] {
+        half(&mut buffer, value);
+    }
+    let huge = 20;
+    let kernel = huge + 4 + 2 * usize::from(SLOTS);
+    word(&mut buffer, 8);
+    word(&mut buffer, kernel - 16);
+    // The shared vtable: field 4 is the vector of bindings, every other a number.
+    half(&mut buffer, 4 + 2 * SLOTS);
+    half(&mut buffer, 12);
+    for slot in 0..SLOTS {
+        half(&mut buffer, if slot == 4 { 4 } else { 8 });
+    }
+    word(&mut buffer, kernel - huge);
+    word(&mut buffer, 8);
+    word(&mut buffer, 77);
+    let vector = kernel + 12;
+    let binding = vector + 4 + 4 * BINDINGS as usize;
+    word(&mut buffer, BINDINGS as usize);
+    for index in 0..BINDINGS as usize {
+        word(&mut buffer, binding - (vector + 4 + 4 * index));
+    }
+    word(&mut buffer, binding - huge);
+    buffer.extend([0; 8]);
+    let start = std::time::Instant::now();
+    let metadata = Metadata::read(View::new(&buffer)).unwrap();
+    assert_eq!(metadata.registers, Some(77));
+    assert_eq!(metadata.bindings.len(), 1024);
+    assert!(start.elapsed().as_secs() < 2);
 }
