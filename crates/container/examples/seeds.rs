@@ -2,7 +2,7 @@
 //! `cargo run --example seeds --features builder -- crates/container/fuzz/corpus`.
 
 use assay_container::builder::{
-    ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image,
+    ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image, image_with_descriptor,
 };
 use assay_container::gpu::Gpu;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let metadata = MetadataBuilder::new()
         .registers(12)
         .spill_bytes(16)
-        .uniform_bytes(8)
+        .uniform_registers(8)
         .threadgroup_bytes(64)
         .binding(1, 2, true)
         .name("add")
@@ -46,6 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .air(&metallib)
         .gpu(gpu, &images)
         .build();
+    let described = image_with_descriptor(gpu, &function, "add");
     let embedded = [&b"\x7fELF\0\xFF"[..], &metallib, b"tail"].concat();
     let seeds: [(&str, &[&[u8]]); 6] = [
         (
@@ -56,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ),
         ("metallib", &[&metallib, &old]),
         ("archive", &[&archive]),
-        ("macho", &[&function, &images]),
+        ("macho", &[&function, &images, &described]),
         ("metadata", &[&metadata]),
         ("bitcode", &[&module]),
     ];

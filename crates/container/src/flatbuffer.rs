@@ -7,6 +7,7 @@
 
 use crate::error::Error;
 use crate::view::View;
+use std::borrow::Cow;
 
 /// A table inside a FlatBuffer.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,17 @@ impl<'a> Table<'a> {
     /// Field `number` as a table.
     pub fn table(&self, number: u16) -> Option<Table<'a>> {
         Table::at(self.buffer, self.target(number)?).ok()
+    }
+
+    /// Field `number` as text.
+    pub fn string(&self, number: u16) -> Option<Cow<'a, str>> {
+        let start = self.target(number)?;
+        let length = u64::from(self.buffer.u32(start, WHAT).ok()?);
+        let text = self
+            .buffer
+            .slice(start.checked_add(4)?, length, WHAT)
+            .ok()?;
+        Some(String::from_utf8_lossy(text.bytes()))
     }
 
     /// Field `number` as a vector of tables, at most 1024 of them; tables that cannot

@@ -7,9 +7,11 @@
 //! │       ├─ __TEXT,__text          machine code, divided by symbols:
 //! │       │                         _agc.main, _agc.main.constant_program, helpers
 //! │       └─ __GPU_METADATA         registers, spills, memory
+//! ├─ __TEXT,__descriptor            the pipeline, with the function's name
 //! └─ __TEXT,__metallib              the AIR it was compiled from, sometimes
 //! ```
 
+use crate::descriptor;
 use crate::error::{Error, Problem};
 use crate::gpu::{Gpu, Target};
 use crate::macho::{self, MachO};
@@ -196,7 +198,21 @@ impl<'a> Image<'a> {
                 .functions
                 .push(function(&outer, gpu, Stage::Unstated)?);
         }
+        image.name_by_descriptor(&outer);
         Ok(image)
+    }
+
+    /// With one function and one descriptor there is no doubt which describes which.
+    fn name_by_descriptor(&mut self, outer: &MachO<'a>) {
+        let mut sections = outer
+            .sections
+            .iter()
+            .filter(|section| section.name == "__descriptor");
+        if let ([function], Some(section), None) =
+            (&mut self.functions[..], sections.next(), sections.next())
+        {
+            function.name = descriptor::function_name(section.data);
+        }
     }
 
     /// A section holds one Mach-O per function, one after the other.
@@ -229,10 +245,14 @@ impl<'a> Image<'a> {
                 .iter()
                 .flat_map(Metadata::strings)
                 .find(|text| names.all.contains(*text));
-            function.name = stated.map(Cow::Borrowed).or_else(|| {
-                let only_kernel = names.only_kernel.clone();
-                only_kernel.filter(|_| only_function && function.stage == Stage::Compute)
-            });
+            function.name = function
+                .name
+                .take()
+                .or(stated.map(Cow::Borrowed))
+                .or_else(|| {
+                    let only_kernel = names.only_kernel.clone();
+                    only_kernel.filter(|_| only_function && function.stage == Stage::Compute)
+                });
         }
     }
 }

@@ -32,6 +32,7 @@
 pub mod bitcode;
 #[cfg(feature = "builder")]
 pub mod builder;
+mod descriptor;
 pub mod embedded;
 mod error;
 pub mod fat;

@@ -2,6 +2,7 @@
 
 use assay_container::builder::{
     ArchiveBuilder, FunctionBuilder, MachOBuilder, MetadataBuilder, MetallibBuilder, image,
+    image_with_descriptor,
 };
 use assay_container::fat::SliceContent;
 use assay_container::gpu::{CPU_TYPE_APPLE_GPU, Gpu, Target};
@@ -25,7 +26,8 @@ fn function(name: &str) -> Vec<u8> {
             &MetadataBuilder::new()
                 .registers(12)
                 .spill_bytes(32)
-                .uniform_bytes(80)
+                .uniform_registers(80)
+                .thread_invariant_spill_bytes(24)
                 .threadgroup_bytes(4096)
                 .binding(3, 8, true)
                 .name(name)
@@ -63,7 +65,9 @@ fn the_path_from_archive_to_code_and_metadata() {
     let metadata = add.metadata.as_ref().unwrap();
     assert_eq!(metadata.registers, Some(12));
     assert_eq!(metadata.spill_bytes, Some(32));
-    assert_eq!(metadata.uniform_bytes, Some(80));
+    assert_eq!(metadata.uniform_registers, Some(80));
+    assert_eq!(metadata.thread_invariant_spill_bytes, Some(24));
+    assert!(metadata.uses_threadgroup);
     assert_eq!(metadata.threadgroup_bytes, Some(4096));
     let binding = metadata.bindings[0];
     assert_eq!(
@@ -84,6 +88,36 @@ fn the_only_kernel_of_the_library_names_the_only_function() {
     let opened = open(&bytes).unwrap();
     assert_eq!(opened.compiled()[0].name.as_deref(), Some("lonely"));
     assert_eq!(opened.compiled()[0].metadata, None);
+}
+
+#[test]
+fn the_descriptor_of_the_pipeline_names_its_function() {
+    let bytes = image_with_descriptor(g13(), &function("x"), "saxpy");
+    let opened = open(&bytes).unwrap();
+    assert_eq!(opened.compiled()[0].name.as_deref(), Some("saxpy"));
+    for length in 0..bytes.len() {
+        assert!(open(&bytes[..length]).is_err());
+    }
+    for at in 0..bytes.len() {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0xFF;
+        let _ = open(&bytes);
+    }
+}
+
+#[test]
+fn threadgroup_use_of_unstated_size_is_not_zero() {
+    let metadata = MetadataBuilder::new().field(9, 1).build();
+    let code = FunctionBuilder::new(g13())
+        .main(STOP)
+        .metadata(&metadata)
+        .build();
+    let opened = open(&code).unwrap();
+    let metadata = opened.compiled()[0].metadata.clone().unwrap();
+    assert_eq!(
+        (metadata.threadgroup_bytes, metadata.uses_threadgroup),
+        (None, true)
+    );
 }
 
 #[test]
@@ -275,7 +309,7 @@ fn a_function_becomes_a_program() {
     assert_eq!(program.code, [MAIN, STOP].concat());
     assert_eq!((program.entry, &program.constant_program[..]), (0, STOP));
     assert_eq!(program.half_registers, Some(24));
-    assert_eq!(program.half_uniforms, Some(40));
+    assert_eq!(program.half_uniforms, None);
     assert_eq!(program.scratch_bytes, Some(32));
     assert_eq!(program.threadgroup_bytes, Some(4096));
     let symbols: Vec<_> = extracted
