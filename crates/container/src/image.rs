@@ -73,7 +73,7 @@ impl fmt::Display for Stage {
 }
 
 /// The machine code of one function.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CompiledFunction<'a> {
     /// Its name, if the file tells it: machine code itself is anonymous.
     pub name: Option<Cow<'a, str>>,
@@ -91,6 +91,20 @@ pub struct CompiledFunction<'a> {
     pub metadata: Option<Metadata<'a>>,
     /// Why metadata that is there could not be read.
     pub metadata_error: Option<Error>,
+}
+
+impl fmt::Debug for CompiledFunction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompiledFunction")
+            .field("name", &self.name)
+            .field("stage", &self.stage)
+            .field("gpu", &self.gpu)
+            .field("code_offset", &self.code_offset)
+            .field("code_bytes", &self.code.len())
+            .field("parts", &self.parts)
+            .field("metadata", &self.metadata)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A stretch of code under one symbol.
