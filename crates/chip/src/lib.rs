@@ -38,10 +38,10 @@
 //!
 //! The measured costs come from microbenchmarks on M1 and M2 by others. Throughputs
 //! are the solid part. Latencies are harder to measure: a second set of measurements,
-//! of dependent chains on an M1, is within 10 % of them for adds, integer products
-//! and exponentials, within 26 % for products and multiply-adds, 1.4 to 1.9 times as
-//! long for reductions, reciprocals and square roots, and 3.6 times as long for
-//! shuffles; the rows say so. Costs of memory and control instructions beyond their
+//! of dependent chains on an M1, is within 10 % of them for single-precision adds,
+//! integer products and exponentials, within 26 % for the other multiply-adds, 1.3 to
+//! 1.7 times as long for reductions, reciprocals and square roots, and 3.7 times as
+//! long for shuffles; the rows say so. Costs of memory and control instructions beyond their
 //! issue slot are not published and therefore unknown.
 
 mod chip;
