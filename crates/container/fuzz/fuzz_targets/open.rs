@@ -20,6 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
             let _ = function.public_metadata().map(Iterator::count);
         }
     }
+    let _ = (contents.program(None), contents.program(Some("add")));
     for function in contents.compiled() {
         let _ = function.to_program();
         for part in &function.parts {
