@@ -42,6 +42,8 @@ mod operand;
 mod parse;
 mod program;
 mod properties;
+#[cfg(test)]
+mod random_tests;
 mod regset;
 mod semantics;
 mod table;
