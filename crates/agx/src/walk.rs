@@ -87,7 +87,7 @@ impl Walk<'_> {
 impl Iterator for Walk<'_> {
     type Item = (u64, Item);
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<(u64, Item)> {
         let rest = self.code.get(self.offset..)?;
         let item = match rest.first_chunk::<MAX_LENGTH>() {

@@ -10,7 +10,7 @@ fuzz_target!(|code: &[u8]| {
         assert_eq!(offset, covered);
         covered += item.len() as u64;
         if let Item::Known(insn) = item {
-            assert_eq!(insn.bytes(), code[offset as usize..][..insn.len()]);
+            assert_eq!(insn.bytes(), &code[offset as usize..][..insn.len()]);
             let touched = insn.reads().union(insn.writes());
             assert!(insn.discards().difference(touched).is_empty());
             let _ = (insn.memory(), insn.flow(offset), insn.exec_effect(), insn.condition());

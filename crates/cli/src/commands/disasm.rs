@@ -350,7 +350,7 @@ fn half_name(file: char, half: u16) -> String {
     format!(
         "{file}{}{}",
         half / 2,
-        if half % 2 == 0 { 'l' } else { 'h' }
+        if half.is_multiple_of(2) { 'l' } else { 'h' }
     )
 }
 
