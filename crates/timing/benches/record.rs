@@ -17,6 +17,7 @@ use std::hint::black_box;
 use std::sync::Barrier;
 
 const ROUNDS: usize = 9;
+const CALLS: usize = 1_000_000;
 const LABEL: &str = "decode.layer.attention";
 
 /// The scheme this crate replaces.
@@ -146,10 +147,10 @@ impl Report<'_> {
     ) -> f64 {
         let (mut our_times, mut old_times) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            our_times.push(per_call(threads, 1_000_000 / threads, &ours));
+            our_times.push(per_call(threads, CALLS / threads, &ours));
             // The old list grows without end; a round starts as a program does.
             *self.old.dispatches.lock().unwrap() = Vec::new();
-            old_times.push(per_call(threads, 200_000 / threads, &old));
+            old_times.push(per_call(threads, CALLS / threads, &old));
         }
         let (ours, old) = (median(our_times), median(old_times));
         let verdict = match bar {

@@ -367,3 +367,6 @@ fn weighted_median(values: &mut [(f64, f64)]) -> f64 {
     }
     values.last().map_or(0.0, |(value, _)| *value)
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -146,6 +146,7 @@ impl Recorder {
 
 /// The process-wide recorder's switches, where asking costs one load.
 static SWITCHES: AtomicU8 = AtomicU8::new(UNREAD);
+/// Looks like everything on.
 const UNREAD: u8 = 0xff;
 
 /// The process-wide recorder, its switches read from the environment on first use.
@@ -160,30 +161,29 @@ pub fn global() -> &'static Recorder {
     })
 }
 
+/// Off costs one load and one test; only "on" and "not read yet" look twice.
 #[inline]
-fn switches() -> u8 {
-    match SWITCHES.load(Ordering::Relaxed) {
-        UNREAD => read_switches(),
-        known => known,
-    }
+fn is_on(switch: u8) -> bool {
+    let switches = SWITCHES.load(Ordering::Relaxed);
+    switches & switch != 0 && (switches != UNREAD || first_look(switch))
 }
 
 #[cold]
-fn read_switches() -> u8 {
+fn first_look(switch: u8) -> bool {
     global();
-    SWITCHES.load(Ordering::Relaxed)
+    SWITCHES.load(Ordering::Relaxed) & switch != 0
 }
 
 /// Whether figures per command buffer are wanted. The environment is read once.
 #[inline]
 pub fn is_enabled() -> bool {
-    switches() & COMMAND_BUFFERS != 0
+    is_on(COMMAND_BUFFERS)
 }
 
 /// Whether samples per dispatch are wanted.
 #[inline]
 pub fn is_dispatch_enabled() -> bool {
-    switches() & DISPATCHES != 0
+    is_on(DISPATCHES)
 }
 
 /// Overrides the environment.

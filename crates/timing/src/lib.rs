@@ -4,6 +4,7 @@
 mod cell;
 mod check;
 mod clock;
+mod export;
 mod histogram;
 pub mod kernel_profile;
 mod label;
@@ -19,6 +20,9 @@ mod timeline;
 
 pub use check::{Cause, Comparison, CrossCheck, MISSING_BELOW, SUSPECT_ABOVE, Verdict};
 pub use clock::{ClockCounts, ClockFit, ClockQuality};
+pub use export::{
+    RecordedBuffer, RecordedDispatch, RecordedLosses, RecordedProcess, Recording, TextOptions,
+};
 pub use histogram::{Bucket, Histogram, PERCENTILE_ERROR};
 pub use kernel_profile::{
     DispatchEntry, ProfileEntry, convert_gpu_ticks_to_ns, dump, dump_dispatches, global,
@@ -29,7 +33,7 @@ pub use label::{LabelId, LabelLosses, MAX_LABEL_BYTES, OVERFLOW_LABEL};
 pub use recorder::{MAX_LABELS, MAX_RING, Recorder, RecorderOptions};
 pub use sample::{
     CommandBufferId, CommandBufferSample, DispatchSample, ERROR_TIMESTAMP, Invalid, InvalidCounts,
-    Sampling, seconds_to_ns,
+    Sampling, TimeSource, seconds_to_ns,
 };
 pub use snapshot::{
     ClockReport, CommandBufferRecord, DispatchRecord, LabelStats, Losses, Process, Snapshot,

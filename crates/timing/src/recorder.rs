@@ -7,7 +7,7 @@ use crate::label::{Interner, LabelId};
 use crate::ring::Ring;
 use crate::sample::{
     CommandBufferId, CommandBufferSample, DispatchSample, ERROR_TIMESTAMP, IMPLAUSIBLE_NS, Invalid,
-    StoredDispatch, check_interval,
+    StoredDispatch, TimeSource, check_interval,
 };
 use crate::shard::{Shards, Table};
 use crate::snapshot::{
@@ -53,6 +53,8 @@ pub struct RecorderOptions {
     pub threads: usize,
     /// What [`Recorder::is_enabled`] and [`Recorder::is_dispatch_enabled`] answer.
     pub switches: Switches,
+    /// Where the times come from.
+    pub time_source: TimeSource,
     /// The program's name in exports; the executable's file name when `None`.
     pub process_name: Option<String>,
 }
@@ -65,6 +67,7 @@ impl Default for RecorderOptions {
             command_buffers: 1 << 14,
             threads: 64,
             switches: Switches::ALL,
+            time_source: TimeSource::Measured,
             process_name: None,
         }
     }
@@ -85,6 +88,7 @@ struct Inner {
     /// Where the process-wide recorder's switches can be read without finding it first.
     mirror: Option<&'static AtomicU8>,
     notes: Mutex<Vec<String>>,
+    time_source: TimeSource,
     process_name: Option<String>,
     /// Held by reset and snapshot, never while recording.
     control: Mutex<()>,
@@ -163,6 +167,7 @@ impl Recorder {
                 switches: AtomicU8::new(0),
                 mirror,
                 notes: Mutex::default(),
+                time_source: options.time_source,
                 process_name: options.process_name.clone(),
                 control: Mutex::default(),
             }),
@@ -384,6 +389,7 @@ impl Recorder {
         let dispatches = inner.dispatches.read();
         let clock = lock(&inner.clock);
         Snapshot {
+            time_source: inner.time_source,
             process: Process::current(inner.process_name.as_deref()),
             labels,
             kernels,

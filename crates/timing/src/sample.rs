@@ -64,6 +64,29 @@ impl Invalid {
     }
 }
 
+/// Where the recorded times come from. Reports say so when it is not the GPU's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TimeSource {
+    /// A GPU's clock.
+    #[default]
+    Measured,
+    /// A cost model or a simulation.
+    Modelled,
+    /// The host's clock.
+    Host,
+}
+
+impl TimeSource {
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TimeSource::Measured => "measured",
+            TimeSource::Modelled => "modelled",
+            TimeSource::Host => "host",
+        }
+    }
+}
+
 /// How many samples carried no time, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InvalidCounts(pub(crate) [u64; Invalid::ALL.len()]);

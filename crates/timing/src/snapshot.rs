@@ -3,7 +3,7 @@
 use crate::clock::{ClockCounts, ClockFit};
 use crate::histogram::Histogram;
 use crate::label::LabelLosses;
-use crate::sample::{CommandBufferId, CommandBufferSample, InvalidCounts};
+use crate::sample::{CommandBufferId, CommandBufferSample, InvalidCounts, TimeSource};
 use std::sync::Arc;
 
 /// The program that recorded.
@@ -121,6 +121,8 @@ pub struct ClockReport {
 /// Everything recorded since the last reset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
+    /// Where the times come from.
+    pub time_source: TimeSource,
     /// Who recorded.
     pub process: Process,
     /// Command buffers per label, by total time.
