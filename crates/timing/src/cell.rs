@@ -16,7 +16,7 @@ use crate::sync::{AtomicU64, Ordering, relax};
 
 /// Tries before a reader gives up on a consistent view. A writer holds the version odd
 /// for nanoseconds; only one that was descheduled or killed in there makes a reader wait.
-const READ_TRIES: u32 = if cfg!(loom) { 2 } else { 20_000 };
+const READ_TRIES: u32 = if cfg!(loom) { 1 } else { 20_000 };
 /// Tries before the reader lets other threads run between tries.
 #[cfg(not(loom))]
 const SPIN_TRIES: u32 = 200;
@@ -249,14 +249,12 @@ mod model {
     fn loom_a_reader_sees_whole_records_only() {
         check(|| {
             let cell = Arc::new(Cell::new());
+            cell.record(1, 5);
             let writer = Arc::clone(&cell);
-            let thread = thread::spawn(move || {
-                writer.record(1, 5);
-                writer.record(1, 5);
-            });
+            let thread = thread::spawn(move || writer.record(1, 7));
             if let Some(seen) = read(&cell, 1) {
-                assert_eq!(seen.total, 5 * u128::from(seen.count));
-                assert_eq!(seen.count > 0, seen.min == 5 && seen.max == 5);
+                let whole = [(1, 5, 5, 5), (2, 12, 5, 7)];
+                assert!(whole.contains(&(seen.count, seen.total, seen.min, seen.max)));
             }
             thread.join().unwrap();
             assert_eq!(read(&cell, 1).unwrap().count, 2);
@@ -268,11 +266,10 @@ mod model {
         check(|| {
             let cell = Arc::new(Cell::new());
             let epoch = Arc::new(AtomicU64::new(1));
+            cell.record(1, 7);
             let (writer, writer_epoch) = (Arc::clone(&cell), Arc::clone(&epoch));
             let thread = thread::spawn(move || {
-                for _ in 0..2 {
-                    writer.record(writer_epoch.load(Ordering::Relaxed), 7);
-                }
+                writer.record(writer_epoch.load(Ordering::Relaxed), 7);
             });
             epoch.store(2, Ordering::Release);
             if let Some(seen) = read(&cell, 2) {
@@ -280,7 +277,7 @@ mod model {
             }
             thread.join().unwrap();
             let after = read(&cell, 2).unwrap();
-            assert!(after.count <= 2 && after.total == 7 * u128::from(after.count));
+            assert!(after.count <= 1 && after.total == 7 * u128::from(after.count));
             // From here on the new epoch is seen by everyone.
             cell.record(epoch.load(Ordering::Relaxed), 7);
             assert_eq!(read(&cell, 2).unwrap().count, after.count + 1);

@@ -8,9 +8,12 @@ mod export;
 mod histogram;
 pub mod kernel_profile;
 mod label;
+#[cfg(target_os = "macos")]
+pub mod metal;
 mod recorder;
 mod ring;
 mod sample;
+pub mod sampling;
 mod shard;
 mod snapshot;
 mod switch;
