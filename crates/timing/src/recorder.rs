@@ -411,24 +411,21 @@ impl Recorder {
         }
     }
 
+    /// One label's figures for command buffers, without reading everything else; `None`
+    /// if nothing was recorded under it since the last reset.
+    pub fn label_stats(&self, label: LabelId) -> Option<LabelStats> {
+        let _control = lock(&self.inner.control);
+        let invalid = &self.inner.invalid_buffers;
+        let mut counts = Counts::new();
+        self.read_label(Table::CommandBuffers, label, invalid, &mut counts, &mut 0)
+    }
+
     /// Labels with samples, valid or not, by total time.
     fn stats(&self, table: Table, invalid: &Tally, torn_reads: &mut u64) -> Vec<LabelStats> {
         let mut counts = Counts::new();
         let mut stats: Vec<LabelStats> = (0..self.inner.labels.len() as u32)
             .filter_map(|number| {
-                let label = LabelId(number);
-                let (totals, read) = self.inner.shards.read(table, label, &mut counts);
-                *torn_reads += u64::from(read == Read::Torn);
-                let invalid = invalid.read(label);
-                (totals.count > 0 || invalid.total() > 0).then(|| LabelStats {
-                    label: self.text(label),
-                    count: totals.count,
-                    total_ns: totals.total,
-                    min_ns: if totals.count == 0 { 0 } else { totals.min },
-                    max_ns: totals.max,
-                    histogram: counts.take(),
-                    invalid,
-                })
+                self.read_label(table, LabelId(number), invalid, &mut counts, torn_reads)
             })
             .collect();
         stats.sort_by(|a, b| {
@@ -437,6 +434,28 @@ impl Recorder {
                 .then_with(|| a.label.cmp(&b.label))
         });
         stats
+    }
+
+    fn read_label(
+        &self,
+        table: Table,
+        label: LabelId,
+        invalid: &Tally,
+        counts: &mut Counts,
+        torn_reads: &mut u64,
+    ) -> Option<LabelStats> {
+        let (totals, read) = self.inner.shards.read(table, label, counts);
+        *torn_reads += u64::from(read == Read::Torn);
+        let invalid = invalid.read(label);
+        (totals.count > 0 || invalid.total() > 0).then(|| LabelStats {
+            label: self.text(label),
+            count: totals.count,
+            total_ns: totals.total,
+            min_ns: if totals.count == 0 { 0 } else { totals.min },
+            max_ns: totals.max,
+            histogram: counts.take(),
+            invalid,
+        })
     }
 
     fn text(&self, label: LabelId) -> Arc<str> {
