@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// A sum below this share of the command buffer's time is warned about.
 pub const MISSING_BELOW: f64 = 0.95;
+/// Up to this share the two agree: timestamps have a resolution, 42 ns on Apple's GPUs.
+pub const AGREES_UP_TO: f64 = 1.005;
 /// Above this share the clocks are suspected, unless every dispatch had its own encoder.
 pub const SUSPECT_ABOVE: f64 = 1.10;
 
@@ -73,7 +75,8 @@ impl Cause {
 /// What the comparison says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The sum is within 5 % below the command buffer's time.
+    /// The sum is at most 5 % below the command buffer's time and no more than the
+    /// clock's resolution above it.
     Agrees,
     /// The sum is more than 5 % below: samples are lost or wrong.
     SamplesMissing(Cause),
@@ -289,7 +292,7 @@ impl Snapshot {
             buffer.is_some_and(|buffer| buffer.sample.sampling == Sampling::EncoderPerDispatch);
         Some(if ratio < MISSING_BELOW {
             Verdict::SamplesMissing(self.likely_cause(group, buffer))
-        } else if ratio <= 1.0 {
+        } else if ratio <= AGREES_UP_TO {
             Verdict::Agrees
         } else if ratio > SUSPECT_ABOVE && !own_encoders {
             Verdict::SuspectClock

@@ -27,9 +27,10 @@ use crate::recorder::{COMMAND_BUFFERS, DISPATCHES, Recorder, RecorderOptions};
 use crate::sample::{CommandBufferId, DispatchSample, StoredDispatch};
 use crate::snapshot::{DispatchRecord, LabelStats};
 use crate::switch::Switches;
+use crate::sync::lock;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 /// A label's figures, as `kernel_profile` has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl From<&DispatchRecord> for DispatchEntry {
 /// different text is kept once, and their number is bounded.
 fn static_text(text: &str) -> &'static str {
     static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut texts = lock(&TEXTS);
     if let Some(known) = texts.get(text) {
         return known;
     }

@@ -4,9 +4,10 @@
 //! lock. Texts past the capacity share one *overflow label*; memory stays bounded
 //! whatever a program uses as labels.
 
+use crate::sync::lock;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Longest label kept, in bytes. Longer texts are cut there, at a character's border.
 pub const MAX_LABEL_BYTES: usize = 256;
@@ -125,7 +126,7 @@ impl Interner {
 
     /// Numbers given out so far, the overflow label included.
     pub(crate) fn len(&self) -> usize {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) as usize
+        *lock(&self.used) as usize
     }
 
     /// Room for labels, the overflow label included.
@@ -188,7 +189,7 @@ impl Interner {
     #[cold]
     fn insert(&self, hash: u64, text: &str) -> LabelId {
         if !self.full.load(Ordering::Relaxed) {
-            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut used = lock(&self.used);
             // Another thread may have been here first.
             let place = match self.find(hash, text) {
                 Ok(id) => return LabelId(id),

@@ -22,7 +22,9 @@ mod sync;
 mod tally;
 mod timeline;
 
-pub use check::{Cause, Comparison, CrossCheck, MISSING_BELOW, SUSPECT_ABOVE, Verdict};
+pub use check::{
+    AGREES_UP_TO, Cause, Comparison, CrossCheck, MISSING_BELOW, SUSPECT_ABOVE, Verdict,
+};
 pub use clock::{ClockCounts, ClockFit, ClockQuality};
 pub use export::{
     RecordedBuffer, RecordedDispatch, RecordedLosses, RecordedProcess, Recording, TextOptions,

@@ -18,6 +18,7 @@ use crate::sampling::{
     Capability, EncoderPerDispatch, Pool, Recycled, SAMPLES_PER_BUFFER, SampleChain, SampleSlot,
     Strategy, timestamps,
 };
+use crate::sync::lock;
 use block2::RcBlock;
 use objc2::Message;
 use objc2::rc::Retained;
@@ -30,7 +31,7 @@ use objc2_metal::{
     MTLDispatchType, MTLStorageMode,
 };
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A Metal device.
 pub type Device = ProtocolObject<dyn MTLDevice>;
@@ -369,7 +370,7 @@ impl TimedBuffer {
         // A block may be called more than once as far as its type knows.
         let timing = Mutex::new(Some(timing));
         let handler = RcBlock::new(move |done: NonNull<CommandBuffer>| {
-            let timing = timing.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let timing = lock(&timing).take();
             if let Some(timing) = timing {
                 // SAFETY: Metal passes the completed command buffer, alive during the call.
                 timing.completed(unsafe { done.as_ref() });

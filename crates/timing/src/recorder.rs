@@ -14,9 +14,10 @@ use crate::snapshot::{
     ClockReport, CommandBufferRecord, DispatchRecord, LabelStats, Losses, Process, Snapshot,
 };
 use crate::switch::Switches;
+use crate::sync::lock;
 use crate::tally::Tally;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Most labels a recorder can be given room for.
 pub const MAX_LABELS: usize = 1 << 16;
@@ -129,10 +130,6 @@ impl std::fmt::Debug for Recorder {
             .field("labels", &self.inner.labels.len())
             .finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Recorder {

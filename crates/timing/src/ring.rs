@@ -222,7 +222,9 @@ mod model {
 
     #[test]
     fn loom_two_writers_and_a_reader_never_see_a_torn_sample() {
-        loom::model(|| {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
             let ring = Arc::new(Ring::<2>::new(2));
             ring.allocate();
             let threads: Vec<_> = (1..=2u64)
@@ -231,12 +233,16 @@ mod model {
                     thread::spawn(move || ring.push([n, n * 10]))
                 })
                 .collect();
-            for [n, ten] in ring.read().samples {
-                assert_eq!(ten, n * 10);
-            }
+            let reader = Arc::clone(&ring);
+            let reading = thread::spawn(move || {
+                for [n, ten] in reader.read().samples {
+                    assert_eq!(ten, n * 10);
+                }
+            });
             for thread in threads {
                 thread.join().unwrap();
             }
+            reading.join().unwrap();
             let contents = ring.read();
             assert_eq!((contents.samples.len(), contents.dropped), (2, 0));
         });

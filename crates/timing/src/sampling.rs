@@ -9,7 +9,8 @@ use crate::clock::ClockFit;
 use crate::label::LabelId;
 use crate::recorder::Recorder;
 use crate::sample::{CommandBufferId, DispatchSample, ERROR_TIMESTAMP, Invalid, Sampling};
-use std::sync::{Mutex, PoisonError};
+use crate::sync::lock;
+use std::sync::Mutex;
 
 /// Samples in one counter sample buffer, Metal's limit.
 pub const SAMPLES_PER_BUFFER: usize = 4096;
@@ -303,15 +304,12 @@ impl<T> Pool<T> {
 
     /// One that was given back, if any.
     pub fn take(&self) -> Option<T> {
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop()
+        lock(&self.idle).pop()
     }
 
     /// Gives some back.
     pub fn give(&self, items: impl IntoIterator<Item = T>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         let room = self.capacity.saturating_sub(idle.len());
         idle.extend(items.into_iter().take(room));
     }

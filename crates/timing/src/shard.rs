@@ -9,9 +9,10 @@
 use crate::cell::{Cell, Read, Totals};
 use crate::histogram::Counts;
 use crate::label::LabelId;
+use crate::sync::lock;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Which table a sample belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +94,6 @@ impl Drop for Held {
 
 thread_local! {
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shards {

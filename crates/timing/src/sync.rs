@@ -13,3 +13,11 @@ pub(crate) fn relax() {
     #[cfg(not(loom))]
     std::hint::spin_loop();
 }
+
+/// Locks a mutex whatever happened to a thread that held it: what these mutexes guard is
+/// whole between any two statements.
+pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}

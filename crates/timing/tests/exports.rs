@@ -1,10 +1,31 @@
 //! The exports, read back by other programs' rules.
 
 use assay_timing::{
-    Cause, CommandBufferSample, DispatchSample, Invalid, Recorder, RecorderOptions, Sampling,
-    Snapshot, Verdict,
+    Cause, CommandBufferId, CommandBufferSample, DispatchSample, Invalid, LabelId, Recorder,
+    RecorderOptions, Sampling, Snapshot, Verdict,
 };
 use serde_json::Value;
+
+/// Records dispatches of one kernel with these starts and ends.
+fn record_dispatches(
+    recorder: &Recorder,
+    command_buffer: CommandBufferId,
+    kernel: &str,
+    label: LabelId,
+    times: &[(u64, u64)],
+) {
+    let kernel = recorder.label(kernel);
+    for (index, (start_ns, end_ns)) in times.iter().copied().enumerate() {
+        recorder.record_dispatch(&DispatchSample {
+            command_buffer,
+            label,
+            kernel,
+            index: index as u32,
+            start_ns,
+            end_ns,
+        });
+    }
+}
 
 /// Three command buffers on two queues, two of them overlapping, with dispatches.
 fn recorded() -> Snapshot {
@@ -13,7 +34,6 @@ fn recorded() -> Snapshot {
         ..RecorderOptions::default()
     });
     let (attention, ffn) = (recorder.label("attention"), recorder.label("ffn"));
-    let kernel = recorder.label("matmul");
     let buffers = [
         (attention, 0, 1_000_000, 1_500_000),
         (ffn, 1, 1_400_000, 2_000_000),
@@ -22,20 +42,8 @@ fn recorded() -> Snapshot {
     for (label, queue, start_ns, end_ns) in buffers {
         let id = recorder.begin_command_buffer();
         let middle = (start_ns + end_ns) / 2;
-        for (index, (start_ns, end_ns)) in [(start_ns, middle), (middle, end_ns)]
-            .into_iter()
-            .enumerate()
-        {
-            let index = index as u32;
-            recorder.record_dispatch(&DispatchSample {
-                command_buffer: id,
-                label,
-                kernel,
-                index,
-                start_ns,
-                end_ns,
-            });
-        }
+        let halves = [(start_ns, middle), (middle, end_ns)];
+        record_dispatches(&recorder, id, "matmul", label, &halves);
         recorder.record_command_buffer(&CommandBufferSample {
             queue,
             dispatches: Some(2),
@@ -202,23 +210,16 @@ fn a_recording_reads_back_as_it_was_written() {
 /// One command buffer of 1 ms and its dispatches `(start, end)` in µs → the verdict.
 fn verdict(sampling: Sampling, encoded: u32, pairs: u64, dispatches: &[(u64, u64)]) -> Verdict {
     let recorder = Recorder::new();
-    let (label, kernel) = (recorder.label("cb"), recorder.label("kernel"));
+    let label = recorder.label("cb");
     for n in 1..=pairs {
         recorder.record_clock_pair(n * 1_000_000_000, n * 1_000_000_000 + 5);
     }
     let id = recorder.begin_command_buffer();
-    for (index, (start, end)) in dispatches.iter().enumerate() {
-        let (start_ns, end_ns) = (start * 1000, end * 1000);
-        let index = index as u32;
-        recorder.record_dispatch(&DispatchSample {
-            command_buffer: id,
-            label,
-            kernel,
-            index,
-            start_ns,
-            end_ns,
-        });
-    }
+    let dispatches: Vec<(u64, u64)> = dispatches
+        .iter()
+        .map(|(start, end)| (start * 1000, end * 1000))
+        .collect();
+    record_dispatches(&recorder, id, "kernel", label, &dispatches);
     recorder.record_command_buffer(&CommandBufferSample {
         dispatches: Some(encoded),
         sampling,
@@ -282,21 +283,11 @@ fn command_buffers_the_ring_forgot_in_part_are_not_blamed() {
         dispatches: 8,
         ..RecorderOptions::default()
     });
-    let (label, kernel) = (recorder.label("cb"), recorder.label("kernel"));
+    let label = recorder.label("cb");
     for buffer in 1..=5u64 {
         let id = recorder.begin_command_buffer();
-        for index in 0..3u64 {
-            let start_ns = buffer * 1000 + index * 100;
-            let sample = DispatchSample {
-                command_buffer: id,
-                label,
-                kernel,
-                index: index as u32,
-                start_ns,
-                end_ns: start_ns + 100,
-            };
-            recorder.record_dispatch(&sample);
-        }
+        let times = [0, 100, 200].map(|at| (buffer * 1000 + at, buffer * 1000 + at + 100));
+        record_dispatches(&recorder, id, "kernel", label, &times);
         recorder.record_command_buffer(&CommandBufferSample {
             dispatches: Some(3),
             sampling: Sampling::DispatchBoundary,

@@ -57,13 +57,13 @@ fn dispatches_come_back_grouped_by_command_buffer_label() {
     dispatch("ffn", "Other", 0, 2_000, 250);
     dispatch("attn", "Sdpa", 1, 1_100, 500);
     let groups = dump_dispatches();
-    let shape: Vec<(&str, Vec<(&str, u32, u64)>)> = groups
+    let shape: Vec<_> = groups
         .iter()
         .map(|(label, entries)| {
             let entries = entries
                 .iter()
                 .map(|e| (e.op_kind, e.dispatch_index, e.gpu_ns));
-            (label.as_str(), entries.collect())
+            (label.as_str(), entries.collect::<Vec<_>>())
         })
         .collect();
     let attn = vec![("RmsNorm", 0, 100), ("Sdpa", 1, 500)];
