@@ -1,0 +1,5 @@
+//! `.gputrace` capture bundles.
+
+/// A capture.
+#[derive(Clone, Debug, Default)]
+pub struct Capture {}
