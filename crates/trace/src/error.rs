@@ -66,6 +66,14 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// No process of that name.
+    #[error("no process named {name} in this recording")]
+    NoSuchProcess {
+        /// The name asked for.
+        name: String,
+        /// Processes that used the GPU, busiest first.
+        known: Vec<String>,
+    },
     /// The inputs do not belong together.
     #[error("{0}")]
     Inconsistent(String),

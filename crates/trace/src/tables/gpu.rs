@@ -17,6 +17,7 @@ pub(crate) const TABLES: &[TableSpec] = &[
             "bytes",
             "cmdbuffer-id",
             "encoder-id",
+            "gpu",
         ],
         display_labels: false,
         read: interval,
@@ -104,6 +105,10 @@ fn interval(cells: &mut Cells<'_>, events: &mut Events) -> Result<(), String> {
         encoder: cells.number(9)?.unwrap_or(0),
     };
     events.gpu.push(interval);
+    let gpu = cells.text(10);
+    if events.gpus.last() != Some(&gpu) {
+        note_gpu(gpu, events);
+    }
     Ok(())
 }
 
@@ -121,8 +126,12 @@ fn shader(cells: &mut Cells<'_>, events: &mut Events) -> Result<(), String> {
 
 fn gpu_name(cells: &mut Cells<'_>, events: &mut Events) -> Result<(), String> {
     let name = cells.text(0);
+    note_gpu(name, events);
+    Ok(())
+}
+
+fn note_gpu(name: crate::TextId, events: &mut Events) {
     if name != crate::TextId::EMPTY && !events.gpus.contains(&name) {
         events.gpus.push(name);
     }
-    Ok(())
 }
