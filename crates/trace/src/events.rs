@@ -328,7 +328,11 @@ impl Events {
         append(&mut self.shader_names, other.shader_names);
         append(&mut self.spills, other.spills);
         append(&mut self.samples, other.samples);
-        append(&mut self.gpus, other.gpus);
+        for gpu in other.gpus {
+            if !self.gpus.contains(&gpu) {
+                self.gpus.push(gpu);
+            }
+        }
         for (id, counter) in other.counters {
             let into = self.counters.entry(id).or_default();
             if counter.name != TextId::EMPTY {

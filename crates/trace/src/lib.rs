@@ -1,9 +1,11 @@
 //! Where the GPU's time goes.
 
 mod analysis;
-mod capture;
+pub mod capture;
+mod compare;
 mod error;
 mod events;
+mod export;
 mod findings;
 mod load;
 mod recording;
@@ -12,6 +14,7 @@ mod source;
 mod tables;
 mod timing;
 mod toc;
+pub mod xctrace;
 mod xml;
 
 pub use analysis::document;
@@ -19,11 +22,17 @@ pub use analysis::document::{Analysis, VerdictKind};
 pub use analysis::gaps::Cause;
 pub use analysis::labels::label_family;
 pub use analysis::{Options, analyze};
+pub use capture::{Bundle, Capture, is_capture, read_capture, read_capture_member};
+pub use compare::document as compare_document;
+pub use compare::{CompareOptions, Gate, compare};
 pub use error::{Error, Problem};
 pub use events::*;
+pub use export::{CsvTable, write_chrome, write_csv, write_raw_csv};
 pub use findings::{Rule, rules};
 pub use load::{LoadOptions, Loader};
 pub use recording::{Origin, Recording, TableRead, Thread, Warning};
+pub use render::compare_text::{compare_markdown, compare_text};
+pub use render::html::report_html;
 pub use render::markdown::report_markdown;
 pub use render::text::{TextStyle, report_text};
 pub use source::Source;

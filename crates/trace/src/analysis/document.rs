@@ -15,7 +15,19 @@ macro_rules! document {
     };
 }
 
+pub(crate) use document;
+
 document! {
+    /// What the JSON report holds: the analysis, and the calls of a capture.
+    pub struct Document {
+        /// The analysis.
+        #[serde(flatten)]
+        pub analysis: Analysis,
+        /// The calls, when the input is a `.gputrace` capture.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub capture: Option<crate::capture::Capture>,
+    }
+
     /// Where the GPU's time went in a recording.
     pub struct Analysis {
         /// What was recorded.

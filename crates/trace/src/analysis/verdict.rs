@@ -17,6 +17,18 @@ const FEW: u64 = 20;
 
 /// The verdict on everything computed so far (`analysis.verdict` is ignored).
 pub(crate) fn judge(analysis: &Analysis, used_table: bool) -> Verdict {
+    if analysis.recording.origin == "capture" {
+        return Verdict {
+            kind: VerdictKind::NoTimes,
+            confidence: Confidence::High,
+            summary: summary(VerdictKind::NoTimes).to_owned(),
+            evidence: vec![
+                "a .gputrace bundle records calls; record a Metal System Trace for times"
+                    .to_owned(),
+            ],
+            also: Vec::new(),
+        };
+    }
     if analysis.intervals.rows_target == 0 {
         return no_work(analysis, used_table);
     }

@@ -5,6 +5,7 @@ pub(crate) mod html;
 pub(crate) mod markdown;
 pub(crate) mod strip;
 pub(crate) mod text;
+mod timeline_data;
 
 /// A fraction as a percentage: `0.028804` → `2.880 %`.
 pub(crate) fn percent(fraction: f64) -> String {

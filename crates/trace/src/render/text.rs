@@ -39,7 +39,9 @@ pub fn report_text(
         out: String::new(),
         style,
     };
-    page.head(&analysis);
+    if recording.capture.is_none() {
+        page.head(&analysis);
+    }
     if let Some(capture) = &recording.capture {
         let text = super::super::capture::text::render(capture, style);
         page.out.push_str(&text);
@@ -365,20 +367,23 @@ impl Page {
             millis(gaps.total_ms),
             spread(gaps.mean_us, gaps.median_us, gaps.p99_us, gaps.max_us)
         ));
-        self.line(&format!(
-            "  {} host-late: {} waiting for the host, {} from commit to start{}",
-            grouped(gaps.host_late),
-            millis(gaps.host_wait_ms),
-            millis(gaps.launch_ms),
-            if gaps.contended_ms > 0.0 {
-                format!(
-                    ", {} of it while others held the GPU",
-                    millis(gaps.contended_ms)
-                )
-            } else {
-                String::new()
-            }
-        ));
+        self.wrapped(
+            "  ",
+            &format!(
+                "{} host-late: {} waiting for the host, {} from commit to start{}",
+                grouped(gaps.host_late),
+                millis(gaps.host_wait_ms),
+                millis(gaps.launch_ms),
+                if gaps.contended_ms > 0.0 {
+                    format!(
+                        ", {} of it while others held the GPU",
+                        millis(gaps.contended_ms)
+                    )
+                } else {
+                    String::new()
+                }
+            ),
+        );
         if gaps.unexplained_ms > 0.0 {
             self.line(&format!(
                 "  {} cannot be explained: the commit is not in the inputs",
