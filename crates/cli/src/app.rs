@@ -1,6 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{completions, man};
+use crate::commands::{completions, man, trace};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -60,6 +60,7 @@ pub(crate) struct Cli {
 enum Command {
     Completions(completions::Args),
     Man(man::Args),
+    Trace(trace::Args),
 }
 
 impl Command {
@@ -67,6 +68,7 @@ impl Command {
         match self {
             Command::Completions(args) => completions::run(args, context),
             Command::Man(args) => man::run(args, context),
+            Command::Trace(args) => trace::run(args, context),
         }
     }
 }
