@@ -11,6 +11,7 @@ mod load;
 mod recording;
 mod render;
 mod source;
+pub mod synth;
 mod tables;
 mod timing;
 mod toc;

@@ -26,23 +26,29 @@ const SAMPLE: usize = 20_000;
 /// Share of labels that must agree one period later.
 const AGREEMENT: f64 = 0.97;
 
-/// Finds the shortest period of the label sequence.
+/// Finds the shortest period of the label sequence. Labels are taken as they are, so
+/// that `layer 1` to `layer 32` make up one step; if nothing repeats that way (labels
+/// that count tokens), numbers are ignored.
 pub(crate) fn find(view: &View<'_>) -> Option<Steps> {
     let labels = labels::of(view);
-    let mut ids: FxHashMap<String, u32> = FxHashMap::default();
+    repeating(&labels).or_else(|| {
+        let families: Vec<String> = labels.iter().map(|l| labels::label_family(l)).collect();
+        repeating(&families)
+    })
+}
+
+fn repeating(labels: &[String]) -> Option<Steps> {
+    let mut ids: FxHashMap<&str, u32> = FxHashMap::default();
     let mut sequence: Vec<u32> = Vec::with_capacity(labels.len());
-    let mut families: Vec<String> = Vec::with_capacity(labels.len());
-    for label in &labels {
-        let family = labels::label_family(label);
+    for label in labels {
         let next = ids.len() as u32;
-        sequence.push(*ids.entry(family.clone()).or_insert(next));
-        families.push(family);
+        sequence.push(*ids.entry(label).or_insert(next));
     }
     let period = period(&sequence)?;
     Some(Steps {
         count: sequence.len() as f64 / period as f64,
         period: Some(period),
-        pattern: families.into_iter().take(period).collect(),
+        pattern: labels.iter().take(period).cloned().collect(),
     })
 }
 

@@ -284,6 +284,6 @@
   window.addEventListener("resize", request);
   stage.dataset.view = "ready";
   // What is shown, for scripts and tests.
-  window.timelineView = () => ({ from, to, total, matches: matchList.length, lanes: lanes.length });
+  window.timelineView = () => ({ from, to, total, matches: matchList.length, lanes: lanes.length, draw });
   draw();
 })();

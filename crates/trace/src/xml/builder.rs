@@ -102,7 +102,12 @@ pub(crate) struct RowBuilder {
     /// Whether structured text is kept as displayed instead of its first piece.
     pub(crate) display_labels: bool,
     size: Tag,
+    /// What is wrong with the row, found while going on with it: what it defines may be
+    /// referred to by good rows.
+    pub(crate) trouble: Option<Trouble>,
     open: Vec<Open>,
+    /// Open elements beyond the depth that is looked into.
+    too_deep: usize,
     /// Stacks whose vectors can be used again.
     spare: Vec<u32>,
 }
@@ -119,6 +124,8 @@ impl RowBuilder {
             shared,
             cells: Vec::new(),
             wants: Vec::new(),
+            trouble: None,
+            too_deep: 0,
             open: Vec::new(),
             spare: Vec::new(),
         }
@@ -127,12 +134,14 @@ impl RowBuilder {
     pub(crate) fn begin_row(&mut self) {
         self.cells.clear();
         self.open.clear();
+        self.trouble = None;
+        self.too_deep = 0;
     }
 
     /// Open elements inside the row.
     #[inline]
     pub(crate) fn depth(&self) -> usize {
-        self.open.len()
+        self.open.len() + self.too_deep
     }
 
     #[inline]
@@ -153,12 +162,15 @@ impl RowBuilder {
     #[inline]
     pub(crate) fn reference(&mut self, tag: Tag, id: u64) -> Result<(), Trouble> {
         let slot = self.definitions.get(id).ok_or(Trouble::NotKept)?;
-        if slot.kind == Kind::Undefined {
-            return Err(Trouble::RefToNothing(id));
-        }
-        if slot.tag != tag.id {
-            return Err(Trouble::Malformed);
-        }
+        let slot = if slot.kind == Kind::Undefined {
+            self.trouble.get_or_insert(Trouble::RefToNothing(id));
+            Slot::SENTINEL
+        } else if slot.tag != tag.id {
+            self.trouble.get_or_insert(Trouble::Malformed);
+            Slot::SENTINEL
+        } else {
+            slot
+        };
         self.finish(tag, None, slot)
     }
 
@@ -216,7 +228,9 @@ impl RowBuilder {
         name: &[u8],
     ) -> Result<(), Trouble> {
         if self.open.len() >= DEEPEST {
-            return Err(Trouble::TooMuch);
+            self.trouble.get_or_insert(Trouble::TooMuch);
+            self.too_deep += 1;
+            return Ok(());
         }
         let want = self.want();
         let wanted = want != Want::Nothing || id.is_some_and(|id| self.definitions.keeps(id));
@@ -244,6 +258,10 @@ impl RowBuilder {
 
     /// The end of the innermost open element.
     pub(crate) fn close(&mut self) -> Result<(), Trouble> {
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return Ok(());
+        }
         let Some(mut open) = self.open.pop() else {
             return Err(Trouble::Malformed);
         };
@@ -338,10 +356,11 @@ impl RowBuilder {
         }
         let size = self.size.id;
         let Some(parent) = self.open.last_mut() else {
-            if self.cells.len() >= MOST_CELLS {
-                return Err(Trouble::TooMuch);
+            if self.cells.len() < MOST_CELLS {
+                self.cells.push(slot);
+            } else {
+                self.trouble.get_or_insert(Trouble::TooMuch);
             }
-            self.cells.push(slot);
             return Ok(());
         };
         if !parent.wanted {

@@ -319,6 +319,9 @@ impl<R: Read> TableReader<'_, R> {
             result = fallback::read_row(&String::from_utf8_lossy(data), &mut self.builder);
         }
         self.window.skip(length);
+        if let (Ok(()), Some(trouble)) = (result, self.builder.trouble.take()) {
+            result = Err(trouble);
+        }
         let columns = self.structure.header.columns.len();
         let complaint = match result {
             Ok(()) if self.builder.cells.len() == columns => self
@@ -382,9 +385,11 @@ impl<R: Read> TableReader<'_, R> {
         let piece = self.window.data().get(..length).unwrap_or(&[]);
         let result = self.structure.read(piece, offset);
         self.window.skip(length);
+        // The end of a cut file is not an error of what came before.
+        let cut = self.window.ended && self.window.data().is_empty();
+        let usable = self.structure.has_schema && !self.structure.is_inside_schema();
         match result {
-            // The end of a cut file is not an error of what came before.
-            Err(Error::Xml { .. }) if self.window.ended && self.in_table => return Ok(()),
+            Err(Error::Xml { .. }) if cut && usable => {}
             other => other?,
         }
         if self.structure.new_node && !self.structure.is_inside_schema() {

@@ -9,7 +9,7 @@ use assay_trace::{LoadOptions, Loader, Recording};
 use std::path::{Path, PathBuf};
 
 /// The folder of a real recording, or `None` (said aloud) where fixtures are absent.
-pub fn fixture(name: &str) -> Option<PathBuf> {
+pub(crate) fn fixture(name: &str) -> Option<PathBuf> {
     let root = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../../shared/fixtures/xctrace"
@@ -23,7 +23,7 @@ pub fn fixture(name: &str) -> Option<PathBuf> {
 }
 
 /// Loads every file of a folder.
-pub fn load_folder(folder: &Path) -> Recording {
+pub(crate) fn load_folder(folder: &Path) -> Recording {
     let mut loader = Loader::new(LoadOptions::default());
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("a readable folder")
@@ -41,7 +41,7 @@ pub fn load_folder(folder: &Path) -> Recording {
 }
 
 /// Loads documents given as text.
-pub fn load_texts(texts: &[&str]) -> Recording {
+pub(crate) fn load_texts(texts: &[&str]) -> Recording {
     let mut loader = Loader::new(LoadOptions::default());
     for (index, text) in texts.iter().enumerate() {
         loader
