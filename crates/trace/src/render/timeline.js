@@ -37,6 +37,13 @@
     return ns.toFixed(0) + " ns";
   };
 
+  // A moment with as many digits as tell it from its neighbours.
+  const stamp = (ns, step) => {
+    const [unit, name] = ns >= 1e9 ? [1e9, " s"] : [1e6, " ms"];
+    const digits = Math.min(Math.max(Math.ceil(Math.log10(unit / Math.max(step, 1))), 0), 9);
+    return (ns / unit).toFixed(digits) + name;
+  };
+
   // The first interval of a lane that ends after `at`.
   const firstAfter = (lane, at) => {
     let low = 0, high = lane.end.length;
@@ -75,7 +82,7 @@
       const x = NAME + (at - from) * scale();
       context.moveTo(x, AXIS - 6);
       context.lineTo(x, height);
-      context.fillText(time(at + data.origin), x + 3, 13);
+      context.fillText(stamp(at + data.origin, step), x + 3, 13);
     }
     context.stroke();
   }
