@@ -81,7 +81,7 @@ type Figures = (f64, f64, f64);
 fn median(
     mut measure: impl FnMut() -> Result<Figures, Box<dyn std::error::Error>>,
 ) -> Result<Figures, Box<dyn std::error::Error>> {
-    let mut all = vec![measure()?, measure()?, measure()?];
+    let mut all = [measure()?, measure()?, measure()?];
     all.sort_by(|a, b| a.1.total_cmp(&b.1));
     all.get(1).copied().ok_or_else(|| "no measurement".into())
 }

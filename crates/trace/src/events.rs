@@ -231,6 +231,17 @@ pub struct CpuSample {
     pub pid: Option<Pid>,
 }
 
+/// A dispatch whose time is known, from the timing library.
+#[derive(Clone, Copy, Debug)]
+pub struct DispatchTime {
+    /// When.
+    pub span: Span,
+    /// Its command buffer's label.
+    pub label: TextId,
+    /// Its kernel.
+    pub kernel: TextId,
+}
+
 /// A counter, summed per millisecond so that memory does not grow with the table.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
@@ -287,6 +298,8 @@ pub struct Events {
     pub shader_names: Vec<(TextId, Option<Pid>)>,
     /// Register spills.
     pub spills: Vec<Spill>,
+    /// Dispatches with their times.
+    pub dispatches: Vec<DispatchTime>,
     /// CPU samples.
     pub samples: Vec<CpuSample>,
     /// Counters by id or name.
@@ -327,6 +340,7 @@ impl Events {
         append(&mut self.shaders, other.shaders);
         append(&mut self.shader_names, other.shader_names);
         append(&mut self.spills, other.spills);
+        append(&mut self.dispatches, other.dispatches);
         append(&mut self.samples, other.samples);
         for gpu in other.gpus {
             if !self.gpus.contains(&gpu) {

@@ -61,6 +61,8 @@ pub struct Thread {
 pub struct Recording {
     /// Where it comes from.
     pub origin: Origin,
+    /// What its times are: `measured` by the GPU's clock, `host` or `modelled`.
+    pub time_source: String,
     /// Its table of contents, if that was among the inputs.
     pub toc: Option<TocRun>,
     /// The run shown.
@@ -92,6 +94,7 @@ impl Recording {
     pub fn empty(origin: Origin) -> Self {
         Recording {
             origin,
+            time_source: "measured".to_owned(),
             toc: None,
             run: 1,
             runs: vec![1],

@@ -56,6 +56,9 @@ document! {
         pub labels: Vec<Label>,
         /// The same with numbers inside labels ignored.
         pub families: Vec<Label>,
+        /// Dispatches by kernel, when their times are known. Timing dispatches one by one
+        /// serialises them: these are upper bounds and do not add up to the busy time.
+        pub kernels: Vec<Label>,
         /// Other processes on the GPU in the window, busiest first.
         pub other_processes: Vec<OtherProcess>,
         /// Hardware counters, when they were recorded. Machine-wide.
@@ -76,6 +79,8 @@ document! {
     pub struct RecordingInfo {
         /// `instruments`, `capture` or `timing`.
         pub origin: String,
+        /// What its times are: `measured` by the GPU's clock, `host` or `modelled`.
+        pub time_source: String,
         /// The process examined.
         pub target: Target,
         /// The machine's model.

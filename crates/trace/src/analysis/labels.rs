@@ -90,7 +90,27 @@ pub(crate) fn table<'a>(
     for (label, durations) in groups {
         merged.entry(key(label)).or_default().extend(durations);
     }
-    let whole: u64 = view.target.iter().map(|i| i.span.duration()).sum();
+    ranked(merged)
+}
+
+/// Dispatches by kernel, where the recording times them.
+pub(crate) fn kernels(view: &View<'_>) -> Vec<Label> {
+    let mut groups: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for dispatch in &view.recording.events.dispatches {
+        if dispatch.span.clip(view.window).is_some() {
+            let kernel = view.text(dispatch.kernel).to_owned();
+            groups
+                .entry(kernel)
+                .or_default()
+                .push(dispatch.span.duration());
+        }
+    }
+    ranked(groups)
+}
+
+/// Groups of durations as rows, the largest first.
+fn ranked(groups: BTreeMap<String, Vec<u64>>) -> Vec<Label> {
+    let whole: u64 = groups.values().flatten().sum();
     let row = |(label, durations): (String, Vec<u64>)| {
         let summary = Summary::new(durations);
         Label {
@@ -103,7 +123,7 @@ pub(crate) fn table<'a>(
             max_us: summary.max().map_or(0.0, us),
         }
     };
-    let mut rows: Vec<Label> = merged.into_iter().map(row).collect();
+    let mut rows: Vec<Label> = groups.into_iter().map(row).collect();
     rows.sort_by(|a, b| {
         b.total_ms
             .total_cmp(&a.total_ms)

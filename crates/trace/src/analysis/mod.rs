@@ -79,6 +79,7 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
         transfers: surroundings::transfers(view, &labels),
         labels: labels::table(view, &labels, str::to_owned),
         families: labels::table(view, &labels, labels::label_family),
+        kernels: labels::kernels(view),
         other_processes: surroundings::other_processes(view),
         counters: surroundings::counters(view),
         shaders: surroundings::shaders(view),
@@ -144,6 +145,7 @@ fn recording_info(view: &View<'_>) -> RecordingInfo {
             Origin::Timing => "timing",
         }
         .to_owned(),
+        time_source: recording.time_source.clone(),
         target: Target {
             name,
             pid,

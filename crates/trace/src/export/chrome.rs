@@ -14,6 +14,7 @@ use crate::recording::Recording;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::Write;
 
 /// Process ids of GPU groups: apart from those of the host's processes.
@@ -176,8 +177,8 @@ fn gpu(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<
     for interval in &view.recording.events.gpu {
         let process = interval.pid.map_or(0, u64::from);
         let group = GPU_GROUP + process;
-        if !next.contains_key(&group) {
-            next.insert(group, FIRST_LANE);
+        if let Entry::Vacant(place) = next.entry(group) {
+            place.insert(FIRST_LANE);
             let name = interval
                 .pid
                 .and_then(|pid| view.recording.process_name(pid))
@@ -258,9 +259,12 @@ fn gap_lane(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Re
     Ok(())
 }
 
+/// When, of what category, and under what name.
+type HostEvent<'a> = (Span, &'a str, String);
+
 fn host(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<()> {
     let events = &view.recording.events;
-    let mut rows: BTreeMap<(u64, u64), Vec<(Span, &str, String)>> = BTreeMap::new();
+    let mut rows: BTreeMap<(u64, u64), Vec<HostEvent<'_>>> = BTreeMap::new();
     let mut add = |pid: Option<u32>, thread: Option<u64>, span, cat, name: String| {
         if let (Some(pid), Some(thread)) = (pid, thread)
             && view.is_target(Some(pid))

@@ -109,7 +109,10 @@ fn figures(out: &mut String, a: &Analysis) {
             escape(&value)
         );
     };
-    figure("utilisation (measured)", percent(a.gpu.utilization));
+    figure(
+        &format!("utilisation ({})", a.recording.time_source),
+        percent(a.gpu.utilization),
+    );
     figure("GPU busy", millis(a.gpu.busy_ms));
     figure("window", millis(a.window.span_ms));
     figure("encoder executions", grouped(a.intervals.rows_target));

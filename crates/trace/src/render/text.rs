@@ -137,10 +137,13 @@ impl Page {
         let word = self.paint(role, verdict.kind.word());
         let confidence = verdict.confidence.word();
         self.out.push('\n');
-        self.line(&format!(
-            "verdict: {word} ({confidence} confidence): {}",
-            verdict.summary
-        ));
+        self.wrapped(
+            "",
+            &format!(
+                "verdict: {word} ({confidence} confidence): {}",
+                verdict.summary
+            ),
+        );
         for evidence in &verdict.evidence {
             self.wrapped("  - ", evidence);
         }
@@ -233,7 +236,7 @@ impl Page {
     }
 
     fn figures(&mut self, a: &Analysis) {
-        self.heading("GPU (measured)");
+        self.heading(&format!("GPU ({})", a.recording.time_source));
         let mut rows: Vec<(String, String)> = Vec::new();
         let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
         row(
@@ -258,7 +261,11 @@ impl Page {
             ),
         );
         row(
-            "encoder executions",
+            if a.recording.origin == "timing" {
+                "command buffers"
+            } else {
+                "encoder executions"
+            },
             format!(
                 "{} of {} rows, in {} command buffers",
                 grouped(a.intervals.rows_target),
@@ -361,12 +368,15 @@ impl Page {
             return;
         }
         self.heading("Gaps between executions");
-        self.line(&format!(
-            "  {} gaps, {} together: {}",
-            grouped(gaps.count),
-            millis(gaps.total_ms),
-            spread(gaps.mean_us, gaps.median_us, gaps.p99_us, gaps.max_us)
-        ));
+        self.wrapped(
+            "  ",
+            &format!(
+                "{} gaps, {} together: {}",
+                grouped(gaps.count),
+                millis(gaps.total_ms),
+                spread(gaps.mean_us, gaps.median_us, gaps.p99_us, gaps.max_us)
+            ),
+        );
         self.wrapped(
             "  ",
             &format!(
@@ -385,14 +395,16 @@ impl Page {
             ),
         );
         if gaps.unexplained_ms > 0.0 {
-            self.line(&format!(
-                "  {} cannot be explained: the commit is not in the inputs",
-                millis(gaps.unexplained_ms)
-            ));
+            self.wrapped(
+                "  ",
+                &format!(
+                    "{} cannot be explained: the commit is not in the inputs",
+                    millis(gaps.unexplained_ms)
+                ),
+            );
         }
         if let Some(parts) = &gaps.anatomy {
-            self.line(&format!(
-                "  an average synchronised gap: {:.1} µs to the completion notice, {:.1} µs on the host, {:.1} µs to launch",
+            self.wrapped("  ", &format!("an average synchronised gap: {:.1} µs to the completion notice, {:.1} µs on the host, {:.1} µs to launch",
                 parts.notice_us, parts.host_us, parts.launch_us
             ));
         }
@@ -450,6 +462,14 @@ impl Page {
         } else {
             "GPU time by label"
         });
+        self.label_rows(rows);
+        if !a.kernels.is_empty() {
+            self.heading("Dispatches by kernel (timed one by one: upper bounds)");
+            self.label_rows(&a.kernels);
+        }
+    }
+
+    fn label_rows(&mut self, rows: &[Label]) {
         let mut table = self.table([
             Column::right("share"),
             Column::right("total"),
@@ -488,15 +508,21 @@ impl Page {
         }
         self.heading("Host");
         if let (Some(encoders), Some(time)) = (cpu.encoders, cpu.encode_ms) {
-            self.line(&format!(
-                "  {} encoders encoded in {} (mean {})",
-                grouped(encoders),
-                millis(time),
-                micros(cpu.encode_mean_us)
-            ));
+            self.wrapped(
+                "  ",
+                &format!(
+                    "{} encoders encoded in {} (mean {})",
+                    grouped(encoders),
+                    millis(time),
+                    micros(cpu.encode_mean_us)
+                ),
+            );
         }
         if let Some(driver) = cpu.driver_ms {
-            self.line(&format!("  driver busy with them for {}", millis(driver)));
+            self.wrapped(
+                "  ",
+                &format!("driver busy with them for {}", millis(driver)),
+            );
         }
         match &cpu.while_gpu_waits {
             Some(activity) => self.activity(activity),
@@ -509,8 +535,7 @@ impl Page {
     }
 
     fn activity(&mut self, activity: &HostActivity) {
-        self.line(&format!(
-            "  while the GPU waited for the host ({}): {} samples, {} of CPU time; {} of them inside a wait for the GPU",
+        self.wrapped("  ", &format!("while the GPU waited for the host ({}): {} samples, {} of CPU time; {} of them inside a wait for the GPU",
             millis(activity.host_wait_ms),
             grouped(activity.samples),
             millis(activity.sampled_ms),
@@ -541,7 +566,7 @@ impl Page {
         if !activity.threads.is_empty() {
             let thread = |t: &HostThread| format!("{} {}", t.thread, millis(t.ms));
             let threads: Vec<String> = activity.threads.iter().take(4).map(thread).collect();
-            self.line(&format!("  threads: {}", threads.join(", ")));
+            self.wrapped("  ", &format!("threads: {}", threads.join(", ")));
         }
     }
 
@@ -581,7 +606,7 @@ impl Page {
         }
         self.heading("Copies and memory");
         for line in lines {
-            self.line(&format!("  {line}"));
+            self.wrapped("  ", &line);
         }
     }
 
@@ -614,7 +639,7 @@ impl Page {
                 let state = |s: &StateShare| format!("{} {:.1} %", s.state, s.share * 100.0);
                 let all: Vec<String> = states.iter().map(state).collect();
                 self.heading(heading);
-                self.line(&format!("  {}", all.join(", ")));
+                self.wrapped("  ", &all.join(", "));
             }
         }
         if !a.shaders.is_empty() {

@@ -366,29 +366,24 @@ impl RowBuilder {
         if !parent.wanted {
             return Ok(());
         }
+        let is_number = slot.kind == Kind::Number && parent.number.is_none();
         match (parent.tag.class, tag.class) {
-            (Class::Process | Class::Thread, Class::Number) => {
-                if parent.number.is_none() && slot.kind == Kind::Number {
-                    parent.number = Some(slot.number);
-                }
+            (Class::Process | Class::Thread, Class::Number) if is_number => {
+                parent.number = Some(slot.number);
+            }
+            (Class::Label, Class::Number) if is_number && tag.id == size => {
+                parent.number = Some(slot.number);
             }
             (Class::Thread, Class::Process) => parent.process = Some(slot),
-            (Class::Stack, Class::Frame) => {
-                if parent.frames.len() < MOST_FRAMES {
-                    parent.frames.push(slot.number as u32);
-                }
+            (Class::Stack, Class::Frame) if parent.frames.len() < MOST_FRAMES => {
+                parent.frames.push(slot.number as u32);
             }
             (Class::Stack, Class::Stack) => parent.number = Some(slot.number),
             (Class::Frame, Class::Binary) => parent.first = Some(slot.text),
-            (_, Class::Text | Class::Label | Class::Unknown) => {
-                if parent.first.is_none() && matches!(slot.kind, Kind::Text | Kind::Label) {
-                    parent.first = Some(slot.text);
-                }
-            }
-            (Class::Label, Class::Number) => {
-                if parent.number.is_none() && slot.kind == Kind::Number && tag.id == size {
-                    parent.number = Some(slot.number);
-                }
+            (_, Class::Text | Class::Label | Class::Unknown)
+                if parent.first.is_none() && matches!(slot.kind, Kind::Text | Kind::Label) =>
+            {
+                parent.first = Some(slot.text);
             }
             _ => {}
         }

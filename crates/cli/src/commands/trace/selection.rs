@@ -63,7 +63,7 @@ fn parse_time(text: &str) -> Result<u64, String> {
         number.parse::<f64>().ok().map(|value| value * scale)
     });
     match found {
-        Some(value) if value >= 0.0 && value < 1e18 => Ok(value.round() as u64),
+        Some(value) if (0.0..1e18).contains(&value) => Ok(value.round() as u64),
         _ => Err("expected a time with its unit, like 1.5s, 250ms or 900us".to_owned()),
     }
 }
