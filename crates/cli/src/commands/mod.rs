@@ -9,3 +9,4 @@ pub(crate) mod completions;
 pub(crate) mod disasm;
 pub(crate) mod inspect;
 pub(crate) mod man;
+pub(crate) mod trace;
