@@ -2,7 +2,7 @@
 
 use crate::commands::{completions, man};
 use crate::context::{Context, Verbosity};
-use crate::failure::{CLOSED_PIPE, CommandResult, Failure, Kind, Outcome};
+use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
 use assay_report::style::{Painter, Role};
 use clap::{Parser, Subcommand};
@@ -88,7 +88,7 @@ pub(crate) fn main() -> ExitCode {
     match cli.command.run(&context) {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(Kind::Verdict as u8),
-        Err(failure) if failure.message == CLOSED_PIPE => ExitCode::SUCCESS,
+        Err(failure) if failure.kind == Kind::ClosedPipe => ExitCode::SUCCESS,
         Err(failure) => {
             show(&failure, json);
             ExitCode::from(failure.kind as u8)
