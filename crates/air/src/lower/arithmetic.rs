@@ -370,6 +370,14 @@ impl FunctionLowering<'_, '_, '_> {
                     .builder()
                     .cast(CastOp::SpaceCast, value, to, Flags::NONE))
             }
+            (TypeKind::Matrix(_), TypeKind::Matrix(scalar), ..) => {
+                let pair = self.plain(value);
+                let seen = Type::vector(scalar, 2);
+                let pair = self
+                    .builder()
+                    .cast(CastOp::Bitcast, pair, seen, Flags::NONE);
+                Ok(self.shaped(pair, to))
+            }
             // An integer of odd width is made of a vector's elements, or falls apart into them.
             (TypeKind::Vector(scalar, lanes), TypeKind::Scalar(_), None, Some(_))
                 if scalar.is_int() =>

@@ -6,8 +6,8 @@ use super::{LowerError, Lowered};
 use crate::llvm::{Attributes, Op, TypeId, ValueId, ValueKind};
 use assay_ssa::builtin::{AtomicName, Family, Resolved, Sign};
 use assay_ssa::{
-    Access, Builtin, BuiltinCall, CastOp, Flags, Id, InstData, IntCond, Ordering, Scalar, Scope,
-    Symbol, Type, TypeKind, Value,
+    Access, BinaryOp, Builtin, BuiltinCall, CastOp, Flags, Id, InstData, IntCond, Ordering, Scalar,
+    Scope, Symbol, Type, TypeKind, Value,
 };
 
 /// Whether a function constant was given a value, asked by our headers.
@@ -235,6 +235,26 @@ impl FunctionLowering<'_, '_, '_> {
             (Family::Matrix, _) if self.has_scalar_matrices(builtin, call, args) => {
                 self.scalar_matrix_call(call, builtin, args)
             }
+            (Family::Matrix, &[ptr, _, strides, origin])
+                if builtin.builtin == Builtin::MatrixLoad && self.is_pair(strides) =>
+            {
+                match self.strided(ptr, strides, origin, call.ret) {
+                    Some(args) => Ok(self.builder().builtin(builtin, &args, call.ret)),
+                    None => Ok(self.unknown(call, args)),
+                }
+            }
+            (Family::Matrix, &[matrix, ptr, _, strides, origin])
+                if builtin.builtin == Builtin::MatrixStore && self.is_pair(strides) =>
+            {
+                let ty = self.function.ty(matrix);
+                match self.strided(ptr, strides, origin, ty) {
+                    Some([ptr, row, origin, transposed]) => {
+                        let args = [matrix, ptr, row, origin, transposed];
+                        Ok(self.builder().builtin(builtin, &args, Type::VOID))
+                    }
+                    None => Ok(self.unknown(call, args)),
+                }
+            }
             // LLVM's says whether the most negative number may occur.
             (Family::Integer, &[arg, _]) if builtin.builtin == Builtin::Abs => {
                 Ok(self.builder().builtin(builtin, &[arg], call.ret))
@@ -303,6 +323,74 @@ impl FunctionLowering<'_, '_, '_> {
         };
         let pair = [0, 1].map(|lane| builder.extract_lane(matrix, lane));
         Ok(Some(builder.construct(call.ret, &pair)))
+    }
+
+    fn is_pair(&self, value: Value) -> bool {
+        self.function.ty(value) == Type::vector(Scalar::I64, 2)
+    }
+
+    /// Metal 4's way to say where a matrix lies: extents, strides of column and row, origin. One stride is 1;
+    /// the other is the row length of the older way, transposed if it is the column's.
+    fn strided(
+        &mut self,
+        ptr: Value,
+        strides: Value,
+        origin: Value,
+        matrix: Type,
+    ) -> Option<[Value; 4]> {
+        let [column, row] = [0, 1].map(|lane| self.lane(strides, lane));
+        let (column, row) = (column?, row?);
+        let one = |this: &Self, value: Value| this.function.const_bits(value) == Some(1);
+        let (length, transposed) = if one(self, column) {
+            (row, false)
+        } else if one(self, row) {
+            (column, true)
+        } else {
+            return None;
+        };
+        let ptr = match self.function.const_splat(origin) {
+            Some(0) => ptr,
+            _ => {
+                let bytes = matrix.element()?.bytes();
+                let mut builder = self.builder();
+                let mut ptr = ptr;
+                for (lane, stride) in [(0, column), (1, row)] {
+                    let steps = builder.extract_lane(origin, lane);
+                    let elements = builder.binary(BinaryOp::Mul, steps, stride, Flags::NONE);
+                    ptr = builder.ptr_add(ptr, Some(elements), bytes, 0, Flags::NONE);
+                }
+                ptr
+            }
+        };
+        let origin = self.function.zero(Type::vector(Scalar::I64, 2));
+        let transposed = self.function.bool(transposed);
+        Some([ptr, length, origin, transposed])
+    }
+
+    /// The scalar a vector was given as one of its elements.
+    fn lane(&mut self, vector: Value, lane: u64) -> Option<Value> {
+        let mut vector = vector;
+        for _ in 0..8 {
+            if let Some(bits) = self.function.const_element(vector, lane as usize) {
+                let scalar = self.function.ty(vector).element()?;
+                return Some(self.function.constant(Type::scalar(scalar), bits));
+            }
+            match *self.function.def_data(vector)? {
+                InstData::Insert {
+                    vector: rest,
+                    element,
+                    index,
+                } => match self.function.const_bits(index)? {
+                    index if index == lane => return Some(element),
+                    _ => vector = rest,
+                },
+                InstData::Construct { args } => {
+                    return self.function.list_values(args).get(lane as usize).copied();
+                }
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn matrix(&mut self, first: Value, second: Value) -> Lowered<Value> {

@@ -4,8 +4,8 @@ use super::function::FunctionLowering;
 use super::{LowerError, Lowered};
 use crate::llvm::{self, Constant, MetadataId, Op, TypeId, ValueId};
 use assay_ssa::{
-    Access, AliasId, AliasSet, AtomicOp, Builtin, CastOp, Flags, InstData, IntCond, Ordering,
-    Scope, Type, Value,
+    Access, AliasId, AliasSet, AtomicOp, BinaryOp, Builtin, CastOp, Flags, InstData, IntCond,
+    Ordering, Scope, Type, Value,
 };
 
 /// The alias scopes of a function, as bits.
@@ -19,6 +19,9 @@ pub(super) struct AliasScopes {
 
 /// A function of the form knows this many scopes; further ones are not told apart.
 const MAX_SCOPES: usize = 64;
+
+/// The name under which an allocation of variable size is kept.
+const VARIABLE_ALLOCA: &str = "alloca of variable size";
 
 /// An address computation has at most this many variable indices.
 const MAX_INDICES: usize = 64;
@@ -147,12 +150,11 @@ impl FunctionLowering<'_, '_, '_> {
         pointer: TypeId,
     ) -> Lowered<Value> {
         let element = self.lowering.ty(ty)?;
-        let count = self.constant_int(count);
-        let count = count.and_then(|count| u32::try_from(count).ok());
-        let ty = match count {
+        let number = self.constant_int(count);
+        let ty = match number.and_then(|number| u32::try_from(number).ok()) {
             Some(1) => element,
-            Some(count) => self.lowering.target.types.array(element, count),
-            None => return Err(LowerError::new("an allocation whose size is not known")),
+            Some(number) => self.lowering.target.types.array(element, number),
+            None => return self.variable_alloca(element, count),
         };
         let address = self.entry_alloca(ty, align);
         let wanted = self.lowering.ty(pointer)?;
@@ -162,6 +164,29 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(self
             .builder()
             .cast(CastOp::SpaceCast, address, wanted, Flags::NONE))
+    }
+
+    /// Thread memory whose size only Apple's back end knows (a tensor's, asked from an unknown builtin): an
+    /// unknown callee that takes the number of bytes.
+    fn variable_alloca(&mut self, element: Type, count: ValueId) -> Lowered<Value> {
+        let count = self.value(count)?;
+        let stride = self.lowering.target.types.stride(element);
+        let size = match stride {
+            1 => count,
+            stride => {
+                let ty = self.function.ty(count);
+                let stride = self.function.constant(ty, u64::from(stride));
+                self.builder()
+                    .binary(BinaryOp::Mul, count, stride, Flags::NONE)
+            }
+        };
+        let symbol = self.lowering.target.symbol(VARIABLE_ALLOCA);
+        let pointer = Type::pointer(assay_ssa::Space::Thread);
+        let address = self.builder().unknown(symbol, &[size], pointer);
+        Ok(match address {
+            Some(address) => address,
+            None => self.function.undef(pointer),
+        })
     }
 
     /// Thread memory for the whole function: it stands at the start of the entry block.

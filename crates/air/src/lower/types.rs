@@ -30,7 +30,7 @@ impl Lowering<'_, '_> {
             Some(llvm::Type::Vector(lanes, element)) => {
                 let lanes = *lanes;
                 let scalar = self.scalar(*element)?;
-                if lanes == MATRIX_LANES && scalar.is_float() {
+                if lanes == MATRIX_LANES && self.dialect == Dialect::Apple {
                     Type::matrix(scalar)
                 } else if lanes <= u32::from(MAX_VECTOR_LANES) {
                     Type::vector(scalar, lanes as u8)
