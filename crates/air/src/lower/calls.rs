@@ -235,16 +235,16 @@ impl FunctionLowering<'_, '_, '_> {
             (Family::Matrix, _) if self.has_scalar_matrices(builtin, call, args) => {
                 self.scalar_matrix_call(call, builtin, args)
             }
-            (Family::Matrix, &[ptr, _, strides, origin])
-                if builtin.builtin == Builtin::MatrixLoad && self.is_pair(strides) =>
+            (Family::Matrix, &[ptr, extents, strides, origin])
+                if builtin.builtin == Builtin::MatrixLoad && self.is_pair(extents) =>
             {
                 match self.strided(ptr, strides, origin, call.ret) {
                     Some(args) => Ok(self.builder().builtin(builtin, &args, call.ret)),
                     None => Ok(self.unknown(call, args)),
                 }
             }
-            (Family::Matrix, &[matrix, ptr, _, strides, origin])
-                if builtin.builtin == Builtin::MatrixStore && self.is_pair(strides) =>
+            (Family::Matrix, &[matrix, ptr, extents, strides, origin])
+                if builtin.builtin == Builtin::MatrixStore && self.is_pair(extents) =>
             {
                 let ty = self.function.ty(matrix);
                 match self.strided(ptr, strides, origin, ty) {
@@ -338,24 +338,16 @@ impl FunctionLowering<'_, '_, '_> {
         origin: Value,
         matrix: Type,
     ) -> Option<[Value; 4]> {
-        let [column, row] = [0, 1].map(|lane| self.lane(strides, lane));
-        let (column, row) = (column?, row?);
-        let one = |this: &Self, value: Value| this.function.const_bits(value) == Some(1);
-        let (length, transposed) = if one(self, column) {
-            (row, false)
-        } else if one(self, row) {
-            (column, true)
-        } else {
-            return None;
-        };
+        let (length, transposed) = self.row_length(strides, 0)?;
         let ptr = match self.function.const_splat(origin) {
             Some(0) => ptr,
             _ => {
                 let bytes = matrix.element()?.bytes();
                 let mut builder = self.builder();
                 let mut ptr = ptr;
-                for (lane, stride) in [(0, column), (1, row)] {
+                for lane in [0, 1] {
                     let steps = builder.extract_lane(origin, lane);
+                    let stride = builder.extract_lane(strides, lane);
                     let elements = builder.binary(BinaryOp::Mul, steps, stride, Flags::NONE);
                     ptr = builder.ptr_add(ptr, Some(elements), bytes, 0, Flags::NONE);
                 }
@@ -363,8 +355,32 @@ impl FunctionLowering<'_, '_, '_> {
             }
         };
         let origin = self.function.zero(Type::vector(Scalar::I64, 2));
-        let transposed = self.function.bool(transposed);
         Some([ptr, length, origin, transposed])
+    }
+
+    /// The stride that is not 1, and whether it is the column's.
+    fn row_length(&mut self, strides: Value, depth: u32) -> Option<(Value, Value)> {
+        let chosen = match self.function.def_data(strides) {
+            Some(&InstData::Select { cond, args, .. }) if depth < 4 => Some((cond, args)),
+            _ => None,
+        };
+        if let Some((cond, [a, b])) = chosen {
+            let (a, a_transposed) = self.row_length(a, depth + 1)?;
+            let (b, b_transposed) = self.row_length(b, depth + 1)?;
+            let mut builder = self.builder();
+            let length = builder.select(cond, a, b, Flags::NONE);
+            let transposed = builder.select(cond, a_transposed, b_transposed, Flags::NONE);
+            return Some((length, transposed));
+        }
+        let [column, row] = [0, 1].map(|lane| self.lane(strides, lane));
+        let (column, row) = (column?, row?);
+        let one = |value: Value| self.function.const_bits(value) == Some(1);
+        let (length, transposed) = match (one(column), one(row)) {
+            (true, _) => (row, false),
+            (_, true) => (column, true),
+            _ => return None,
+        };
+        Some((length, self.function.bool(transposed)))
     }
 
     /// The scalar a vector was given as one of its elements.
