@@ -385,7 +385,7 @@ impl FunctionLowering<'_, '_, '_> {
 
     /// The scalar a vector was given as one of its elements.
     fn lane(&mut self, vector: Value, lane: u64) -> Option<Value> {
-        let mut vector = vector;
+        let (mut vector, mut lane) = (vector, lane);
         for _ in 0..8 {
             if let Some(bits) = self.function.const_element(vector, lane as usize) {
                 let scalar = self.function.ty(vector).element()?;
@@ -400,6 +400,15 @@ impl FunctionLowering<'_, '_, '_> {
                     index if index == lane => return Some(element),
                     _ => vector = rest,
                 },
+                InstData::Shuffle { args, mask } => {
+                    let from = u64::from(*self.function.indices(mask).get(lane as usize)?);
+                    let lanes = u64::from(self.function.ty(args[0]).lanes());
+                    (vector, lane) = match from.checked_sub(lanes) {
+                        None => (args[0], from),
+                        Some(from) if from < lanes => (args[1], from),
+                        _ => return None,
+                    };
+                }
                 InstData::Construct { args } => {
                     return self.function.list_values(args).get(lane as usize).copied();
                 }
