@@ -1,6 +1,6 @@
 //! One decoded instruction.
 
-use crate::dispatch::{candidates, length_mask};
+use crate::dispatch::candidates;
 use crate::isa::Isa;
 use crate::op::{Class, Op};
 use crate::operand::Operand;
@@ -74,24 +74,24 @@ impl Instruction {
             Some(chunk) => u128::from_le_bytes(*chunk),
             None => short_word(code)?,
         };
-        for &form in candidates(word) {
-            let length = form.length(word);
-            let own = word & length_mask(length);
-            if own & form.mask == form.value {
-                if usize::from(length) > code.len() {
-                    return Err(DecodeError::Truncated {
-                        mnemonic: form.name,
-                        needed: length,
-                        available: code.len(),
-                    });
-                }
-                return Ok(Instruction {
-                    word: own,
-                    form,
-                    length,
-                    isa,
+        for candidate in candidates(word) {
+            let Some((word, length)) = candidate.matches(word) else {
+                continue;
+            };
+            let form = candidate.form;
+            if usize::from(length) > code.len() {
+                return Err(DecodeError::Truncated {
+                    mnemonic: form.name,
+                    needed: length,
+                    available: code.len(),
                 });
             }
+            return Ok(Instruction {
+                word,
+                form,
+                length,
+                isa,
+            });
         }
         Err(DecodeError::Unknown {
             parcel: word as u16,

@@ -162,12 +162,12 @@ impl Instruction {
 
     /// Where execution goes from here; `offset` is this instruction's own.
     pub fn flow(&self, offset: u64) -> Flow {
-        let target = self.branch_target(offset);
+        let target = || self.branch_target(offset);
         match self.op() {
-            Op::JmpExecAny => Flow::JumpIfAny(target),
-            Op::JmpExecNone => Flow::JumpIfNone(target),
-            Op::JmpIncomplete | Op::JmpIfSkippingDoorbell => Flow::JumpUnknown(target),
-            Op::Call => Flow::Call(target),
+            Op::JmpExecAny => Flow::JumpIfAny(target()),
+            Op::JmpExecNone => Flow::JumpIfNone(target()),
+            Op::JmpIncomplete | Op::JmpIfSkippingDoorbell => Flow::JumpUnknown(target()),
+            Op::Call => Flow::Call(target()),
             Op::CallReg => Flow::CallIndirect,
             Op::Ret => Flow::Return,
             Op::Stop => Flow::Stop,

@@ -44,6 +44,17 @@ pub enum Error {
         /// The name given.
         asked: String,
     },
+    /// A chip whose register steps are unknown.
+    #[error(
+        "occupancy on {chip} is unknown: how registers limit threads on Metal GPU family \
+         {family} is not published; it is for families 7 and 8 (M1, M2)"
+    )]
+    NoOccupancy {
+        /// The chip's title.
+        chip: &'static str,
+        /// Its Metal GPU family.
+        family: u8,
+    },
     /// A chip without instruction costs.
     #[error(
         "no cost table `{model}` for {chip}: nobody has published instruction costs of Metal GPU \

@@ -23,6 +23,17 @@
 //! # Ok::<(), assay_chip::Error>(())
 //! ```
 //!
+//! [`Key::of`] finds the row of an instruction:
+//!
+//! ```
+//! use assay_agx::{Instruction, Isa};
+//! use assay_chip::{CostModel, CostTable, Key};
+//! let stop = Instruction::decode(Isa::G13, &[0x88, 0x00])?;
+//! assert_eq!(Key::of(&stop), Key::Stop);
+//! assert_eq!(CostTable::of(CostModel::Measured).get(Key::of(&stop)).dispatch, Some(1.0));
+//! # Ok::<(), assay_agx::DecodeError>(())
+//! ```
+//!
 //! # How far to trust it
 //!
 //! The measured costs come from microbenchmarks on M1 and M2 by others; they agree
@@ -32,6 +43,7 @@
 //! their issue slot are not published and therefore unknown.
 
 mod chip;
+mod classify;
 mod cost;
 mod error;
 mod key;
@@ -41,6 +53,7 @@ mod source;
 mod table;
 
 pub use chip::{Chip, Figure, chips};
+pub use classify::{NO_COST, OPS};
 pub use cost::{Basis, Cost, CostModel, CostTable, Unit};
 pub use error::Error;
 pub use key::Key;

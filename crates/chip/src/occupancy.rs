@@ -21,14 +21,14 @@
 //! use assay_chip::Chip;
 //!
 //! let chip = Chip::named("m1")?;
-//! let found = occupancy(&chip, &Demand { half_registers: 113, ..Demand::default() });
+//! let found = occupancy(&chip, &Demand { half_registers: 113, ..Demand::default() })?;
 //! assert_eq!((found.threads, found.limit), (832, Limit::Registers));
 //! let step = found.next.expect("a better step exists");
 //! assert_eq!((step.threads, step.free_half_registers), (896, Some(1)));
 //! # Ok::<(), assay_chip::Error>(())
 //! ```
 
-use crate::{Chip, Parameter};
+use crate::{Chip, Error, Parameter};
 
 /// Threads of a simdgroup.
 pub const SIMD_WIDTH: u32 = 32;
@@ -161,17 +161,18 @@ pub struct NextStep {
 
 /// Occupancy of a kernel on a core of `chip`.
 ///
-/// For chips whose register steps are not published (family 9 on) the steps of
-/// families 7 and 8 do not hold; ask [`is_known`] first.
-pub fn occupancy(chip: &Chip, demand: &Demand) -> Occupancy {
+/// The register steps of families 7 and 8 do not hold for later ones, whose steps are
+/// not published: asking for them is an error.
+pub fn occupancy(chip: &Chip, demand: &Demand) -> Result<Occupancy, Error> {
+    if !chip.has_costs() {
+        return Err(Error::NoOccupancy {
+            chip: chip.title,
+            family: chip.family,
+        });
+    }
     let mut found = bounds(chip, demand);
     found.next = next_step(chip, demand, &found);
-    found
-}
-
-/// Whether the register steps hold for this chip.
-pub fn is_known(chip: &Chip) -> bool {
-    chip.has_costs()
+    Ok(found)
 }
 
 fn bounds(chip: &Chip, demand: &Demand) -> Occupancy {
@@ -294,7 +295,6 @@ fn another_size(chip: &Chip, demand: &Demand, now: &Occupancy) -> Option<NextSte
     let sizes = (1..group / SIMD_WIDTH)
         .rev()
         .map(|count| count * SIMD_WIDTH);
-    // Without threadgroup memory, whose need may change with the size.
     sizes.take(FULL as usize).find_map(|size| {
         let trial = Demand {
             threadgroup_threads: Some(size),
@@ -320,7 +320,7 @@ mod tests {
             threadgroup_bytes: bytes,
             threadgroup_threads: threads,
         };
-        occupancy(&Chip::named("m1").unwrap(), &demand)
+        occupancy(&Chip::named("m1").unwrap(), &demand).unwrap()
     }
 
     #[test]
@@ -382,8 +382,15 @@ mod tests {
         assert_eq!(memory.threads, 384);
         assert_eq!(memory.free_threadgroup_bytes, Some(4 * 1024));
         let size = on_m1(32, 0, Some(768)).next.unwrap();
-        assert_eq!((size.threads, size.threadgroup_threads), (960, Some(480)));
+        assert_eq!((size.threads, size.threadgroup_threads), (1024, Some(512)));
         assert_eq!(on_m1(16, 0, None).next, None);
+    }
+
+    #[test]
+    fn steps_of_newer_families_are_not_invented() {
+        let m3 = Chip::named("m3").unwrap();
+        let error = occupancy(&m3, &Demand::default()).unwrap_err();
+        assert!(error.to_string().contains("family 9"), "{error}");
     }
 
     #[test]

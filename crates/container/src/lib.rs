@@ -12,6 +12,9 @@
 //! | [`Contents::Source`] | Metal source text | |
 //! | [`Contents::Code`] | raw AGX machine code | |
 //!
+//! [`image::CompiledFunction::to_program`] hands machine code on as an
+//! [`assay_agx::Program`]; [`mtlb::Function::bitcode`] is what an AIR reader takes.
+//!
 //! Everything is borrowed from the bytes given: nothing is copied, nothing is
 //! decoded, and every range a file states is checked before it is used. Errors
 //! carry the offset in the file.
@@ -40,9 +43,11 @@ pub mod metadata;
 pub mod mtlb;
 mod nearest;
 mod open;
+mod program;
 mod view;
 
 pub use error::{Error, Problem};
 pub use nearest::nearest;
 pub use open::{Contents, open};
+pub use program::{CodeSymbol, Extracted, raw_program};
 pub use view::View;

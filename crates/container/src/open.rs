@@ -8,6 +8,7 @@ use crate::gpu::Target;
 use crate::image::{CompiledFunction, Image};
 use crate::macho::{self, MachO};
 use crate::mtlb::{self, Metallib};
+use crate::program;
 use crate::view::View;
 
 /// What a file is.
@@ -26,8 +27,7 @@ pub enum Contents<'a> {
     Embedded(Vec<Embedded<'a>>),
     /// Metal source.
     Source(&'a str),
-    /// Bytes without any known header that may be machine code: even in number and
-    /// with an AGX `stop` instruction. Only decoding them tells.
+    /// Bytes without any known header that decode as an AGX program.
     Code(&'a [u8]),
 }
 
@@ -106,7 +106,7 @@ pub fn open(bytes: &[u8]) -> Result<Contents<'_>, Error> {
     if let Some(seems) = foreign(bytes) {
         return Err(unrecognised(Some(seems)));
     }
-    if may_be_code(bytes) {
+    if program::looks_like_code(bytes) {
         return Ok(Contents::Code(bytes));
     }
     Err(unrecognised(None))
@@ -183,9 +183,4 @@ const MACHO: &[u8] = macho::MAGIC;
 fn foreign(bytes: &[u8]) -> Option<&'static str> {
     let row = FOREIGN.iter().find(|(magic, _)| bytes.starts_with(magic))?;
     Some(row.1)
-}
-
-/// AGX instructions are whole 16-bit words, and a program ends with `stop`, 0x0088.
-fn may_be_code(bytes: &[u8]) -> bool {
-    bytes.len().is_multiple_of(2) && bytes.chunks_exact(2).any(|word| word == [0x88, 0x00])
 }

@@ -262,3 +262,62 @@ fn an_image_without_functions_has_none() {
     let bytes = ArchiveBuilder::new().gpu(g13(), &image(g13(), &[])).build();
     assert!(open(&bytes).unwrap().compiled().is_empty());
 }
+
+#[test]
+fn a_function_becomes_a_program() {
+    let bytes = archive();
+    let opened = open(&bytes).unwrap();
+    let extracted = opened.compiled()[1].to_program().unwrap();
+    let program = &extracted.program;
+    assert_eq!(program.name, "add");
+    assert_eq!(program.isa, assay_agx::Isa::G13);
+    assert_eq!(program.code, [MAIN, STOP].concat());
+    assert_eq!((program.entry, &program.constant_program[..]), (0, STOP));
+    assert_eq!(program.half_registers, Some(24));
+    assert_eq!(program.half_uniforms, Some(40));
+    assert_eq!(program.scratch_bytes, Some(32));
+    assert_eq!(program.threadgroup_bytes, Some(4096));
+    let symbols: Vec<_> = extracted
+        .symbols
+        .iter()
+        .map(|symbol| (&*symbol.name, symbol.role, symbol.range.clone()))
+        .collect();
+    assert_eq!(
+        symbols,
+        [
+            ("_agc.main", Role::Main, 0..6),
+            ("_helper", Role::Helper, 6..8)
+        ]
+    );
+    let start = extracted.code_offset as usize;
+    assert_eq!(&bytes[start..start + 6], MAIN);
+    let start = extracted.constant_program_offset.unwrap() as usize;
+    assert_eq!(&bytes[start..start + 2], STOP);
+}
+
+#[test]
+fn helpers_before_main_move_the_entry() {
+    let bytes = FunctionBuilder::new(g13())
+        .helper("_first", STOP)
+        .main(MAIN)
+        .constant_program(STOP)
+        .build();
+    let opened = open(&bytes).unwrap();
+    let extracted = opened.compiled()[0].to_program().unwrap();
+    assert_eq!(extracted.program.entry, 2);
+    assert_eq!(extracted.program.code, [STOP, MAIN].concat());
+    assert_eq!(extracted.program.half_registers, None);
+}
+
+#[test]
+fn undecodable_code_becomes_no_program() {
+    let g16 = Gpu::named("G16P").unwrap();
+    let bytes = FunctionBuilder::new(g16).main(STOP).build();
+    let opened = open(&bytes).unwrap();
+    let error = opened.compiled()[0].to_program().unwrap_err();
+    assert!(matches!(error.problem, Problem::Undecodable { .. }));
+    let empty = FunctionBuilder::new(g13()).constant_program(STOP).build();
+    let opened = open(&empty).unwrap();
+    let error = opened.compiled()[0].to_program().unwrap_err();
+    assert!(error.to_string().contains("_agc.main"), "{error}");
+}

@@ -1,4 +1,5 @@
 //! Files told apart by their content.
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use assay_container::{Contents, Problem, bitcode, open};
 
@@ -35,13 +36,64 @@ fn what_is_given_by_mistake_is_named() {
 }
 
 #[test]
-fn raw_code_needs_whole_words_and_an_end() {
-    assert!(matches!(
-        open(&[0x62, 0x11, 0xFF, 0, 0x88, 0]).unwrap(),
-        Contents::Code(_)
-    ));
-    assert_eq!(seems(&[0x62, 0x11, 0xFF, 0, 0x88]), None);
-    assert_eq!(seems(&[0x62, 0xFF]), None);
+fn raw_code_must_decode_up_to_a_stop() {
+    let mov_stop = [0x62, 0x00, 0, 0, 0x88, 0];
+    assert!(matches!(open(&mov_stop).unwrap(), Contents::Code(_)));
+    assert_eq!(seems(&mov_stop[..4]), None);
+    assert_eq!(seems(&[0xFF; 64]), None);
+}
+
+/// Programs from Apple's and Mesa's compilers, as raw bytes.
+#[test]
+fn compiled_programs_are_seen_as_code() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures/agx");
+    let mut seen = 0;
+    for part in ["apple", "mesa"] {
+        let Ok(entries) = std::fs::read_dir(format!("{folder}/{part}")) else {
+            eprintln!("skipped: no fixtures beside the workspace");
+            return;
+        };
+        for entry in entries {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "tsv") {
+                let code = code_of(&std::fs::read_to_string(&path).unwrap());
+                let opened = open(&code).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+                assert!(matches!(opened, Contents::Code(_)), "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 90);
+}
+
+fn code_of(listing: &str) -> Vec<u8> {
+    let hex = listing.lines().filter_map(|line| line.split('\t').nth(1));
+    let hex = hex.filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+    let digits: Vec<u8> = hex.flat_map(str::bytes).collect();
+    let digit = |byte: u8| (byte as char).to_digit(16).unwrap() as u8;
+    digits
+        .chunks(2)
+        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
+        .collect()
+}
+
+/// Noise decodes in places; it must not pass for a program.
+#[test]
+fn noise_is_not_code() {
+    let mut state = 1_u64;
+    let mut taken = 0;
+    for _ in 0..200 {
+        let noise: Vec<u8> = (0..512)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 56) as u8
+            })
+            .collect();
+        taken += usize::from(open(&noise).is_ok());
+    }
+    assert!(taken < 10, "{taken} of 200");
 }
 
 #[test]
