@@ -163,6 +163,9 @@ pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module
             max_threads: kernel.max_threads,
         });
     }
+    if lowering.dialect == Dialect::Clang {
+        ssa::analysis::spaces::infer(&mut lowering.target);
+    }
     Ok(lowering.target)
 }
 
