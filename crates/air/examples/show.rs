@@ -13,7 +13,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut codes: Vec<&[u8]> = Vec::new();
     for library in contents.metallibs() {
         let named = library.functions().iter().filter(|function| {
-            kernel.as_deref().is_none_or(|kernel| kernel == function.name)
+            kernel
+                .as_deref()
+                .is_none_or(|kernel| kernel == function.name)
         });
         codes.extend(named.filter_map(|function| function.bitcode));
     }
@@ -22,7 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     for code in codes {
         for module in llvm::read(code)? {
-            let options = Options { kernel: kernel.clone(), ..Options::default() };
+            let options = Options {
+                kernel: kernel.clone(),
+                ..Options::default()
+            };
             println!("{}", assay_ssa::print(&lower(&module, &options)?));
         }
     }

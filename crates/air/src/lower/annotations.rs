@@ -52,6 +52,8 @@ pub(super) fn find(module: &Module<'_>) -> Vec<FoundKernel> {
         }
         kernels.push(kernel);
     }
+    // The list's order differs between versions of clang; that of the functions is the source's.
+    kernels.sort_by_key(|kernel| kernel.function);
     kernels
 }
 
