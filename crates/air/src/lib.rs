@@ -11,4 +11,6 @@ pub mod llvm;
 mod lower;
 
 pub use error::{BitOffset, Error, Problem};
-pub use lower::{ConstantKey, Dialect, GivenConstant, LowerError, Options, kernel_names, lower};
+pub use lower::{
+    ConstantKey, ConstantSyntax, Dialect, GivenConstant, LowerError, Options, kernel_names, lower,
+};

@@ -1,6 +1,6 @@
 //! What our own fixtures must become: one module per clang version, one in Apple's dialect.
 
-use assay_air::{ConstantKey, GivenConstant, Options, kernel_names, llvm, lower};
+use assay_air::{GivenConstant, Options, kernel_names, llvm, lower};
 use assay_ssa::{Binding, Builtin, Callee, InstData, LoopHint, Module, Space, TypeKind};
 
 const CLANG: [(u32, &[u8]); 6] = [
@@ -153,16 +153,10 @@ fn instructions_know_their_source_lines() {
 
 #[test]
 fn given_function_constants_take_the_place_of_open_ones() {
-    let given = |key, value| GivenConstant {
-        key,
-        elements: vec![value],
-    };
+    let given = |text: &str| text.parse::<GivenConstant>().expect("a constant");
     let options = Options {
         kernel: Some("specialised_f32".to_owned()),
-        constants: vec![
-            given(ConstantKey::Index(3), 1),
-            given(ConstantKey::Name("steps".to_owned()), 5),
-        ],
+        constants: vec![given("3=bool:true"), given("steps=int:5")],
     };
     for (major, bitcode) in CLANG {
         let open = program(bitcode, &Options::default());
@@ -176,6 +170,18 @@ fn given_function_constants_take_the_place_of_open_ones() {
         assert_eq!(closed.kernels.len(), 1, "clang {major}");
         assert!(text(&closed).contains("i32 5"), "clang {major}");
     }
+}
+
+#[test]
+fn a_function_constant_of_the_wrong_type_is_refused() {
+    let options = Options {
+        kernel: None,
+        constants: vec!["has_bias=float:1".parse().expect("a constant")],
+    };
+    let module = llvm::read(APPLE).expect("a module").remove(0);
+    let error = lower(&module, &options).expect_err("a float is no bool");
+    let expected = "function constant 3 \"has_bias\" is i8, the value given is f32";
+    assert_eq!(error.to_string(), expected);
 }
 
 /// The whole of a module in Apple's dialect, as text. `BLESS=1` rewrites the expectation.

@@ -6,7 +6,7 @@
 //! would have stored, on the given value or, if none was given, on the open function constant.
 
 use super::function::FunctionLowering;
-use super::{ConstantKey, LowerError, Lowered, Options};
+use super::{LowerError, Lowered, Options};
 use crate::llvm::{self, Body, Constant, Instruction, Module, Op, TypeId, ValueId, ValueKind};
 use assay_ssa::{CastOp, Flags, FunctionConstant, FunctionConstantId, Scalar, Type, Value};
 
@@ -52,7 +52,7 @@ impl FunctionConstants {
         module: &Module<'_>,
         options: &Options,
         target: &mut assay_ssa::Module,
-    ) -> Self {
+    ) -> Lowered<Self> {
         let mut entries = Vec::new();
         for stated in stated(module) {
             let global = module.globals.get(stated.global as usize);
@@ -60,10 +60,15 @@ impl FunctionConstants {
                 continue;
             };
             let mut given = options.constants.iter().rev();
-            let given = given.find(|given| match &given.key {
-                ConstantKey::Index(index) => *index == stated.index,
-                ConstantKey::Name(name) => *name == stated.name,
-            });
+            let given = given.find(|given| given.key.is(stated.index, &stated.name));
+            if let Some(given) = given.filter(|given| given.ty != ty) {
+                let (name, index) = (&stated.name, stated.index);
+                let message = format!(
+                    "function constant {index} \"{name}\" is {ty}, the value given is {}",
+                    given.ty
+                );
+                return Err(LowerError::new(message));
+            }
             let id = target.function_constants.push(FunctionConstant {
                 index: stated.index,
                 name: stated.name,
@@ -78,10 +83,10 @@ impl FunctionConstants {
                 given: given.map(|given| given.elements.clone()),
             });
         }
-        FunctionConstants {
+        Ok(FunctionConstants {
             entries,
             derived: derived(module),
-        }
+        })
     }
 
     /// Whether the function constant in a variable was given a value.

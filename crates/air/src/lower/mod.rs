@@ -22,6 +22,7 @@ mod calls;
 mod constants;
 mod function;
 mod function_constants;
+mod given;
 mod globals;
 mod kernel;
 mod locations;
@@ -34,6 +35,7 @@ use crate::llvm;
 use assay_ssa::{self as ssa, FunctionId, GlobalId, Id, Symbol, Type, builtin::Resolved};
 use function::FunctionLowering;
 use function_constants::FunctionConstants;
+pub use given::{ConstantKey, ConstantSyntax, GivenConstant};
 use std::fmt;
 
 /// Which compiler's conventions a module follows.
@@ -65,24 +67,6 @@ pub struct Options {
     pub kernel: Option<String>,
     /// Values of function constants. Those not given stay open in the program.
     pub constants: Vec<GivenConstant>,
-}
-
-/// A value for a function constant.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct GivenConstant {
-    /// Which one.
-    pub key: ConstantKey,
-    /// Bits of each element (one for a scalar).
-    pub elements: Vec<u64>,
-}
-
-/// How a function constant is named.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ConstantKey {
-    /// By its number.
-    Index(u32),
-    /// By its name.
-    Name(String),
 }
 
 /// Why a module could not be lowered.
@@ -135,7 +119,7 @@ pub fn kernel_names(module: &llvm::Module<'_>) -> Vec<String> {
 /// Callees that are neither in the module nor known builtins are kept by name, in
 /// [`assay_ssa::Module::symbols`]; they do not stop the lowering.
 pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module, LowerError> {
-    let mut lowering = Lowering::new(module, options);
+    let mut lowering = Lowering::new(module, options)?;
     let mut kernels = match lowering.dialect {
         Dialect::Apple => kernel::find(module),
         Dialect::Clang => annotations::find(module),
@@ -210,7 +194,7 @@ pub(crate) struct AttachmentKinds {
 }
 
 impl<'m, 'a> Lowering<'m, 'a> {
-    fn new(source: &'m llvm::Module<'a>, options: &Options) -> Self {
+    fn new(source: &'m llvm::Module<'a>, options: &Options) -> Lowered<Self> {
         let mut target = ssa::Module::new(&source.source_name);
         target.float_mode = kernel::float_mode(source);
         let kind = |name| source.metadata.kind(name);
@@ -220,8 +204,8 @@ impl<'m, 'a> Lowering<'m, 'a> {
             unroll: kind("llvm.loop"),
             invariant: kind("invariant.load"),
         };
-        let constants = FunctionConstants::find(source, options, &mut target);
-        Lowering {
+        let constants = FunctionConstants::find(source, options, &mut target)?;
+        Ok(Lowering {
             source,
             target,
             dialect: Dialect::of(source),
@@ -234,7 +218,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             symbols: vec![None; source.functions.len()],
             locations: locations::LocationCache::default(),
             kinds,
-        }
+        })
     }
 
     /// Numbers the kernels' functions and everything they call, kernels first.
