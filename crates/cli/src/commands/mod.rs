@@ -6,4 +6,5 @@
 pub(crate) mod chips;
 pub(crate) mod completions;
 pub(crate) mod inspect;
+pub(crate) mod ir;
 pub(crate) mod man;
