@@ -9,6 +9,7 @@ use super::{FoundKernel, Lowering};
 use crate::llvm::{Attributes, Constant, Module, ValueId, ValueKind};
 use assay_ssa::builtin::{Resolved, resolve};
 use assay_ssa::{Argument, ArgumentAccess, Binding, Space};
+use std::collections::{BTreeMap, HashMap};
 
 /// One entry of the list.
 struct Annotation {
@@ -19,42 +20,38 @@ struct Annotation {
 
 pub(super) fn find(module: &Module<'_>) -> Vec<FoundKernel> {
     let annotations = annotations(module);
-    let mut kernels = Vec::new();
+    let mut host_names: HashMap<u32, &str> = HashMap::new();
     for annotation in &annotations {
-        let Some(body) = annotation.text.strip_prefix("assay.kernel 1\n") else {
-            continue;
-        };
-        let Some(function) = module.functions.get(annotation.function as usize) else {
-            continue;
-        };
-        let known = kernels
-            .iter()
-            .any(|kernel: &FoundKernel| kernel.function == annotation.function);
-        if function.body.is_none() || known {
-            continue;
+        let text = annotation.text.strip_prefix("assay.host_name 1\n");
+        let mut lines = text.unwrap_or("").lines();
+        if let Some(name) = lines.find_map(|line| line.strip_prefix("name\t")) {
+            host_names.entry(annotation.function).or_insert(name);
         }
-        let mut kernel = kernel(body, annotation);
-        let mut others = annotations.iter();
-        let host_name = others.find_map(|other| {
-            let text = other.text.strip_prefix("assay.host_name 1\n")?;
-            let line = text.lines().find_map(|line| line.strip_prefix("name\t"))?;
-            (other.function == annotation.function).then(|| line.to_owned())
-        });
-        if let Some(name) = host_name {
-            kernel.name = name;
+    }
+    let mut kernels = BTreeMap::new();
+    for annotation in &annotations {
+        let Some(text) = annotation.text.strip_prefix("assay.kernel 1\n") else {
+            continue;
+        };
+        let function = module.functions.get(annotation.function as usize);
+        let Some(function) = function.filter(|function| function.body.is_some()) else {
+            continue;
+        };
+        let mut kernel = kernel(text, annotation);
+        if let Some(name) = host_names.get(&annotation.function) {
+            kernel.name = (*name).to_owned();
         }
         for argument in &mut kernel.arguments {
-            let attributes = argument.param;
-            let attributes = attributes
+            let attributes = argument
+                .param
                 .and_then(|param| module.attributes.parameter(function.attributes, param));
             argument.no_alias =
                 attributes.is_some_and(|attributes| attributes.has(Attributes::NOALIAS));
         }
-        kernels.push(kernel);
+        kernels.entry(annotation.function).or_insert(kernel);
     }
     // The list's order differs between versions of clang; that of the functions is the source's.
-    kernels.sort_by_key(|kernel| kernel.function);
-    kernels
+    kernels.into_values().collect()
 }
 
 fn kernel(text: &str, annotation: &Annotation) -> FoundKernel {

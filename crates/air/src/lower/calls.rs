@@ -13,6 +13,9 @@ use assay_ssa::{
 /// Whether a function constant was given a value, asked by our headers.
 const IS_DEFINED: &str = "air.is_function_constant_defined";
 
+/// A call our headers make so that clang takes a buffer for known to others; it does nothing.
+const ESCAPE: &str = "assay.escape";
+
 /// What a call through a pointer is kept as.
 const INDIRECT: &str = "indirect call";
 
@@ -53,7 +56,7 @@ impl FunctionLowering<'_, '_, '_> {
             Some(_) => Resolved::Unknown,
             None => self.lowering.resolve(callee),
         };
-        if resolved == Resolved::Ignored {
+        if resolved == Resolved::Ignored || defined.is_none() && self.is_escape(callee) {
             return Ok(None);
         }
         let ret = match type_id {
@@ -75,6 +78,11 @@ impl FunctionLowering<'_, '_, '_> {
             }
             None => self.call_named(&call, resolved),
         }
+    }
+
+    fn is_escape(&self, callee: u32) -> bool {
+        let function = self.lowering.source.functions.get(callee as usize);
+        function.is_some_and(|function| function.name == ESCAPE)
     }
 
     fn values_of(&mut self, ids: &[u32]) -> Lowered<Vec<Value>> {

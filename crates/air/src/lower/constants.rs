@@ -12,8 +12,8 @@ impl FunctionLowering<'_, '_, '_> {
     /// The value of an LLVM value, made on the spot for constants.
     #[inline]
     pub(super) fn value(&mut self, id: ValueId) -> Lowered<Value> {
-        if let Some(Some(value)) = self.values.get(id.0 as usize) {
-            return Ok(*value);
+        if let Some(value) = self.known_value(id) {
+            return Ok(value);
         }
         self.value_at(id, 0)
     }
@@ -22,8 +22,8 @@ impl FunctionLowering<'_, '_, '_> {
         if depth > MAX_NESTING {
             return Err(LowerError::new("a constant nested too deep"));
         }
-        if let Some(Some(value)) = self.values.get(id.0 as usize) {
-            return Ok(*value);
+        if let Some(value) = self.known_value(id) {
+            return Ok(value);
         }
         let value = *self.llvm_value(id)?;
         let (pool, index): (&ConstantPool, u32) = match value.kind {
@@ -54,9 +54,7 @@ impl FunctionLowering<'_, '_, '_> {
         let lowered = self.constant(value.ty, *constant, pool, depth)?;
         // What took instructions to make is good for this place only.
         if self.function.is_constant(lowered) {
-            if let Some(slot) = self.values.get_mut(id.0 as usize) {
-                *slot = Some(lowered);
-            }
+            self.set_value(id, lowered);
         }
         Ok(lowered)
     }

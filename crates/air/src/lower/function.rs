@@ -17,7 +17,7 @@ pub(super) struct FunctionLowering<'l, 'm, 'a> {
     pub(super) current: Block,
     /// Source location of the instruction at hand.
     pub(super) location: Option<Loc>,
-    /// Values by LLVM's numbers, as they come into being.
+    /// Local values by LLVM's numbers, as they come into being.
     pub(super) values: Vec<Option<Value>>,
     /// Blocks by LLVM's numbers; those that cannot be reached have none.
     pub(super) blocks: Vec<Option<Block>>,
@@ -63,6 +63,7 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             inline_hint: false,
             no_inline: has(Attributes::NOINLINE),
         };
+        lowering.module_values.forget();
         let entry = function.add_block();
         let mut this = FunctionLowering {
             lowering,
@@ -70,7 +71,7 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             function,
             current: entry,
             location: None,
-            values: vec![None; body.first_local as usize + body.values.len()],
+            values: vec![None; body.values.len()],
             blocks: vec![None; body.blocks.len()],
             allocas: 0,
             aliases: AliasScopes::default(),
@@ -92,9 +93,23 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
         builder
     }
 
+    /// The value made for an LLVM value so far.
+    #[inline]
+    pub(super) fn known_value(&self, id: ValueId) -> Option<Value> {
+        match id.0.checked_sub(self.body.first_local) {
+            Some(local) => self.values.get(local as usize).copied().flatten(),
+            None => self.lowering.module_values.get(id),
+        }
+    }
+
     pub(super) fn set_value(&mut self, id: ValueId, value: Value) {
-        if let Some(slot) = self.values.get_mut(id.0 as usize) {
-            *slot = Some(value);
+        match id.0.checked_sub(self.body.first_local) {
+            Some(local) => {
+                if let Some(slot) = self.values.get_mut(local as usize) {
+                    *slot = Some(value);
+                }
+            }
+            None => self.lowering.module_values.set(id, value),
         }
     }
 

@@ -377,9 +377,8 @@ impl FunctionLowering<'_, '_, '_> {
             ));
         }
         self.depth += 1;
-        let count = body.first_local as usize + body.values.len();
         let outer_body = std::mem::replace(&mut self.body, body);
-        let outer_values = std::mem::replace(&mut self.values, vec![None; count]);
+        let outer_values = std::mem::replace(&mut self.values, vec![None; body.values.len()]);
         let outcome = self.replay(body, value);
         self.body = outer_body;
         self.values = outer_values;

@@ -36,6 +36,7 @@ use assay_ssa::{self as ssa, FunctionId, GlobalId, Id, Symbol, Type, builtin::Re
 use function::FunctionLowering;
 use function_constants::FunctionConstants;
 pub use given::{ConstantKey, ConstantSyntax, GivenConstant};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Which compiler's conventions a module follows.
@@ -128,11 +129,15 @@ pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module
         kernels.retain(|kernel| kernel.name == *wanted);
     }
     lowering.collect_functions(&kernels);
+    let of_function: HashMap<u32, usize> = kernels
+        .iter()
+        .enumerate()
+        .map(|(index, kernel)| (kernel.function, index))
+        .collect();
     for index in 0..lowering.order.len() {
         let function = lowering.order[index];
-        let kernel = kernels
-            .iter_mut()
-            .find(|kernel| kernel.function == function);
+        let kernel = of_function.get(&function).copied();
+        let kernel = kernel.and_then(|kernel| kernels.get_mut(kernel));
         let lowered = FunctionLowering::lower(&mut lowering, function, kernel)?;
         lowering.target.functions.push(lowered);
     }
@@ -180,8 +185,42 @@ pub(crate) struct Lowering<'m, 'a> {
     /// What names of callees mean.
     resolved: Vec<Option<Resolved>>,
     symbols: Vec<Option<Symbol>>,
+    pub(crate) module_values: ModuleValues,
     pub(crate) locations: locations::LocationCache,
     pub(crate) kinds: AttachmentKinds,
+}
+
+/// What the module's constants are in the function at hand. A module can have many more constants than a
+/// function uses, so they are forgotten by counting functions, not by clearing.
+pub(crate) struct ModuleValues {
+    values: Vec<(u32, Option<ssa::Value>)>,
+    function: u32,
+}
+
+impl ModuleValues {
+    fn new(count: usize) -> Self {
+        ModuleValues {
+            values: vec![(0, None); count],
+            function: 0,
+        }
+    }
+
+    /// Forgets everything: another function begins.
+    pub(crate) fn forget(&mut self) {
+        self.function += 1;
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: llvm::ValueId) -> Option<ssa::Value> {
+        let &(function, value) = self.values.get(id.0 as usize)?;
+        value.filter(|_| function == self.function)
+    }
+
+    pub(crate) fn set(&mut self, id: llvm::ValueId, value: ssa::Value) {
+        if let Some(slot) = self.values.get_mut(id.0 as usize) {
+            *slot = (self.function, Some(value));
+        }
+    }
 }
 
 /// Numbers of the attachment kinds that matter.
@@ -216,6 +255,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             global_ids: vec![None; source.globals.len()],
             resolved: vec![None; source.functions.len()],
             symbols: vec![None; source.functions.len()],
+            module_values: ModuleValues::new(source.values.len()),
             locations: locations::LocationCache::default(),
             kinds,
         })
