@@ -1,6 +1,8 @@
 //! Against the world, when it is at hand: a metallib of Apple's compiler named by `ASSAY_METALLIB`, and
 //! `llvm-dis`, named by `ASSAY_LLVM_DIS`, to count instructions independently.
 
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
 use assay_air::{Options, llvm, lower};
 use assay_container::mtlb::Metallib;
 use std::collections::BTreeMap;

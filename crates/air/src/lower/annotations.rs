@@ -112,11 +112,9 @@ fn argument(fields: &str) -> Argument {
     let mut argument = Argument::new(name, binding);
     argument.type_name = type_name.to_owned();
     argument.space = Space::from_name(space);
-    let accesses = ArgumentAccess::ALL.into_iter();
-    argument.access = accesses
-        .filter(|known| known.name() == access)
-        .next_back()
-        .unwrap_or_default();
+    let mut accesses = ArgumentAccess::ALL.into_iter();
+    let access = accesses.find(|known| known.name() == access);
+    argument.access = access.unwrap_or_default();
     for flag in flags.split(',') {
         match flag.split_once('=') {
             // Its size is known once the compiler's numbers are.

@@ -269,13 +269,10 @@ fn needed(body: &Body<'_>, value: ValueId) -> Vec<bool> {
         let Some(ValueKind::Instruction(index)) = kind else {
             continue;
         };
-        if let (Some(slot), Some(instruction)) = (
-            needed.get_mut(index as usize),
-            body.instructions.get(index as usize),
-        ) {
-            if !std::mem::replace(slot, true) {
-                wanted.extend(operands_of(body, instruction));
-            }
+        let slot = needed.get_mut(index as usize);
+        let seen = slot.is_none_or(|slot| std::mem::replace(slot, true));
+        if let (false, Some(instruction)) = (seen, body.instructions.get(index as usize)) {
+            wanted.extend(operands_of(body, instruction));
         }
     }
     needed

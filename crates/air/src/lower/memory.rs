@@ -14,8 +14,11 @@ pub(super) struct AliasScopes {
     /// Scope and its domain; the position is the bit.
     scopes: Vec<(MetadataId, Option<MetadataId>)>,
     /// Pairs of `alias.scope` and `noalias` lists met so far.
-    known: Vec<((Option<MetadataId>, Option<MetadataId>), AliasId)>,
+    known: Vec<(AliasLists, AliasId)>,
 }
+
+/// The `alias.scope` and `noalias` lists of an instruction.
+type AliasLists = (Option<MetadataId>, Option<MetadataId>);
 
 /// A function of the form knows this many scopes; further ones are not told apart.
 const MAX_SCOPES: usize = 64;
