@@ -19,7 +19,7 @@ impl fmt::Display for BitOffset {
 ///
 /// ```
 /// let error = assay_air::llvm::read(b"BC\xC0\xDE\x35\x14\x00\x00").unwrap_err();
-/// assert!(error.to_string().contains("byte 0x8"));
+/// assert!(error.to_string().contains("byte 0x4"));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{problem} (at {at})")]

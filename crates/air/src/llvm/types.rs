@@ -4,6 +4,7 @@
 //! is kept aside ([`TypeTable::pointee`]): loads, stores, address computations and calls all name the
 //! type they work on, so nothing needs it but the description of arguments.
 
+use std::collections::HashMap;
 use std::fmt;
 
 /// A type of a module.
@@ -11,7 +12,7 @@ use std::fmt;
 pub struct TypeId(pub u32);
 
 /// What a type is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
     /// No value.
     Void,
@@ -73,8 +74,12 @@ pub struct Layout {
 pub struct TypeTable {
     types: Vec<Type>,
     names: Vec<(TypeId, String)>,
-    /// What typed pointers pointed at.
+    /// What typed pointers pointed at, in order of the pointers.
     pointees: Vec<(TypeId, TypeId)>,
+    /// Layouts of the types that have been asked for all at once; see [`TypeTable::settle`].
+    layouts: Vec<Option<Layout>>,
+    /// Types found or made by [`TypeTable::intern`].
+    interned: HashMap<Type, TypeId>,
 }
 
 /// Nested deeper than this, a type is taken for damage.
@@ -113,9 +118,54 @@ impl TypeTable {
 
     /// The id of a type that may not be in the module's own table.
     pub(crate) fn intern(&mut self, ty: Type) -> TypeId {
-        match self.types.iter().position(|known| *known == ty) {
+        if let Some(id) = self.interned.get(&ty) {
+            return *id;
+        }
+        let id = match self.types.iter().position(|known| *known == ty) {
             Some(index) => TypeId(index as u32),
-            None => self.push(ty),
+            None => self.push(ty.clone()),
+        };
+        self.interned.insert(ty, id);
+        id
+    }
+
+    /// Computes the layout of all types, each from those of its parts, so that a type built of itself many
+    /// times over costs no more than any other.
+    pub(crate) fn settle(&mut self) {
+        self.layouts = vec![None; self.types.len()];
+        let mut state = vec![0u8; self.types.len()];
+        for index in 0..self.types.len() {
+            self.settle_one(TypeId(index as u32), &mut state, 0);
+        }
+    }
+
+    /// `state`: 0 not begun, 1 begun, 2 done. A type met again while begun contains itself.
+    fn settle_one(&mut self, id: TypeId, state: &mut [u8], depth: u32) {
+        match state.get_mut(id.0 as usize) {
+            Some(begun @ 0) if depth <= MAX_NESTING => *begun = 1,
+            _ => return,
+        }
+        let parts: Vec<TypeId> = match self.get(id) {
+            Some(Type::Array(_, element) | Type::Vector(_, element)) => vec![*element],
+            Some(Type::Struct { fields, .. }) => fields.clone(),
+            _ => Vec::new(),
+        };
+        for part in parts {
+            self.settle_one(part, state, depth + 1);
+        }
+        let layout = self.layout_of(id, &|part| {
+            let done = state.get(part.0 as usize) == Some(&2);
+            self.layouts
+                .get(part.0 as usize)
+                .copied()
+                .flatten()
+                .filter(|_| done)
+        });
+        if let Some(slot) = self.layouts.get_mut(id.0 as usize) {
+            *slot = layout;
+        }
+        if let Some(slot) = state.get_mut(id.0 as usize) {
+            *slot = 2;
         }
     }
 
@@ -127,7 +177,10 @@ impl TypeTable {
 
     /// What a typed pointer pointed at.
     pub fn pointee(&self, id: TypeId) -> Option<TypeId> {
-        let found = self.pointees.iter().find(|(pointer, _)| *pointer == id);
+        let found = self
+            .pointees
+            .binary_search_by_key(&id, |(pointer, _)| *pointer);
+        let found = found.ok().and_then(|index| self.pointees.get(index));
         found.map(|(_, pointee)| *pointee)
     }
 
@@ -136,13 +189,16 @@ impl TypeTable {
     /// Apple's data layout and AArch64's agree: scalars have their natural alignment, vectors that of
     /// their size rounded up to a power of two.
     pub fn layout(&self, id: TypeId) -> Option<Layout> {
-        self.layout_at(id, 0)
+        match self.layouts.get(id.0 as usize) {
+            Some(layout) => *layout,
+            // Made after the table was settled: a vector or a struct of settled types.
+            None => self.layout_of(id, &|part| {
+                self.layouts.get(part.0 as usize).copied().flatten()
+            }),
+        }
     }
 
-    fn layout_at(&self, id: TypeId, depth: u32) -> Option<Layout> {
-        if depth > MAX_NESTING {
-            return None;
-        }
+    fn layout_of(&self, id: TypeId, part: &dyn Fn(TypeId) -> Option<Layout>) -> Option<Layout> {
         let natural = |bytes: u64| {
             let size = bytes.next_power_of_two();
             Some(Layout { size, align: size })
@@ -157,7 +213,7 @@ impl TypeTable {
                 natural(bits.div_ceil(8).max(1))
             }
             Type::Array(count, element) => {
-                let element = self.layout_at(*element, depth + 1)?;
+                let element = part(*element)?;
                 let size = element.size.checked_mul(*count)?;
                 Some(Layout {
                     size,
@@ -167,7 +223,7 @@ impl TypeTable {
             Type::Struct { fields, packed } => {
                 let (mut size, mut align) = (0u64, 1u64);
                 for &field in fields {
-                    let field = self.layout_at(field, depth + 1)?;
+                    let field = part(field)?;
                     if !packed {
                         size = size.checked_next_multiple_of(field.align)?;
                         align = align.max(field.align);
@@ -329,6 +385,7 @@ mod tests {
             fields,
             packed: true,
         });
+        table.settle();
         let layout = |id| table.layout(id).unwrap();
         assert_eq!(
             layout(float3),
@@ -356,6 +413,21 @@ mod tests {
             fields: vec![TypeId(0)],
             packed: false,
         });
+        table.settle();
         assert_eq!(table.layout(TypeId(0)), None);
+    }
+
+    #[test]
+    fn a_type_that_doubles_at_every_step_takes_no_time() {
+        let mut table = TypeTable::default();
+        let mut last = table.push(Type::Int(8));
+        for _ in 0..60 {
+            last = table.push(Type::Struct {
+                fields: vec![last, last],
+                packed: false,
+            });
+        }
+        table.settle();
+        assert_eq!(table.layout(last).map(|layout| layout.size), Some(1 << 60));
     }
 }

@@ -5,6 +5,9 @@ use super::{LowerError, Lowered};
 use crate::llvm::{self, CastOp, Constant, ConstantPool, TypeId, ValueId, ValueKind};
 use assay_ssa::{CastOp as To, Flags, Type, TypeKind, Value};
 
+/// Parts of constants a function may have: more than any kernel, fewer than a hostile one could ask for.
+pub(super) const MAX_PARTS: u32 = 1 << 20;
+
 /// Constant expressions nested deeper than this are taken for damage.
 const MAX_NESTING: u32 = 64;
 
@@ -25,6 +28,10 @@ impl FunctionLowering<'_, '_, '_> {
         if let Some(value) = self.known_value(id) {
             return Ok(value);
         }
+        self.constant_budget = match self.constant_budget.checked_sub(1) {
+            Some(left) => left,
+            None => return Err(LowerError::new("constants made of too many parts")),
+        };
         let value = *self.llvm_value(id)?;
         let (pool, index): (&ConstantPool, u32) = match value.kind {
             ValueKind::Global(index) => return self.global_address(value.ty, index),

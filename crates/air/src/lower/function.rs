@@ -28,6 +28,8 @@ pub(super) struct FunctionLowering<'l, 'm, 'a> {
     pub(super) hints: Vec<super::loops::PendingHint>,
     /// How deep function constants' initialisers are being followed.
     pub(super) depth: u32,
+    /// How many more parts of constants may be made.
+    pub(super) constant_budget: u32,
 }
 
 impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
@@ -77,6 +79,7 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             aliases: AliasScopes::default(),
             hints: Vec::new(),
             depth: 0,
+            constant_budget: super::constants::MAX_PARTS,
         };
         this.lower_parameters(params, kernel).map_err(in_function)?;
         this.lower_blocks(entry).map_err(in_function)?;

@@ -8,7 +8,10 @@ use assay_ssa::{Global, GlobalData, GlobalId, Space};
 const THREADGROUP_SECTION: &str = "assay.threadgroup";
 
 /// Constant data larger than this is not believed.
-const MAX_BYTES: u64 = 1 << 28;
+const MAX_BYTES: u64 = 1 << 26;
+
+/// Nor is data made of more parts than this.
+const MAX_PARTS: u32 = 1 << 24;
 
 const MAX_NESTING: u32 = 64;
 
@@ -79,15 +82,26 @@ impl Lowering<'_, '_> {
             )));
         }
         let mut bytes = vec![0; layout.size as usize];
+        let mut budget = MAX_PARTS;
         // Addresses in constant data have no number yet; such data is not known.
-        Ok(match self.write_constant(ty, initializer, &mut bytes, 0) {
-            Some(()) => GlobalData::Bytes(bytes),
-            None => GlobalData::Undefined,
-        })
+        Ok(
+            match self.write_constant(ty, initializer, &mut bytes, &mut budget, 0) {
+                Some(()) => GlobalData::Bytes(bytes),
+                None => GlobalData::Undefined,
+            },
+        )
     }
 
     /// Writes a constant as it lies in memory; nothing when it cannot be known.
-    fn write_constant(&self, ty: TypeId, id: ValueId, out: &mut [u8], depth: u32) -> Option<()> {
+    fn write_constant(
+        &self,
+        ty: TypeId,
+        id: ValueId,
+        out: &mut [u8],
+        budget: &mut u32,
+        depth: u32,
+    ) -> Option<()> {
+        *budget = budget.checked_sub(1)?;
         if depth > MAX_NESTING {
             return None;
         }
@@ -116,7 +130,8 @@ impl Lowering<'_, '_> {
                         LlvmType::Struct { .. } => types.field_offset(ty, position)?,
                         _ => position as u64 * self.element_stride(ty, element)?,
                     };
-                    self.write_constant(element, part, slice(out, offset, size)?, depth + 1)?;
+                    let place = slice(out, offset, size)?;
+                    self.write_constant(element, part, place, budget, depth + 1)?;
                 }
                 Some(())
             }

@@ -6,6 +6,7 @@ use crate::bitstream::Entry;
 use crate::error::Error;
 use crate::llvm::attribute::Attributes;
 use crate::llvm::types::TypeId;
+use std::collections::HashMap;
 
 /// LLVM's number of `align`.
 const ALIGN: u64 = 1;
@@ -77,18 +78,18 @@ impl ModuleReader<'_> {
 
     pub(super) fn read_attribute_lists(&mut self) -> Result<(), Error> {
         self.reader.enter()?;
+        let groups = self.module.attributes.groups.iter().enumerate().rev();
+        let groups: HashMap<u64, u32> = groups
+            .map(|(index, group)| (group.0, index as u32))
+            .collect();
         loop {
             match self.reader.next(&mut self.record)? {
                 Entry::End => return Ok(()),
                 Entry::Block(_) => self.reader.skip(),
                 Entry::Record if self.record.code == 2 => {
-                    let table = &mut self.module.attributes;
-                    let index = |number: &u64| {
-                        let position = table.groups.iter().position(|group| group.0 == *number);
-                        position.map(|index| index as u32)
-                    };
-                    let list = self.record.operands.iter().filter_map(index).collect();
-                    table.lists.push(list);
+                    let numbers = self.record.operands.iter();
+                    let list = numbers.filter_map(|number| groups.get(number).copied());
+                    self.module.attributes.lists.push(list.collect());
                 }
                 Entry::Record => {}
             }

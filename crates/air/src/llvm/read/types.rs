@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::llvm::types::{Type, TypeId};
 
 /// More lanes than any vector of a kernel has; Apple's matrices have 64.
-const MAX_LANES: u64 = 1 << 16;
+const MAX_LANES: u64 = 1024;
 
 impl ModuleReader<'_> {
     pub(super) fn read_types(&mut self) -> Result<(), Error> {
@@ -16,7 +16,10 @@ impl ModuleReader<'_> {
         let mut name = String::new();
         loop {
             match self.reader.next(&mut self.record)? {
-                Entry::End => return Ok(()),
+                Entry::End => {
+                    self.module.types.settle();
+                    return Ok(());
+                }
                 Entry::Block(_) => self.reader.skip(),
                 Entry::Record => self.read_type(&mut name)?,
             }
