@@ -75,6 +75,7 @@ macro_rules! commands {
 
 commands! {
     Inspect inspect;
+    Ir ir;
     Trace trace;
     Disasm disasm;
     Asm asm;

@@ -8,5 +8,6 @@ pub(crate) mod chips;
 pub(crate) mod completions;
 pub(crate) mod disasm;
 pub(crate) mod inspect;
+pub(crate) mod ir;
 pub(crate) mod man;
 pub(crate) mod trace;
