@@ -3,7 +3,7 @@
 //! Built once from the table. The low byte picks a group; crowded groups are split
 //! further by a selector, so that most instructions are compared with one or two forms.
 
-use crate::bits::{Bits, bits, low_mask};
+use crate::bits::{Bits, Halves, bits, low_mask};
 use crate::table::{FAMILIES, Form};
 use std::sync::LazyLock;
 
@@ -176,7 +176,7 @@ impl Dispatch {
         let (start, end) = match group.selector {
             0 => (group.start, group.end),
             selector => {
-                let key = SELECTORS[usize::from(selector & 3)].extract(u128::from(low));
+                let key = SELECTORS[usize::from(selector & 3)].extract(Halves([low, 0]));
                 let cell = usize::from(group.first_cell) + key as usize;
                 self.cells.get(cell).copied().unwrap_or_default()
             }

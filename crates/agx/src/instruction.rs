@@ -1,5 +1,6 @@
 //! One decoded instruction.
 
+use crate::bits::Halves;
 use crate::dispatch::{length_masks, recognise};
 use crate::isa::Isa;
 use crate::op::{Class, Op};
@@ -134,6 +135,11 @@ impl Instruction {
         self.low as u128 | (self.high as u128) << 64
     }
 
+    #[inline]
+    pub(crate) const fn halves(&self) -> Halves {
+        Halves([self.low, self.high as u64])
+    }
+
     /// The encoding.
     pub fn encode(&self) -> Encoded {
         Encoded {
@@ -150,7 +156,7 @@ impl Instruction {
     /// The operands and modifiers in text order, then those the text leaves out.
     #[inline]
     pub fn arguments(&self) -> impl Iterator<Item = Argument> + Clone + use<> {
-        let word = self.word();
+        let word = self.halves();
         self.form.operands.iter().map(move |spec| Argument {
             field: spec.field,
             role: spec.role,
@@ -176,7 +182,7 @@ impl Instruction {
     /// ```
     #[inline]
     pub fn get(&self, field: Field) -> Option<Operand> {
-        Some(self.form.spec(field)?.operand(self.word()))
+        Some(self.form.spec(field)?.operand(self.halves()))
     }
 
     /// A named field as an integer.
@@ -214,7 +220,7 @@ impl Instruction {
 impl Spec {
     /// This operand of the instruction `word`.
     #[inline]
-    pub(crate) fn operand(&self, word: u128) -> Operand {
+    pub(crate) fn operand(&self, word: Halves) -> Operand {
         self.kind.decode(self.bits.extract(word))
     }
 }
