@@ -8,7 +8,7 @@ use crate::table::{FAMILIES, Form};
 use std::sync::LazyLock;
 
 /// The form and length of the instruction with these lowest 64 and next 32 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn recognise(low: u64, high: u32) -> Option<(&'static Form, u8)> {
     for candidate in DISPATCH.candidates(low) {
         let length = candidate.length(low);

@@ -84,8 +84,9 @@ impl Instruction {
         }
     }
 
-    /// Decodes from enough bytes for any instruction.
-    #[inline]
+    /// Decodes from enough bytes for any instruction. Always inlined, because a call
+    /// would return the instruction through memory and cost as much as decoding it.
+    #[inline(always)]
     pub(crate) fn decode_chunk(isa: Isa, chunk: &[u8; MAX_LENGTH]) -> Option<Instruction> {
         let (low, rest) = chunk.split_first_chunk::<8>()?;
         let low = u64::from_le_bytes(*low);
