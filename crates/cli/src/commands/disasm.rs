@@ -1,18 +1,18 @@
 //! `assay disasm`: machine code to text.
 //!
-//! Code is walked in pieces and printed as it goes, so the size of the input does not
-//! matter: a file is mapped, standard input is read a piece at a time.
+//! Code is read a piece at a time and printed as it goes, so the size of the input does
+//! not matter.
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::input;
 use crate::output::Output;
 use assay_agx::{Instruction, Isa, Item, Op, RegSet, UniformSet, walk};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
 use serde::Serialize;
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Disassemble AGX machine code (M1 and M2 GPUs), in applegpu's syntax
 ///
@@ -83,14 +83,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             "the code".to_owned()
         }
         (None, Some(path)) if path.as_os_str() == "-" => {
-            listing.stream(std::io::stdin().lock(), args)?;
-            "standard input".to_owned()
+            let name = "standard input".to_owned();
+            listing.stream(std::io::stdin().lock(), &name, args, context)?;
+            name
         }
         (None, Some(path)) => {
-            let input = input::open(path)?;
-            note_container(&input, context);
-            listing.whole(window(&input, args)?, args.offset)?;
-            path.display().to_string()
+            let name = path.display().to_string();
+            listing.stream(open(path)?, &name, args, context)?;
+            name
         }
         (None, None) => return Err(Failure::usage("name a file, or give --hex")),
     };
@@ -130,30 +130,38 @@ impl Listing {
     }
 
     /// Lists code as it is read.
-    fn stream(&mut self, mut reader: impl Read, args: &Args) -> Result<(), Failure> {
-        let fail =
-            |error: std::io::Error| Failure::input(format!("cannot read standard input: {error}"));
-        let skipped = std::io::copy(&mut reader.by_ref().take(args.offset), &mut std::io::sink())
-            .map_err(fail)?;
+    fn stream(
+        &mut self,
+        mut reader: impl Read,
+        name: &str,
+        args: &Args,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let fail = |error: std::io::Error| Failure::input(format!("cannot read {name}: {error}"));
+        let mut skipped = reader.by_ref().take(args.offset);
+        let skipped = std::io::copy(&mut skipped, &mut std::io::sink()).map_err(fail)?;
         if skipped < args.offset {
             return Err(beyond_the_end(args.offset, skipped));
         }
         let mut reader = reader.take(args.length.unwrap_or(u64::MAX));
+        let mut progress = Progress::new(context);
         let mut pending = Vec::with_capacity(PIECE + LONGEST);
         let mut offset = args.offset;
         while !self.stopped {
-            let read = reader
-                .by_ref()
-                .take(PIECE as u64)
-                .read_to_end(&mut pending)
-                .map_err(fail)?;
+            let mut piece = reader.by_ref().take(PIECE as u64);
+            let read = piece.read_to_end(&mut pending).map_err(fail)?;
+            if offset == 0 {
+                note_container(&pending, context);
+            }
             let done = self.piece(&pending, offset, read == 0)?;
             offset += done as u64;
             pending.drain(..done);
+            progress.show(offset);
             if read == 0 {
                 break;
             }
         }
+        progress.clear();
         Ok(())
     }
 
@@ -211,8 +219,15 @@ impl Listing {
             Item::Known(instruction) | Item::Truncated { instruction, .. } => {
                 instruction.write_words(line, Some(offset));
             }
-            Item::Unknown(parcel) => line.push_str(&format!(".short {parcel:#06x}")),
-            Item::Odd(byte) => line.push_str(&format!(".byte {byte:#04x}")),
+            Item::Unknown(parcel) => {
+                line.push_str(".short 0x");
+                push_hex_byte(line, (parcel >> 8) as u8);
+                push_hex_byte(line, parcel as u8);
+            }
+            Item::Odd(byte) => {
+                line.push_str(".byte 0x");
+                push_hex_byte(line, byte);
+            }
         }
         align_operands(line, name_starts);
     }
@@ -273,6 +288,39 @@ impl Listing {
             .advice("give --length to leave it out"));
         }
         Ok(Outcome::Fine)
+    }
+}
+
+/// A count of megabytes on the terminal while a long listing goes elsewhere.
+struct Progress {
+    shown: bool,
+    wanted: bool,
+    next: u64,
+}
+
+impl Progress {
+    const STEP: u64 = 64 << 20;
+
+    fn new(context: &Context) -> Progress {
+        Progress {
+            shown: false,
+            wanted: context.progress && !std::io::stdout().is_terminal(),
+            next: Progress::STEP,
+        }
+    }
+
+    fn show(&mut self, offset: u64) {
+        if self.wanted && offset >= self.next {
+            anstream::eprint!("\r{} MiB", offset >> 20);
+            self.shown = true;
+            self.next = offset + Progress::STEP;
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            anstream::eprint!("\r                    \r");
+        }
     }
 }
 
@@ -352,6 +400,18 @@ fn half_name(file: char, half: u16) -> String {
         half / 2,
         if half.is_multiple_of(2) { 'l' } else { 'h' }
     )
+}
+
+/// Opens a file to be read in pieces.
+fn open(path: &Path) -> Result<File, Failure> {
+    let fail =
+        |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
+    let file = File::open(path).map_err(fail)?;
+    if file.metadata().map_err(fail)?.is_dir() {
+        return Err(Failure::input(format!("{} is a folder", path.display()))
+            .advice("name a file inside it"));
+    }
+    Ok(file)
 }
 
 /// The bytes that `--offset` and `--length` choose.
