@@ -56,16 +56,12 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         "lanes are threads already",
     ),
     (
-        &["-fno-unroll-loops"],
-        "unrolling is decided later, with the hints kept",
-    ),
-    (
         &["-mllvm", "-indvars-widen-indvars=false"],
         "loop counters must stay 32 bits wide: Metal's data layout has no native 64",
     ),
     (
-        &["-mllvm", "-pragma-unroll-threshold=1"],
-        "a loop with an unroll hint stays a loop here, as in Apple's AIR",
+        &["-mllvm", "-unroll-threshold=0", "-mllvm", "-pragma-unroll-threshold=0"],
+        "loops stay loops, with or without a hint, as in Apple's AIR; the hints are kept",
     ),
     (&["-Wno-c++11-narrowing"], "Metal lets braces narrow"),
     (&["-Wno-error"], "an error is an error of the language only"),

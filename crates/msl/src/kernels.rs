@@ -58,9 +58,18 @@ fn is_kernel(tokens: &Tokens<'_>, item: &Item) -> bool {
     };
     let mut at = item.declaration;
     while at < end {
+        if attributes::opens(tokens, at) {
+            let list = attributes::read(tokens, at, end);
+            let named = |a: &attributes::Attribute| tokens.get(a.name) == "kernel";
+            if list.attributes.iter().any(named) {
+                return true;
+            }
+            at = list.range.end.max(at + 1);
+            continue;
+        }
         match tokens.get(at) {
             "kernel" => return true,
-            "(" => return false,
+            "(" => at = tokens.after_group(at, end),
             _ => at += 1,
         }
     }
@@ -144,6 +153,8 @@ impl Kernels {
                 written.argument.kind = defined.argument.kind.clone();
             }
             rewrite_parameters(tokens, list, &parameters, patch, false);
+        } else {
+            use_own_type(tokens, item, patch);
         }
         let mut info = self.infos.get(name).cloned().unwrap_or_default();
         if let Some(host_name) = host_name {
@@ -156,6 +167,24 @@ impl Kernels {
         }
         self.found.push(info);
     }
+}
+
+/// Replaces the type of an instantiation, which may be an alias written for the
+/// unchanged parameters, by that of the template itself.
+fn use_own_type(tokens: &Tokens<'_>, item: &Item, patch: &mut Patch) {
+    let Some(name) = last_name_index(tokens, item.head.clone()) else {
+        return;
+    };
+    // The name may be qualified.
+    let mut first = name;
+    while first > item.head.start + 2 && tokens.is(first - 1, "::") {
+        first -= 2;
+    }
+    for index in item.head.start + 1..first {
+        patch.remove(index);
+    }
+    let own = tokens.join(first..item.head.end);
+    patch.insert_before(first, &format!("decltype({own})"));
 }
 
 /// Gives every parameter without an index the next free one of its kind.
@@ -332,6 +361,12 @@ fn parameters_of(tokens: &Tokens<'_>, start: usize, end: usize) -> Option<(usize
     while at < end {
         if attributes::opens(tokens, at) {
             at = tokens.after_group(at, end);
+            continue;
+        }
+        if tokens.is(at, "<")
+            && let Some(after) = tokens.after_angles(at, end)
+        {
+            at = after;
             continue;
         }
         if tokens.is(at, "(") {

@@ -73,8 +73,8 @@ fn signature(writer: &Writer<'_, '_>, outline: &Outline, item: &Item) -> Option<
         Shape::Statement => {
             let in_class = outline.scopes.get(item.scope)?.class.is_some();
             let template = tokens.is(item.head.start, "template");
-            let repeatable = !(in_class || template) || !mentions_space(tokens, item);
-            (!repeatable).then(|| writer.text(item.head.clone(), &HashMap::new()))
+            let matters = in_class || (template && mentions_space(tokens, item));
+            matters.then(|| writer.text(item.head.clone(), &HashMap::new()))
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::kernel_info::THREADGROUP_SECTION;
 use crate::lexer::{Kind, Tokens};
-use crate::outline::{Outline, Shape};
+use crate::outline::{Item, Outline, Shape};
 
 /// What becomes of an address-space keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,23 +69,36 @@ fn constructors(tokens: &Tokens<'_>, outline: &Outline, fates: &mut [Option<Fate
             .scopes
             .get(item.scope)
             .and_then(|s| s.class.as_deref());
-        if let Shape::Function {
-            name,
-            parameters,
-            body,
-        } = &item.shape
-            && class == Some(tokens.get(*name))
-        {
-            for index in parameters.end..body.start {
-                if tokens.is(index, ":") {
-                    break;
-                }
-                if tokens.is(index, "constant") {
-                    fates[index] = Some(Fate::Remove);
-                }
+        let Some(class) = class else { continue };
+        let behind = match &item.shape {
+            Shape::Function {
+                name,
+                parameters,
+                body,
+            } if tokens.get(*name) == class => parameters.end..body.start,
+            Shape::Statement if is_constructor(tokens, item, class) => item.head.clone(),
+            _ => continue,
+        };
+        for index in behind {
+            if tokens.is(index, ":") {
+                break;
+            }
+            let qualifier = index > 0 && tokens.is(index - 1, ")");
+            if qualifier && tokens.is(index, "constant") {
+                fates[index] = Some(Fate::Remove);
             }
         }
     }
+}
+
+/// Whether a declaration without a body declares a constructor of `class`.
+fn is_constructor(tokens: &Tokens<'_>, item: &Item, class: &str) -> bool {
+    let mut head = item.declaration..item.head.end;
+    head.any(|index| {
+        tokens.is(index, class)
+            && tokens.is(index + 1, "(")
+            && !matches!(tokens.get(index.wrapping_sub(1)), "*" | "&" | "::" | "new")
+    })
 }
 
 fn constant(tokens: &Tokens<'_>, index: usize) -> Fate {
@@ -253,7 +266,7 @@ mod tests {
             &[Const, Const],
         );
         check(
-            "struct S { S(int) constant : a(1) {} S() constant {} int g() constant { } };",
+            "struct S { S(int) constant : a(1) {} S() constant = default; int g() constant { } };",
             &[Remove, Remove, Const],
         );
         check(
