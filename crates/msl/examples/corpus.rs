@@ -12,7 +12,11 @@ use assay_msl::{Compiler, Error, Options, Source, compile};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-#[allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+#[allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the terminal"
+)]
 fn main() {
     let mut options = Options::new(std::env::temp_dir().join("assay-corpus"));
     let mut compiler = Compiler::new("clang-19");
@@ -33,13 +37,24 @@ fn main() {
         }
     }
     let mut files = Vec::new();
-    folders.iter().for_each(|folder| collect(folder, &mut files));
+    folders
+        .iter()
+        .for_each(|folder| collect(folder, &mut files));
     files.sort();
     let (mut good, mut kernels, mut seconds) = (0usize, 0usize, 0f64);
     for file in &files {
-        let Ok(text) = std::fs::read(file) else { continue };
+        let Ok(text) = std::fs::read(file) else {
+            continue;
+        };
         let started = Instant::now();
-        let result = compile(Source { path: file, text: &text }, &compiler, &options);
+        let result = compile(
+            Source {
+                path: file,
+                text: &text,
+            },
+            &compiler,
+            &options,
+        );
         let time = started.elapsed().as_secs_f64();
         seconds += time;
         let name = file.display();
@@ -47,9 +62,15 @@ fn main() {
             Ok(compiled) => {
                 good += 1;
                 kernels += compiled.kernels.len();
-                println!("ok      {time:7.3} s {:6} kernels {:9} bytes  {name}", compiled.kernels.len(), compiled.code.len());
+                println!(
+                    "ok      {time:7.3} s {:6} kernels {:9} bytes  {name}",
+                    compiled.kernels.len(),
+                    compiled.code.len()
+                );
                 if let Some(out) = &out {
-                    let target = out.join(file.file_name().unwrap_or_default()).with_extension("bc");
+                    let target = out
+                        .join(file.file_name().unwrap_or_default())
+                        .with_extension("bc");
                     if let Err(error) = std::fs::write(&target, &compiled.code) {
                         eprintln!("cannot write {}: {error}", target.display());
                     }
@@ -64,11 +85,17 @@ fn main() {
             Err(error) => println!("FAILED  {time:7.3} s {name}\n        {error}"),
         }
     }
-    println!("{good} of {} files, {kernels} kernels, {seconds:.1} s", files.len());
+    println!(
+        "{good} of {} files, {kernels} kernels, {seconds:.1} s",
+        files.len()
+    );
 }
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.extension().is_some_and(|extension| extension == "metal") {
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "metal")
+    {
         files.push(path.to_owned());
     } else if let Ok(entries) = std::fs::read_dir(path) {
         for entry in entries.filter_map(Result::ok) {

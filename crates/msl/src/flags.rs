@@ -60,7 +60,12 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         "loop counters must stay 32 bits wide: Metal's data layout has no native 64",
     ),
     (
-        &["-mllvm", "-unroll-threshold=0", "-mllvm", "-pragma-unroll-threshold=0"],
+        &[
+            "-mllvm",
+            "-unroll-threshold=0",
+            "-mllvm",
+            "-pragma-unroll-threshold=0",
+        ],
         "loops stay loops, with or without a hint, as in Apple's AIR; the hints are kept",
     ),
     (&["-Wno-c++11-narrowing"], "Metal lets braces narrow"),

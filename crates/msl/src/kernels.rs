@@ -310,8 +310,12 @@ fn rewrite_parameters(
                 );
             }
             ArgumentKind::Buffer if restrict => {
-                if let Some(star) = parameter.indirection {
-                    patch.insert_after(star, "__restrict");
+                let (Some(star), Some(name)) = (parameter.indirection, parameter.name) else {
+                    continue;
+                };
+                patch.insert_after(star, "__restrict");
+                if !parameter.argument.reference {
+                    patch.replace(name, format!("__metal_buffer_{position}"));
                 }
             }
             _ => {}
@@ -338,16 +342,16 @@ fn prologue(tokens: &Tokens<'_>, parameters: &[Parameter]) -> String {
                     "{written} {name}(::metal::__handle{{__metal_handle_{position}}}); "
                 ));
             }
-            ArgumentKind::Buffer
-                if parameter.argument.access == Access::ReadWrite
-                    && parameter.indirection.is_some() =>
-            {
-                let address = if parameter.argument.reference {
-                    "&"
-                } else {
-                    ""
-                };
-                out.push_str(&format!("::__metal_escape({address}{name}); "));
+            ArgumentKind::Buffer if parameter.indirection.is_some() => {
+                let reference = parameter.argument.reference;
+                if !reference {
+                    // A restricted pointer would not bind to `T*&`; its copy does.
+                    out.push_str(&format!("auto {name} = __metal_buffer_{position}; "));
+                }
+                if parameter.argument.access == Access::ReadWrite {
+                    let address = if reference { "&" } else { "" };
+                    out.push_str(&format!("::__metal_escape({address}{name}); "));
+                }
             }
             _ => {}
         }

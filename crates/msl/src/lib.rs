@@ -21,6 +21,7 @@
 mod attributes;
 mod cache;
 mod compiler;
+mod components;
 mod constants;
 mod diagnostic;
 mod driver;

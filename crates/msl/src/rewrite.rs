@@ -5,7 +5,7 @@ use crate::kernel_info::{KernelInfo, MODULE_SYMBOL};
 use crate::lexer::{Kind, Tokens};
 use crate::outline::Outline;
 use crate::patch::{Patch, Patched};
-use crate::{constants, kernels, literals, overloads, spaces};
+use crate::{components, constants, kernels, literals, overloads, spaces};
 
 /// What the pass makes of a source.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
     let fates = spaces::fates(&tokens, &outline);
     let mut patch = Patch::default();
     words(&tokens, &fates, &mut patch);
+    components::rewrite(&tokens, &mut patch);
     remove_attributes(&tokens, &mut patch);
     let unknown = constants::rewrite(&tokens, &outline, &mut patch);
     let found = kernels::rewrite(&tokens, &outline, &mut patch);
@@ -165,7 +166,10 @@ mod tests {
         let out = squeezed(
             "kernel void k(uint3 t [[thread_position_in_grid]], device float* a [[buffer(2)]], uint l [[thread_index_in_simdgroup]]) { a[t.x] = 1.0; }",
         );
-        assert!(out.contains("void k( float* __restrict a )"), "{out}");
+        assert!(
+            out.contains("void k( float* __restrict __metal_buffer_1 )"),
+            "{out}"
+        );
         assert!(
             out.contains(
                 "{ uint3 t = ::__metal_thread_position_in_grid<::metal::remove_cv_t<uint3 >>();"

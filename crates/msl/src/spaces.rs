@@ -42,14 +42,13 @@ pub(crate) fn fates(tokens: &Tokens<'_>, outline: &Outline) -> Vec<Option<Fate>>
         if !tokens.is_word(index) {
             continue;
         }
+        if tokens.is(index, "coherent") {
+            coherent(tokens, index, &mut fates);
+            continue;
+        }
         fates[index] = match tokens.get(index) {
             "constant" => Some(constant(tokens, index)),
             "threadgroup" => Some(threadgroup(tokens, index)),
-            "coherent" => {
-                let beside = |at: usize| is_space(tokens.get(at));
-                let qualifier = beside(index + 1) || (index > 0 && beside(index - 1));
-                qualifier.then_some(Fate::Remove)
-            }
             "kernel" | "vertex" | "fragment" => {
                 let member = index > 0 && matches!(tokens.get(index - 1), "." | "->" | "::");
                 (!member).then_some(Fate::Remove)
@@ -60,6 +59,31 @@ pub(crate) fn fates(tokens: &Tokens<'_>, outline: &Outline) -> Vec<Option<Fate>>
     }
     constructors(tokens, outline, &mut fates);
     fates
+}
+
+/// `coherent`, `coherent(device)`, `coherent(system)`: a word of its own only beside an
+/// address space or with such an argument.
+fn coherent(tokens: &Tokens<'_>, index: usize, fates: &mut [Option<Fate>]) {
+    let with_scope = tokens.is(index + 1, "(")
+        && matches!(
+            tokens.get(index + 2),
+            "device" | "system" | "threadgroup" | "simdgroup"
+        )
+        && tokens.is(index + 3, ")");
+    let beside = is_space(tokens.get(index + 1))
+        || index
+            .checked_sub(1)
+            .is_some_and(|before| is_space(tokens.get(before)));
+    let last = match (with_scope, beside) {
+        (true, _) => index + 3,
+        (false, true) => index,
+        (false, false) => return,
+    };
+    fates
+        .iter_mut()
+        .take(last + 1)
+        .skip(index)
+        .for_each(|fate| *fate = Some(Fate::Remove));
 }
 
 /// A constructor cannot be `const`: `constant` behind its parameters goes.
