@@ -92,6 +92,7 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
     let plain: Vec<usize> = range
         .clone()
         .filter(|index| !in_attribute(*index) && tokens.kind(*index) != Kind::Directive)
+        .filter(|index| !is_coherence(tokens, *index, range.start))
         .collect();
     let declarator = Declarator::read(tokens, &plain);
     let space = plain
@@ -148,6 +149,14 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         type_tokens: declarator.type_tokens,
         range,
     }
+}
+
+/// Whether a token belongs to `coherent(…)`, which says nothing about the type.
+fn is_coherence(tokens: &Tokens<'_>, index: usize, start: usize) -> bool {
+    (0..4)
+        .filter_map(|back| index.checked_sub(back))
+        .filter(|at| *at >= start && tokens.is(*at, "coherent"))
+        .any(|at| at == index || tokens.is(at + 1, "("))
 }
 
 /// The kind of a parameter that is no builtin, and the tokens of its index.

@@ -91,6 +91,9 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
             Kind::Word if has_bfloat && tokens.is(index, "static_cast") => {
                 patch.replace(index, "::__metal_static_cast");
             }
+            Kind::Word if has_bfloat && is_conversion(tokens, index) => {
+                patch.replace(index, format!("::__metal_to_{}", tokens.get(index)));
+            }
             Kind::Directive => {
                 if let Some(text) = pragma(tokens.get(index)) {
                     patch.replace(index, text);
@@ -99,6 +102,41 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
             _ => {}
         }
     }
+}
+
+/// Whether `half(…)` or `bfloat(…)` converts a value: C++ does not convert one of these
+/// two types to the other.
+fn is_conversion(tokens: &Tokens<'_>, index: usize) -> bool {
+    let named = tokens.is(index, "half") || tokens.is(index, "bfloat");
+    let declares = matches!(tokens.get(index + 2), "*" | "&" | ")");
+    let before = index.checked_sub(1).map_or("", |at| tokens.get(at));
+    let starts_expression = matches!(
+        before,
+        "(" | ","
+            | "="
+            | "+"
+            | "-"
+            | "*"
+            | "/"
+            | "<"
+            | "?"
+            | ":"
+            | "return"
+            | "{"
+            | "["
+            | "+="
+            | "-="
+            | "*="
+            | "/="
+            | "=="
+            | "!="
+            | "<="
+            | ">="
+            | "&&"
+            | "||"
+            | "!"
+    );
+    named && tokens.is(index + 1, "(") && !declares && starts_expression
 }
 
 /// `#pragma METAL fp contract(off)` means what clang's own pragma says; the other

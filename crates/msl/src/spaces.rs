@@ -46,7 +46,7 @@ pub(crate) fn fates(tokens: &Tokens<'_>, outline: &Outline) -> Vec<Option<Fate>>
             coherent(tokens, index, &mut fates);
             continue;
         }
-        fates[index] = match tokens.get(index) {
+        let fate = match tokens.get(index) {
             "constant" => Some(constant(tokens, index)),
             "threadgroup" => Some(threadgroup(tokens, index)),
             "kernel" | "vertex" | "fragment" => {
@@ -56,6 +56,7 @@ pub(crate) fn fates(tokens: &Tokens<'_>, outline: &Outline) -> Vec<Option<Fate>>
             word if is_space(word) => Some(Fate::Remove),
             _ => None,
         };
+        fates[index] = fate.or(fates[index]);
     }
     constructors(tokens, outline, &mut fates);
     fates
