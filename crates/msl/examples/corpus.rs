@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! cargo run --release -p assay-msl --example corpus -- [-I FOLDER]… [-D NAME]… [-fno-fast-math]
-//!     [-o FOLDER] [--clang PROGRAM] FOLDER…
+//!     [-o FOLDER] [--clang PROGRAM] [--all-errors] [--print-rewritten] FOLDER…
 //! ```
 //!
 //! The public collections of kernels it is meant for are fetched by whoever runs it;
 //! none is part of this project.
 
-use assay_msl::{Compiler, Error, Options, Source, compile};
+use assay_msl::{Compiler, Error, Options, Source, compile, rewritten_text};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ fn main() {
     let mut compiler = Compiler::new("clang-19");
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut out: Option<PathBuf> = None;
-    let mut all = false;
+    let (mut all, mut print) = (false, false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_default();
@@ -33,6 +33,7 @@ fn main() {
             "-fno-fast-math" => options.fast_math = false,
             "--clang" => compiler = Compiler::new(value()),
             "--all-errors" => all = true,
+            "--print-rewritten" => print = true,
             _ => folders.push(argument.into()),
         }
     }
@@ -46,6 +47,17 @@ fn main() {
         let Ok(text) = std::fs::read(file) else {
             continue;
         };
+        if print {
+            let source = Source {
+                path: file,
+                text: &text,
+            };
+            match rewritten_text(source, &compiler, &options) {
+                Ok(text) => println!("{text}"),
+                Err(error) => println!("{error}"),
+            }
+            continue;
+        }
         let started = Instant::now();
         let result = compile(
             Source {

@@ -8,6 +8,7 @@ use crate::headers;
 use crate::kernel_info::KernelInfo;
 use crate::locate::Locator;
 use crate::patch::Patched;
+use crate::pragmas;
 use crate::rewrite::{self, ModuleRecord, Rewritten};
 use crate::standard::Standard;
 use std::path::{Path, PathBuf};
@@ -160,7 +161,8 @@ pub fn compile(
     if !rewritten.problems.is_empty() {
         return Err(Error::Source(problems(&rewritten, &locator)));
     }
-    let run = session.compile(&rewritten.patched)?;
+    let macros = session.pragma_macros(source.path, &text, &preprocessed)?;
+    let run = session.compile(&(macros + &rewritten.patched.text))?;
     if !run.success {
         return Err(failure(&run, &locator));
     }
@@ -197,9 +199,24 @@ impl Session<'_> {
     /// Expands macros and includes. Of the library only macros are visible here, so
     /// that the precompiled header can do its work in the next pass.
     fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
+        self.first_pass(path, text, "-E")
+    }
+
+    /// The definitions of macros that pragmas mention: the preprocessor leaves pragmas
+    /// alone, and `#pragma unroll(MIN(a, b))` still needs them.
+    fn pragma_macros(&self, path: &Path, text: &str, preprocessed: &str) -> Result<String, Error> {
+        let words = pragmas::words(preprocessed);
+        if words.is_empty() {
+            return Ok(String::new());
+        }
+        let defined = self.first_pass(path, text, "-dM")?;
+        Ok(pragmas::definitions(&defined, words))
+    }
+
+    fn first_pass(&self, path: &Path, text: &str, mode: &str) -> Result<String, Error> {
         let stubs = self.cache(Cache::new(&self.options.cache).stubs())?;
         let mut arguments: Vec<String> = flags::of(flags::COMMON).map(str::to_owned).collect();
-        arguments.extend(["-E", "-x", "c++"].map(str::to_owned));
+        arguments.extend(["-E", mode, "-x", "c++"].map(str::to_owned));
         arguments.extend(flags::UNDEFINED.iter().map(|name| format!("-U{name}")));
         arguments.push(format!(
             "-D__METAL_VERSION__={}",
@@ -246,7 +263,7 @@ impl Session<'_> {
     }
 
     /// Compiles the rewritten text, with the precompiled header.
-    fn compile(&self, patched: &Patched) -> Result<Run, Error> {
+    fn compile(&self, text: &str) -> Result<Run, Error> {
         let library = headers::library();
         let options = self.compile_options();
         let cache = Cache::new(&self.options.cache);
@@ -254,21 +271,16 @@ impl Session<'_> {
         if !header.is_file() {
             self.precompile(&cache, &header, &options, &library)?;
         }
-        let run = self.compile_with(&header, &options, patched)?;
+        let run = self.compile_with(&header, &options, text)?;
         if run.success || !blames_header(&run.stderr) {
             return Ok(run);
         }
         // The file is damaged or of another build of the compiler.
         self.precompile(&cache, &header, &options, &library)?;
-        self.compile_with(&header, &options, patched)
+        self.compile_with(&header, &options, text)
     }
 
-    fn compile_with(
-        &self,
-        header: &Path,
-        options: &[String],
-        patched: &Patched,
-    ) -> Result<Run, Error> {
+    fn compile_with(&self, header: &Path, options: &[String], text: &str) -> Result<Run, Error> {
         let mut arguments = options.to_vec();
         arguments.extend(["-include-pch".to_owned(), header.display().to_string()]);
         arguments.extend(["-x", "c++"].map(str::to_owned));
@@ -280,7 +292,7 @@ impl Session<'_> {
             arguments.extend(["-gline-tables-only", "-gno-column-info"].map(str::to_owned));
         }
         arguments.extend(["-emit-llvm", "-o", "-", "-"].map(str::to_owned));
-        self.run(&arguments, patched.text.as_bytes())
+        self.run(&arguments, text.as_bytes())
     }
 
     fn precompile(
@@ -392,6 +404,13 @@ fn problems(rewritten: &Rewritten, locator: &Locator<'_>) -> Vec<Diagnostic> {
 
 fn failure(run: &Run, locator: &Locator<'_>) -> Error {
     let mut diagnostics = locator.diagnostics(&diagnostic::parse(&run.stderr));
+    if diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.place.is_some())
+    {
+        // What the driver adds about itself explains nothing.
+        diagnostics.retain(|diagnostic| diagnostic.place.is_some());
+    }
     if diagnostics.is_empty() {
         let message = run
             .stderr

@@ -17,6 +17,10 @@ pub(crate) const COMMON: &[(&[&str], &str)] = &[
         "Metal's char is signed, aarch64's is not",
     ),
     (&["-nostdinc"], "no header of the host"),
+    (
+        &["-fno-crash-diagnostics"],
+        "no files left behind when clang fails",
+    ),
     (&["-w"], "warnings would be about our rewriting"),
     (&["-fno-color-diagnostics"], "diagnostics are parsed"),
     (

@@ -36,6 +36,7 @@ mod outline;
 mod overloads;
 mod parameter;
 mod patch;
+mod pragmas;
 mod rewrite;
 mod spaces;
 mod standard;
