@@ -10,6 +10,8 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
+    /// Whoever read our output closed the pipe. Nothing is wrong and nothing is said.
+    ClosedPipe = 0,
     /// The thing examined failed: a wrong result, a regression, a gate.
     Verdict = 1,
     /// The command line makes no sense.
@@ -95,14 +97,12 @@ impl Failure {
     }
 }
 
-/// A reader that closed the pipe is not a failure; [`crate::app`] looks for it.
-pub(crate) const CLOSED_PIPE: &str = "\u{0}closed pipe";
-
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
-            return Failure::input(CLOSED_PIPE);
-        }
-        Failure::input(error.to_string())
+        let kind = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Kind::ClosedPipe,
+            _ => Kind::Input,
+        };
+        Failure::new(kind, error.to_string())
     }
 }

@@ -1,0 +1,127 @@
+//! The README's commands are run, and print what the README says they print.
+//!
+//! In a `console` block a line that starts with `$ ` is a command, run by `sh` in
+//! the workspace's root with this build of `assay` first on the path. The lines
+//! under it are its output; `...` stands for any number of lines, and inside a line
+//! for any text. A command without output lines only has to succeed. Blocks of
+//! another kind (`sh`) are shown, not run: they install or take long.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+struct Step {
+    line: usize,
+    command: String,
+    expected: Vec<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn steps(text: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    let mut inside = false;
+    for (index, line) in text.lines().enumerate() {
+        if line.starts_with("```") {
+            inside = line == "```console";
+        } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
+            steps.push(Step {
+                line: index + 1,
+                command: command.to_owned(),
+                expected: Vec::new(),
+            });
+        } else if inside && let Some(step) = steps.last_mut() {
+            step.expected.push(line.to_owned());
+        }
+    }
+    steps
+}
+
+/// Whether `actual` fits `pattern`, where `...` matches any text.
+fn line_fits(pattern: &str, actual: &str) -> bool {
+    let mut pieces = pattern.split("...");
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = actual.strip_prefix(first) else {
+        return false;
+    };
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((last, middle)) = pieces.split_last() else {
+        return rest.is_empty();
+    };
+    for piece in middle {
+        match rest.find(piece) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+fn lines_fit(pattern: &[String], actual: &[&str]) -> bool {
+    match pattern.split_first() {
+        None => actual.is_empty(),
+        Some((first, rest)) if first == "..." => {
+            (0..=actual.len()).any(|skipped| lines_fit(rest, &actual[skipped..]))
+        }
+        Some((first, rest)) => match actual.split_first() {
+            Some((line, others)) => line_fits(first, line) && lines_fit(rest, others),
+            None => false,
+        },
+    }
+}
+
+#[test]
+fn the_commands_print_what_the_readme_shows() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let steps = steps(&readme);
+    assert!(!steps.is_empty(), "README.md shows no commands");
+    let folder = Path::new(env!("CARGO_BIN_EXE_assay"))
+        .parent()
+        .expect("a folder");
+    let path = format!(
+        "{}:{}",
+        folder.display(),
+        std::env::var("PATH").unwrap_or_default()
+    );
+    for step in steps {
+        let output = Command::new("sh")
+            .args(["-c", &step.command])
+            .current_dir(root())
+            .env("PATH", &path)
+            .env("COLUMNS", "100")
+            .output()
+            .expect("sh runs");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let actual: Vec<&str> = stdout.trim_end().lines().map(str::trim_end).collect();
+        let shown = step
+            .expected
+            .iter()
+            .map(|line| line.trim_end().to_owned())
+            .collect::<Vec<_>>();
+        let fits = if shown.is_empty() {
+            output.status.success()
+        } else {
+            lines_fit(&shown, &actual)
+        };
+        assert!(
+            fits,
+            "README.md:{}: `{}` ended with {} and printed\n{stdout}{}",
+            step.line,
+            step.command,
+            output.status,
+            String::from_utf8_lossy(&output.stderr),
+        );
+    }
+}
+
+#[test]
+fn an_ellipsis_stands_for_text_and_for_lines() {
+    assert!(line_fits("a ... c", "a b c"));
+    assert!(!line_fits("a ... c", "a b d"));
+    assert!(line_fits("a", "a"));
+    assert!(!line_fits("a", "ab"));
+    let pattern = ["x".to_owned(), "...".to_owned(), "z".to_owned()];
+    assert!(lines_fit(&pattern, &["x", "y", "y", "z"]));
+    assert!(!lines_fit(&pattern, &["x", "y"]));
+}
