@@ -1,6 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{asm, chips, completions, disasm, inspect, man};
+use crate::commands::{asm, chips, compile, completions, disasm, doctor, inspect, man};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -20,8 +20,10 @@ Exit codes:
   4  something is missing on this machine (the message says how to get it)
 
 Environment:
-  NO_COLOR  no colour, whatever the terminal
-  COLUMNS   lay text out for this many columns";
+  NO_COLOR     no colour, whatever the terminal
+  COLUMNS      lay text out for this many columns
+  ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
+  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder";
 
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
 #[derive(Debug, Parser)]
@@ -61,7 +63,9 @@ enum Command {
     Disasm(disasm::Args),
     Asm(asm::Args),
     Inspect(inspect::Args),
+    Compile(compile::Args),
     Chips(chips::Args),
+    Doctor(doctor::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -72,7 +76,9 @@ impl Command {
             Command::Disasm(args) => disasm::run(args, context),
             Command::Asm(args) => asm::run(args, context),
             Command::Inspect(args) => inspect::run(args, context),
+            Command::Compile(args) => compile::run(args, context),
             Command::Chips(args) => chips::run(args, context),
+            Command::Doctor(args) => doctor::run(args, context),
             Command::Completions(args) => completions::run(args, context),
             Command::Man(args) => man::run(args, context),
         }
@@ -96,6 +102,7 @@ pub(crate) fn main() -> ExitCode {
     match cli.command.run(&context) {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(Kind::Verdict as u8),
+        Ok(Outcome::Missing) => ExitCode::from(Kind::Missing as u8),
         Err(failure) if failure.kind == Kind::ClosedPipe => ExitCode::SUCCESS,
         Err(failure) => {
             show(&failure, json);

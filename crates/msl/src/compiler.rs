@@ -68,7 +68,7 @@ template <typename T> __attribute__((annotate("probe", (unsigned)sizeof(T)))) vo
   box<T> b;
   b.x = p[i];
   shared[i] = b.x;
-  p[i] = b.x * shared[i + 1] + __builtin_bit_cast(T, (unsigned short)7);
+  p[i] = b.x * __builtin_bit_cast(T, (unsigned short)(i + shared[i + 1]));
 }
 template __attribute__((annotate("name"))) decltype(twice<__bf16>) twice<__bf16>;
 template void twice<_Float16>(_Float16 *);
@@ -122,7 +122,7 @@ impl Compiler {
     pub fn probe(&self) -> Result<(), Refusal> {
         let options = flags::of(flags::COMMON)
             .chain(flags::of(flags::COMPILE))
-            .chain(flags::FAST_MATH.iter().copied())
+            .chain(flags::PRECISE_MATH.iter().copied())
             .chain(["-x", "c++", "-S", "-emit-llvm", "-o", "-", "-"]);
         let run = self
             .run(options, PROBE.as_bytes(), None)

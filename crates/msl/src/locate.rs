@@ -77,7 +77,9 @@ impl Locator<'_> {
             }
             if place.is_none() {
                 own_notes += 1;
-                if own_notes > OWN_NOTES || message.starts_with("in instantiation") {
+                let about_us = message.starts_with("in instantiation")
+                    || message.starts_with("expanded from macro");
+                if own_notes > OWN_NOTES || about_us {
                     continue;
                 }
             }
