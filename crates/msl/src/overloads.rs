@@ -95,7 +95,7 @@ fn remove(tokens: &Tokens<'_>, item: &Item, patch: &mut Patch) {
         let marker =
             tokens.kind(index) == Kind::Directive && !tokens.get(index).starts_with("#pragma");
         if !marker {
-            patch.remove(index);
+            patch.erase(index);
         }
     }
 }

@@ -25,6 +25,13 @@ impl Patch {
         self.replaced.insert(index, String::new());
     }
 
+    /// Removes token `index` and what was inserted around it.
+    pub(crate) fn erase(&mut self, index: usize) {
+        self.remove(index);
+        self.before.remove(&index);
+        self.after.remove(&index);
+    }
+
     /// Adds `text` in front of token `index`, after what was added there before.
     pub(crate) fn insert_before(&mut self, index: usize, text: &str) {
         self.before.entry(index).or_default().push_str(text);
