@@ -204,21 +204,22 @@ fn align(expanded: &str, offset: usize, original: &str) -> u32 {
     let matched = matches(&new, &old);
     let index = match matched.get(target).copied().flatten() {
         Some(index) => Some(index),
-        // Out of a macro: the first unmatched token behind the last match before it.
-        None => {
-            let before = matched
-                .get(..target)
-                .unwrap_or(&[])
-                .iter()
-                .rev()
-                .find_map(|m| *m);
-            Some(before.map_or(0, |index| index + 1)).filter(|index| *index < old.len())
-        }
+        None => macro_at(&matched, target, &old),
     };
     index
         .or(old.len().checked_sub(1))
         .and_then(|index| old.list.get(index))
         .map_or(0, |token| token.start + 1)
+}
+
+/// The macro an unmatched token came out of: the last word of `old` before the next match
+/// that has no partner itself.
+fn macro_at(matched: &[Option<usize>], target: usize, old: &Tokens<'_>) -> Option<usize> {
+    let next = matched.get(target..)?.iter().find_map(|partner| *partner);
+    (0..next.unwrap_or(old.len()))
+        .rev()
+        .find(|index| old.is_word(*index) && !matched.contains(&Some(*index)))
+        .or(next)
 }
 
 /// For each token of `new` its partner in `old`: a longest common subsequence.

@@ -16,7 +16,7 @@
 mod common;
 
 use assay_msl::{Emit, Options, Source, compile};
-use common::{Cache, compilers};
+use common::{compilers, shared_cache};
 use std::path::Path;
 
 struct Check {
@@ -130,7 +130,6 @@ fn check(path: &Path, module: &str, test: &Test) -> Vec<String> {
 
 #[test]
 fn every_kernel_compiles_to_what_it_says() {
-    let cache = Cache::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .expect("the folder of kernels")
@@ -152,7 +151,7 @@ fn every_kernel_compiles_to_what_it_says() {
                 debug_lines: test.options.iter().any(|option| option == "--lines"),
                 emit: Emit::Text,
                 include_folders: vec![folder.join("include")],
-                ..Options::new(cache.path())
+                ..Options::new(shared_cache())
             };
             let source = Source {
                 path,

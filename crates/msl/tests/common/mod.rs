@@ -42,16 +42,24 @@ pub(crate) fn compilers() -> Vec<Compiler> {
     found
 }
 
+/// A cache folder that stays for the next run.
+#[allow(dead_code, reason = "not every test file uses it")]
+pub(crate) fn shared_cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers")
+}
+
 /// A cache folder that goes away.
+#[allow(dead_code, reason = "not every test file uses it")]
 #[derive(Debug)]
 pub(crate) struct Cache(PathBuf);
 
+#[allow(dead_code, reason = "not every test file uses it")]
 impl Cache {
     pub(crate) fn new() -> Cache {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("assay-msl-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::create_dir_all(&path).expect("a folder");
         Cache(path)
     }
