@@ -19,8 +19,10 @@ Exit codes:
   4  something is missing on this machine (the message says how to get it)
 
 Environment:
-  NO_COLOR  no colour, whatever the terminal
-  COLUMNS   lay text out for this many columns";
+  NO_COLOR     no colour, whatever the terminal
+  COLUMNS      lay text out for this many columns
+  ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
+  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder";
 
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
 #[derive(Debug, Parser)]
@@ -75,11 +77,13 @@ macro_rules! commands {
 
 commands! {
     Inspect inspect;
+    Compile compile;
     Ir ir;
     Trace trace;
     Disasm disasm;
     Asm asm;
     Chips chips;
+    Doctor doctor;
     Completions completions;
     Man man;
 }
@@ -101,6 +105,7 @@ pub(crate) fn main() -> ExitCode {
     match cli.command.run(&context) {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(Kind::Verdict as u8),
+        Ok(Outcome::Missing) => ExitCode::from(Kind::Missing as u8),
         Err(failure) if failure.kind == Kind::ClosedPipe => ExitCode::SUCCESS,
         Err(failure) => {
             show(&failure, json);

@@ -19,7 +19,6 @@ pub(crate) enum Kind {
     /// The input is bad or unreadable.
     Input = 3,
     /// Something is missing on this machine: clang, a Mac, a GPU.
-    #[allow(dead_code, reason = "used by commands that need tools of the machine")]
     Missing = 4,
 }
 
@@ -29,6 +28,8 @@ pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,
     pub(crate) advice: Option<String>,
+    /// The same for programs, when there is more to say than the message: JSON only.
+    pub(crate) details: Option<serde_json::Value>,
 }
 
 /// What every command returns: the kind of success is the exit code too.
@@ -42,6 +43,8 @@ pub(crate) enum Outcome {
     /// Exit code 1: the report is already printed and says what failed.
     #[allow(dead_code, reason = "used by commands that judge")]
     Failed,
+    /// Exit code 4: the report is already printed and says what is missing.
+    Missing,
 }
 
 impl Failure {
@@ -50,6 +53,7 @@ impl Failure {
             kind,
             message: message.into(),
             advice: None,
+            details: None,
         }
     }
 
@@ -67,6 +71,12 @@ impl Failure {
         self
     }
 
+    /// Adds what only a program wants to know.
+    pub(crate) fn details(mut self, details: serde_json::Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
     /// The JSON form, in the envelope every command shares.
     pub(crate) fn to_json(&self) -> String {
         #[derive(Serialize)]
@@ -80,6 +90,8 @@ impl Failure {
             message: &'a str,
             #[serde(skip_serializing_if = "Option::is_none")]
             advice: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            details: Option<&'a serde_json::Value>,
         }
         Envelope::new(
             "assay.error",
@@ -90,6 +102,7 @@ impl Failure {
                     exit_code: self.kind as u8,
                     message: &self.message,
                     advice: self.advice.as_deref(),
+                    details: self.details.as_ref(),
                 },
             },
         )

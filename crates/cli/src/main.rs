@@ -17,6 +17,7 @@ mod interrupt;
 mod output;
 #[cfg(test)]
 mod schema;
+mod toolchain;
 
 use std::process::ExitCode;
 

@@ -5,8 +5,10 @@
 
 pub(crate) mod asm;
 pub(crate) mod chips;
+pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod disasm;
+pub(crate) mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod ir;
 pub(crate) mod man;

@@ -1,0 +1,254 @@
+//! `assay compile`: Metal source to bitcode, or a folder of it to a table.
+
+mod folder;
+mod show;
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use crate::output::Output;
+use crate::{input, toolchain};
+use assay_msl::{Compiled, Emit, Options, Source, Standard, compile};
+use assay_report::envelope::Envelope;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// Compile Metal source to AIR-like bitcode, with clang
+///
+/// The result is one LLVM bitcode file that describes its own kernels; the other
+/// commands read it like Apple's. Without -o the source is only checked and its kernels
+/// are listed. Given a folder, every .metal file in it is compiled and a table printed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay compile softmax.metal -o softmax.bc
+  assay compile softmax.metal -I include -D HEAD_DIM=128 -fno-fast-math
+  assay compile kernels/ --format json")]
+pub(crate) struct Args {
+    /// A .metal file, - for standard input, or a folder
+    #[arg(value_name = "FILE|FOLDER")]
+    path: PathBuf,
+
+    /// Search this folder for #include; may be repeated
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+
+    /// Define a macro; may be repeated
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+
+    /// The version of the language
+    #[arg(long, value_name = "METAL3.1", default_value = "metal3.1")]
+    std: Standard,
+
+    /// -fno-fast-math, or -ffast-math (Metal's default)
+    #[arg(short = 'f', value_name = "OPTION", value_parser = ["no-fast-math", "fast-math"])]
+    math: Vec<String>,
+
+    /// Do not record source lines
+    #[arg(long)]
+    no_lines: bool,
+
+    /// What to write with -o
+    #[arg(long, value_enum, default_value_t = Form::Bitcode)]
+    emit: Form,
+
+    /// Fail unless this kernel is in the source; may be repeated
+    #[arg(long, value_name = "NAME")]
+    function: Vec<String>,
+
+    /// How to list the kernels
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// LLVM bitcode
+    Bitcode,
+    /// LLVM's text
+    Llvm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.compile.json
+    Json,
+}
+
+/// The JSON document.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Document {
+    /// The clang that was used.
+    compiler: String,
+    /// Whether every file compiled.
+    ok: bool,
+    files: Vec<FileEntry>,
+}
+
+/// One source.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct FileEntry {
+    path: String,
+    ok: bool,
+    /// Host time of the compilation.
+    seconds: f64,
+    /// Size of the bitcode; null when there is none.
+    bytes: Option<usize>,
+    kernels: Vec<KernelEntry>,
+    /// Errors, the first first.
+    errors: Vec<show::ErrorEntry>,
+}
+
+/// A kernel by the name a host program uses.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct KernelEntry {
+    name: String,
+    arguments: Vec<ArgumentEntry>,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct ArgumentEntry {
+    name: String,
+    /// `buffer`, `threadgroup`, `texture`, `sampler`, or the attribute of a builtin.
+    kind: String,
+    /// Binding index; null for builtins and where only the bitcode knows.
+    index: Option<u32>,
+    /// As written in the source.
+    #[serde(rename = "type")]
+    type_name: String,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let compiler = toolchain::find()?;
+    let options = args.options();
+    if args.path.is_dir() {
+        return folder::run(args, &compiler, &options, context);
+    }
+    let text = input::open(&args.path)?;
+    let name = match args.path.as_os_str() == "-" {
+        true => Path::new("<stdin>.metal"),
+        false => args.path.as_path(),
+    };
+    let started = std::time::Instant::now();
+    let source = Source {
+        path: name,
+        text: &text,
+    };
+    let compiled =
+        compile(source, &compiler, &options).map_err(|error| show::failure(name, &error))?;
+    let seconds = started.elapsed().as_secs_f64();
+    check_names(&args.function, &compiled)?;
+    if context.out.is_some() {
+        let mut output = context.output()?;
+        output.write_all(&compiled.code)?;
+        output.finish()?;
+    }
+    if context.out.as_deref() == Some(Path::new("-")) {
+        return Ok(Outcome::Fine);
+    }
+    list(
+        args,
+        context,
+        &compiler.command_line(),
+        name,
+        &compiled,
+        seconds,
+    )?;
+    Ok(Outcome::Fine)
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options {
+            include_folders: self.include.clone(),
+            defines: self.define.clone(),
+            standard: self.std,
+            fast_math: self.math.last().is_none_or(|last| last == "fast-math"),
+            debug_lines: !self.no_lines,
+            emit: match self.emit {
+                Form::Bitcode => Emit::Bitcode,
+                Form::Llvm => Emit::Text,
+            },
+            cache: toolchain::cache_folder(),
+        }
+    }
+}
+
+/// The names asked for must exist; the nearest ones are offered.
+fn check_names(wanted: &[String], compiled: &Compiled) -> Result<(), Failure> {
+    let names = || compiled.kernels.iter().map(|kernel| kernel.name.as_str());
+    for name in wanted {
+        if names().any(|known| known == name) {
+            continue;
+        }
+        let nearest = assay_container::nearest(names(), name, 8);
+        let all: Vec<&str> = names().take(20).collect();
+        let (what, listed) = match nearest.is_empty() {
+            true => ("there are", all),
+            false => ("nearest", nearest),
+        };
+        let advice = match listed.is_empty() {
+            true => "the source has no kernels".to_owned(),
+            false => format!("{what}: {}", listed.join(", ")),
+        };
+        return Err(Failure::input(format!("no kernel is called {name}")).advice(advice));
+    }
+    Ok(())
+}
+
+/// Lists what was compiled: on standard output when the code went to a file or nowhere.
+fn list(
+    args: &Args,
+    context: &Context,
+    compiler: &str,
+    path: &Path,
+    compiled: &Compiled,
+    seconds: f64,
+) -> Result<(), Failure> {
+    let text = match args.format {
+        Format::Json => {
+            let document = Document {
+                compiler: compiler.to_owned(),
+                ok: true,
+                files: vec![FileEntry {
+                    path: path.display().to_string(),
+                    ok: true,
+                    seconds,
+                    bytes: Some(compiled.code.len()),
+                    kernels: compiled.kernels.iter().map(show::kernel_entry).collect(),
+                    errors: Vec::new(),
+                }],
+            };
+            Envelope::new("assay.compile", 1, document).to_json() + "\n"
+        }
+        // With -o, the file is the result.
+        Format::Text if context.out.is_some() => {
+            let file = context.out.as_deref().unwrap_or(Path::new("")).display();
+            let (kernels, bytes) = (compiled.kernels.len(), compiled.code.len());
+            context.note(&format!("{file}: {kernels} kernels, {bytes} bytes"));
+            return Ok(());
+        }
+        Format::Text => show::kernels(compiled, context),
+    };
+    let mut output = Output::open(None)?;
+    output.write_all(text.as_bytes())?;
+    output.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_checked_in() {
+        crate::schema::check::<super::Document>("assay.compile", 1);
+    }
+}

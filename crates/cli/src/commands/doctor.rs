@@ -1,0 +1,310 @@
+//! `assay doctor`: what this machine can do, and how to get the rest.
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Outcome};
+use crate::toolchain::{self, Candidate, Verdict};
+use assay_report::envelope::Envelope;
+use assay_report::style::Role;
+use assay_report::table::{Cell, Column, Table};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// Say what this machine can do, and how to get the rest
+///
+/// Ends with 0 when Metal source can be compiled, which everything else builds on, and
+/// with 4 when not. What only a Mac offers is listed, not required.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay doctor
+  assay doctor --format json
+  ASSAY_CLANG=/opt/llvm/bin/clang assay doctor")]
+pub(crate) struct Args {
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.doctor.json
+    Json,
+}
+
+/// The JSON document.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Document {
+    /// Whether the main job, compiling and examining kernels, can be done.
+    ready: bool,
+    /// The clang that is used; null when none will do.
+    compiler: Option<String>,
+    /// Every clang that was looked at, in order of preference.
+    candidates: Vec<CandidateEntry>,
+    capabilities: Vec<Capability>,
+}
+
+/// A clang that was looked at.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct CandidateEntry {
+    command: String,
+    /// Where it was found.
+    origin: &'static str,
+    accepted: bool,
+    /// Its version text, when accepted.
+    version: Option<String>,
+    /// Why it was refused.
+    reason: Option<String>,
+}
+
+/// Something a machine may or may not offer.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Capability {
+    name: &'static str,
+    /// What it is for.
+    purpose: &'static str,
+    present: bool,
+    /// What was found.
+    detail: String,
+    /// How to get it; null when present or when this machine cannot have it.
+    fix: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let examined = toolchain::examine();
+    let used = examined.iter().find(|(_, verdict)| verdict.is_ok());
+    let document = Document {
+        ready: used.is_some(),
+        compiler: used.map(|(candidate, _)| candidate.compiler.command_line()),
+        capabilities: capabilities(used),
+        candidates: examined
+            .iter()
+            .map(|(c, v)| candidate_entry(c, v))
+            .collect(),
+    };
+    let ready = document.ready;
+    let text = match args.format {
+        Format::Json => Envelope::new("assay.doctor", 1, document).to_json(),
+        Format::Text => render(&document, context),
+    };
+    context.write(&text)?;
+    Ok(if ready {
+        Outcome::Fine
+    } else {
+        Outcome::Missing
+    })
+}
+
+fn candidate_entry(candidate: &Candidate, verdict: &Verdict) -> CandidateEntry {
+    CandidateEntry {
+        command: candidate.compiler.command_line(),
+        origin: candidate.origin,
+        accepted: verdict.is_ok(),
+        version: verdict.as_ref().ok().cloned(),
+        reason: verdict.as_ref().err().cloned(),
+    }
+}
+
+fn capabilities(used: Option<&(Candidate, Verdict)>) -> Vec<Capability> {
+    let folders: Vec<PathBuf> = std::env::var_os("PATH")
+        .map(|path| std::env::split_paths(&path).collect())
+        .unwrap_or_default();
+    vec![
+        clang(used),
+        cache(&toolchain::cache_folder()),
+        metal_gpu(),
+        developer_tool(
+            &folders,
+            "Metal compiler",
+            "metal",
+            "compile with Apple's own compiler",
+            "xcodebuild -downloadComponent MetalToolchain (after installing Xcode)",
+        ),
+        developer_tool(
+            &folders,
+            "xctrace",
+            "xctrace",
+            "record GPU traces",
+            "install Xcode from the App Store",
+        ),
+        mlx(&folders),
+    ]
+}
+
+fn clang(used: Option<&(Candidate, Verdict)>) -> Capability {
+    let detail = used.and_then(|(candidate, verdict)| {
+        let version = verdict.as_ref().ok()?;
+        Some(format!("{version} ({})", candidate.compiler.command_line()))
+    });
+    Capability {
+        name: "clang",
+        purpose: "compile Metal source",
+        present: detail.is_some(),
+        fix: detail
+            .is_none()
+            .then(|| toolchain::install_advice().to_owned()),
+        detail: detail.unwrap_or_else(|| "none that passes the probe".to_owned()),
+    }
+}
+
+fn cache(folder: &Path) -> Capability {
+    let writable =
+        std::fs::create_dir_all(folder).and_then(|()| tempfile::NamedTempFile::new_in(folder));
+    Capability {
+        name: "cache folder",
+        purpose: "keep compiled headers",
+        present: writable.is_ok(),
+        detail: match &writable {
+            Ok(_) => folder.display().to_string(),
+            Err(error) => format!("{}: {error}", folder.display()),
+        },
+        fix: writable
+            .is_err()
+            .then(|| "let ASSAY_CACHE name a folder that can be written".to_owned()),
+    }
+}
+
+/// Only a Mac has one; asking Metal itself is left to the commands that use it.
+fn metal_gpu() -> Capability {
+    let framework = Path::new("/System/Library/Frameworks/Metal.framework").is_dir();
+    Capability {
+        name: "Metal GPU",
+        purpose: "run and time on the real GPU",
+        present: framework,
+        detail: if framework {
+            "Metal is installed".to_owned()
+        } else {
+            NEEDS_A_MAC.to_owned()
+        },
+        fix: None,
+    }
+}
+
+const NEEDS_A_MAC: &str = "needs a Mac";
+
+/// A tool that `xcrun` finds.
+fn developer_tool(
+    folders: &[PathBuf],
+    name: &'static str,
+    tool: &str,
+    purpose: &'static str,
+    fix: &str,
+) -> Capability {
+    let Some(xcrun) = toolchain::on_path(folders, "xcrun") else {
+        let mac = cfg!(target_os = "macos");
+        return Capability {
+            name,
+            purpose,
+            present: false,
+            detail: if mac {
+                "xcrun is not there".to_owned()
+            } else {
+                NEEDS_A_MAC.to_owned()
+            },
+            fix: mac.then(|| "xcode-select --install".to_owned()),
+        };
+    };
+    let found = first_output(Command::new(xcrun).args(["--find", tool]));
+    Capability {
+        name,
+        purpose,
+        present: found.is_some(),
+        fix: found.is_none().then(|| fix.to_owned()),
+        detail: found.unwrap_or_else(|| "not installed".to_owned()),
+    }
+}
+
+fn mlx(folders: &[PathBuf]) -> Capability {
+    let python =
+        toolchain::on_path(folders, "python3").or_else(|| toolchain::on_path(folders, "python"));
+    let version = python.as_ref().and_then(|python| {
+        let script = "import importlib.metadata as m; print(m.version('mlx'))";
+        first_output(Command::new(python).args(["-c", script]))
+    });
+    Capability {
+        name: "MLX in Python",
+        purpose: "compare with a reference",
+        present: version.is_some(),
+        fix: version
+            .is_none()
+            .then(|| "python3 -m pip install mlx".to_owned()),
+        detail: match (version, python) {
+            (Some(version), _) => format!("mlx {version}"),
+            (None, Some(_)) => "not installed".to_owned(),
+            (None, None) => "no Python on the path".to_owned(),
+        },
+    }
+}
+
+/// The first line a program prints, when it succeeds.
+fn first_output(command: &mut Command) -> Option<String> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().next().map(str::to_owned);
+    first.filter(|line| output.status.success() && !line.is_empty())
+}
+
+fn render(document: &Document, context: &Context) -> String {
+    let mut table = Table::new([
+        Column::left(""),
+        Column::left("for"),
+        Column::left("here"),
+        Column::left("found").shrink(),
+    ])
+    .painter(context.painter);
+    for capability in &document.capabilities {
+        let (word, role) = match capability.present {
+            true => ("yes", Role::Good),
+            false if capability.name == "clang" => ("no", Role::Bad),
+            false => ("no", Role::Warn),
+        };
+        table.row([
+            Cell::new(capability.name, Role::Name),
+            Cell::from(capability.purpose),
+            Cell::new(word, role),
+            Cell::from(capability.detail.clone()),
+        ]);
+    }
+    let mut out = table.render(context.width);
+    let refused: Vec<&CandidateEntry> =
+        document.candidates.iter().filter(|c| !c.accepted).collect();
+    if !refused.is_empty() {
+        out.push_str("\nRefused:\n");
+        for candidate in refused {
+            let reason = candidate.reason.as_deref().unwrap_or("");
+            out.push_str(&format!("  {} {reason}\n", candidate.command));
+        }
+    }
+    let fixes = document
+        .capabilities
+        .iter()
+        .filter_map(|c| Some((c.name, c.fix.as_ref()?)));
+    for (index, (name, fix)) in fixes.enumerate() {
+        out.push_str(if index == 0 {
+            "\nTo get the rest:\n"
+        } else {
+            ""
+        });
+        out.push_str(&format!("  {name}: {fix}\n"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_checked_in() {
+        crate::schema::check::<super::Document>("assay.doctor", 1);
+    }
+}

@@ -1,0 +1,129 @@
+//! What is kept on disk between compilations: header stubs and precompiled headers.
+//!
+//! Everything is named by a hash of its content and of the compiler, and appears under
+//! its name only when complete, so that several processes may start at once: each
+//! writes its own copy and the last rename wins, with the same content.
+
+use crate::compiler::Compiler;
+use crate::headers;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+/// Precompiled headers kept; the oldest go first. Each takes about 10 MB.
+const KEEP: usize = 8;
+
+/// A folder for what is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache<'a> {
+    folder: &'a Path,
+}
+
+impl<'a> Cache<'a> {
+    pub(crate) fn new(folder: &'a Path) -> Self {
+        Cache { folder }
+    }
+
+    /// The folder with an empty file for every header a kernel may include, and the
+    /// macro header.
+    pub(crate) fn stubs(&self) -> io::Result<PathBuf> {
+        let names: Vec<&str> = headers::include_names().collect();
+        let key = hash(&[&names.join(" "), headers::MACROS]);
+        let folder = self.folder.join(format!("include-{key}"));
+        if folder.join(".complete").is_file() {
+            return Ok(folder);
+        }
+        for name in names {
+            let path = folder.join(name);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            write_whole(&path, b"")?;
+        }
+        write_whole(&folder.join("metal_macros"), headers::MACROS.as_bytes())?;
+        write_whole(&folder.join(".complete"), b"")?;
+        Ok(folder)
+    }
+
+    /// Where the precompiled header for these options is, whether or not it exists.
+    pub(crate) fn precompiled(
+        &self,
+        compiler: &Compiler,
+        options: &[String],
+        library: &str,
+    ) -> PathBuf {
+        let program = compiler.program.display().to_string();
+        let key = hash(&[
+            &program,
+            &compiler.arguments.join("\n"),
+            &compiler.identity,
+            &options.join("\n"),
+            library,
+        ]);
+        self.folder.join(format!("metal-{key}.pch"))
+    }
+
+    /// A name beside `path` that no other process uses.
+    pub(crate) fn temporary(path: &Path) -> PathBuf {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}-{number}.tmp", std::process::id()));
+        path.with_file_name(name)
+    }
+
+    /// Removes the oldest precompiled headers, and temporary files of the dead.
+    pub(crate) fn tidy(&self) {
+        let Ok(entries) = fs::read_dir(self.folder) else {
+            return;
+        };
+        let mut files: Vec<(SystemTime, PathBuf)> = entries
+            .filter_map(Result::ok)
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let ours = name.starts_with("metal-") && name.ends_with(".pch");
+                let time = entry.metadata().ok()?.modified().ok()?;
+                ours.then(|| (time, entry.path()))
+            })
+            .collect();
+        files.sort();
+        let surplus = files.len().saturating_sub(KEEP);
+        for (_, path) in files.into_iter().take(surplus) {
+            // Another process may have removed it already.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Writes a file that is complete or absent.
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = Cache::temporary(path);
+    fs::write(&temporary, content)?;
+    fs::rename(&temporary, path)
+}
+
+/// A 128-bit hash (FNV-1a) of several texts, in hexadecimal.
+fn hash(texts: &[&str]) -> String {
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for text in texts {
+        for byte in text.bytes().chain([0]) {
+            state = (state ^ u128::from(byte)).wrapping_mul(PRIME);
+        }
+    }
+    format!("{state:032x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_separates_texts_and_is_fnv() {
+        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
+        assert_eq!(hash(&[]), "6c62272e07bb014262b821756295c58d");
+    }
+}

@@ -1,0 +1,117 @@
+//! Compound assignment to a component of a vector: `v.x += y`.
+//!
+//! A component is a property, and clang cannot rebuild `property += value` in a
+//! template when the source overloads `+=` (as a complex number does). So the left
+//! side becomes a call that returns the component, or the member of the same name of
+//! any other class.
+
+use crate::lexer::{Kind, Tokens};
+use crate::patch::Patch;
+
+const ASSIGNMENTS: [&str; 8] = ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
+
+/// Rewrites every compound assignment whose left side ends with one component.
+pub(crate) fn rewrite(tokens: &Tokens<'_>, patch: &mut Patch) {
+    for index in 2..tokens.len().saturating_sub(1) {
+        let component = matches!(
+            tokens.get(index),
+            "x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"
+        );
+        let accessed = matches!(tokens.get(index - 1), "." | "->");
+        if !component || !accessed || !assigns(tokens, index + 1) {
+            continue;
+        }
+        let Some(start) = start_of_operand(tokens, index - 2) else {
+            continue;
+        };
+        let letter = tokens.get(index);
+        let arrow = tokens.is(index - 1, "->");
+        let (open, close) = if arrow { ("(*(", "))") } else { ("(", ")") };
+        patch.insert_before(start, &format!("::__metal_component_{letter}{open}"));
+        patch.replace(index - 1, close);
+        patch.remove(index);
+    }
+}
+
+fn assigns(tokens: &Tokens<'_>, index: usize) -> bool {
+    let shift = |first: &str, second: &str| tokens.is(index, first) && tokens.is(index + 1, second);
+    ASSIGNMENTS.contains(&tokens.get(index)) || shift("<", "<=") || shift(">", ">=")
+}
+
+/// The first token of the postfix expression that ends at `end`.
+fn start_of_operand(tokens: &Tokens<'_>, end: usize) -> Option<usize> {
+    let mut at = end;
+    loop {
+        match tokens.get(at) {
+            "]" => at = open_of(tokens, at)?.checked_sub(1)?,
+            ")" => {
+                let open = open_of(tokens, at)?;
+                let before = open.checked_sub(1)?;
+                let called = tokens.is_word(before)
+                    && !matches!(
+                        tokens.get(before),
+                        "return" | "if" | "while" | "for" | "else"
+                    );
+                match (called, tokens.get(before)) {
+                    (true, _) | (_, "]" | ")") => at = before,
+                    (_, ">") => return None,
+                    _ => return Some(open),
+                }
+            }
+            _ if tokens.kind(at) == Kind::Word => match tokens.get(at.checked_sub(1)?) {
+                "." | "->" | "::" => at = at.checked_sub(2)?,
+                _ => return Some(at),
+            },
+            _ => return None,
+        }
+    }
+}
+
+/// The bracket that the one at `close` closes.
+fn open_of(tokens: &Tokens<'_>, close: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for index in (0..=close).rev() {
+        match tokens.get(index) {
+            ")" | "]" | "}" => depth += 1,
+            "(" | "[" | "{" => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(index);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let tokens = Tokens::new(text);
+        let mut patch = Patch::default();
+        rewrite(&tokens, &mut patch);
+        let out = patch.apply(&tokens).text;
+        let squeezed: Vec<_> = out.split_whitespace().collect();
+        assert_eq!(squeezed.join(" "), expected);
+    }
+
+    #[test]
+    fn the_whole_left_side_becomes_the_argument() {
+        check("; v.x += 1;", "; ::__metal_component_x( v) += 1;");
+        check(
+            "; a.b[i + 1].y *= 2;",
+            "; ::__metal_component_y( a.b[i + 1]) *= 2;",
+        );
+        check("; p->z -= 1;", "; ::__metal_component_z(*( p)) -= 1;");
+        check("{ (*p).w |= 1; }", "{ ::__metal_component_w( (*p)) |= 1; }");
+        check(
+            "; f(1)[2].x <<= 1;",
+            "; ::__metal_component_x( f(1)[2]) <<= 1;",
+        );
+        check(
+            "; v.xy += 1; v.x = 2; v.x == 2;",
+            "; v.xy += 1; v.x = 2; v.x == 2;",
+        );
+    }
+}

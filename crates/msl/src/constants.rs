@@ -1,0 +1,83 @@
+//! Function constants: declarations whose value arrives when a pipeline is built.
+
+use crate::attributes;
+use crate::kernel_info::FUNCTION_CONSTANT_PREFIX;
+use crate::lexer::Tokens;
+use crate::outline::{Outline, Shape};
+use crate::patch::Patch;
+
+/// Turns `constant T name [[function_constant(3)]];` into the declaration of an
+/// external constant whose symbol says everything. Returns the tokens of constants
+/// whose index is not a plain integer.
+pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch) -> Vec<usize> {
+    let mut unknown = Vec::new();
+    for item in &outline.items {
+        if !matches!(item.shape, Shape::Statement) {
+            continue;
+        }
+        for list in attributes::find(tokens, item.head.clone()) {
+            let found = list
+                .attributes
+                .iter()
+                .find(|attribute| tokens.get(attribute.name) == "function_constant");
+            let Some(attribute) = found else { continue };
+            let name = list.range.start.saturating_sub(1);
+            // Parameters of kernels name a constant; only declarations are numbered here.
+            if !tokens.is_word(name) || list.range.end < item.head.end {
+                continue;
+            }
+            let Some(index) = attributes::integer_value(tokens, attribute.arguments.clone()) else {
+                unknown.push(attribute.name);
+                continue;
+            };
+            let symbol = format!(
+                "{FUNCTION_CONSTANT_PREFIX}{index}.{}.{}",
+                type_word(tokens, item.declaration, name),
+                tokens.get(name)
+            );
+            for word in item.declaration..name {
+                if matches!(tokens.get(word), "static" | "constexpr" | "inline") {
+                    patch.remove(word);
+                }
+            }
+            patch.insert_before(item.declaration, "extern");
+            patch.insert_after(name, &format!("__asm(\"{symbol}\")"));
+        }
+    }
+    unknown
+}
+
+/// The constant's type when it is one of Metal's scalars or vectors, else `?`.
+fn type_word<'t>(tokens: &Tokens<'t>, start: usize, name: usize) -> &'t str {
+    let mut found = "?";
+    for index in start..name {
+        let word = tokens.get(index);
+        match word {
+            "constant" | "const" | "static" | "constexpr" | "inline" | "volatile" | "metal"
+            | "::" => {}
+            _ => {
+                let scalar = word.trim_end_matches(['2', '3', '4']);
+                let known = matches!(
+                    scalar,
+                    "bool"
+                        | "char"
+                        | "uchar"
+                        | "short"
+                        | "ushort"
+                        | "int"
+                        | "uint"
+                        | "long"
+                        | "ulong"
+                        | "half"
+                        | "float"
+                        | "bfloat"
+                );
+                if !known || found != "?" {
+                    return "?";
+                }
+                found = word;
+            }
+        }
+    }
+    found
+}

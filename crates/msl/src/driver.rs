@@ -1,0 +1,428 @@
+//! The two passes over a source and what lies between them.
+
+use crate::cache::Cache;
+use crate::compiler::{Compiler, Run};
+use crate::diagnostic::{self, Diagnostic, Note, source_line};
+use crate::flags;
+use crate::headers;
+use crate::kernel_info::KernelInfo;
+use crate::locate::Locator;
+use crate::patch::Patched;
+use crate::pragmas;
+use crate::rewrite::{self, ModuleRecord, Rewritten};
+use crate::standard::Standard;
+use std::path::{Path, PathBuf};
+
+/// A source to compile.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its name in messages; quoted includes are searched beside it first.
+    pub path: &'a Path,
+    /// Its text.
+    pub text: &'a [u8],
+}
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folders for `#include`, in order (`-I`).
+    pub include_folders: Vec<PathBuf>,
+    /// Macros, `NAME` or `NAME=VALUE` (`-D`).
+    pub defines: Vec<String>,
+    /// The version of the language.
+    pub standard: Standard,
+    /// Metal's default arithmetic; off for `-fno-fast-math`.
+    pub fast_math: bool,
+    /// Whether instructions carry the line of the source they came from.
+    pub debug_lines: bool,
+    /// What to produce.
+    pub emit: Emit,
+    /// A folder of ours to keep precompiled headers in.
+    pub cache: PathBuf,
+}
+
+/// The form of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// LLVM bitcode.
+    Bitcode,
+    /// The same as LLVM's text, for people and tests.
+    Text,
+}
+
+/// A compiled source.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// Bitcode, or LLVM's text as bytes.
+    pub code: Vec<u8>,
+    /// The kernels by the names a host program uses, in source order. Sizes and types of
+    /// arguments are in the bitcode, see [`crate::kernel_info`].
+    pub kernels: Vec<KernelInfo>,
+}
+
+/// Why a source did not compile.
+#[derive(Debug)]
+pub enum Error {
+    /// The source has errors.
+    Source(Vec<Diagnostic>),
+    /// The compiler does not run.
+    CannotRun {
+        /// Its command line.
+        compiler: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The compiler does not accept our own library: its first words.
+    Library(String),
+    /// The cache folder cannot be used.
+    Cache {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Source(diagnostics) => match diagnostics.first() {
+                Some(first) => write!(f, "{first}"),
+                None => write!(f, "the compiler failed without saying why"),
+            },
+            Error::CannotRun { compiler, error } => write!(f, "cannot run {compiler}: {error}"),
+            Error::Library(first) => {
+                write!(
+                    f,
+                    "the compiler does not accept Assay's Metal headers: {first}"
+                )
+            }
+            Error::Cache { folder, error } => {
+                write!(
+                    f,
+                    "cannot keep compiled headers in {}: {error}",
+                    folder.display()
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Options {
+    /// Metal's defaults: Metal 3.1, fast math, lines recorded, bitcode.
+    pub fn new(cache: impl Into<PathBuf>) -> Self {
+        Options {
+            include_folders: Vec::new(),
+            defines: Vec::new(),
+            standard: Standard::default(),
+            fast_math: true,
+            debug_lines: true,
+            emit: Emit::Bitcode,
+            cache: cache.into(),
+        }
+    }
+}
+
+/// Compiles `source` with `compiler`.
+///
+/// ```no_run
+/// use assay_msl::{Compiler, Options, Source, compile};
+/// use std::path::Path;
+///
+/// let text = b"kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }";
+/// let source = Source { path: Path::new("twice.metal"), text };
+/// let compiled = compile(source, &Compiler::new("clang-19"), &Options::new("/tmp/assay"))?;
+/// assert_eq!(compiled.kernels[0].name, "twice");
+/// # Ok::<(), assay_msl::Error>(())
+/// ```
+pub fn compile(
+    source: Source<'_>,
+    compiler: &Compiler,
+    options: &Options,
+) -> Result<Compiled, Error> {
+    let session = Session { compiler, options };
+    let text = String::from_utf8_lossy(source.text);
+    let preprocessed = session.preprocess(source.path, &text)?;
+    let name = source.path.display().to_string();
+    let record = ModuleRecord {
+        language: options.standard.name(),
+        fast_math: options.fast_math,
+        source: &name,
+    };
+    let rewritten = rewrite::rewrite(&preprocessed, &record);
+    let locator = Locator {
+        path: source.path,
+        source: &text,
+        preprocessed: &preprocessed,
+        patched: &rewritten.patched,
+    };
+    if !rewritten.problems.is_empty() {
+        return Err(Error::Source(problems(&rewritten, &locator)));
+    }
+    let macros = session.pragma_macros(source.path, &text, &preprocessed)?;
+    let run = session.compile(&(macros + &rewritten.patched.text))?;
+    if !run.success {
+        return Err(failure(&run, &locator));
+    }
+    Ok(Compiled {
+        code: run.stdout,
+        kernels: rewritten.kernels,
+    })
+}
+
+/// The text clang is given for `source`, for looking at when something is wrong.
+pub fn rewritten_text(
+    source: Source<'_>,
+    compiler: &Compiler,
+    options: &Options,
+) -> Result<String, Error> {
+    let session = Session { compiler, options };
+    let text = String::from_utf8_lossy(source.text);
+    let preprocessed = session.preprocess(source.path, &text)?;
+    let name = source.path.display().to_string();
+    let record = ModuleRecord {
+        language: options.standard.name(),
+        fast_math: options.fast_math,
+        source: &name,
+    };
+    Ok(rewrite::rewrite(&preprocessed, &record).patched.text)
+}
+
+struct Session<'a> {
+    compiler: &'a Compiler,
+    options: &'a Options,
+}
+
+impl Session<'_> {
+    /// Expands macros and includes. Of the library only macros are visible here, so
+    /// that the precompiled header can do its work in the next pass.
+    fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
+        self.first_pass(path, text, "-E")
+    }
+
+    /// The definitions of macros that pragmas mention: the preprocessor leaves pragmas
+    /// alone, and `#pragma unroll(MIN(a, b))` still needs them.
+    fn pragma_macros(&self, path: &Path, text: &str, preprocessed: &str) -> Result<String, Error> {
+        let words = pragmas::words(preprocessed);
+        if words.is_empty() {
+            return Ok(String::new());
+        }
+        let defined = self.first_pass(path, text, "-dM")?;
+        Ok(pragmas::definitions(&defined, words))
+    }
+
+    fn first_pass(&self, path: &Path, text: &str, mode: &str) -> Result<String, Error> {
+        let stubs = self.cache(Cache::new(&self.options.cache).stubs())?;
+        let mut arguments: Vec<String> = flags::of(flags::COMMON).map(str::to_owned).collect();
+        arguments.extend(["-E", mode, "-x", "c++"].map(str::to_owned));
+        arguments.extend(flags::UNDEFINED.iter().map(|name| format!("-U{name}")));
+        arguments.push(format!(
+            "-D__METAL_VERSION__={}",
+            self.options.standard.version()
+        ));
+        arguments.push(format!(
+            "-D__METAL_FAST={}",
+            u8::from(self.options.fast_math)
+        ));
+        arguments.extend([
+            "-imacros".to_owned(),
+            stubs.join("metal_macros").display().to_string(),
+        ]);
+        arguments.extend(
+            self.options
+                .defines
+                .iter()
+                .map(|define| format!("-D{define}")),
+        );
+        let beside = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let beside = beside.unwrap_or(Path::new("."));
+        arguments.extend(["-iquote".to_owned(), beside.display().to_string()]);
+        for folder in &self.options.include_folders {
+            arguments.push(format!("-I{}", folder.display()));
+        }
+        arguments.extend([
+            "-isystem".to_owned(),
+            stubs.display().to_string(),
+            "-".to_owned(),
+        ]);
+        let name = path
+            .display()
+            .to_string()
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"");
+        let run = self.run(&arguments, format!("# 1 \"{name}\"\n{text}").as_bytes())?;
+        let output = String::from_utf8_lossy(&run.stdout).into_owned();
+        if run.success {
+            return Ok(output);
+        }
+        Err(Error::Source(preprocessor_errors(&run.stderr, path, text)))
+    }
+
+    /// Compiles the rewritten text, with the precompiled header.
+    fn compile(&self, text: &str) -> Result<Run, Error> {
+        let library = headers::library();
+        let options = self.compile_options();
+        let cache = Cache::new(&self.options.cache);
+        let header = cache.precompiled(self.compiler, &options, &library);
+        if !header.is_file() {
+            self.precompile(&cache, &header, &options, &library)?;
+        }
+        let run = self.compile_with(&header, &options, text)?;
+        if run.success || !blames_header(&run.stderr) {
+            return Ok(run);
+        }
+        // The file is damaged or of another build of the compiler.
+        self.precompile(&cache, &header, &options, &library)?;
+        self.compile_with(&header, &options, text)
+    }
+
+    fn compile_with(&self, header: &Path, options: &[String], text: &str) -> Result<Run, Error> {
+        let mut arguments = options.to_vec();
+        arguments.extend(["-include-pch".to_owned(), header.display().to_string()]);
+        arguments.extend(["-x", "c++"].map(str::to_owned));
+        arguments.push(match self.options.emit {
+            Emit::Bitcode => "-c".to_owned(),
+            Emit::Text => "-S".to_owned(),
+        });
+        if self.options.debug_lines {
+            arguments.extend(["-gline-tables-only", "-gno-column-info"].map(str::to_owned));
+        }
+        arguments.extend(["-emit-llvm", "-o", "-", "-"].map(str::to_owned));
+        self.run(&arguments, text.as_bytes())
+    }
+
+    fn precompile(
+        &self,
+        cache: &Cache<'_>,
+        header: &Path,
+        options: &[String],
+        library: &str,
+    ) -> Result<(), Error> {
+        self.cache(std::fs::create_dir_all(&self.options.cache))?;
+        let temporary = Cache::temporary(header);
+        let mut arguments = options.to_vec();
+        arguments.extend(["-x", "c++-header", "-", "-o"].map(str::to_owned));
+        arguments.push(temporary.display().to_string());
+        let run = self.run(&arguments, library.as_bytes())?;
+        if !run.success {
+            // Nothing to keep; the error matters, not the leftover.
+            let _ = std::fs::remove_file(&temporary);
+            let first = diagnostic::parse(&run.stderr)
+                .first()
+                .map(|raw| raw.message.to_owned());
+            return Err(Error::Library(first.unwrap_or(run.stderr)));
+        }
+        self.cache(std::fs::rename(&temporary, header))?;
+        cache.tidy();
+        Ok(())
+    }
+
+    fn compile_options(&self) -> Vec<String> {
+        let math = match self.options.fast_math {
+            true => flags::FAST_MATH,
+            false => flags::PRECISE_MATH,
+        };
+        flags::of(flags::COMMON)
+            .chain(flags::of(flags::COMPILE))
+            .chain(math.iter().copied())
+            .map(str::to_owned)
+            .chain([format!(
+                "-D__METAL_FAST={}",
+                u8::from(self.options.fast_math)
+            )])
+            .collect()
+    }
+
+    fn run(&self, arguments: &[String], input: &[u8]) -> Result<Run, Error> {
+        self.compiler
+            .run(arguments, input, None)
+            .map_err(|error| Error::CannotRun {
+                compiler: self.compiler.command_line(),
+                error,
+            })
+    }
+
+    fn cache<T>(&self, result: std::io::Result<T>) -> Result<T, Error> {
+        result.map_err(|error| Error::Cache {
+            folder: self.options.cache.clone(),
+            error,
+        })
+    }
+}
+
+fn blames_header(stderr: &str) -> bool {
+    [
+        "PCH file",
+        "precompiled header",
+        "AST file",
+        "malformed or corrupted",
+    ]
+    .iter()
+    .any(|text| stderr.contains(text))
+}
+
+/// Errors of the first pass have exact places already.
+fn preprocessor_errors(stderr: &str, path: &Path, text: &str) -> Vec<Diagnostic> {
+    let empty = Patched::unchanged("");
+    let locator = Locator {
+        path,
+        source: text,
+        preprocessed: "",
+        patched: &empty,
+    };
+    locator.exact(&diagnostic::parse(stderr))
+}
+
+fn problems(rewritten: &Rewritten, locator: &Locator<'_>) -> Vec<Diagnostic> {
+    let main = (locator.path, locator.source);
+    rewritten
+        .problems
+        .iter()
+        .map(|problem| {
+            let place = locator.of_preprocessed(problem.offset);
+            let notes = problem.note.iter().map(|(offset, message)| {
+                let place = locator.of_preprocessed(*offset);
+                Note {
+                    message: message.clone(),
+                    source_line: place.as_ref().and_then(|place| source_line(place, main)),
+                    place,
+                }
+            });
+            Diagnostic {
+                message: problem.message.clone(),
+                source_line: place.as_ref().and_then(|place| source_line(place, main)),
+                notes: notes.collect(),
+                place,
+            }
+        })
+        .collect()
+}
+
+fn failure(run: &Run, locator: &Locator<'_>) -> Error {
+    let mut diagnostics = locator.diagnostics(&diagnostic::parse(&run.stderr));
+    if diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.place.is_some())
+    {
+        // What the driver adds about itself explains nothing.
+        diagnostics.retain(|diagnostic| diagnostic.place.is_some());
+    }
+    if diagnostics.is_empty() {
+        let message = run
+            .stderr
+            .lines()
+            .next()
+            .unwrap_or("the compiler failed without a message");
+        diagnostics.push(Diagnostic {
+            message: message.to_owned(),
+            place: None,
+            source_line: None,
+            notes: Vec::new(),
+        });
+    }
+    Error::Source(diagnostics)
+}

@@ -1,0 +1,109 @@
+//! The options clang is called with, and why.
+//!
+//! Each of these was found by a kernel that compiles without it but is wrong.
+
+/// Options of every pass, with the reason for each.
+pub(crate) const COMMON: &[(&[&str], &str)] = &[
+    (
+        &["--target=aarch64-linux-gnu"],
+        "the host must not matter, and x86 computes half in float",
+    ),
+    (
+        &["-std=c++17"],
+        "what kernels in the wild use, `if constexpr` included",
+    ),
+    (
+        &["-fsigned-char"],
+        "Metal's char is signed, aarch64's is not",
+    ),
+    (&["-nostdinc"], "no header of the host"),
+    (
+        &["-fno-crash-diagnostics"],
+        "no files left behind when clang fails",
+    ),
+    (&["-w"], "warnings would be about our rewriting"),
+    (&["-fno-color-diagnostics"], "diagnostics are parsed"),
+    (
+        &["-fno-caret-diagnostics"],
+        "source lines are shown from the user's file",
+    ),
+    (
+        &["-fno-diagnostics-fixit-info"],
+        "a hint would show rewritten text",
+    ),
+];
+
+/// Options of the compiling pass.
+pub(crate) const COMPILE: &[(&[&str], &str)] = &[
+    (
+        &["-fdeclspec"],
+        "components and swizzles of vectors are properties",
+    ),
+    (&["-fno-builtin"], "there is no C library to call"),
+    (
+        &["-fno-threadsafe-statics"],
+        "threadgroup variables are statics without guards",
+    ),
+    (&["-fno-exceptions", "-fno-rtti"], "Metal has neither"),
+    (&["-fno-asynchronous-unwind-tables"], "nothing to unwind"),
+    (
+        &["-Xclang", "-fbfloat16-excess-precision=none"],
+        "bfloat is otherwise computed in float; Apple's compiler emits fmul bfloat",
+    ),
+    (
+        &["-fconvergent-functions"],
+        "a helper that calls simd_sum must not be copied into both arms of a branch",
+    ),
+    (&["-O2"], "what Apple's compiler does before it writes AIR"),
+    (
+        &["-fno-vectorize", "-fno-slp-vectorize"],
+        "lanes are threads already",
+    ),
+    (
+        &["-mllvm", "-indvars-widen-indvars=false"],
+        "loop counters must stay 32 bits wide: Metal's data layout has no native 64",
+    ),
+    (
+        &[
+            "-mllvm",
+            "-unroll-threshold=0",
+            "-mllvm",
+            "-pragma-unroll-threshold=0",
+        ],
+        "loops stay loops, with or without a hint, as in Apple's AIR; the hints are kept",
+    ),
+    (&["-Wno-c++11-narrowing"], "Metal lets braces narrow"),
+    (&["-Wno-error"], "an error is an error of the language only"),
+];
+
+/// Metal's default arithmetic. Plain `-ffast-math` would let the optimiser assume that
+/// nothing is infinite, and drop the `-INFINITY` of a masked softmax.
+pub(crate) const FAST_MATH: &[&str] = &["-ffast-math", "-fhonor-infinities", "-fhonor-nans"];
+
+/// The same without fast math: products and sums still contract within an expression.
+pub(crate) const PRECISE_MATH: &[&str] = &["-fno-fast-math", "-ffp-contract=on"];
+
+/// Macros of the host that a kernel must not see.
+pub(crate) const UNDEFINED: &[&str] = &[
+    "__linux__",
+    "__linux",
+    "linux",
+    "__unix__",
+    "__unix",
+    "unix",
+    "__gnu_linux__",
+    "__ELF__",
+    "__aarch64__",
+    "__ARM_NEON",
+    "__ARM_ARCH",
+    "__STDC_HOSTED__",
+    "_LP64",
+    "__LP64__",
+];
+
+/// All options of a table.
+pub(crate) fn of(table: &'static [(&[&str], &str)]) -> impl Iterator<Item = &'static str> {
+    table
+        .iter()
+        .flat_map(|(options, _)| options.iter().copied())
+}

@@ -1,0 +1,220 @@
+//! The library a kernel includes, as one text.
+//!
+//! The files under `include/` are written by us from the public description of the
+//! language. They are joined in the order of their `#include`s, with line markers, so
+//! that the compiler can be fed from memory and a precompiled header depends on no
+//! file. Swizzles, too many to write by hand, are generated.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+/// Start of the file names under which our own headers appear in diagnostics.
+pub(crate) const OWN_PREFIX: &str = "<metal>/";
+
+macro_rules! headers {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../include/", $name)))),*]
+    };
+}
+
+/// Every header and its text.
+const HEADERS: &[(&str, &str)] = headers![
+    "metal_array",
+    "metal_atomic",
+    "metal_common",
+    "metal_compute",
+    "metal_geometric",
+    "metal_integer",
+    "metal_kernel_info",
+    "metal_limits",
+    "metal_logging",
+    "metal_math",
+    "metal_matrix",
+    "metal_numeric",
+    "metal_pack",
+    "metal_quadgroup",
+    "metal_relational",
+    "metal_simdgroup",
+    "metal_simdgroup_matrix",
+    "metal_stdlib",
+    "metal_texture",
+    "metal_type_traits",
+    "metal_types",
+];
+
+/// Macros for the preprocessing pass.
+pub(crate) const MACROS: &str = include_str!("../include/metal_macros");
+
+/// Headers that exist for `#include` and whose contents are part of the library anyway.
+const ALIASES: [&str; 6] = [
+    "metal_uniform",
+    "metal_utility",
+    "metal_config",
+    "metal_assert",
+    "metal_initializer_list",
+    "simd/simd.h",
+];
+
+/// The names a kernel may include.
+pub(crate) fn include_names() -> impl Iterator<Item = &'static str> {
+    HEADERS.iter().map(|(name, _)| *name).chain(ALIASES)
+}
+
+/// The whole library as one text.
+pub(crate) fn library() -> String {
+    let mut out = String::with_capacity(1 << 19);
+    append("metal_stdlib", &mut out, &mut HashSet::new());
+    out
+}
+
+fn append<'n>(name: &'n str, out: &mut String, seen: &mut HashSet<&'n str>) {
+    if !seen.insert(name) {
+        return;
+    }
+    if let Some(generated) = swizzles(name) {
+        out.push_str(&generated);
+        return;
+    }
+    let Some((_, text)) = HEADERS.iter().find(|(header, _)| *header == name) else {
+        return;
+    };
+    let _ = writeln!(out, "# 1 \"{OWN_PREFIX}{name}\"");
+    for (number, line) in text.lines().enumerate() {
+        let included = line
+            .strip_prefix("#include <")
+            .and_then(|rest| rest.strip_suffix('>'));
+        match included {
+            Some(included) => {
+                append(included, out, seen);
+                let _ = writeln!(out, "# {} \"{OWN_PREFIX}{name}\"", number + 2);
+            }
+            None => {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+/// The members of a vector of `name`'s width, when `name` asks for them.
+fn swizzles(name: &str) -> Option<String> {
+    let (width, packed) = match name.strip_prefix("metal_packed_swizzle_") {
+        Some(width) => (width, true),
+        None => (name.strip_prefix("metal_swizzle_")?, false),
+    };
+    let width: usize = width.parse().ok().filter(|width| (2..=4).contains(width))?;
+    let mut out = String::new();
+    for length in 1..=4usize {
+        for number in 0..width.pow(u32::try_from(length).unwrap_or(0)) {
+            let mut rest = number;
+            let mut components = [0usize; 4];
+            for component in components.iter_mut().take(length).rev() {
+                *component = rest % width;
+                rest /= width;
+            }
+            swizzle(&components[..length], packed, &mut out);
+        }
+    }
+    Some(out)
+}
+
+/// One swizzle: a getter, a setter when no component repeats, and the two properties
+/// (`xyzw` and `rgba`) that use them.
+fn swizzle(components: &[usize], packed: bool, out: &mut String) {
+    let spell = |letters: &str| -> String {
+        components
+            .iter()
+            .filter_map(|component| letters.chars().nth(*component))
+            .collect()
+    };
+    let (name, colour) = (spell("xyzw"), spell("rgba"));
+    let length = components.len();
+    let element = |component: usize| match packed {
+        true => ["x", "y", "z", "w"][component.min(3)].to_owned(),
+        false => format!("__v[{component}]"),
+    };
+    let list = |separator: &str, text: &dyn Fn(usize, usize) -> String| -> String {
+        let parts: Vec<String> = components
+            .iter()
+            .enumerate()
+            .map(|(position, component)| text(position, *component))
+            .collect();
+        parts.join(separator)
+    };
+    let vector = match length {
+        1 => "T".to_owned(),
+        _ => format!("vec<T, {length}>"),
+    };
+    let value = match (length, packed) {
+        (1, _) => format!("(T){}", element(components[0])),
+        (_, true) => format!("{vector}({})", list(", ", &|_, c| element(c))),
+        (_, false) => format!(
+            "{vector}(__raw(), __builtin_shufflevector(__v, __v, {}))",
+            list(", ", &|_, c| c.to_string())
+        ),
+    };
+    let _ = writeln!(
+        out,
+        "METAL_FUNC {vector} __g{name}() const {{ return {value}; }}"
+    );
+    let distinct = components.iter().collect::<HashSet<_>>().len() == length;
+    let mut setter = String::new();
+    if distinct {
+        let target = |component: usize| match packed {
+            true => element(component),
+            false => format!("reinterpret_cast<__component *>(&__v)[{component}]"),
+        };
+        let source = |position: usize| match (length, packed) {
+            (1, true) => "value".to_owned(),
+            (1, false) => "(__component)value".to_owned(),
+            (_, true) => format!("(T)value.__v[{position}]"),
+            (_, false) => format!("value.__v[{position}]"),
+        };
+        let body = list(" ", &|p, c| format!("{} = {};", target(c), source(p)));
+        let by = if length == 1 {
+            "T value".to_owned()
+        } else {
+            format!("const {vector} &value")
+        };
+        let _ = writeln!(out, "METAL_FUNC void __p{name}({by}) {{ {body} }}");
+        setter = format!(", put=__p{name}");
+    }
+    for property in [name.as_str(), colour.as_str()] {
+        // The single letters of a packed vector are its fields.
+        if !(packed && length == 1 && property == name) {
+            let _ = writeln!(
+                out,
+                "__declspec(property(get=__g{name}{setter})) {vector} {property};"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_swizzle_of_a_vector_exists_once() {
+        let text = swizzles("metal_swizzle_4").unwrap_or_default();
+        let properties = text
+            .lines()
+            .filter(|line| line.starts_with("__declspec"))
+            .count();
+        assert_eq!(properties, 2 * (4 + 16 + 64 + 256));
+        assert!(text.contains("put=__pzyx)) vec<T, 3> bgr;"));
+        assert!(!text.contains("put=__pxx"));
+        assert!(swizzles("metal_swizzle_9").is_none());
+    }
+
+    #[test]
+    fn the_library_includes_every_header_that_holds_something() {
+        let text = library();
+        let only_names = ["metal_common", "metal_numeric", "metal_quadgroup"];
+        for (name, _) in HEADERS {
+            let there = text.contains(&format!("# 1 \"{OWN_PREFIX}{name}\""));
+            assert_eq!(there, !only_names.contains(name), "{name}");
+        }
+        assert!(!text.contains("#include"));
+    }
+}

@@ -1,0 +1,47 @@
+//! Metal source to AIR-like bitcode, without a Mac.
+//!
+//! Apple's Metal compiler is clang with a library of its own. So is this one: a
+//! [`Compiler`] (a clang that someone found), our own `metal_stdlib` whose functions
+//! carry Apple's `air.*` names, and between them a pass over tokens that turns what
+//! only Metal knows (address spaces, attributes, kernels, function constants) into C++.
+//!
+//! ```text
+//! source ──clang -E──▶ tokens ──rewrite──▶ C++ ──clang + precompiled library──▶ bitcode
+//! ```
+//!
+//! - [`compile`] does all of it; [`Error::Source`] holds errors at the user's own
+//!   file, line and column.
+//! - [`kernel_info`] defines how the bitcode describes its kernels.
+//! - The files under `include/` are the library.
+//!
+//! What differs from Apple's AIR: pointers have no address space (it is inferred later
+//! from what they point to), matrices are two scalars per thread instead of a
+//! 64-element vector, positions are builtin calls instead of parameters.
+
+mod attributes;
+mod cache;
+mod compiler;
+mod components;
+mod constants;
+mod diagnostic;
+mod driver;
+mod flags;
+mod headers;
+pub mod kernel_info;
+mod kernels;
+mod lexer;
+mod literals;
+mod locate;
+mod outline;
+mod overloads;
+mod parameter;
+mod patch;
+mod pragmas;
+mod rewrite;
+mod spaces;
+mod standard;
+
+pub use compiler::{Compiler, Refusal};
+pub use diagnostic::{Diagnostic, Note, Place};
+pub use driver::{Compiled, Emit, Error, Options, Source, compile, rewritten_text};
+pub use standard::Standard;

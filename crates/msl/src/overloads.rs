@@ -1,0 +1,157 @@
+//! Functions that differ only in address spaces.
+//!
+//! Once the keywords are gone such functions collide. When their bodies are the same
+//! too, all but the first are dropped. When they differ, keeping one would silently
+//! run the wrong code (a copy in the wrong direction), so that is an error.
+
+use crate::lexer::{Kind, Tokens};
+use crate::outline::{Item, Outline, Shape};
+use crate::patch::Patch;
+use crate::spaces::{Fate, is_space};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Two functions that cannot be told apart without address spaces.
+#[derive(Debug)]
+pub(crate) struct Conflict {
+    /// First token of the earlier one.
+    pub(crate) first: usize,
+    /// First token of the later one.
+    pub(crate) second: usize,
+}
+
+/// Drops duplicates from `patch`, and returns the pairs that are none.
+pub(crate) fn merge(
+    tokens: &Tokens<'_>,
+    outline: &Outline,
+    fates: &[Option<Fate>],
+    patch: &mut Patch,
+) -> Vec<Conflict> {
+    let mut seen: HashMap<(usize, String), &Item> = HashMap::new();
+    let mut conflicts = Vec::new();
+    let writer = Writer { tokens, fates };
+    for item in &outline.items {
+        let Some(signature) = signature(&writer, outline, item) else {
+            continue;
+        };
+        let Some(earlier) = seen.get(&(item.scope, signature.clone())) else {
+            seen.insert((item.scope, signature), item);
+            continue;
+        };
+        if !mentions_space(tokens, earlier) && !mentions_space(tokens, item) {
+            continue;
+        }
+        if writer.whole(earlier) == writer.whole(item) {
+            remove(tokens, item, patch);
+        } else {
+            conflicts.push(Conflict {
+                first: earlier.declaration,
+                second: item.declaration,
+            });
+        }
+    }
+    conflicts
+}
+
+/// What distinguishes a declaration in its scope, or `None` when it may be repeated.
+fn signature(writer: &Writer<'_, '_>, outline: &Outline, item: &Item) -> Option<String> {
+    let tokens = writer.tokens;
+    match &item.shape {
+        Shape::Function {
+            parameters, body, ..
+        } => {
+            // An initialiser list is part of the definition, not of the signature.
+            let end = (parameters.end..body.start)
+                .find(|index| tokens.is(*index, ":"))
+                .unwrap_or(body.start);
+            Some(writer.head(item.head.start..end, parameters))
+        }
+        Shape::Class { .. } => {
+            let specialises = item.declaration > item.head.start;
+            specialises.then(|| writer.text(item.head.clone(), &HashMap::new()))
+        }
+        Shape::Statement => {
+            let in_class = outline.scopes.get(item.scope)?.class.is_some();
+            let template = tokens.is(item.head.start, "template");
+            let matters = in_class || (template && mentions_space(tokens, item));
+            matters.then(|| writer.text(item.head.clone(), &HashMap::new()))
+        }
+    }
+}
+
+fn mentions_space(tokens: &Tokens<'_>, item: &Item) -> bool {
+    item.head.clone().any(|index| is_space(tokens.get(index)))
+}
+
+fn end_of(item: &Item) -> usize {
+    match &item.shape {
+        Shape::Function { body, .. } | Shape::Class { body } => body.end,
+        Shape::Statement => item.head.end,
+    }
+}
+
+fn remove(tokens: &Tokens<'_>, item: &Item, patch: &mut Patch) {
+    for index in item.head.start..end_of(item) {
+        let marker =
+            tokens.kind(index) == Kind::Directive && !tokens.get(index).starts_with("#pragma");
+        if !marker {
+            patch.erase(index);
+        }
+    }
+}
+
+/// Writes tokens in a form in which address spaces and parameter names do not matter.
+struct Writer<'a, 't> {
+    tokens: &'a Tokens<'t>,
+    fates: &'a [Option<Fate>],
+}
+
+impl<'t> Writer<'_, 't> {
+    fn head(&self, range: Range<usize>, parameters: &Range<usize>) -> String {
+        self.text(range, &self.names(parameters))
+    }
+
+    /// The complete definition.
+    fn whole(&self, item: &Item) -> String {
+        let names = match &item.shape {
+            Shape::Function { parameters, .. } => self.names(parameters),
+            _ => HashMap::new(),
+        };
+        self.text(item.head.start..end_of(item), &names)
+    }
+
+    /// Numbers for the names of parameters.
+    fn names(&self, parameters: &Range<usize>) -> HashMap<&'t str, usize> {
+        crate::parameter::read_all(self.tokens, parameters)
+            .iter()
+            .enumerate()
+            .filter_map(|(number, parameter)| Some((self.tokens.get(parameter.name?), number)))
+            .collect()
+    }
+
+    fn text(&self, range: Range<usize>, names: &HashMap<&'t str, usize>) -> String {
+        let mut out = String::new();
+        let mut last = "";
+        for index in range {
+            if self.tokens.kind(index) == Kind::Directive {
+                continue;
+            }
+            let mut text = self.tokens.get(index);
+            match self.fates.get(index).copied().flatten() {
+                Some(Fate::Remove) => continue,
+                Some(Fate::Const) => text = "const",
+                _ => {}
+            }
+            if text == "const" && last == "const" {
+                continue;
+            }
+            last = text;
+            match names.get(text) {
+                Some(number) => out.push_str(&format!("${number}")),
+                None => out.push_str(text),
+            }
+            out.push(' ');
+        }
+        out
+    }
+}

@@ -1,0 +1,302 @@
+//! One parameter of a kernel: what it is bound to, and its type.
+
+use crate::attributes::{self, Attribute};
+use crate::kernel_info::{Access, Argument, ArgumentKind, Space};
+use crate::lexer::{Kind, Tokens};
+use crate::spaces::is_space;
+use std::ops::Range;
+
+/// Attributes whose value the body reads through a builtin of the same name.
+pub(crate) const BUILTINS: [&str; 20] = [
+    "thread_position_in_grid",
+    "threadgroup_position_in_grid",
+    "thread_position_in_threadgroup",
+    "thread_index_in_threadgroup",
+    "threads_per_threadgroup",
+    "threads_per_grid",
+    "threadgroups_per_grid",
+    "thread_index_in_simdgroup",
+    "simdgroup_index_in_threadgroup",
+    "simdgroups_per_threadgroup",
+    "threads_per_simdgroup",
+    "thread_execution_width",
+    "thread_index_in_quadgroup",
+    "quadgroup_index_in_threadgroup",
+    "quadgroups_per_threadgroup",
+    "dispatch_threads_per_threadgroup",
+    "dispatch_simdgroups_per_threadgroup",
+    "dispatch_quadgroups_per_threadgroup",
+    "grid_origin",
+    "grid_size",
+];
+
+/// A parameter as written.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    /// All its tokens, without the comma.
+    pub(crate) range: Range<usize>,
+    /// The token that is its name.
+    pub(crate) name: Option<usize>,
+    /// Tokens of the value type or of what is pointed to, qualifiers of spaces removed.
+    pub(crate) type_tokens: Vec<usize>,
+    /// `*` or `&`, when there is one.
+    pub(crate) indirection: Option<usize>,
+    /// The expression inside `[[buffer(…)]]` and its like.
+    pub(crate) index: Option<Range<usize>>,
+    /// What is known about it.
+    pub(crate) argument: Argument,
+}
+
+/// Splits a parenthesised parameter list and reads each parameter.
+pub(crate) fn read_all(tokens: &Tokens<'_>, list: &Range<usize>) -> Vec<Parameter> {
+    split(tokens, list.start + 1..list.end.saturating_sub(1))
+        .into_iter()
+        .map(|range| read(tokens, range))
+        .collect()
+}
+
+/// Cuts at commas outside brackets and template arguments.
+fn split(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut start = range.start;
+    let mut at = range.start;
+    while at < range.end {
+        match tokens.get(at) {
+            "(" | "[" | "{" => {
+                at = tokens.after_group(at, range.end);
+                continue;
+            }
+            "<" => {
+                if let Some(after) = tokens.after_angles(at, range.end) {
+                    at = after;
+                    continue;
+                }
+            }
+            "," => {
+                parts.push(start..at);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if start < range.end {
+        parts.push(start..range.end);
+    }
+    parts
+}
+
+fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
+    let lists = attributes::find(tokens, range.clone());
+    let in_attribute = |index: usize| lists.iter().any(|list| list.range.contains(&index));
+    let plain: Vec<usize> = range
+        .clone()
+        .filter(|index| !in_attribute(*index) && tokens.kind(*index) != Kind::Directive)
+        .filter(|index| !is_coherence(tokens, *index, range.start))
+        .collect();
+    let declarator = Declarator::read(tokens, &plain);
+    let space = plain
+        .iter()
+        .find_map(|index| match tokens.get(*index) {
+            "device" => Some(Space::Device),
+            "constant" => Some(Space::Constant),
+            "threadgroup" => Some(Space::Threadgroup),
+            _ => None,
+        })
+        .unwrap_or(Space::None);
+    let attributes: Vec<&Attribute> = lists.iter().flat_map(|list| &list.attributes).collect();
+    let find = |name: &str| attributes.iter().find(|a| tokens.get(a.name) == name);
+    let builtin = attributes
+        .iter()
+        .map(|attribute| tokens.get(attribute.name))
+        .find(|name| BUILTINS.contains(name));
+    let type_name = pretty(tokens, &declarator.type_tokens);
+    let (kind, bound) = match builtin {
+        Some(name) => (ArgumentKind::Builtin(name.to_owned()), None),
+        None => kind_of(&type_name, space, declarator.indirect, &find),
+    };
+    let constant = declarator
+        .type_tokens
+        .iter()
+        .any(|index| matches!(tokens.get(*index), "const" | "constant"));
+    let index = bound.filter(|range: &Range<usize>| !range.is_empty());
+    let (space, access) = match &kind {
+        ArgumentKind::Texture => (Space::Handle, texture_access(&type_name)),
+        ArgumentKind::Sampler => (Space::Handle, Access::Read),
+        ArgumentKind::Builtin(_) => (Space::None, Access::None),
+        _ if constant || space == Space::Constant => (space, Access::Read),
+        _ if space == Space::None => (space, Access::None),
+        _ => (space, Access::ReadWrite),
+    };
+    Parameter {
+        name: declarator.name,
+        indirection: declarator.indirection,
+        index: index.clone(),
+        argument: Argument {
+            kind,
+            index: index.and_then(|range| attributes::integer_value(tokens, range)),
+            space,
+            access,
+            name: declarator
+                .name
+                .map_or(String::new(), |i| tokens.get(i).to_owned()),
+            type_name,
+            reference: declarator.indirection.is_some_and(|i| tokens.is(i, "&")),
+            function_constant: find("function_constant")
+                .map(|attribute| tokens.join(attribute.arguments.clone())),
+            layout: None,
+        },
+        type_tokens: declarator.type_tokens,
+        range,
+    }
+}
+
+/// Whether a token belongs to `coherent(…)`, which says nothing about the type.
+fn is_coherence(tokens: &Tokens<'_>, index: usize, start: usize) -> bool {
+    (0..4)
+        .filter_map(|back| index.checked_sub(back))
+        .filter(|at| *at >= start && tokens.is(*at, "coherent"))
+        .any(|at| at == index || tokens.is(at + 1, "("))
+}
+
+/// The kind of a parameter that is no builtin, and the tokens of its index.
+fn kind_of<'a>(
+    type_name: &str,
+    space: Space,
+    indirect: bool,
+    find: &dyn Fn(&str) -> Option<&'a &'a Attribute>,
+) -> (ArgumentKind, Option<Range<usize>>) {
+    let explicit = [
+        ("buffer", ArgumentKind::Buffer),
+        ("threadgroup", ArgumentKind::Threadgroup),
+        ("texture", ArgumentKind::Texture),
+        ("sampler", ArgumentKind::Sampler),
+    ];
+    for (name, kind) in explicit {
+        if let Some(attribute) = find(name) {
+            return (kind, Some(attribute.arguments.clone()));
+        }
+    }
+    let bare = type_name.trim_start_matches("metal::");
+    let kind = if bare.starts_with("texture") || bare.starts_with("depth") {
+        ArgumentKind::Texture
+    } else if bare == "sampler" {
+        ArgumentKind::Sampler
+    } else if indirect && space == Space::Threadgroup {
+        ArgumentKind::Threadgroup
+    } else if indirect && space != Space::None {
+        ArgumentKind::Buffer
+    } else {
+        ArgumentKind::Other
+    };
+    (kind, None)
+}
+
+fn texture_access(type_name: &str) -> Access {
+    if type_name.contains("access::read_write") {
+        Access::ReadWrite
+    } else if type_name.contains("access::write") {
+        Access::Write
+    } else {
+        Access::Read
+    }
+}
+
+struct Declarator {
+    name: Option<usize>,
+    type_tokens: Vec<usize>,
+    indirection: Option<usize>,
+    indirect: bool,
+}
+
+impl Declarator {
+    fn read(tokens: &Tokens<'_>, plain: &[usize]) -> Declarator {
+        let cut = |stop: &str| {
+            plain
+                .iter()
+                .position(|index| tokens.is(*index, stop))
+                .unwrap_or(plain.len())
+        };
+        let array = cut("[");
+        let head = plain.get(..array.min(cut("="))).unwrap_or(&[]);
+        let has_name = head.len() > 1
+            && head.last().is_some_and(|last| {
+                tokens.is_word(*last)
+                    && !is_type_word(tokens.get(*last))
+                    && !head
+                        .get(head.len() - 2)
+                        .is_some_and(|b| tokens.is(*b, "::"))
+            });
+        let name = head.last().copied().filter(|_| has_name);
+        let typed = head
+            .get(..head.len() - usize::from(has_name))
+            .unwrap_or(&[]);
+        let star = typed
+            .iter()
+            .rposition(|index| matches!(tokens.get(*index), "*" | "&"));
+        let pointee = typed.get(..star.unwrap_or(typed.len())).unwrap_or(&[]);
+        Declarator {
+            name,
+            type_tokens: pointee
+                .iter()
+                .copied()
+                .filter(|index| !is_space(tokens.get(*index)) || tokens.is(*index, "constant"))
+                .collect(),
+            indirection: star.and_then(|at| typed.get(at).copied()),
+            indirect: star.is_some() || array < plain.len(),
+        }
+    }
+}
+
+/// Whether a word can only be a type, so that a parameter ending with it has no name.
+fn is_type_word(word: &str) -> bool {
+    let scalar = word.trim_end_matches(['2', '3', '4']);
+    matches!(
+        scalar,
+        "bool"
+            | "char"
+            | "uchar"
+            | "short"
+            | "ushort"
+            | "int"
+            | "uint"
+            | "long"
+            | "ulong"
+            | "half"
+            | "float"
+            | "bfloat"
+            | "const"
+            | "volatile"
+            | "unsigned"
+            | "size_t"
+            | "device"
+            | "constant"
+            | "threadgroup"
+            | "thread"
+    )
+}
+
+/// Tokens as a person would write them, `constant` as `const`.
+pub(crate) fn pretty(tokens: &Tokens<'_>, indices: &[usize]) -> String {
+    let mut out = String::new();
+    for &index in indices {
+        let text = match tokens.get(index) {
+            "constant" => continue,
+            text => text,
+        };
+        let needs_space = out
+            .chars()
+            .next_back()
+            .is_some_and(|last| last == ',' || is_word_character(last))
+            && text.chars().next().is_some_and(is_word_character);
+        if needs_space || out.ends_with(',') {
+            out.push(' ');
+        }
+        out.push_str(text);
+    }
+    out
+}
+
+fn is_word_character(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}

@@ -1,0 +1,258 @@
+//! The token pass: from preprocessed Metal to C++ that clang compiles.
+
+use crate::attributes;
+use crate::kernel_info::{KernelInfo, MODULE_SYMBOL};
+use crate::lexer::{Kind, Tokens};
+use crate::outline::Outline;
+use crate::patch::{Patch, Patched};
+use crate::{components, constants, kernels, literals, overloads, spaces};
+
+/// What the pass makes of a source.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) patched: Patched,
+    pub(crate) kernels: Vec<KernelInfo>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Something the pass cannot translate, at an offset of the preprocessed text.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) offset: usize,
+    pub(crate) message: String,
+    /// A second place, and what is there.
+    pub(crate) note: Option<(usize, String)>,
+}
+
+/// Facts about the compilation that are recorded in the module.
+#[derive(Clone, Debug)]
+pub(crate) struct ModuleRecord<'a> {
+    pub(crate) language: &'a str,
+    pub(crate) fast_math: bool,
+    pub(crate) source: &'a str,
+}
+
+/// Translates `preprocessed`.
+pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritten {
+    let tokens = Tokens::new(preprocessed);
+    let outline = Outline::new(&tokens);
+    let fates = spaces::fates(&tokens, &outline);
+    let mut patch = Patch::default();
+    words(&tokens, &fates, &mut patch);
+    components::rewrite(&tokens, &mut patch);
+    remove_attributes(&tokens, &mut patch);
+    let unknown = constants::rewrite(&tokens, &outline, &mut patch);
+    let found = kernels::rewrite(&tokens, &outline, &mut patch);
+    let conflicts = overloads::merge(&tokens, &outline, &fates, &mut patch);
+    let offset = |index: usize| {
+        tokens
+            .list
+            .get(index)
+            .map_or(0, |token| token.start as usize)
+    };
+    let mut problems: Vec<Problem> = conflicts
+        .into_iter()
+        .map(|conflict| Problem {
+            offset: offset(conflict.second),
+            message: "two functions differ only in address spaces but not in what they do; \
+                      Assay compiles without address spaces and cannot tell them apart"
+                .to_owned(),
+            note: Some((offset(conflict.first), "the other one is here".to_owned())),
+        })
+        .collect();
+    problems.extend(unknown.into_iter().map(|index| Problem {
+        offset: offset(index),
+        message: "the index of a function constant must be an integer literal".to_owned(),
+        note: None,
+    }));
+    let mut patched = patch.apply(&tokens);
+    patched.text.push_str(&module_record(record));
+    Rewritten {
+        patched,
+        kernels: found.found,
+        problems,
+    }
+}
+
+/// Keywords, numbers, casts and pragmas: what one token decides.
+fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch) {
+    let has_bfloat = tokens.text.contains("bfloat");
+    for index in 0..tokens.len() {
+        if let Some(fate) = fates.get(index).copied().flatten() {
+            patch.replace(index, spaces::spelling(fate));
+            continue;
+        }
+        match tokens.kind(index) {
+            Kind::Number => {
+                if let Some(text) = literals::rewrite(tokens.get(index)) {
+                    patch.replace(index, text);
+                }
+            }
+            Kind::Word if has_bfloat && tokens.is(index, "static_cast") => {
+                patch.replace(index, "::__metal_static_cast");
+            }
+            Kind::Word if has_bfloat && is_conversion(tokens, index) => {
+                patch.replace(index, format!("::__metal_to_{}", tokens.get(index)));
+            }
+            Kind::Directive => {
+                if let Some(text) = pragma(tokens.get(index)) {
+                    patch.replace(index, text);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether `half(…)` or `bfloat(…)` converts a value: C++ does not convert one of these
+/// two types to the other.
+fn is_conversion(tokens: &Tokens<'_>, index: usize) -> bool {
+    let named = tokens.is(index, "half") || tokens.is(index, "bfloat");
+    let declares = matches!(tokens.get(index + 2), "*" | "&" | ")");
+    let before = index.checked_sub(1).map_or("", |at| tokens.get(at));
+    let starts_expression = matches!(
+        before,
+        "(" | ","
+            | "="
+            | "+"
+            | "-"
+            | "*"
+            | "/"
+            | "<"
+            | "?"
+            | ":"
+            | "return"
+            | "{"
+            | "["
+            | "+="
+            | "-="
+            | "*="
+            | "/="
+            | "=="
+            | "!="
+            | "<="
+            | ">="
+            | "&&"
+            | "||"
+            | "!"
+    );
+    named && tokens.is(index + 1, "(") && !declares && starts_expression
+}
+
+/// `#pragma METAL fp contract(off)` means what clang's own pragma says; the other
+/// pragmas of Metal mean nothing to clang.
+fn pragma(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("#pragma METAL")?.trim();
+    match rest.strip_prefix("fp") {
+        Some(fp) if fp.trim_start().starts_with("contract") => {
+            Some(format!("#pragma clang fp {}", fp.trim()))
+        }
+        _ => Some(String::new()),
+    }
+}
+
+fn remove_attributes(tokens: &Tokens<'_>, patch: &mut Patch) {
+    for list in attributes::find(tokens, 0..tokens.len()) {
+        if !attributes::is_foreign(tokens, &list) {
+            list.range.clone().for_each(|index| patch.remove(index));
+        }
+    }
+}
+
+/// The definition of the global that describes the module.
+fn module_record(record: &ModuleRecord<'_>) -> String {
+    let text = format!(
+        "assay.module 1\nlanguage\t{}\nfast_math\t{}\nsource\t{}\n",
+        record.language,
+        u8::from(record.fast_math),
+        record.source.replace(['\t', '\n', '\r'], " "),
+    );
+    format!(
+        "\nextern \"C\" {{ extern const char __metal_module_record[] __asm(\"{MODULE_SYMBOL}\") __attribute__((used)); \
+         const char __metal_module_record[] = {}; }}\n",
+        kernels::c_string(&text)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass(text: &str) -> Rewritten {
+        rewrite(
+            text,
+            &ModuleRecord {
+                language: "metal3.1",
+                fast_math: true,
+                source: "t.metal",
+            },
+        )
+    }
+
+    fn squeezed(text: &str) -> String {
+        let rewritten = pass(text);
+        assert!(rewritten.problems.is_empty(), "{:?}", rewritten.problems);
+        let end = rewritten.patched.text.find("\nextern \"C\" {").unwrap_or(0);
+        rewritten.patched.text[..end]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn positions_leave_the_parameter_list() {
+        let out = squeezed(
+            "kernel void k(uint3 t [[thread_position_in_grid]], device float* a [[buffer(2)]], uint l [[thread_index_in_simdgroup]]) { a[t.x] = 1.0; }",
+        );
+        assert!(
+            out.contains("void k( float* __restrict __metal_buffer_1 )"),
+            "{out}"
+        );
+        assert!(
+            out.contains(
+                "{ uint3 t = ::__metal_thread_position_in_grid<::metal::remove_cv_t<uint3 >>();"
+            ),
+            "{out}"
+        );
+        assert!(out.contains("a[t.x] = 1.0f;"), "{out}");
+    }
+
+    #[test]
+    fn overloads_with_one_body_merge_and_others_are_reported() {
+        let out = squeezed(
+            "void f(device float* a) { a[0] = 1; } void f(threadgroup float* b) { b[0] = 1; }",
+        );
+        assert_eq!(out, "void f( float* a) { a[0] = 1; }");
+        let problems = pass(
+            "void f(device float* a) { a[0] = 1; } void f(threadgroup float* a) { a[0] = 2; }",
+        )
+        .problems;
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].offset, 38);
+    }
+
+    #[test]
+    fn function_constants_carry_index_type_and_name() {
+        let out = squeezed("constant bool has_mask [[function_constant(10 + 2)]];");
+        assert_eq!(
+            out,
+            "extern const bool has_mask __asm(\"assay.function_constant.12.bool.has_mask\") ;"
+        );
+    }
+
+    #[test]
+    fn instantiations_are_listed_by_host_name() {
+        let rewritten = pass(
+            "template <typename T> [[kernel]] void k(device T* a, uint i [[thread_position_in_grid]]) {}\n\
+             template [[host_name(\"k_\" \"f32\")]] [[kernel]] decltype(k<float>) k<float>;\n\
+             template [[host_name(\"k_f16\")]] kernel void k<half>(device half* a, uint i);",
+        );
+        let names: Vec<_> = rewritten.kernels.iter().map(|k| k.name.as_str()).collect();
+        assert_eq!(names, ["k_f32", "k_f16"]);
+        assert!(
+            rewritten.patched.text.contains("void k<half>(  half* a"),
+            "{}",
+            rewritten.patched.text
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! The precompiled header: shared, replaced when damaged, safe to race for.
+
+mod common;
+
+use assay_msl::{Compiler, Options, Source, compile};
+use common::{Cache, compilers};
+use std::path::{Path, PathBuf};
+
+const TEXT: &[u8] = b"using namespace metal;\n\
+    kernel void k(device float4* a, uint i [[thread_position_in_grid]]) { a[i] = exp(a[i]); }";
+
+fn compiles(compiler: &Compiler, options: &Options) -> Vec<u8> {
+    let source = Source {
+        path: Path::new("k.metal"),
+        text: TEXT,
+    };
+    match compile(source, compiler, options) {
+        Ok(compiled) => compiled.code,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn headers(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder)
+        .expect("the cache")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_file())
+        .collect()
+}
+
+#[test]
+fn several_at_once_share_one_header_and_agree() {
+    for compiler in compilers() {
+        let cache = Cache::new();
+        let options = Options::new(cache.path());
+        let codes: Vec<Vec<u8>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| compiles(&compiler, &options)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("no panic"))
+                .collect()
+        });
+        assert!(codes[0].starts_with(b"BC\xc0\xde"));
+        assert!(codes.iter().all(|code| *code == codes[0]));
+        assert_eq!(headers(cache.path()).len(), 1);
+    }
+}
+
+#[test]
+fn a_damaged_header_is_made_again() {
+    let Some(compiler) = compilers().into_iter().next() else {
+        return;
+    };
+    let cache = Cache::new();
+    let options = Options::new(cache.path());
+    let code = compiles(&compiler, &options);
+    let files = headers(cache.path());
+    let whole = std::fs::read(&files[0]).expect("a header");
+    for damaged in [&b""[..], &whole[..whole.len() / 2], b"not a header at all"] {
+        std::fs::write(&files[0], damaged).expect("written");
+        assert_eq!(compiles(&compiler, &options), code);
+    }
+}
+
+#[test]
+fn options_that_change_the_library_have_their_own_header() {
+    let Some(compiler) = compilers().into_iter().next() else {
+        return;
+    };
+    let cache = Cache::new();
+    let mut options = Options::new(cache.path());
+    compiles(&compiler, &options);
+    options.defines.push("UNUSED=1".to_owned());
+    compiles(&compiler, &options);
+    assert_eq!(headers(cache.path()).len(), 1);
+    options.fast_math = false;
+    compiles(&compiler, &options);
+    assert_eq!(headers(cache.path()).len(), 2);
+}

@@ -1,0 +1,2 @@
+#pragma once
+template <typename T> inline T deeper(T x) { return x / 2; }
