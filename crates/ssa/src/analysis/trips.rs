@@ -6,7 +6,8 @@
 use super::dominators::Dominators;
 use super::loops::{Loop, LoopId, Loops};
 use crate::function::{Function, ValueDef};
-use crate::inst::{BinaryOp, Block, BlockCall, CastOp, InstData, IntCond, Value};
+use crate::inst::{Block, BlockCall, InstData, Value};
+use crate::ops::{BinaryOp, CastOp, IntCond};
 use crate::ty::Scalar;
 
 /// A header parameter that grows by a constant each time round.
