@@ -73,11 +73,13 @@ fn kernel(text: &str, annotation: &Annotation) -> FoundKernel {
                 let mut argument = argument(fields);
                 if !matches!(argument.binding, Binding::Builtin(_)) {
                     argument.param = Some(next_param);
+                    // Binding index, size, alignment and type code of each parameter.
                     let number = |field: u32| {
-                        let index = 1 + 3 * next_param + field;
+                        let index = 1 + 4 * next_param + field;
                         annotation.numbers.get(index as usize).copied().unwrap_or(0)
                     };
-                    (argument.size, argument.align) = (number(0), number(1));
+                    argument.binding = numbered(argument.binding, number(0));
+                    (argument.size, argument.align) = (number(1), number(2));
                     if argument.buffer_size.is_some() {
                         argument.buffer_size = Some(argument.size);
                     }
@@ -89,6 +91,18 @@ fn kernel(text: &str, annotation: &Annotation) -> FoundKernel {
         }
     }
     kernel
+}
+
+/// The binding with the index the compiler computed: the text only has the source's words,
+/// which may name an enumerator or a template parameter.
+fn numbered(binding: Binding, index: u32) -> Binding {
+    match binding {
+        Binding::Buffer(_) => Binding::Buffer(index),
+        Binding::Threadgroup(_) => Binding::Threadgroup(index),
+        Binding::Texture(_) => Binding::Texture(index),
+        Binding::Sampler(_) => Binding::Sampler(index),
+        other => other,
+    }
 }
 
 /// `KIND INDEX SPACE ACCESS NAME TYPE FLAGS`, separated by tabs.
