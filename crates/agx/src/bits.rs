@@ -129,8 +129,8 @@ mod tests {
     fn parts_concatenate_low_part_first() {
         let field = bits(&[(4, 7), (0, 1), (70, 71)]);
         let word = 0b1010_0011 | 0b10 << 70;
-        assert_eq!(field.extract(Halves::new(word)), 0b10_11_1010);
-        assert_eq!(field.deposit(0b10_11_1010), word);
+        assert_eq!(field.extract(Halves::new(word)), 0b1011_1010);
+        assert_eq!(field.deposit(0b1011_1010), word);
         assert_eq!(field.width(), 8);
     }
 }

@@ -3,13 +3,15 @@
 //! Code is read a piece at a time and printed as it goes, so the size of the input does
 //! not matter.
 
+mod json;
+
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::output::Output;
-use assay_agx::{Instruction, Isa, Item, Op, RegSet, UniformSet, walk};
+use assay_agx::{Isa, Item, Op, walk};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
-use serde::Serialize;
+use json::{Row, Summary, Totals};
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -57,7 +59,9 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// For people
     Text,
+    /// One object a line, then a summary that follows schemas/assay.disasm.json
     Json,
 }
 
@@ -95,21 +99,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         (None, None) => return Err(Failure::usage("name a file, or give --hex")),
     };
     listing.finish(&name, context)
-}
-
-/// Totals of a listing.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Totals {
-    /// Bytes walked over.
-    bytes: u64,
-    /// Complete instructions.
-    instructions: u64,
-    /// Parcels that begin no known instruction.
-    unknown: u64,
-    /// Whether the input ends inside an instruction.
-    truncated: bool,
-    /// Whether a single byte is left at the end.
-    odd: bool,
 }
 
 struct Listing {
@@ -322,84 +311,6 @@ impl Progress {
             anstream::eprint!("\r                    \r");
         }
     }
-}
-
-#[derive(Serialize)]
-struct Summary {
-    summary: Totals,
-}
-
-/// One line of JSON.
-#[derive(Serialize)]
-struct Row {
-    offset: u64,
-    bytes: String,
-    mnemonic: String,
-    operands: Vec<String>,
-    reads: Vec<String>,
-    writes: Vec<String>,
-    uniforms: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slot: Option<u8>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    unknown: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-}
-
-impl Row {
-    fn of(offset: u64, bytes: String, instruction: &Instruction, truncated: bool) -> Row {
-        let words = instruction.words(offset);
-        let (mnemonic, operands) = words.split_once(' ').unwrap_or((&words, ""));
-        let operands = operands.split(", ").filter(|text| !text.is_empty());
-        Row {
-            offset,
-            bytes,
-            mnemonic: mnemonic.to_owned(),
-            operands: operands.map(str::to_owned).collect(),
-            reads: registers(&instruction.reads()),
-            writes: registers(&instruction.writes()),
-            uniforms: uniforms(&instruction.uniforms_read()),
-            target: instruction.branch_target(offset),
-            slot: instruction.slot(),
-            unknown: false,
-            truncated,
-        }
-    }
-
-    fn data(offset: u64, bytes: String, directive: &str, value: String) -> Row {
-        Row {
-            offset,
-            bytes,
-            mnemonic: directive.to_owned(),
-            operands: vec![value],
-            reads: Vec::new(),
-            writes: Vec::new(),
-            uniforms: Vec::new(),
-            target: None,
-            slot: None,
-            unknown: true,
-            truncated: false,
-        }
-    }
-}
-
-fn registers(set: &RegSet) -> Vec<String> {
-    set.iter().map(|half| half_name('r', half)).collect()
-}
-
-fn uniforms(set: &UniformSet) -> Vec<String> {
-    set.iter().map(|half| half_name('u', half)).collect()
-}
-
-fn half_name(file: char, half: u16) -> String {
-    format!(
-        "{file}{}{}",
-        half / 2,
-        if half.is_multiple_of(2) { 'l' } else { 'h' }
-    )
 }
 
 /// Opens a file to be read in pieces.
