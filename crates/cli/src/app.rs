@@ -1,6 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{asm, chips, completions, disasm, inspect, man};
+use crate::commands::{asm, chips, completions, diff, disasm, explain, inspect, man, profile};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -58,6 +58,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Profile(profile::Args),
+    Diff(diff::Args),
+    Explain(explain::Args),
     Disasm(disasm::Args),
     Asm(asm::Args),
     Inspect(inspect::Args),
@@ -69,6 +72,9 @@ enum Command {
 impl Command {
     fn run(&self, context: &Context) -> CommandResult {
         match self {
+            Command::Profile(args) => profile::run(args, context),
+            Command::Diff(args) => diff::run(args, context),
+            Command::Explain(args) => explain::run(args, context),
             Command::Disasm(args) => disasm::run(args, context),
             Command::Asm(args) => asm::run(args, context),
             Command::Inspect(args) => inspect::run(args, context),

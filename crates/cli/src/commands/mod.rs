@@ -6,6 +6,9 @@
 pub(crate) mod asm;
 pub(crate) mod chips;
 pub(crate) mod completions;
+pub(crate) mod diff;
 pub(crate) mod disasm;
+pub(crate) mod explain;
 pub(crate) mod inspect;
 pub(crate) mod man;
+pub(crate) mod profile;
