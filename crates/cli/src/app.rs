@@ -76,6 +76,9 @@ macro_rules! commands {
 }
 
 commands! {
+    Profile profile;
+    Diff diff;
+    Explain explain;
     Inspect inspect;
     Compile compile;
     Ir ir;

@@ -1,0 +1,144 @@
+//! `assay explain`: the manual page of a finding's rule.
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use assay_report::envelope::Envelope;
+use assay_report::style::Role;
+use assay_report::table::{Cell, Column, Table};
+use serde::Serialize;
+
+/// Explain a rule of a report's findings; without a name, list all rules
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay explain
+  assay explain narrow-loads
+  assay explain --format json | jq -r '.rules[].id'")]
+pub(crate) struct Args {
+    /// The rule, as a report names it
+    rule: Option<String>,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// A rule of any command that has findings.
+#[derive(Clone, Debug, Serialize)]
+struct Page {
+    id: &'static str,
+    /// The command whose reports name it.
+    command: &'static str,
+    title: String,
+    /// Markdown.
+    page: String,
+}
+
+/// Where rules come from: a command and its pages. A crate with findings is a row.
+const REGISTRY: &[(&str, fn() -> Vec<(&'static str, String)>)] = &[("profile", profile_rules)];
+
+fn profile_rules() -> Vec<(&'static str, String)> {
+    assay_profile::RULES
+        .iter()
+        .map(|rule| (rule.id, rule.page()))
+        .collect()
+}
+
+fn pages() -> Vec<Page> {
+    REGISTRY
+        .iter()
+        .flat_map(|(command, rules)| {
+            rules().into_iter().map(|(id, page)| Page {
+                id,
+                command,
+                title: page.lines().next().unwrap_or_default().to_owned(),
+                page,
+            })
+        })
+        .collect()
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let mut pages = pages();
+    if let Some(wanted) = &args.rule {
+        let names: Vec<&str> = pages.iter().map(|page| page.id).collect();
+        if !names.contains(&wanted.as_str()) {
+            let near = assay_container::nearest(names.iter().copied(), wanted, 3);
+            let failure = Failure::usage(format!("no rule is called {wanted}"));
+            return Err(match near.is_empty() {
+                true => failure.advice("`assay explain` lists all rules"),
+                false => failure.advice(format!("did you mean {}?", near.join(" or "))),
+            });
+        }
+        pages.retain(|page| page.id == wanted);
+    }
+    let text = match (args.format, &args.rule) {
+        (Format::Json, _) => {
+            #[derive(Serialize)]
+            struct Body {
+                rules: Vec<Page>,
+            }
+            Envelope::new("assay.explain", 1, Body { rules: pages }).to_json()
+        }
+        (Format::Text, None) => list(&pages, context),
+        (Format::Text, Some(_)) => pages.iter().map(|page| show(page, context)).collect(),
+    };
+    context.write(&text)?;
+    Ok(Outcome::Fine)
+}
+
+fn list(pages: &[Page], context: &Context) -> String {
+    let mut table = Table::new([
+        Column::left("rule"),
+        Column::left("of"),
+        Column::left("finds").shrink(),
+    ])
+    .painter(context.painter);
+    for page in pages {
+        table.row([
+            Cell::new(page.id, Role::Name),
+            page.command.into(),
+            page.title.clone().into(),
+        ]);
+    }
+    table.render(context.width)
+}
+
+fn show(page: &Page, context: &Context) -> String {
+    let mut out = format!("{}\n", context.painter.paint(Role::Name, page.id));
+    for line in page.page.lines() {
+        match line.strip_prefix("## ") {
+            Some(heading) => out += &context.painter.paint(Role::Heading, heading),
+            None => out += line,
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_the_headings_and_ids_are_unique() {
+        let pages = pages();
+        for page in &pages {
+            for heading in ["## What it does", "## Why it matters", "## What to do"] {
+                assert!(page.page.contains(heading), "{} lacks {heading}", page.id);
+            }
+            assert!(page.title.ends_with('.'), "{}", page.id);
+        }
+        let mut ids: Vec<&str> = pages.iter().map(|page| page.id).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), pages.len());
+    }
+}

@@ -1,0 +1,58 @@
+//! The JSON document of `assay profile`.
+
+use assay_profile::render::{ListingRow, rows};
+use assay_profile::{Figures, Profile, figures};
+use serde::Serialize;
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// Profiles of a file's functions.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Document<'a> {
+    /// The file.
+    file: String,
+    /// One profile per function.
+    profiles: Vec<Entry<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Entry<'a> {
+    /// The figures that `--baseline` and `assay diff` compare.
+    figures: Figures,
+    /// The verdict in a sentence.
+    verdict: String,
+    #[serde(flatten)]
+    profile: &'a Profile,
+    /// Every executed instruction of the main program.
+    listing: Vec<ListingRow>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(file: &str, profiles: &'a [Profile]) -> Document<'a> {
+        Document {
+            file: file.to_owned(),
+            profiles: profiles
+                .iter()
+                .map(|profile| Entry {
+                    figures: figures(profile),
+                    verdict: profile.verdict().0.sentence(),
+                    listing: rows(&profile.main),
+                    profile,
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schema_is_current() {
+        crate::schema::check::<Document<'_>>("assay.profile", 1);
+    }
+}

@@ -1,0 +1,188 @@
+//! Bounds: each the time a region would take if only one thing limited it.
+//!
+//! All are modelled cycles per simdgroup on its scheduler. The largest is the verdict;
+//! for each bound the report says what the region would cost without it.
+
+use crate::cost::{Costs, Cycles, number};
+use assay_chip::{Chip, Parameter};
+
+/// What can limit a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundKind {
+    /// Issue slots of the scheduler.
+    Issue,
+    /// Cycles of the complex unit.
+    Complex,
+    /// Latency of arithmetic along dependences, shared by the resident simdgroups.
+    Dependence,
+    /// Latency of memory at its waits, shared by the resident simdgroups.
+    MemoryLatency,
+    /// Bytes between the core and its own memories.
+    CoreBytes,
+    /// Bytes of device memory, if no cache holds any of them.
+    DeviceBytes,
+}
+
+impl BoundKind {
+    /// In a few words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BoundKind::Issue => "instruction issue",
+            BoundKind::Complex => "complex unit (IC)",
+            BoundKind::Dependence => "dependence latency",
+            BoundKind::MemoryLatency => "memory latency",
+            BoundKind::CoreBytes => "bytes on the core",
+            BoundKind::DeviceBytes => "bytes from memory, if no cache helps",
+        }
+    }
+}
+
+/// One bound.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bound {
+    /// What limits.
+    pub kind: BoundKind,
+    /// Cycles if nothing else did.
+    pub cycles: Cycles,
+    /// The largest of the other bounds: the cost without this one.
+    pub without: f64,
+}
+
+/// The bounds of a region, its verdict and what one simdgroup alone takes.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Bounds {
+    /// All bounds that could be computed, largest first. [`BoundKind::DeviceBytes`]
+    /// depends on caches and never decides the verdict.
+    pub bounds: Vec<Bound>,
+    /// The largest bound; absent when an instruction's cost is unknown.
+    pub verdict: Option<BoundKind>,
+    /// Why there is no verdict.
+    pub refused: Option<String>,
+    /// Cycles one simdgroup takes when it runs alone.
+    pub alone: Cycles,
+    /// Simdgroups that share a scheduler at this occupancy.
+    pub simdgroups_per_scheduler: Option<f64>,
+    /// Modelled cycles per simdgroup at this occupancy: the largest bound, or `alone`
+    /// shared, whichever is larger.
+    pub estimate: Option<f64>,
+    /// The share of device bytes caches must hold for the verdict to stand; absent
+    /// when it stands without any.
+    pub cache_share_needed: Option<f64>,
+}
+
+impl Bounds {
+    /// One of the bounds.
+    pub fn get(&self, kind: BoundKind) -> Option<&Bound> {
+        self.bounds.iter().find(|bound| bound.kind == kind)
+    }
+
+    /// The verdict in a sentence.
+    pub fn sentence(&self) -> String {
+        let Some(verdict) = self.verdict else {
+            return self.refused.clone().unwrap_or_default();
+        };
+        let cycles = self.get(verdict).map_or(0.0, |bound| bound.cycles.known);
+        let without = self.get(verdict).map_or(0.0, |bound| bound.without);
+        let mut text = format!(
+            "{}: {} modelled cycles per simdgroup; {} without it",
+            verdict.name(),
+            number(cycles),
+            number(without)
+        );
+        if let (Some(share), Some(bytes)) =
+            (self.cache_share_needed, self.get(BoundKind::DeviceBytes))
+        {
+            text += &format!(
+                ". Unless caches serve {:.0} % of its bytes, memory bandwidth decides instead ({} cycles)",
+                share * 100.0,
+                number(bytes.cycles.known)
+            );
+        }
+        text
+    }
+}
+
+/// What the bounds are made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// Sums over the region.
+    pub costs: Costs,
+    /// In-order time with arithmetic latencies only.
+    pub arithmetic: Cycles,
+    /// In-order time with memory latencies only.
+    pub memory: Cycles,
+    /// In-order time with both.
+    pub alone: Cycles,
+}
+
+/// Bytes of device memory per cycle and scheduler when every core pulls.
+pub fn device_rate(chip: &Chip) -> Option<f64> {
+    let per_second = chip.get(Parameter::DramGbs)? * 1e9;
+    let cycles = chip.get(Parameter::ClockGhz)? * 1e9;
+    let schedulers = chip.get(Parameter::Cores)? * chip.get(Parameter::SchedulersPerCore)?;
+    Some(per_second / cycles / schedulers)
+}
+
+/// Computes the bounds of a region with so many simdgroups on its scheduler.
+pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> Bounds {
+    let costs = &region.costs;
+    let mut found = vec![
+        (BoundKind::Issue, costs.issue),
+        (BoundKind::Complex, costs.ic),
+        (BoundKind::CoreBytes, costs.memory),
+    ];
+    if let Some(simdgroups) = simdgroups.filter(|&count| count > 0.0) {
+        let share = 1.0 / simdgroups;
+        found.push((BoundKind::Dependence, region.arithmetic * share));
+        found.push((BoundKind::MemoryLatency, region.memory * share));
+    }
+    let device = device_rate(chip).map(|rate| costs.device_bytes / rate);
+    if let Some(device) = device {
+        found.push((BoundKind::DeviceBytes, Cycles::known(device)));
+    }
+    // Equal bounds keep this order, so issue wins a tie with what merely repeats it.
+    found.sort_by(|a, b| b.1.known.total_cmp(&a.1.known));
+    let decides = |kind: BoundKind| kind != BoundKind::DeviceBytes;
+    let largest_but = |kind: BoundKind| {
+        found
+            .iter()
+            .filter(|(other, _)| *other != kind && decides(*other))
+            .map(|(_, cycles)| cycles.known)
+            .fold(0.0, f64::max)
+    };
+    let largest = found.iter().find(|(kind, _)| decides(*kind)).copied();
+    let refused = (costs.issue.unknown > 0).then(|| {
+        format!(
+            "no verdict: {} of {} instructions have no known cost",
+            costs.issue.unknown,
+            number(costs.instructions)
+        )
+    });
+    let shared = simdgroups
+        .filter(|&count| count > 0.0)
+        .map_or(region.alone.known, |count| region.alone.known / count);
+    let estimate = largest.map(|(_, cycles)| cycles.known.max(shared));
+    Bounds {
+        verdict: largest.map(|(kind, _)| kind).filter(|_| refused.is_none()),
+        cache_share_needed: device
+            .zip(estimate)
+            .filter(|(device, estimate)| device > estimate && *device > 0.0)
+            .map(|(device, estimate)| 1.0 - estimate / device),
+        estimate: estimate.filter(|_| refused.is_none()),
+        refused,
+        alone: region.alone,
+        simdgroups_per_scheduler: simdgroups,
+        bounds: found
+            .iter()
+            .map(|&(kind, cycles)| Bound {
+                kind,
+                cycles,
+                without: largest_but(kind),
+            })
+            .collect(),
+    }
+}

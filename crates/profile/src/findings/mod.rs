@@ -1,0 +1,280 @@
+//! Findings: what to look at, with the numbers that say so.
+//!
+//! One rule, one file. The module comment of a rule's file is its manual page, shown by
+//! `assay explain RULE`; the function `check` looks for it. To add a rule, write its
+//! file and add it to [`RULES`]; the file tests under `tests/filetests` then demand a
+//! program that triggers it, one that almost does, and a repaired one whose profile
+//! shows the promised gain.
+
+mod carried_chain;
+mod complex_in_loop;
+mod conversion_in_loop;
+mod early_wait;
+mod exec_mask_overhead;
+mod half_registers;
+mod invariant_work;
+mod look;
+mod low_occupancy;
+mod narrow_loads;
+mod occupancy_step;
+mod prefetch;
+mod reduction_in_loop;
+mod serial_loads;
+mod short_branch;
+mod spilling;
+mod threadgroup_traffic;
+mod tile_loads;
+mod uniform_load;
+mod uniform_work;
+mod unknown_instruction;
+
+use crate::InsnId;
+use crate::profile::{Options, Profile};
+use assay_agx::Program;
+pub use look::Look;
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Likely to decide the kernel's speed.
+    High,
+    /// Worth a try.
+    Medium,
+    /// Good to know.
+    Low,
+}
+
+impl Severity {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::High => "high",
+            Severity::Medium => "medium",
+            Severity::Low => "low",
+        }
+    }
+}
+
+/// What a gain is counted in. Each is a figure of the profile, so that the repaired
+/// program shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Issue slots of the program.
+    Issue,
+    /// Issue slots of one iteration, summed over loops.
+    LoopIssue,
+    /// Cycles of the complex unit of one iteration, summed over loops.
+    LoopComplex,
+    /// Cycles of the memory unit.
+    Memory,
+    /// Cycles one simdgroup takes alone.
+    Alone,
+    /// Cycles one simdgroup alone takes for one iteration, summed over loops.
+    LoopAlone,
+    /// Threads per core; a gain is more of them.
+    Threads,
+    /// Half-registers live at the peak.
+    HalfRegisters,
+}
+
+impl Metric {
+    /// In a few words, after a number.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Metric::Issue => "issue slots",
+            Metric::LoopIssue => "issue slots per iteration",
+            Metric::LoopComplex => "complex-unit cycles per iteration",
+            Metric::Memory => "memory-unit cycles",
+            Metric::Alone => "cycles of a simdgroup alone",
+            Metric::LoopAlone => "cycles per iteration of a simdgroup alone",
+            Metric::Threads => "threads per core",
+            Metric::HalfRegisters => "half-registers",
+        }
+    }
+
+    /// The metric's value in a profile.
+    pub fn of(self, profile: &Profile) -> f64 {
+        let main = &profile.main;
+        let loops = |value: &dyn Fn(&crate::LoopReport) -> f64| main.loops.iter().map(value).sum();
+        match self {
+            Metric::Issue => main.weighted.issue.known,
+            Metric::LoopIssue => loops(&|report| report.costs.issue.known),
+            Metric::LoopComplex => loops(&|report| report.costs.ic.known),
+            Metric::Memory => main.weighted.memory.known,
+            Metric::Alone => main.bounds.alone.known,
+            Metric::LoopAlone => loops(&|report| report.bounds.alone.known),
+            Metric::Threads => f64::from(profile.occupancy.threads),
+            Metric::HalfRegisters => f64::from(main.peak_half_registers),
+        }
+    }
+}
+
+/// An estimated improvement.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Gain {
+    /// What improves.
+    pub metric: Metric,
+    /// By how much.
+    pub amount: f64,
+}
+
+/// Where the source of an instruction is.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SourceLine {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// One thing found.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was seen, with numbers.
+    pub message: String,
+    /// Byte offsets of the first instruction and after the last.
+    pub range: (u32, u32),
+    /// The source line of the first, when known.
+    pub source: Option<SourceLine>,
+    /// What doing something about it would bring, by the model.
+    pub gain: Option<Gain>,
+}
+
+/// A rule: its id, its page, and the check.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// Its id: `narrow-loads`.
+    pub id: &'static str,
+    text: &'static str,
+    check: fn(&Look<'_>, &mut Vec<Finding>),
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Rule").field(&self.id).finish()
+    }
+}
+
+impl Rule {
+    /// The manual page: the comment its file begins with, as Markdown.
+    pub fn page(&self) -> String {
+        let lines = self
+            .text
+            .lines()
+            .map_while(|line| line.strip_prefix("//!"))
+            .map(|line| line.strip_prefix(' ').unwrap_or(line));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The first line of the page: what is found.
+    pub fn title(&self) -> String {
+        self.page().lines().next().unwrap_or_default().to_owned()
+    }
+}
+
+macro_rules! rules {
+    ($($id:literal => $module:ident,)*) => {
+        /// Every rule, in the order of the manual.
+        pub const RULES: &[Rule] = &[
+            $(Rule {
+                id: $id,
+                text: include_str!(concat!(stringify!($module), ".rs")),
+                check: $module::check,
+            },)*
+        ];
+    };
+}
+
+rules! {
+    "unknown-instruction" => unknown_instruction,
+    "spilling" => spilling,
+    "low-occupancy" => low_occupancy,
+    "occupancy-step" => occupancy_step,
+    "tile-loads" => tile_loads,
+    "prefetch" => prefetch,
+    "serial-loads" => serial_loads,
+    "early-wait" => early_wait,
+    "narrow-loads" => narrow_loads,
+    "carried-chain" => carried_chain,
+    "reduction-in-loop" => reduction_in_loop,
+    "complex-in-loop" => complex_in_loop,
+    "conversion-in-loop" => conversion_in_loop,
+    "invariant-work" => invariant_work,
+    "uniform-load" => uniform_load,
+    "uniform-work" => uniform_work,
+    "short-branch" => short_branch,
+    "exec-mask-overhead" => exec_mask_overhead,
+    "threadgroup-traffic" => threadgroup_traffic,
+    "half-registers" => half_registers,
+}
+
+/// The rule with this id.
+///
+/// ```
+/// let rule = assay_profile::rule("spilling").expect("a rule");
+/// assert!(rule.page().contains("## Why it matters"));
+/// ```
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// Applies every rule; most severe first, then in order of address.
+pub(crate) fn find(profile: &Profile, program: &Program, options: &Options) -> Vec<Finding> {
+    let look = Look::new(profile, program, options);
+    let mut all = Vec::new();
+    for rule in RULES {
+        let before = all.len();
+        (rule.check)(&look, &mut all);
+        for finding in all.iter_mut().skip(before) {
+            finding.rule = rule.id;
+        }
+    }
+    all.sort_by_key(|finding| (finding.severity, finding.range.0));
+    all
+}
+
+/// A finding about a stretch of instructions; its rule is filled in by [`find`].
+pub(crate) fn finding(
+    look: &Look<'_>,
+    severity: Severity,
+    (first, last): (InsnId, InsnId),
+    message: String,
+    gain: Option<(Metric, f64)>,
+) -> Finding {
+    let main = &look.profile.main;
+    let start = main.offset(first);
+    let end = main
+        .code
+        .get(last)
+        .map_or(start, |entry| entry.offset + u32::from(entry.len));
+    let source = look
+        .program
+        .line_at(start)
+        .filter(|line| line.line != 0)
+        .map(|line| {
+            let file = look.program.files.get(line.file as usize);
+            SourceLine {
+                file: file.cloned().unwrap_or_default(),
+                line: line.line,
+            }
+        });
+    Finding {
+        rule: "",
+        severity,
+        message,
+        range: (start, end),
+        source,
+        gain: gain.map(|(metric, amount)| Gain { metric, amount }),
+    }
+}

@@ -1,0 +1,33 @@
+//! Bytes that are no known instruction lie on an executed path.
+//!
+//! ## What it does
+//! Lists the instructions the decoder does not know.
+//!
+//! ## Why it matters
+//! Their registers and costs are unknown. Sums that contain them are lower bounds,
+//! marked `≥`, and the verdict is refused rather than guessed.
+//!
+//! ## What to do
+//! Check that the file is G13 or G14 code (M1, M2) and starts at an instruction. On a
+//! Mac, `xcrun metal-tt -gpu-family apple7` compiles the same kernel for M1.
+
+use super::{Finding, Look, Severity, finding};
+
+pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
+    let main = look.main();
+    let unknown: Vec<_> = main
+        .cfg
+        .reached()
+        .flat_map(|(_, block)| block.ids())
+        .filter(|&id| main.code.get(id).is_some_and(|entry| entry.is_unknown()))
+        .collect();
+    let (Some(&first), Some(&last)) = (unknown.first(), unknown.last()) else {
+        return;
+    };
+    let message = format!(
+        "{} of {} instructions are unknown; totals are lower bounds",
+        unknown.len(),
+        main.instructions
+    );
+    out.push(finding(look, Severity::High, (first, last), message, None));
+}

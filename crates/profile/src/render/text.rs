@@ -1,0 +1,571 @@
+//! The report for people.
+
+use super::Style;
+use super::listing::{listing, words};
+use crate::cost::{Costs, number};
+use crate::findings::{Finding, Severity};
+use crate::part::{LoopReport, Part};
+use crate::profile::Profile;
+use assay_agx::Class;
+use assay_chip::Unit;
+use assay_report::bar::bar;
+use assay_report::style::{Painter, Role};
+use assay_report::table::{Cell, Column, Table};
+
+/// The whole report.
+pub fn text(profile: &Profile, style: &Style) -> String {
+    let mut report = Report {
+        out: String::new(),
+        style: *style,
+        painter: style.painter,
+    };
+    report.banner(profile);
+    report.registers(profile);
+    report.cycles(profile);
+    report.loops(&profile.main);
+    report.waits(&profile.main);
+    report.bounds(profile);
+    report.blocks(&profile.main);
+    report.mix(&profile.main);
+    if let Some(constant) = &profile.constant_program {
+        report.constant_program(constant);
+    }
+    report.findings(&profile.findings);
+    report.trouble(&profile.main);
+    if style.listing {
+        report.heading("Annotated listing");
+        report.out += &listing(&profile.main, style);
+        if let Some(constant) = &profile.constant_program {
+            report.heading("Constant program");
+            report.out += &listing(constant, style);
+        }
+    }
+    report.out
+}
+
+struct Report {
+    out: String,
+    style: Style,
+    painter: Painter,
+}
+
+impl Report {
+    fn heading(&mut self, text: &str) {
+        self.out.push('\n');
+        self.out += &self.painter.paint(Role::Heading, text);
+        self.out.push('\n');
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out += "  ";
+        self.out += text;
+        self.out.push('\n');
+    }
+
+    fn table(&mut self, table: Table) {
+        self.out += &table
+            .painter(self.painter)
+            .indent(2)
+            .render(self.style.width);
+    }
+
+    fn banner(&mut self, profile: &Profile) {
+        let name = match profile.name.as_str() {
+            "" => "(unnamed)",
+            name => name,
+        };
+        self.out += &self.painter.paint(Role::Name, name);
+        self.out += &format!(
+            "  {} code, costs {} on {}; all cycles are modelled, per simdgroup of 32 threads\n",
+            profile.isa, profile.cost_model, profile.chip
+        );
+        let main = &profile.main;
+        let mut line = format!(
+            "{} instructions, {} bytes, {} blocks, {} loops",
+            main.instructions,
+            main.code_bytes,
+            main.blocks.len(),
+            main.loops.len()
+        );
+        if main.functions.len() > 1 {
+            line += &format!(", {} helper functions", main.functions.len() - 1);
+        }
+        if let Some(constant) = &profile.constant_program {
+            line += &format!("; constant program {} instructions", constant.instructions);
+        }
+        self.line(&line);
+    }
+
+    fn registers(&mut self, profile: &Profile) {
+        self.heading("Registers and occupancy");
+        let (main, occupancy) = (&profile.main, &profile.occupancy);
+        let exact = if main.registers_exact {
+            ""
+        } else {
+            "at least "
+        };
+        self.line(&format!(
+            "half-registers    {} of 256{}; {exact}{} live at once{}",
+            occupancy.half_registers,
+            match occupancy.half_registers_stated {
+                true => " (stated by the file)",
+                false => "",
+            },
+            main.peak_half_registers,
+            main.peak_offset
+                .map_or(String::new(), |offset| format!(", at {offset:#x}"))
+        ));
+        self.line(&format!(
+            "half-uniforms     {} read of 512",
+            main.half_uniforms_read
+        ));
+        if let Some(bytes) = profile.scratch_bytes.filter(|&bytes| bytes > 0) {
+            self.line(&format!("scratch           {bytes} bytes per thread"));
+        }
+        if let Some(bytes) = profile.threadgroup_bytes {
+            self.line(&format!("threadgroup       {bytes} bytes"));
+        }
+        let (role, word) = match occupancy.share {
+            share if share >= 0.75 => (Role::Good, "good"),
+            share if share >= 0.5 => (Role::Warn, "ok"),
+            _ => (Role::Bad, "LOW"),
+        };
+        let drawn = bar(occupancy.share, 40);
+        let drawn = self.painter.paint(role, &format!("{drawn}│"));
+        self.line(&format!(
+            "threads per core  {} of 1024 ({:.0} %) {drawn} {word}",
+            occupancy.threads,
+            occupancy.share * 100.0
+        ));
+        self.line(&format!("limited by        {}", occupancy.limit));
+        if let Some(step) = &occupancy.next {
+            let mut how = Vec::new();
+            if let Some(free) = step.free_half_registers {
+                how.push(format!("free {free} half-registers"));
+            }
+            if let Some(free) = step.free_threadgroup_bytes {
+                how.push(format!("free {free} bytes of threadgroup memory"));
+            }
+            if let Some(threads) = step.threadgroup_threads {
+                how.push(format!("use threadgroups of {threads} threads"));
+            }
+            let places: Vec<String> = step
+                .where_live
+                .iter()
+                .take(4)
+                .map(|(start, end)| format!("{start:#x}..{end:#x}"))
+                .collect();
+            let more = step.where_live.len().saturating_sub(places.len());
+            let at = match (places.is_empty(), more) {
+                (true, _) => String::new(),
+                (false, 0) => format!(" at {}", places.join(", ")),
+                (false, more) => format!(" at {} and {more} more", places.join(", ")),
+            };
+            self.line(&format!(
+                "next step         {} threads: {}{at}",
+                step.threads,
+                how.join(", ")
+            ));
+        }
+    }
+
+    fn cycles(&mut self, profile: &Profile) {
+        self.heading("Cycles by unit (modelled)");
+        let main = &profile.main;
+        let mut table = Table::new([
+            Column::left(""),
+            Column::right("F32"),
+            Column::right("F16"),
+            Column::right("SCIB"),
+            Column::right("IC"),
+            Column::right("memory"),
+            Column::right("control"),
+            Column::right("issue"),
+            Column::right("total"),
+            Column::left("bound"),
+        ]);
+        let mut row = |name: &str, costs: &Costs| {
+            let mut cells: Vec<Cell> = vec![name.into()];
+            cells.extend(Unit::ALL.map(|unit| Cell::from(costs.unit(unit).to_string())));
+            cells.push(costs.issue.to_string().into());
+            cells.push(Cell::new(
+                costs.issue.max(costs.ic).max(costs.memory).to_string(),
+                Role::Figure,
+            ));
+            cells.push(costs.bound().into());
+            table.row(cells);
+        };
+        row("every instruction once", &main.once);
+        row("shortest path", &main.paths.shortest);
+        row("longest path", &main.paths.longest);
+        for report in &main.loops {
+            row(&loop_name(report), &report.costs);
+        }
+        self.table(table);
+        let unknown = main.loops.iter().filter(|r| r.trips.is_none()).count();
+        if unknown > 0 {
+            self.line(&self.painter.paint(
+                Role::Dim,
+                &format!("paths count the {unknown} loops of unknown length once"),
+            ));
+        }
+        self.line(&self.painter.paint(
+            Role::Dim,
+            "issue: slots of the scheduler; IC and memory run beside it, so total is the largest",
+        ));
+    }
+
+    fn loops(&mut self, part: &Part) {
+        if part.loops.is_empty() {
+            return;
+        }
+        self.heading("Loops (per iteration, modelled)");
+        let mut table = Table::new([
+            Column::left("loop"),
+            Column::left("range"),
+            Column::right("trips"),
+            Column::right("insns"),
+            Column::right("issue"),
+            Column::right("IC"),
+            Column::right("loads"),
+            Column::right("stores"),
+            Column::right("carried chain"),
+            Column::right("alone"),
+            Column::left("limited by").shrink(),
+        ]);
+        for report in &part.loops {
+            let chain = report.carried.as_ref();
+            table.row([
+                Cell::from(loop_name(report)),
+                format!("{:#x}..{:#x}", report.start, report.end).into(),
+                report
+                    .trips
+                    .map_or("unknown".to_owned(), |trips| trips.to_string())
+                    .into(),
+                number(report.costs.instructions).into(),
+                report.costs.issue.to_string().into(),
+                report.costs.ic.to_string().into(),
+                report.loads.to_string().into(),
+                report.stores.to_string().into(),
+                chain
+                    .map_or("–".to_owned(), |chain| number(chain.cycles))
+                    .into(),
+                report.bounds.alone.to_string().into(),
+                report
+                    .bounds
+                    .verdict
+                    .map_or("no verdict", |kind| kind.name())
+                    .into(),
+            ]);
+        }
+        self.table(table);
+        for report in &part.loops {
+            let Some(chain) = report.carried.as_ref().filter(|c| c.cycles > 0.0) else {
+                continue;
+            };
+            if !part.loop_nest.is_innermost(report.id) {
+                continue;
+            }
+            let mut shown: Vec<String> = chain
+                .instructions
+                .iter()
+                .take(6)
+                .map(|&id| words(part, id))
+                .collect();
+            if chain.instructions.len() > shown.len() {
+                shown.push(format!("… {} in all", chain.instructions.len()));
+            }
+            self.line(&format!(
+                "{} carries {} cycles: {}",
+                loop_name(report),
+                number(chain.cycles),
+                shown.join(" → ")
+            ));
+        }
+    }
+
+    fn waits(&mut self, part: &Part) {
+        if part.waits.is_empty() {
+            return;
+        }
+        self.heading("Waits (modelled; a load that hits L1)");
+        let mut table = Table::new([
+            Column::left("wait"),
+            Column::right("slot"),
+            Column::left("for").shrink(),
+            Column::right("work between"),
+            Column::right("stall alone"),
+            Column::right("left at this occupancy"),
+        ]);
+        const MOST: usize = 24;
+        for wait in part.waits.iter().take(MOST) {
+            let producers: Vec<String> = wait
+                .producers
+                .iter()
+                .map(|&id| format!("{:x}", part.offset(id)))
+                .collect();
+            let known = |value: Option<f64>| value.map_or("unknown".to_owned(), number);
+            let role = match wait.exposed {
+                Some(left) if left > 0.0 => Role::Bad,
+                _ => Role::Figure,
+            };
+            table.row([
+                Cell::from(format!("{:x}", wait.offset)),
+                wait.slot.to_string().into(),
+                match producers.is_empty() {
+                    true => "nothing".into(),
+                    false => producers.join(" ").into(),
+                },
+                number(wait.work_between).into(),
+                known(wait.stall).into(),
+                Cell::new(known(wait.exposed), role),
+            ]);
+        }
+        self.table(table);
+        if part.waits.len() > MOST {
+            self.line(&format!("and {} more", part.waits.len() - MOST));
+        }
+    }
+
+    fn bounds(&mut self, profile: &Profile) {
+        let (bounds, hot) = profile.verdict();
+        let place = match hot {
+            Some(report) => format!(
+                "an iteration of {} at {:#x}",
+                loop_name(report),
+                report.start
+            ),
+            None => "the program".to_owned(),
+        };
+        self.heading(&format!("What limits {place} (modelled)"));
+        let largest = bounds
+            .bounds
+            .iter()
+            .map(|bound| bound.cycles.known)
+            .fold(0.0, f64::max)
+            .max(1e-9);
+        let mut table = Table::new([
+            Column::left("bound"),
+            Column::right("cycles"),
+            Column::left(""),
+            Column::right("cost without it"),
+        ]);
+        for bound in &bounds.bounds {
+            let decides = bounds.verdict == Some(bound.kind);
+            let role = match decides {
+                true => Role::Bad,
+                false => Role::Dim,
+            };
+            table.row([
+                match decides {
+                    true => Cell::new(bound.kind.name(), Role::Bad),
+                    false => bound.kind.name().into(),
+                },
+                bound.cycles.to_string().into(),
+                Cell::new(bar(bound.cycles.known / largest, 24), role),
+                number(bound.without).into(),
+            ]);
+        }
+        self.table(table);
+        let shared = match bounds.simdgroups_per_scheduler {
+            Some(count) => format!(
+                "one simdgroup alone: {} cycles; {} share a scheduler",
+                bounds.alone,
+                number(count)
+            ),
+            None => format!("one simdgroup alone: {} cycles", bounds.alone),
+        };
+        self.line(&shared);
+        let sentence = format!("verdict: {}", bounds.sentence());
+        self.line(&self.painter.paint(Role::Figure, &sentence));
+    }
+
+    fn blocks(&mut self, part: &Part) {
+        const MOST: usize = 40;
+        if part.blocks.len() < 2 {
+            return;
+        }
+        self.heading("Blocks (modelled)");
+        let mut table = Table::new([
+            Column::left("block"),
+            Column::left("range"),
+            Column::right("loops"),
+            Column::right("insns"),
+            Column::right("issue"),
+            Column::right("IC"),
+            Column::right("memory"),
+            Column::right("critical path"),
+            Column::right("live"),
+            Column::left("to"),
+        ]);
+        for block in part.blocks.iter().take(MOST) {
+            let to: Vec<String> = block.to.iter().map(|id| format!("b{}", id.0)).collect();
+            table.row([
+                format!("b{}", block.id.0),
+                format!("{:#x}..{:#x}", block.start, block.end),
+                block.loop_depth.to_string(),
+                number(block.costs.instructions),
+                block.costs.issue.to_string(),
+                block.costs.ic.to_string(),
+                block.costs.memory.to_string(),
+                number(block.critical_path.cycles),
+                block.pressure.to_string(),
+                to.join(" "),
+            ]);
+        }
+        self.table(table);
+        if part.blocks.len() > MOST {
+            self.line(&format!("and {} more", part.blocks.len() - MOST));
+        }
+    }
+
+    fn mix(&mut self, part: &Part) {
+        self.heading("Instruction mix");
+        let mut counts: Vec<(&'static str, u32)> = Vec::new();
+        for (_, block) in part.cfg.reached() {
+            for entry in part.code.range(block.insns.clone()) {
+                let name = entry
+                    .known()
+                    .map_or("unknown", |insn| class_name(insn.class()));
+                match counts.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((name, 1)),
+                }
+            }
+        }
+        counts.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+        let most = counts.first().map_or(1, |(_, count)| *count).max(1);
+        let mut table = Table::new([
+            Column::left(""),
+            Column::right(""),
+            Column::right(""),
+            Column::left(""),
+        ]);
+        for (name, count) in counts {
+            let share = f64::from(count) / f64::from(part.instructions.max(1));
+            table.row([
+                name.to_owned(),
+                count.to_string(),
+                format!("{:.0} %", share * 100.0),
+                bar(f64::from(count) / f64::from(most), 24)
+                    .trim_end()
+                    .to_owned(),
+            ]);
+        }
+        self.table(table);
+    }
+
+    fn constant_program(&mut self, part: &Part) {
+        self.heading("Constant program (runs once per dispatch)");
+        self.line(&format!(
+            "{} instructions, {} bytes, {} issue slots, {} half-registers",
+            part.instructions, part.code_bytes, part.once.issue, part.half_registers
+        ));
+    }
+
+    fn findings(&mut self, findings: &[Finding]) {
+        self.heading("Findings");
+        if findings.is_empty() {
+            self.line("none");
+            return;
+        }
+        for finding in findings {
+            let role = match finding.severity {
+                Severity::High => Role::Bad,
+                Severity::Medium => Role::Warn,
+                Severity::Low => Role::Dim,
+            };
+            let severity = self.painter.paint(role, finding.severity.name());
+            let rule = self.painter.paint(Role::Name, finding.rule);
+            let source = finding.source.as_ref().map_or(String::new(), |source| {
+                format!(" ({}:{})", source.file, source.line)
+            });
+            self.line(&format!(
+                "{severity} {rule} at {:#x}{source}: {}",
+                finding.range.0, finding.message
+            ));
+            if let Some(gain) = finding.gain {
+                let words = format!(
+                    "    estimated gain: {} {}",
+                    number(gain.amount),
+                    gain.metric.words()
+                );
+                self.line(&self.painter.paint(Role::Dim, &words));
+            }
+        }
+        self.line(
+            &self
+                .painter
+                .paint(Role::Dim, "`assay explain RULE` tells more"),
+        );
+    }
+
+    fn trouble(&mut self, part: &Part) {
+        use crate::cfg::Trouble;
+        if part.trouble.is_empty() {
+            return;
+        }
+        self.heading("Not followed");
+        const MOST: usize = 12;
+        for trouble in part.trouble.iter().take(MOST) {
+            let text = match trouble {
+                Trouble::StrayTarget { offset, target } => match target {
+                    Some(target) => format!("{offset:#x} jumps to {target:#x}, outside the code"),
+                    None => format!("{offset:#x} jumps before the start of the code"),
+                },
+                Trouble::IndirectCall { offset } => {
+                    format!("{offset:#x} calls through a register")
+                }
+                Trouble::UnknownInstruction { offset } => {
+                    format!("{offset:#x} is no known instruction")
+                }
+                Trouble::NoStop { offset } => format!("the code ends at {offset:#x} without stop"),
+                Trouble::Irreducible { offset } => {
+                    format!("a cycle through {offset:#x} has several entries: no natural loop")
+                }
+            };
+            self.line(&text);
+        }
+        if part.trouble.len() > MOST {
+            self.line(&format!("and {} more", part.trouble.len() - MOST));
+        }
+    }
+}
+
+/// `L0`, or `·L1` inside it.
+pub(crate) fn loop_name(report: &LoopReport) -> String {
+    let inner = "·".repeat(report.depth.saturating_sub(1).min(8) as usize);
+    format!("{inner}L{}", report.id.0)
+}
+
+fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Float32 => "float32",
+        Class::Float16 => "float16",
+        Class::Logic => "moves and logic",
+        Class::IntegerAdd => "integer add",
+        Class::IntegerMultiply => "integer multiply",
+        Class::BitField => "shifts and bit fields",
+        Class::BitCount => "bit counting",
+        Class::Select => "compare and select",
+        Class::Convert => "conversions",
+        Class::Round => "rounding",
+        Class::Transcendental => "transcendental",
+        Class::Derivative => "derivatives",
+        Class::SpecialRegister => "special registers",
+        Class::CrossLane => "shuffles and ballots",
+        Class::Reduction => "reductions",
+        Class::Matrix => "matrix",
+        Class::DeviceMemory => "device memory",
+        Class::ThreadgroupMemory => "threadgroup memory",
+        Class::StackMemory => "stack",
+        Class::Texture => "textures",
+        Class::Image => "image writes",
+        Class::Tile => "tile",
+        Class::Varying => "varyings",
+        Class::UniformStore => "uniform stores",
+        Class::Control => "control",
+        Class::Synchronisation => "waits and barriers",
+        Class::Other => "other",
+    }
+}
