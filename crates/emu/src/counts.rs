@@ -74,7 +74,13 @@ impl CountTable {
         }
     }
 
-    pub(crate) fn add(&mut self, simdgroup: &Simdgroup, pool: &[Row], op: &MicroOp, index: OpIndex) {
+    pub(crate) fn add(
+        &mut self,
+        simdgroup: &Simdgroup,
+        pool: &[Row],
+        op: &MicroOp,
+        index: OpIndex,
+    ) {
         let Some(count) = self.counts.get_mut(index as usize) else {
             return;
         };
@@ -85,9 +91,7 @@ impl CountTable {
             Operation::DeviceLoad { access, .. } | Operation::DeviceStore { access } => {
                 access::lines(simdgroup, pool, access)
             }
-            Operation::DeviceAtomic { atomic, .. } => {
-                access::atomic_lines(simdgroup, pool, atomic)
-            }
+            Operation::DeviceAtomic { atomic, .. } => access::atomic_lines(simdgroup, pool, atomic),
             _ => 0,
         });
     }

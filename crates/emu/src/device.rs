@@ -198,10 +198,7 @@ mod tests {
         assert_eq!(memory.load(base + 4, 4), None);
         memory.store(base + 2, 2, 0xabcd).unwrap();
         memory.store(base + 5, 1, 0x1ff).unwrap();
-        assert_eq!(
-            memory.bytes(buffer),
-            [0x11, 0x22, 0xcd, 0xab, 0x55, 0xff]
-        );
+        assert_eq!(memory.bytes(buffer), [0x11, 0x22, 0xcd, 0xab, 0x55, 0xff]);
     }
 
     #[test]
@@ -213,7 +210,11 @@ mod tests {
         assert_eq!(memory.load(base - 4, 4), None);
         assert_eq!(
             memory.place(base - 4),
-            Some(Place { buffer: 1, offset: -4, bytes: 16 })
+            Some(Place {
+                buffer: 1,
+                offset: -4,
+                bytes: 16
+            })
         );
         assert_eq!(memory.place(base + 99).unwrap().offset, 99);
         assert_eq!(memory.place(0), None);

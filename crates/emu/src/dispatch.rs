@@ -67,11 +67,7 @@ pub type Progress<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
 /// Threadgroups run in parallel; results do not depend on how many threads do it,
 /// unless threadgroups write to the same places without atomics. If several fail, the
 /// first in grid order is reported.
-pub fn run(
-    program: &Program,
-    launch: &Launch,
-    memory: &DeviceMemory,
-) -> Result<Outcome, EmuError> {
+pub fn run(program: &Program, launch: &Launch, memory: &DeviceMemory) -> Result<Outcome, EmuError> {
     run_with_progress(program, launch, memory, &|_, _| true)
 }
 
@@ -140,10 +136,7 @@ pub fn run_with_progress(
 fn depends_on_order(code: &Lowered) -> bool {
     code.ops.iter().any(|op| match &op.operation {
         Operation::DeviceAtomic { atomic, .. } => {
-            let replaces = matches!(
-                atomic.op,
-                AtomicOp::Exchange | AtomicOp::CompareExchange
-            );
+            let replaces = matches!(atomic.op, AtomicOp::Exchange | AtomicOp::CompareExchange);
             replaces || atomic.result.is_some()
         }
         _ => false,
@@ -402,7 +395,10 @@ impl Groups<'_> {
         self.take_turns(&mut simdgroups, &mut machine)?;
         let mut totals = Totals {
             counts: machine.counts,
-            trace: machine.tracer.map(|tracer| tracer.entries).unwrap_or_default(),
+            trace: machine
+                .tracer
+                .map(|tracer| tracer.entries)
+                .unwrap_or_default(),
             ..Totals::default()
         };
         for simdgroup in &simdgroups {

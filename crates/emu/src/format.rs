@@ -5,8 +5,8 @@
 //! authors; their rounding to half precision and all of the stores follow the formats'
 //! usual definitions and are not confirmed.
 
-use assay_agx::Format;
 use crate::arith::{f16_to_f32, f32_to_f16};
+use assay_agx::Format;
 use std::sync::OnceLock;
 
 /// Bytes of one element in memory; 4 for packed formats.
@@ -24,10 +24,7 @@ pub(crate) fn packed_components(format: Format) -> u32 {
 
 /// Whether register values are floats that have to be converted.
 pub(crate) fn converts(format: Format) -> bool {
-    !matches!(
-        format,
-        Format::I8 | Format::I16 | Format::I32 | Format::F16
-    )
+    !matches!(format, Format::I8 | Format::I16 | Format::I32 | Format::F16)
 }
 
 /// The register value of one element of an unpacked format; `component` 3 is alpha.
@@ -86,9 +83,8 @@ pub(crate) fn store_packed(format: Format, registers: [u32; 4], wide: bool) -> u
     let truncates = matches!(format, Format::Rg11B10FRtz | Format::Rgb9E5Rtz);
     match format {
         Format::Rgb10A2 => {
-            let part = |value: f32, limit: f32| {
-                (value.clamp(0.0, 1.0) * limit).round_ties_even() as u32
-            };
+            let part =
+                |value: f32, limit: f32| (value.clamp(0.0, 1.0) * limit).round_ties_even() as u32;
             part(x, 1023.0) | part(y, 1023.0) << 10 | part(z, 1023.0) << 20 | part(w, 3.0) << 30
         }
         Format::Rgb9E5 | Format::Rgb9E5Rtz => shared_exponent([x, y, z], truncates),
@@ -228,7 +224,11 @@ mod tests {
 
     #[test]
     fn shared_exponents_pick_the_largest_component() {
-        let word = store_packed(Format::Rgb9E5, [1.0f32, 0.5, 0.25, 0.0].map(f32::to_bits), true);
+        let word = store_packed(
+            Format::Rgb9E5,
+            [1.0f32, 0.5, 0.25, 0.0].map(f32::to_bits),
+            true,
+        );
         let back = [0, 1, 2].map(|n| f32::from_bits(load_packed(Format::Rgb9E5, word, n, true)));
         assert_eq!(back, [1.0, 0.5, 0.25]);
     }

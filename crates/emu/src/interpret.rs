@@ -161,9 +161,7 @@ fn run_loop<const STRICT: bool>(
 /// Marks what a load is still to deliver.
 #[inline(always)]
 fn suspend(simdgroup: &mut Simdgroup, op: &MicroOp, active: u32, index: OpIndex) {
-    if let Operation::DeviceLoad { slot, .. }
-    | Operation::StackLoad { slot, .. }
-    | Operation::DeviceAtomic { slot, .. } = op.operation
+    if let Operation::DeviceLoad { slot, .. } | Operation::DeviceAtomic { slot, .. } = op.operation
     {
         let poison = &mut simdgroup.poison;
         poison.suspend(op.touches.writes(), active, index, slot);
@@ -232,7 +230,13 @@ fn execute<const STRICT: bool>(
     let pool = code.pool.as_slice();
     let (mut sa, mut sb, mut sc) = (Row::ZERO, Row::ZERO, Row::ZERO);
     match op.operation {
-        Operation::Fma { to, a, b, c, saturate } => {
+        Operation::Fma {
+            to,
+            a,
+            b,
+            c,
+            saturate,
+        } => {
             let result = float::fma(
                 float::single(simdgroup, pool, a, &mut sa),
                 float::single(simdgroup, pool, b, &mut sb),
@@ -240,7 +244,13 @@ fn execute<const STRICT: bool>(
             );
             simdgroup.write(to, &float::finish(result, to, saturate));
         }
-        Operation::Float { op, to, a, b, saturate } => {
+        Operation::Float {
+            op,
+            to,
+            a,
+            b,
+            saturate,
+        } => {
             let result = float::binary(
                 op,
                 float::single(simdgroup, pool, a, &mut sa),
@@ -252,7 +262,13 @@ fn execute<const STRICT: bool>(
             let result = *simdgroup.read(pool, a, &mut sa);
             simdgroup.write(to, &result);
         }
-        Operation::Add { to, a, b, shift, negate } => {
+        Operation::Add {
+            to,
+            a,
+            b,
+            shift,
+            negate,
+        } => {
             let result = integer::add(
                 simdgroup.read(pool, a, &mut sa),
                 simdgroup.read(pool, b, &mut sb),
@@ -261,7 +277,14 @@ fn execute<const STRICT: bool>(
             );
             simdgroup.write(to, &result);
         }
-        Operation::MulAdd { to, a, b, c, shift, negate } => {
+        Operation::MulAdd {
+            to,
+            a,
+            b,
+            c,
+            shift,
+            negate,
+        } => {
             let result = integer::multiply_add(
                 simdgroup.read(pool, a, &mut sa),
                 simdgroup.read(pool, b, &mut sb),
@@ -279,7 +302,14 @@ fn execute<const STRICT: bool>(
             );
             simdgroup.write(to, &result);
         }
-        Operation::Field { op, to, a, b, c, mask } => {
+        Operation::Field {
+            op,
+            to,
+            a,
+            b,
+            c,
+            mask,
+        } => {
             let result = integer::field(
                 op,
                 simdgroup.read(pool, a, &mut sa),
@@ -289,7 +319,13 @@ fn execute<const STRICT: bool>(
             );
             simdgroup.write(to, &result);
         }
-        Operation::Select { to, condition, compared, x, y } => {
+        Operation::Select {
+            to,
+            condition,
+            compared,
+            x,
+            y,
+        } => {
             let holds = holds(simdgroup, pool, condition, compared);
             if STRICT && let Some(exit) = check_select(simdgroup, op, index, &holds) {
                 return Next::Leave(exit);
@@ -301,12 +337,24 @@ fn execute<const STRICT: bool>(
             );
             simdgroup.write(to, &result);
         }
-        Operation::Half { op, to, a, b, saturate } => {
+        Operation::Half {
+            op,
+            to,
+            a,
+            b,
+            saturate,
+        } => {
             let a = float::half(simdgroup, pool, a);
             let b = float::half(simdgroup, pool, b);
             simdgroup.write(to, &float::half_binary(op, &a, &b, saturate));
         }
-        Operation::HalfFma { to, a, b, c, saturate } => {
+        Operation::HalfFma {
+            to,
+            a,
+            b,
+            c,
+            saturate,
+        } => {
             let a = float::half(simdgroup, pool, a);
             let b = float::half(simdgroup, pool, b);
             let c = float::half(simdgroup, pool, c);
@@ -374,13 +422,11 @@ fn touch(source: Source) -> Option<Touch> {
 
 /// A select reads of its two values, in each lane, only the one it takes.
 #[inline(always)]
-fn check_select(
-    simdgroup: &Simdgroup,
-    op: &MicroOp,
-    index: OpIndex,
-    holds: &Row,
-) -> Option<Exit> {
-    if simdgroup.poison.all_good(op.touches.reads(), simdgroup.exec) {
+fn check_select(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex, holds: &Row) -> Option<Exit> {
+    if simdgroup
+        .poison
+        .all_good(op.touches.reads(), simdgroup.exec)
+    {
         return match simdgroup.poison.any_pending() {
             true => bad_write(simdgroup, op, index),
             false => None,
@@ -452,7 +498,11 @@ fn mask_operation<const STRICT: bool>(
         _ => Ok(()),
     };
     let new = match op.operation {
-        Operation::If { condition, compared, levels } => {
+        Operation::If {
+            condition,
+            compared,
+            levels,
+        } => {
             let holds = asked(simdgroup, condition, compared, lanes_with(&|v| v == 0))?;
             let can_fail = op.touches.reads().len() > 1 || compare::to_bits(&holds) != u32::MAX;
             opened(simdgroup.nesting.open(index, levels, can_fail))?;
@@ -462,7 +512,11 @@ fn mask_operation<const STRICT: bool>(
                 v => v + more,
             })
         }
-        Operation::Else { condition, compared, levels } => {
+        Operation::Else {
+            condition,
+            compared,
+            levels,
+        } => {
             let holds = asked(simdgroup, condition, compared, lanes_with(&|v| v == 1))?;
             opened(simdgroup.nesting.alternate(index, levels))?;
             let count = u32::from(levels);
@@ -472,7 +526,11 @@ fn mask_operation<const STRICT: bool>(
                 v => v,
             })
         }
-        Operation::While { condition, compared, levels } => {
+        Operation::While {
+            condition,
+            compared,
+            levels,
+        } => {
             let count = u32::from(levels);
             let holds = asked(simdgroup, condition, compared, lanes_with(&|v| v < count))?;
             opened(simdgroup.nesting.raise(index, levels))?;
@@ -519,28 +577,53 @@ fn rare<const STRICT: bool>(
     };
     match op.operation {
         Operation::DeviceLoad { access, .. } => {
-            return done(access::device_load(simdgroup, pool, machine.device, &access));
+            return done(access::device_load(
+                simdgroup,
+                pool,
+                machine.device,
+                &access,
+            ));
         }
         Operation::DeviceStore { access } => {
-            return done(access::device_store(simdgroup, pool, machine.device, &access));
+            return done(access::device_store(
+                simdgroup,
+                pool,
+                machine.device,
+                &access,
+            ));
         }
         Operation::DeviceAtomic { atomic, .. } => {
-            return done(access::device_atomic(simdgroup, pool, machine.device, &atomic));
+            return done(access::device_atomic(
+                simdgroup,
+                pool,
+                machine.device,
+                &atomic,
+            ));
         }
         Operation::GroupLoad { access } => {
             return done(access::group_load(simdgroup, pool, &machine.group, &access));
         }
         Operation::GroupStore { access } => {
-            return done(access::group_store(simdgroup, pool, &mut machine.group, &access));
+            return done(access::group_store(
+                simdgroup,
+                pool,
+                &mut machine.group,
+                &access,
+            ));
         }
         Operation::GroupAtomic { atomic } => {
-            return done(access::group_atomic(simdgroup, pool, &mut machine.group, &atomic));
+            return done(access::group_atomic(
+                simdgroup,
+                pool,
+                &mut machine.group,
+                &atomic,
+            ));
         }
-        Operation::StackLoad { access, .. } => {
-            return done(access::stack_load(simdgroup, pool, &access));
+        Operation::StackLoad { access, slot } => {
+            return stack_load::<STRICT>(simdgroup, pool, op, index, &access, slot);
         }
         Operation::StackStore { access } => {
-            return done(access::stack_store(simdgroup, pool, &access));
+            return stack_store::<STRICT>(simdgroup, pool, op, index, &access);
         }
         Operation::StackAdjust { dwords } => {
             if let Err(bytes) = simdgroup.stack.adjust(dwords) {
@@ -623,12 +706,27 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
             let result = special::read(simdgroup, register);
             simdgroup.write(to, &result);
         }
-        Operation::AddWide { to, a, b, shift, negate, clamp } => {
+        Operation::AddWide {
+            to,
+            a,
+            b,
+            shift,
+            negate,
+            clamp,
+        } => {
             let (a, b) = (wide(simdgroup, pool, a), wide(simdgroup, pool, b));
             let (low, high) = integer::wide(Product::Term(&a), &b, shift, negate, clamp, to);
             simdgroup.write_wide(to, &low, &high);
         }
-        Operation::MulAddWide { to, a, b, c, shift, negate, clamp } => {
+        Operation::MulAddWide {
+            to,
+            a,
+            b,
+            c,
+            shift,
+            negate,
+            clamp,
+        } => {
             let (a, b) = (wide(simdgroup, pool, a), wide(simdgroup, pool, b));
             let c = wide(simdgroup, pool, c);
             let (low, high) = integer::wide(Product::Of(&a, &b), &c, shift, negate, clamp, to);
@@ -646,19 +744,41 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
             let result = integer::interleave(&get(a), &get(b));
             simdgroup.write(to, &result);
         }
-        Operation::Unary { op, to, a, saturate } => {
+        Operation::Unary {
+            op,
+            to,
+            a,
+            saturate,
+        } => {
             let result = float::unary(op, &get_float(a));
             simdgroup.write(to, &float::finish(result, to, saturate));
         }
-        Operation::ToFloat { to, a, bits, signed, nearest } => {
+        Operation::ToFloat {
+            to,
+            a,
+            bits,
+            signed,
+            nearest,
+        } => {
             let result = float::from_int(&get(a), bits, signed, nearest, to);
             simdgroup.write(to, &result);
         }
-        Operation::FromFloat { to, a, bits, signed, nearest } => {
+        Operation::FromFloat {
+            to,
+            a,
+            bits,
+            signed,
+            nearest,
+        } => {
             let result = float::to_int(&get_float(a), bits, signed, nearest);
             simdgroup.write(to, &result);
         }
-        Operation::Ballot { to, condition, compared, scope } => {
+        Operation::Ballot {
+            to,
+            condition,
+            compared,
+            scope,
+        } => {
             let holds = holds(simdgroup, pool, condition, compared);
             let bits = compare::to_bits(&holds) & simdgroup.exec;
             let mut result = Row::splat(bits);
@@ -669,7 +789,13 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
             }
             simdgroup.write(to, &result);
         }
-        Operation::Reduce { to, a, op, scope, prefix } => {
+        Operation::Reduce {
+            to,
+            a,
+            op,
+            scope,
+            prefix,
+        } => {
             let widths = lanes::Widths {
                 half_source: a.part != Part::Whole,
                 half_result: to.part != Part::Whole,
@@ -795,6 +921,84 @@ fn store_uniforms(
     Next::Leave(Exit::UniformsChanged)
 }
 
+/// A load from the stack delivers values at its wait, except where there is none.
+fn stack_load<const STRICT: bool>(
+    simdgroup: &mut Simdgroup,
+    pool: &[Row],
+    op: &MicroOp,
+    index: OpIndex,
+    access: &crate::op::Access,
+    slot: u8,
+) -> Next {
+    let active = simdgroup.exec;
+    let empty = match access::stack_load(simdgroup, pool, access) {
+        Ok(empty) => empty,
+        Err((lane, kind)) => {
+            return Next::Leave(failed(index, Some(lane), Trouble::Fault(kind)));
+        }
+    };
+    if !STRICT {
+        return Next::On;
+    }
+    let poison = &mut simdgroup.poison;
+    poison.retire(&op.touches, active, index);
+    poison.suspend(op.touches.writes(), active, index, slot);
+    for (register, lanes) in access::data_registers(access).zip(empty) {
+        poison.unwrite(register_touch(register), lanes);
+    }
+    Next::To(index + 1)
+}
+
+/// A store to the stack may save a register that was never written: functions save
+/// what their callers might need. What it stores has no value then either.
+fn stack_store<const STRICT: bool>(
+    simdgroup: &mut Simdgroup,
+    pool: &[Row],
+    op: &MicroOp,
+    index: OpIndex,
+    access: &crate::op::Access,
+) -> Next {
+    let mut empty = [0; 4];
+    if STRICT
+        && !simdgroup
+            .poison
+            .all_good(op.touches.reads(), simdgroup.exec)
+    {
+        for (register, lanes) in access::data_registers(access).zip(&mut empty) {
+            let touched = register_touch(register);
+            *lanes = match simdgroup.poison.only_unwritten(touched, simdgroup.exec) {
+                Some(lanes) => lanes,
+                None => return leave(bad_read(simdgroup, &[touched], simdgroup.exec, index)),
+            };
+        }
+        if let crate::op::Index::Signed(source) | crate::op::Index::Unsigned(source) = access.index
+            && let Some(touched) = touch(source)
+            && let Some(exit) = unread(simdgroup, &[touched], simdgroup.exec, index)
+        {
+            return Next::Leave(exit);
+        }
+    }
+    match access::stack_store(simdgroup, pool, access, empty) {
+        Ok(()) => Next::On,
+        Err((lane, kind)) => Next::Leave(failed(index, Some(lane), Trouble::Fault(kind))),
+    }
+}
+
+fn leave(exit: Option<Exit>) -> Next {
+    exit.map_or(Next::On, Next::Leave)
+}
+
+fn register_touch(register: Dest) -> Touch {
+    Touch {
+        row: register.row,
+        halves: match register.part {
+            Part::Whole => 0b11,
+            Part::Low | Part::LowSigned => 0b01,
+            Part::High | Part::HighSigned => 0b10,
+        },
+    }
+}
+
 /// A shuffle reads lanes that may be inactive, and of the lane selectors those of whole
 /// quads. A lane that copies a lane without value has none itself.
 fn shuffle_strictly(
@@ -817,7 +1021,9 @@ fn shuffle_strictly(
     {
         return Next::Leave(exit);
     }
-    let empty = touch(a).map_or(0, |touch| simdgroup.poison.bad_lanes(touch.row, touch.halves));
+    let empty = touch(a).map_or(0, |touch| {
+        simdgroup.poison.bad_lanes(touch.row, touch.halves)
+    });
     let mut without = 0;
     for (lane, source) in from.iter().enumerate() {
         if active >> lane & 1 != 0 && empty >> source & 1 != 0 {
@@ -851,15 +1057,27 @@ fn matrix(
     b: MatrixSource,
     c: MatrixSource,
 ) {
-    let tile = |simdgroup: &Simdgroup, source: MatrixSource| {
-        let (mut first, mut second) = (Row::ZERO, Row::ZERO);
-        lanes::tile(
-            float::single(simdgroup, pool, source.first, &mut first),
-            float::single(simdgroup, pool, source.second, &mut second),
-        )
+    let is_half = |source: MatrixSource| source.first.source.part != Part::Whole;
+    let all_half = to.part != Part::Whole && is_half(a) && is_half(b) && is_half(c);
+    let pair = |source: MatrixSource| {
+        [source.first, source.second].map(|element| {
+            let mut space = Row::ZERO;
+            match all_half {
+                true => float::half(simdgroup, pool, element).0,
+                false => float::single(simdgroup, pool, element, &mut space).0,
+            }
+        })
     };
-    let (a, b, c) = (tile(simdgroup, a), tile(simdgroup, b), tile(simdgroup, c));
-    let (first, second) = lanes::multiply(&a, &b, &c);
+    let (a, b, c) = (pair(a), pair(b), pair(c));
+    let [first, second] = match all_half {
+        true => lanes::multiply_half(&a, &b, &c),
+        false => lanes::multiply(&a, &b, &c),
+    };
+    let (first, second) = (Row(first), Row(second));
+    let rounded = |value: Row| match all_half {
+        true => value,
+        false => float::finish(value, to, false),
+    };
     let next = match to.part {
         Part::Whole => Dest {
             row: to.row + 1,
@@ -875,12 +1093,15 @@ fn matrix(
             ..to
         },
     };
-    simdgroup.write(to, &float::finish(first, to, false));
-    simdgroup.write(next, &float::finish(second, next, false));
+    simdgroup.write(to, &rounded(first));
+    simdgroup.write(next, &rounded(second));
 }
 
 /// A misuse as a fault, once its instruction can be named.
-pub(crate) fn nesting_fault(misuse: Misuse, site: impl Fn(OpIndex) -> crate::fault::Site) -> NestingFault {
+pub(crate) fn nesting_fault(
+    misuse: Misuse,
+    site: impl Fn(OpIndex) -> crate::fault::Site,
+) -> NestingFault {
     match misuse {
         Misuse::Simple(fault) => fault,
         Misuse::LeftOpen { open, opener } => NestingFault::LeftOpen {

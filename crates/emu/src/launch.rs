@@ -134,10 +134,9 @@ impl Launch {
         if self.threadgroup.contains(&0) {
             return Err(LaunchError::Empty("threadgroup"));
         }
-        let threads = self
-            .threadgroup
-            .iter()
-            .fold(1u64, |product, &size| product.saturating_mul(u64::from(size)));
+        let threads = self.threadgroup.iter().fold(1u64, |product, &size| {
+            product.saturating_mul(u64::from(size))
+        });
         if threads > u64::from(MAX_THREADS_PER_THREADGROUP) {
             return Err(LaunchError::ThreadgroupTooLarge(threads));
         }
@@ -248,7 +247,9 @@ mod tests {
     fn absurd_geometry_is_refused() {
         let program = Program::default();
         let refused = |grid, threadgroup| {
-            Launch::new(grid, threadgroup).geometry(&program).unwrap_err()
+            Launch::new(grid, threadgroup)
+                .geometry(&program)
+                .unwrap_err()
         };
         assert_eq!(refused([0, 1, 1], [1, 1, 1]), LaunchError::Empty("grid"));
         assert_eq!(

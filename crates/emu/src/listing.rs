@@ -38,7 +38,9 @@ pub enum ListingError {
         found: String,
     },
     /// An offset is behind or far beyond the line before.
-    #[error("line {line}: offset {offset:#x} does not follow the line before, which ends at {end:#x}")]
+    #[error(
+        "line {line}: offset {offset:#x} does not follow the line before, which ends at {end:#x}"
+    )]
     Order {
         /// Line number, from 1.
         line: usize,

@@ -17,7 +17,10 @@ const LIMIT: usize = 4096;
 pub(crate) enum Misuse {
     Simple(NestingFault),
     /// Levels are open at the end; the innermost by this operation.
-    LeftOpen { open: u32, opener: OpIndex },
+    LeftOpen {
+        open: u32,
+        opener: OpIndex,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]

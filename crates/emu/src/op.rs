@@ -211,65 +211,254 @@ pub(crate) const NOWHERE: OpIndex = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operation {
     /// Copy a source.
-    Move { to: Dest, a: Source },
-    Special { to: Dest, register: u8 },
+    Move {
+        to: Dest,
+        a: Source,
+    },
+    Special {
+        to: Dest,
+        register: u8,
+    },
     /// a + (±b << shift), modulo the destination's width, at most 32 bits.
-    Add { to: Dest, a: Source, b: Source, shift: u8, negate: bool },
+    Add {
+        to: Dest,
+        a: Source,
+        b: Source,
+        shift: u8,
+        negate: bool,
+    },
     /// The same on 64 bits; `saturate` to 16 or 32 bits, signed or not.
-    AddWide { to: Dest, a: WideSource, b: WideSource, shift: u8, negate: bool, clamp: Clamp },
+    AddWide {
+        to: Dest,
+        a: WideSource,
+        b: WideSource,
+        shift: u8,
+        negate: bool,
+        clamp: Clamp,
+    },
     /// a × b + (±c << shift).
-    MulAdd { to: Dest, a: Source, b: Source, c: Source, shift: u8, negate: bool },
-    MulAddWide { to: Dest, a: WideSource, b: WideSource, c: WideSource, shift: u8, negate: bool, clamp: Clamp },
-    Bitwise { to: Dest, a: Source, b: Source, table: u8 },
-    Field { op: BitField, to: Dest, a: Source, b: Source, c: Source, mask: u32 },
+    MulAdd {
+        to: Dest,
+        a: Source,
+        b: Source,
+        c: Source,
+        shift: u8,
+        negate: bool,
+    },
+    MulAddWide {
+        to: Dest,
+        a: WideSource,
+        b: WideSource,
+        c: WideSource,
+        shift: u8,
+        negate: bool,
+        clamp: Clamp,
+    },
+    Bitwise {
+        to: Dest,
+        a: Source,
+        b: Source,
+        table: u8,
+    },
+    Field {
+        op: BitField,
+        to: Dest,
+        a: Source,
+        b: Source,
+        c: Source,
+        mask: u32,
+    },
     /// Arithmetic shift right; `high` starts 32 bits further left.
-    ShiftRight { to: Dest, a: Source, b: Source, high: bool },
-    Bits { op: BitUnary, to: Dest, a: Source },
-    Interleave { to: Dest, a: Source, b: Source },
-    Fma { to: Dest, a: FloatSource, b: FloatSource, c: FloatSource, saturate: bool },
-    Float { op: Arith, to: Dest, a: FloatSource, b: FloatSource, saturate: bool },
-    HalfFma { to: Dest, a: FloatSource, b: FloatSource, c: FloatSource, saturate: bool },
-    Half { op: Arith, to: Dest, a: FloatSource, b: FloatSource, saturate: bool },
-    Unary { op: FloatUnary, to: Dest, a: FloatSource, saturate: bool },
-    ToFloat { to: Dest, a: Source, bits: u8, signed: bool, nearest: bool },
-    FromFloat { to: Dest, a: FloatSource, bits: u8, signed: bool, nearest: bool },
-    Select { to: Dest, condition: Condition, compared: Compared, x: Source, y: Source },
-    Ballot { to: Dest, condition: Condition, compared: Compared, scope: Scope },
-    Shuffle { to: Dest, a: Source, b: Source, shuffle: Shuffle },
-    Reduce { to: Dest, a: Source, op: ReduceOp, scope: Scope, prefix: bool },
-    Matrix { to: Dest, a: MatrixSource, b: MatrixSource, c: MatrixSource },
-    If { condition: Condition, compared: Compared, levels: u8 },
-    Else { condition: Condition, compared: Compared, levels: u8 },
-    While { condition: Condition, compared: Compared, levels: u8 },
-    Pop { levels: u8 },
-    JumpIfAny { target: OpIndex, to: i64 },
-    JumpIfNone { target: OpIndex, to: i64 },
+    ShiftRight {
+        to: Dest,
+        a: Source,
+        b: Source,
+        high: bool,
+    },
+    Bits {
+        op: BitUnary,
+        to: Dest,
+        a: Source,
+    },
+    Interleave {
+        to: Dest,
+        a: Source,
+        b: Source,
+    },
+    Fma {
+        to: Dest,
+        a: FloatSource,
+        b: FloatSource,
+        c: FloatSource,
+        saturate: bool,
+    },
+    Float {
+        op: Arith,
+        to: Dest,
+        a: FloatSource,
+        b: FloatSource,
+        saturate: bool,
+    },
+    HalfFma {
+        to: Dest,
+        a: FloatSource,
+        b: FloatSource,
+        c: FloatSource,
+        saturate: bool,
+    },
+    Half {
+        op: Arith,
+        to: Dest,
+        a: FloatSource,
+        b: FloatSource,
+        saturate: bool,
+    },
+    Unary {
+        op: FloatUnary,
+        to: Dest,
+        a: FloatSource,
+        saturate: bool,
+    },
+    ToFloat {
+        to: Dest,
+        a: Source,
+        bits: u8,
+        signed: bool,
+        nearest: bool,
+    },
+    FromFloat {
+        to: Dest,
+        a: FloatSource,
+        bits: u8,
+        signed: bool,
+        nearest: bool,
+    },
+    Select {
+        to: Dest,
+        condition: Condition,
+        compared: Compared,
+        x: Source,
+        y: Source,
+    },
+    Ballot {
+        to: Dest,
+        condition: Condition,
+        compared: Compared,
+        scope: Scope,
+    },
+    Shuffle {
+        to: Dest,
+        a: Source,
+        b: Source,
+        shuffle: Shuffle,
+    },
+    Reduce {
+        to: Dest,
+        a: Source,
+        op: ReduceOp,
+        scope: Scope,
+        prefix: bool,
+    },
+    Matrix {
+        to: Dest,
+        a: MatrixSource,
+        b: MatrixSource,
+        c: MatrixSource,
+    },
+    If {
+        condition: Condition,
+        compared: Compared,
+        levels: u8,
+    },
+    Else {
+        condition: Condition,
+        compared: Compared,
+        levels: u8,
+    },
+    While {
+        condition: Condition,
+        compared: Compared,
+        levels: u8,
+    },
+    Pop {
+        levels: u8,
+    },
+    JumpIfAny {
+        target: OpIndex,
+        to: i64,
+    },
+    JumpIfNone {
+        target: OpIndex,
+        to: i64,
+    },
     /// Continue at another operation: joins pieces of code that overlap.
-    Continue { target: OpIndex },
-    Call { target: OpIndex, to: i64, back: u32 },
-    CallIndirect { row: u8, back: u32 },
-    Return { row: u8 },
+    Continue {
+        target: OpIndex,
+    },
+    Call {
+        target: OpIndex,
+        to: i64,
+        back: u32,
+    },
+    CallIndirect {
+        row: u8,
+        back: u32,
+    },
+    Return {
+        row: u8,
+    },
     Stop,
     Trap,
-    Wait { slot: u8 },
+    Wait {
+        slot: u8,
+    },
     Barrier,
     /// Nothing: ordering that running in order gives for free.
     Nothing,
-    DeviceLoad { access: Access, slot: u8 },
-    DeviceStore { access: Access },
-    DeviceAtomic { atomic: Atomic, slot: u8 },
-    GroupLoad { access: Access },
-    GroupStore { access: Access },
-    GroupAtomic { atomic: Atomic },
-    StackLoad { access: Access, slot: u8 },
-    StackStore { access: Access },
-    StackAdjust { dwords: i32 },
-    UniformStore { access: Access },
+    DeviceLoad {
+        access: Access,
+        slot: u8,
+    },
+    DeviceStore {
+        access: Access,
+    },
+    DeviceAtomic {
+        atomic: Atomic,
+        slot: u8,
+    },
+    GroupLoad {
+        access: Access,
+    },
+    GroupStore {
+        access: Access,
+    },
+    GroupAtomic {
+        atomic: Atomic,
+    },
+    StackLoad {
+        access: Access,
+        slot: u8,
+    },
+    StackStore {
+        access: Access,
+    },
+    StackAdjust {
+        dwords: i32,
+    },
+    UniformStore {
+        access: Access,
+    },
     /// Reads a uniform that nothing has set.
-    UnsetUniform { half: u16 },
+    UnsetUniform {
+        half: u16,
+    },
     /// Stops with an explanation when reached.
-    Unsupported { why: &'static str },
-    Undecodable { parcel: u16 },
+    Unsupported {
+        why: &'static str,
+    },
+    Undecodable {
+        parcel: u16,
+    },
     /// The code ends here without `stop`.
     End,
 }

@@ -151,6 +151,32 @@ impl Poison {
         }
     }
 
+    /// The lanes of `lanes` in which a register was never written; `None` if in some it
+    /// has no value for another reason.
+    pub(crate) fn only_unwritten(&self, touch: Touch, lanes: u32) -> Option<u32> {
+        let row = usize::from(touch.row);
+        let found = self.bad.get(row)? & bits(touch.halves, lanes);
+        let reasons = self.reasons.get(row)?;
+        let mut unwritten = 0;
+        for (half, reason) in reasons.iter().enumerate() {
+            let here = (found >> (32 * half)) as u32;
+            if here != 0 && *reason != Reason::Unwritten {
+                return None;
+            }
+            unwritten |= here;
+        }
+        Some(unwritten)
+    }
+
+    /// After a load of a register that was stored without value.
+    pub(crate) fn unwrite(&mut self, touch: Touch, lanes: u32) {
+        if lanes != 0 {
+            self.mark(touch, lanes, Reason::Unwritten);
+            let row = usize::from(touch.row);
+            self.pending[row] &= !bits(touch.halves, lanes);
+        }
+    }
+
     /// After a wait: everything of the slot has arrived.
     pub(crate) fn deliver(&mut self, slot: u8) {
         for (row, mask) in self.outstanding[usize::from(slot & 1)].drain(..) {
@@ -172,8 +198,14 @@ impl Poison {
 mod tests {
     use super::*;
 
-    const R1: Touch = Touch { row: 1, halves: 0b11 };
-    const R1H: Touch = Touch { row: 1, halves: 0b10 };
+    const R1: Touch = Touch {
+        row: 1,
+        halves: 0b11,
+    };
+    const R1H: Touch = Touch {
+        row: 1,
+        halves: 0b10,
+    };
 
     #[test]
     fn a_load_delivers_only_at_its_own_wait() {
@@ -184,7 +216,11 @@ mod tests {
         let bad = poison.first_bad(&[R1H], 0xf0).unwrap();
         assert_eq!(
             bad,
-            BadRead { half: 3, lane: 4, reason: Reason::Pending { by: 7, slot: 1 } }
+            BadRead {
+                half: 3,
+                lane: 4,
+                reason: Reason::Pending { by: 7, slot: 1 }
+            }
         );
         assert!(poison.first_pending(&[R1], 0x80).is_some());
         assert!(poison.first_pending(&[R1], 0x100).is_none());
@@ -201,7 +237,10 @@ mod tests {
         poison.retire(&write, u32::MAX, 0);
         assert!(poison.all_good(&[R1], u32::MAX));
         let mut both = Touches::default();
-        both.read(Touch { row: 1, halves: 0b111 });
+        both.read(Touch {
+            row: 1,
+            halves: 0b111,
+        });
         poison.retire(&both, u32::MAX, 5);
         assert_eq!(
             poison.first_bad(&[R1], 1).unwrap().reason,

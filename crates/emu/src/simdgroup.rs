@@ -1,7 +1,7 @@
 //! The state of one simdgroup: 32 lanes that execute together.
 
 use crate::nesting::{Nesting, SavedFrame};
-use crate::op::{Dest, LANES, OpIndex, Part, Row, Source, POOL};
+use crate::op::{Dest, LANES, OpIndex, POOL, Part, Row, Source};
 use crate::poison::Poison;
 
 /// A function call that has not returned.
@@ -49,7 +49,12 @@ pub(crate) struct Simdgroup {
 }
 
 impl Simdgroup {
-    pub(crate) fn new(rows: usize, entry: OpIndex, placement: Placement, stack: Stack) -> Simdgroup {
+    pub(crate) fn new(
+        rows: usize,
+        entry: OpIndex,
+        placement: Placement,
+        stack: Stack,
+    ) -> Simdgroup {
         let exists = match placement.threads {
             threads @ 0..=31 => (1 << threads) - 1,
             _ => u32::MAX,
@@ -92,7 +97,12 @@ impl Simdgroup {
 
     /// The value of a source; `space` holds it when it is not a row as it stands.
     #[inline(always)]
-    pub(crate) fn read<'a>(&'a self, pool: &'a [Row], source: Source, space: &'a mut Row) -> &'a Row {
+    pub(crate) fn read<'a>(
+        &'a self,
+        pool: &'a [Row],
+        source: Source,
+        space: &'a mut Row,
+    ) -> &'a Row {
         let row = self.row(pool, source.row);
         if source.part == Part::Whole {
             return row;
@@ -156,6 +166,8 @@ fn merge(register: &mut Row, value: &Row, lanes: &Row, shift: u32, keep: u32) {
 pub(crate) struct Stack {
     /// Word `n` below the top, for each lane.
     words: Vec<Row>,
+    /// The lanes in which the low and the high half of a word hold no value.
+    empty: Vec<[u32; 2]>,
     limit_bytes: u32,
     fill: u32,
 }
@@ -164,6 +176,7 @@ impl Stack {
     pub(crate) fn new(limit_bytes: u32, fill: u32) -> Stack {
         Stack {
             words: Vec::new(),
+            empty: Vec::new(),
             limit_bytes,
             fill,
         }
@@ -185,9 +198,28 @@ impl Stack {
         match usize::try_from(words) {
             Ok(count) if words * 4 <= i64::from(self.limit_bytes) => {
                 self.words.resize(count, Row::splat(self.fill));
+                self.empty.resize(count, [u32::MAX; 2]);
                 Ok(())
             }
             _ => Err(words * 4),
+        }
+    }
+
+    /// Whether an element that is there holds no value in a lane.
+    pub(crate) fn is_empty(&self, lane: usize, offset: i64, size: u64) -> bool {
+        let Some(empty) = self.word(offset).and_then(|word| self.empty.get(word)) else {
+            return false;
+        };
+        halves(offset, size).any(|half| empty[half] >> lane & 1 != 0)
+    }
+
+    /// Notes whether an element that was stored has a value in a lane.
+    pub(crate) fn set_empty(&mut self, lane: usize, offset: i64, size: u64, is_empty: bool) {
+        let word = self.word(offset);
+        if let Some(empty) = word.and_then(|word| self.empty.get_mut(word)) {
+            for half in halves(offset, size) {
+                empty[half] = empty[half] & !(1 << lane) | u32::from(is_empty) << lane;
+            }
         }
     }
 
@@ -210,6 +242,15 @@ impl Stack {
         let mask = element_mask(size) << shift;
         *word = *word & !mask | value << shift & mask;
         Some(())
+    }
+}
+
+/// The halves of its word that an element is in.
+fn halves(offset: i64, size: u64) -> impl Iterator<Item = usize> {
+    let first = (offset as usize & 3) / 2;
+    match size {
+        4 => 0..2,
+        _ => first..first + 1,
     }
 }
 

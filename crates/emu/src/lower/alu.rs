@@ -1,12 +1,8 @@
 //! Arithmetic, bit fields, selects and cross-lane instructions.
 
 use super::operand::{Lowered, Operands, Problem, dest, matrix};
-use crate::op::{
-    Arith, BitField, BitUnary, Clamp, Compared, Dest, FloatUnary, Operation, Part,
-};
-use assay_agx::{
-    Compare, Condition, ConvertMode, Field, Instruction, Op, Operand, Scope, Width,
-};
+use crate::op::{Arith, BitField, BitUnary, Clamp, Compared, Dest, FloatUnary, Operation, Part};
+use assay_agx::{Compare, Condition, ConvertMode, Field, Instruction, Op, Operand, Scope, Width};
 
 /// The micro-operation of an arithmetic instruction; `None` for other classes.
 pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Option<Operation>> {
@@ -100,7 +96,9 @@ pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<
             shuffle: insn
                 .shuffle()
                 .filter(|shuffle| shuffle.scope.is_some())
-                .ok_or(Problem::Unsupported("this kind of shuffle is not understood"))?,
+                .ok_or(Problem::Unsupported(
+                    "this kind of shuffle is not understood",
+                ))?,
         },
         Op::Reduce => {
             let reduction = insn.reduction().ok_or(Problem::Unsupported(

@@ -63,9 +63,9 @@ fn access(memory: &MemoryAccess, operands: &Operands<'_>) -> Lowered<Access> {
         .format
         .filter(|format| !matches!(format, Format::Unknown(_)))
         .ok_or(Problem::Unsupported("this memory format is not understood"))?;
-    let data = memory.data.ok_or(Problem::Unsupported(
-        "this access has no data registers",
-    ))?;
+    let data = memory
+        .data
+        .ok_or(Problem::Unsupported("this access has no data registers"))?;
     let wide = data.width != Width::W16;
     if format == Format::I32 && !wide {
         return Err(Problem::Unsupported(

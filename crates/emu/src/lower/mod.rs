@@ -88,11 +88,19 @@ impl Lowering<'_> {
                 Item::Known(instruction) => self.instruction(offset, &instruction),
                 Item::Truncated { .. } => self.push(offset, Operation::End, Touches::default()),
                 Item::Unknown(parcel) => {
-                    self.push(offset, Operation::Undecodable { parcel }, Touches::default());
+                    self.push(
+                        offset,
+                        Operation::Undecodable { parcel },
+                        Touches::default(),
+                    );
                 }
                 Item::Odd(byte) => {
                     let parcel = u16::from(byte);
-                    self.push(offset, Operation::Undecodable { parcel }, Touches::default());
+                    self.push(
+                        offset,
+                        Operation::Undecodable { parcel },
+                        Touches::default(),
+                    );
                 }
             }
         }
@@ -102,12 +110,12 @@ impl Lowering<'_> {
     fn instruction(&mut self, offset: usize, instruction: &Instruction) {
         let mut touches = operand::touches(instruction);
         memory::correct_touches(instruction, &mut touches);
-        let operation = self
-            .operation(offset, instruction)
-            .unwrap_or_else(|problem| match problem {
-                Problem::Unset(half) => Operation::UnsetUniform { half },
-                Problem::Unsupported(why) => Operation::Unsupported { why },
-            });
+        let operation =
+            self.operation(offset, instruction)
+                .unwrap_or_else(|problem| match problem {
+                    Problem::Unset(half) => Operation::UnsetUniform { half },
+                    Problem::Unsupported(why) => Operation::Unsupported { why },
+                });
         touches.checks_itself = matches!(
             operation,
             Operation::If { .. }
@@ -118,13 +126,17 @@ impl Lowering<'_> {
                 | Operation::Select { .. }
                 | Operation::Matrix { .. }
                 | Operation::Return { .. }
+                | Operation::StackStore { .. }
                 | Operation::Unsupported { .. }
                 | Operation::UnsetUniform { .. }
         );
         for touch in touches.reads().iter().chain(touches.writes()) {
             self.rows = self.rows.max(usize::from(touch.row) + 1);
         }
-        if matches!(operation, Operation::Call { .. } | Operation::CallIndirect { .. }) {
+        if matches!(
+            operation,
+            Operation::Call { .. } | Operation::CallIndirect { .. }
+        ) {
             // The link register r1.
             self.rows = self.rows.max(2);
             touches.write(crate::op::Touch {

@@ -235,13 +235,7 @@ pub(super) fn dest(operand: Option<Operand>) -> Lowered<Dest> {
     let Some(Operand::Reg(reg)) = operand else {
         return Err(STRANGE);
     };
-    let source = register(
-        Reg {
-            count: 1,
-            ..reg
-        },
-        false,
-    )?;
+    let source = register(Reg { count: 1, ..reg }, false)?;
     Ok(Dest {
         row: source.row as u8,
         part: source.part,

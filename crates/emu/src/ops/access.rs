@@ -58,9 +58,7 @@ fn addresses(
     let mut space = Row::ZERO;
     let indices = match index {
         Index::Fixed(_) => &Row::ZERO,
-        Index::Signed(source) | Index::Unsigned(source) => {
-            simdgroup.read(pool, source, &mut space)
-        }
+        Index::Signed(source) | Index::Unsigned(source) => simdgroup.read(pool, source, &mut space),
     };
     let mut base_space = Row::ZERO;
     let (low, high) = match base {
@@ -95,7 +93,14 @@ fn device_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u6
         true => 0,
         false => access.shift.min(2),
     };
-    addresses(simdgroup, pool, access.base, access.index, element << shift, element)
+    addresses(
+        simdgroup,
+        pool,
+        access.base,
+        access.index,
+        element << shift,
+        element,
+    )
 }
 
 /// Threadgroup addresses are 16 bits and wrap.
@@ -108,7 +113,14 @@ fn group_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u64
 /// Stack offsets count bytes, whatever the format.
 fn stack_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u64; LANES] {
     let element = format::element_bytes(access.format);
-    addresses(simdgroup, pool, access.base, access.index, 1 << access.shift, element)
+    addresses(
+        simdgroup,
+        pool,
+        access.base,
+        access.index,
+        1 << access.shift,
+        element,
+    )
 }
 
 /// The lanes of a mask.
@@ -299,11 +311,17 @@ pub(crate) fn device_store(
     access: &Access,
 ) -> Result<(), LaneFault> {
     let addresses = device_addresses(simdgroup, pool, access);
-    stored(simdgroup, pool, access, &addresses, |_, address, size, value| {
-        device
-            .store(address, size, value)
-            .ok_or_else(|| outside_buffers(device, address, size))
-    })
+    stored(
+        simdgroup,
+        pool,
+        access,
+        &addresses,
+        |_, address, size, value| {
+            device
+                .store(address, size, value)
+                .ok_or_else(|| outside_buffers(device, address, size))
+        },
+    )
 }
 
 pub(crate) fn group_load(
@@ -329,41 +347,100 @@ pub(crate) fn group_store(
 ) -> Result<(), LaneFault> {
     let addresses = group_addresses(simdgroup, pool, access);
     let bytes = u64::from(group.bytes);
-    stored(simdgroup, pool, access, &addresses, |_, address, size, value| {
-        group
-            .store(address, size, value)
-            .ok_or_else(|| outside(Memory::Threadgroup, address, size, bytes))
-    })
+    stored(
+        simdgroup,
+        pool,
+        access,
+        &addresses,
+        |_, address, size, value| {
+            group
+                .store(address, size, value)
+                .ok_or_else(|| outside(Memory::Threadgroup, address, size, bytes))
+        },
+    )
 }
 
+/// Loads from the stack; gives, per component, the lanes that found no value.
 pub(crate) fn stack_load(
     simdgroup: &mut Simdgroup,
     pool: &[Row],
     access: &Access,
-) -> Result<(), LaneFault> {
+) -> Result<[u32; 4], LaneFault> {
     let addresses = stack_addresses(simdgroup, pool, access);
-    load(simdgroup, access, &addresses, |simdgroup, lane, address, size| {
-        let stack = &simdgroup.stack;
-        stack
-            .load(lane, address as i64, size)
-            .ok_or_else(|| outside(Memory::Stack, address, size, stack.bytes()))
-    })
+    load(
+        simdgroup,
+        access,
+        &addresses,
+        |simdgroup, lane, address, size| {
+            let stack = &simdgroup.stack;
+            stack
+                .load(lane, address as i64, size)
+                .ok_or_else(|| outside(Memory::Stack, address, size, stack.bytes()))
+        },
+    )?;
+    let element = format::element_bytes(access.format);
+    let mut empty = [0; 4];
+    for (offset, lanes) in stack_components(access).zip(&mut empty) {
+        for lane in each_lane(simdgroup.exec) {
+            let address = addresses[lane].wrapping_add(offset) as i64;
+            let found = simdgroup.stack.is_empty(lane, address, element);
+            *lanes |= u32::from(found) << lane;
+        }
+    }
+    Ok(empty)
 }
 
+/// Byte offsets of the elements a stack access moves, one per register.
+fn stack_components(access: &Access) -> impl Iterator<Item = u64> + use<> {
+    let element = format::element_bytes(access.format);
+    let (packed, mask) = (access.format.is_packed(), access.mask);
+    let count = format::packed_components(access.format);
+    (0..4u64)
+        .filter(move |n| match packed {
+            true => *n < u64::from(count),
+            false => mask >> n & 1 != 0,
+        })
+        .map(move |n| if packed { 0 } else { n * element })
+}
+
+/// The registers of a load or store, one per component.
+pub(crate) fn data_registers(access: &Access) -> impl Iterator<Item = Dest> + use<> {
+    let access = *access;
+    stack_components(&access)
+        .enumerate()
+        .map(move |(n, _)| component(&access, n as u32))
+}
+
+/// Stores to the stack; `empty` has, per component, the lanes whose register holds no
+/// value: a function saves registers that its caller may never have used.
 pub(crate) fn stack_store(
     simdgroup: &mut Simdgroup,
     pool: &[Row],
     access: &Access,
+    empty: [u32; 4],
 ) -> Result<(), LaneFault> {
     let addresses = stack_addresses(simdgroup, pool, access);
     // The stack is part of the simdgroup that the values come from.
     let mut stack = std::mem::replace(&mut simdgroup.stack, crate::simdgroup::Stack::new(0, 0));
     let bytes = stack.bytes();
-    let stored = stored(simdgroup, pool, access, &addresses, |lane, address, size, value| {
-        stack
-            .store(lane, address as i64, size, value)
-            .ok_or_else(|| outside(Memory::Stack, address, size, bytes))
-    });
+    let stored = stored(
+        simdgroup,
+        pool,
+        access,
+        &addresses,
+        |lane, address, size, value| {
+            stack
+                .store(lane, address as i64, size, value)
+                .ok_or_else(|| outside(Memory::Stack, address, size, bytes))
+        },
+    );
+    let element = format::element_bytes(access.format);
+    for (offset, lanes) in stack_components(access).zip(empty) {
+        for lane in each_lane(simdgroup.exec) {
+            let address = addresses[lane].wrapping_add(offset) as i64;
+            stack.set_empty(lane, address, element, lanes >> lane & 1 != 0);
+        }
+    }
     simdgroup.stack = stack;
     stored
 }

@@ -133,17 +133,7 @@ pub(crate) fn unary(op: FloatUnary, a: &Row) -> Row {
 /// Integers of `bits` bits to floats of the destination's size.
 pub(crate) fn from_int(a: &Row, bits: u8, signed: bool, nearest: bool, to: Dest) -> Row {
     let wide = to.part == Part::Whole;
-    a.map(|value| {
-        let value = match (bits, signed) {
-            (8, false) => i64::from(value as u8),
-            (8, true) => i64::from(value as u8 as i8),
-            (16, false) => i64::from(value as u16),
-            (16, true) => i64::from(value as u16 as i16),
-            (_, false) => i64::from(value),
-            (_, true) => i64::from(value as i32),
-        };
-        arith::int_to_float(value, nearest, wide)
-    })
+    a.map(|value| arith::int_to_float(value, u32::from(bits), signed, nearest, wide))
 }
 
 /// Floats to integers of `bits` bits, saturating; NaN becomes zero.

@@ -3,6 +3,8 @@
 use crate::arith;
 use crate::op::{LANES, Row};
 use assay_agx::{ReduceOp, Scope, Shuffle, ShuffleKind};
+use assay_num::reduce::{self as reduction, MINMAX_IDENTITY, PRODUCT_IDENTITY, SUM_IDENTITY};
+use assay_num::{matrix, single};
 
 /// Which lane each lane reads in a shuffle.
 ///
@@ -76,9 +78,6 @@ pub(crate) struct Widths {
 
 /// A reduction over the active lanes of each quad or of the simdgroup; `prefix` gives
 /// each lane the combination of the active lanes before it.
-///
-/// Lanes are combined in ascending order. The order the hardware uses for floats is
-/// not known; results differ from it by rounding.
 pub(crate) fn reduce(
     a: &Row,
     active: u32,
@@ -87,138 +86,125 @@ pub(crate) fn reduce(
     prefix: bool,
     widths: Widths,
 ) -> Row {
-    let size = match scope {
-        Scope::Quad => 4,
-        Scope::Simd => LANES,
+    let over = Over {
+        active,
+        scope,
+        prefix,
     };
-    let mut out = Row::ZERO;
-    for start in (0..LANES).step_by(size) {
-        let mut total = identity(op, widths);
-        let mut first = true;
-        for lane in start..start + size {
-            if prefix {
-                out.0[lane] = narrow(op, total, widths);
-            }
-            if active >> lane & 1 == 0 {
-                continue;
-            }
-            let value = widen(op, a.0[lane], widths);
-            // Starting from the first value keeps a negative zero.
-            total = if first && !prefix { value } else { combine(op, total, value, widths) };
-            first = false;
-        }
-        if !prefix {
-            for lane in start..start + size {
-                out.0[lane] = narrow(op, total, widths);
-            }
-        }
-    }
-    out
-}
-
-fn is_float(op: ReduceOp) -> bool {
-    matches!(
-        op,
-        ReduceOp::FloatAdd | ReduceOp::FloatMul | ReduceOp::FloatMin | ReduceOp::FloatMax
-    )
-}
-
-/// A source value as the reduction computes with it: floats as singles.
-fn widen(op: ReduceOp, value: u32, widths: Widths) -> u32 {
-    let signed = matches!(op, ReduceOp::SignedMin | ReduceOp::SignedMax);
-    match widths.half_source {
-        true if is_float(op) => arith::f16_to_f32(value as u16).to_bits(),
-        true if signed => value as u16 as i16 as u32,
-        _ => value,
-    }
-}
-
-fn narrow(op: ReduceOp, value: u32, widths: Widths) -> u32 {
-    if is_float(op) && widths.half_result {
-        u32::from(arith::f32_to_f16(f32::from_bits(value)))
-    } else {
-        value
-    }
-}
-
-fn identity(op: ReduceOp, widths: Widths) -> u32 {
-    let half = widths.half_result;
     match op {
-        ReduceOp::And | ReduceOp::UnsignedMin => u32::MAX,
-        ReduceOp::Or | ReduceOp::Xor | ReduceOp::IntegerAdd | ReduceOp::UnsignedMax => 0,
-        ReduceOp::SignedMin if half => i16::MAX as u32,
-        ReduceOp::SignedMin => i32::MAX as u32,
-        ReduceOp::SignedMax if half => i16::MIN as u32,
-        ReduceOp::SignedMax => i32::MIN as u32,
-        ReduceOp::FloatAdd => 0,
-        ReduceOp::FloatMul => 1f32.to_bits(),
-        ReduceOp::FloatMin => f32::INFINITY.to_bits(),
-        ReduceOp::FloatMax => f32::NEG_INFINITY.to_bits(),
+        ReduceOp::And => over.ints(a, u32::MAX, |a, b| a & b),
+        ReduceOp::Or => over.ints(a, 0, |a, b| a | b),
+        ReduceOp::Xor => over.ints(a, 0, |a, b| a ^ b),
+        ReduceOp::IntegerAdd => over.ints(a, 0, u32::wrapping_add),
+        ReduceOp::UnsignedMin => over.ints(a, u32::MAX, u32::min),
+        ReduceOp::UnsignedMax => over.ints(a, 0, u32::max),
+        ReduceOp::SignedMin | ReduceOp::SignedMax => signed(over, a, op, widths),
+        ReduceOp::FloatAdd => floats(over, a, widths, SUM_IDENTITY, 0.0, single::add),
+        ReduceOp::FloatMul => floats(over, a, widths, PRODUCT_IDENTITY, 1.0, single::mul),
+        ReduceOp::FloatMin => floats(over, a, widths, MINMAX_IDENTITY, f32::INFINITY, single::min),
+        ReduceOp::FloatMax => floats(
+            over,
+            a,
+            widths,
+            MINMAX_IDENTITY,
+            f32::NEG_INFINITY,
+            single::max,
+        ),
     }
 }
 
-fn combine(op: ReduceOp, total: u32, value: u32, widths: Widths) -> u32 {
-    let result = match op {
-        ReduceOp::And => total & value,
-        ReduceOp::Or => total | value,
-        ReduceOp::Xor => total ^ value,
-        ReduceOp::IntegerAdd => total.wrapping_add(value),
-        ReduceOp::UnsignedMin => total.min(value),
-        ReduceOp::UnsignedMax => total.max(value),
-        ReduceOp::SignedMin => (total as i32).min(value as i32) as u32,
-        ReduceOp::SignedMax => (total as i32).max(value as i32) as u32,
-        ReduceOp::FloatAdd => arith::add(total, value),
-        ReduceOp::FloatMul => arith::mul(total, value),
-        ReduceOp::FloatMin => arith::min(total, value),
-        ReduceOp::FloatMax => arith::max(total, value),
+/// Which lanes a reduction combines, and for whom.
+#[derive(Clone, Copy)]
+struct Over {
+    active: u32,
+    scope: Scope,
+    prefix: bool,
+}
+
+impl Over {
+    fn ints(self, a: &Row, identity: u32, combine: impl Fn(u32, u32) -> u32) -> Row {
+        Row(self.all(&a.0, identity, identity, combine))
+    }
+
+    /// `first` is what a scan gives the first active lane.
+    fn all<T: Copy>(
+        self,
+        values: &[T; LANES],
+        identity: T,
+        first: T,
+        combine: impl Fn(T, T) -> T,
+    ) -> [T; LANES] {
+        match (self.prefix, self.scope) {
+            (true, Scope::Simd) => {
+                reduction::exclusive(values, self.active, identity, first, LANES, combine)
+            }
+            (true, Scope::Quad) => {
+                reduction::exclusive(values, self.active, identity, first, 4, combine)
+            }
+            (false, Scope::Simd) => {
+                [reduction::reduce(values, self.active, identity, combine); LANES]
+            }
+            (false, Scope::Quad) => reduction::reduce_quads(values, self.active, identity, combine),
+        }
+    }
+}
+
+fn signed(over: Over, a: &Row, op: ReduceOp, widths: Widths) -> Row {
+    let values = a.0.map(|value| match widths.half_source {
+        true => i32::from(value as u16 as i16),
+        false => value as i32,
+    });
+    let (low, high) = match widths.half_result {
+        true => (i32::from(i16::MIN), i32::from(i16::MAX)),
+        false => (i32::MIN, i32::MAX),
     };
-    // A half-precision reduction rounds at every step.
-    if is_float(op) && widths.half_source && widths.half_result {
-        arith::f16_to_f32(arith::f32_to_f16(f32::from_bits(result))).to_bits()
-    } else {
-        result
-    }
+    let result = match op {
+        ReduceOp::SignedMin => over.all(&values, high, high, i32::min),
+        _ => over.all(&values, low, low, i32::max),
+    };
+    Row(result.map(|value| value as u32))
 }
 
-/// Rows and columns of a matrix tile.
-const SIDE: usize = 8;
-
-/// An 8×8 tile as singles.
-pub(crate) type Tile = [[u32; SIDE]; SIDE];
-
-/// Where a lane's two elements are: row, and column of the first.
-fn place(lane: usize) -> (usize, usize) {
-    let quarter = lane >> 3;
-    let row = (quarter >> 1) * 4 + (lane >> 1 & 3);
-    let column = (quarter & 1) * 4 + (lane & 1) * 2;
-    (row, column)
+/// Floats are combined in single precision, or rounded to half at every step when
+/// source and destination are halves.
+fn floats(
+    over: Over,
+    a: &Row,
+    widths: Widths,
+    identity: f32,
+    first: f32,
+    combine: impl Fn(f32, f32) -> f32,
+) -> Row {
+    let values = a.0.map(|value| match widths.half_source {
+        true => arith::f16_to_f32(value as u16),
+        false => f32::from_bits(value),
+    });
+    let rounds = widths.half_source && widths.half_result;
+    let result = over.all(&values, identity, first, |a, b| match rounds {
+        true => arith::f16_to_f32(arith::f32_to_f16(combine(a, b))),
+        false => combine(a, b),
+    });
+    Row(result.map(|value| match widths.half_result {
+        true => u32::from(arith::f32_to_f16(value)),
+        false => value.to_bits(),
+    }))
 }
 
-/// A tile from the two values each lane holds.
-pub(crate) fn tile(first: &Row, second: &Row) -> Tile {
-    let mut tile = [[0; SIDE]; SIDE];
-    for lane in 0..LANES {
-        let (row, column) = place(lane);
-        tile[row][column] = first.0[lane];
-        tile[row][column + 1] = second.0[lane];
-    }
-    tile
+/// The two values each lane holds of a matrix, as bits.
+pub(crate) type Pair = [[u32; LANES]; 2];
+
+/// A × B + C on singles.
+pub(crate) fn multiply(a: &Pair, b: &Pair, c: &Pair) -> Pair {
+    let tile = |pair: &Pair| matrix::gather(&pair.map(|row| row.map(f32::from_bits)));
+    let product = matrix::multiply_add(&tile(a), &tile(b), &tile(c));
+    matrix::scatter(&product).map(|row| row.map(f32::to_bits))
 }
 
-/// A × B + C, as the two values each lane holds.
-pub(crate) fn multiply(a: &Tile, b: &Tile, c: &Tile) -> (Row, Row) {
-    let (mut first, mut second) = (Row::ZERO, Row::ZERO);
-    for lane in 0..LANES {
-        let (row, column) = place(lane);
-        let element = |column: usize| {
-            (0..SIDE).fold(c[row][column], |sum, k| {
-                arith::fma(a[row][k], b[k][column], sum)
-            })
-        };
-        first.0[lane] = element(column);
-        second.0[lane] = element(column + 1);
-    }
-    (first, second)
+/// A × B + C on halves.
+pub(crate) fn multiply_half(a: &Pair, b: &Pair, c: &Pair) -> Pair {
+    let tile = |pair: &Pair| matrix::gather(&pair.map(|row| row.map(|bits| bits as u16)));
+    let product = matrix::multiply_add_half(&tile(a), &tile(b), &tile(c));
+    matrix::scatter(&product).map(|row| row.map(u32::from))
 }
 
 #[cfg(test)]
@@ -234,7 +220,11 @@ mod tests {
     }
 
     fn simd(kind: ShuffleKind) -> Shuffle {
-        Shuffle { scope: Some(Scope::Simd), kind, rotate: false }
+        Shuffle {
+            scope: Some(Scope::Simd),
+            kind,
+            rotate: false,
+        }
     }
 
     #[test]
@@ -245,9 +235,16 @@ mod tests {
             let up = sources(simd(ShuffleKind::Up), &b);
             let xor = sources(simd(ShuffleKind::Xor), &b);
             for lane in 0..LANES {
-                let expected = if lane + distance < 32 { lane + distance } else { lane };
+                let expected = if lane + distance < 32 {
+                    lane + distance
+                } else {
+                    lane
+                };
                 assert_eq!(usize::from(down[lane]), expected);
-                assert_eq!(usize::from(up[lane]), lane.checked_sub(distance).unwrap_or(lane));
+                assert_eq!(
+                    usize::from(up[lane]),
+                    lane.checked_sub(distance).unwrap_or(lane)
+                );
                 assert_eq!(usize::from(xor[lane]), lane ^ distance);
             }
         }
@@ -267,23 +264,21 @@ mod tests {
 
     #[test]
     fn scans_are_exclusive_and_skip_inactive_lanes() {
-        let widths = Widths { half_source: false, half_result: false };
+        let widths = Widths {
+            half_source: false,
+            half_result: false,
+        };
         let a = lanes(|lane| lane as u32 + 1);
         let scan = reduce(&a, 0b1011, ReduceOp::IntegerAdd, Scope::Simd, true, widths);
         assert_eq!(scan.0[..5], [0, 1, 3, 3, 7]);
-        let quads = reduce(&a, u32::MAX, ReduceOp::UnsignedMax, Scope::Quad, false, widths);
+        let quads = reduce(
+            &a,
+            u32::MAX,
+            ReduceOp::UnsignedMax,
+            Scope::Quad,
+            false,
+            widths,
+        );
         assert_eq!(quads.0[..9], [4, 4, 4, 4, 8, 8, 8, 8, 12]);
-    }
-
-    #[test]
-    fn a_matrix_times_the_identity_is_itself() {
-        let a = lanes(|lane| (lane as f32).to_bits());
-        let b = lanes(|lane| (-(lane as f32)).to_bits());
-        let mut identity = [[0; SIDE]; SIDE];
-        for (n, row) in identity.iter_mut().enumerate() {
-            row[n] = 1f32.to_bits();
-        }
-        let zero = [[0; SIDE]; SIDE];
-        assert_eq!(multiply(&tile(&a, &b), &identity, &zero), (a, b));
     }
 }
