@@ -21,32 +21,45 @@
 //! | bytes to instructions | [`Instruction::decode`], [`walk`] |
 //! | what it does | [`Instruction::op`], [`Instruction::get`] and the typed accessors |
 //! | what it touches | [`Instruction::reads`], [`Instruction::writes`], [`Instruction::memory`], [`Instruction::flow`] |
-//! | text | [`Instruction::words`], [`Instruction::text`] |
+//! | text | [`Instruction::words`], [`Instruction::text`], [`Instruction::parse`] |
+//! | a new instruction | [`Builder`] |
+//! | a whole source text | [`assemble`] |
 //! | a whole kernel | [`Program`] |
 
+mod asm;
 mod bits;
+mod builder;
 mod dispatch;
 mod instruction;
 mod isa;
 mod kind;
+mod line;
+mod memo;
 mod memory;
 mod names;
 mod op;
 mod operand;
+mod parse;
 mod program;
 mod properties;
+#[cfg(test)]
+mod random_tests;
 mod regset;
 mod semantics;
 mod table;
 mod text;
+mod token;
 mod walk;
 
+pub use asm::{AsmError, Assembly, assemble};
+pub use builder::{Builder, EncodeError};
 pub use instruction::{Argument, DecodeError, Encoded, Instruction, MAX_LENGTH};
 pub use isa::{Isa, UnsupportedIsa};
 pub use memory::{AccessKind, MemoryAccess, Space};
 pub use names::{List, special_register_name};
 pub use op::{Class, Op};
 pub use operand::{Hint, MiniFloat, Modifiers, Operand, Reg, Uniform, Width};
+pub use parse::ParseError;
 pub use program::{Axis, Binding, BoundValue, Line, Program, SystemValue, UniformConstants};
 pub use properties::{ExecEffect, Flow};
 pub use regset::{HalfSet, RegSet, UniformSet};

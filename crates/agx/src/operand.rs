@@ -392,7 +392,8 @@ impl From<i64> for Operand {
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
-        crate::text::write_operand(&mut text, *self, None);
+        let mut line = crate::line::Line::new(&mut text);
+        crate::text::write_operand(&mut line, *self, None);
         f.write_str(&text)
     }
 }

@@ -33,8 +33,15 @@ impl<const WORDS: usize> HalfSet<WORDS> {
     /// Adds a range of halves, clipped to the file.
     #[inline]
     pub fn insert_range(&mut self, halves: Range<u16>) {
-        for half in halves.start..halves.end.min(Self::CAPACITY) {
-            self.insert(half);
+        let end = halves.end.min(Self::CAPACITY);
+        let mut at = halves.start;
+        while at < end {
+            // The part of the range that lies in one word.
+            let stop = end.min((at | 63) + 1);
+            if let Some(word) = self.words.get_mut(usize::from(at / 64)) {
+                *word |= (u64::MAX >> (64 - (stop - at))) << (at % 64);
+            }
+            at = stop;
         }
     }
 

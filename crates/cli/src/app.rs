@@ -1,6 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{completions, man};
+use crate::commands::{asm, chips, completions, disasm, inspect, man};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -58,6 +58,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Disasm(disasm::Args),
+    Asm(asm::Args),
+    Inspect(inspect::Args),
+    Chips(chips::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -65,6 +69,10 @@ enum Command {
 impl Command {
     fn run(&self, context: &Context) -> CommandResult {
         match self {
+            Command::Disasm(args) => disasm::run(args, context),
+            Command::Asm(args) => asm::run(args, context),
+            Command::Inspect(args) => inspect::run(args, context),
+            Command::Chips(args) => chips::run(args, context),
             Command::Completions(args) => completions::run(args, context),
             Command::Man(args) => man::run(args, context),
         }

@@ -7,6 +7,9 @@
 //! registers there are.
 
 mod decode;
+mod encode;
+
+pub(crate) use encode::Placed;
 
 use crate::names::List;
 

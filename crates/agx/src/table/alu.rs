@@ -20,12 +20,16 @@ const X70: Spec = source(
     Field::X,
     Kind::SrcSelect,
     bits(&[(40, 48), (70, 71), (8, 8)]),
-);
+)
+.usually(SELECT_ZERO);
 const Y68: Spec = source(
     Field::Y,
     Kind::SrcSelect,
     bits(&[(52, 60), (68, 69), (8, 8)]),
-);
+)
+.usually(SELECT_ZERO);
+/// The immediate 0 of a select's value.
+const SELECT_ZERO: u64 = 0b100 << 6;
 const SHIFT: Spec = plain(Field::Shift, Kind::Shift, bits(&[(39, 39), (52, 53)]));
 const BIT_MASK: Spec = plain(
     Field::BitMask,

@@ -1,6 +1,6 @@
 //! Device, threadgroup, stack and uniform memory; atomics; asynchronous copies.
 
-use super::{Field, Form, Spec, dest, hidden, plain, source};
+use super::{Field, Form, Prefer, Spec, dest, hidden, plain, source};
 use crate::bits::bits;
 use crate::kind::Kind;
 use crate::names::List;
@@ -112,7 +112,7 @@ pub(super) static FORMS: &[Form] = &[
         Op::UniformStore,
         Class::UniformStore,
         DEVICE_SIZE,
-        (0x3800_0045, 0xc00f_0380_f027f),
+        (0x3800_0045, 0xc_00f0_380f_027f),
         &[
             plain(Field::U0, Kind::Int, bits(&[(25, 26)])).usually(2),
             plain(Field::Format, Kind::Choice(List::Format), bits(&[(7, 8)])),
@@ -218,7 +218,7 @@ pub(super) static FORMS: &[Form] = &[
             STACK_SIGN,
         ],
     )
-    .prefer_long(),
+    .prefer(Prefer::Long),
     // The ordinary load stands before `stack_get_ptr`, whose fixed bits it can share.
     Form::sized(
         "stack_load",
@@ -228,7 +228,7 @@ pub(super) static FORMS: &[Form] = &[
         (0x4000_0400_0035, 0x7070_0400_00ff),
         STACK_LOAD,
     )
-    .prefer_long(),
+    .prefer(Prefer::Long),
     Form::sized(
         "stack_get_ptr",
         Op::StackGetPtr,
@@ -269,7 +269,8 @@ pub(super) static FORMS: &[Form] = &[
             LOCAL_BASE,
             LOCAL_INDEX,
         ],
-    ),
+    )
+    .prefer(Prefer::LongAtIndexZero),
     Form::sized(
         "threadgroup_store",
         Op::ThreadgroupStore,
@@ -287,7 +288,8 @@ pub(super) static FORMS: &[Form] = &[
             LOCAL_BASE,
             LOCAL_INDEX,
         ],
-    ),
+    )
+    .prefer(Prefer::LongAtIndexZero),
     Form::fixed(
         "atomic",
         Op::Atomic,

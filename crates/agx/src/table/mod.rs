@@ -175,6 +175,9 @@ pub(crate) enum Prefer {
     Short,
     /// What compilers emit for this form, although the short one would do.
     Long,
+    /// Long when the index is the immediate 0: Mesa never uses the index and always
+    /// emits the long form.
+    LongAtIndexZero,
 }
 
 /// One encoding.
@@ -251,19 +254,9 @@ impl Form {
         self
     }
 
-    pub(crate) const fn prefer_long(mut self) -> Form {
-        self.prefer = Prefer::Long;
+    pub(crate) const fn prefer(mut self, prefer: Prefer) -> Form {
+        self.prefer = prefer;
         self
-    }
-
-    /// Length in bytes of an instruction that has this form.
-    #[inline]
-    pub(crate) fn length(&self, word: u128) -> u8 {
-        if (word >> self.length_bit) & 1 != 0 {
-            self.long
-        } else {
-            self.short
-        }
     }
 
     pub(crate) fn spec(&self, field: Field) -> Option<&'static Spec> {

@@ -3,5 +3,9 @@
 //! A command is a clap `Args` struct, whose comments are its help, and a function
 //! `run(&Args, &Context) -> CommandResult`. [`crate::app`] lists them.
 
+pub(crate) mod asm;
+pub(crate) mod chips;
 pub(crate) mod completions;
+pub(crate) mod disasm;
+pub(crate) mod inspect;
 pub(crate) mod man;
