@@ -1,6 +1,6 @@
 //! `assay-num`'s functions on the bits that rows hold.
 
-use assay_num::{Rounding, half, single};
+use assay_num::{Rounding, half, hardware, single};
 
 pub(crate) use assay_num::{f16_to_f32, f32_to_f16};
 
@@ -24,13 +24,13 @@ on_bits! {
     ceil(a) = single::ceil;
     trunc(a) = single::trunc;
     rint(a) = single::rint;
-    rcp(a) = math::rcp;
-    rsqrt(a) = math::rsqrt;
-    rsqrt_special(a) = math::rsqrt_special;
-    sin_pt_1(a) = math::sin_pt_1;
-    sin_pt_2(a) = math::sin_pt_2;
-    log2(a) = math::log2;
-    exp2(a) = math::exp2;
+    rcp(a) = hardware::rcp;
+    rsqrt(a) = hardware::rsqrt;
+    rsqrt_special(a) = hardware::rsqrt_special;
+    sin_pt_1(a) = hardware::sin_pt_1;
+    sin_pt_2(a) = hardware::sin_pt_2;
+    log2(a) = hardware::log2;
+    exp2(a) = hardware::exp2;
 }
 
 pub(crate) use half::{
@@ -62,53 +62,4 @@ pub(crate) fn float_to_int(value: u32, bits: u32, signed: bool, nearest: bool) -
         false => int.cast_signed(),
     }
     .cast_unsigned()
-}
-
-mod math {
-    fn out(v: f32) -> f32 {
-        assay_num::canonical(assay_num::flush(v))
-    }
-    fn inp(v: f32) -> f32 {
-        assay_num::flush(v)
-    }
-    pub(crate) fn rcp(a: f32) -> f32 {
-        out(1.0 / inp(a))
-    }
-    pub(crate) fn rsqrt(a: f32) -> f32 {
-        out((1.0 / f64::from(inp(a)).sqrt()) as f32)
-    }
-    pub(crate) fn rsqrt_special(a: f32) -> f32 {
-        let x = inp(a);
-        if x == 0.0 {
-            0.0
-        } else if x == f32::INFINITY {
-            1.0
-        } else {
-            rsqrt(a)
-        }
-    }
-    pub(crate) fn sin_pt_1(a: f32) -> f32 {
-        let x = inp(a);
-        out(if x < 1.0 {
-            x
-        } else if x < 3.0 {
-            2.0 - x
-        } else {
-            x - 4.0
-        })
-    }
-    pub(crate) fn sin_pt_2(a: f32) -> f32 {
-        let x = f64::from(inp(a));
-        out(if x == 0.0 {
-            std::f64::consts::FRAC_PI_2
-        } else {
-            (x * std::f64::consts::FRAC_PI_2).sin() / x
-        } as f32)
-    }
-    pub(crate) fn log2(a: f32) -> f32 {
-        out(f64::from(inp(a)).log2() as f32)
-    }
-    pub(crate) fn exp2(a: f32) -> f32 {
-        out(f64::from(inp(a)).exp2() as f32)
-    }
 }

@@ -1,7 +1,7 @@
 //! Counting what is executed.
 
 use crate::lower::Lowered;
-use crate::op::{MicroOp, OpIndex, Operation, Row};
+use crate::op::{MicroOp, OpIndex, Operation};
 use crate::ops::access;
 use crate::simdgroup::Simdgroup;
 use std::collections::BTreeMap;
@@ -74,13 +74,7 @@ impl CountTable {
         }
     }
 
-    pub(crate) fn add(
-        &mut self,
-        simdgroup: &Simdgroup,
-        pool: &[Row],
-        op: &MicroOp,
-        index: OpIndex,
-    ) {
+    pub(crate) fn add(&mut self, simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) {
         let Some(count) = self.counts.get_mut(index as usize) else {
             return;
         };
@@ -89,9 +83,9 @@ impl CountTable {
         count.divergent += u64::from(simdgroup.exec != simdgroup.exists);
         count.lines += u64::from(match &op.operation {
             Operation::DeviceLoad { access, .. } | Operation::DeviceStore { access } => {
-                access::lines(simdgroup, pool, access)
+                access::lines(simdgroup, access)
             }
-            Operation::DeviceAtomic { atomic, .. } => access::atomic_lines(simdgroup, pool, atomic),
+            Operation::DeviceAtomic { atomic, .. } => access::atomic_lines(simdgroup, atomic),
             _ => 0,
         });
     }

@@ -165,7 +165,7 @@ fn run_constant_program(
     };
     let fill = if launch.lenient { 0 } else { UNDEFINED };
     let stack = Stack::new(crate::launch::MAX_STACK_BYTES, fill);
-    let mut simdgroup = Simdgroup::new(lowered.rows, 0, placement, stack);
+    let mut simdgroup = Simdgroup::new(&lowered.pool, 0, placement, stack);
     loop {
         let mut machine = Machine {
             code: &lowered,
@@ -182,6 +182,7 @@ fn run_constant_program(
             Exit::Barrier | Exit::Paused => {}
             Exit::UniformsChanged if rereads => {
                 lowered = lower(program.isa, code, uniforms, launch.lenient);
+                simdgroup.set_pool(&lowered.pool);
             }
             Exit::UniformsChanged => {}
             Exit::Failed(failure) => {
@@ -422,7 +423,7 @@ impl Groups<'_> {
                     threads: (threads - simdgroup * 32).min(32),
                 };
                 let stack = Stack::new(self.geometry.stack_bytes, fill);
-                Simdgroup::new(self.code.rows, self.entry, placement, stack)
+                Simdgroup::new(&self.code.pool, self.entry, placement, stack)
             })
             .collect()
     }

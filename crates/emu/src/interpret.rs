@@ -4,20 +4,22 @@
 //! for any processor and for one with AVX2 and FMA, so that a row of 32 lanes is four
 //! vector instructions and a fused multiply-add is one.
 
+use crate::arith;
 use crate::counts::CountTable;
 use crate::device::DeviceMemory;
 use crate::fault::{FaultKind, Memory, NestingFault};
 use crate::lower::Lowered;
 use crate::nesting::Misuse;
 use crate::op::{
-    Compared, Dest, Extend, FloatSource, MatrixSource, MicroOp, NOWHERE, OpIndex, Operation, Part,
-    Row, Source, Touch, WideSource,
+    Arith, BitField, Compared, Dest, Extend, FloatSource, MatrixSource, MicroOp, NOWHERE, OpIndex,
+    Operation, Part, Row, Source, Touch, WideSource,
 };
 use crate::ops::access::{self, GroupMemory, LaneFault};
+use crate::ops::float::{write_halves, write_singles};
 use crate::ops::integer::{Product, WideRow};
 use crate::ops::{compare, float, integer, lanes, special};
 use crate::poison::BadRead;
-use crate::simdgroup::{CallFrame, Simdgroup};
+use crate::simdgroup::{CallFrame, Simdgroup, write_lanes};
 use crate::trace::Tracer;
 use crate::uniforms::Uniforms;
 use assay_agx::{Condition, Scope};
@@ -74,7 +76,7 @@ pub(crate) enum Trouble {
 /// Runs `simdgroup` for at most `turn` instructions.
 pub(crate) fn run(simdgroup: &mut Simdgroup, machine: &mut Machine<'_>, turn: u64) -> Exit {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+    if crate::host::has_avx2_and_fma() {
         // SAFETY: the processor has the features the function is compiled for.
         return unsafe { run_avx2(simdgroup, machine, turn) };
     }
@@ -142,7 +144,7 @@ fn run_loop<const STRICT: bool>(
         }
         simdgroup.pc = index + 1;
         let active = simdgroup.exec;
-        match execute::<STRICT>(simdgroup, machine, code, op, index) {
+        match execute::<STRICT>(simdgroup, machine, op, index) {
             Next::On => {
                 if STRICT {
                     simdgroup.poison.retire(&op.touches, active, index);
@@ -205,30 +207,20 @@ fn bad_write(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit
 #[inline(never)]
 fn watch(simdgroup: &Simdgroup, machine: &mut Machine<'_>, op: &MicroOp, index: OpIndex) {
     if let Some(counts) = &mut machine.counts {
-        counts.add(simdgroup, &machine.code.pool, op, index);
+        counts.add(simdgroup, op, index);
     }
     if let Some(tracer) = &mut machine.tracer {
         tracer.before(simdgroup, op);
     }
 }
 
-/// A source's value, in a row of its own.
-#[inline(always)]
-fn value(simdgroup: &Simdgroup, pool: &[Row], source: Source) -> Row {
-    let mut space = Row::ZERO;
-    *simdgroup.read(pool, source, &mut space)
-}
-
 #[inline(always)]
 fn execute<const STRICT: bool>(
     simdgroup: &mut Simdgroup,
     machine: &mut Machine<'_>,
-    code: &Lowered,
     op: &MicroOp,
     index: OpIndex,
 ) -> Next {
-    let pool = code.pool.as_slice();
-    let (mut sa, mut sb, mut sc) = (Row::ZERO, Row::ZERO, Row::ZERO);
     match op.operation {
         Operation::Fma {
             to,
@@ -237,30 +229,35 @@ fn execute<const STRICT: bool>(
             c,
             saturate,
         } => {
-            let result = float::fma(
-                float::single(simdgroup, pool, a, &mut sa),
-                float::single(simdgroup, pool, b, &mut sb),
-                float::single(simdgroup, pool, c, &mut sc),
-            );
-            simdgroup.write(to, &float::finish(result, to, saturate));
+            write_singles!(simdgroup, to, [a, b, c], saturate, |a, b, c| arith::fma(
+                a, b, c
+            ));
         }
         Operation::Float {
-            op,
+            op: Arith::Add,
             to,
             a,
             b,
             saturate,
         } => {
-            let result = float::binary(
-                op,
-                float::single(simdgroup, pool, a, &mut sa),
-                float::single(simdgroup, pool, b, &mut sb),
-            );
-            simdgroup.write(to, &float::finish(result, to, saturate));
+            write_singles!(simdgroup, to, [a, b, b], saturate, |a, b, _c| arith::add(
+                a, b
+            ));
+        }
+        Operation::Float {
+            op: Arith::Mul,
+            to,
+            a,
+            b,
+            saturate,
+        } => {
+            write_singles!(simdgroup, to, [a, b, b], saturate, |a, b, _c| arith::mul(
+                a, b
+            ));
         }
         Operation::Move { to, a } => {
-            let result = *simdgroup.read(pool, a, &mut sa);
-            simdgroup.write(to, &result);
+            let a = simdgroup.operand(a, 0);
+            write_lanes!(simdgroup, to, [a, a, a], |a, _b, _c| a);
         }
         Operation::Add {
             to,
@@ -269,13 +266,14 @@ fn execute<const STRICT: bool>(
             shift,
             negate,
         } => {
-            let result = integer::add(
-                simdgroup.read(pool, a, &mut sa),
-                simdgroup.read(pool, b, &mut sb),
-                shift,
-                negate,
-            );
-            simdgroup.write(to, &result);
+            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
+            if shift == 0 && !negate {
+                write_lanes!(simdgroup, to, [a, b, b], |a, b, _c| a.wrapping_add(b));
+            } else {
+                write_lanes!(simdgroup, to, [a, b, b], |a, b, _c| {
+                    a.wrapping_add(integer::term(b, shift, negate))
+                });
+            }
         }
         Operation::MulAdd {
             to,
@@ -285,39 +283,47 @@ fn execute<const STRICT: bool>(
             shift,
             negate,
         } => {
-            let result = integer::multiply_add(
-                simdgroup.read(pool, a, &mut sa),
-                simdgroup.read(pool, b, &mut sb),
-                simdgroup.read(pool, c, &mut sc),
-                shift,
-                negate,
-            );
-            simdgroup.write(to, &result);
+            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
+            let c = simdgroup.operand(c, 2);
+            write_lanes!(simdgroup, to, [a, b, c], |a, b, c| {
+                a.wrapping_mul(b)
+                    .wrapping_add(integer::term(c, shift, negate))
+            });
         }
         Operation::Bitwise { to, a, b, table } => {
-            let result = integer::bitwise(
-                simdgroup.read(pool, a, &mut sa),
-                simdgroup.read(pool, b, &mut sb),
-                table,
-            );
-            simdgroup.write(to, &result);
+            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
+            let masks = integer::truth_masks(table);
+            write_lanes!(simdgroup, to, [a, b, b], |a, b, _c| integer::bitwise(
+                masks, a, b
+            ));
         }
         Operation::Field {
-            op,
+            op: BitField::Insert,
             to,
             a,
             b,
             c,
             mask,
         } => {
-            let result = integer::field(
-                op,
-                simdgroup.read(pool, a, &mut sa),
-                simdgroup.read(pool, b, &mut sb),
-                simdgroup.read(pool, c, &mut sc),
-                mask,
-            );
-            simdgroup.write(to, &result);
+            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
+            let c = simdgroup.operand(c, 2);
+            write_lanes!(simdgroup, to, [a, b, c], |a, b, c| {
+                integer::field(BitField::Insert, a, b, c & 0x7f, mask)
+            });
+        }
+        Operation::Field {
+            op: BitField::Extract,
+            to,
+            a,
+            b,
+            c,
+            mask,
+        } => {
+            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
+            let c = simdgroup.operand(c, 2);
+            write_lanes!(simdgroup, to, [a, b, c], |a, b, c| {
+                integer::field(BitField::Extract, a, b, c & 0x7f, mask)
+            });
         }
         Operation::Select {
             to,
@@ -326,27 +332,36 @@ fn execute<const STRICT: bool>(
             x,
             y,
         } => {
-            let holds = holds(simdgroup, pool, condition, compared);
-            if STRICT && let Some(exit) = check_select(simdgroup, op, index, &holds) {
+            compare::compare(simdgroup, condition, compared);
+            if STRICT && let Some(exit) = check_select(simdgroup, op, index) {
                 return Next::Leave(exit);
             }
-            let result = compare::select(
-                &holds,
-                simdgroup.read(pool, x, &mut sa),
-                simdgroup.read(pool, y, &mut sb),
-            );
-            simdgroup.write(to, &result);
+            let (x, y) = (simdgroup.operand(x, 0), simdgroup.operand(y, 1));
+            write_lanes!(simdgroup, to, [simdgroup.outcome(), x, y], |holds, x, y| {
+                x & holds | y & !holds
+            });
         }
         Operation::Half {
-            op,
+            op: Arith::Add,
             to,
             a,
             b,
             saturate,
         } => {
-            let a = float::half(simdgroup, pool, a);
-            let b = float::half(simdgroup, pool, b);
-            simdgroup.write(to, &float::half_binary(op, &a, &b, saturate));
+            write_halves!(simdgroup, to, [a, b, b], saturate, |a, b, _c| {
+                arith::half_add(a, b)
+            });
+        }
+        Operation::Half {
+            op: Arith::Mul,
+            to,
+            a,
+            b,
+            saturate,
+        } => {
+            write_halves!(simdgroup, to, [a, b, b], saturate, |a, b, _c| {
+                arith::half_mul(a, b)
+            });
         }
         Operation::HalfFma {
             to,
@@ -355,16 +370,15 @@ fn execute<const STRICT: bool>(
             c,
             saturate,
         } => {
-            let a = float::half(simdgroup, pool, a);
-            let b = float::half(simdgroup, pool, b);
-            let c = float::half(simdgroup, pool, c);
-            simdgroup.write(to, &float::half_fma(&a, &b, &c, saturate));
+            write_halves!(simdgroup, to, [a, b, c], saturate, |a, b, c| {
+                arith::half_fma(a, b, c)
+            });
         }
         Operation::If { .. }
         | Operation::Else { .. }
         | Operation::While { .. }
         | Operation::Pop { .. } => {
-            return match mask_operation::<STRICT>(simdgroup, pool, op, index) {
+            return match mask_operation::<STRICT>(simdgroup, op, index) {
                 Ok(()) => Next::On,
                 Err(exit) => Next::Leave(exit),
             };
@@ -392,20 +406,9 @@ fn jump(taken: bool, target: OpIndex, to: i64, index: OpIndex) -> Next {
 
 /// All ones where a comparison holds.
 #[inline(always)]
-fn holds(simdgroup: &Simdgroup, pool: &[Row], condition: Condition, compared: Compared) -> Row {
-    let (mut sa, mut sb) = (Row::ZERO, Row::ZERO);
-    match compared {
-        Compared::Int(a, b) => compare::compare(
-            condition,
-            simdgroup.read(pool, a, &mut sa),
-            simdgroup.read(pool, b, &mut sb),
-        ),
-        Compared::Float(a, b) => compare::compare(
-            condition,
-            &float::flush(float::single(simdgroup, pool, a, &mut sa)),
-            &float::flush(float::single(simdgroup, pool, b, &mut sb)),
-        ),
-    }
+fn holds(simdgroup: &Simdgroup, condition: Condition, compared: Compared) -> Row {
+    compare::compare(simdgroup, condition, compared);
+    simdgroup.outcome_row()
 }
 
 /// The register halves of a source, if it is one.
@@ -422,7 +425,7 @@ fn touch(source: Source) -> Option<Touch> {
 
 /// A select reads of its two values, in each lane, only the one it takes.
 #[inline(always)]
-fn check_select(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex, holds: &Row) -> Option<Exit> {
+fn check_select(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {
     if simdgroup
         .poison
         .all_good(op.touches.reads(), simdgroup.exec)
@@ -432,16 +435,11 @@ fn check_select(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex, holds: &Row
             false => None,
         };
     }
-    check_select_lanes(simdgroup, op, index, holds)
+    check_select_lanes(simdgroup, op, index)
 }
 
 #[cold]
-fn check_select_lanes(
-    simdgroup: &Simdgroup,
-    op: &MicroOp,
-    index: OpIndex,
-    holds: &Row,
-) -> Option<Exit> {
+fn check_select_lanes(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {
     let Operation::Select { compared, x, y, .. } = op.operation else {
         return None;
     };
@@ -455,7 +453,7 @@ fn check_select_lanes(
             return found;
         }
     }
-    let chosen = compare::to_bits(holds);
+    let chosen = compare::to_bits(&simdgroup.outcome_row());
     for (source, lanes) in [(x, chosen), (y, !chosen)] {
         if let Some(touched) = touch(source) {
             let found = bad_read(simdgroup, &[touched], simdgroup.exec & lanes, index);
@@ -474,7 +472,6 @@ fn nesting(index: OpIndex, misuse: Misuse) -> Exit {
 /// The execution-mask stack: every thread's counter in `r0l`, and who is active.
 fn mask_operation<const STRICT: bool>(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     op: &MicroOp,
     index: OpIndex,
 ) -> Result<(), Exit> {
@@ -483,7 +480,7 @@ fn mask_operation<const STRICT: bool>(
     if STRICT && let Some(exit) = unread(simdgroup, &[COUNTER], exists, index) {
         return Err(exit);
     }
-    let counters = simdgroup.registers[0].map(|word| word & 0xffff);
+    let counters = simdgroup.row(0).map(|word| word & 0xffff);
     let lanes_with = |wanted: &dyn Fn(u32) -> bool| {
         compare::to_bits(&counters.map(|counter| u32::from(wanted(counter)))) & exists
     };
@@ -491,7 +488,7 @@ fn mask_operation<const STRICT: bool>(
         if STRICT && let Some(exit) = unread(simdgroup, op.touches.reads(), lanes, index) {
             return Err(exit);
         }
-        Ok(holds(simdgroup, pool, condition, compared))
+        Ok(holds(simdgroup, condition, compared))
     };
     let opened = |result: Result<(), Misuse>| match result {
         Err(misuse) if STRICT => Err(nesting(index, misuse)),
@@ -546,8 +543,9 @@ fn mask_operation<const STRICT: bool>(
         }
         _ => counters,
     };
-    let register = &mut simdgroup.registers[0];
-    *register = register.zip(&new, |old, new| old & 0xffff_0000 | new & 0xffff);
+    let register = simdgroup.row(0);
+    let register = register.zip(&new, |old, new| old & 0xffff_0000 | new & 0xffff);
+    simdgroup.set_row(0, &register);
     let active = compare::to_bits(&new.map(|v| u32::from(v & 0xffff == 0)));
     simdgroup.set_exec(active & exists);
     Ok(())
@@ -569,7 +567,6 @@ fn rare<const STRICT: bool>(
     index: OpIndex,
 ) -> Next {
     let code = machine.code;
-    let pool = code.pool.as_slice();
     let fault = |kind| Next::Leave(failed(index, None, Trouble::Fault(kind)));
     let done = |result: Result<(), LaneFault>| match result {
         Ok(()) => Next::On,
@@ -577,53 +574,28 @@ fn rare<const STRICT: bool>(
     };
     match op.operation {
         Operation::DeviceLoad { access, .. } => {
-            return done(access::device_load(
-                simdgroup,
-                pool,
-                machine.device,
-                &access,
-            ));
+            return done(access::device_load(simdgroup, machine.device, &access));
         }
         Operation::DeviceStore { access } => {
-            return done(access::device_store(
-                simdgroup,
-                pool,
-                machine.device,
-                &access,
-            ));
+            return done(access::device_store(simdgroup, machine.device, &access));
         }
         Operation::DeviceAtomic { atomic, .. } => {
-            return done(access::device_atomic(
-                simdgroup,
-                pool,
-                machine.device,
-                &atomic,
-            ));
+            return done(access::device_atomic(simdgroup, machine.device, &atomic));
         }
         Operation::GroupLoad { access } => {
-            return done(access::group_load(simdgroup, pool, &machine.group, &access));
+            return done(access::group_load(simdgroup, &machine.group, &access));
         }
         Operation::GroupStore { access } => {
-            return done(access::group_store(
-                simdgroup,
-                pool,
-                &mut machine.group,
-                &access,
-            ));
+            return done(access::group_store(simdgroup, &mut machine.group, &access));
         }
         Operation::GroupAtomic { atomic } => {
-            return done(access::group_atomic(
-                simdgroup,
-                pool,
-                &mut machine.group,
-                &atomic,
-            ));
+            return done(access::group_atomic(simdgroup, &mut machine.group, &atomic));
         }
         Operation::StackLoad { access, slot } => {
-            return stack_load::<STRICT>(simdgroup, pool, op, index, &access, slot);
+            return stack_load::<STRICT>(simdgroup, op, index, &access, slot);
         }
         Operation::StackStore { access } => {
-            return stack_store::<STRICT>(simdgroup, pool, op, index, &access);
+            return stack_store::<STRICT>(simdgroup, op, index, &access);
         }
         Operation::StackAdjust { dwords } => {
             if let Err(bytes) = simdgroup.stack.adjust(dwords) {
@@ -669,8 +641,8 @@ fn rare<const STRICT: bool>(
         Operation::Undecodable { parcel } => return fault(FaultKind::Undecodable { parcel }),
         Operation::End => return fault(FaultKind::RanOffTheEnd),
         Operation::Shuffle { to, a, b, shuffle } => {
-            let from = lanes::sources(shuffle, &value(simdgroup, pool, b));
-            let result = lanes::shuffle(&value(simdgroup, pool, a), &from);
+            let from = lanes::sources(shuffle, &simdgroup.read(b));
+            let result = lanes::shuffle(&simdgroup.read(a), &from);
             if STRICT {
                 return shuffle_strictly(simdgroup, op, index, (to, a, b), &from, &result);
             }
@@ -686,21 +658,18 @@ fn rare<const STRICT: bool>(
                     return Next::Leave(exit);
                 }
             }
-            matrix(simdgroup, pool, to, a, b, c);
+            matrix(simdgroup, to, a, b, c);
         }
-        _ => rare_arithmetic(simdgroup, pool, op),
+        _ => rare_arithmetic(simdgroup, op),
     }
     Next::On
 }
 
 /// Arithmetic that is rare enough not to be in the loop.
 #[inline(never)]
-fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
-    let get = |source| value(simdgroup, pool, source);
-    let get_float = |source: FloatSource| {
-        let mut space = Row::ZERO;
-        *float::single(simdgroup, pool, source, &mut space)
-    };
+fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
+    let get = |source| simdgroup.read(source);
+    let get_float = |source: FloatSource| float::single(simdgroup, source);
     match op.operation {
         Operation::Special { to, register } => {
             let result = special::read(simdgroup, register);
@@ -714,7 +683,7 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
             negate,
             clamp,
         } => {
-            let (a, b) = (wide(simdgroup, pool, a), wide(simdgroup, pool, b));
+            let (a, b) = (wide(simdgroup, a), wide(simdgroup, b));
             let (low, high) = integer::wide(Product::Term(&a), &b, shift, negate, clamp, to);
             simdgroup.write_wide(to, &low, &high);
         }
@@ -727,10 +696,26 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
             negate,
             clamp,
         } => {
-            let (a, b) = (wide(simdgroup, pool, a), wide(simdgroup, pool, b));
-            let c = wide(simdgroup, pool, c);
+            let (a, b) = (wide(simdgroup, a), wide(simdgroup, b));
+            let c = wide(simdgroup, c);
             let (low, high) = integer::wide(Product::Of(&a, &b), &c, shift, negate, clamp, to);
             simdgroup.write_wide(to, &low, &high);
+        }
+        Operation::Field {
+            op,
+            to,
+            a,
+            b,
+            c,
+            mask,
+        } => {
+            let (a, b, c) = (get(a), get(b), get(c));
+            let mut result = Row::ZERO;
+            for lane in 0..crate::op::LANES {
+                let shift = c.0[lane] & 0x7f;
+                result.0[lane] = integer::field(op, a.0[lane], b.0[lane], shift, mask);
+            }
+            simdgroup.write(to, &result);
         }
         Operation::ShiftRight { to, a, b, high } => {
             let result = integer::shift_right(&get(a), &get(b), high);
@@ -779,7 +764,7 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
             compared,
             scope,
         } => {
-            let holds = holds(simdgroup, pool, condition, compared);
+            let holds = holds(simdgroup, condition, compared);
             let bits = compare::to_bits(&holds) & simdgroup.exec;
             let mut result = Row::splat(bits);
             if scope == Scope::Quad {
@@ -808,13 +793,13 @@ fn rare_arithmetic(simdgroup: &mut Simdgroup, pool: &[Row], op: &MicroOp) {
 }
 
 /// A source on 64 bits.
-fn wide(simdgroup: &Simdgroup, pool: &[Row], from: WideSource) -> WideRow {
-    let low = value(simdgroup, pool, from.source);
+fn wide(simdgroup: &Simdgroup, from: WideSource) -> WideRow {
+    let low = simdgroup.read(from.source);
     match from.extend {
         Extend::Zero => low.0.map(i64::from),
         Extend::Sign => low.0.map(|word| i64::from(word as i32)),
         Extend::Pair => {
-            let high = simdgroup.row(pool, from.source.row + 1);
+            let high = simdgroup.row(from.source.row + 1);
             let mut out = [0; crate::op::LANES];
             for (lane, place) in out.iter_mut().enumerate() {
                 *place = (u64::from(high.0[lane]) << 32 | u64::from(low.0[lane])) as i64;
@@ -860,7 +845,7 @@ fn call<const STRICT: bool>(
 
 /// The operation at the address that all active lanes have in a register.
 fn common_target(simdgroup: &Simdgroup, code: &Lowered, row: u8) -> Result<OpIndex, FaultKind> {
-    let addresses = &simdgroup.registers[usize::from(row)];
+    let addresses = simdgroup.row(u16::from(row));
     let mut active = (0..crate::op::LANES).filter(|lane| simdgroup.exec >> lane & 1 != 0);
     let address = match (active.next(), simdgroup.calls.last()) {
         (Some(lane), _) => addresses.0[lane],
@@ -924,14 +909,13 @@ fn store_uniforms(
 /// A load from the stack delivers values at its wait, except where there is none.
 fn stack_load<const STRICT: bool>(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     op: &MicroOp,
     index: OpIndex,
     access: &crate::op::Access,
     slot: u8,
 ) -> Next {
     let active = simdgroup.exec;
-    let empty = match access::stack_load(simdgroup, pool, access) {
+    let empty = match access::stack_load(simdgroup, access) {
         Ok(empty) => empty,
         Err((lane, kind)) => {
             return Next::Leave(failed(index, Some(lane), Trouble::Fault(kind)));
@@ -953,7 +937,6 @@ fn stack_load<const STRICT: bool>(
 /// what their callers might need. What it stores has no value then either.
 fn stack_store<const STRICT: bool>(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     op: &MicroOp,
     index: OpIndex,
     access: &crate::op::Access,
@@ -978,7 +961,7 @@ fn stack_store<const STRICT: bool>(
             return Next::Leave(exit);
         }
     }
-    match access::stack_store(simdgroup, pool, access, empty) {
+    match access::stack_store(simdgroup, access, empty) {
         Ok(()) => Next::On,
         Err((lane, kind)) => Next::Leave(failed(index, Some(lane), Trouble::Fault(kind))),
     }
@@ -1049,23 +1032,13 @@ fn shuffle_strictly(
     Next::To(index + 1)
 }
 
-fn matrix(
-    simdgroup: &mut Simdgroup,
-    pool: &[Row],
-    to: Dest,
-    a: MatrixSource,
-    b: MatrixSource,
-    c: MatrixSource,
-) {
+fn matrix(simdgroup: &mut Simdgroup, to: Dest, a: MatrixSource, b: MatrixSource, c: MatrixSource) {
     let is_half = |source: MatrixSource| source.first.source.part != Part::Whole;
     let all_half = to.part != Part::Whole && is_half(a) && is_half(b) && is_half(c);
     let pair = |source: MatrixSource| {
-        [source.first, source.second].map(|element| {
-            let mut space = Row::ZERO;
-            match all_half {
-                true => float::half(simdgroup, pool, element).0,
-                false => float::single(simdgroup, pool, element, &mut space).0,
-            }
+        [source.first, source.second].map(|element| match all_half {
+            true => float::half(simdgroup, element).0,
+            false => float::single(simdgroup, element).0,
         })
     };
     let (a, b, c) = (pair(a), pair(b), pair(c));

@@ -46,6 +46,7 @@ mod device;
 mod dispatch;
 mod fault;
 mod format;
+mod host;
 mod interpret;
 mod launch;
 pub mod listing;

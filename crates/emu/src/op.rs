@@ -45,8 +45,11 @@ impl Row {
     }
 }
 
+/// Rows of general registers.
+pub(crate) const REGISTERS: usize = 128;
+
 /// Rows from here on are the pool's.
-pub(crate) const POOL: u16 = 0x8000;
+pub(crate) const POOL: u16 = REGISTERS as u16;
 
 /// Which part of a row an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

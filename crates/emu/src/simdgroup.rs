@@ -1,8 +1,10 @@
 //! The state of one simdgroup: 32 lanes that execute together.
 
+use crate::arith;
 use crate::nesting::{Nesting, SavedFrame};
-use crate::op::{Dest, LANES, OpIndex, POOL, Part, Row, Source};
+use crate::op::{Dest, LANES, OpIndex, Part, REGISTERS, Row, Source};
 use crate::poison::Poison;
+use std::cell::Cell;
 
 /// A function call that has not returned.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +31,16 @@ pub(crate) struct Placement {
 /// State of a simdgroup.
 #[derive(Debug)]
 pub(crate) struct Simdgroup {
-    pub(crate) registers: Vec<Row>,
+    /// The general registers, then the pool of constants.
+    registers: Vec<Cells>,
+    /// Rows for sources that are not whole registers.
+    spaces: [Cells; 4],
     /// Lanes that execute.
     pub(crate) exec: u32,
     /// Lanes that have a thread.
     pub(crate) exists: u32,
     /// All ones in lanes that execute, else zero.
-    pub(crate) lanes: Row,
+    lanes: Cells,
     pub(crate) pc: OpIndex,
     /// Instructions executed.
     pub(crate) steps: u64,
@@ -48,9 +53,89 @@ pub(crate) struct Simdgroup {
     pub(crate) nesting: Nesting,
 }
 
+/// Lanes that one vector register of the host holds.
+pub(crate) const CHUNK: usize = 8;
+
+/// Chunks of a row.
+pub(crate) const CHUNKS: usize = LANES / CHUNK;
+
+/// Some lanes of a row.
+#[repr(C, align(32))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chunk(pub(crate) [u32; CHUNK]);
+
+/// A register: a row that operations change in place. Cells, because an operation may
+/// read and write the same register; each chunk is read before it is written.
+pub(crate) type Cells = [Cell<Chunk>; CHUNKS];
+
+/// Writes a function of three rows to the executing lanes of a register.
+///
+/// A macro and not a function of a closure: the body has to be compiled for the host's
+/// vector instructions wherever it is used, and closures cannot be forced inline.
+macro_rules! write_lanes {
+    ($simdgroup:expr, $to:expr, [$rows_a:expr, $rows_b:expr, $rows_c:expr],
+     |$a:ident, $b:ident, $c:ident| $value:expr) => {{
+        use $crate::simdgroup::{CHUNK, CHUNKS, Cells, Chunk, place};
+        let (simdgroup, to): (&$crate::simdgroup::Simdgroup, $crate::op::Dest) = ($simdgroup, $to);
+        let (rows_a, rows_b, rows_c): (&Cells, &Cells, &Cells) = ($rows_a, $rows_b, $rows_c);
+        let register = simdgroup.register(to.row);
+        if to.part == $crate::op::Part::Whole && simdgroup.exec == u32::MAX {
+            for chunk in 0..CHUNKS {
+                let a = rows_a[chunk].get().0;
+                let b = rows_b[chunk].get().0;
+                let c = rows_c[chunk].get().0;
+                let mut out = [0; CHUNK];
+                for n in 0..CHUNK {
+                    let ($a, $b, $c) = (a[n], b[n], c[n]);
+                    out[n] = $value;
+                }
+                register[chunk].set(Chunk(out));
+            }
+        } else {
+            let lane_mask = simdgroup.lane_mask();
+            let (shift, keep) = place(to.part);
+            for chunk in 0..CHUNKS {
+                let a = rows_a[chunk].get().0;
+                let b = rows_b[chunk].get().0;
+                let c = rows_c[chunk].get().0;
+                let old = register[chunk].get().0;
+                let lanes = lane_mask[chunk].get().0;
+                let mut out = [0; CHUNK];
+                for n in 0..CHUNK {
+                    let ($a, $b, $c) = (a[n], b[n], c[n]);
+                    let value: u32 = $value;
+                    out[n] = old[n] ^ ((old[n] ^ value << shift) & lanes[n] & keep);
+                }
+                register[chunk].set(Chunk(out));
+            }
+        }
+    }};
+}
+pub(crate) use write_lanes;
+
+fn cells(row: &Row) -> Cells {
+    std::array::from_fn(|chunk| Cell::new(Chunk(std::array::from_fn(|n| row.0[chunk * CHUNK + n]))))
+}
+
+#[inline(always)]
+fn to_row(cells: &Cells) -> Row {
+    let mut row = Row::ZERO;
+    for (chunk, lanes) in cells.iter().zip(row.0.chunks_exact_mut(CHUNK)) {
+        lanes.copy_from_slice(&chunk.get().0);
+    }
+    row
+}
+
+#[inline(always)]
+fn fill(cells: &Cells, row: &Row) {
+    for (chunk, lanes) in cells.iter().zip(row.0.chunks_exact(CHUNK)) {
+        chunk.set(Chunk(std::array::from_fn(|n| lanes[n])));
+    }
+}
+
 impl Simdgroup {
     pub(crate) fn new(
-        rows: usize,
+        pool: &[Row],
         entry: OpIndex,
         placement: Placement,
         stack: Stack,
@@ -59,74 +144,140 @@ impl Simdgroup {
             threads @ 0..=31 => (1 << threads) - 1,
             _ => u32::MAX,
         };
+        let mut registers: Vec<Cells> = Vec::with_capacity(REGISTERS + pool.len());
+        registers.resize_with(REGISTERS, || cells(&Row::ZERO));
+        registers.extend(pool.iter().map(cells));
         let mut simdgroup = Simdgroup {
-            registers: vec![Row::ZERO; rows.max(1)],
+            registers,
+            spaces: std::array::from_fn(|_| cells(&Row::ZERO)),
             exec: 0,
             exists,
-            lanes: Row::ZERO,
+            lanes: cells(&Row::ZERO),
             pc: entry,
             steps: 0,
             lane_steps: 0,
             placement,
             stack,
             calls: Vec::new(),
-            poison: Poison::new(rows.max(1)),
+            poison: Poison::new(REGISTERS),
             nesting: Nesting::default(),
         };
         simdgroup.set_exec(exists);
         simdgroup
     }
 
+    /// Replaces the constants, when uniforms have changed.
+    pub(crate) fn set_pool(&mut self, pool: &[Row]) {
+        self.registers.truncate(REGISTERS);
+        self.registers.extend(pool.iter().map(cells));
+    }
+
     /// Sets which lanes execute.
     #[inline(always)]
     pub(crate) fn set_exec(&mut self, exec: u32) {
         self.exec = exec;
-        for (lane, mask) in self.lanes.0.iter_mut().enumerate() {
+        let mut lanes = Row::ZERO;
+        for (lane, mask) in lanes.0.iter_mut().enumerate() {
             *mask = 0u32.wrapping_sub(exec >> lane & 1);
         }
+        fill(&self.lanes, &lanes);
     }
 
-    /// The row a source is in.
+    /// A copy of a row.
     #[inline(always)]
-    pub(crate) fn row<'a>(&'a self, pool: &'a [Row], row: u16) -> &'a Row {
-        match row.checked_sub(POOL) {
-            Some(index) => &pool[usize::from(index)],
-            None => &self.registers[usize::from(row)],
+    pub(crate) fn row(&self, row: u16) -> Row {
+        to_row(&self.registers[usize::from(row)])
+    }
+
+    /// Replaces a row in all lanes.
+    pub(crate) fn set_row(&mut self, row: u16, value: &Row) {
+        fill(&self.registers[usize::from(row)], value);
+    }
+
+    /// The value of a source.
+    #[inline(always)]
+    pub(crate) fn read(&self, source: Source) -> Row {
+        let row = self.row(source.row);
+        match source.part {
+            Part::Whole => row,
+            part => row.map(|value| extract(value, part)),
         }
     }
 
-    /// The value of a source; `space` holds it when it is not a row as it stands.
+    /// The value of a source in place, or in one of the spare rows when it is a half.
     #[inline(always)]
-    pub(crate) fn read<'a>(
-        &'a self,
-        pool: &'a [Row],
-        source: Source,
-        space: &'a mut Row,
-    ) -> &'a Row {
-        let row = self.row(pool, source.row);
+    pub(crate) fn operand(&self, source: Source, space: usize) -> &Cells {
+        let row = &self.registers[usize::from(source.row)];
         if source.part == Part::Whole {
             return row;
         }
-        *space = extract(row, source.part);
+        let space = &self.spaces[space];
+        for chunk in 0..CHUNKS {
+            let from = row[chunk].get().0;
+            let mut out = [0; CHUNK];
+            for n in 0..CHUNK {
+                out[n] = extract(from[n], source.part);
+            }
+            space[chunk].set(Chunk(out));
+        }
         space
+    }
+
+    /// A float source as single-precision bits, before modifiers: halves hold
+    /// half-precision numbers.
+    #[inline(always)]
+    pub(crate) fn float_operand(&self, source: Source, space: usize) -> &Cells {
+        let row = &self.registers[usize::from(source.row)];
+        if source.part == Part::Whole {
+            return row;
+        }
+        let space = &self.spaces[space];
+        for chunk in 0..CHUNKS {
+            let from = row[chunk].get().0;
+            let mut out = [0; CHUNK];
+            for n in 0..CHUNK {
+                let half = extract(from[n], source.part) as u16;
+                out[n] = arith::f16_to_f32(half).to_bits();
+            }
+            space[chunk].set(Chunk(out));
+        }
+        space
+    }
+
+    /// A spare row for a comparison's outcome.
+    #[inline(always)]
+    pub(crate) fn outcome(&self) -> &Cells {
+        &self.spaces[3]
+    }
+
+    /// A copy of that row.
+    #[inline(always)]
+    pub(crate) fn outcome_row(&self) -> Row {
+        to_row(&self.spaces[3])
+    }
+
+    /// The cells of a register.
+    #[inline(always)]
+    pub(crate) fn register(&self, row: u8) -> &Cells {
+        &self.registers[usize::from(row)]
+    }
+
+    /// All ones in lanes that execute, else zero.
+    #[inline(always)]
+    pub(crate) fn lane_mask(&self) -> &Cells {
+        &self.lanes
     }
 
     /// Writes the executing lanes of a register of at most 32 bits.
     #[inline(always)]
-    pub(crate) fn write(&mut self, to: Dest, value: &Row) {
-        let lanes = self.lanes;
-        let register = &mut self.registers[usize::from(to.row)];
-        match to.part {
-            Part::Whole if self.exec == u32::MAX => *register = *value,
-            Part::Whole => merge(register, value, &lanes, 0, u32::MAX),
-            Part::High | Part::HighSigned => merge(register, value, &lanes, 16, 0xffff_0000),
-            Part::Low | Part::LowSigned => merge(register, value, &lanes, 0, 0xffff),
-        }
+    pub(crate) fn write(&self, to: Dest, value: &Row) {
+        let space = &self.spaces[0];
+        fill(space, value);
+        write_lanes!(self, to, [space, space, space], |value, _b, _c| value);
     }
 
     /// Writes a pair of registers, or the low bits to one.
-    #[inline(always)]
-    pub(crate) fn write_wide(&mut self, to: Dest, low: &Row, high: &Row) {
+    pub(crate) fn write_wide(&self, to: Dest, low: &Row, high: &Row) {
         self.write(to, low);
         if to.pair {
             let next = Dest {
@@ -138,23 +289,25 @@ impl Simdgroup {
     }
 }
 
+/// A part of a 32-bit value.
 #[inline(always)]
-fn extract(row: &Row, part: Part) -> Row {
+fn extract(value: u32, part: Part) -> u32 {
     match part {
-        Part::Whole => *row,
-        Part::Low => row.map(|value| value & 0xffff),
-        Part::High => row.map(|value| value >> 16),
-        Part::LowSigned => row.map(|value| value as u16 as i16 as u32),
-        Part::HighSigned => row.map(|value| (value as i32 >> 16) as u32),
+        Part::Whole => value,
+        Part::Low => value & 0xffff,
+        Part::High => value >> 16,
+        Part::LowSigned => value as u16 as i16 as u32,
+        Part::HighSigned => (value as i32 >> 16) as u32,
     }
 }
 
+/// How far left a part is, and its bits.
 #[inline(always)]
-fn merge(register: &mut Row, value: &Row, lanes: &Row, shift: u32, keep: u32) {
-    for lane in 0..LANES {
-        let old = register.0[lane];
-        let new = value.0[lane] << shift;
-        register.0[lane] = old ^ ((old ^ new) & lanes.0[lane] & keep);
+pub(crate) fn place(part: Part) -> (u32, u32) {
+    match part {
+        Part::Whole => (0, u32::MAX),
+        Part::Low | Part::LowSigned => (0, 0xffff),
+        Part::High | Part::HighSigned => (16, 0xffff_0000),
     }
 }
 

@@ -88,11 +88,8 @@ impl Tracer {
 }
 
 fn written_value(simdgroup: &Simdgroup, touch: Touch, lane: usize) -> Option<Written> {
-    let word = simdgroup
-        .registers
-        .get(usize::from(touch.row))?
-        .0
-        .get(lane)?;
+    let row = simdgroup.row(u16::from(touch.row));
+    let word = row.0.get(lane)?;
     let first = u16::from(touch.row) * 2;
     Some(match touch.halves & 3 {
         0b11 => Written {

@@ -20,8 +20,6 @@ pub(crate) struct Lowered {
     pub(crate) ops: Vec<MicroOp>,
     /// Rows of constants.
     pub(crate) pool: Vec<Row>,
-    /// How many register rows the code touches.
-    pub(crate) rows: usize,
     /// The micro-operation of each parcel that starts one.
     starts: Vec<OpIndex>,
 }
@@ -48,14 +46,12 @@ pub(crate) fn lower(isa: Isa, code: &[u8], uniforms: &Uniforms, lenient: bool) -
         },
         ops: Vec::with_capacity(code.len() / 6 + 1),
         starts: vec![NOWHERE; code.len() / 2 + 1],
-        rows: 1,
     };
     lowering.piece(0);
     lowering.resolve();
     Lowered {
         ops: lowering.ops,
         pool: lowering.operands.pool.rows,
-        rows: lowering.rows,
         starts: lowering.starts,
     }
 }
@@ -66,7 +62,6 @@ struct Lowering<'a> {
     operands: Operands<'a>,
     ops: Vec<MicroOp>,
     starts: Vec<OpIndex>,
-    rows: usize,
 }
 
 impl Lowering<'_> {
@@ -130,15 +125,11 @@ impl Lowering<'_> {
                 | Operation::Unsupported { .. }
                 | Operation::UnsetUniform { .. }
         );
-        for touch in touches.reads().iter().chain(touches.writes()) {
-            self.rows = self.rows.max(usize::from(touch.row) + 1);
-        }
         if matches!(
             operation,
             Operation::Call { .. } | Operation::CallIndirect { .. }
         ) {
             // The link register r1.
-            self.rows = self.rows.max(2);
             touches.write(crate::op::Touch {
                 row: 1,
                 halves: 0b11,

@@ -34,7 +34,7 @@ impl Pool {
         }
         let next = self.rows.len() as u64 + u64::from(POOL);
         let row = u16::try_from(next)
-            .map_err(|_| Problem::Unsupported("the program has more than 32768 constants"))?;
+            .map_err(|_| Problem::Unsupported("the program has more than 65408 constants"))?;
         self.rows.push(Row::splat(value));
         self.index.insert(value, row);
         Ok(row)

@@ -49,24 +49,21 @@ impl GroupMemory {
 /// down, as the hardware does.
 fn addresses(
     simdgroup: &Simdgroup,
-    pool: &[Row],
     base: Base,
     index: Index,
     scale: u64,
     align: u64,
 ) -> [u64; LANES] {
-    let mut space = Row::ZERO;
     let indices = match index {
-        Index::Fixed(_) => &Row::ZERO,
-        Index::Signed(source) | Index::Unsigned(source) => simdgroup.read(pool, source, &mut space),
+        Index::Fixed(_) => Row::ZERO,
+        Index::Signed(source) | Index::Unsigned(source) => simdgroup.read(source),
     };
-    let mut base_space = Row::ZERO;
     let (low, high) = match base {
-        Base::Fixed(_) => (&Row::ZERO, &Row::ZERO),
-        Base::Half(source) => (simdgroup.read(pool, source, &mut base_space), &Row::ZERO),
+        Base::Fixed(_) => (Row::ZERO, Row::ZERO),
+        Base::Half(source) => (simdgroup.read(source), Row::ZERO),
         Base::Pair(row) => (
-            simdgroup.row(pool, u16::from(row)),
-            simdgroup.row(pool, u16::from(row) + 1),
+            simdgroup.row(u16::from(row)),
+            simdgroup.row(u16::from(row) + 1),
         ),
     };
     let mut out = [0; LANES];
@@ -86,7 +83,7 @@ fn addresses(
 }
 
 /// Where the elements of a load or store are.
-fn device_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u64; LANES] {
+fn device_addresses(simdgroup: &Simdgroup, access: &Access) -> [u64; LANES] {
     let element = format::element_bytes(access.format);
     // A shift of three acts like two, and packed formats have none.
     let shift = match access.format.is_packed() {
@@ -95,7 +92,6 @@ fn device_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u6
     };
     addresses(
         simdgroup,
-        pool,
         access.base,
         access.index,
         element << shift,
@@ -104,18 +100,17 @@ fn device_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u6
 }
 
 /// Threadgroup addresses are 16 bits and wrap.
-fn group_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u64; LANES] {
+fn group_addresses(simdgroup: &Simdgroup, access: &Access) -> [u64; LANES] {
     let element = format::element_bytes(access.format);
-    addresses(simdgroup, pool, access.base, access.index, element, element)
+    addresses(simdgroup, access.base, access.index, element, element)
         .map(|address| address & 0xffff)
 }
 
 /// Stack offsets count bytes, whatever the format.
-fn stack_addresses(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> [u64; LANES] {
+fn stack_addresses(simdgroup: &Simdgroup, access: &Access) -> [u64; LANES] {
     let element = format::element_bytes(access.format);
     addresses(
         simdgroup,
-        pool,
         access.base,
         access.index,
         1 << access.shift,
@@ -213,7 +208,6 @@ fn load(
 /// The values a store writes: address, size and value, lane by lane.
 fn stored(
     simdgroup: &Simdgroup,
-    pool: &[Row],
     access: &Access,
     addresses: &[u64; LANES],
     mut write: impl FnMut(usize, u64, u64, u32) -> Result<(), FaultKind>,
@@ -231,8 +225,7 @@ fn stored(
             row: u16::from(register.row),
             part: register.part,
         };
-        let mut other = Row::ZERO;
-        *space = *simdgroup.read(pool, source, &mut other);
+        *space = simdgroup.read(source);
     }
     if access.format.is_packed() {
         for lane in each_lane(simdgroup.exec) {
@@ -257,9 +250,9 @@ fn stored(
 }
 
 /// How many 128-byte lines of device memory an access of the active lanes touches.
-pub(crate) fn lines(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> u32 {
+pub(crate) fn lines(simdgroup: &Simdgroup, access: &Access) -> u32 {
     let element = format::element_bytes(access.format);
-    let addresses = device_addresses(simdgroup, pool, access);
+    let addresses = device_addresses(simdgroup, access);
     let reach = match access.format.is_packed() {
         true => 0,
         false => u64::from(7 - (access.mask & 15 | 0).leading_zeros().min(7)) * element,
@@ -268,8 +261,8 @@ pub(crate) fn lines(simdgroup: &Simdgroup, pool: &[Row], access: &Access) -> u32
 }
 
 /// The same for an atomic.
-pub(crate) fn atomic_lines(simdgroup: &Simdgroup, pool: &[Row], atomic: &Atomic) -> u32 {
-    let addresses = addresses(simdgroup, pool, atomic.base, atomic.index, 4, 4);
+pub(crate) fn atomic_lines(simdgroup: &Simdgroup, atomic: &Atomic) -> u32 {
+    let addresses = addresses(simdgroup, atomic.base, atomic.index, 4, 4);
     distinct_lines(simdgroup.exec, &addresses, 4)
 }
 
@@ -292,11 +285,10 @@ fn distinct_lines(exec: u32, addresses: &[u64; LANES], bytes: u64) -> u32 {
 
 pub(crate) fn device_load(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     device: &DeviceMemory,
     access: &Access,
 ) -> Result<(), LaneFault> {
-    let addresses = device_addresses(simdgroup, pool, access);
+    let addresses = device_addresses(simdgroup, access);
     load(simdgroup, access, &addresses, |_, _, address, size| {
         device
             .load(address, size)
@@ -306,31 +298,23 @@ pub(crate) fn device_load(
 
 pub(crate) fn device_store(
     simdgroup: &Simdgroup,
-    pool: &[Row],
     device: &DeviceMemory,
     access: &Access,
 ) -> Result<(), LaneFault> {
-    let addresses = device_addresses(simdgroup, pool, access);
-    stored(
-        simdgroup,
-        pool,
-        access,
-        &addresses,
-        |_, address, size, value| {
-            device
-                .store(address, size, value)
-                .ok_or_else(|| outside_buffers(device, address, size))
-        },
-    )
+    let addresses = device_addresses(simdgroup, access);
+    stored(simdgroup, access, &addresses, |_, address, size, value| {
+        device
+            .store(address, size, value)
+            .ok_or_else(|| outside_buffers(device, address, size))
+    })
 }
 
 pub(crate) fn group_load(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     group: &GroupMemory,
     access: &Access,
 ) -> Result<(), LaneFault> {
-    let addresses = group_addresses(simdgroup, pool, access);
+    let addresses = group_addresses(simdgroup, access);
     load(simdgroup, access, &addresses, |_, _, address, size| {
         let bytes = u64::from(group.bytes);
         group
@@ -341,32 +325,24 @@ pub(crate) fn group_load(
 
 pub(crate) fn group_store(
     simdgroup: &Simdgroup,
-    pool: &[Row],
     group: &mut GroupMemory,
     access: &Access,
 ) -> Result<(), LaneFault> {
-    let addresses = group_addresses(simdgroup, pool, access);
+    let addresses = group_addresses(simdgroup, access);
     let bytes = u64::from(group.bytes);
-    stored(
-        simdgroup,
-        pool,
-        access,
-        &addresses,
-        |_, address, size, value| {
-            group
-                .store(address, size, value)
-                .ok_or_else(|| outside(Memory::Threadgroup, address, size, bytes))
-        },
-    )
+    stored(simdgroup, access, &addresses, |_, address, size, value| {
+        group
+            .store(address, size, value)
+            .ok_or_else(|| outside(Memory::Threadgroup, address, size, bytes))
+    })
 }
 
 /// Loads from the stack; gives, per component, the lanes that found no value.
 pub(crate) fn stack_load(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     access: &Access,
 ) -> Result<[u32; 4], LaneFault> {
-    let addresses = stack_addresses(simdgroup, pool, access);
+    let addresses = stack_addresses(simdgroup, access);
     load(
         simdgroup,
         access,
@@ -415,17 +391,15 @@ pub(crate) fn data_registers(access: &Access) -> impl Iterator<Item = Dest> + us
 /// value: a function saves registers that its caller may never have used.
 pub(crate) fn stack_store(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     access: &Access,
     empty: [u32; 4],
 ) -> Result<(), LaneFault> {
-    let addresses = stack_addresses(simdgroup, pool, access);
+    let addresses = stack_addresses(simdgroup, access);
     // The stack is part of the simdgroup that the values come from.
     let mut stack = std::mem::replace(&mut simdgroup.stack, crate::simdgroup::Stack::new(0, 0));
     let bytes = stack.bytes();
     let stored = stored(
         simdgroup,
-        pool,
         access,
         &addresses,
         |lane, address, size, value| {
@@ -455,7 +429,7 @@ pub(crate) fn uniform_values(simdgroup: &Simdgroup, access: &Access) -> Vec<(i64
     let components = (0..4i64).filter(|n| access.mask >> n & 1 != 0);
     for (n, place) in components.enumerate() {
         let register = component(access, n as u32);
-        let word = simdgroup.registers[usize::from(register.row)].0[lane];
+        let word = simdgroup.row(u16::from(register.row)).0[lane];
         let first = i64::from(first) << access.shift;
         match register.part {
             Part::Whole => {
@@ -496,9 +470,9 @@ fn atomic(
     addresses: &[u64; LANES],
     mut update: impl FnMut(u64, &dyn Fn(u32) -> u32) -> Result<u32, FaultKind>,
 ) -> Result<(), LaneFault> {
-    let value = simdgroup.registers[usize::from(atomic.value)];
+    let value = simdgroup.row(u16::from(atomic.value));
     let expected = match atomic.op {
-        AtomicOp::CompareExchange => simdgroup.registers[usize::from(atomic.value) + 1],
+        AtomicOp::CompareExchange => simdgroup.row(u16::from(atomic.value) + 1),
         _ => Row::ZERO,
     };
     let mut old = Row::ZERO;
@@ -519,11 +493,10 @@ fn atomic(
 
 pub(crate) fn device_atomic(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     device: &DeviceMemory,
     op: &Atomic,
 ) -> Result<(), LaneFault> {
-    let addresses = addresses(simdgroup, pool, op.base, op.index, 4, 4);
+    let addresses = addresses(simdgroup, op.base, op.index, 4, 4);
     atomic(simdgroup, op, &addresses, |address, new| {
         device
             .update(address, new)
@@ -533,11 +506,10 @@ pub(crate) fn device_atomic(
 
 pub(crate) fn group_atomic(
     simdgroup: &mut Simdgroup,
-    pool: &[Row],
     group: &mut GroupMemory,
     op: &Atomic,
 ) -> Result<(), LaneFault> {
-    let addresses = addresses(simdgroup, pool, op.base, op.index, 4, 4);
+    let addresses = addresses(simdgroup, op.base, op.index, 4, 4);
     let bytes = u64::from(group.bytes);
     atomic(simdgroup, op, &addresses, |address, new| {
         let address = address & 0xffff;

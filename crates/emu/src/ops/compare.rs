@@ -1,6 +1,9 @@
 //! Comparisons.
 
-use crate::op::{LANES, Row};
+use crate::arith;
+use crate::op::{Compared, LANES, Row};
+use crate::ops::float::modifiers;
+use crate::simdgroup::{CHUNK, CHUNKS, Cells, Chunk, Simdgroup};
 use assay_agx::{Compare, Condition, FloatOrder, Order};
 
 /// All ones.
@@ -9,51 +12,61 @@ fn mask(holds: bool) -> u32 {
     0u32.wrapping_sub(u32::from(holds))
 }
 
-/// All ones in the lanes where the comparison holds, else zero. Floats come as single
-/// precision bits, denormals flushed; signed integers sign-extended.
+/// Leaves all ones in the lanes where a comparison holds, else zero, in the
+/// simdgroup's spare row for outcomes.
 #[inline(always)]
-pub(crate) fn compare(condition: Condition, a: &Row, b: &Row) -> Row {
-    let holds = match condition.compare {
-        Compare::Unsigned(Order::Equal) | Compare::Signed(Order::Equal) => {
-            a.zip(b, |a, b| mask(a == b))
+pub(crate) fn compare(simdgroup: &Simdgroup, condition: Condition, compared: Compared) {
+    let invert = mask(condition.negate);
+    let out = simdgroup.outcome();
+    macro_rules! each {
+        ($rows_a:expr, $rows_b:expr, |$a:ident, $b:ident| $holds:expr) => {{
+            let (rows_a, rows_b): (&Cells, &Cells) = ($rows_a, $rows_b);
+            for chunk in 0..CHUNKS {
+                let (a, b) = (rows_a[chunk].get().0, rows_b[chunk].get().0);
+                let mut holds = [0; CHUNK];
+                for n in 0..CHUNK {
+                    let ($a, $b) = (a[n], b[n]);
+                    holds[n] = mask($holds) ^ invert;
+                }
+                out[chunk].set(Chunk(holds));
+            }
+        }};
+    }
+    match compared {
+        Compared::Int(a, b) => {
+            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
+            match condition.compare {
+                Compare::Unsigned(Order::Less) => each!(a, b, |a, b| a < b),
+                Compare::Unsigned(Order::Greater) => each!(a, b, |a, b| a > b),
+                Compare::Signed(Order::Less) => each!(a, b, |a, b| (a as i32) < b as i32),
+                Compare::Signed(Order::Greater) => each!(a, b, |a, b| a as i32 > b as i32),
+                _ => each!(a, b, |a, b| a == b),
+            }
         }
-        Compare::Unsigned(Order::Less) => a.zip(b, |a, b| mask(a < b)),
-        Compare::Unsigned(Order::Greater) => a.zip(b, |a, b| mask(a > b)),
-        Compare::Signed(Order::Less) => a.zip(b, |a, b| mask((a as i32) < b as i32)),
-        Compare::Signed(Order::Greater) => a.zip(b, |a, b| mask(a as i32 > b as i32)),
-        Compare::Float(order) => floats(order, a, b),
-        Compare::Unknown(_) => Row::ZERO,
-    };
-    if condition.negate {
-        holds.map(|holds| !holds)
-    } else {
-        holds
+        Compared::Float(a, b) => {
+            let ((keep_a, flip_a), (keep_b, flip_b)) = (modifiers(a), modifiers(b));
+            let rows_a = simdgroup.float_operand(a.source, 0);
+            let rows_b = simdgroup.float_operand(b.source, 1);
+            macro_rules! floats {
+                (|$a:ident, $b:ident| $holds:expr) => {
+                    each!(rows_a, rows_b, |a, b| {
+                        let $a = f32::from_bits(arith::flush(a & keep_a ^ flip_a));
+                        let $b = f32::from_bits(arith::flush(b & keep_b ^ flip_b));
+                        $holds
+                    })
+                };
+            }
+            match condition.compare {
+                Compare::Float(FloatOrder::Less) => floats!(|a, b| a < b),
+                Compare::Float(FloatOrder::Greater) => floats!(|a, b| a > b),
+                Compare::Float(FloatOrder::LessEqual) => floats!(|a, b| a <= b),
+                Compare::Float(FloatOrder::GreaterEqual) => floats!(|a, b| a >= b),
+                Compare::Float(FloatOrder::LessOrNan) => floats!(|a, b| (a < b) | b.is_nan()),
+                Compare::Float(FloatOrder::GreaterOrNan) => floats!(|a, b| (a > b) | b.is_nan()),
+                _ => floats!(|a, b| a == b),
+            }
+        }
     }
-}
-
-#[inline(always)]
-fn floats(order: FloatOrder, a: &Row, b: &Row) -> Row {
-    let f = f32::from_bits;
-    match order {
-        FloatOrder::Equal => a.zip(b, |a, b| mask(f(a) == f(b))),
-        FloatOrder::Less => a.zip(b, |a, b| mask(f(a) < f(b))),
-        FloatOrder::Greater => a.zip(b, |a, b| mask(f(a) > f(b))),
-        FloatOrder::LessEqual => a.zip(b, |a, b| mask(f(a) <= f(b))),
-        FloatOrder::GreaterEqual => a.zip(b, |a, b| mask(f(a) >= f(b))),
-        FloatOrder::LessOrNan => a.zip(b, |a, b| mask(f(a) < f(b) || f(b).is_nan())),
-        FloatOrder::GreaterOrNan => a.zip(b, |a, b| mask(f(a) > f(b) || f(b).is_nan())),
-    }
-}
-
-/// `x` where the comparison holds, else `y`.
-#[inline(always)]
-pub(crate) fn select(holds: &Row, x: &Row, y: &Row) -> Row {
-    let mut out = Row::ZERO;
-    for lane in 0..LANES {
-        let chosen = holds.0[lane];
-        out.0[lane] = x.0[lane] & chosen | y.0[lane] & !chosen;
-    }
-    out
 }
 
 /// One bit per lane: whether its value is not zero.

@@ -4,30 +4,9 @@ use crate::op::{BitField, BitUnary, Clamp, Dest, LANES, Part, Row};
 
 /// ±b << shift; shifts of five and more give zero.
 #[inline(always)]
-fn term(b: u32, shift: u8, negate: bool) -> u32 {
+pub(crate) fn term(b: u32, shift: u8, negate: bool) -> u32 {
     let b = if negate { b.wrapping_neg() } else { b };
     if shift < 5 { b << shift } else { 0 }
-}
-
-/// a + (±b << shift), low 32 bits.
-#[inline(always)]
-pub(crate) fn add(a: &Row, b: &Row, shift: u8, negate: bool) -> Row {
-    match (shift, negate) {
-        (0, false) => a.zip(b, u32::wrapping_add),
-        (0, true) => a.zip(b, u32::wrapping_sub),
-        _ => a.zip(b, |a, b| a.wrapping_add(term(b, shift, negate))),
-    }
-}
-
-/// a × b + (±c << shift), low 32 bits.
-#[inline(always)]
-pub(crate) fn multiply_add(a: &Row, b: &Row, c: &Row, shift: u8, negate: bool) -> Row {
-    let mut out = Row::ZERO;
-    for lane in 0..LANES {
-        let c = term(c.0[lane], shift, negate);
-        out.0[lane] = a.0[lane].wrapping_mul(b.0[lane]).wrapping_add(c);
-    }
-    out
 }
 
 /// Values of 64 bits, one per lane.
@@ -72,22 +51,21 @@ pub(crate) enum Product<'a> {
     Of(&'a WideRow, &'a WideRow),
 }
 
-/// The bitwise function with this truth table: bit 0 for (0, 0), bit 1 for (a=1, b=0),
-/// bit 2 for (0, 1), bit 3 for (1, 1).
+/// Masks of a truth table: all ones for (0, 0), (a=1, b=0), (0, 1), (1, 1) if the
+/// function is 1 there.
 #[inline(always)]
-pub(crate) fn bitwise(a: &Row, b: &Row, table: u8) -> Row {
-    match table {
-        0b1000 => a.zip(b, |a, b| a & b),
-        0b1110 => a.zip(b, |a, b| a | b),
-        0b0110 => a.zip(b, |a, b| a ^ b),
-        _ => {
-            let on = |bit: u32| 0u32.wrapping_sub(u32::from(table) >> bit & 1);
-            let (neither, first, second, both) = (on(0), on(1), on(2), on(3));
-            a.zip(b, |a, b| {
-                (!a & !b & neither) | (a & !b & first) | (!a & b & second) | (a & b & both)
-            })
-        }
+pub(crate) fn truth_masks(table: u8) -> [u32; 4] {
+    let mut masks = [0; 4];
+    for (bit, mask) in masks.iter_mut().enumerate() {
+        *mask = 0u32.wrapping_sub(u32::from(table) >> bit & 1);
     }
+    masks
+}
+
+/// The bitwise function with these masks.
+#[inline(always)]
+pub(crate) fn bitwise([neither, first, second, both]: [u32; 4], a: u32, b: u32) -> u32 {
+    (!a & !b & neither) | (a & !b & first) | (!a & b & second) | (a & b & both)
 }
 
 /// Left shift that gives zero from 32 on.
@@ -102,19 +80,9 @@ fn right(value: u32, shift: u32) -> u32 {
     value.checked_shr(shift).unwrap_or(0)
 }
 
-/// A bit-field operation; the shift amount is the low seven bits of `c`.
+/// A bit-field operation with a shift below 128.
 #[inline(always)]
-pub(crate) fn field(op: BitField, a: &Row, b: &Row, c: &Row, mask: u32) -> Row {
-    let mut out = Row::ZERO;
-    for lane in 0..LANES {
-        let shift = c.0[lane] & 0x7f;
-        out.0[lane] = one_field(op, a.0[lane], b.0[lane], shift, mask);
-    }
-    out
-}
-
-#[inline(always)]
-fn one_field(op: BitField, a: u32, b: u32, shift: u32, mask: u32) -> u32 {
+pub(crate) fn field(op: BitField, a: u32, b: u32, shift: u32, mask: u32) -> u32 {
     match op {
         BitField::Insert => a & !left(mask, shift) | left(b & mask, shift),
         BitField::Extract => a & !mask | right(b, shift) & mask,
@@ -214,7 +182,7 @@ mod tests {
                     for a in values {
                         for b in values {
                             let expected = by_definition(op, a, b, shift, mask);
-                            let found = one_field(op, a, b, shift, mask);
+                            let found = field(op, a, b, shift, mask);
                             assert_eq!(found, expected, "{op:?} {a:#x} {b:#x} {shift} {mask:#x}");
                         }
                     }
