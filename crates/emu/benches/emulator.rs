@@ -37,7 +37,10 @@ fn program(body: &[&str]) -> Program {
 /// Other programs on the machine then count less.
 fn processor_seconds(start: Instant) -> f64 {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = schedule.split(' ').next().and_then(|text| text.parse::<f64>().ok());
+    let nanoseconds = schedule
+        .split(' ')
+        .next()
+        .and_then(|text| text.parse::<f64>().ok());
     nanoseconds.map_or_else(|| start.elapsed().as_secs_f64(), |time| time / 1e9)
 }
 

@@ -413,8 +413,8 @@ fn holds(simdgroup: &Simdgroup, condition: Condition, compared: Compared) -> Row
 
 /// The register halves of a source, if it is one.
 fn touch(source: Source) -> Option<Touch> {
-    Some(Touch {
-        row: u8::try_from(source.row).ok()?,
+    (source.row < POOL).then_some(Touch {
+        row: source.row as u8,
         halves: match source.part {
             Part::Whole => 0b11,
             Part::Low | Part::LowSigned => 0b01,

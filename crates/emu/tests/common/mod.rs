@@ -4,6 +4,8 @@
 #![allow(dead_code, reason = "shared by several test files")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
+pub(crate) mod asm;
+
 use assay_agx::{Isa, Program, UniformConstants};
 use assay_emu::{BufferId, Counts, DeviceMemory, EmuError, Launch, Outcome, listing, run};
 use std::path::PathBuf;
