@@ -12,7 +12,7 @@ use crate::lower::Lowered;
 use crate::nesting::Misuse;
 use crate::op::{
     Arith, BitField, Compared, Dest, Extend, FloatSource, MatrixSource, MicroOp, NOWHERE, OpIndex,
-    Operation, Part, Row, Source, Touch, WideSource,
+    Operation, POOL, Part, Row, Source, Touch, WideSource,
 };
 use crate::ops::access::{self, GroupMemory, LaneFault};
 use crate::ops::float::{write_halves, write_singles};
