@@ -1,6 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{asm, chips, completions, disasm, inspect, man};
+use crate::commands::{asm, chips, completions, disasm, emu, inspect, man};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -60,6 +60,7 @@ pub(crate) struct Cli {
 enum Command {
     Disasm(disasm::Args),
     Asm(asm::Args),
+    Emu(emu::Args),
     Inspect(inspect::Args),
     Chips(chips::Args),
     Completions(completions::Args),
@@ -71,6 +72,7 @@ impl Command {
         match self {
             Command::Disasm(args) => disasm::run(args, context),
             Command::Asm(args) => asm::run(args, context),
+            Command::Emu(args) => emu::run(args, context),
             Command::Inspect(args) => inspect::run(args, context),
             Command::Chips(args) => chips::run(args, context),
             Command::Completions(args) => completions::run(args, context),

@@ -7,5 +7,6 @@ pub(crate) mod asm;
 pub(crate) mod chips;
 pub(crate) mod completions;
 pub(crate) mod disasm;
+pub(crate) mod emu;
 pub(crate) mod inspect;
 pub(crate) mod man;
