@@ -8,69 +8,109 @@
 /// At most this many ranges make up one field.
 const MAX_RANGES: usize = 6;
 
-/// A field of an instruction word: inclusive ranges, low part first.
+/// An instruction's bits as two machine words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Halves(pub(crate) [u64; 2]);
+
+impl Halves {
+    pub(crate) const fn new(word: u128) -> Halves {
+        Halves([word as u64, (word >> 64) as u64])
+    }
+}
+
+/// One range: where it lies in the instruction and where it goes in the field.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    /// The range's bits, moved to the bottom.
+    mask: u32,
+    /// Which machine word, and the lowest bit in it.
+    half: u8,
+    shift: u8,
+    /// How many bits.
+    size: u8,
+    /// The lowest bit in the field.
+    at: u8,
+}
+
+/// A field of an instruction word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bits {
-    /// `(lowest bit, number of bits)` of each range.
-    ranges: [(u8, u8); MAX_RANGES],
+    ranges: [Range; MAX_RANGES],
     count: u8,
 }
 
 /// A field from inclusive `(low, high)` ranges, as the reference tables write them.
 pub(crate) const fn bits(inclusive: &[(u8, u8)]) -> Bits {
-    let mut ranges = [(0, 0); MAX_RANGES];
+    let mut ranges = [Range {
+        mask: 0,
+        half: 0,
+        shift: 0,
+        size: 0,
+        at: 0,
+    }; MAX_RANGES];
     let mut i = 0;
+    let mut at = 0;
     while i < inclusive.len() {
         let (low, high) = inclusive[i];
         assert!(low <= high && high < 96, "a range is low..=high below 96");
-        ranges[i] = (low, high - low + 1);
+        assert!(low / 64 == high / 64, "a range lies in one machine word");
+        let size = high - low + 1;
+        assert!(size <= 32, "a range has at most 32 bits");
+        ranges[i] = Range {
+            mask: low_mask(size) as u32,
+            half: low / 64,
+            shift: low % 64,
+            size,
+            at,
+        };
+        at += size;
         i += 1;
     }
+    assert!(at < 64, "a field is shorter than a machine word");
     Bits {
         ranges,
         count: inclusive.len() as u8,
     }
 }
 
-impl Bits {
-    /// Collects the field out of `word`.
+impl Range {
     #[inline]
-    pub(crate) fn extract(&self, word: u128) -> u64 {
+    fn extract(self, word: Halves) -> u64 {
+        let half = word.0[usize::from(self.half & 1)];
+        ((half >> (self.shift & 63)) & u64::from(self.mask)) << (self.at & 63)
+    }
+}
+
+impl Bits {
+    /// Collects the field out of an instruction.
+    #[inline]
+    pub(crate) fn extract(&self, word: Halves) -> u64 {
         // Nearly every field has one or two ranges; an unused one has no bits.
-        let [(low0, size0), (low1, size1), ..] = self.ranges;
-        let mut value = ((word >> (low0 & 127)) as u64) & low_mask(size0);
-        value |= (((word >> (low1 & 127)) as u64) & low_mask(size1)) << (size0 & 63);
+        let [first, second, ..] = self.ranges;
+        let value = first.extract(word) | second.extract(word);
         if self.count <= 2 {
             return value;
         }
-        let mut at = size0 + size1;
-        for &(low, size) in self.iter().get(2..).unwrap_or_default() {
-            let part = ((word >> (low & 127)) as u64) & low_mask(size);
-            value |= part << (at & 63);
-            at += size;
-        }
-        value
+        let rest = self.iter().get(2..).unwrap_or_default();
+        rest.iter()
+            .fold(value, |value, range| value | range.extract(word))
     }
 
     /// Spreads the low bits of `value` over the field's place in a word.
     pub(crate) fn deposit(&self, value: u64) -> u128 {
-        let mut word = 0;
-        let mut at = 0;
-        for &(low, size) in self.iter() {
-            let part = (value >> at) & low_mask(size);
-            word |= u128::from(part) << low;
-            at += size;
-        }
-        word
+        self.iter().iter().fold(0, |word, range| {
+            let part = (value >> range.at) & low_mask(range.size);
+            word | u128::from(part) << (64 * range.half + range.shift)
+        })
     }
 
     /// How many bits the field has.
     pub(crate) fn width(&self) -> u8 {
-        self.iter().iter().map(|&(_, size)| size).sum()
+        self.iter().iter().map(|range| range.size).sum()
     }
 
     #[inline]
-    fn iter(&self) -> &[(u8, u8)] {
+    fn iter(&self) -> &[Range] {
         &self.ranges[..usize::from(self.count).min(MAX_RANGES)]
     }
 }
@@ -87,9 +127,10 @@ mod tests {
 
     #[test]
     fn parts_concatenate_low_part_first() {
-        let field = bits(&[(4, 7), (0, 1)]);
-        assert_eq!(field.extract(0b1010_0011), 0b11_1010);
-        assert_eq!(field.deposit(0b11_1010), 0b1010_0011);
-        assert_eq!(field.width(), 6);
+        let field = bits(&[(4, 7), (0, 1), (70, 71)]);
+        let word = 0b1010_0011 | 0b10 << 70;
+        assert_eq!(field.extract(Halves::new(word)), 0b1011_1010);
+        assert_eq!(field.deposit(0b1011_1010), word);
+        assert_eq!(field.width(), 8);
     }
 }

@@ -1,5 +1,6 @@
 //! Operands to an instruction, by way of a form of the table.
 
+use crate::bits::Halves;
 use crate::dispatch::{forms, length_mask};
 use crate::instruction::Instruction;
 use crate::isa::Isa;
@@ -340,7 +341,7 @@ impl Attempt<'_> {
             Prefer::Long => true,
             Prefer::LongAtIndexZero => {
                 let index = self.form.spec(Field::Index);
-                index.is_some_and(|spec| spec.operand(word) == Operand::Imm(0))
+                index.is_some_and(|spec| spec.operand(Halves::new(word)) == Operand::Imm(0))
             }
         }
     }
@@ -355,7 +356,7 @@ impl Attempt<'_> {
         let operands = self.form.operands.iter().zip(self.given);
         operands.into_iter().position(|(spec, given)| {
             let Some(given) = *given else { return false };
-            !same(spec.kind, spec.operand(instruction.word()), given)
+            !same(spec.kind, spec.operand(instruction.halves()), given)
         })
     }
 }

@@ -3,12 +3,12 @@
 //! Built once from the table. The low byte picks a group; crowded groups are split
 //! further by a selector, so that most instructions are compared with one or two forms.
 
-use crate::bits::{Bits, bits, low_mask};
+use crate::bits::{Bits, Halves, bits, low_mask};
 use crate::table::{FAMILIES, Form};
 use std::sync::LazyLock;
 
 /// The form and length of the instruction with these lowest 64 and next 32 bits.
-#[inline]
+#[inline(always)]
 pub(crate) fn recognise(low: u64, high: u32) -> Option<(&'static Form, u8)> {
     for candidate in DISPATCH.candidates(low) {
         let length = candidate.length(low);
@@ -176,7 +176,7 @@ impl Dispatch {
         let (start, end) = match group.selector {
             0 => (group.start, group.end),
             selector => {
-                let key = SELECTORS[usize::from(selector & 3)].extract(u128::from(low));
+                let key = SELECTORS[usize::from(selector & 3)].extract(Halves([low, 0]));
                 let cell = usize::from(group.first_cell) + key as usize;
                 self.cells.get(cell).copied().unwrap_or_default()
             }

@@ -1,5 +1,6 @@
 //! One decoded instruction.
 
+use crate::bits::Halves;
 use crate::dispatch::{length_masks, recognise};
 use crate::isa::Isa;
 use crate::op::{Class, Op};
@@ -83,8 +84,9 @@ impl Instruction {
         }
     }
 
-    /// Decodes from enough bytes for any instruction.
-    #[inline]
+    /// Decodes from enough bytes for any instruction. Always inlined, because a call
+    /// would return the instruction through memory and cost as much as decoding it.
+    #[inline(always)]
     pub(crate) fn decode_chunk(isa: Isa, chunk: &[u8; MAX_LENGTH]) -> Option<Instruction> {
         let (low, rest) = chunk.split_first_chunk::<8>()?;
         let low = u64::from_le_bytes(*low);
@@ -134,6 +136,11 @@ impl Instruction {
         self.low as u128 | (self.high as u128) << 64
     }
 
+    #[inline]
+    pub(crate) const fn halves(&self) -> Halves {
+        Halves([self.low, self.high as u64])
+    }
+
     /// The encoding.
     pub fn encode(&self) -> Encoded {
         Encoded {
@@ -150,7 +157,7 @@ impl Instruction {
     /// The operands and modifiers in text order, then those the text leaves out.
     #[inline]
     pub fn arguments(&self) -> impl Iterator<Item = Argument> + Clone + use<> {
-        let word = self.word();
+        let word = self.halves();
         self.form.operands.iter().map(move |spec| Argument {
             field: spec.field,
             role: spec.role,
@@ -176,7 +183,7 @@ impl Instruction {
     /// ```
     #[inline]
     pub fn get(&self, field: Field) -> Option<Operand> {
-        Some(self.form.spec(field)?.operand(self.word()))
+        Some(self.form.spec(field)?.operand(self.halves()))
     }
 
     /// A named field as an integer.
@@ -214,7 +221,7 @@ impl Instruction {
 impl Spec {
     /// This operand of the instruction `word`.
     #[inline]
-    pub(crate) fn operand(&self, word: u128) -> Operand {
+    pub(crate) fn operand(&self, word: Halves) -> Operand {
         self.kind.decode(self.bits.extract(word))
     }
 }

@@ -35,6 +35,21 @@ impl<'text> Line<'text> {
         self.bytes.truncate(mark);
     }
 
+    /// Takes the last character away.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> u8 {
+        self.bytes.pop().unwrap_or(b' ')
+    }
+
+    /// Puts an ASCII character at `mark`, over what is there or at the end.
+    #[inline]
+    pub(crate) fn put(&mut self, mark: usize, character: u8) {
+        match self.bytes.get_mut(mark) {
+            Some(place) => *place = character & 0x7f,
+            None => self.bytes.push(character & 0x7f),
+        }
+    }
+
     /// Appends any text.
     #[inline]
     pub(crate) fn push(&mut self, text: &str) {

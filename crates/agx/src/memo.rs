@@ -2,10 +2,12 @@
 //!
 //! An arithmetic operand has ten to twelve bits, so all its texts fit in a small table.
 //! The tables are filled at first use by the ordinary decoder and printer; they hold no
-//! knowledge of their own. Modifiers are not part of a table's index: they are appended.
+//! knowledge of their own. Every text begins with the `, ` that separates operands, unless
+//! it is empty. Modifiers are not part of a table's index: they are appended.
 
 use crate::kind::Kind;
 use crate::line::Line;
+use crate::names::List;
 use crate::operand::{Modifiers, Operand};
 use crate::text::write_operand;
 use std::sync::LazyLock;
@@ -14,6 +16,9 @@ use std::sync::LazyLock;
 const TEXT: usize = 15;
 /// An entry whose text is longer.
 const TOO_LONG: u8 = u8::MAX;
+
+/// What stands between operands.
+pub(crate) const SEPARATOR: &str = ", ";
 
 type Entry = [u8; TEXT + 1];
 
@@ -28,8 +33,11 @@ impl Table {
     /// A table whose index is not quite the field.
     fn with_fields(kind: Kind, bits: u32, field: impl Fn(u64) -> u64) -> Table {
         let entry = |index| {
-            let mut text = String::new();
+            let mut text = SEPARATOR.to_owned();
             write_operand(&mut Line::new(&mut text), kind.decode(field(index)), None);
+            if text == SEPARATOR {
+                text.clear();
+            }
             let mut entry = [0; TEXT + 1];
             entry[TEXT] = match entry.get_mut(..text.len().min(TEXT)) {
                 Some(place) if text.len() <= TEXT => {
@@ -66,6 +74,11 @@ pub(crate) struct Memo {
     float: Table,
     half: Table,
     select: Table,
+    vector: Table,
+    base: Table,
+    local_base: Table,
+    /// All lists, [`List::LARGEST`] entries each.
+    choices: Table,
 }
 
 /// The tables, filled at first use.
@@ -78,7 +91,15 @@ pub(crate) static MEMO: LazyLock<Memo> = LazyLock::new(|| Memo {
     float: Table::with_fields(Kind::SrcFloat, 12, |index| apart(index, 10, 2)),
     half: Table::with_fields(Kind::SrcHalf, 11, |index| apart(index, 9, 2)),
     select: Table::new(Kind::SrcSelect, 12),
+    vector: Table::new(Kind::Vector, 13),
+    base: Table::new(Kind::Base, 9),
+    local_base: Table::new(Kind::LocalBase, 10),
+    choices: Table(List::ALL.into_iter().flat_map(choices).collect()),
 });
+
+fn choices(list: List) -> Vec<Entry> {
+    Table::new(Kind::Choice(list), List::LARGEST.ilog2()).0
+}
 
 /// Opens a gap of `size` zero bits at bit `at`.
 fn apart(index: u64, at: u32, size: u32) -> u64 {
@@ -94,7 +115,8 @@ fn together(field: u64, at: u32, size: u32) -> u64 {
 }
 
 impl Memo {
-    /// Appends the operand of this kind and field, or does nothing and says so.
+    /// Appends a separator and the operand of this kind and field, or does nothing and
+    /// says so.
     #[inline]
     pub(crate) fn write(&self, line: &mut Line<'_>, kind: Kind, field: u64) -> bool {
         match kind {
@@ -114,6 +136,19 @@ impl Memo {
                 known && modifiers(line, kind, field, field >> 10 & 1)
             }
             Kind::SrcSelect => self.select.write(line, field),
+            Kind::Int => {
+                line.push_padded(b", ", 2);
+                line.int(field as i64);
+                true
+            }
+            Kind::Shift | Kind::BitMask => field == 0,
+            Kind::Choice(list) => {
+                let first = list as u64 * List::LARGEST;
+                field < List::LARGEST && self.choices.write(line, first + field)
+            }
+            Kind::Vector => self.vector.write(line, field),
+            Kind::Base => self.base.write(line, field),
+            Kind::LocalBase => self.local_base.write(line, field),
             Kind::Dst64 => self.dst64.write(line, field),
             Kind::Src64 => self.src64.write(line, field),
             Kind::Dst16 => self.dst16.write(line, field),
@@ -157,13 +192,25 @@ mod tests {
             (Kind::SrcFloat, 14),
             (Kind::SrcHalf, 13),
             (Kind::SrcSelect, 12),
+            (Kind::Vector, 13),
+            (Kind::Base, 9),
+            (Kind::LocalBase, 10),
+            (Kind::Int, 12),
+            (Kind::Shift, 3),
+            (Kind::BitMask, 5),
         ];
+        let kinds = kinds
+            .into_iter()
+            .chain(List::ALL.map(|list| (Kind::Choice(list), 6)));
         for (kind, bits) in kinds {
             for field in 0..1 << bits {
                 let mut looked_up = String::new();
                 let known = MEMO.write(&mut Line::new(&mut looked_up), kind, field);
-                let mut composed = String::new();
+                let mut composed = SEPARATOR.to_owned();
                 write_operand(&mut Line::new(&mut composed), kind.decode(field), None);
+                if composed == SEPARATOR {
+                    composed.clear();
+                }
                 assert!(!known || looked_up == composed, "{kind:?} {field:#x}");
             }
         }

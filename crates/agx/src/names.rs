@@ -123,6 +123,32 @@ const FLOAT_CONDITIONS: &[&str] = &[
 ];
 
 impl List {
+    /// Every list, in the order of their numbers.
+    pub(crate) const ALL: [List; 19] = [
+        List::Format,
+        List::Mask,
+        List::SampleMask,
+        List::AtomicOp,
+        List::ConvertMode,
+        List::Round,
+        List::ImageRound,
+        List::Dimension,
+        List::LodMode,
+        List::Gather,
+        List::SampleMode,
+        List::Forward,
+        List::Elide,
+        List::Interpolation,
+        List::Sign,
+        List::CopyShape,
+        List::MapTarget,
+        List::IntegerCondition,
+        List::FloatCondition,
+    ];
+
+    /// More values than any list has.
+    pub(crate) const LARGEST: u64 = 64;
+
     const fn words(self) -> &'static [&'static str] {
         match self {
             List::Format => FORMATS,

@@ -80,7 +80,7 @@ impl Instruction {
     #[inline]
     fn registers(&self, wanted: impl Fn(Role) -> bool) -> RegSet {
         let mut set = RegSet::EMPTY;
-        let word = self.word();
+        let word = self.halves();
         for spec in self.form.operands {
             if wanted(spec.role) {
                 set.insert_range(spec.operand(word).half_range());
@@ -107,7 +107,7 @@ impl Instruction {
         let mut set = UniformSet::EMPTY;
         for spec in self.form.operands {
             if spec.role == Role::Source
-                && let Operand::Uniform(uniform) = spec.operand(self.word())
+                && let Operand::Uniform(uniform) = spec.operand(self.halves())
             {
                 set.insert_range(uniform.half_range());
             }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use assay_agx::{Instruction, Isa, Item, walk};
+use assay_agx::{Instruction, Isa, Item, assemble, walk};
 use common::Case;
 
 fn all_cases() -> Vec<Case> {
@@ -64,4 +64,21 @@ fn words_alone_are_enough_for_compiled_programs() {
         }
     }
     assert!(braces.is_empty(), "{}", braces.join("\n"));
+}
+
+/// A line as `disasm` prints it, applegpu's own words included, assembles to its bytes.
+#[test]
+fn every_listing_line_assembles_to_its_bytes() {
+    for case in all_cases() {
+        let hex: String = case.bytes.iter().map(|b| format!("{b:02x}")).collect();
+        let words = match walk(Isa::G13, &case.bytes).next() {
+            Some((_, Item::Known(insn))) => insn.words(case.offset),
+            Some((_, Item::Truncated { instruction, .. })) => instruction.words(case.offset),
+            other => panic!("{case:?} decodes to {other:?}"),
+        };
+        let line = format!("{:x}: {hex:<20} {words}", case.offset);
+        let assembly = assemble(Isa::G13, &line, 0).expect(&line);
+        assert_eq!(assembly.code, case.bytes, "{line}");
+        assert!(assembly.edited_lines.is_empty(), "{line}");
+    }
 }

@@ -1,5 +1,7 @@
 //! `assay disasm`: lines, JSON, the edges of its input.
 
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -162,4 +164,25 @@ fn a_cut_instruction_is_shown_and_remarked() {
         ["0: e245a0f3 mov_imm r17.cache, 62368, 0b0"]
     );
     assert!(stderr(&output).contains("ends inside the last instruction"));
+}
+
+/// Every listing of the public corpora: `disasm` prints its words, `asm` gives the bytes.
+#[test]
+fn corpus_programs_survive_disasm_and_asm() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/fixtures/agx/apple"
+    );
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        eprintln!("skipped: {folder} is not here");
+        return;
+    };
+    for entry in entries.flatten() {
+        let text = std::fs::read_to_string(entry.path()).expect("readable");
+        let rows = text.lines().filter(|line| !line.starts_with('#'));
+        let hex: String = rows.filter_map(|line| line.split('\t').nth(1)).collect();
+        let listing = assay(&["disasm", "--all", "--hex", &hex]);
+        let back = assay_with_input(&["asm", "-"], &listing.stdout);
+        assert_eq!(stdout(&back).trim_end(), hex, "{}", entry.path().display());
+    }
 }

@@ -192,7 +192,10 @@ pub(crate) struct Form {
     pub(crate) short: u8,
     pub(crate) long: u8,
     pub(crate) length_bit: u8,
+    /// In text order; those the text leaves out come last.
     pub(crate) operands: &'static [Spec],
+    /// How many the text shows.
+    shown: u8,
     pub(crate) alias: Alias,
     pub(crate) prefer: Prefer,
     /// Bit 6 clamps the result and adds `.sat` to the name.
@@ -223,6 +226,7 @@ impl Form {
             long: length,
             length_bit: 0,
             operands,
+            shown: count_shown(operands),
             alias: Alias::None,
             prefer: Prefer::Short,
             saturates: false,
@@ -259,9 +263,33 @@ impl Form {
         self
     }
 
+    /// The operands the text shows.
+    #[inline]
+    pub(crate) fn visible(&self) -> &'static [Spec] {
+        self.operands
+            .get(..usize::from(self.shown))
+            .unwrap_or_default()
+    }
+
     pub(crate) fn spec(&self, field: Field) -> Option<&'static Spec> {
         self.operands.iter().find(|spec| spec.field == field)
     }
+}
+
+const fn count_shown(operands: &[Spec]) -> u8 {
+    let mut shown = 0;
+    while shown < operands.len() && !operands[shown].hidden {
+        shown += 1;
+    }
+    let mut i = shown;
+    while i < operands.len() {
+        assert!(
+            operands[i].hidden,
+            "operands left out of the text come last"
+        );
+        i += 1;
+    }
+    shown as u8
 }
 
 /// An operand that is written.

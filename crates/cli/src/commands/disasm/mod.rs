@@ -1,18 +1,20 @@
 //! `assay disasm`: machine code to text.
 //!
-//! Code is walked in pieces and printed as it goes, so the size of the input does not
-//! matter: a file is mapped, standard input is read a piece at a time.
+//! Code is read a piece at a time and printed as it goes, so the size of the input does
+//! not matter.
+
+mod json;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::input;
 use crate::output::Output;
-use assay_agx::{Instruction, Isa, Item, Op, RegSet, UniformSet, walk};
+use assay_agx::{Isa, Item, Op, walk};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
-use serde::Serialize;
-use std::io::{Read, Write};
-use std::path::PathBuf;
+use json::{Row, Summary, Totals};
+use std::fs::File;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// Disassemble AGX machine code (M1 and M2 GPUs), in applegpu's syntax
 ///
@@ -57,7 +59,9 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
+    /// For people
     Text,
+    /// One object a line, then a summary that follows schemas/assay.disasm.json
     Json,
 }
 
@@ -83,33 +87,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             "the code".to_owned()
         }
         (None, Some(path)) if path.as_os_str() == "-" => {
-            listing.stream(std::io::stdin().lock(), args)?;
-            "standard input".to_owned()
+            let name = "standard input".to_owned();
+            listing.stream(std::io::stdin().lock(), &name, args, context)?;
+            name
         }
         (None, Some(path)) => {
-            let input = input::open(path)?;
-            note_container(&input, context);
-            listing.whole(window(&input, args)?, args.offset)?;
-            path.display().to_string()
+            let name = path.display().to_string();
+            listing.stream(open(path)?, &name, args, context)?;
+            name
         }
         (None, None) => return Err(Failure::usage("name a file, or give --hex")),
     };
     listing.finish(&name, context)
-}
-
-/// Totals of a listing.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Totals {
-    /// Bytes walked over.
-    bytes: u64,
-    /// Complete instructions.
-    instructions: u64,
-    /// Parcels that begin no known instruction.
-    unknown: u64,
-    /// Whether the input ends inside an instruction.
-    truncated: bool,
-    /// Whether a single byte is left at the end.
-    odd: bool,
 }
 
 struct Listing {
@@ -130,30 +119,38 @@ impl Listing {
     }
 
     /// Lists code as it is read.
-    fn stream(&mut self, mut reader: impl Read, args: &Args) -> Result<(), Failure> {
-        let fail =
-            |error: std::io::Error| Failure::input(format!("cannot read standard input: {error}"));
-        let skipped = std::io::copy(&mut reader.by_ref().take(args.offset), &mut std::io::sink())
-            .map_err(fail)?;
+    fn stream(
+        &mut self,
+        mut reader: impl Read,
+        name: &str,
+        args: &Args,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        let fail = |error: std::io::Error| Failure::input(format!("cannot read {name}: {error}"));
+        let mut skipped = reader.by_ref().take(args.offset);
+        let skipped = std::io::copy(&mut skipped, &mut std::io::sink()).map_err(fail)?;
         if skipped < args.offset {
             return Err(beyond_the_end(args.offset, skipped));
         }
         let mut reader = reader.take(args.length.unwrap_or(u64::MAX));
+        let mut progress = Progress::new(context);
         let mut pending = Vec::with_capacity(PIECE + LONGEST);
         let mut offset = args.offset;
         while !self.stopped {
-            let read = reader
-                .by_ref()
-                .take(PIECE as u64)
-                .read_to_end(&mut pending)
-                .map_err(fail)?;
+            let mut piece = reader.by_ref().take(PIECE as u64);
+            let read = piece.read_to_end(&mut pending).map_err(fail)?;
+            if offset == 0 {
+                note_container(&pending, context);
+            }
             let done = self.piece(&pending, offset, read == 0)?;
             offset += done as u64;
             pending.drain(..done);
+            progress.show(offset);
             if read == 0 {
                 break;
             }
         }
+        progress.clear();
         Ok(())
     }
 
@@ -211,8 +208,15 @@ impl Listing {
             Item::Known(instruction) | Item::Truncated { instruction, .. } => {
                 instruction.write_words(line, Some(offset));
             }
-            Item::Unknown(parcel) => line.push_str(&format!(".short {parcel:#06x}")),
-            Item::Odd(byte) => line.push_str(&format!(".byte {byte:#04x}")),
+            Item::Unknown(parcel) => {
+                line.push_str(".short 0x");
+                push_hex_byte(line, (parcel >> 8) as u8);
+                push_hex_byte(line, parcel as u8);
+            }
+            Item::Odd(byte) => {
+                line.push_str(".byte 0x");
+                push_hex_byte(line, byte);
+            }
         }
         align_operands(line, name_starts);
     }
@@ -276,82 +280,49 @@ impl Listing {
     }
 }
 
-#[derive(Serialize)]
-struct Summary {
-    summary: Totals,
+/// A count of megabytes on the terminal while a long listing goes elsewhere.
+struct Progress {
+    shown: bool,
+    wanted: bool,
+    next: u64,
 }
 
-/// One line of JSON.
-#[derive(Serialize)]
-struct Row {
-    offset: u64,
-    bytes: String,
-    mnemonic: String,
-    operands: Vec<String>,
-    reads: Vec<String>,
-    writes: Vec<String>,
-    uniforms: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slot: Option<u8>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    unknown: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    truncated: bool,
-}
+impl Progress {
+    const STEP: u64 = 64 << 20;
 
-impl Row {
-    fn of(offset: u64, bytes: String, instruction: &Instruction, truncated: bool) -> Row {
-        let words = instruction.words(offset);
-        let (mnemonic, operands) = words.split_once(' ').unwrap_or((&words, ""));
-        let operands = operands.split(", ").filter(|text| !text.is_empty());
-        Row {
-            offset,
-            bytes,
-            mnemonic: mnemonic.to_owned(),
-            operands: operands.map(str::to_owned).collect(),
-            reads: registers(&instruction.reads()),
-            writes: registers(&instruction.writes()),
-            uniforms: uniforms(&instruction.uniforms_read()),
-            target: instruction.branch_target(offset),
-            slot: instruction.slot(),
-            unknown: false,
-            truncated,
+    fn new(context: &Context) -> Progress {
+        Progress {
+            shown: false,
+            wanted: context.progress && !std::io::stdout().is_terminal(),
+            next: Progress::STEP,
         }
     }
 
-    fn data(offset: u64, bytes: String, directive: &str, value: String) -> Row {
-        Row {
-            offset,
-            bytes,
-            mnemonic: directive.to_owned(),
-            operands: vec![value],
-            reads: Vec::new(),
-            writes: Vec::new(),
-            uniforms: Vec::new(),
-            target: None,
-            slot: None,
-            unknown: true,
-            truncated: false,
+    fn show(&mut self, offset: u64) {
+        if self.wanted && offset >= self.next {
+            anstream::eprint!("\r{} MiB", offset >> 20);
+            self.shown = true;
+            self.next = offset + Progress::STEP;
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            anstream::eprint!("\r                    \r");
         }
     }
 }
 
-fn registers(set: &RegSet) -> Vec<String> {
-    set.iter().map(|half| half_name('r', half)).collect()
-}
-
-fn uniforms(set: &UniformSet) -> Vec<String> {
-    set.iter().map(|half| half_name('u', half)).collect()
-}
-
-fn half_name(file: char, half: u16) -> String {
-    format!(
-        "{file}{}{}",
-        half / 2,
-        if half.is_multiple_of(2) { 'l' } else { 'h' }
-    )
+/// Opens a file to be read in pieces.
+fn open(path: &Path) -> Result<File, Failure> {
+    let fail =
+        |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
+    let file = File::open(path).map_err(fail)?;
+    if file.metadata().map_err(fail)?.is_dir() {
+        return Err(Failure::input(format!("{} is a folder", path.display()))
+            .advice("name a file inside it"));
+    }
+    Ok(file)
 }
 
 /// The bytes that `--offset` and `--length` choose.
