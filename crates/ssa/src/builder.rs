@@ -18,16 +18,17 @@
 //! # assert_eq!(Scalar::F32.bits(), 32);
 //! ```
 
+use crate::aggregate::Aggregates;
 use crate::builtin::{AtomicName, BuiltinCall, Resolved};
 use crate::flags::Flags;
 use crate::function::Function;
 use crate::inst::{
-    BinaryOp, Block, Callee, CastOp, FloatCond, FunctionId, IndexExtend, Inst, InstData, IntCond,
-    SwitchCases, Symbol, TernaryOp, UnaryOp, Value,
+    Block, Callee, FunctionId, IndexExtend, Inst, InstData, SwitchCases, Symbol, Value,
 };
 use crate::location::Loc;
 use crate::memory::{Access, AtomicOp, Ordering, Scope};
-use crate::ty::{Aggregates, Scalar, Space, Type};
+use crate::ops::{BinaryOp, CastOp, FloatCond, IntCond, TernaryOp, UnaryOp};
+use crate::ty::{Scalar, Space, Type};
 
 /// Appends instructions to a block of a function.
 #[derive(Debug)]

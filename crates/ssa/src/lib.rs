@@ -15,7 +15,9 @@ pub mod analysis;
 pub mod builtin;
 pub mod id;
 
+mod aggregate;
 mod builder;
+mod constants;
 mod flags;
 mod function;
 mod inst;
@@ -23,12 +25,14 @@ mod kernel;
 mod location;
 mod memory;
 mod module;
+mod ops;
 mod pool;
 mod text;
 mod ty;
 mod verify;
 mod visit;
 
+pub use aggregate::{Aggregate, Aggregates, Field};
 pub use analysis::Uniformity;
 pub use builder::Builder;
 pub use builtin::{Builtin, BuiltinCall};
@@ -38,9 +42,8 @@ pub use function::{
 };
 pub use id::{Id, IdMap, IdSet, IdVec};
 pub use inst::{
-    BinaryOp, Block, BlockCall, Callee, CastOp, FloatCond, FunctionId, IndexExtend, IndexList,
-    Inst, InstData, IntCond, SwitchCases, SwitchId, Symbol, TernaryOp, UNDEF_LANE, UnaryOp, Value,
-    ValueList,
+    Block, BlockCall, Callee, FunctionId, IndexExtend, IndexList, Inst, InstData, SwitchCases,
+    SwitchId, Symbol, UNDEF_LANE, Value, ValueList,
 };
 pub use kernel::{Argument, ArgumentAccess, Binding, Kernel};
 pub use location::{FileId, Loc, Location, Locations};
@@ -48,11 +51,11 @@ pub use memory::{Access, AliasId, AliasSet, AtomicOp, BarrierMemory, Ordering, S
 pub use module::{
     FloatMode, FunctionConstant, FunctionConstantId, Global, GlobalData, GlobalId, Module,
 };
+pub use ops::{BinaryOp, CastOp, FloatCond, IntCond, TernaryOp, UnaryOp};
 pub use text::ParseError;
 pub use text::parse::parse;
-pub use text::print::{print, print_function, print_inst};
-pub use ty::{
-    Aggregate, AggregateId, Aggregates, Field, MAX_VECTOR_LANES, Scalar, Space, Type, TypeKind,
-};
+pub use text::print::{print_function, print_inst};
+pub use text::print_module::print;
+pub use ty::{AggregateId, MAX_VECTOR_LANES, Scalar, Space, Type, TypeKind};
 pub use verify::{VerifyError, verify, verify_function};
 pub use visit::InstEffects;

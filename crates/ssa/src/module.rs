@@ -1,11 +1,12 @@
 //! A module: functions, kernels, globals, function constants, types, source files.
 
+use crate::aggregate::Aggregates;
 use crate::function::Function;
 use crate::id::{IdVec, define_ids};
 use crate::inst::{FunctionId, Symbol};
 use crate::kernel::Kernel;
 use crate::location::Locations;
-use crate::ty::{Aggregates, Space, Type};
+use crate::ty::{Space, Type};
 
 define_ids! {
     /// A variable of a module: threadgroup memory or constant data.

@@ -10,8 +10,9 @@
 use crate::flags::Flags;
 use crate::function::{Function, ValueDef};
 use crate::id::{Id, IdMap};
-use crate::inst::{Block, Callee, CastOp, FunctionId, Inst, InstData, Value};
+use crate::inst::{Block, Callee, FunctionId, Inst, InstData, Value};
 use crate::module::Module;
+use crate::ops::CastOp;
 use crate::ty::{Space, Type};
 
 /// What inference found.

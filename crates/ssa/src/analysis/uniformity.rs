@@ -13,7 +13,7 @@
 use super::{Cfg, Dominators, Loops, PostDominators, Uniformity};
 use crate::builtin::UniformityRule;
 use crate::function::{Function, ValueDef};
-use crate::id::{Id, IdMap};
+use crate::id::{Id, IdMap, IdSet};
 use crate::inst::{Block, Callee, Inst, InstData, Value};
 use crate::ty::Space;
 use std::collections::BTreeSet;
@@ -57,6 +57,7 @@ impl UniformityInfo {
             postdominators,
             inst_blocks: function.inst_blocks(),
             joins: IdMap::with_len(None, function.num_blocks()),
+            paths: Paths::new(function),
             loop_exit: vec![Uniformity::Dispatch; loops.len()],
             values: IdMap::with_len(Uniformity::Dispatch, function.num_values()),
             branches: IdMap::with_len(Uniformity::Dispatch, function.num_blocks()),
@@ -104,6 +105,7 @@ struct Solver<'a> {
     inst_blocks: IdMap<Inst, Option<Block>>,
     /// Where the paths from a branch come together again; found when first needed.
     joins: IdMap<Block, Option<Vec<Join>>>,
+    paths: Paths,
     loop_exit: Vec<Uniformity>,
     values: IdMap<Value, Uniformity>,
     branches: IdMap<Block, Uniformity>,
@@ -229,12 +231,10 @@ impl Solver<'_> {
             changed = true;
             let joins = match self.joins[block].take() {
                 Some(joins) => joins,
-                None => joins_of(
-                    self.cfg,
-                    self.postdominators.immediate(block),
-                    block,
-                    function,
-                ),
+                None => {
+                    let stop = self.postdominators.immediate(block);
+                    self.paths.joins_of(self.cfg, stop, block)
+                }
             };
             for join in &joins {
                 for (index, &param) in function.params(join.block).iter().enumerate() {
@@ -366,58 +366,68 @@ struct Join {
     from: Vec<Block>,
 }
 
-/// Blocks at which two paths from different targets of a branch first meet: each path carries the name of the target
-/// or join it came through last, and where two names meet is a join.
-fn joins_of(cfg: &Cfg, stop: Option<Block>, branch: Block, function: &Function) -> Vec<Join> {
-    let mut paths = Paths {
-        cfg,
-        names: IdMap::with_len(None, function.num_blocks()),
-        joins: Vec::new(),
-        work: BTreeSet::new(),
-    };
-    let targets = cfg.successors(branch);
-    for (index, &target) in targets.iter().enumerate() {
-        // Two edges of the branch itself may lead to one block; the second arrives under another name.
-        let again = targets[..index].contains(&target);
-        paths.arrive(target, if again { branch } else { target });
-    }
-    while let Some((_, block)) = paths.work.pop_first() {
-        if Some(block) == stop || block == branch {
-            continue;
-        }
-        if let Some(name) = paths.names[block] {
-            for &to in cfg.successors(block) {
-                paths.arrive(to, name);
-            }
-        }
-    }
-    let reached = |pred: Block| pred == branch || paths.names[pred].is_some();
-    let join = |&block: &Block| {
-        let from = cfg
-            .predecessors(block)
-            .iter()
-            .copied()
-            .filter(|&pred| reached(pred))
-            .collect();
-        Join { block, from }
-    };
-    paths.joins.iter().map(join).collect()
-}
-
-struct Paths<'a> {
-    cfg: &'a Cfg,
+/// Finds the blocks at which two paths from different targets of a branch first meet: each path carries the name of
+/// the target or join it came through last, and where two names meet is a join.
+struct Paths {
     names: IdMap<Block, Option<Block>>,
+    is_join: IdSet<Block>,
+    touched: Vec<Block>,
     joins: Vec<Block>,
     work: BTreeSet<(u32, Block)>,
 }
 
-impl Paths<'_> {
-    fn arrive(&mut self, block: Block, name: Block) {
+impl Paths {
+    fn new(function: &Function) -> Self {
+        Self {
+            names: IdMap::with_len(None, function.num_blocks()),
+            is_join: IdSet::new(),
+            touched: Vec::new(),
+            joins: Vec::new(),
+            work: BTreeSet::new(),
+        }
+    }
+
+    /// The joins of the paths from a branch up to its immediate postdominator.
+    fn joins_of(&mut self, cfg: &Cfg, stop: Option<Block>, branch: Block) -> Vec<Join> {
+        let targets = cfg.successors(branch);
+        for (index, &target) in targets.iter().enumerate() {
+            // Two edges of the branch itself may lead to one block; the second arrives under another name.
+            let again = targets[..index].contains(&target);
+            self.arrive(cfg, target, if again { branch } else { target });
+        }
+        while let Some((_, block)) = self.work.pop_first() {
+            if Some(block) == stop || block == branch {
+                continue;
+            }
+            if let Some(name) = self.names[block] {
+                for &to in cfg.successors(block) {
+                    self.arrive(cfg, to, name);
+                }
+            }
+        }
+        let reached = |pred: Block| pred == branch || self.names[pred].is_some();
+        let join = |&block: &Block| {
+            let preds = cfg.predecessors(block).iter().copied();
+            Join {
+                block,
+                from: preds.filter(|&pred| reached(pred)).collect(),
+            }
+        };
+        let joins = self.joins.iter().map(join).collect();
+        self.reset();
+        joins
+    }
+
+    fn arrive(&mut self, cfg: &Cfg, block: Block, name: Block) {
         let renamed = match self.names[block] {
-            None => name,
-            Some(known) if known == name || self.joins.contains(&block) => return,
+            None => {
+                self.touched.push(block);
+                name
+            }
+            Some(known) if known == name || self.is_join.contains(block) => return,
             Some(known) => {
                 self.joins.push(block);
+                self.is_join.insert(block);
                 if known == block {
                     return;
                 }
@@ -426,6 +436,16 @@ impl Paths<'_> {
         };
         self.names[block] = Some(renamed);
         self.work
-            .insert((self.cfg.position(block).unwrap_or(u32::MAX), block));
+            .insert((cfg.position(block).unwrap_or(u32::MAX), block));
+    }
+
+    /// Forgets one branch's paths, touching only what they touched.
+    fn reset(&mut self) {
+        for block in self.touched.drain(..) {
+            self.names[block] = None;
+        }
+        for block in self.joins.drain(..) {
+            self.is_join.remove(block);
+        }
     }
 }

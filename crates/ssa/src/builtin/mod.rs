@@ -14,6 +14,7 @@
 //! assert_eq!(builtin::resolve("air.no_such_thing.f32"), Resolved::Unknown);
 //! ```
 
+mod llvm;
 mod names;
 pub mod signature;
 mod table;

@@ -1,4 +1,4 @@
-//! The text form: written by [`print::print`], read by [`parse::parse`]. Reading what was written and writing it
+//! The text form: written by [`print_module::print`], read by [`parse::parse`]. Reading what was written and writing it
 //! again gives the same text.
 
 mod cursor;
@@ -7,5 +7,6 @@ pub(crate) mod parse;
 mod parse_function;
 mod parse_inst;
 pub(crate) mod print;
+pub(crate) mod print_module;
 
 pub use lex::ParseError;

@@ -2,13 +2,14 @@
 
 use super::cursor::{Cursor, Parsed};
 use super::lex::{ParseError, Token, lex};
+use crate::aggregate::{Aggregate, Field};
 use crate::builtin::Builtin;
 use crate::id::Id;
 use crate::inst::FunctionId;
 use crate::kernel::{Argument, ArgumentAccess, Binding, Kernel};
 use crate::location::{FileId, Loc, Location};
 use crate::module::{FunctionConstant, Global, GlobalData, Module};
-use crate::ty::{Aggregate, Field, Space};
+use crate::ty::Space;
 
 /// Reads a module. The result is not verified.
 ///

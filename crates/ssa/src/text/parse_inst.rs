@@ -7,11 +7,12 @@ use crate::flags::Flags;
 use crate::function::Function;
 use crate::id::Id;
 use crate::inst::{
-    BinaryOp, Block, BlockCall, Callee, CastOp, FloatCond, FunctionId, IndexExtend, InstData,
-    IntCond, SwitchCases, TernaryOp, UNDEF_LANE, UnaryOp, Value, ValueList,
+    Block, BlockCall, Callee, FunctionId, IndexExtend, InstData, SwitchCases, UNDEF_LANE, Value,
+    ValueList,
 };
 use crate::memory::{Access, AliasId, AtomicOp, Ordering, Scope};
 use crate::module::{FunctionConstantId, GlobalId, Module};
+use crate::ops::{BinaryOp, CastOp, FloatCond, IntCond, TernaryOp, UnaryOp};
 use crate::ty::{Scalar, Type, TypeKind};
 use std::collections::HashMap;
 

@@ -42,17 +42,20 @@ impl Checker<'_> {
                 call.block
             ));
         }
-        let name = crate::text::print::block_name(function, call.block);
+        // Only named when there is something to say about it.
+        let name = || crate::text::print::block_name(function, call.block);
         if Some(call.block) == function.entry() {
             return Err(format!(
-                "goes to the entry block {name}, which nothing may go to"
+                "goes to the entry block {}, which nothing may go to",
+                name()
             ));
         }
         let (params, args) = (function.params(call.block), function.list_values(call.args));
         if params.len() != args.len() {
             return Err(format!(
-                "passes {} values to {name}, which has {} parameters",
+                "passes {} values to {}, which has {} parameters",
                 args.len(),
+                name(),
                 params.len()
             ));
         }
@@ -60,7 +63,8 @@ impl Checker<'_> {
             let (wanted, given) = (function.ty(param), function.ty(arg));
             if wanted != given {
                 return Err(format!(
-                    "passes {given} as parameter {index} of {name}, which is {wanted}"
+                    "passes {given} as parameter {index} of {}, which is {wanted}",
+                    name()
                 ));
             }
         }

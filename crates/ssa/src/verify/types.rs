@@ -1,14 +1,14 @@
 //! Rules about the types of operands and results.
 
+use crate::aggregate::Aggregate;
 use crate::builtin::signature;
 use crate::flags::Flags;
 use crate::function::Function;
-use crate::inst::{
-    Callee, CastOp, FunctionId, IndexList, Inst, InstData, UNDEF_LANE, UnaryOp, Value,
-};
+use crate::inst::{Callee, FunctionId, IndexList, Inst, InstData, UNDEF_LANE, Value};
 use crate::memory::AtomicOp;
 use crate::module::Module;
-use crate::ty::{Aggregate, Scalar, Space, Type, TypeKind};
+use crate::ops::{CastOp, UnaryOp};
+use crate::ty::{Scalar, Space, Type, TypeKind};
 
 type Checked = Result<(), String>;
 
