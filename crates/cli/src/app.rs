@@ -82,6 +82,7 @@ commands! {
     Inspect inspect;
     Compile compile;
     Ir ir;
+    Emu emu;
     Trace trace;
     Disasm disasm;
     Asm asm;

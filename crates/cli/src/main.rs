@@ -14,6 +14,7 @@ mod context;
 mod failure;
 mod input;
 mod interrupt;
+mod npy;
 mod output;
 #[cfg(test)]
 mod schema;

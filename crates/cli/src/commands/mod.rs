@@ -10,6 +10,7 @@ pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod disasm;
 pub(crate) mod doctor;
+pub(crate) mod emu;
 pub(crate) mod explain;
 pub(crate) mod inspect;
 pub(crate) mod ir;

@@ -1,0 +1,65 @@
+//! `assay-num`'s functions on the bits that rows hold.
+
+use assay_num::{Rounding, half, hardware, single};
+
+pub(crate) use assay_num::{f16_to_f32, f32_to_f16};
+
+/// Applies a function of singles to bits.
+macro_rules! on_bits {
+    ($($name:ident($($argument:ident),+) = $function:path;)+) => {$(
+        #[inline(always)]
+        pub(crate) fn $name($($argument: u32),+) -> u32 {
+            $function($(f32::from_bits($argument)),+).to_bits()
+        }
+    )+};
+}
+
+on_bits! {
+    flush(a) = assay_num::flush;
+    add(a, b) = single::add;
+    mul(a, b) = single::mul;
+    fma(a, b, c) = single::fma;
+    saturate(a) = single::saturate;
+    floor(a) = single::floor;
+    ceil(a) = single::ceil;
+    trunc(a) = single::trunc;
+    rint(a) = single::rint;
+    rcp(a) = hardware::rcp;
+    rsqrt(a) = hardware::rsqrt;
+    rsqrt_special(a) = hardware::rsqrt_special;
+    sin_pt_1(a) = hardware::sin_pt_1;
+    sin_pt_2(a) = hardware::sin_pt_2;
+    log2(a) = hardware::log2;
+    exp2(a) = hardware::exp2;
+}
+
+pub(crate) use half::{
+    add as half_add, fma as half_fma, mul as half_mul, saturate as half_saturate,
+};
+
+fn rounding(nearest: bool) -> Rounding {
+    match nearest {
+        true => Rounding::NearestEven,
+        false => Rounding::TowardZero,
+    }
+}
+
+/// An integer of `bits` bits as a float of 32 or 16 bits.
+pub(crate) fn int_to_float(value: u32, bits: u32, signed: bool, nearest: bool, wide: bool) -> u32 {
+    let (value, mode) = (u64::from(value), rounding(nearest));
+    match wide {
+        true => assay_num::int_to_f32(value, bits, signed, mode).to_bits(),
+        false => u32::from(assay_num::int_to_f16(value, bits, signed, mode)),
+    }
+}
+
+/// A single as an integer of `bits` bits, saturating, sign-extended to 32.
+pub(crate) fn float_to_int(value: u32, bits: u32, signed: bool, nearest: bool) -> u32 {
+    let value = f32::from_bits(value);
+    let int = assay_num::f32_to_int(value, bits, signed, rounding(nearest)) as u32;
+    match signed {
+        true => (int << (32 - bits)).cast_signed() >> (32 - bits),
+        false => int.cast_signed(),
+    }
+    .cast_unsigned()
+}

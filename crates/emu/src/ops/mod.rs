@@ -1,0 +1,8 @@
+//! What the operations do, on rows of 32 lanes.
+
+pub(crate) mod access;
+pub(crate) mod compare;
+pub(crate) mod float;
+pub(crate) mod integer;
+pub(crate) mod lanes;
+pub(crate) mod special;

@@ -1,0 +1,254 @@
+//! Which registers hold no value, and why: the proof of waits and hints.
+//!
+//! A register has no value in a lane while a load is still to deliver it, after an
+//! instruction gave it up with the discard hint, and before it is first written.
+//! Reading it then is an error that names both instructions.
+//!
+//! The discard hint drops a register for *all* lanes, active or not: the register
+//! cache works on whole registers, and both compilers whose code we know (Apple's and
+//! Mesa's) never discard a register that inactive lanes still need.
+
+use crate::op::{OpIndex, Touch, Touches};
+
+/// Why a half register has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It was never written.
+    Unwritten,
+    /// A load or atomic is to deliver it.
+    Pending { by: OpIndex, slot: u8 },
+    /// The hint gave it up.
+    Discarded { by: OpIndex },
+    /// A shuffle copied it from a lane without value.
+    Shuffled { by: OpIndex },
+}
+
+/// A read of a half register that has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadRead {
+    pub(crate) half: u16,
+    pub(crate) lane: u32,
+    pub(crate) reason: Reason,
+}
+
+/// Registers without value. Each row has 64 bits: a lane's low half is bit `lane`,
+/// its high half bit `32 + lane`.
+#[derive(Debug)]
+pub(crate) struct Poison {
+    bad: Vec<u64>,
+    pending: Vec<u64>,
+    reasons: Vec<[Reason; 2]>,
+    outstanding: [Vec<(u8, u64)>; 2],
+}
+
+/// The bits of halves named by bits 0 and 1 of `halves`, in the lanes of `lanes`.
+#[inline(always)]
+fn bits(halves: u8, lanes: u32) -> u64 {
+    const SELECTED: [u64; 4] = [0, 0xffff_ffff, 0xffff_ffff << 32, u64::MAX];
+    SELECTED[usize::from(halves & 3)] & (u64::from(lanes) | u64::from(lanes) << 32)
+}
+
+impl Poison {
+    /// Nothing is written yet.
+    pub(crate) fn new(rows: usize) -> Poison {
+        Poison {
+            bad: vec![u64::MAX; rows],
+            pending: vec![0; rows],
+            reasons: vec![[Reason::Unwritten; 2]; rows],
+            outstanding: [Vec::new(), Vec::new()],
+        }
+    }
+
+    /// Whether all these reads find values in `lanes`.
+    #[inline(always)]
+    pub(crate) fn all_good(&self, reads: &[Touch], lanes: u32) -> bool {
+        let mut bad = 0;
+        for touch in reads {
+            bad |= self.bad[usize::from(touch.row)] & bits(touch.halves, lanes);
+        }
+        bad == 0
+    }
+
+    /// The first of these reads that finds no value in some lane of `lanes`.
+    #[cold]
+    pub(crate) fn first_bad(&self, reads: &[Touch], lanes: u32) -> Option<BadRead> {
+        for touch in reads {
+            let found = self.bad.get(usize::from(touch.row))? & bits(touch.halves, lanes);
+            if found != 0 {
+                let bit = found.trailing_zeros();
+                return Some(self.bad_read(touch.row, bit));
+            }
+        }
+        None
+    }
+
+    fn bad_read(&self, row: u8, bit: u32) -> BadRead {
+        let half = bit / 32;
+        let reasons = self.reasons.get(usize::from(row));
+        BadRead {
+            half: u16::from(row) * 2 + half as u16,
+            lane: bit % 32,
+            reason: reasons.map_or(Reason::Unwritten, |pair| pair[half as usize]),
+        }
+    }
+
+    /// The lanes in which the given halves of a row have no value.
+    pub(crate) fn bad_lanes(&self, row: u8, halves: u8) -> u32 {
+        let bad = self.bad.get(usize::from(row)).copied().unwrap_or(0) & bits(halves, u32::MAX);
+        (bad | bad >> 32) as u32
+    }
+
+    /// Whether loads are still to deliver something.
+    #[inline(always)]
+    pub(crate) fn any_pending(&self) -> bool {
+        !self.outstanding[0].is_empty() || !self.outstanding[1].is_empty()
+    }
+
+    /// The first of these writes to a register that a load is still to deliver.
+    pub(crate) fn first_pending(&self, writes: &[Touch], lanes: u32) -> Option<BadRead> {
+        for touch in writes {
+            let found = self.pending.get(usize::from(touch.row))? & bits(touch.halves, lanes);
+            if found != 0 {
+                return Some(self.bad_read(touch.row, found.trailing_zeros()));
+            }
+        }
+        None
+    }
+
+    /// After an instruction: gives up what it discards, then takes what it wrote.
+    #[inline(always)]
+    pub(crate) fn retire(&mut self, touches: &Touches, lanes: u32, op: OpIndex) {
+        if touches.discards {
+            for touch in touches.reads() {
+                if touch.halves & 4 != 0 {
+                    self.mark(*touch, u32::MAX, Reason::Discarded { by: op });
+                }
+            }
+        }
+        for touch in touches.writes() {
+            self.bad[usize::from(touch.row)] &= !bits(touch.halves, lanes);
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, touch: Touch, lanes: u32, reason: Reason) {
+        self.bad[usize::from(touch.row)] |= bits(touch.halves, lanes);
+        let reasons = &mut self.reasons[usize::from(touch.row)];
+        for (half, place) in reasons.iter_mut().enumerate() {
+            if touch.halves & (1 << half) != 0 {
+                *place = reason;
+            }
+        }
+    }
+
+    /// After a load: what it wrote is not there until its slot is waited for.
+    pub(crate) fn suspend(&mut self, writes: &[Touch], lanes: u32, op: OpIndex, slot: u8) {
+        for touch in writes {
+            self.mark(*touch, lanes, Reason::Pending { by: op, slot });
+            let mask = bits(touch.halves, lanes);
+            self.pending[usize::from(touch.row)] |= mask;
+            self.outstanding[usize::from(slot & 1)].push((touch.row, mask));
+        }
+    }
+
+    /// The lanes of `lanes` in which a register was never written; `None` if in some it
+    /// has no value for another reason.
+    pub(crate) fn only_unwritten(&self, touch: Touch, lanes: u32) -> Option<u32> {
+        let row = usize::from(touch.row);
+        let found = self.bad.get(row)? & bits(touch.halves, lanes);
+        let reasons = self.reasons.get(row)?;
+        let mut unwritten = 0;
+        for (half, reason) in reasons.iter().enumerate() {
+            let here = (found >> (32 * half)) as u32;
+            if here != 0 && *reason != Reason::Unwritten {
+                return None;
+            }
+            unwritten |= here;
+        }
+        Some(unwritten)
+    }
+
+    /// After a load of a register that was stored without value.
+    pub(crate) fn unwrite(&mut self, touch: Touch, lanes: u32) {
+        if lanes != 0 {
+            self.mark(touch, lanes, Reason::Unwritten);
+            let row = usize::from(touch.row);
+            self.pending[row] &= !bits(touch.halves, lanes);
+        }
+    }
+
+    /// After a wait: everything of the slot has arrived.
+    pub(crate) fn deliver(&mut self, slot: u8) {
+        for (row, mask) in self.outstanding[usize::from(slot & 1)].drain(..) {
+            let row = usize::from(row);
+            self.bad[row] &= !(self.pending[row] & mask);
+            self.pending[row] &= !mask;
+        }
+    }
+
+    /// After a shuffle: lanes that copied a lane without value have none either.
+    pub(crate) fn spread(&mut self, write: Touch, lanes: u32, op: OpIndex) {
+        if lanes != 0 {
+            self.mark(write, lanes, Reason::Shuffled { by: op });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const R1: Touch = Touch {
+        row: 1,
+        halves: 0b11,
+    };
+    const R1H: Touch = Touch {
+        row: 1,
+        halves: 0b10,
+    };
+
+    #[test]
+    fn a_load_delivers_only_at_its_own_wait() {
+        let mut poison = Poison::new(4);
+        poison.suspend(&[R1], 0xff, 7, 1);
+        assert!(!poison.all_good(&[R1H], 1));
+        poison.deliver(0);
+        let bad = poison.first_bad(&[R1H], 0xf0).unwrap();
+        assert_eq!(
+            bad,
+            BadRead {
+                half: 3,
+                lane: 4,
+                reason: Reason::Pending { by: 7, slot: 1 }
+            }
+        );
+        assert!(poison.first_pending(&[R1], 0x80).is_some());
+        assert!(poison.first_pending(&[R1], 0x100).is_none());
+        poison.deliver(1);
+        assert!(poison.all_good(&[R1], 0xff));
+        assert!(!poison.all_good(&[R1], 0x100), "lanes that were not loaded");
+    }
+
+    #[test]
+    fn a_discarded_register_is_good_again_once_written() {
+        let mut poison = Poison::new(4);
+        let mut write = Touches::default();
+        write.write(R1);
+        poison.retire(&write, u32::MAX, 0);
+        assert!(poison.all_good(&[R1], u32::MAX));
+        let mut both = Touches::default();
+        both.read(Touch {
+            row: 1,
+            halves: 0b111,
+        });
+        poison.retire(&both, u32::MAX, 5);
+        assert_eq!(
+            poison.first_bad(&[R1], 1).unwrap().reason,
+            Reason::Discarded { by: 5 }
+        );
+        both.write(R1H);
+        poison.retire(&both, u32::MAX, 6);
+        assert!(poison.all_good(&[R1H], u32::MAX));
+        assert!(!poison.all_good(&[R1], u32::MAX));
+    }
+}
