@@ -36,11 +36,17 @@ impl Bits {
     /// Collects the field out of `word`.
     #[inline]
     pub(crate) fn extract(&self, word: u128) -> u64 {
-        let mut value = 0;
-        let mut at = 0;
-        for &(low, size) in self.iter() {
-            let part = ((word >> low) as u64) & low_mask(size);
-            value |= part << at;
+        // Nearly every field has one or two ranges; an unused one has no bits.
+        let [(low0, size0), (low1, size1), ..] = self.ranges;
+        let mut value = ((word >> (low0 & 127)) as u64) & low_mask(size0);
+        value |= (((word >> (low1 & 127)) as u64) & low_mask(size1)) << (size0 & 63);
+        if self.count <= 2 {
+            return value;
+        }
+        let mut at = size0 + size1;
+        for &(low, size) in self.iter().get(2..).unwrap_or_default() {
+            let part = ((word >> (low & 127)) as u64) & low_mask(size);
+            value |= part << (at & 63);
             at += size;
         }
         value

@@ -1,7 +1,7 @@
 //! Operands to an instruction, by way of a form of the table.
 
 use crate::dispatch::{forms, length_mask};
-use crate::instruction::{DecodeError, Instruction};
+use crate::instruction::Instruction;
 use crate::isa::Isa;
 use crate::kind::{Kind, Placed};
 use crate::names::List;
@@ -261,8 +261,18 @@ pub(crate) fn assemble(
         given,
         prefer,
     };
-    let mut furthest = 0;
-    attempt.place(0, start, &mut furthest).ok_or(furthest)
+    let mut blame = Blame::default();
+    let placed = attempt.place(0, start, &mut blame);
+    placed.ok_or(blame.disagrees.unwrap_or(blame.furthest))
+}
+
+/// Which operand is at fault when there is no encoding.
+#[derive(Default)]
+struct Blame {
+    /// The last operand that was tried.
+    furthest: usize,
+    /// An operand that fits alone but means something else beside the others.
+    disagrees: Option<usize>,
 }
 
 /// An instruction word under construction.
@@ -283,27 +293,22 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     /// Places the operands from `position` on, trying the second encoding of an operand
     /// when the first contradicts the rest.
-    fn place(
-        &self,
-        position: usize,
-        partial: Partial,
-        furthest: &mut usize,
-    ) -> Option<Instruction> {
+    fn place(&self, position: usize, partial: Partial, blame: &mut Blame) -> Option<Instruction> {
         let Some(spec) = self.form.operands.get(position) else {
-            return self.finish(partial);
+            return self.finish(partial, blame);
         };
         let Some(operand) = self.given.get(position).copied().flatten() else {
-            return self.place(position + 1, partial, furthest);
+            return self.place(position + 1, partial, blame);
         };
-        *furthest = (*furthest).max(position);
+        blame.furthest = blame.furthest.max(position);
         let placements = spec.kind.encode(operand, spec.bits.width());
         placements.into_iter().flatten().find_map(|placed| {
             let next = partial.with(spec, placed)?;
-            self.place(position + 1, next, furthest)
+            self.place(position + 1, next, blame)
         })
     }
 
-    fn finish(&self, mut partial: Partial) -> Option<Instruction> {
+    fn finish(&self, mut partial: Partial, blame: &mut Blame) -> Option<Instruction> {
         for spec in self.form.operands {
             let free = spec.bits.deposit(u64::MAX >> 1) & !partial.assigned;
             partial.word |= spec.bits.deposit(spec.default) & free;
@@ -320,8 +325,13 @@ impl Attempt<'_> {
             }
         }
         let instruction = self.decode(word)?;
-        self.says_what_was_given(&instruction)
-            .then_some(instruction)
+        match self.disagreement(&instruction) {
+            None => Some(instruction),
+            Some(position) => {
+                blame.disagrees.get_or_insert(position);
+                None
+            }
+        }
     }
 
     fn prefers_long(&self, word: u128) -> bool {
@@ -336,33 +346,28 @@ impl Attempt<'_> {
     }
 
     fn decode(&self, word: u128) -> Option<Instruction> {
-        let decoded: Result<Instruction, DecodeError> =
-            Instruction::decode(self.isa, &word.to_le_bytes());
-        decoded
-            .ok()
-            .filter(|instruction| instruction.word == word && instruction.op() == self.form.op)
+        let decoded = Instruction::decode(self.isa, &word.to_le_bytes()).ok()?;
+        (decoded.word() == word && decoded.op() == self.form.op).then_some(decoded)
     }
 
-    fn says_what_was_given(&self, instruction: &Instruction) -> bool {
-        self.form
-            .operands
-            .iter()
-            .zip(self.given)
-            .all(|(spec, given)| {
-                let Some(given) = *given else { return true };
-                match (spec.operand(instruction.word), given) {
-                    // An index is 16 bits, whatever its sign.
-                    (Operand::Imm(a), Operand::Imm(b)) => {
-                        a & 0xffff_ffff == b & 0xffff_ffff
-                            || (a ^ b) & 0xffff == 0
-                                && matches!(spec.kind, Kind::Index | Kind::LocalIndex)
-                    }
-                    (Operand::Binary { value, .. }, Operand::Imm(given)) => {
-                        i64::from(value) == given
-                    }
-                    (decoded, given) => decoded.agrees(given),
-                }
-            })
+    /// The first operand that came out other than it was given.
+    fn disagreement(&self, instruction: &Instruction) -> Option<usize> {
+        let operands = self.form.operands.iter().zip(self.given);
+        operands.into_iter().position(|(spec, given)| {
+            let Some(given) = *given else { return false };
+            !same(spec.kind, spec.operand(instruction.word()), given)
+        })
+    }
+}
+
+fn same(kind: Kind, decoded: Operand, given: Operand) -> bool {
+    match (decoded, given) {
+        // An index is 16 bits, whatever its sign.
+        (Operand::Imm(a), Operand::Imm(b)) if matches!(kind, Kind::Index | Kind::LocalIndex) => {
+            (a ^ b) & 0xffff == 0
+        }
+        (Operand::Binary { value, .. }, Operand::Imm(given)) => i64::from(value) == given,
+        (decoded, given) => decoded.agrees(given),
     }
 }
 

@@ -1,4 +1,4 @@
-//! From the first bits of an instruction to the few forms it can have.
+//! From the first bits of an instruction to its form.
 //!
 //! Built once from the table. The low byte picks a group; crowded groups are split
 //! further by a selector, so that most instructions are compared with one or two forms.
@@ -7,48 +7,31 @@ use crate::bits::{Bits, bits, low_mask};
 use crate::table::{FAMILIES, Form};
 use std::sync::LazyLock;
 
-/// What decides whether a word has a form, side by side in memory.
-pub(crate) struct Candidate {
-    value: u128,
-    mask: u128,
-    short: u8,
-    long: u8,
-    length_bit: u8,
-    pub(crate) form: &'static Form,
-}
-
-impl Candidate {
-    fn new(form: &'static Form) -> Candidate {
-        Candidate {
-            value: form.value,
-            mask: form.mask,
-            short: form.short,
-            long: form.long,
-            length_bit: form.length_bit,
-            form,
+/// The form and length of the instruction with these lowest 64 and next 32 bits.
+#[inline]
+pub(crate) fn recognise(low: u64, high: u32) -> Option<(&'static Form, u8)> {
+    for candidate in DISPATCH.candidates(low) {
+        let length = candidate.length(low);
+        let (low_mask, high_mask) = length_masks(length);
+        let low_differs = (low & low_mask & candidate.low_mask) ^ candidate.low_value;
+        let high_differs = (high & high_mask & candidate.high_mask) ^ candidate.high_value;
+        if low_differs | u64::from(high_differs) == 0 {
+            return Some((candidate.form, length));
         }
     }
-
-    /// The word cut to its length, and the length, when it has this form.
-    #[inline]
-    pub(crate) fn matches(&self, word: u128) -> Option<(u128, u8)> {
-        let is_long = (word >> self.length_bit) & 1 != 0;
-        let length = if is_long { self.long } else { self.short };
-        let own = word & length_mask(length);
-        (own & self.mask == self.value).then_some((own, length))
-    }
+    None
 }
 
-/// The forms an instruction word can have, in the order they are tried.
+/// Masks that cut an instruction's bits to its length in bytes.
 #[inline]
-pub(crate) fn candidates(word: u128) -> &'static [Candidate] {
-    DISPATCH.candidates(word)
-}
-
-/// Masks an instruction word to its length in bytes.
-#[inline]
-pub(crate) fn length_mask(bytes: u8) -> u128 {
+pub(crate) fn length_masks(bytes: u8) -> (u64, u32) {
     LENGTH_MASKS[usize::from(bytes & 15)]
+}
+
+/// The same for the whole word.
+pub(crate) fn length_mask(bytes: u8) -> u128 {
+    let (low, high) = length_masks(bytes);
+    u128::from(low) | u128::from(high) << 64
 }
 
 /// Every form of the table, in order.
@@ -58,11 +41,12 @@ pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
 
 static DISPATCH: LazyLock<Dispatch> = LazyLock::new(Dispatch::build);
 
-const LENGTH_MASKS: [u128; 16] = {
-    let mut masks = [0; 16];
+static LENGTH_MASKS: [(u64, u32); 16] = {
+    let mut masks = [(0, 0); 16];
     let mut bytes = 0;
     while bytes < 16 {
-        masks[bytes] = (1u128 << (8 * bytes)) - 1;
+        let mask = (1u128 << (8 * bytes)) - 1;
+        masks[bytes] = (mask as u64, (mask >> 64) as u32);
         bytes += 1;
     }
     masks
@@ -77,7 +61,7 @@ const SELECTORS: [Bits; 4] = [
 ];
 
 /// The selector of a low byte.
-fn selector(low_byte: u8) -> usize {
+fn selector(low_byte: u8) -> u16 {
     match low_byte & 0x7f {
         0x6f => 1,
         0x0a | 0x4a => 2,
@@ -86,8 +70,47 @@ fn selector(low_byte: u8) -> usize {
     }
 }
 
+/// What decides whether an instruction has a form, side by side in memory.
+struct Candidate {
+    low_value: u64,
+    low_mask: u64,
+    high_value: u32,
+    high_mask: u32,
+    form: &'static Form,
+    short: u8,
+    long: u8,
+    length_bit: u8,
+}
+
+impl Candidate {
+    fn new(form: &'static Form) -> Candidate {
+        Candidate {
+            low_value: form.value as u64,
+            low_mask: form.mask as u64,
+            high_value: (form.value >> 64) as u32,
+            high_mask: (form.mask >> 64) as u32,
+            form,
+            short: form.short,
+            long: form.long,
+            length_bit: form.length_bit,
+        }
+    }
+
+    #[inline]
+    fn length(&self, low: u64) -> u8 {
+        if (low >> (self.length_bit & 63)) & 1 != 0 {
+            self.long
+        } else {
+            self.short
+        }
+    }
+}
+
+/// The candidates of a low byte: from `start` to `end`, or cells that say so.
 #[derive(Clone, Copy, Default)]
 struct Group {
+    start: u16,
+    end: u16,
     selector: u16,
     first_cell: u16,
 }
@@ -108,21 +131,29 @@ impl Dispatch {
         };
         for low_byte in 0..=255u8 {
             let selector = selector(low_byte);
-            dispatch.groups[usize::from(low_byte)] = Group {
-                selector: selector as u16,
-                first_cell: dispatch.cells.len() as u16,
-            };
-            let chooser = SELECTORS[selector];
+            let chooser = SELECTORS[usize::from(selector)];
+            let first_cell = dispatch.cells.len() as u16;
             let covered = 0xff | chooser.deposit(u64::MAX >> 1);
+            let mut range = (0, 0);
             for key in 0..=low_mask(chooser.width()) {
                 let word = u128::from(low_byte) | chooser.deposit(key);
-                dispatch.push_cell(word, covered);
+                range = dispatch.push_candidates(word, covered);
+                if selector != 0 {
+                    dispatch.cells.push(range);
+                }
             }
+            dispatch.groups[usize::from(low_byte)] = Group {
+                start: range.0,
+                end: range.1,
+                selector,
+                first_cell,
+            };
         }
         dispatch
     }
 
-    fn push_cell(&mut self, word: u128, covered: u128) {
+    /// Adds the forms that a word can have, of which only the `covered` bits are known.
+    fn push_candidates(&mut self, word: u128, covered: u128) -> (u16, u16) {
         let start = self.lists.len() as u16;
         for form in forms() {
             let can_match = [form.short, form.long].into_iter().any(|length| {
@@ -136,18 +167,19 @@ impl Dispatch {
                 break;
             }
         }
-        self.cells.push((start, self.lists.len() as u16));
+        (start, self.lists.len() as u16)
     }
 
     #[inline]
-    fn candidates(&self, word: u128) -> &[Candidate] {
-        let group = self.groups[usize::from(word as u8)];
-        let key = match group.selector {
-            0 => 0,
-            n => SELECTORS[usize::from(n & 3)].extract(word) as usize,
-        };
-        let Some(&(start, end)) = self.cells.get(usize::from(group.first_cell) + key) else {
-            return &[];
+    fn candidates(&self, low: u64) -> &[Candidate] {
+        let group = &self.groups[usize::from(low as u8)];
+        let (start, end) = match group.selector {
+            0 => (group.start, group.end),
+            selector => {
+                let key = SELECTORS[usize::from(selector & 3)].extract(u128::from(low));
+                let cell = usize::from(group.first_cell) + key as usize;
+                self.cells.get(cell).copied().unwrap_or_default()
+            }
         };
         self.lists
             .get(usize::from(start)..usize::from(end))
@@ -159,10 +191,14 @@ impl Dispatch {
 mod tests {
     use super::*;
 
-    /// The tables are indexed by 16-bit numbers.
     #[test]
-    fn indices_fit() {
+    fn indices_fit_in_16_bits() {
         assert!(DISPATCH.cells.len() < usize::from(u16::MAX));
         assert!(DISPATCH.lists.len() < usize::from(u16::MAX));
+    }
+
+    #[test]
+    fn an_instruction_value_is_small() {
+        assert!(size_of::<crate::Instruction>() <= 24);
     }
 }

@@ -1,6 +1,6 @@
 //! One decoded instruction.
 
-use crate::dispatch::candidates;
+use crate::dispatch::{length_masks, recognise};
 use crate::isa::Isa;
 use crate::op::{Class, Op};
 use crate::operand::Operand;
@@ -20,8 +20,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Instruction {
-    pub(crate) word: u128,
+    /// The lowest 64 bits, and the 32 above them: two plain registers of this machine,
+    /// where one 128-bit integer would be copied through memory.
+    low: u64,
     pub(crate) form: &'static Form,
+    high: u32,
     pub(crate) length: u8,
     pub(crate) isa: Isa,
 }
@@ -70,31 +73,30 @@ impl Instruction {
     /// Decodes the instruction at the start of `code`; the rest is not looked at.
     #[inline]
     pub fn decode(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
-        let word = match code.first_chunk::<16>() {
-            Some(chunk) => u128::from_le_bytes(*chunk),
-            None => short_word(code)?,
-        };
-        for candidate in candidates(word) {
-            let Some((word, length)) = candidate.matches(word) else {
-                continue;
-            };
-            let form = candidate.form;
-            if usize::from(length) > code.len() {
-                return Err(DecodeError::Truncated {
-                    mnemonic: form.name,
-                    needed: length,
-                    available: code.len(),
-                });
+        match code.first_chunk::<MAX_LENGTH>() {
+            Some(chunk) => {
+                Instruction::decode_chunk(isa, chunk).ok_or_else(|| DecodeError::Unknown {
+                    parcel: u16::from_le_bytes([chunk[0], chunk[1]]),
+                })
             }
-            return Ok(Instruction {
-                word,
-                form,
-                length,
-                isa,
-            });
+            None => decode_short(isa, code),
         }
-        Err(DecodeError::Unknown {
-            parcel: word as u16,
+    }
+
+    /// Decodes from enough bytes for any instruction.
+    #[inline]
+    pub(crate) fn decode_chunk(isa: Isa, chunk: &[u8; MAX_LENGTH]) -> Option<Instruction> {
+        let (low, rest) = chunk.split_first_chunk::<8>()?;
+        let low = u64::from_le_bytes(*low);
+        let high = u32::from_le_bytes(*rest.first_chunk::<4>()?);
+        let (form, length) = recognise(low, high)?;
+        let (low_mask, high_mask) = length_masks(length);
+        Some(Instruction {
+            low: low & low_mask,
+            form,
+            high: high & high_mask,
+            length,
+            isa,
         })
     }
 
@@ -127,14 +129,15 @@ impl Instruction {
     }
 
     /// The bits as one little-endian integer.
+    #[inline]
     pub const fn word(&self) -> u128 {
-        self.word
+        self.low as u128 | (self.high as u128) << 64
     }
 
     /// The encoding.
     pub fn encode(&self) -> Encoded {
         Encoded {
-            bytes: self.word.to_le_bytes(),
+            bytes: self.word().to_le_bytes(),
             length: self.length,
         }
     }
@@ -147,7 +150,7 @@ impl Instruction {
     /// The operands and modifiers in text order, then those the text leaves out.
     #[inline]
     pub fn arguments(&self) -> impl Iterator<Item = Argument> + Clone + use<> {
-        let word = self.word;
+        let word = self.word();
         self.form.operands.iter().map(move |spec| Argument {
             field: spec.field,
             role: spec.role,
@@ -173,7 +176,7 @@ impl Instruction {
     /// ```
     #[inline]
     pub fn get(&self, field: Field) -> Option<Operand> {
-        Some(self.form.spec(field)?.operand(self.word))
+        Some(self.form.spec(field)?.operand(self.word()))
     }
 
     /// A named field as an integer.
@@ -204,7 +207,7 @@ impl Instruction {
     /// Whether the result is clamped: to 0..1 for floats, to the destination's range
     /// for integers.
     pub const fn saturate(&self) -> bool {
-        self.form.saturates && (self.word >> SATURATE_BIT) & 1 != 0
+        self.form.saturates && (self.low >> SATURATE_BIT) & 1 != 0
     }
 }
 
@@ -216,21 +219,30 @@ impl Spec {
     }
 }
 
+/// Decodes at the end of the code: missing bytes are zero, and must not be needed.
 #[cold]
-fn short_word(code: &[u8]) -> Result<u128, DecodeError> {
+fn decode_short(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
     if code.len() < 2 {
         return Err(DecodeError::Empty(code.len()));
     }
-    let mut padded = [0; 16];
+    let mut padded = [0; MAX_LENGTH];
     for (to, from) in padded.iter_mut().zip(code) {
         *to = *from;
     }
-    Ok(u128::from_le_bytes(padded))
+    let instruction = Instruction::decode(isa, &padded)?;
+    if instruction.len() > code.len() {
+        return Err(DecodeError::Truncated {
+            mnemonic: instruction.form.name,
+            needed: instruction.length,
+            available: code.len(),
+        });
+    }
+    Ok(instruction)
 }
 
 impl PartialEq for Instruction {
     fn eq(&self, other: &Instruction) -> bool {
-        self.word == other.word && self.length == other.length && self.isa == other.isa
+        self.word() == other.word() && self.length == other.length && self.isa == other.isa
     }
 }
 

@@ -34,6 +34,7 @@ mod instruction;
 mod isa;
 mod kind;
 mod line;
+mod memo;
 mod memory;
 mod names;
 mod op;
@@ -41,6 +42,8 @@ mod operand;
 mod parse;
 mod program;
 mod properties;
+#[cfg(test)]
+mod random_tests;
 mod regset;
 mod semantics;
 mod table;

@@ -6,16 +6,9 @@
 
 use crate::operand::{Hint, MiniFloat, Modifiers, Width};
 
-/// Bytes the buffer holds before it is flushed.
-const CAPACITY: usize = 256;
-/// No operand is longer; the buffer is flushed when less than this is left.
-const ROOM: usize = 112;
-
-/// A buffer of text that ends up in a `String`.
+/// Text being appended to a `String`.
 pub(crate) struct Line<'text> {
-    buffer: [u8; CAPACITY],
-    length: usize,
-    text: &'text mut String,
+    bytes: &'text mut Vec<u8>,
 }
 
 /// Up to seven characters, and their number in the last byte.
@@ -23,60 +16,37 @@ type Word = [u8; 8];
 
 impl<'text> Line<'text> {
     pub(crate) fn new(text: &'text mut String) -> Line<'text> {
-        Line {
-            buffer: [0; CAPACITY],
-            length: 0,
-            text,
-        }
+        // SAFETY: `Line` appends ASCII only, and never cuts into what was there before,
+        // so the string stays valid UTF-8. The words of the tables are ASCII, and
+        // `push` takes a `str`.
+        let bytes = unsafe { text.as_mut_vec() };
+        Line { bytes }
     }
 
     /// Where the line ends now; see [`Line::rewind`].
     #[inline]
     pub(crate) fn mark(&self) -> usize {
-        self.length
+        self.bytes.len()
     }
 
-    /// Forgets what was written since `mark`, which no flush may separate from now.
+    /// Forgets what was written since `mark`.
     #[inline]
     pub(crate) fn rewind(&mut self, mark: usize) {
-        self.length = mark;
+        self.bytes.truncate(mark);
     }
 
-    /// Makes room for one more operand.
-    #[inline]
-    pub(crate) fn make_room(&mut self) {
-        if self.length > CAPACITY - ROOM {
-            self.flush();
-        }
-    }
-
-    /// Appends the buffer to the text.
-    #[inline]
-    pub(crate) fn flush(&mut self) {
-        let written = self.buffer.get(..self.length).unwrap_or_default();
-        // Only ASCII is ever written.
-        self.text
-            .push_str(std::str::from_utf8(written).unwrap_or_default());
-        self.length = 0;
-    }
-
-    /// Appends any short text.
+    /// Appends any text.
     #[inline]
     pub(crate) fn push(&mut self, text: &str) {
-        let end = self.length + text.len();
-        if let Some(place) = self.buffer.get_mut(self.length..end) {
-            place.copy_from_slice(text.as_bytes());
-            self.length = end;
-        }
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Appends eight bytes of which `length` count.
+    /// Appends bytes of which the first `length` count.
     #[inline]
-    fn push_padded<const SIZE: usize>(&mut self, bytes: &[u8; SIZE], length: u8) {
-        if let Some(place) = self.buffer.get_mut(self.length..self.length + SIZE) {
-            place.copy_from_slice(bytes);
-            self.length += usize::from(length);
-        }
+    pub(crate) fn push_padded<const SIZE: usize>(&mut self, bytes: &[u8; SIZE], length: u8) {
+        let end = self.bytes.len() + usize::from(length);
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.truncate(end);
     }
 
     #[inline]
@@ -100,7 +70,7 @@ impl<'text> Line<'text> {
         }
         for i in 0..u16::from(count) {
             if i != 0 {
-                self.push("_");
+                self.push_padded(b"_", 1);
             }
             self.push_word(names[usize::from(first + i) % NAMES]);
         }

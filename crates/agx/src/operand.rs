@@ -394,7 +394,6 @@ impl fmt::Display for Operand {
         let mut text = String::new();
         let mut line = crate::line::Line::new(&mut text);
         crate::text::write_operand(&mut line, *self, None);
-        line.flush();
         f.write_str(&text)
     }
 }

@@ -318,7 +318,7 @@ impl Matching<'_> {
                 let found = token::excerpt(text);
                 self.fail(column, || format!("{}, found `{found}`", expected(spec)));
             }
-        } else {
+        } else if !token::can_be_absent(spec.kind) {
             let column = self.tokens.end_column;
             self.fail(column, || format!("{}, found the end", expected(spec)));
         }

@@ -64,13 +64,13 @@ impl Instruction {
     /// ```
     #[inline]
     pub fn reads(&self) -> RegSet {
-        self.registers([Role::Source, Role::Both])
+        self.registers(|role| matches!(role, Role::Source | Role::Both))
     }
 
     /// The half registers written.
     #[inline]
     pub fn writes(&self) -> RegSet {
-        let mut written = self.registers([Role::Dest, Role::Both]);
+        let mut written = self.registers(|role| matches!(role, Role::Dest | Role::Both));
         if matches!(self.op(), Op::Call | Op::CallReg) {
             written.insert_range(LINK);
         }
@@ -78,11 +78,12 @@ impl Instruction {
     }
 
     #[inline]
-    fn registers(&self, roles: [Role; 2]) -> RegSet {
+    fn registers(&self, wanted: impl Fn(Role) -> bool) -> RegSet {
         let mut set = RegSet::EMPTY;
+        let word = self.word();
         for spec in self.form.operands {
-            if roles.contains(&spec.role) {
-                set.insert_range(spec.operand(self.word).half_range());
+            if wanted(spec.role) {
+                set.insert_range(spec.operand(word).half_range());
             }
         }
         set
@@ -106,7 +107,7 @@ impl Instruction {
         let mut set = UniformSet::EMPTY;
         for spec in self.form.operands {
             if spec.role == Role::Source
-                && let Operand::Uniform(uniform) = spec.operand(self.word)
+                && let Operand::Uniform(uniform) = spec.operand(self.word())
             {
                 set.insert_range(uniform.half_range());
             }

@@ -386,27 +386,27 @@ impl Instruction {
             return None;
         }
         Some(Shuffle {
-            scope: match shuffle_bits::SCOPE.extract(self.word) {
+            scope: match shuffle_bits::SCOPE.extract(self.word()) {
                 0 => Some(Scope::Quad),
                 1 => Some(Scope::Simd),
                 _ => None,
             },
-            kind: match shuffle_bits::HOW.extract(self.word) {
+            kind: match shuffle_bits::HOW.extract(self.word()) {
                 0 => ShuffleKind::Index,
                 1 => ShuffleKind::Xor,
                 2 => ShuffleKind::Up,
                 _ => ShuffleKind::Down,
             },
-            rotate: shuffle_bits::ROTATE.extract(self.word) != 0,
+            rotate: shuffle_bits::ROTATE.extract(self.word()) != 0,
         })
     }
 
     /// What a reduction does; `None` too for the codes no decoder knows.
     pub fn reduction(&self) -> Option<Reduction> {
-        if self.op() != Op::Reduce || reduction_bits::REST.extract(self.word) != 0 {
+        if self.op() != Op::Reduce || reduction_bits::REST.extract(self.word()) != 0 {
             return None;
         }
-        let op = match reduction_bits::OPERATION.extract(self.word) {
+        let op = match reduction_bits::OPERATION.extract(self.word()) {
             0 => ReduceOp::And,
             1 => ReduceOp::FloatAdd,
             2 => ReduceOp::Or,
@@ -422,11 +422,11 @@ impl Instruction {
             _ => return None,
         };
         Some(Reduction {
-            scope: match reduction_bits::SIMD.extract(self.word) {
+            scope: match reduction_bits::SIMD.extract(self.word()) {
                 0 => Scope::Quad,
                 _ => Scope::Simd,
             },
-            prefix: reduction_bits::PREFIX.extract(self.word) != 0,
+            prefix: reduction_bits::PREFIX.extract(self.word()) != 0,
             op,
         })
     }

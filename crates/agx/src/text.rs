@@ -16,6 +16,7 @@
 
 use crate::instruction::Instruction;
 use crate::line::{File, Line};
+use crate::memo::MEMO;
 use crate::names::special_register_name;
 use crate::operand::{MiniFloat, Modifiers, Operand, Width};
 use crate::table::{Alias, Field, Spec};
@@ -51,25 +52,28 @@ impl Instruction {
     /// Appends the words to `text`. With an `offset`, branch targets are absolute and
     /// hexadecimal; without, relative: `pc+16`.
     pub fn write_words(&self, text: &mut String, offset: Option<u64>) {
+        let word = self.word();
+        let memo = &*MEMO;
         let mut line = Line::new(text);
         let skipped = self.write_mnemonic(&mut line);
-        let mut separator = " ";
+        let mut separator = (b" \0", 1);
         for (position, spec) in self.form.operands.iter().enumerate() {
             if spec.hidden || skipped.contains(position) {
                 continue;
             }
-            line.make_room();
             let before = line.mark();
-            line.push(separator);
+            line.push_padded(separator.0, separator.1);
             let start = line.mark();
-            write_operand(&mut line, spec.operand(self.word), offset);
+            let field = spec.bits.extract(word);
+            if !memo.write(&mut line, spec.kind, field) {
+                write_operand(&mut line, spec.kind.decode(field), offset);
+            }
             if line.mark() == start {
                 line.rewind(before);
             } else {
-                separator = ", ";
+                separator = (b", ", 2);
             }
         }
-        line.flush();
     }
 
     /// Writes the name, which may be an alias, and says which operands it replaces.
@@ -101,11 +105,11 @@ impl Instruction {
         let [table, _, _, b] = self.form.operands else {
             return None;
         };
-        let code = table.bits.extract(self.word) as u8;
+        let code = table.bits.extract(self.word()) as u8;
         if let Some((_, name)) = BINARY_BITOPS.iter().find(|(table, _)| *table == code) {
             return Some((name, Skipped(0b0001)));
         }
-        if b.operand(self.word) == Operand::Imm(0)
+        if b.operand(self.word()) == Operand::Imm(0)
             && let Some((_, name)) = UNARY_BITOPS.iter().find(|(table, _)| *table == code)
         {
             return Some((name, Skipped(0b1001)));
@@ -116,8 +120,8 @@ impl Instruction {
     fn push_exec_alias(&self) -> Option<(&'static str, Skipped)> {
         let always = Operand::Float(MiniFloat(0), Modifiers::NONE);
         let holds = |spec: &Spec| match spec.field {
-            Field::Condition => spec.bits.extract(self.word) == 0,
-            Field::A | Field::B => spec.operand(self.word) == always,
+            Field::Condition => spec.bits.extract(self.word()) == 0,
+            Field::A | Field::B => spec.operand(self.word()) == always,
             _ => true,
         };
         if !self.form.operands.iter().all(holds) {

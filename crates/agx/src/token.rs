@@ -412,7 +412,7 @@ fn register(text: &str) -> Option<(char, u16, Width)> {
 /// Bytes from pairs of hexadecimal digits.
 pub(crate) fn hex_bytes(digits: &str) -> Option<Vec<u8>> {
     let digits = digits.as_bytes();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let nibble = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);

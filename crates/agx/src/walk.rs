@@ -87,15 +87,15 @@ impl Walk<'_> {
 impl Iterator for Walk<'_> {
     type Item = (u64, Item);
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<(u64, Item)> {
         let rest = self.code.get(self.offset..)?;
-        let item = match (Instruction::decode(self.isa, rest), rest) {
-            (Ok(instruction), _) => Item::Known(instruction),
-            (Err(_), []) => return None,
-            (Err(DecodeError::Truncated { .. }), _) => truncated(self.isa, rest),
-            (Err(_), [byte]) => Item::Odd(*byte),
-            (Err(_), [low, high, ..]) => Item::Unknown(u16::from_le_bytes([*low, *high])),
+        let item = match rest.first_chunk::<MAX_LENGTH>() {
+            Some(chunk) => match Instruction::decode_chunk(self.isa, chunk) {
+                Some(instruction) => Item::Known(instruction),
+                None => Item::Unknown(u16::from_le_bytes([chunk[0], chunk[1]])),
+            },
+            None => last_item(self.isa, rest)?,
         };
         let offset = self.offset as u64;
         self.offset += item.len();
@@ -104,7 +104,18 @@ impl Iterator for Walk<'_> {
     }
 }
 
+/// An item near the end of the code.
 #[cold]
+fn last_item(isa: Isa, rest: &[u8]) -> Option<Item> {
+    Some(match (Instruction::decode(isa, rest), rest) {
+        (Ok(instruction), _) => Item::Known(instruction),
+        (Err(_), []) => return None,
+        (Err(DecodeError::Truncated { .. }), _) => truncated(isa, rest),
+        (Err(_), [byte]) => Item::Odd(*byte),
+        (Err(_), [low, high, ..]) => Item::Unknown(u16::from_le_bytes([*low, *high])),
+    })
+}
+
 fn truncated(isa: Isa, rest: &[u8]) -> Item {
     let mut padded = [0; MAX_LENGTH];
     for (to, from) in padded.iter_mut().zip(rest) {

@@ -1,5 +1,10 @@
 //! The words of an instruction against applegpu's, on every line of the corpora.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "exceptions are counted in the test's output"
+)]
+
 mod common;
 
 use assay_agx::{Field, Instruction, Isa, Item, Op, Operand, walk};

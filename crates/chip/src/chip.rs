@@ -31,6 +31,9 @@ pub struct Figure {
     pub note: &'static str,
 }
 
+/// The chip assumed when none is named.
+pub const DEFAULT_CHIP: &str = "m2";
+
 /// Every chip, oldest first.
 pub fn chips() -> &'static [Chip] {
     static CHIPS: LazyLock<Vec<Chip>> = LazyLock::new(read);
@@ -84,6 +87,22 @@ impl Chip {
             asked: name.to_owned(),
             known: join(chips().iter().map(|chip| chip.name)),
         })
+    }
+
+    /// The chip whose GPU has this name: `G13G`, `applegpu_g13g`.
+    ///
+    /// ```
+    /// use assay_chip::Chip;
+    /// assert_eq!(Chip::with_gpu("applegpu_g13s").map(|chip| chip.name), Some("m1-pro"));
+    /// assert_eq!(Chip::with_gpu("G13P"), None);
+    /// ```
+    pub fn with_gpu(gpu: &str) -> Option<Chip> {
+        let wanted = gpu.trim().to_lowercase();
+        let wanted = wanted.strip_prefix("applegpu_").unwrap_or(&wanted);
+        chips()
+            .iter()
+            .find(|chip| chip.gpu.is_some_and(|gpu| gpu.eq_ignore_ascii_case(wanted)))
+            .cloned()
     }
 
     /// A figure's value; `None` when unknown.
@@ -197,6 +216,11 @@ mod tests {
             parameter.parse(value).unwrap();
             assert!(Source::named(source).is_some(), "{source}");
         }
+    }
+
+    #[test]
+    fn the_default_chip_exists_and_has_costs() {
+        assert!(Chip::named(DEFAULT_CHIP).unwrap().has_costs());
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn sums_equal_what_mesa_printed() {
         assert_eq!(ic, stat("ic_cycles"), "{name}");
         assert_eq!(ic.max(f_scib), stat("alu_cycles"), "{name}");
         let registers = json["nr_gprs_16bit"].as_u64().unwrap() as u32;
-        let threads = threads_for_half_registers(registers.saturating_sub(1)).unwrap();
+        let threads = threads_for_half_registers(registers).unwrap();
         assert_eq!(f64::from(threads), stat("threads"), "{name}");
         programs += 1;
     }

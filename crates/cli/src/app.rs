@@ -1,6 +1,5 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{chips, completions, inspect, ir, man};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -56,25 +55,33 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Inspect(inspect::Args),
-    Ir(ir::Args),
-    Chips(chips::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+/// The commands: each is a file under `commands/` with `Args` and `run`.
+macro_rules! commands {
+    ($($variant:ident $module:ident;)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($variant(crate::commands::$module::Args),)*
+        }
+
+        impl Command {
+            fn run(&self, context: &Context) -> CommandResult {
+                match self {
+                    $(Command::$variant(args) => crate::commands::$module::run(args, context),)*
+                }
+            }
+        }
+    };
 }
 
-impl Command {
-    fn run(&self, context: &Context) -> CommandResult {
-        match self {
-            Command::Inspect(args) => inspect::run(args, context),
-            Command::Ir(args) => ir::run(args, context),
-            Command::Chips(args) => chips::run(args, context),
-            Command::Completions(args) => completions::run(args, context),
-            Command::Man(args) => man::run(args, context),
-        }
-    }
+commands! {
+    Inspect inspect;
+    Ir ir;
+    Trace trace;
+    Disasm disasm;
+    Asm asm;
+    Chips chips;
+    Completions completions;
+    Man man;
 }
 
 pub(crate) fn main() -> ExitCode {

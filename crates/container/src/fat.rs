@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Problem};
 use crate::gpu::Target;
-use crate::image::Image;
+use crate::image::{Image, Names};
 use crate::macho;
 use crate::mtlb::{self, Metallib};
 use crate::view::View;
@@ -48,6 +48,8 @@ pub enum SliceContent<'a> {
     Image(Image<'a>),
     /// AIR.
     Metallib(Metallib<'a>),
+    /// Code for a GPU that cannot be decoded anyway, in a form not known here.
+    Unreadable(Error),
     /// Something this crate does not read, such as code for an AMD GPU.
     Opaque,
 }
@@ -104,17 +106,16 @@ impl<'a> Archive<'a> {
         self.slices.iter().flat_map(|slice| match &slice.content {
             SliceContent::Metallib(library) => std::slice::from_ref(library),
             SliceContent::Image(image) => &image.metallibs,
-            SliceContent::Opaque => &[],
+            SliceContent::Unreadable(_) | SliceContent::Opaque => &[],
         })
     }
 
     /// Machine code is anonymous; the AIR slice of the same archive knows the names.
     fn name_functions(&mut self) {
-        let libraries: Vec<Metallib<'a>> = self.metallibs().cloned().collect();
-        let libraries: Vec<&Metallib<'a>> = libraries.iter().collect();
+        let names = Names::of(self.metallibs());
         for slice in &mut self.slices {
             if let SliceContent::Image(image) = &mut slice.content {
-                image.name_functions(&libraries);
+                image.name_functions(&names);
             }
         }
     }
@@ -157,9 +158,13 @@ fn content<'a>(target: Target, view: View<'a>) -> Result<SliceContent<'a>, Error
     if view.bytes().starts_with(mtlb::MAGIC) {
         return Ok(SliceContent::Metallib(Metallib::read(view)?));
     }
-    let apple = matches!(target, Target::AppleGpu(_));
-    if apple {
-        return Ok(SliceContent::Image(Image::read(view)?));
+    if let Target::AppleGpu(gpu) = target {
+        return match Image::read_anonymous(view) {
+            Ok(image) => Ok(SliceContent::Image(image)),
+            // A newer GPU's slice may be laid out anew; the others stay readable.
+            Err(error) if !gpu.is_decodable() => Ok(SliceContent::Unreadable(error)),
+            Err(error) => Err(error),
+        };
     }
     if matches!(target, Target::Air(_)) && macho::is_macho(view.bytes()) {
         let macho = macho::MachO::read(view)?;

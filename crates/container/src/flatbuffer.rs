@@ -7,6 +7,7 @@
 
 use crate::error::Error;
 use crate::view::View;
+use std::borrow::Cow;
 
 /// A table inside a FlatBuffer.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,10 @@ pub struct Table<'a> {
 }
 
 const WHAT: &str = "a FlatBuffer table";
+
+/// Fields beyond this number are not looked at, and vectors not beyond this length:
+/// a hostile buffer could otherwise share one huge table among very many places.
+const MOST_SLOTS: u16 = 1024;
 
 impl<'a> Table<'a> {
     /// The root table of a buffer.
@@ -54,7 +59,7 @@ impl<'a> Table<'a> {
             buffer,
             at,
             vtable,
-            slots: (vtable_size - 4) / 2,
+            slots: ((vtable_size - 4) / 2).min(MOST_SLOTS),
             size,
         })
     }
@@ -97,10 +102,22 @@ impl<'a> Table<'a> {
         Table::at(self.buffer, self.target(number)?).ok()
     }
 
-    /// Field `number` as a vector of tables; tables that cannot be read are left out.
+    /// Field `number` as text.
+    pub fn string(&self, number: u16) -> Option<Cow<'a, str>> {
+        let start = self.target(number)?;
+        let length = u64::from(self.buffer.u32(start, WHAT).ok()?);
+        let text = self
+            .buffer
+            .slice(start.checked_add(4)?, length, WHAT)
+            .ok()?;
+        Some(String::from_utf8_lossy(text.bytes()))
+    }
+
+    /// Field `number` as a vector of tables, at most 1024 of them; tables that cannot
+    /// be read are left out.
     pub fn tables(&self, number: u16) -> Option<Vec<Table<'a>>> {
         let start = self.target(number)?;
-        let count = u64::from(self.buffer.u32(start, WHAT).ok()?);
+        let count = u64::from(self.buffer.u32(start, WHAT).ok()?.min(MOST_SLOTS.into()));
         let entries = self.buffer.slice(start + 4, count * 4, WHAT).ok()?;
         let mut tables = Vec::new();
         for index in 0..count {

@@ -7,9 +7,11 @@
 //! │       ├─ __TEXT,__text          machine code, divided by symbols:
 //! │       │                         _agc.main, _agc.main.constant_program, helpers
 //! │       └─ __GPU_METADATA         registers, spills, memory
+//! ├─ __TEXT,__descriptor            the pipeline, with the function's name
 //! └─ __TEXT,__metallib              the AIR it was compiled from, sometimes
 //! ```
 
+use crate::descriptor;
 use crate::error::{Error, Problem};
 use crate::gpu::{Gpu, Target};
 use crate::macho::{self, MachO};
@@ -71,7 +73,7 @@ impl fmt::Display for Stage {
 }
 
 /// The machine code of one function.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CompiledFunction<'a> {
     /// Its name, if the file tells it: machine code itself is anonymous.
     pub name: Option<Cow<'a, str>>,
@@ -89,6 +91,20 @@ pub struct CompiledFunction<'a> {
     pub metadata: Option<Metadata<'a>>,
     /// Why metadata that is there could not be read.
     pub metadata_error: Option<Error>,
+}
+
+impl fmt::Debug for CompiledFunction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompiledFunction")
+            .field("name", &self.name)
+            .field("stage", &self.stage)
+            .field("gpu", &self.gpu)
+            .field("code_offset", &self.code_offset)
+            .field("code_bytes", &self.code.len())
+            .field("parts", &self.parts)
+            .field("metadata", &self.metadata)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A stretch of code under one symbol.
@@ -162,6 +178,14 @@ impl<'a> CompiledFunction<'a> {
 impl<'a> Image<'a> {
     /// Reads a Mach-O for an Apple GPU: an archive's slice, or a single function.
     pub fn read(view: View<'a>) -> Result<Self, Error> {
+        let mut image = Image::read_anonymous(view)?;
+        let names = Names::of(image.metallibs.iter());
+        image.name_functions(&names);
+        Ok(image)
+    }
+
+    /// The same without names, which an archive takes from all its slices.
+    pub(crate) fn read_anonymous(view: View<'a>) -> Result<Self, Error> {
         let outer = MachO::read(view)?;
         let Target::AppleGpu(gpu) = outer.target else {
             return Err(Error::malformed(
@@ -188,8 +212,21 @@ impl<'a> Image<'a> {
                 .functions
                 .push(function(&outer, gpu, Stage::Unstated)?);
         }
-        image.name_functions(&[]);
+        image.name_by_descriptor(&outer);
         Ok(image)
+    }
+
+    /// With one function and one descriptor there is no doubt which describes which.
+    fn name_by_descriptor(&mut self, outer: &MachO<'a>) {
+        let mut sections = outer
+            .sections
+            .iter()
+            .filter(|section| section.name == "__descriptor");
+        if let ([function], Some(section), None) =
+            (&mut self.functions[..], sections.next(), sections.next())
+        {
+            function.name = descriptor::function_name(section.data);
+        }
     }
 
     /// A section holds one Mach-O per function, one after the other.
@@ -214,36 +251,50 @@ impl<'a> Image<'a> {
     }
 
     /// Gives functions the names that metallibs in the same file tell.
-    pub(crate) fn name_functions(&mut self, others: &[&Metallib<'a>]) {
-        let libraries = self.metallibs.iter().chain(others.iter().copied());
-        let names: HashSet<Cow<'a, str>> = libraries
-            .flat_map(Metallib::functions)
-            .map(|function| function.name.clone())
-            .collect();
-        let libraries = self.metallibs.iter().chain(others.iter().copied());
-        let mut kernels = libraries
-            .flat_map(Metallib::functions)
-            .filter(|function| function.kind == FunctionKind::Kernel);
-        let only_kernel = match (kernels.next(), kernels.next()) {
-            (Some(kernel), None) => Some(kernel.name.clone()),
-            _ => None,
-        };
+    pub(crate) fn name_functions(&mut self, names: &Names<'a>) {
         let only_function = self.functions.len() == 1;
         for function in &mut self.functions {
-            if function.name.is_some() {
-                continue;
-            }
             let stated = function
                 .metadata
                 .iter()
                 .flat_map(Metadata::strings)
-                .find(|text| names.contains(*text));
-            function.name = stated.map(Cow::Borrowed).or_else(|| {
-                (only_function && function.stage == Stage::Compute)
-                    .then(|| only_kernel.clone())
-                    .flatten()
-            });
+                .find(|text| names.all.contains(*text));
+            function.name = function
+                .name
+                .take()
+                .or(stated.map(Cow::Borrowed))
+                .or_else(|| {
+                    let only_kernel = names.only_kernel.clone();
+                    only_kernel.filter(|_| only_function && function.stage == Stage::Compute)
+                });
         }
+    }
+}
+
+/// The function names that metallibs tell.
+pub(crate) struct Names<'a> {
+    all: HashSet<Cow<'a, str>>,
+    /// The kernel's name, when there is exactly one.
+    only_kernel: Option<Cow<'a, str>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn of<'m>(metallibs: impl Iterator<Item = &'m Metallib<'a>>) -> Self
+    where
+        'a: 'm,
+    {
+        let mut all = HashSet::new();
+        let mut kernels = 0;
+        let mut only_kernel = None;
+        for function in metallibs.flat_map(Metallib::functions) {
+            if function.kind == FunctionKind::Kernel && all.insert(function.name.clone()) {
+                kernels += 1;
+                only_kernel = (kernels == 1).then(|| function.name.clone());
+            } else {
+                all.insert(function.name.clone());
+            }
+        }
+        Names { all, only_kernel }
     }
 }
 

@@ -12,7 +12,7 @@
 //! | [`Contents::Source`] | Metal source text | |
 //! | [`Contents::Code`] | raw AGX machine code | |
 //!
-//! [`image::CompiledFunction::to_program`] hands machine code on as an
+//! [`Contents::program`] chooses a function and hands its machine code on as an
 //! [`assay_agx::Program`]; [`mtlb::Function::bitcode`] is what an AIR reader takes.
 //!
 //! Everything is borrowed from the bytes given: nothing is copied, nothing is
@@ -32,6 +32,7 @@
 pub mod bitcode;
 #[cfg(feature = "builder")]
 pub mod builder;
+mod descriptor;
 pub mod embedded;
 mod error;
 pub mod fat;
@@ -44,10 +45,12 @@ pub mod mtlb;
 mod nearest;
 mod open;
 mod program;
+mod select;
 mod view;
 
 pub use error::{Error, Problem};
 pub use nearest::nearest;
 pub use open::{Contents, open};
 pub use program::{CodeSymbol, Extracted, raw_program};
+pub use select::SelectError;
 pub use view::View;

@@ -1,16 +1,21 @@
 //! What the compiler wrote beside the code: registers, spills, memory.
 //!
 //! The section `__GPU_METADATA` of a nested Mach-O is a FlatBuffer whose schema is
-//! not public. Its root's field 0 is the table of the kernel; these fields of it
-//! were identified by others who compiled kernels with known needs:
+//! not published. Its root's field 0 is the table of the function; these fields of it
+//! are known from people who compiled kernels with known needs, for G16 and G17:
 //!
 //! | field | meaning |
 //! |---|---|
-//! | 0 | registers, in 32-bit units |
+//! | 0 | registers, in 32-bit units: the highest used plus one |
+//! | 1 | uniform registers; in which unit is not established |
 //! | 4 | buffer bindings: tables of (1) index, (2) place, (3) whether written |
-//! | 9 | threadgroup memory |
-//! | 14, 41 | scratch (spill) bytes per thread |
-//! | 31 | uniform bytes |
+//! | 9 | present when threadgroup memory is used |
+//! | 14, 41 | scratch (spill) bytes per thread, both the same |
+//! | 28 | statically sized threadgroup memory, in bytes |
+//! | 31 | bytes of spilled values that all threads share |
+//!
+//! Field 31 grows with the number of constant arguments, and was first taken for the
+//! size of the uniforms; the schema inside Apple's translator names it as above.
 //!
 //! FlatBuffers leave out a field that has its default value, so a figure that is not
 //! stated is usually 0; it is reported as not stated all the same.
@@ -26,10 +31,14 @@ pub struct Metadata<'a> {
     pub registers: Option<u32>,
     /// Scratch memory per thread, in bytes; more than 0 means values were spilled.
     pub spill_bytes: Option<u32>,
-    /// Uniform registers, in bytes.
-    pub uniform_bytes: Option<u32>,
+    /// Uniform registers, in a unit that is not established.
+    pub uniform_registers: Option<u32>,
+    /// Spilled values that all threads share, in bytes.
+    pub thread_invariant_spill_bytes: Option<u32>,
     /// Threadgroup memory declared by the kernel, in bytes.
     pub threadgroup_bytes: Option<u32>,
+    /// Whether the kernel uses threadgroup memory of stated or unstated size.
+    pub uses_threadgroup: bool,
     /// Buffers, in the compiler's order.
     pub bindings: Vec<Binding>,
     buffer: View<'a>,
@@ -50,9 +59,11 @@ mod field {
     pub(super) const KERNEL: u16 = 0;
     pub(super) const REGISTERS: u16 = 0;
     pub(super) const BINDINGS: u16 = 4;
-    pub(super) const THREADGROUP: u16 = 9;
+    pub(super) const THREADGROUP_USE: u16 = 9;
+    pub(super) const THREADGROUP_BYTES: u16 = 28;
     pub(super) const SPILL: [u16; 2] = [14, 41];
-    pub(super) const UNIFORMS: u16 = 31;
+    pub(super) const UNIFORM_REGISTERS: u16 = 1;
+    pub(super) const THREAD_INVARIANT_SPILL: u16 = 31;
     pub(super) const BINDING_INDEX: u16 = 1;
     pub(super) const BINDING_PLACE: u16 = 2;
     pub(super) const BINDING_WRITTEN: u16 = 3;
@@ -66,18 +77,22 @@ impl<'a> Metadata<'a> {
             Error::malformed(buffer.offset(0), "GPU metadata without a kernel table")
         })?;
         let spill = field::SPILL.iter().filter_map(|&field| kernel.uint(field));
+        let threadgroup_bytes = kernel.uint(field::THREADGROUP_BYTES);
         let bindings = kernel.tables(field::BINDINGS).unwrap_or_default();
         Ok(Metadata {
             registers: kernel.uint(field::REGISTERS),
             spill_bytes: spill.max(),
-            uniform_bytes: kernel.uint(field::UNIFORMS),
-            threadgroup_bytes: kernel.uint(field::THREADGROUP),
+            uniform_registers: kernel.uint(field::UNIFORM_REGISTERS),
+            thread_invariant_spill_bytes: kernel.uint(field::THREAD_INVARIANT_SPILL),
+            threadgroup_bytes,
+            uses_threadgroup: threadgroup_bytes.is_some()
+                || kernel.uint(field::THREADGROUP_USE).is_some(),
             bindings: bindings.iter().map(binding).collect(),
             buffer,
         })
     }
 
-    /// Strings in the metadata; the function's name is among them.
+    /// Strings in the metadata, such as the symbols of its parts.
     pub fn strings(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         flatbuffer::strings(self.buffer)
     }

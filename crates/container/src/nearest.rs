@@ -45,8 +45,11 @@ fn distance(name: &str, wanted: &str, scratch: &mut Vec<usize>) -> Option<usize>
         // Below any edit distance, ordered by how much is left over.
         return Some(a.len().abs_diff(b.len()).min(COMPARED) / 8);
     }
-    let edits = edit_distance(a, b, scratch);
     let allowed = a.len().max(b.len()) / 3;
+    if a.len().abs_diff(b.len()) > allowed {
+        return None;
+    }
+    let edits = edit_distance(a, b, scratch);
     (edits <= allowed).then_some(COMPARED + edits)
 }
 

@@ -121,16 +121,20 @@ fn is_gpu_header(bytes: &[u8]) -> bool {
     cpu_type.is_ok_and(|value| matches!(Target::new(value, 0), Target::AppleGpu(_)))
 }
 
-/// Words that occur in Metal sources and hardly in other text.
-const METAL_WORDS: &[&str] = &[
+/// What occurs in Metal sources and hardly in other text.
+const METAL_MARKS: &[&str] = &[
     "metal_stdlib",
     "namespace metal",
-    "kernel",
-    "threadgroup",
-    "device",
-    "constant",
+    "metal::",
+    "kernel void",
+    "[[kernel]]",
+    "[[buffer",
+    "[[thread",
+    "[[host_name",
+    "[[visible",
+    "threadgroup_barrier",
+    "simdgroup_",
     "#include",
-    "#define",
 ];
 
 /// The text, if the bytes are Metal source; an error if they are other text.
@@ -149,7 +153,7 @@ fn metal_text(bytes: &[u8]) -> Result<Option<&str>, Error> {
     if text.starts_with("; ModuleID") || text.contains("\ntarget triple = ") {
         return Err(unrecognised(Some("LLVM assembly text")));
     }
-    if METAL_WORDS.iter().any(|word| text.contains(word)) {
+    if METAL_MARKS.iter().any(|mark| text.contains(mark)) {
         return Ok(Some(text));
     }
     Err(unrecognised(Some("text, but not Metal source")))

@@ -93,12 +93,11 @@ impl CompiledFunction<'_> {
         let Some(metadata) = &self.metadata else {
             return;
         };
-        // Registers are stated in 32-bit units, uniforms in bytes.
-        let halves = |count: u32| u16::try_from(count).ok();
+        // Stated in 32-bit units. The unit of uniforms is not established, so their
+        // number stays unknown here.
         program.half_registers = metadata
             .registers
-            .and_then(|words| halves(words.checked_mul(2)?));
-        program.half_uniforms = metadata.uniform_bytes.and_then(|bytes| halves(bytes / 2));
+            .and_then(|words| u16::try_from(words.checked_mul(2)?).ok());
         program.scratch_bytes = metadata.spill_bytes;
         program.threadgroup_bytes = metadata.threadgroup_bytes;
     }

@@ -1,12 +1,21 @@
 //! Bounds-checked reading that remembers where in the file it is.
 
 use crate::error::{Error, Problem};
+use std::fmt;
 
 /// A stretch of the file: its bytes, and the offset of the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct View<'a> {
     bytes: &'a [u8],
     base: u64,
+}
+
+/// Where it lies, not the bytes: a view may cover hundreds of megabytes.
+impl fmt::Debug for View<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let range = self.range();
+        write!(f, "View({:#x}..{:#x})", range.start, range.end)
+    }
 }
 
 impl<'a> View<'a> {

@@ -2,11 +2,13 @@
 
 use assay_container::builder::{
     ArchiveBuilder, FunctionBuilder, MachOBuilder, MetadataBuilder, MetallibBuilder, image,
+    image_with_descriptor,
 };
 use assay_container::fat::SliceContent;
 use assay_container::gpu::{CPU_TYPE_APPLE_GPU, Gpu, Target};
 use assay_container::image::{Role, Stage};
-use assay_container::{Contents, Problem, open};
+use assay_container::metadata::Metadata;
+use assay_container::{Contents, Problem, View, open};
 
 const STOP: &[u8] = &[0x88, 0x00];
 const MAIN: &[u8] = &[0x62, 0x11, 0, 0, 0x88, 0];
@@ -24,7 +26,8 @@ fn function(name: &str) -> Vec<u8> {
             &MetadataBuilder::new()
                 .registers(12)
                 .spill_bytes(32)
-                .uniform_bytes(80)
+                .uniform_registers(80)
+                .thread_invariant_spill_bytes(24)
                 .threadgroup_bytes(4096)
                 .binding(3, 8, true)
                 .name(name)
@@ -62,7 +65,9 @@ fn the_path_from_archive_to_code_and_metadata() {
     let metadata = add.metadata.as_ref().unwrap();
     assert_eq!(metadata.registers, Some(12));
     assert_eq!(metadata.spill_bytes, Some(32));
-    assert_eq!(metadata.uniform_bytes, Some(80));
+    assert_eq!(metadata.uniform_registers, Some(80));
+    assert_eq!(metadata.thread_invariant_spill_bytes, Some(24));
+    assert!(metadata.uses_threadgroup);
     assert_eq!(metadata.threadgroup_bytes, Some(4096));
     let binding = metadata.bindings[0];
     assert_eq!(
@@ -83,6 +88,36 @@ fn the_only_kernel_of_the_library_names_the_only_function() {
     let opened = open(&bytes).unwrap();
     assert_eq!(opened.compiled()[0].name.as_deref(), Some("lonely"));
     assert_eq!(opened.compiled()[0].metadata, None);
+}
+
+#[test]
+fn the_descriptor_of_the_pipeline_names_its_function() {
+    let bytes = image_with_descriptor(g13(), &function("x"), "saxpy");
+    let opened = open(&bytes).unwrap();
+    assert_eq!(opened.compiled()[0].name.as_deref(), Some("saxpy"));
+    for length in 0..bytes.len() {
+        assert!(open(&bytes[..length]).is_err());
+    }
+    for at in 0..bytes.len() {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0xFF;
+        let _ = open(&bytes);
+    }
+}
+
+#[test]
+fn threadgroup_use_of_unstated_size_is_not_zero() {
+    let metadata = MetadataBuilder::new().field(9, 1).build();
+    let code = FunctionBuilder::new(g13())
+        .main(STOP)
+        .metadata(&metadata)
+        .build();
+    let opened = open(&code).unwrap();
+    let metadata = opened.compiled()[0].metadata.clone().unwrap();
+    assert_eq!(
+        (metadata.threadgroup_bytes, metadata.uses_threadgroup),
+        (None, true)
+    );
 }
 
 #[test]
@@ -274,7 +309,7 @@ fn a_function_becomes_a_program() {
     assert_eq!(program.code, [MAIN, STOP].concat());
     assert_eq!((program.entry, &program.constant_program[..]), (0, STOP));
     assert_eq!(program.half_registers, Some(24));
-    assert_eq!(program.half_uniforms, Some(40));
+    assert_eq!(program.half_uniforms, None);
     assert_eq!(program.scratch_bytes, Some(32));
     assert_eq!(program.threadgroup_bytes, Some(4096));
     let symbols: Vec<_> = extracted
@@ -320,4 +355,67 @@ fn undecodable_code_becomes_no_program() {
     let opened = open(&empty).unwrap();
     let error = opened.compiled()[0].to_program().unwrap_err();
     assert!(error.to_string().contains("_agc.main"), "{error}");
+}
+
+#[test]
+fn an_unreadable_slice_of_a_newer_gpu_leaves_the_others_readable() {
+    let g17 = Gpu { subtype: 999 };
+    let bytes = ArchiveBuilder::new()
+        .gpu(g17, b"some new layout")
+        .gpu(g13(), &image(g13(), &[function("add")]))
+        .build();
+    let Contents::Archive(archive) = open(&bytes).unwrap() else {
+        panic!("not an archive");
+    };
+    assert!(matches!(
+        archive.slices[0].content,
+        SliceContent::Unreadable(_)
+    ));
+    assert_eq!(archive.images().count(), 1);
+    let bytes = ArchiveBuilder::new().gpu(g13(), b"not a Mach-O").build();
+    assert!(open(&bytes).is_err());
+}
+
+/// Very many bindings share one table with very many fields: reading them all would
+/// take ten thousand million steps.
+#[test]
+fn shared_huge_tables_cost_little() {
+    const SLOTS: u16 = 30_000;
+    const BINDINGS: u32 = 100_000;
+    let mut buffer = Vec::new();
+    let word = |buffer: &mut Vec<u8>, value: usize| {
+        buffer.extend(u32::try_from(value).unwrap().to_le_bytes());
+    };
+    let half = |buffer: &mut Vec<u8>, value: u16| buffer.extend(value.to_le_bytes());
+    word(&mut buffer, 12);
+    // The root's vtable and table: field 0 leads to the kernel.
+    for value in [6, 8, 4, 0] {
+        half(&mut buffer, value);
+    }
+    let huge = 20;
+    let kernel = huge + 4 + 2 * usize::from(SLOTS);
+    word(&mut buffer, 8);
+    word(&mut buffer, kernel - 16);
+    // The shared vtable: field 4 is the vector of bindings, every other a number.
+    half(&mut buffer, 4 + 2 * SLOTS);
+    half(&mut buffer, 12);
+    for slot in 0..SLOTS {
+        half(&mut buffer, if slot == 4 { 4 } else { 8 });
+    }
+    word(&mut buffer, kernel - huge);
+    word(&mut buffer, 8);
+    word(&mut buffer, 77);
+    let vector = kernel + 12;
+    let binding = vector + 4 + 4 * BINDINGS as usize;
+    word(&mut buffer, BINDINGS as usize);
+    for index in 0..BINDINGS as usize {
+        word(&mut buffer, binding - (vector + 4 + 4 * index));
+    }
+    word(&mut buffer, binding - huge);
+    buffer.extend([0; 8]);
+    let start = std::time::Instant::now();
+    let metadata = Metadata::read(View::new(&buffer)).unwrap();
+    assert_eq!(metadata.registers, Some(77));
+    assert_eq!(metadata.bindings.len(), 1024);
+    assert!(start.elapsed().as_secs() < 2);
 }

@@ -17,7 +17,10 @@ fn source_is_told_from_other_text() {
         open(source.as_bytes()).unwrap(),
         Contents::Source(text) if text == source
     ));
-    assert_eq!(seems(b"Dear reader,\n"), Some("text, but not Metal source"));
+    assert_eq!(
+        seems(b"Dear reader, the device is constant.\n"),
+        Some("text, but not Metal source")
+    );
     assert_eq!(seems(b"; ModuleID = 'x'\n"), Some("LLVM assembly text"));
     assert_eq!(seems(b""), Some("an empty file"));
 }

@@ -198,7 +198,7 @@ impl Kind {
             return None;
         }
         let half = u64::from(reg.half);
-        let aligned = reg.half % 2 == 0;
+        let aligned = reg.half.is_multiple_of(2);
         let (_, width, count) = words(reg);
         match (self, width, count) {
             (Kind::DstPair, Width::W16, 2) => Some(half << 2 | cache),
@@ -245,7 +245,7 @@ impl Kind {
 
     fn register_flags(self, reg: Reg) -> Option<(u64, u64)> {
         let (half, width, count) = words(reg);
-        let aligned = reg.half % 2 == 0;
+        let aligned = reg.half.is_multiple_of(2);
         let size = match (self, width, count) {
             (Kind::SrcPair, Width::W16, 2) => 0,
             (Kind::SrcPair, Width::W32, 2) if aligned => 0b1000,

@@ -112,7 +112,7 @@ pub(super) static FORMS: &[Form] = &[
         Op::UniformStore,
         Class::UniformStore,
         DEVICE_SIZE,
-        (0x3800_0045, 0xc00f_0380_f027f),
+        (0x3800_0045, 0xc_00f0_380f_027f),
         &[
             plain(Field::U0, Kind::Int, bits(&[(25, 26)])).usually(2),
             plain(Field::Format, Kind::Choice(List::Format), bits(&[(7, 8)])),

@@ -2,6 +2,8 @@
 //! finds them absent says so and passes.
 
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
 use std::path::{Path, PathBuf};
 
 /// One line of a corpus.

@@ -194,6 +194,14 @@ impl FunctionBuilder {
     }
 }
 
+/// A Mach-O with one function and the descriptor of its pipeline, which names it.
+pub fn image_with_descriptor(gpu: Gpu, function: &[u8], name: &str) -> Vec<u8> {
+    MachOBuilder::new(CPU_TYPE_APPLE_GPU, gpu.subtype)
+        .section("__TEXT", "__compute", function)
+        .section("__TEXT", "__descriptor", &super::metadata::descriptor(name))
+        .build()
+}
+
 /// A Mach-O whose compute section holds these functions.
 pub fn image(gpu: Gpu, functions: &[Vec<u8>]) -> Vec<u8> {
     let mut section = Vec::new();

@@ -40,14 +40,19 @@ impl MetadataBuilder {
         self.field(14, bytes)
     }
 
-    /// Uniform bytes.
-    pub fn uniform_bytes(self, bytes: u32) -> Self {
+    /// Uniform registers.
+    pub fn uniform_registers(self, count: u32) -> Self {
+        self.field(1, count)
+    }
+
+    /// Spilled bytes that all threads share.
+    pub fn thread_invariant_spill_bytes(self, bytes: u32) -> Self {
         self.field(31, bytes)
     }
 
     /// Threadgroup memory in bytes.
     pub fn threadgroup_bytes(self, bytes: u32) -> Self {
-        self.field(9, bytes)
+        self.field(28, bytes)
     }
 
     /// Adds a buffer.
@@ -91,12 +96,8 @@ impl MetadataBuilder {
             patch(&mut out, kernel_fields.at(4), vector);
         }
         if let Some(name) = &self.name {
-            let string = out.len();
-            out.extend(small(name.len()).to_le_bytes());
-            out.extend(name.as_bytes());
-            out.push(0);
-            align(&mut out, 4);
-            patch(&mut out, root_fields.at(1), string);
+            let name = string(&mut out, name);
+            patch(&mut out, root_fields.at(1), name);
         }
         out
     }
@@ -116,6 +117,29 @@ impl MetadataBuilder {
         }
         vector
     }
+}
+
+/// The descriptor of a compute pipeline: see [`super::image_with_descriptor`].
+pub(super) fn descriptor(function: &str) -> Vec<u8> {
+    let mut out = vec![0; 4];
+    out.extend(b"AIRP");
+    let root = table(&mut out, &[(3, Value::Offset(0))]);
+    patch(&mut out, 0, root.start);
+    let pipeline = table(&mut out, &[(0, Value::Offset(0))]);
+    patch(&mut out, root.at(3), pipeline.start);
+    let name = string(&mut out, function);
+    patch(&mut out, pipeline.at(0), name);
+    out
+}
+
+fn string(out: &mut Vec<u8>, text: &str) -> usize {
+    align(out, 4);
+    let start = out.len();
+    out.extend(small(text.len()).to_le_bytes());
+    out.extend(text.as_bytes());
+    out.push(0);
+    align(out, 4);
+    start
 }
 
 /// Where a table and its fields were written.

@@ -28,7 +28,7 @@ mod metadata;
 mod metallib;
 
 pub use archive::ArchiveBuilder;
-pub use macho::{FunctionBuilder, MachOBuilder, image};
+pub use macho::{FunctionBuilder, MachOBuilder, image, image_with_descriptor};
 pub use metadata::MetadataBuilder;
 pub use metallib::MetallibBuilder;
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// A function: its name, what it is, and where its bitcode lies.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Function<'a> {
     /// The name it is looked up by.
     pub name: Cow<'a, str>,
@@ -29,7 +29,18 @@ pub struct Function<'a> {
     metadata: Metadata<'a>,
 }
 
-#[derive(Clone, Copy, Debug)]
+impl fmt::Debug for Function<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("bitcode_offset", &self.bitcode_offset)
+            .field("bitcode_bytes", &self.bitcode.map(<[u8]>::len))
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Metadata<'a> {
     list_offset: u64,
     public: Option<View<'a>>,

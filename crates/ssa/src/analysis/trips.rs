@@ -125,20 +125,18 @@ fn inductions(
 ) -> Vec<Induction> {
     let mut found = Vec::new();
     let header = the_loop.header;
+    let entering = entering(function, loops, id);
     for (index, &param) in function.params(header).iter().enumerate() {
         let Some(next) = passed(function, latch, header, index) else {
             continue;
         };
-        let Some(init) = initial(function, loops, id, header, index) else {
+        let Some((base, step)) = sum(function, next) else {
             continue;
         };
-        if function.int_type(param).is_none() {
+        if base != param || step == 0 || function.int_type(param).is_none() {
             continue;
         }
-        if let Some((base, step)) = sum(function, next)
-            && base == param
-            && step != 0
-        {
+        if let Some(init) = initial(function, &entering, header, index) {
             found.push(Induction {
                 param,
                 init,
@@ -164,26 +162,26 @@ fn passed(function: &Function, from: Block, to: Block, index: usize) -> Option<V
     value.filter(|_| !several)
 }
 
-fn initial(
-    function: &Function,
-    loops: &Loops,
-    id: LoopId,
-    header: Block,
-    index: usize,
-) -> Option<Value> {
-    let mut init = None;
-    for &block in function.blocks() {
-        let mut targets_header = false;
-        function.for_each_successor(block, |to| targets_header |= to == header);
-        if targets_header && !loops.contains(id, block) {
-            let value = passed(function, block, header, index)?;
-            if init.is_some_and(|known| known != value) {
-                return None;
-            }
-            init = Some(value);
-        }
+/// The blocks outside a loop that lead to its header.
+fn entering(function: &Function, loops: &Loops, id: LoopId) -> Vec<Block> {
+    let the_loop = loops.get(id);
+    if let Some(preheader) = the_loop.preheader {
+        return vec![preheader];
     }
-    init
+    let leads_in = |&block: &Block| {
+        let mut found = false;
+        function.for_each_successor(block, |to| found |= to == the_loop.header);
+        found && !loops.contains(id, block)
+    };
+    function.blocks().iter().copied().filter(leads_in).collect()
+}
+
+/// The value all entering blocks pass as a parameter, if it is one.
+fn initial(function: &Function, entering: &[Block], header: Block, index: usize) -> Option<Value> {
+    let (&first, others) = entering.split_first()?;
+    let value = passed(function, first, header, index)?;
+    let same = |&block: &Block| passed(function, block, header, index) == Some(value);
+    others.iter().all(same).then_some(value)
 }
 
 /// A value as another plus a constant.

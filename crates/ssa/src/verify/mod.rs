@@ -12,6 +12,7 @@ use crate::function::{Function, ValueDef};
 use crate::id::{Id, IdMap};
 use crate::inst::{Block, FunctionId, Inst, Value};
 use crate::module::Module;
+use crate::ty::{Type, TypeKind};
 use std::fmt;
 
 /// One broken rule.
@@ -101,6 +102,10 @@ impl Checker<'_> {
         if !self.place_instructions() {
             return;
         }
+        self.check_tables();
+        if !self.errors.is_empty() {
+            return;
+        }
         let cfg = Cfg::new(self.function);
         let dominators = Dominators::new(&cfg, self.function);
         let function = self.function;
@@ -119,6 +124,45 @@ impl Checker<'_> {
                 if self.errors.len() >= MAX_ERRORS {
                     return;
                 }
+            }
+        }
+    }
+
+    /// Checks that what values and instructions refer to outside blocks exists.
+    fn check_tables(&mut self) {
+        let (function, module) = (self.function, self.module);
+        for index in 0..function.num_values() {
+            let data = function.value(Value::from_index(index));
+            let exists = match data.ty.kind() {
+                TypeKind::Aggregate(id) => module.types.get(id).is_some(),
+                _ => true,
+            };
+            if !exists {
+                self.plain(format!(
+                    "a value has type {}, which does not exist",
+                    data.ty
+                ));
+            }
+            let problem = match data.def {
+                ValueDef::Global(id) => match module.globals.get(id) {
+                    Some(global) if data.ty == Type::pointer(global.space) => None,
+                    Some(_) => Some(format!("takes the address of {id} as {}", data.ty)),
+                    None => Some(format!("takes the address of {id}, which does not exist")),
+                },
+                ValueDef::FunctionConstant(id) => match module.function_constants.get(id) {
+                    Some(constant) if data.ty == constant.ty => None,
+                    Some(_) => Some(format!("reads function constant {id} as {}", data.ty)),
+                    None => Some(format!(
+                        "reads function constant {id}, which does not exist"
+                    )),
+                },
+                _ => None,
+            };
+            if let Some(problem) = problem {
+                self.plain(problem);
+            }
+            if self.errors.len() >= MAX_ERRORS {
+                return;
             }
         }
     }

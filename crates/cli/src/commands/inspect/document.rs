@@ -145,7 +145,11 @@ pub(crate) struct Machine {
     /// Registers per thread in 32-bit units, as the compiler stated; null when it did not.
     pub(crate) registers: Option<u32>,
     pub(crate) spill_bytes: Option<u32>,
-    pub(crate) uniform_bytes: Option<u32>,
+    /// Uniform registers, in a unit that is not established.
+    pub(crate) uniform_registers: Option<u32>,
+    /// Spilled values that all threads share.
+    pub(crate) thread_invariant_spill_bytes: Option<u32>,
+    /// Statically sized threadgroup memory.
     pub(crate) threadgroup_bytes: Option<u32>,
     /// Why the metadata could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -314,7 +318,9 @@ fn machine(function: &CompiledFunction<'_>) -> Kernel {
                 .collect(),
             registers: metadata.and_then(|metadata| metadata.registers),
             spill_bytes: metadata.and_then(|metadata| metadata.spill_bytes),
-            uniform_bytes: metadata.and_then(|metadata| metadata.uniform_bytes),
+            uniform_registers: metadata.and_then(|metadata| metadata.uniform_registers),
+            thread_invariant_spill_bytes: metadata
+                .and_then(|metadata| metadata.thread_invariant_spill_bytes),
             threadgroup_bytes: metadata.and_then(|metadata| metadata.threadgroup_bytes),
             metadata_error: function.metadata_error.as_ref().map(ToString::to_string),
         }),

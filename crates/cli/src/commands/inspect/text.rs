@@ -145,7 +145,6 @@ fn machine_functions(kernels: &[&Kernel], painter: Painter, width: usize) -> Str
         Column::right("helpers"),
         Column::right("registers"),
         Column::right("spill"),
-        Column::right("uniforms"),
         Column::right("threadgroup"),
     ])
     .painter(painter);
@@ -172,7 +171,6 @@ fn machine_functions(kernels: &[&Kernel], painter: Painter, width: usize) -> Str
                 .map_or("not stated".to_owned(), |registers| registers.to_string())
                 .into(),
             stated(machine.spill_bytes).into(),
-            stated(machine.uniform_bytes).into(),
             stated(machine.threadgroup_bytes).into(),
         ]);
     }

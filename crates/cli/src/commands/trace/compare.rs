@@ -1,0 +1,115 @@
+//! `assay trace compare`.
+
+use super::inputs;
+use super::selection::Selection;
+use crate::context::{Context, Verbosity};
+use crate::failure::{CommandResult, Outcome};
+use assay_report::envelope::Envelope;
+use assay_trace::{CompareOptions, Gate, TextStyle, compare, compare_markdown, compare_text};
+use std::path::PathBuf;
+
+/// Compare two runs: before and after, eager and compiled, ours and theirs
+///
+/// Figures are compared per step. Steps are found from the repeating pattern of labels, or given
+/// with --steps. A change counts when it exceeds the noise within the runs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  assay trace compare before/ after/
+  assay trace compare eager/ compiled/ --steps 100
+  assay trace compare before/ after/ --steps 1000,800 --fail-on slower:5%")]
+pub(crate) struct Args {
+    /// The first run: a folder of exported tables, or one file
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+
+    /// The second run
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+
+    /// Steps (tokens, iterations) in each run: one number, or two like 1000,800
+    #[arg(long, value_name = "N[,N]", value_parser = parse_steps)]
+    steps: Option<(u64, u64)>,
+
+    /// Exit with 1 when a limit is exceeded: slower, busy, idle, executions, buffers or latency,
+    /// with a percentage, like slower:5%
+    #[arg(long, value_name = "LIMIT", value_parser = parse_gate)]
+    fail_on: Vec<Gate>,
+
+    /// Let limits count only for changes larger than the noise within the runs
+    #[arg(long, requires = "fail_on")]
+    beyond_noise: bool,
+
+    /// How to show the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Labels shown in the text report
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    top: usize,
+
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For a terminal
+    Text,
+    /// For programs: schema assay.trace.compare
+    Json,
+    /// For documents
+    Markdown,
+}
+
+fn parse_gate(text: &str) -> Result<Gate, String> {
+    text.parse()
+}
+
+fn parse_steps(text: &str) -> Result<(u64, u64), String> {
+    let number = |text: &str| match text.trim().parse::<u64>() {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(format!("{text} is not a number of steps")),
+    };
+    match text.split_once(',') {
+        Some((before, after)) => Ok((number(before)?, number(after)?)),
+        None => number(text).map(|count| (count, count)),
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let load =
+        |path: &PathBuf| inputs::load(std::slice::from_ref(path), args.selection.run, context);
+    let before = load(&args.before)?;
+    let after = load(&args.after)?;
+    let options = CompareOptions {
+        examine: args.selection.options(),
+        steps_before: args.steps.map(|steps| steps.0),
+        steps_after: args.steps.map(|steps| steps.1),
+        gates: args.fail_on.clone(),
+        beyond_noise: args.beyond_noise,
+    };
+    let comparison =
+        compare(&before, &after, &options).map_err(|error| inputs::failure(error, None))?;
+    let failed = comparison.gates.iter().any(|gate| gate.failed);
+    match args.format {
+        Format::Text => {
+            let style = TextStyle {
+                width: context.width,
+                painter: context.painter,
+                top: args.top,
+                verbose: context.verbosity == Verbosity::Verbose,
+            };
+            context.write(&compare_text(&comparison, style))?;
+        }
+        Format::Json => {
+            context.write(&Envelope::new("assay.trace.compare", 1, comparison).to_json())?;
+        }
+        Format::Markdown => context.write(&compare_markdown(&comparison))?,
+    }
+    Ok(if failed {
+        Outcome::Failed
+    } else {
+        Outcome::Fine
+    })
+}

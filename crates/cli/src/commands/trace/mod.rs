@@ -1,0 +1,44 @@
+//! `assay trace`: where the GPU's time goes in a run.
+
+mod compare;
+mod export;
+mod inputs;
+mod record;
+mod report;
+mod selection;
+
+use crate::context::Context;
+use crate::failure::CommandResult;
+
+/// See where the GPU's time goes in a recorded run
+///
+/// Reads tables exported from an Instruments recording (Metal System Trace), .gputrace captures and
+/// recordings of the timing library, on any machine. On a Mac it also records.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  assay trace report exported-tables/
+  assay trace report --format html -o run.html toc.xml metal-gpu-intervals.xml.gz
+  assay trace compare eager/ compiled/ --steps 100
+  assay trace record -- ./my-program --tokens 64")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Report(report::Args),
+    Compare(compare::Args),
+    Export(export::Args),
+    Record(record::Args),
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    match &args.command {
+        Command::Report(args) => report::run(args, context),
+        Command::Compare(args) => compare::run(args, context),
+        Command::Export(args) => export::run(args, context),
+        Command::Record(args) => record::run(args, context),
+    }
+}

@@ -1,0 +1,162 @@
+//! `assay trace record`, and the export of Instruments documents.
+
+use super::selection::Selection;
+use super::{inputs, report};
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Kind};
+use assay_trace::{read_toc, xctrace};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Record a program on this Mac and report on it
+///
+/// Runs xctrace with the Metal System Trace template, exports the tables the report needs and shows
+/// it. On other systems it prints the two commands to run on a Mac.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  assay trace record -- ./my-program --tokens 64
+  assay trace record --time-limit 10s --keep run.trace --format html -o run.html -- python3 infer.py")]
+pub(crate) struct Args {
+    /// The Instruments template
+    #[arg(long, value_name = "NAME", default_value = xctrace::DEFAULT_TEMPLATE)]
+    template: String,
+
+    /// Stop after this time: 10s, 2m
+    #[arg(long, value_name = "TIME")]
+    time_limit: Option<String>,
+
+    /// Keep the recording here, for Instruments
+    #[arg(long, value_name = "FILE.trace")]
+    keep: Option<PathBuf>,
+
+    /// How to show the result
+    #[arg(long, value_enum, default_value_t = report::Format::Text)]
+    format: report::Format,
+
+    /// Rows per table in the text report
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+
+    #[command(flatten)]
+    selection: Selection,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let [record, export] =
+        xctrace::shell_commands(&args.template, args.time_limit.as_deref(), &args.program);
+    let tool = Xctrace::find().ok_or_else(|| {
+        Failure::new(
+            Kind::Missing,
+            "recording needs a Mac with Xcode: there is no xctrace on this machine",
+        )
+        .advice(format!(
+            "run these two commands on the Mac, copy the folder here, then: assay trace report exported/\n\n  {record}\n\n  {export}"
+        ))
+    })?;
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::input(format!("cannot make a folder: {error}")))?;
+    let trace = match &args.keep {
+        Some(path) => path.clone(),
+        None => folder.path().join("run.trace"),
+    };
+    context.note(&format!("recording {}", args.program.join(" ")));
+    let arguments = xctrace::record_arguments(
+        &args.template,
+        args.time_limit.as_deref(),
+        &trace.to_string_lossy(),
+        &args.program,
+    );
+    let recorded = tool.run(&arguments);
+    // xctrace passes the target's exit status on, and complains about log archives: the
+    // tables are complete all the same. Without a recording it did fail.
+    if let Err(message) = &recorded
+        && !trace.exists()
+    {
+        return Err(refused("xctrace could not record", message));
+    }
+    let tables = export_bundle(&trace, context)?;
+    let paths = [tables.path().to_owned()];
+    let recording = inputs::load(&paths, args.selection.run, context)?;
+    report::show(&recording, &args.selection, args.format, args.top, context)
+}
+
+/// Exports the tables the analysis uses from an Instruments document.
+pub(crate) fn export_bundle(trace: &Path, context: &Context) -> Result<tempfile::TempDir, Failure> {
+    let input = trace.to_string_lossy();
+    let tool = Xctrace::find().ok_or_else(|| {
+        Failure::new(
+            Kind::Missing,
+            format!("{input} is an Instruments document, which only xctrace on a Mac can read"),
+        )
+        .advice(format!(
+            "run this on the Mac, copy the folder here, then: assay trace report exported/\n\n  {}",
+            xctrace::export_command(&input)
+        ))
+    })?;
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::input(format!("cannot make a folder: {error}")))?;
+    let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let toc = place("toc.xml");
+    tool.run(&xctrace::toc_arguments(&input, &toc))
+        .map_err(|message| refused("xctrace could not export the table of contents", &message))?;
+    let text = std::fs::read(&toc)
+        .map_err(|error| Failure::input(format!("xctrace wrote no table of contents: {error}")))?;
+    let runs = read_toc(&text).map_err(|error| inputs::failure(error, Some("toc.xml")))?;
+    for run in &runs {
+        for schema in xctrace::tables_to_export(run) {
+            if context.progress {
+                context.note(&format!("exporting {schema}"));
+            }
+            let output = place(&format!("run{}-{schema}.xml", run.number));
+            let arguments = xctrace::table_arguments(&input, run.number, schema, &output);
+            if let Err(message) = tool.run(&arguments) {
+                context.note(&format!("{schema} cannot be exported: {}", message.trim()));
+            }
+        }
+    }
+    Ok(folder)
+}
+
+fn refused(what: &str, message: &str) -> Failure {
+    let failure = Failure::new(Kind::Missing, format!("{what}: {}", message.trim()));
+    match xctrace::missing_permission(message) {
+        Some(advice) => failure.advice(advice),
+        None => failure,
+    }
+}
+
+/// xctrace, by way of xcrun.
+struct Xctrace(PathBuf);
+
+impl Xctrace {
+    /// Looks for xcrun where a shell would.
+    fn find() -> Option<Self> {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|folder| folder.join("xcrun"))
+            .find(|file| file.is_file())
+            .map(Xctrace)
+    }
+
+    /// Runs it; the error is what it said.
+    fn run(&self, arguments: &[String]) -> Result<(), String> {
+        let output = Command::new(&self.0)
+            .arg("xctrace")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let also = String::from_utf8_lossy(&output.stdout);
+        let text = if said.trim().is_empty() { also } else { said };
+        Err(format!("{} ({})", text.trim(), output.status))
+    }
+}

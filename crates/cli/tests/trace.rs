@@ -1,0 +1,499 @@
+//! `assay trace` as a user runs it.
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+use assay_trace::synth::{Scenario, Table, Trace, bundle, write_table};
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn assay(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("assay runs")
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command
+        .arg("trace")
+        .args(arguments)
+        .env_remove("COLUMNS")
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null());
+    command
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn fixture(name: &str) -> Option<String> {
+    let root = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/fixtures/xctrace/"
+    );
+    let path = format!("{root}{name}");
+    if Path::new(&path).is_dir() {
+        return Some(path);
+    }
+    eprintln!("skipped: no fixture {path}");
+    None
+}
+
+/// A folder with the tables of a made-up run.
+fn tables(scenario: &Scenario) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = Trace::new(scenario);
+    for table in Table::ALL {
+        let mut bytes = Vec::new();
+        write_table(&trace, table, &mut bytes).expect("memory");
+        std::fs::write(folder.path().join(table.file_name()), bytes).expect("a file");
+    }
+    folder
+}
+
+fn path(folder: &tempfile::TempDir) -> String {
+    folder.path().to_string_lossy().into_owned()
+}
+
+#[test]
+fn json_has_the_fixed_names_and_the_golden_numbers() {
+    let Some(folder) = fixture("baseline") else {
+        return;
+    };
+    let output = assay(&["report", "--format", "json", &folder]);
+    assert_eq!(output.status.code(), Some(0));
+    let document = json(&output);
+    assert_eq!(document["schema"]["name"], "assay.trace");
+    let number = |pointer: &str| document.pointer(pointer).and_then(Value::as_f64);
+    for (pointer, expected) in [
+        ("/recording/target/pid", 42209.0),
+        ("/recording/target/exit_status", 0.0),
+        ("/window/span_ms", 250.249292),
+        ("/gpu/busy_ms", 7.20829),
+        ("/gpu/utilization", 0.028804),
+        ("/gpu/machine_busy_ms", 56.190553),
+        ("/intervals/rows_total", 2819.0),
+        ("/intervals/rows_target", 1000.0),
+        ("/intervals/mean_us", 7.20829),
+        ("/intervals/median_us", 6.291),
+        ("/intervals/max_us", 316.625),
+        ("/gaps/count", 999.0),
+        ("/gaps/median_us", 199.25),
+        ("/gaps/max_us", 4037.625),
+        ("/gaps/host_late", 999.0),
+        ("/latency/median_us", 91.3955),
+        ("/completion/joined", 1000.0),
+        ("/labels/0/count", 1000.0),
+        ("/labels/0/share", 1.0),
+    ] {
+        assert_eq!(number(pointer), Some(expected), "{pointer}");
+    }
+    for (pointer, digits, expected) in [
+        ("/gaps/mean_us", 3, "243.284"),
+        ("/gaps/host_wait_ms", 3, "135.805"),
+        ("/gaps/launch_ms", 3, "107.236"),
+        ("/latency/mean_us", 3, "107.652"),
+        ("/completion/gpu_end_to_completed_mean_us", 3, "97.771"),
+        ("/labels/0/total_ms", 3, "7.208"),
+        ("/labels/0/mean_us", 3, "7.208"),
+    ] {
+        let value = number(pointer).unwrap_or(f64::NAN);
+        assert_eq!(format!("{value:.digits$}"), expected, "{pointer}");
+    }
+    assert_eq!(
+        document["recording"]["target"]["name"],
+        "sm_apple_metal_probe_host"
+    );
+    assert_eq!(
+        document["labels"][0]["label"],
+        "Command Buffer 0:Compute Command 0"
+    );
+    assert_eq!(document["verdict"]["kind"], "launch-bound");
+    assert_eq!(document["verdict"]["confidence"], "high");
+    assert!(document["verdict"]["evidence"][0].is_string());
+}
+
+#[test]
+fn a_target_without_gpu_work_is_exit_1() {
+    let Some(folder) = fixture("no-gpu-work") else {
+        return;
+    };
+    let output = assay(&["report", &folder]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("verdict: no-gpu-work"));
+    assert!(stdout(&output).contains("exited with status 4"));
+    let output = assay(&["report", "--format", "json", &folder]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json(&output)["verdict"]["kind"], "no-gpu-work");
+}
+
+#[test]
+fn a_folder_several_files_and_standard_input_give_the_same() {
+    let folder = tables(&Scenario::synchronised(30));
+    let whole = json(&assay(&["report", "--format", "json", &path(&folder)]));
+    let files: Vec<String> = Table::ALL
+        .iter()
+        .map(|table| {
+            folder
+                .path()
+                .join(table.file_name())
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    let mut arguments = vec!["report", "--format", "json"];
+    arguments.extend(files.iter().rev().map(String::as_str));
+    let separate = json(&assay(&arguments));
+    assert_eq!(whole["gpu"], separate["gpu"]);
+    assert_eq!(whole["gaps"], separate["gaps"]);
+
+    // Only the intervals, on standard input, under no name at all.
+    let intervals =
+        std::fs::File::open(folder.path().join("metal-gpu-intervals.xml")).expect("a file");
+    let output = command(&[
+        "report",
+        "--format",
+        "json",
+        "--process",
+        "model_runner",
+        "-",
+    ])
+    .stdin(Stdio::from(intervals))
+    .output()
+    .expect("assay runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert_eq!(whole["intervals"], json(&output)["intervals"]);
+}
+
+#[test]
+fn text_markdown_and_html_say_the_verdict() {
+    let folder = tables(&Scenario::compiled(20));
+    for format in ["text", "markdown", "html"] {
+        let output = assay(&["report", "--format", format, &path(&folder)]);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(stdout(&output).contains("kernel-bound"), "{format}");
+    }
+    let markdown = stdout(&assay(&["report", "--format", "markdown", &path(&folder)]));
+    for heading in [
+        "## Configuration",
+        "## Key findings",
+        "## GPU utilisation",
+        "## Memory patterns",
+        "## Optimisation opportunities",
+        "## Metrics",
+    ] {
+        assert!(markdown.contains(heading), "{heading}");
+    }
+}
+
+#[test]
+fn text_fits_a_narrow_terminal() {
+    let folder = tables(&Scenario::eager(2));
+    let output = command(&["report", &path(&folder)])
+        .env("COLUMNS", "80")
+        .output()
+        .expect("assay runs");
+    for line in stdout(&output).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn compare_exits_with_1_when_a_limit_is_exceeded() {
+    let eager = tables(&Scenario::eager(20));
+    let compiled = tables(&Scenario::compiled(20));
+    let (eager, compiled) = (path(&eager), path(&compiled));
+    let better = assay(&["compare", &eager, &compiled, "--fail-on", "slower:5%"]);
+    assert_eq!(better.status.code(), Some(0), "{}", stdout(&better));
+    assert!(
+        stdout(&better).contains("Fusion working"),
+        "{}",
+        stdout(&better)
+    );
+    let worse = assay(&["compare", &compiled, &eager, "--fail-on", "slower:5%"]);
+    assert_eq!(worse.status.code(), Some(1));
+    assert!(stdout(&worse).contains("FAILED"));
+    let document = json(&assay(&[
+        "compare", "--format", "json", &eager, &compiled, "--steps", "20",
+    ]));
+    assert_eq!(document["schema"]["name"], "assay.trace.compare");
+    assert_eq!(document["normalised_by"], "steps given");
+    let bad = assay(&["compare", &eager, &compiled, "--fail-on", "faster:5%"]);
+    assert_eq!(bad.status.code(), Some(2));
+}
+
+#[test]
+fn real_runs_compare_per_step() {
+    let (Some(before), Some(after)) = (fixture("baseline"), fixture("threadgroup_heavy")) else {
+        return;
+    };
+    let output = assay(&[
+        "compare",
+        "--format",
+        "json",
+        &before,
+        &after,
+        "--fail-on",
+        "slower:5%",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let document = json(&output);
+    let metrics = document["metrics"].as_array().expect("metrics");
+    let busy = metrics
+        .iter()
+        .find(|m| m["metric"] == "busy")
+        .expect("busy");
+    assert_eq!(
+        format!("{:.2}", busy["change"].as_f64().expect("a change")),
+        "0.74"
+    );
+    assert_eq!(busy["significant"], true);
+    let same = assay(&["compare", &before, &before, "--fail-on", "slower:0%"]);
+    assert_eq!(same.status.code(), Some(0));
+}
+
+/// Complete events of one lane must nest: that is what viewers rely on.
+fn assert_nested(events: &[Value]) {
+    let mut lanes: std::collections::BTreeMap<(u64, u64), Vec<(f64, f64)>> = Default::default();
+    for event in events.iter().filter(|event| event["ph"] == "X") {
+        let key = (
+            event["pid"].as_u64().expect("pid"),
+            event["tid"].as_u64().expect("tid"),
+        );
+        let start = event["ts"].as_f64().expect("ts");
+        let end = start + event["dur"].as_f64().expect("dur");
+        lanes.entry(key).or_default().push((start, end));
+    }
+    for (lane, mut spans) in lanes {
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let mut open: Vec<f64> = Vec::new();
+        for (start, end) in spans {
+            while open.last().is_some_and(|&last| last <= start + 1e-6) {
+                open.pop();
+            }
+            if let Some(&last) = open.last() {
+                assert!(
+                    end <= last + 1e-3,
+                    "{lane:?}: {start} to {end} crosses {last}"
+                );
+            }
+            open.push(end);
+        }
+    }
+}
+
+#[test]
+fn chrome_traces_are_well_formed_and_nested() {
+    let folder = tables(&Scenario::multi_queue(50));
+    let output = assay(&["export", &path(&folder)]);
+    assert_eq!(output.status.code(), Some(0));
+    let document = json(&output);
+    let events = document["traceEvents"].as_array().expect("events");
+    let named = |name: &str| events.iter().filter(|e| e["name"] == name).count();
+    assert!(named("process_name") >= 2 && named("thread_name") >= 3);
+    let gpu = events
+        .iter()
+        .filter(|event| event["cat"] == "gpu" && event["name"] == "left:gemm");
+    assert_eq!(gpu.count(), 50);
+    assert_nested(events);
+    if let Some(real) = fixture("baseline") {
+        let document = json(&assay(&["export", &real]));
+        assert_nested(document["traceEvents"].as_array().expect("events"));
+    }
+}
+
+#[test]
+fn csv_has_a_line_per_row() {
+    let scenario = Scenario::transfer_heavy(10);
+    let folder = tables(&scenario);
+    let rows = |kind: &str| {
+        let output = assay(&["export", "--format", "csv", "--rows", kind, &path(&folder)]);
+        assert_eq!(output.status.code(), Some(0));
+        stdout(&output).lines().count() - 1
+    };
+    assert_eq!(rows("intervals"), Trace::new(&scenario).all().len());
+    assert_eq!(rows("labels"), 3);
+    assert_eq!(rows("buffers"), 10);
+    let raw = assay(&[
+        "export",
+        "--table",
+        "metal-gpu-state-intervals",
+        &path(&folder),
+    ]);
+    assert!(stdout(&raw).starts_with("start,duration,state\n"));
+    let missing = assay(&["export", "--table", "no-such-table", &path(&folder)]);
+    assert_eq!(missing.status.code(), Some(3));
+}
+
+#[test]
+fn captures_are_reported_and_their_members_taken_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = folder.path().join("kernel.gputrace");
+    std::fs::create_dir(&capture).expect("a folder");
+    for (name, bytes) in bundle::example("relu_f32", 2).expect("a bundle") {
+        std::fs::write(capture.join(name), bytes).expect("a file");
+    }
+    let capture = capture.to_string_lossy().into_owned();
+    let output = assay(&["report", &capture]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    for part in [
+        "relu_f32",
+        "65536×1×1 threads",
+        "instructions 33",
+        "waited for 2 of 2",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let document = json(&assay(&["report", "--format", "json", &capture]));
+    assert_eq!(
+        document["capture"]["pipelines"][0]["statistics"]["temporary_registers"],
+        12
+    );
+    assert_eq!(document["verdict"]["kind"], "no-times");
+    let member = assay(&["export", "--member", "B85FF6B0D0E4C838", &capture]);
+    assert_eq!(member.stdout, b"MTLB made up");
+}
+
+#[test]
+fn bad_input_is_exit_3_and_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("notes.txt");
+    std::fs::write(&file, "hello").expect("a file");
+    let file = file.to_string_lossy().into_owned();
+    let output = assay(&["report", &file]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("help:"), "{}", stderr(&output));
+    let output = assay(&["report", "--format", "json", &file]);
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(json(&output)["error"]["exit_code"], 3);
+    let output = assay(&["report", &path(&folder)]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("xctrace export"));
+    let output = assay(&["report", "/nonexistent"]);
+    assert_eq!(output.status.code(), Some(3));
+    let tables = tables(&Scenario::compiled(3));
+    let output = assay(&["report", "--process", "nobody", &path(&tables)]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("model_runner (4242)"),
+        "{}",
+        stderr(&output)
+    );
+    let output = assay(&["report", "--from", "2", &path(&tables)]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// A folder with a program called xcrun in it.
+fn fake_xcrun(script: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("xcrun");
+    let mut out = std::fs::File::create(&file).expect("a file");
+    writeln!(out, "#!/bin/sh\n{script}").expect("written");
+    drop(out);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))
+            .expect("executable");
+    }
+    folder
+}
+
+fn search_path(first: &Path) -> std::ffi::OsString {
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = vec![first.to_owned()];
+    folders.extend(std::env::split_paths(&rest));
+    std::env::join_paths(folders).expect("a path")
+}
+
+#[test]
+fn recording_without_a_mac_is_exit_4_with_the_two_commands() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let output = command(&[
+        "record",
+        "--time-limit",
+        "10s",
+        "--",
+        "./my prog",
+        "--n",
+        "5",
+    ])
+    .env("PATH", empty.path())
+    .output()
+    .expect("assay runs");
+    assert_eq!(output.status.code(), Some(4));
+    let text = stderr(&output);
+    assert!(text.contains("xctrace record --template 'Metal System Trace' --output run.trace --time-limit 10s --launch -- './my prog' --n 5"), "{text}");
+    assert!(
+        text.contains("xctrace export --input run.trace --toc"),
+        "{text}"
+    );
+    let bundle = empty.path().join("run.trace");
+    std::fs::create_dir(&bundle).expect("a folder");
+    let output = command(&["report", &bundle.to_string_lossy()])
+        .env("PATH", empty.path().join("nowhere"))
+        .output()
+        .expect("assay runs");
+    assert_eq!(output.status.code(), Some(4));
+}
+
+/// With a stand-in for xctrace that hands out made-up tables, the whole way is walked:
+/// record, table of contents, tables, report.
+#[cfg(unix)]
+#[test]
+fn recording_exports_the_tables_and_reports() {
+    let tables = tables(&Scenario::eager(3));
+    let script = format!(
+        r#"shift
+case "$1" in
+record)
+  while [ "$1" != "--output" ]; do shift; done
+  mkdir -p "$2" ;;
+export)
+  table=toc
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --xpath) table=$(echo "$2" | sed 's/.*schema="//; s/".*//') ; shift ;;
+      --output) out=$2 ; shift ;;
+    esac
+    shift
+  done
+  cp "{}/$table.xml" "$out" ;;
+esac"#,
+        path(&tables)
+    );
+    let tools = fake_xcrun(&script);
+    let output = command(&["record", "--format", "json", "--", "./program"])
+        .env("PATH", search_path(tools.path()))
+        .output()
+        .expect("assay runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = json(&output);
+    assert_eq!(document["intervals"]["rows_target"], 3 * 490);
+    assert!(document["cpu"]["while_gpu_waits"]["samples"].as_u64() > Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_refused_permission_is_said_plainly() {
+    let tools = fake_xcrun("echo 'Operation not permitted' >&2; exit 2");
+    let output = command(&["record", "--", "./program"])
+        .env("PATH", search_path(tools.path()))
+        .output()
+        .expect("assay runs");
+    assert_eq!(output.status.code(), Some(4));
+    assert!(
+        stderr(&output).contains("DevToolsSecurity"),
+        "{}",
+        stderr(&output)
+    );
+}

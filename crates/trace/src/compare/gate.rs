@@ -1,0 +1,121 @@
+//! Limits on a comparison: `slower:5%`.
+
+use super::document::{GateResult, Metric};
+
+/// A limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// As written.
+    pub text: String,
+    /// The metric it looks at.
+    pub metric: &'static str,
+    /// The largest change allowed, as a fraction.
+    pub limit: f64,
+}
+
+/// Names of gates, and the metrics they look at. All of these are better when lower.
+const GATES: [(&str, &str); 6] = [
+    ("slower", "time"),
+    ("busy", "busy"),
+    ("idle", "idle"),
+    ("executions", "executions"),
+    ("buffers", "command-buffers"),
+    ("latency", "latency"),
+];
+
+impl std::str::FromStr for Gate {
+    type Err = String;
+
+    /// ```
+    /// let gate: assay_trace::Gate = "slower:5%".parse()?;
+    /// assert_eq!((gate.metric, gate.limit), ("time", 0.05));
+    /// # Ok::<(), String>(())
+    /// ```
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = || GATES.map(|(name, _)| name).join(", ");
+        let (name, limit) = text
+            .split_once(':')
+            .ok_or_else(|| format!("expected NAME:PERCENT, like slower:5% (names: {})", names()))?;
+        let &(_, metric) = GATES
+            .iter()
+            .find(|(gate, _)| *gate == name)
+            .ok_or_else(|| format!("no gate named {name} (names: {})", names()))?;
+        let number = limit.trim().trim_end_matches('%').trim();
+        let percent: f64 = number
+            .parse()
+            .map_err(|_| format!("{limit} is not a percentage"))?;
+        if !(percent.is_finite() && percent >= 0.0) {
+            return Err(format!("{limit} is not a percentage of 0 or more"));
+        }
+        Ok(Gate {
+            text: text.to_owned(),
+            metric,
+            limit: percent / 100.0,
+        })
+    }
+}
+
+/// A gate fails when the change exceeds the limit; with `beyond_noise`, only if the
+/// noise does not explain it.
+pub(crate) fn check(gate: &Gate, metrics: &[Metric], beyond_noise: bool) -> GateResult {
+    let metric = metrics.iter().find(|metric| metric.metric == gate.metric);
+    let change = metric.and_then(|metric| metric.change);
+    let noisy = metric.and_then(|metric| metric.significant) == Some(false);
+    let noise = metric.and_then(|metric| metric.noise).unwrap_or(0.0) * 100.0;
+    let limit = gate.limit * 100.0;
+    let (failed, explanation) = match change {
+        None => (
+            true,
+            format!(
+                "{} is not known of both runs, so the limit cannot be checked",
+                gate.metric
+            ),
+        ),
+        Some(change) => {
+            let exceeded = change > gate.limit;
+            let relation = if exceeded { "more than" } else { "within" };
+            let mut text = format!(
+                "{} changed by {:+.2} %, {relation} {limit} %",
+                gate.metric,
+                change * 100.0
+            );
+            if exceeded && noisy {
+                text.push_str(&format!(
+                    ", but not more than its noise of {noise:.1} %: record longer to be sure"
+                ));
+            }
+            (exceeded && !(noisy && beyond_noise), text)
+        }
+    };
+    GateResult {
+        gate: gate.text.clone(),
+        metric: gate.metric.to_owned(),
+        limit: gate.limit,
+        change,
+        failed,
+        explanation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_are_named_and_have_a_percentage() {
+        for bad in [
+            "slower",
+            "slower:",
+            "slower:x",
+            "slower:-5%",
+            "faster:5%",
+            "slower:inf",
+        ] {
+            assert!(bad.parse::<Gate>().is_err(), "{bad}");
+        }
+        assert_eq!(
+            "idle: 2.5".parse::<Gate>().map(|gate| gate.limit),
+            Ok(0.025)
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Rules that look at an analysis and say what to do.
+//!
+//! One rule is one file. Its documentation comment has fixed headings and is the text
+//! that `assay explain RULE` shows; [`rules`] lists all of them.
+
+mod allocations_while_running;
+mod clock_ramp;
+mod compiles_while_running;
+mod contended_gpu;
+mod copies;
+mod dominant_label;
+mod failed_buffers;
+mod few_encoders_per_buffer;
+mod host_late;
+mod idle_phases;
+mod lost_rows;
+mod register_spills;
+mod slow_launch;
+mod tail;
+mod thermal_pressure;
+mod tiny_encoders;
+mod unlabelled_work;
+mod waits_for_each_buffer;
+mod wiring;
+
+use crate::analysis::document::{Analysis, Finding, Severity};
+use crate::analysis::gaps::Gap;
+use crate::analysis::view::View;
+
+/// What a rule may look at.
+pub(crate) struct Facts<'a> {
+    pub(crate) analysis: &'a Analysis,
+    pub(crate) view: &'a View<'a>,
+    #[allow(dead_code, reason = "for rules that look at single gaps")]
+    pub(crate) gaps: &'a [Gap<'a>],
+}
+
+/// A rule.
+pub struct Rule {
+    /// Its name: `trace/tiny-encoders`.
+    pub id: &'static str,
+    /// Its documentation comment, each line with the blank it begins with.
+    comment: &'static str,
+    check: fn(&Facts<'_>) -> Option<Finding>,
+}
+
+impl Rule {
+    /// Its manual page, in Markdown: what it does, why it matters, what to do.
+    pub fn documentation(&self) -> String {
+        let lines = self.comment.lines();
+        let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Rule")
+            .field("id", &self.id)
+            .finish()
+    }
+}
+
+/// Declares a rule whose documentation comment is its manual page.
+macro_rules! rule {
+    ($(#[doc = $line:literal])+ $id:literal, $check:expr) => {
+        $(#[doc = $line])+
+        pub(super) const RULE: super::Rule = super::Rule {
+            id: $id,
+            comment: concat!($($line, "\n"),+),
+            check: $check,
+        };
+    };
+}
+use rule;
+
+/// Every rule, the most important first.
+///
+/// ```
+/// let rules = assay_trace::rules();
+/// assert!(rules.iter().any(|rule| rule.id == "trace/tiny-encoders"));
+/// assert!(rules.iter().all(|rule| rule.documentation().contains("# Why it matters")));
+/// ```
+pub fn rules() -> &'static [Rule] {
+    const RULES: &[Rule] = &[
+        failed_buffers::RULE,
+        waits_for_each_buffer::RULE,
+        few_encoders_per_buffer::RULE,
+        tiny_encoders::RULE,
+        host_late::RULE,
+        slow_launch::RULE,
+        copies::RULE,
+        wiring::RULE,
+        allocations_while_running::RULE,
+        compiles_while_running::RULE,
+        contended_gpu::RULE,
+        dominant_label::RULE,
+        tail::RULE,
+        register_spills::RULE,
+        idle_phases::RULE,
+        clock_ramp::RULE,
+        thermal_pressure::RULE,
+        unlabelled_work::RULE,
+        lost_rows::RULE,
+    ];
+    RULES
+}
+
+/// Runs every rule.
+pub(crate) fn check(facts: &Facts<'_>) -> Vec<Finding> {
+    if facts.analysis.intervals.rows_target == 0 {
+        return Vec::new();
+    }
+    let mut findings: Vec<Finding> = rules()
+        .iter()
+        .filter_map(|rule| (rule.check)(facts))
+        .collect();
+    findings.sort_by_key(|finding| finding.severity);
+    findings
+}
+
+/// A finding of a rule, without a gain.
+fn finding(
+    rule: &Rule,
+    severity: Severity,
+    message: String,
+    advice: &str,
+    effort: &str,
+) -> Option<Finding> {
+    Some(Finding {
+        rule: rule.id.to_owned(),
+        severity,
+        message,
+        advice: advice.to_owned(),
+        effort: effort.to_owned(),
+        gain: None,
+    })
+}
+
+/// Adds what a change can bring at most.
+fn with_gain(finding: Option<Finding>, gain: String) -> Option<Finding> {
+    finding.map(|finding| Finding {
+        gain: Some(gain),
+        ..finding
+    })
+}
+
+/// `12.3 ms of 45.6 ms (27 %)`.
+fn part_of(part_ms: f64, whole_ms: f64) -> String {
+    let percent = if whole_ms > 0.0 {
+        part_ms / whole_ms * 100.0
+    } else {
+        0.0
+    };
+    format!("{part_ms:.1} ms of {whole_ms:.1} ms ({percent:.0} %)")
+}

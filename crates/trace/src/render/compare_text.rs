@@ -1,0 +1,196 @@
+//! A comparison as text and as Markdown.
+
+use super::text::TextStyle;
+use crate::compare::document::{Comparison, LabelChange, Metric, Side};
+use assay_report::style::Role;
+use assay_report::table::{Cell, Column, Table};
+use std::fmt::Write;
+
+fn number(value: Option<f64>, unit: &str) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(value) if unit.is_empty() && value.fract() == 0.0 => format!("{value:.0}"),
+        Some(value) if unit.is_empty() => format!("{value:.3}"),
+        Some(value) => format!("{value:.3} {unit}"),
+    }
+}
+
+fn change(change: Option<f64>) -> String {
+    change.map_or_else(String::new, |change| format!("{:+.1} %", change * 100.0))
+}
+
+/// Whether a change is good, bad, or nothing.
+fn role(metric: &Metric) -> Role {
+    match (metric.significant, metric.change, metric.lower_is_better) {
+        (Some(true), Some(change), Some(lower)) if change != 0.0 => {
+            if (change < 0.0) == lower {
+                Role::Good
+            } else {
+                Role::Bad
+            }
+        }
+        _ => Role::Dim,
+    }
+}
+
+fn judgement(metric: &Metric) -> String {
+    match (metric.significant, metric.noise) {
+        (Some(false), Some(noise)) if metric.change != Some(0.0) => {
+            format!("within noise (±{:.1} %)", noise * 100.0)
+        }
+        (Some(true), Some(noise)) if noise > 0.0 => format!("±{:.1} %", noise * 100.0),
+        (None, _) => "noise unknown".to_owned(),
+        _ => String::new(),
+    }
+}
+
+fn side(name: &str, side: &Side) -> String {
+    let mut text = format!(
+        "{:<8}{}, {:.3} ms, utilisation {:.3} %, {} executions in {} command buffers, {}",
+        format!("{name}:"),
+        side.target.as_deref().unwrap_or("unknown process"),
+        side.window_ms,
+        side.utilization * 100.0,
+        side.executions,
+        side.command_buffers,
+        side.verdict.word()
+    );
+    if let Some(steps) = side.steps {
+        let _ = write!(text, ", {steps:.0} steps");
+    }
+    text
+}
+
+/// The comparison for a terminal.
+pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
+    let mut out = String::new();
+    let painter = style.painter;
+    let _ = writeln!(out, "{}", side("before", &comparison.before));
+    let _ = writeln!(out, "{}", side("after", &comparison.after));
+    let _ = writeln!(
+        out,
+        "\n{} ({}: {})",
+        painter.paint(Role::Heading, "Change"),
+        comparison.normalised,
+        comparison.normalised_by
+    );
+    let mut table = Table::new([
+        Column::left("").shrink(),
+        Column::right("before"),
+        Column::right("after"),
+        Column::right("change"),
+        Column::left(""),
+    ])
+    .painter(painter)
+    .indent(2);
+    for metric in &comparison.metrics {
+        table.row([
+            Cell::from(metric.description.clone()),
+            Cell::from(number(metric.before, &metric.unit)),
+            Cell::from(number(metric.after, &metric.unit)),
+            Cell::new(change(metric.change), role(metric)),
+            Cell::new(judgement(metric), Role::Dim),
+        ]);
+    }
+    out.push_str(&table.render(style.width));
+    let _ = writeln!(
+        out,
+        "\n{} {}: {}",
+        painter.paint(Role::Heading, "Fusion"),
+        comparison.fusion.state,
+        comparison.fusion.explanation
+    );
+    labels(&mut out, &comparison.labels, style);
+    if !comparison.warnings.is_empty() {
+        let _ = writeln!(out, "\n{}", painter.paint(Role::Warn, "Warnings"));
+        for warning in &comparison.warnings {
+            let _ = writeln!(out, "  - {warning}");
+        }
+    }
+    for gate in &comparison.gates {
+        let word = if gate.failed {
+            painter.paint(Role::Bad, "FAILED")
+        } else {
+            painter.paint(Role::Good, "passed")
+        };
+        let _ = writeln!(out, "\ngate {} {word}: {}", gate.gate, gate.explanation);
+    }
+    out
+}
+
+fn labels(out: &mut String, labels: &[LabelChange], style: TextStyle) {
+    let _ = writeln!(
+        out,
+        "\n{}",
+        style.painter.paint(Role::Heading, "GPU time by label")
+    );
+    let mut table = Table::new([
+        Column::left("label").shrink(),
+        Column::right("count"),
+        Column::right("→"),
+        Column::right("time"),
+        Column::right("→"),
+        Column::right("change"),
+    ])
+    .painter(style.painter)
+    .indent(2);
+    for label in labels.iter().take(style.top) {
+        table.row([
+            label.label.clone(),
+            number(label.before_count, ""),
+            number(label.after_count, ""),
+            number(label.before_us, "µs"),
+            number(label.after_us, "µs"),
+            match (label.before_us, label.after_us) {
+                (None, _) => "new".to_owned(),
+                (_, None) => "gone".to_owned(),
+                _ => change(label.change),
+            },
+        ]);
+    }
+    out.push_str(&table.render(style.width));
+}
+
+/// The comparison as Markdown.
+pub fn compare_markdown(comparison: &Comparison) -> String {
+    let mut out = String::from("# Comparison of two runs\n\n");
+    for (name, run) in [("before", &comparison.before), ("after", &comparison.after)] {
+        let _ = writeln!(out, "- {}", side(name, run));
+    }
+    let _ = writeln!(
+        out,
+        "\nCompared {} ({}).\n\n| | before | after | change | |\n|---|--:|--:|--:|---|",
+        comparison.normalised, comparison.normalised_by
+    );
+    for metric in &comparison.metrics {
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            metric.description,
+            number(metric.before, &metric.unit),
+            number(metric.after, &metric.unit),
+            change(metric.change),
+            judgement(metric)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "\n**Fusion {}**: {}",
+        comparison.fusion.state, comparison.fusion.explanation
+    );
+    if !comparison.warnings.is_empty() {
+        out.push_str("\n## Warnings\n\n");
+        for warning in &comparison.warnings {
+            let _ = writeln!(out, "- {warning}");
+        }
+    }
+    for gate in &comparison.gates {
+        let word = if gate.failed { "failed" } else { "passed" };
+        let _ = writeln!(
+            out,
+            "\nGate `{}` **{word}**: {}",
+            gate.gate, gate.explanation
+        );
+    }
+    out
+}

@@ -1,0 +1,314 @@
+//! The report as one HTML file with a zoomable timeline. Nothing is fetched.
+
+use super::timeline_data::{self, TimelineData};
+use super::{micros, millis, percent};
+use crate::analysis::document::*;
+use crate::analysis::view::View;
+use crate::analysis::{Options, analyze_view, gaps};
+use crate::error::Error;
+use crate::recording::Recording;
+use assay_report::html::{escape, page};
+use assay_report::number::grouped;
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("timeline.css");
+const SCRIPT: &str = include_str!("timeline.js");
+
+/// The report on a recording as a page.
+pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis, String), Error> {
+    let view = View::new(recording, options)?;
+    let analysis = analyze_view(&view, options);
+    let name = analysis
+        .recording
+        .target
+        .name
+        .as_deref()
+        .unwrap_or("recording");
+    let title = format!("{name}: where the GPU's time goes");
+    let mut body = String::new();
+    head(&mut body, &analysis);
+    verdict(&mut body, &analysis.verdict);
+    if let Some(capture) = &recording.capture {
+        let style = super::text::TextStyle {
+            width: 120,
+            painter: assay_report::style::Painter::default(),
+            top: usize::MAX,
+            verbose: true,
+        };
+        let text = crate::capture::text::render(capture, style);
+        let _ = writeln!(body, "<pre>{}</pre>", escape(&text));
+        return Ok((analysis, page(&title, STYLE, &body, "")));
+    }
+    let mut script = "";
+    if analysis.intervals.rows_target > 0 {
+        figures(&mut body, &analysis);
+        let data = timeline_data::collect(&view, &gaps::find(&view));
+        timeline(&mut body, &data);
+        script = SCRIPT;
+    }
+    findings(&mut body, &analysis.findings);
+    tables(&mut body, &analysis);
+    warnings(&mut body, &analysis.recording.warnings);
+    Ok((analysis, page(&title, STYLE, &body, script)))
+}
+
+fn head(out: &mut String, a: &Analysis) {
+    let recording = &a.recording;
+    let name = recording.target.name.as_deref().unwrap_or("Recording");
+    let pid = recording
+        .target
+        .pid
+        .map_or_else(String::new, |pid| format!(" (pid {pid})"));
+    let _ = writeln!(out, "<h1>{}{pid}</h1>", escape(name));
+    let parts: Vec<String> = [
+        recording.model.clone(),
+        recording.gpu.as_ref().map(|gpu| format!("GPU {gpu}")),
+        recording
+            .os_version
+            .as_ref()
+            .map(|os| format!("macOS {os}")),
+        recording
+            .instruments_version
+            .as_ref()
+            .map(|v| format!("Instruments {v}")),
+        recording
+            .duration_s
+            .map(|s| format!("recorded for {s:.3} s")),
+        recording.start_date.clone(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let _ = writeln!(
+        out,
+        "<div class=\"dim\">{}</div>",
+        escape(&parts.join(" · "))
+    );
+}
+
+fn verdict(out: &mut String, verdict: &Verdict) {
+    let _ = writeln!(
+        out,
+        "<div class=\"verdict\"><b>{}</b> <span class=\"dim\">({} confidence)</span>: {}<ul>",
+        verdict.kind.word(),
+        verdict.confidence.word(),
+        escape(&verdict.summary)
+    );
+    for evidence in &verdict.evidence {
+        let _ = writeln!(out, "<li>{}</li>", escape(evidence));
+    }
+    out.push_str("</ul></div>\n");
+}
+
+fn figures(out: &mut String, a: &Analysis) {
+    out.push_str("<div class=\"figures\">\n");
+    let mut figure = |name: &str, value: String| {
+        let _ = writeln!(
+            out,
+            "<div class=\"figure\"><span>{name}</span><strong>{}</strong></div>",
+            escape(&value)
+        );
+    };
+    figure(
+        &format!("utilisation ({})", a.recording.time_source),
+        percent(a.gpu.utilization),
+    );
+    figure("GPU busy", millis(a.gpu.busy_ms));
+    figure("window", millis(a.window.span_ms));
+    figure("encoder executions", grouped(a.intervals.rows_target));
+    figure("command buffers", grouped(a.intervals.command_buffers));
+    figure("mean execution", micros(a.intervals.mean_us));
+    figure("mean gap", micros(a.gaps.mean_us));
+    figure("commit to start, median", micros(a.latency.median_us));
+    figure(
+        "strong sync points",
+        format!(
+            "{} of {}",
+            grouped(a.synchronisation.strong),
+            grouped(a.synchronisation.pairs)
+        ),
+    );
+    out.push_str("</div>\n");
+}
+
+fn timeline(out: &mut String, data: &TimelineData) {
+    out.push_str(
+        "<h2>Timeline</h2>\n<div class=\"tools\">\
+         <input id=\"search\" type=\"search\" placeholder=\"Search labels (Enter: next)\" aria-label=\"Search labels\">\
+         <button id=\"next\" type=\"button\">Next</button><span id=\"found\" class=\"dim\"></span>\
+         <button id=\"in\" type=\"button\">Zoom in</button><button id=\"out\" type=\"button\">Zoom out</button>\
+         <button id=\"all\" type=\"button\">All</button></div>\n\
+         <div class=\"stage\" id=\"stage\"><canvas id=\"timeline\" tabindex=\"0\" height=\"200\"></canvas>\
+         <div class=\"tip\" id=\"tip\" role=\"status\"></div></div>\n<div class=\"legend\">",
+    );
+    for (name, colour) in [
+        ("gap: host late", "#d1495b"),
+        ("gap: launch", "#edae49"),
+        ("gap: contended", "#8f6fc4"),
+        ("gap: unknown; other processes", "#8b949e"),
+    ] {
+        let _ = write!(
+            out,
+            "<span><i style=\"background:{colour}\"></i>{name}</span>"
+        );
+    }
+    out.push_str("<span>wheel zooms, drag moves, double click shows all</span></div>\n");
+    if data.merged_below > 0 {
+        let _ = writeln!(
+            out,
+            "<p class=\"dim\">There are too many executions to draw each: those less than {} apart are drawn as one. Figures count every one.</p>",
+            assay_report::number::nanoseconds(data.merged_below as f64)
+        );
+    }
+    // No text inside the data can end the script element.
+    let json = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned());
+    let json = json.replace('<', "\\u003c");
+    let _ = writeln!(
+        out,
+        "<script type=\"application/json\" id=\"timeline-data\">{json}</script>"
+    );
+}
+
+fn findings(out: &mut String, findings: &[Finding]) {
+    if findings.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Findings</h2>\n");
+    for finding in findings {
+        let _ = writeln!(
+            out,
+            "<div class=\"finding {}\"><code>{}</code> {}<br>→ {}",
+            finding.severity.word(),
+            escape(&finding.rule),
+            escape(&finding.message),
+            escape(&finding.advice)
+        );
+        if let Some(gain) = &finding.gain {
+            let _ = writeln!(
+                out,
+                "<br><span class=\"dim\">gain: {}; effort: {}</span>",
+                escape(gain),
+                escape(&finding.effort)
+            );
+        }
+        out.push_str("</div>\n");
+    }
+}
+
+/// A table with a heading; the first column is text, the others figures.
+fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
+    if rows.is_empty() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<h2>{}</h2>\n<div class=\"wide\"><table><tr>",
+        escape(heading)
+    );
+    for (index, column) in columns.iter().enumerate() {
+        let class = if index > 0 { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th{class}>{}</th>", escape(column));
+    }
+    out.push_str("</tr>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            let class = if index > 0 { " class=\"n\"" } else { "" };
+            let _ = write!(out, "<td{class}>{}</td>", escape(cell));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn tables(out: &mut String, a: &Analysis) {
+    let label = |l: &Label| {
+        vec![
+            l.label.clone(),
+            format!("{:.1} %", l.share * 100.0),
+            millis(l.total_ms),
+            grouped(l.count),
+            micros(Some(l.mean_us)),
+            micros(Some(l.median_us)),
+            micros(Some(l.max_us)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = a.families.iter().take(40).map(label).collect();
+    table(
+        out,
+        "GPU time by label (numbers ignored)",
+        &["label", "share", "total", "count", "mean", "median", "max"],
+        &rows,
+    );
+    let bin = |b: &Bin| {
+        vec![
+            match b.to_us {
+                Some(to) => format!("{} to {to} µs", b.from_us),
+                None => format!("from {} µs", b.from_us),
+            },
+            grouped(b.count),
+            millis(b.total_ms),
+        ]
+    };
+    let rows: Vec<Vec<String>> = a
+        .gaps
+        .histogram
+        .iter()
+        .filter(|b| b.count > 0)
+        .map(bin)
+        .collect();
+    table(out, "Gaps", &["length", "gaps", "together"], &rows);
+    if let Some(activity) = &a.cpu.while_gpu_waits {
+        let function = |f: &HostFunction| {
+            vec![
+                format!("{} ({})", f.function, f.binary),
+                format!("{:.1} %", f.share * 100.0),
+                millis(f.ms),
+            ]
+        };
+        let rows: Vec<Vec<String>> = activity.functions.iter().map(function).collect();
+        table(
+            out,
+            "Host functions while the GPU waited",
+            &["function", "own time", "CPU"],
+            &rows,
+        );
+    }
+    let other = |o: &OtherProcess| vec![o.name.clone(), millis(o.busy_ms), grouped(o.count)];
+    let rows: Vec<Vec<String>> = a.other_processes.iter().map(other).collect();
+    table(
+        out,
+        "Other processes in the window",
+        &["process", "busy", "executions"],
+        &rows,
+    );
+    let phase = |p: &Phase| {
+        vec![
+            p.number.to_string(),
+            millis(p.start_ms),
+            millis(p.span_ms),
+            percent(p.utilization),
+            grouped(p.executions),
+        ]
+    };
+    if a.window.phases.len() > 1 {
+        let rows: Vec<Vec<String>> = a.window.phases.iter().take(50).map(phase).collect();
+        table(
+            out,
+            "Phases",
+            &["phase", "start", "length", "utilisation", "executions"],
+            &rows,
+        );
+    }
+}
+
+fn warnings(out: &mut String, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Warnings</h2>\n<ul>\n");
+    for warning in warnings {
+        let _ = writeln!(out, "<li>{}</li>", escape(warning));
+    }
+    out.push_str("</ul>\n");
+}

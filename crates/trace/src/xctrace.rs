@@ -1,0 +1,163 @@
+//! The command lines of xctrace: what to run on a Mac to record and export.
+
+use crate::tables;
+use crate::toc::TocRun;
+
+/// The template recorded with by default.
+pub const DEFAULT_TEMPLATE: &str = "Metal System Trace";
+
+/// Tables that are exported only when they can have rows: they are huge otherwise.
+const COUNTER_TABLES: [&str; 3] = [
+    "metal-gpu-counter-intervals",
+    "gpu-counter-value",
+    "gpu-counter-info",
+];
+
+/// The tables the analysis uses.
+pub fn useful_tables() -> Vec<&'static str> {
+    tables::specs().map(|spec| spec.schema).collect()
+}
+
+/// The tables of a run worth exporting: those the analysis uses, as far as the table of
+/// contents lists them.
+pub fn tables_to_export(run: &TocRun) -> Vec<&'static str> {
+    let counters = run
+        .settings
+        .get("Counter Set")
+        .is_some_and(|set| set != "(null)");
+    useful_tables()
+        .into_iter()
+        .filter(|schema| run.tables.contains_key(*schema))
+        .filter(|schema| counters || !COUNTER_TABLES.contains(schema))
+        .collect()
+}
+
+/// Arguments of `xctrace record`.
+pub fn record_arguments(
+    template: &str,
+    time_limit: Option<&str>,
+    output: &str,
+    program: &[String],
+) -> Vec<String> {
+    let mut out = strings(&["record", "--template", template, "--output", output]);
+    if let Some(limit) = time_limit {
+        out.extend(strings(&["--time-limit", limit]));
+    }
+    out.extend(strings(&[
+        "--no-prompt",
+        "--target-stdout",
+        "-",
+        "--launch",
+        "--",
+    ]));
+    out.extend(program.iter().cloned());
+    out
+}
+
+/// Arguments that export the table of contents.
+pub fn toc_arguments(input: &str, output: &str) -> Vec<String> {
+    strings(&["export", "--input", input, "--toc", "--output", output])
+}
+
+/// Arguments that export one table.
+///
+/// ```
+/// let arguments = assay_trace::xctrace::table_arguments("run.trace", 1, "time-profile", "t.xml");
+/// assert_eq!(arguments[4], "/trace-toc/run[@number=\"1\"]/data/table[@schema=\"time-profile\"]");
+/// ```
+pub fn table_arguments(input: &str, run: u32, schema: &str, output: &str) -> Vec<String> {
+    let path = format!("/trace-toc/run[@number=\"{run}\"]/data/table[@schema=\"{schema}\"]");
+    strings(&[
+        "export", "--input", input, "--xpath", &path, "--output", output,
+    ])
+}
+
+/// The two shell commands that record a program and export the tables that matter most,
+/// for people to run on a Mac.
+pub fn shell_commands(template: &str, time_limit: Option<&str>, program: &[String]) -> [String; 2] {
+    let limit = time_limit.map_or_else(String::new, |limit| {
+        format!(" --time-limit {}", quoted(limit))
+    });
+    let program: Vec<String> = program.iter().map(|word| quoted(word)).collect();
+    [
+        format!(
+            "xctrace record --template {} --output run.trace{limit} --launch -- {}",
+            quoted(template),
+            program.join(" ")
+        ),
+        export_command("run.trace"),
+    ]
+}
+
+/// The shell command that exports the tables that matter most from a recording.
+pub fn export_command(input: &str) -> String {
+    let input = quoted(input);
+    format!(
+        "mkdir -p exported && xctrace export --input {input} --toc --output exported/toc.xml && \
+         for table in metal-gpu-intervals metal-gpu-state-intervals metal-command-buffer-completed \
+         metal-application-encoders-list metal-application-command-buffer-submissions metal-driver-intervals \
+         metal-driver-event-intervals metal-resource-allocations gpu-performance-state-intervals time-profile; do \
+         xctrace export --input {input} --xpath \"/trace-toc/run[@number=\\\"1\\\"]/data/table[@schema=\\\"$table\\\"]\" \
+         --output exported/$table.xml; done"
+    )
+}
+
+/// What a failing xctrace wants, if its words tell.
+pub fn missing_permission(message: &str) -> Option<&'static str> {
+    let message = message.to_ascii_lowercase();
+    let has = |text: &str| message.contains(text);
+    if has("developer mode") || has("devtoolssecurity") {
+        return Some("enable developer tools: sudo DevToolsSecurity -enable");
+    }
+    if has("get-task-allow") || has("task_for_pid") || has("hardened runtime") {
+        return Some(
+            "the program may not be traced: sign it for debugging with codesign -s - --entitlements (com.apple.security.get-task-allow)",
+        );
+    }
+    let denied = [
+        "permission",
+        "not permitted",
+        "not authorized",
+        "requires root",
+        "privilege",
+    ];
+    denied.iter().any(|text| has(text)).then_some(
+        "xctrace lacks permission: run sudo DevToolsSecurity -enable, and allow the terminal under Privacy & Security > Developer Tools",
+    )
+}
+
+fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_survive_a_shell() {
+        let program = ["./my prog".to_owned(), "it's".to_owned()];
+        let [record, export] = shell_commands(DEFAULT_TEMPLATE, Some("10s"), &program);
+        assert_eq!(
+            record,
+            "xctrace record --template 'Metal System Trace' --output run.trace --time-limit 10s --launch -- './my prog' 'it'\\''s'"
+        );
+        assert!(export.starts_with("mkdir -p exported && xctrace export --input run.trace --toc"));
+    }
+
+    #[test]
+    fn refusals_are_recognised() {
+        assert!(missing_permission("Operation not permitted").is_some());
+        assert!(missing_permission("Template not found").is_none());
+    }
+}

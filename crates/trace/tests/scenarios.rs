@@ -1,0 +1,290 @@
+//! Made-up runs with a known cause get the right verdict, and their figures agree with
+//! a plain count.
+
+#[allow(missing_docs)]
+mod support;
+
+use assay_trace::synth::{Scenario, Table, Trace, write_table};
+use assay_trace::{Analysis, CompareOptions, Options, Recording, VerdictKind, analyze, compare};
+
+fn played(scenario: &Scenario) -> (Trace, Recording) {
+    let trace = Trace::new(scenario);
+    let texts: Vec<String> = Table::ALL
+        .iter()
+        .map(|&table| {
+            let mut bytes = Vec::new();
+            write_table(&trace, table, &mut bytes).expect("memory to write to");
+            String::from_utf8(bytes).expect("UTF-8")
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let recording = support::load_texts(&texts);
+    (trace, recording)
+}
+
+fn analyzed(scenario: &Scenario) -> (Trace, Analysis) {
+    let (trace, recording) = played(scenario);
+    let analysis = analyze(&recording, &Options::default()).expect("an analysis");
+    (trace, analysis)
+}
+
+#[test]
+fn each_scenario_gets_its_verdict() {
+    for (name, scenario, expected) in [
+        ("eager", Scenario::eager(4), VerdictKind::LaunchBound),
+        ("compiled", Scenario::compiled(20), VerdictKind::KernelBound),
+        (
+            "transfers",
+            Scenario::transfer_heavy(60),
+            VerdictKind::TransferBound,
+        ),
+        ("contended", Scenario::contended(60), VerdictKind::Contended),
+        (
+            "queues",
+            Scenario::multi_queue(60),
+            VerdictKind::KernelBound,
+        ),
+        (
+            "synchronised",
+            Scenario::synchronised(60),
+            VerdictKind::SynchronisationBound,
+        ),
+    ] {
+        let (_, analysis) = analyzed(&scenario);
+        assert_eq!(
+            analysis.verdict.kind, expected,
+            "{name}: utilisation {}, evidence {:#?}",
+            analysis.gpu.utilization, analysis.verdict.evidence
+        );
+        assert!(!analysis.verdict.evidence.is_empty(), "{name}");
+    }
+}
+
+/// Busy time by sweeping over all starts and ends, written independently of the library.
+fn swept(spans: &[(u64, u64)]) -> u64 {
+    let mut edges: Vec<(u64, i32)> = Vec::new();
+    for &(start, end) in spans {
+        edges.push((start, 1));
+        edges.push((end, -1));
+    }
+    edges.sort_unstable_by_key(|&(time, change)| (time, -change));
+    let (mut depth, mut busy, mut since) = (0, 0, 0);
+    for (time, change) in edges {
+        if depth == 0 && change > 0 {
+            since = time;
+        }
+        depth += change;
+        if depth == 0 {
+            busy += time - since;
+        }
+    }
+    busy
+}
+
+#[test]
+fn figures_agree_with_a_plain_count() {
+    for seed in 1..8 {
+        for scenario in [
+            Scenario::eager(2),
+            Scenario::multi_queue(40),
+            Scenario::contended(30),
+        ] {
+            let (trace, a) = analyzed(&Scenario { seed, ..scenario });
+            let spans: Vec<(u64, u64)> = trace
+                .executions()
+                .iter()
+                .map(|e| (e.span.start, e.span.end))
+                .collect();
+            let first = spans.iter().map(|s| s.0).min().expect("work");
+            let last = spans.iter().map(|s| s.1).max().expect("work");
+            let busy = swept(&spans);
+            assert_eq!(a.intervals.rows_target, spans.len() as u64);
+            assert_eq!(a.intervals.rows_total, trace.all().len() as u64);
+            assert_eq!((a.gpu.busy_ms * 1e6).round() as u64, busy);
+            assert_eq!((a.window.span_ms * 1e6).round() as u64, last - first);
+            let idle = ((last - first - busy) as f64 / 1e6 * 1e6).round() / 1e6;
+            assert!(
+                (a.gaps.total_ms - idle).abs() < 1e-6,
+                "{} {idle}",
+                a.gaps.total_ms
+            );
+            let parts = a.gaps.host_wait_ms + a.gaps.launch_ms;
+            assert!(
+                (parts - a.gaps.total_ms).abs() < 1e-4,
+                "{parts} {}",
+                a.gaps.total_ms
+            );
+            let everybody: Vec<(u64, u64)> = trace
+                .all()
+                .iter()
+                .map(|e| (e.span.start, e.span.end))
+                .collect();
+            assert_eq!(
+                (a.gpu.machine_busy_ms * 1e6).round() as u64,
+                swept(&everybody)
+            );
+        }
+    }
+}
+
+#[test]
+fn overlapping_queues_are_counted_once() {
+    let (_, a) = analyzed(&Scenario::multi_queue(50));
+    assert!(
+        a.gpu.summed_ms > a.gpu.busy_ms * 1.2,
+        "{} {}",
+        a.gpu.summed_ms,
+        a.gpu.busy_ms
+    );
+    assert!(a.queue.max_depth >= Some(2));
+}
+
+#[test]
+fn host_samples_during_gaps_name_the_function() {
+    let (_, a) = analyzed(&Scenario::synchronised(40));
+    let activity = a.cpu.while_gpu_waits.expect("samples");
+    assert!(activity.samples > 0);
+    assert!(activity.functions[0].function.contains("encode_kernel"));
+    let callers: Vec<&str> = activity
+        .callers
+        .iter()
+        .map(|f| f.function.as_str())
+        .collect();
+    assert!(callers.contains(&"main"), "{callers:?}");
+    assert_eq!(activity.threads[0].thread, "Main Thread (0x1f6b2d)");
+}
+
+#[test]
+fn eager_against_compiled_shows_working_fusion() {
+    let (_, eager) = played(&Scenario::eager(30));
+    let (_, compiled) = played(&Scenario::compiled(30));
+    let result = compare(&eager, &compiled, &CompareOptions::default()).expect("a comparison");
+    assert_eq!(result.normalised, "per step", "{}", result.normalised_by);
+    assert_eq!(result.before.steps, Some(30.0));
+    assert_eq!(result.after.steps, Some(30.0));
+    assert_eq!(
+        result.fusion.state, "working",
+        "{}",
+        result.fusion.explanation
+    );
+    let metric = |name: &str| {
+        let found = result.metrics.iter().find(|m| m.metric == name);
+        found.unwrap_or_else(|| panic!("no {name}"))
+    };
+    assert_eq!(metric("executions").before, Some(490.0));
+    assert_eq!(metric("executions").after, Some(70.0));
+    assert!(metric("time").change < Some(-0.3), "{:?}", metric("time"));
+    assert_eq!(metric("time").significant, Some(true));
+}
+
+#[test]
+fn a_run_against_itself_shows_no_change_and_passes_every_gate() {
+    let (_, run) = played(&Scenario::compiled(20));
+    let options = CompareOptions {
+        gates: vec![
+            "slower:0%".parse().expect("a gate"),
+            "idle:0%".parse().expect("a gate"),
+        ],
+        ..CompareOptions::default()
+    };
+    let result = compare(&run, &run, &options).expect("a comparison");
+    assert!(
+        result
+            .metrics
+            .iter()
+            .all(|m| m.change == Some(0.0) || m.change.is_none())
+    );
+    assert!(result.gates.iter().all(|gate| !gate.failed));
+}
+
+#[test]
+fn the_same_scenario_with_another_seed_differs_within_its_noise() {
+    let (_, one) = played(&Scenario::eager(40));
+    let (_, two) = played(&Scenario {
+        seed: 77,
+        ..Scenario::eager(40)
+    });
+    let result = compare(&one, &two, &CompareOptions::default()).expect("a comparison");
+    let busy = result
+        .metrics
+        .iter()
+        .find(|m| m.metric == "busy")
+        .expect("busy");
+    assert!(busy.change.expect("a change").abs() < 0.02, "{busy:?}");
+    assert!(busy.noise.expect("noise") < 0.05, "{busy:?}");
+}
+
+#[test]
+fn phases_split_at_long_pauses_and_one_can_be_chosen() {
+    let scenario = Scenario {
+        pause: Some((10, 300_000_000)),
+        ..Scenario::compiled(20)
+    };
+    let (_, recording) = played(&scenario);
+    let whole = analyze(&recording, &Options::default()).expect("an analysis");
+    assert_eq!(whole.window.phases.len(), 2);
+    assert!(whole.findings.iter().any(|f| f.rule == "trace/idle-phases"));
+    let options = Options {
+        phase: Some(2),
+        ..Options::default()
+    };
+    let second = analyze(&recording, &options).expect("an analysis");
+    assert_eq!(
+        second.intervals.rows_target,
+        whole.window.phases[1].executions
+    );
+    assert!(second.gpu.utilization > whole.gpu.utilization);
+    let missing = Options {
+        phase: Some(3),
+        ..Options::default()
+    };
+    assert!(analyze(&recording, &missing).is_err());
+}
+
+#[test]
+fn a_given_window_clips_what_crosses_its_edges() {
+    let (trace, recording) = played(&Scenario::synchronised(20));
+    let executions = trace.executions();
+    let middle = executions[5].span;
+    let options = Options {
+        from: Some(middle.start + 1000),
+        to: Some(middle.end - 1000),
+        ..Options::default()
+    };
+    let a = analyze(&recording, &options).expect("an analysis");
+    assert_eq!(a.intervals.rows_target, 1);
+    assert_eq!(a.gpu.utilization, 1.0);
+    assert_eq!(
+        (a.gpu.busy_ms * 1e6).round() as u64,
+        middle.duration() - 2000
+    );
+}
+
+#[test]
+fn another_process_can_be_examined_by_name_or_id() {
+    let (trace, recording) = played(&Scenario::compiled(10));
+    let others = trace.all().iter().filter(|e| !e.target).count() as u64;
+    for options in [
+        Options {
+            process: Some("WindowServer".to_owned()),
+            ..Options::default()
+        },
+        Options {
+            pid: Some(420),
+            ..Options::default()
+        },
+    ] {
+        let a = analyze(&recording, &options).expect("an analysis");
+        assert_eq!(a.intervals.rows_target, others);
+        assert_eq!(a.recording.target.name.as_deref(), Some("WindowServer"));
+        assert_eq!(a.recording.target.exit_status, None);
+    }
+    let unknown = Options {
+        process: Some("nobody".to_owned()),
+        ..Options::default()
+    };
+    let error = analyze(&recording, &unknown)
+        .expect_err("no such process")
+        .to_string();
+    assert!(error.contains("nobody"), "{error}");
+}
