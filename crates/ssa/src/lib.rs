@@ -1,0 +1,55 @@
+//! The SIMT program form all of Assay shares.
+//!
+//! A [`Module`] holds functions, kernels (entry points with their bindings), threadgroup and constant variables.
+//! A [`Function`] is a list of blocks over typed values in static single assignment; control flow joins through
+//! block parameters. The program of one thread is written down, and 32 of them (a simdgroup) run it in lockstep:
+//! operations that involve other threads are *convergent*.
+//!
+//! * [`Builder`] makes functions, [`verify`] checks them, [`print()`] writes the text form and `parse` reads it.
+//! * [`builtin`] is the one table of what kernels can call.
+//! * [`analysis`] has dominators, loops, uniformity and address-space inference.
+//!
+//! What a number is, how an operation rounds, is `assay-num`'s business; what an operation *does* is said here.
+
+pub mod analysis;
+pub mod builtin;
+pub mod id;
+
+mod builder;
+mod flags;
+mod function;
+mod inst;
+mod kernel;
+mod location;
+mod memory;
+mod module;
+mod pool;
+mod text;
+mod ty;
+mod verify;
+mod visit;
+
+pub use builder::Builder;
+pub use builtin::{Builtin, BuiltinCall};
+pub use flags::Flags;
+pub use function::{
+    BlockData, ConstElements, Function, FunctionAttributes, LoopHint, ValueData, ValueDef,
+};
+pub use id::{Id, IdMap, IdSet, IdVec};
+pub use inst::{
+    BinaryOp, Block, BlockCall, Callee, CastOp, FloatCond, FunctionId, IndexExtend, IndexList,
+    Inst, InstData, IntCond, SwitchCases, SwitchId, Symbol, TernaryOp, UNDEF_LANE, UnaryOp, Value,
+    ValueList,
+};
+pub use kernel::{Argument, ArgumentAccess, Binding, Kernel};
+pub use location::{FileId, Loc, Location, Locations};
+pub use memory::{Access, AliasId, AliasSet, AtomicOp, BarrierMemory, Ordering, Scope};
+pub use module::{
+    FloatMode, FunctionConstant, FunctionConstantId, Global, GlobalData, GlobalId, Module,
+};
+pub use text::print::{print, print_function, print_inst};
+pub use ty::{
+    Aggregate, AggregateId, Aggregates, Field, MAX_VECTOR_LANES, Scalar, Space, Type, TypeKind,
+};
+pub use verify::{VerifyError, verify, verify_function};
+pub use visit::InstEffects;

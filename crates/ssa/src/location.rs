@@ -1,0 +1,108 @@
+//! Where an instruction came from: file, line, column, and the calls it was inlined through.
+
+use crate::id::{Id, IdVec, define_ids};
+
+define_ids! {
+    /// A source location of a module.
+    Loc = "!";
+    /// A source file of a module.
+    FileId = "file";
+}
+
+/// A place in the source.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Location {
+    /// The file.
+    pub file: FileId,
+    /// Line, from 1; 0 when unknown.
+    pub line: u32,
+    /// Column, from 1; 0 when unknown.
+    pub column: u32,
+    /// Where the function holding this line was inlined, if it was.
+    pub inlined_at: Option<Loc>,
+}
+
+/// The files and locations of a module.
+#[derive(Clone, Default, Debug)]
+pub struct Locations {
+    files: IdVec<FileId, String>,
+    entries: IdVec<Loc, Location>,
+}
+
+impl Locations {
+    /// The id of a file name, entered if it is new.
+    pub fn file(&mut self, name: &str) -> FileId {
+        match self.files.find(|known| known == name) {
+            Some(id) => id,
+            None => self.files.push(name.to_owned()),
+        }
+    }
+
+    /// Enters a location. The caller avoids duplicates where it can; they only cost memory.
+    pub fn add(&mut self, location: Location) -> Loc {
+        if let Some((id, _)) = self
+            .entries
+            .iter()
+            .next_back()
+            .filter(|(_, last)| **last == location)
+        {
+            return id;
+        }
+        self.entries.push(location)
+    }
+
+    /// A location.
+    pub fn get(&self, loc: Loc) -> Option<&Location> {
+        self.entries.get(loc)
+    }
+
+    /// A file's name.
+    pub fn file_name(&self, file: FileId) -> &str {
+        self.files.get(file).map_or("?", String::as_str)
+    }
+
+    /// All files.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = (FileId, &str)> {
+        self.files.iter().map(|(id, name)| (id, name.as_str()))
+    }
+
+    /// All locations.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Loc, &Location)> {
+        self.entries.iter()
+    }
+
+    /// The location and those it was inlined at, innermost first. Stops at a cycle.
+    pub fn chain(&self, loc: Loc) -> impl Iterator<Item = &Location> {
+        let mut next = Some(loc);
+        let mut left = self.entries.len();
+        std::iter::from_fn(move || {
+            let location = self.entries.get(next?)?;
+            left = left.checked_sub(1)?;
+            // A chain only ever goes to entries made before; anything else would be a cycle.
+            next = location.inlined_at;
+            Some(location)
+        })
+    }
+
+    /// The innermost location of the chain that lies in a file accepted by `wanted` with a known line:
+    /// the user's line, when library headers are not wanted.
+    pub fn resolve(&self, loc: Loc, mut wanted: impl FnMut(&str) -> bool) -> Option<&Location> {
+        self.chain(loc)
+            .find(|location| location.line != 0 && wanted(self.file_name(location.file)))
+    }
+
+    /// Enters `outer` as the place the chain of `inner` was inlined at; what an inliner needs.
+    pub fn inline(&mut self, inner: Loc, outer: Loc) -> Loc {
+        let Some(location) = self.entries.get(inner).cloned() else {
+            return outer;
+        };
+        let inlined_at = match location.inlined_at {
+            Some(at) if at.index() < inner.index() => self.inline(at, outer),
+            _ => outer,
+        };
+        self.entries.push(Location {
+            inlined_at: Some(inlined_at),
+            ..location
+        })
+    }
+}
