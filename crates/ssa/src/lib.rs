@@ -5,7 +5,7 @@
 //! block parameters. The program of one thread is written down, and 32 of them (a simdgroup) run it in lockstep:
 //! operations that involve other threads are *convergent*.
 //!
-//! * [`Builder`] makes functions, [`verify`] checks them, [`print()`] writes the text form and `parse` reads it.
+//! * [`Builder`] makes functions, [`verify`] checks them, [`print()`] writes the text form and [`parse`] reads it.
 //! * [`builtin`] is the one table of what kernels can call.
 //! * [`analysis`] has dominators, loops, uniformity and address-space inference.
 //!
@@ -29,6 +29,7 @@ mod ty;
 mod verify;
 mod visit;
 
+pub use analysis::Uniformity;
 pub use builder::Builder;
 pub use builtin::{Builtin, BuiltinCall};
 pub use flags::Flags;
@@ -47,6 +48,8 @@ pub use memory::{Access, AliasId, AliasSet, AtomicOp, BarrierMemory, Ordering, S
 pub use module::{
     FloatMode, FunctionConstant, FunctionConstantId, Global, GlobalData, GlobalId, Module,
 };
+pub use text::ParseError;
+pub use text::parse::parse;
 pub use text::print::{print, print_function, print_inst};
 pub use ty::{
     Aggregate, AggregateId, Aggregates, Field, MAX_VECTOR_LANES, Scalar, Space, Type, TypeKind,

@@ -51,6 +51,11 @@ impl Locations {
         self.entries.push(location)
     }
 
+    /// Enters a location without looking for an equal one.
+    pub(crate) fn push(&mut self, location: Location) -> Loc {
+        self.entries.push(location)
+    }
+
     /// A location.
     pub fn get(&self, loc: Loc) -> Option<&Location> {
         self.entries.get(loc)

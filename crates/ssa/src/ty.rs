@@ -122,7 +122,7 @@ pub enum Space {
     Constant,
     /// Memory of a threadgroup (AIR 3).
     Threadgroup,
-    /// Not known: any of the others. Address-space inference removes most of these.
+    /// Not known: any of the others. [`analysis::spaces`](crate::analysis::spaces) removes most of these.
     Generic,
 }
 
@@ -418,6 +418,8 @@ pub struct Field {
 #[derive(Clone, Default, Debug)]
 pub struct Aggregates {
     types: IdVec<AggregateId, Aggregate>,
+    /// Alignment of each type: kept, because an array's is its element's, however deep that is.
+    aligns: Vec<u32>,
 }
 
 impl Aggregates {
@@ -427,6 +429,11 @@ impl Aggregates {
         if let Some((id, _)) = self.types.iter().find(|(_, known)| **known == aggregate) {
             return Type::aggregate(id);
         }
+        let align = match &aggregate {
+            Aggregate::Array { element, .. } => self.align(*element),
+            Aggregate::Struct { align, .. } => (*align).max(1),
+        };
+        self.aligns.push(align);
         Type::aggregate(self.types.push(aggregate))
     }
 
@@ -471,6 +478,18 @@ impl Aggregates {
         }
     }
 
+    /// Whether an aggregate is made only of types entered already, so that no type contains itself.
+    pub(crate) fn refers_back(&self, aggregate: &Aggregate) -> bool {
+        let entered = |ty: Type| match ty.kind() {
+            TypeKind::Aggregate(id) => self.types.contains(id),
+            _ => true,
+        };
+        match aggregate {
+            Aggregate::Array { element, .. } => entered(*element),
+            Aggregate::Struct { fields, .. } => fields.iter().all(|field| entered(field.ty)),
+        }
+    }
+
     /// All aggregates in order of their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (AggregateId, &Aggregate)> {
         self.types.iter()
@@ -508,11 +527,11 @@ impl Aggregates {
             TypeKind::Vector(..) => self.store_size(ty).next_power_of_two(),
             TypeKind::Matrix(s) => s.bytes() * 64,
             TypeKind::Pointer(_) => 8,
-            TypeKind::Aggregate(id) => match self.types.get(id) {
-                Some(Aggregate::Array { element, .. }) => self.align(*element),
-                Some(Aggregate::Struct { align, .. }) => (*align).max(1),
-                None => 1,
-            },
+            TypeKind::Aggregate(id) => self
+                .aligns
+                .get(crate::id::Id::index(id))
+                .copied()
+                .unwrap_or(1),
         }
     }
 

@@ -226,6 +226,15 @@ impl Function {
         *self.inst_mut(inst) = data;
     }
 
+    /// Replaces the operand at one position (in the order of [`for_each_operand`](Self::for_each_operand)).
+    pub fn set_operand(&mut self, inst: Inst, position: usize, value: Value) {
+        let mut at = 0;
+        self.map_operands(inst, |old| {
+            at += 1;
+            if at == position + 1 { value } else { old }
+        });
+    }
+
     fn map_list(&mut self, list: crate::ValueList, map: &mut impl FnMut(Value) -> Value) {
         for value in self.list_values_mut(list) {
             *value = map(*value);

@@ -4,9 +4,16 @@
 
 pub mod cfg;
 pub mod dominators;
+pub mod loops;
+pub mod spaces;
+pub mod trips;
+pub mod uniformity;
 
 pub use cfg::Cfg;
 pub use dominators::{Dominators, PostDominators};
+pub use loops::{Loop, LoopId, Loops};
+pub use trips::Trips;
+pub use uniformity::UniformityInfo;
 
 /// Among which threads a value is the same, most uniform first: `max` joins two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

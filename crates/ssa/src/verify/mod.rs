@@ -207,7 +207,7 @@ impl Checker<'_> {
                 }
                 _ => true,
             };
-            if !defined {
+            if !defined && late.is_none() {
                 late = Some(value);
             }
         });

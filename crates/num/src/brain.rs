@@ -1,0 +1,92 @@
+//! Brain-float operations on bit patterns: the single-precision operation, rounded.
+
+use crate::convert::{bf16_to_f32, f32_to_bf16};
+use crate::single;
+
+/// A single-precision function of one brain float, rounded.
+#[inline(always)]
+pub fn lift(value: u16, function: impl Fn(f32) -> f32) -> u16 {
+    f32_to_bf16(function(bf16_to_f32(value)))
+}
+
+/// A single-precision function of two brain floats, rounded.
+#[inline(always)]
+pub fn lift2(a: u16, b: u16, function: impl Fn(f32, f32) -> f32) -> u16 {
+    f32_to_bf16(function(bf16_to_f32(a), bf16_to_f32(b)))
+}
+
+/// `a + b`.
+#[inline(always)]
+pub fn add(a: u16, b: u16) -> u16 {
+    lift2(a, b, single::add)
+}
+
+/// `a - b`.
+#[inline(always)]
+pub fn sub(a: u16, b: u16) -> u16 {
+    lift2(a, b, single::sub)
+}
+
+/// `a * b`.
+#[inline(always)]
+pub fn mul(a: u16, b: u16) -> u16 {
+    lift2(a, b, single::mul)
+}
+
+/// `a * b + c`: fused in single precision, then rounded.
+#[inline(always)]
+pub fn fma(a: u16, b: u16, c: u16) -> u16 {
+    f32_to_bf16(single::fma(bf16_to_f32(a), bf16_to_f32(b), bf16_to_f32(c)))
+}
+
+/// `a / b`.
+#[inline(always)]
+pub fn div(a: u16, b: u16) -> u16 {
+    lift2(a, b, single::div)
+}
+
+/// The smaller; the other one if one is NaN; `b` of two equal ones. The bits of the operand are kept.
+#[inline(always)]
+pub fn min(a: u16, b: u16) -> u16 {
+    let chosen = single::min(bf16_to_f32(a), bf16_to_f32(b));
+    (chosen.to_bits() >> 16) as u16
+}
+
+/// The larger; the other one if one is NaN; `b` of two equal ones. The bits of the operand are kept.
+#[inline(always)]
+pub fn max(a: u16, b: u16) -> u16 {
+    let chosen = single::max(bf16_to_f32(a), bf16_to_f32(b));
+    (chosen.to_bits() >> 16) as u16
+}
+
+/// Sign bit flipped.
+#[inline(always)]
+pub const fn neg(value: u16) -> u16 {
+    value ^ 0x8000
+}
+
+/// Sign bit cleared.
+#[inline(always)]
+pub const fn abs(value: u16) -> u16 {
+    value & 0x7fff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_rounded_to_eight_bits() {
+        // 1 + 2⁻⁸ is halfway between 1 and its neighbour.
+        assert_eq!(add(0x3f80, 0x3b80), 0x3f80);
+        assert_eq!(add(0x3f81, 0x3b80), 0x3f82);
+        assert_eq!(mul(0x7f7f, 0x4000), 0x7f80);
+        assert_eq!(sub(0x7f80, 0x7f80), 0x7fc0);
+    }
+
+    #[test]
+    fn denormal_operands_count_as_zero() {
+        assert_eq!(add(0x0001, 0x0001), 0);
+        assert_eq!(max(0x0001, 0x8000), 0x8000);
+    }
+}
