@@ -4,6 +4,16 @@
 //! equivalent one. The executor and the code generator receive the *same* program,
 //! and both follow the [`control::Tree`] that [`structurize`](structurize::structurize)
 //! makes: it alone decides where threads that parted meet again.
+//!
+//! Two rules bind every pass. Floating-point meaning changes only as far as an
+//! instruction's own flags allow. And an operation that involves other threads (a
+//! *convergent* one) is never made to run under other control flow than before: not
+//! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
 pub mod control;
+pub mod inline_calls;
+pub mod lower_switch;
+pub mod pass;
+pub mod remove_dead;
+pub mod simplify_cfg;
 pub mod structurize;
