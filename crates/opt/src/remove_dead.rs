@@ -37,15 +37,11 @@ impl Needed {
         }
         while let Some(value) = work.pop() {
             match function.def(value) {
-                ValueDef::Result(inst) => {
-                    if needed.insts.insert(inst) {
-                        own_operands(function, inst, &mut work);
-                    }
+                ValueDef::Result(inst) if needed.insts.insert(inst) => {
+                    own_operands(function, inst, &mut work);
                 }
-                ValueDef::Param(block, position) => {
-                    if needed.params.insert(value) {
-                        arguments(function, &cfg, block, position as usize, &mut work);
-                    }
+                ValueDef::Param(block, position) if needed.params.insert(value) => {
+                    arguments(function, &cfg, block, position as usize, &mut work);
                 }
                 _ => {}
             }
