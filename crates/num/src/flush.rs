@@ -12,9 +12,13 @@ pub fn flush(value: f32) -> f32 {
 }
 
 /// Any NaN becomes the one NaN; everything else stays.
+///
+/// On the bits: a compiler may assume that one NaN is as good as another and drop a choice between float values.
 #[inline(always)]
 pub fn canonical(value: f32) -> f32 {
-    if value.is_nan() { NAN32 } else { value }
+    let bits = value.to_bits();
+    let nan = bits & 0x7fff_ffff > 0x7f80_0000;
+    f32::from_bits(if nan { 0x7fc0_0000 } else { bits })
 }
 
 /// Result of an operation: flushed, and with the one NaN.

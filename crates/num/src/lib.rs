@@ -6,8 +6,8 @@
 //!
 //! The rules, from the public documentation of the hardware (dougallj/applegpu) where that says:
 //!
-//! * **Single precision flushes denormals**, operands and results, to zero of the same sign. A result is tiny when its
-//!   exact value is below 2⁻¹²⁶, before rounding.
+//! * **Single precision flushes denormals**, operands and results, to zero of the same sign. *Chosen*: a result is
+//!   tiny when it is below 2⁻¹²⁶ after IEEE rounding.
 //! * **Half precision keeps denormals.** A half-precision fused multiply-add rounds once. A *single*-precision operation
 //!   that writes a half register rounds twice: to single, then to half ([`half::from_single_result`]).
 //! * **Brain floats** have no arithmetic of their own: operands are widened, the single-precision result is rounded.
@@ -16,7 +16,7 @@
 //! * **Minimum and maximum** return the other operand when one is NaN, and select a bit pattern unchanged.
 //!
 //! What the hardware's documentation does not say is decided here and marked *chosen*: the order of reductions
-//! ([`reduce`]), the accumulation order of matrices ([`matrix`]), the last bits of transcendental functions.
+//! ([`reduce`]), the accumulation order of matrices ([`matrix`]), the last bits of transcendental functions ([`hardware`], [`math`]).
 //!
 //! Functions on one number are `#[inline(always)]` and free of branches where they are hot: a loop over 32 lanes becomes
 //! vector code, and compiled inside a `#[target_feature(enable = "avx2,fma")]` function `mul_add` becomes one
@@ -27,8 +27,11 @@ mod flush;
 
 pub mod brain;
 pub mod half;
+pub mod hardware;
 pub mod immediate;
 pub mod int;
+pub mod machine;
+pub mod math;
 pub mod matrix;
 pub mod reduce;
 pub mod single;

@@ -13,7 +13,6 @@ use crate::flush::{NAN32, canonical, finish, flush};
 /// `a + b`.
 #[inline(always)]
 pub fn add(a: f32, b: f32) -> f32 {
-    // A sum below 2⁻¹²⁶ is exact, so before or after rounding makes no difference.
     finish(flush(a) + flush(b))
 }
 
@@ -26,45 +25,19 @@ pub fn sub(a: f32, b: f32) -> f32 {
 /// `a * b`.
 #[inline(always)]
 pub fn mul(a: f32, b: f32) -> f32 {
-    let (a, b) = (flush(a), flush(b));
-    let result = a * b;
-    // Rounded up to the smallest normal from below: tiny before rounding.
-    let rounded_up = result.abs() == f32::MIN_POSITIVE
-        && (f64::from(a) * f64::from(b)).abs() < f64::from(f32::MIN_POSITIVE);
-    finish(if rounded_up { result * 0.0 } else { result })
+    finish(flush(a) * flush(b))
 }
 
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
-    let (a, b, c) = (flush(a), flush(b), flush(c));
-    let result = a.mul_add(b, c);
-    if result.abs() == f32::MIN_POSITIVE && tiny_fma(a, b, c) {
-        return result * 0.0;
-    }
-    finish(result)
-}
-
-/// Whether the exact `a * b + c` is below 2⁻¹²⁶, its rounded value being just that.
-#[cold]
-fn tiny_fma(a: f32, b: f32, c: f32) -> bool {
-    // The product is exact in double precision; the sum's rounding error is found by Knuth's two-sum.
-    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
-    let sum = product + c;
-    let other = sum - product;
-    let error = (product - (sum - other)) + (c - other);
-    let limit = f64::from(f32::MIN_POSITIVE);
-    sum.abs() < limit || (sum.abs() == limit && error != 0.0 && (error < 0.0) == (sum > 0.0))
+    finish(flush(a).mul_add(flush(b), flush(c)))
 }
 
 /// `a / b`, correctly rounded.
 #[inline(always)]
 pub fn div(a: f32, b: f32) -> f32 {
-    let (a, b) = (flush(a), flush(b));
-    let result = a / b;
-    let rounded_up = result.abs() == f32::MIN_POSITIVE
-        && (f64::from(a) / f64::from(b)).abs() < f64::from(f32::MIN_POSITIVE);
-    finish(if rounded_up { result * 0.0 } else { result })
+    finish(flush(a) / flush(b))
 }
 
 /// Square root, correctly rounded.
@@ -249,13 +222,7 @@ pub fn ldexp(value: f32, exponent: i32) -> f32 {
     // In double precision the scaling is exact over the whole range that is not certain overflow or underflow.
     let exponent = exponent.clamp(-600, 600);
     let scale = f64::from_bits(((1023 + exponent) as u64) << 52);
-    let result = value * scale;
-    let tiny = result.abs() < f64::from(f32::MIN_POSITIVE);
-    finish(if tiny {
-        result as f32 * 0.0
-    } else {
-        result as f32
-    })
+    finish((value * scale) as f32)
 }
 
 /// The fraction in [0.5, 1) and the exponent with `value = fraction * 2^exponent`; zeros, infinities and NaN with 0.
@@ -334,20 +301,11 @@ mod tests {
     }
 
     #[test]
-    fn tininess_is_decided_before_rounding() {
-        // (1 - 2⁻²⁴)·2⁻¹²⁶ rounds to the smallest normal but is below it.
+    fn a_result_that_rounds_up_to_the_smallest_normal_is_kept() {
         let below_one = f32::from_bits(0x3f7f_ffff);
-        assert_eq!(mul(TINY, below_one).to_bits(), 0);
-        assert_eq!(mul(TINY, -below_one).to_bits(), 0x8000_0000);
-        assert_eq!(fma(TINY, below_one, 0.0).to_bits(), 0);
-        assert_eq!(mul(TINY, 1.0), TINY);
-        // 2⁻¹²⁶ − 2⁻²⁰⁰: the double-precision sum rounds to the limit as well.
-        let small = 2f32.powi(-100);
-        assert_eq!(fma(small, -small, TINY).to_bits(), 0);
-        assert_eq!(fma(small, small, TINY), TINY);
-        let below_two_tiny = f32::from_bits(0x00ff_ffff);
-        assert_eq!(div(below_two_tiny, 2.0).to_bits(), 0);
-        assert_eq!(div(TINY * 2.0, 2.0), TINY);
+        assert_eq!(mul(TINY, below_one), TINY);
+        assert_eq!(fma(TINY, -below_one, 0.0), -TINY);
+        assert_eq!(mul(TINY, f32::from_bits(0x3f7f_fffe)).to_bits(), 0);
     }
 
     #[test]
