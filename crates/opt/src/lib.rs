@@ -14,6 +14,8 @@ pub mod control;
 pub mod inline_calls;
 pub mod lower_switch;
 pub mod pass;
+pub mod promote_memory;
 pub mod remove_dead;
 pub mod simplify_cfg;
 pub mod structurize;
+mod thread_cells;

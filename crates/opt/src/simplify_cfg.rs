@@ -72,7 +72,8 @@ fn same_call(function: &Function, a: BlockCall, b: BlockCall) -> bool {
     a.block == b.block && function.list_values(a.args) == function.list_values(b.args)
 }
 
-fn remove_unreached(function: &mut Function) -> bool {
+/// Takes out the blocks that control cannot reach.
+pub(crate) fn remove_unreached(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     if cfg.order().len() == function.blocks().len() {
         return false;
