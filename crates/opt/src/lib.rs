@@ -11,11 +11,14 @@
 //! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
 pub mod control;
+pub mod evaluate;
 pub mod inline_calls;
 pub mod lower_switch;
+pub mod number_values;
 pub mod pass;
 pub mod promote_memory;
 pub mod remove_dead;
+pub mod simplify;
 pub mod simplify_cfg;
 pub mod structurize;
 mod thread_cells;

@@ -9,8 +9,10 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
     ("lower_switch", crate::lower_switch::lower_switch),
+    ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),
     ("remove_dead", crate::remove_dead::remove_dead),
+    ("simplify", crate::simplify::simplify),
     ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
 ];
 
