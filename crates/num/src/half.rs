@@ -1,6 +1,6 @@
 //! Half-precision operations on bit patterns: denormals kept, one NaN, each result rounded once.
 
-use crate::convert::{f16_to_f32, f32_to_f16, f64_to_f16};
+use crate::convert::{f16_to_f32, f32_to_f16};
 use crate::single;
 
 /// `a + b`.
@@ -25,10 +25,17 @@ pub fn mul(a: u16, b: u16) -> u16 {
 /// `a * b + c`, rounded once.
 #[inline(always)]
 pub fn fma(a: u16, b: u16, c: u16) -> u16 {
-    // The product is exact in single precision. The sum is exact in double precision unless one term is so much
-    // smaller that it only decides which side of a halfway point the other is on, and that much 53 bits tell.
-    let product = f64::from(f16_to_f32(a) * f16_to_f32(b));
-    f64_to_f16(product + f64::from(f16_to_f32(c)))
+    // The product of two 11-bit numbers is exact in single precision. The sum is not, but its error is (Knuth's
+    // two-sum), and rounding the sum to odd leaves what the rounding to half needs to know.
+    let (product, c) = (f16_to_f32(a) * f16_to_f32(b), f16_to_f32(c));
+    let sum = product + c;
+    let other = sum - product;
+    let error = (product - (sum - other)) + (c - other);
+    let bits = sum.to_bits();
+    let rounded_away = (error.to_bits() ^ bits) >> 31;
+    let odd = bits.wrapping_sub(rounded_away) | 1;
+    let inexact = error != 0.0 && sum.is_finite();
+    f32_to_f16(if inexact { f32::from_bits(odd) } else { sum })
 }
 
 /// `a / b`.
@@ -118,6 +125,7 @@ pub fn next_after(from: u16, to: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::convert::f64_to_f16;
 
     /// Exact rounding of `mantissa * 2^exponent` to half, on integers only.
     fn round_exact(mantissa: i128, exponent: i32) -> u16 {

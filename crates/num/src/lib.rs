@@ -30,9 +30,11 @@ pub mod half;
 pub mod hardware;
 pub mod immediate;
 pub mod int;
+pub mod lanes;
 pub mod machine;
 pub mod math;
 pub mod matrix;
+pub mod pack;
 pub mod reduce;
 pub mod single;
 

@@ -8,7 +8,8 @@
 //! fused multiply-add that rounds to the accumulator's precision (brain-float accumulators: single precision, rounded
 //! once at the end).
 
-use crate::{LANES, half, single};
+use crate::flush::{finish, flush};
+use crate::{LANES, half};
 
 /// Row and first column of the two elements a lane holds.
 #[inline(always)]
@@ -52,14 +53,24 @@ pub fn scatter<T: Copy>(matrix: &[[T; 8]; 8]) -> [[T; LANES]; 2] {
 /// `a · b + c` with a single-precision accumulator.
 #[inline(always)]
 pub fn multiply_add(a: &[[f32; 8]; 8], b: &[[f32; 8]; 8], c: &[[f32; 8]; 8]) -> [[f32; 8]; 8] {
-    let mut result = *c;
+    // Operands are flushed once; what an operation makes is flushed already. The bits are those of `single::fma`.
+    let (a, b, mut result) = (flushed(a), flushed(b), flushed(c));
     for row in 0..8 {
         for inner in 0..8 {
             for column in 0..8 {
-                result[row][column] =
-                    single::fma(a[row][inner], b[inner][column], result[row][column]);
+                let sum = a[row][inner].mul_add(b[inner][column], result[row][column]);
+                result[row][column] = finish(sum);
             }
         }
+    }
+    result
+}
+
+#[inline(always)]
+fn flushed(matrix: &[[f32; 8]; 8]) -> [[f32; 8]; 8] {
+    let mut result = *matrix;
+    for element in result.as_flattened_mut() {
+        *element = flush(*element);
     }
     result
 }
@@ -119,6 +130,26 @@ mod tests {
         (a[0][0], b[0][0]) = (1.0, 1.0);
         (a[0][1], b[1][0]) = (-1e8, 1.0);
         assert_eq!(multiply_add(&a, &b, &c)[0][0], 0.0);
+    }
+
+    #[test]
+    fn each_step_is_a_single_precision_fused_multiply_add() {
+        let mut bits = 1u32;
+        let mut next = || {
+            bits = bits.wrapping_mul(1664525).wrapping_add(1013904223);
+            f32::from_bits(bits ^ bits >> 13)
+        };
+        for _ in 0..200 {
+            let [a, b, c]: [[[f32; 8]; 8]; 3] =
+                std::array::from_fn(|_| std::array::from_fn(|_| std::array::from_fn(|_| next())));
+            let d = multiply_add(&a, &b, &c);
+            for (row, column) in (0..64).map(|index| (index / 8, index % 8)) {
+                let expected = (0..8).fold(c[row][column], |sum, inner| {
+                    crate::single::fma(a[row][inner], b[inner][column], sum)
+                });
+                assert_eq!(d[row][column].to_bits(), expected.to_bits());
+            }
+        }
     }
 
     #[test]

@@ -19,14 +19,27 @@ pub fn reduce<T: Copy>(
     combine: impl Fn(T, T) -> T,
 ) -> T {
     let mut work = fill(values, mask, identity);
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            work[lane] = combine(work[2 * lane], work[2 * lane + 1]);
-        }
-        width /= 2;
-    }
+    // Written out, so that each step has a fixed length and becomes vector code.
+    halve::<16, T>(&mut work, &combine);
+    halve::<8, T>(&mut work, &combine);
+    halve::<4, T>(&mut work, &combine);
+    halve::<2, T>(&mut work, &combine);
+    halve::<1, T>(&mut work, &combine);
     work[0]
+}
+
+/// Combines neighbours: the first `WIDTH` lanes get the results.
+#[inline(always)]
+fn halve<const WIDTH: usize, T: Copy>(work: &mut [T; LANES], combine: &impl Fn(T, T) -> T) {
+    // Apart first, so that the operation itself runs over neighbouring elements.
+    let (mut even, mut odd) = ([work[0]; WIDTH], [work[0]; WIDTH]);
+    for lane in 0..WIDTH {
+        even[lane] = work[2 * lane];
+        odd[lane] = work[2 * lane + 1];
+    }
+    for lane in 0..WIDTH {
+        work[lane] = combine(even[lane], odd[lane]);
+    }
 }
 
 /// Combines the lanes of each group of four; every lane gets its group's result.
@@ -38,11 +51,13 @@ pub fn reduce_quads<T: Copy>(
     combine: impl Fn(T, T) -> T,
 ) -> [T; LANES] {
     let work = fill(values, mask, identity);
-    std::array::from_fn(|lane| {
-        let first = lane & !3;
+    let mut result = work;
+    for first in (0..LANES).step_by(4) {
         let low = combine(work[first], work[first + 1]);
-        combine(low, combine(work[first + 2], work[first + 3]))
-    })
+        let sum = combine(low, combine(work[first + 2], work[first + 3]));
+        result[first..first + 4].fill(sum);
+    }
+    result
 }
 
 /// For each lane, all lanes up to and including it combined, in groups of `group` lanes (32, or 4 for quads).

@@ -24,7 +24,9 @@ pub(super) fn exp2_sum<M: Machine>(m: &M, high: M::Float, low: M::Float) -> M::F
     let corrected = m.fma(power, m.mul(low, m.constant(LN_2)), power);
     // Infinity plus a correction of the other sign would be NaN.
     let result = m.select(m.less(power, m.constant(f32::INFINITY)), corrected, power);
-    m.mul(result, m.exp2(step))
+    let zero = m.constant(0.0);
+    let up = m.select(m.less(zero, step), m.constant(2.0), one);
+    m.mul(result, m.select(m.less(step, zero), m.constant(0.5), up))
 }
 
 /// `factor^x`, the factor given as its base-2 logarithm in two parts, times `2^shift`.

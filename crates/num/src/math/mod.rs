@@ -23,6 +23,7 @@
 //! Beyond 2²² the precise sine and cosine are no longer meaningful (the reduction has four terms), but the same
 //! everywhere. Half and brain-float functions are the precise single-precision ones, rounded.
 
+mod common;
 pub mod expand;
 mod exponential;
 mod hyperbolic;
@@ -77,7 +78,7 @@ on_host! {
 }
 
 on_host! {
-    /// Functions as Metal's `fast::` has them, where they differ from [`precise`](crate::math::precise).
+    /// Functions as Metal's `fast::` has them, where they differ from [`precise`].
     fast {
         exp(x) = crate::math::expand::fast_exp;
         exp10(x) = crate::math::expand::fast_exp10;

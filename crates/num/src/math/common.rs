@@ -1,0 +1,109 @@
+//! Interpolation, steps, and vectors as geometry.
+
+use super::expand::{divide, fast_divide, fast_sqrt, sqrt};
+use crate::machine::Machine;
+
+/// `x + (y − x) · a`
+#[inline(always)]
+pub fn mix<M: Machine>(m: &M, x: M::Float, y: M::Float, a: M::Float) -> M::Float {
+    m.fma(m.sub(y, x), a, x)
+}
+
+/// 0 below the edge, 1 from it on.
+#[inline(always)]
+pub fn step<M: Machine>(m: &M, edge: M::Float, x: M::Float) -> M::Float {
+    m.select(m.less(x, edge), m.constant(0.0), m.constant(1.0))
+}
+
+/// Clamped to [0, 1]; NaN gives 0.
+#[inline(always)]
+pub fn saturate<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let (zero, one) = (m.constant(0.0), m.constant(1.0));
+    let positive = m.select(m.less(zero, x), x, zero);
+    m.select(m.less(one, positive), one, positive)
+}
+
+/// A smooth step from 0 at `low` to 1 at `high`.
+#[inline(always)]
+pub fn smoothstep<M: Machine>(
+    m: &M,
+    low: M::Float,
+    high: M::Float,
+    x: M::Float,
+    fast: bool,
+) -> M::Float {
+    let (above, width) = (m.sub(x, low), m.sub(high, low));
+    let t = if fast {
+        fast_divide(m, above, width)
+    } else {
+        divide(m, above, width)
+    };
+    let t = saturate(m, t);
+    let slope = m.fma(t, m.constant(-2.0), m.constant(3.0));
+    m.mul(m.mul(t, t), slope)
+}
+
+/// `a₀·b₀ + a₁·b₁ + …`: the first product rounded, each further one fused onto the sum.
+#[inline(always)]
+pub fn dot<M: Machine>(m: &M, a: &[M::Float], b: &[M::Float]) -> M::Float {
+    let mut pairs = a.iter().zip(b);
+    let Some((&x, &y)) = pairs.next() else {
+        return m.constant(0.0);
+    };
+    let mut sum = m.mul(x, y);
+    for (&x, &y) in pairs {
+        sum = m.fma(x, y, sum);
+    }
+    sum
+}
+
+/// Square root of the dot product with itself.
+#[inline(always)]
+pub fn length<M: Machine>(m: &M, a: &[M::Float], fast: bool) -> M::Float {
+    let square = dot(m, a, a);
+    if fast {
+        fast_sqrt(m, square)
+    } else {
+        sqrt(m, square)
+    }
+}
+
+/// The factor that makes a vector one long: `rsqrt(dot(a, a))`.
+#[inline(always)]
+pub fn normalizing_factor<M: Machine>(m: &M, a: &[M::Float]) -> M::Float {
+    m.rsqrt(dot(m, a, a))
+}
+
+/// `a × b`, each component `fma(aᵢ, bⱼ, −(aⱼ · bᵢ))`.
+#[inline(always)]
+pub fn cross<M: Machine>(m: &M, a: [M::Float; 3], b: [M::Float; 3]) -> [M::Float; 3] {
+    let component = |i: usize, j: usize| m.fma(a[i], b[j], m.neg(m.mul(a[j], b[i])));
+    [component(1, 2), component(2, 0), component(0, 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Host;
+
+    #[test]
+    fn interpolation_and_steps() {
+        assert_eq!(mix(&Host, 2.0, 4.0, 0.25), 2.5);
+        assert_eq!((step(&Host, 1.0, 0.5), step(&Host, 1.0, 1.0)), (0.0, 1.0));
+        assert_eq!(smoothstep(&Host, 0.0, 2.0, 1.0, false), 0.5);
+        assert_eq!(smoothstep(&Host, 0.0, 2.0, -1.0, true), 0.0);
+        assert_eq!(saturate(&Host, f32::NAN), 0.0);
+    }
+
+    #[test]
+    fn products_of_vectors() {
+        assert_eq!(dot(&Host, &[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), 32.0);
+        assert_eq!(length(&Host, &[3.0, 4.0], false), 5.0);
+        assert_eq!(
+            cross(&Host, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+            [0.0, 0.0, 1.0]
+        );
+        assert_eq!(normalizing_factor(&Host, &[0.0, 2.0]), 0.5);
+        assert_eq!(dot(&Host, &[], &[]), 0.0);
+    }
+}
