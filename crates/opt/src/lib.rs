@@ -12,13 +12,17 @@
 
 pub mod control;
 pub mod evaluate;
+pub mod fuse_multiply_add;
+pub mod hoist_invariants;
 pub mod inline_calls;
 pub mod lower_switch;
 pub mod number_values;
 pub mod pass;
+pub mod pipeline;
 pub mod promote_memory;
 pub mod remove_dead;
 pub mod simplify;
 pub mod simplify_cfg;
 pub mod structurize;
 mod thread_cells;
+pub mod unroll_loops;

@@ -8,12 +8,21 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
+    (
+        "fuse_multiply_add",
+        crate::fuse_multiply_add::fuse_multiply_add,
+    ),
+    (
+        "hoist_invariants",
+        crate::hoist_invariants::hoist_invariants,
+    ),
     ("lower_switch", crate::lower_switch::lower_switch),
     ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),
     ("remove_dead", crate::remove_dead::remove_dead),
     ("simplify", crate::simplify::simplify),
     ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
+    ("unroll_loops", crate::unroll_loops::unroll_loops),
 ];
 
 /// The pass of a name.
