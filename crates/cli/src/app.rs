@@ -1,6 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
-use crate::commands::{completions, man};
+use crate::commands::{chips, completions, inspect, ir, man};
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -58,6 +58,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Inspect(inspect::Args),
+    Ir(ir::Args),
+    Chips(chips::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -65,6 +68,9 @@ enum Command {
 impl Command {
     fn run(&self, context: &Context) -> CommandResult {
         match self {
+            Command::Inspect(args) => inspect::run(args, context),
+            Command::Ir(args) => ir::run(args, context),
+            Command::Chips(args) => chips::run(args, context),
             Command::Completions(args) => completions::run(args, context),
             Command::Man(args) => man::run(args, context),
         }

@@ -15,6 +15,8 @@ mod failure;
 mod input;
 mod interrupt;
 mod output;
+#[cfg(test)]
+mod schema;
 
 use std::process::ExitCode;
 

@@ -1,0 +1,164 @@
+//! How fast instructions are decoded and printed, beside iced-x86 in the same run.
+//!
+//! `cargo bench -p assay-agx`. Each figure is the median of several passes over a
+//! buffer too large for the caches, on one thread.
+
+#![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
+
+use assay_agx::{Isa, Item, walk};
+use std::hint::black_box;
+use std::time::Instant;
+
+const BUFFER_BYTES: usize = 32 << 20;
+const PASSES: usize = 9;
+
+fn main() {
+    let code = agx_code();
+    println!("AGX: {} MiB, G13", code.len() >> 20);
+    measure("  decode", || {
+        walk(Isa::G13, &code).map(|(_, item)| count(item)).sum()
+    });
+    measure("  decode + properties", || {
+        let mut instructions = 0;
+        for (offset, item) in walk(Isa::G13, &code) {
+            if let Item::Known(insn) = item {
+                black_box((insn.reads(), insn.writes(), insn.slot(), insn.flow(offset)));
+                black_box(insn.memory());
+            }
+            instructions += count(item);
+        }
+        instructions
+    });
+    measure("  decode + text", || {
+        let mut instructions = 0;
+        let mut text = String::with_capacity(1 << 12);
+        for (offset, item) in walk(Isa::G13, &code) {
+            if let Item::Known(insn) = item {
+                text.clear();
+                insn.write_words(&mut text, Some(offset));
+                black_box(text.as_str());
+            }
+            instructions += count(item);
+        }
+        instructions
+    });
+    iced();
+}
+
+fn count(item: Item) -> u64 {
+    u64::from(item.known().is_some())
+}
+
+/// Runs `pass` several times and prints the median rate.
+fn measure(name: &str, mut pass: impl FnMut() -> u64) {
+    let mut rates: Vec<f64> = (0..PASSES)
+        .map(|_| {
+            let start = Instant::now();
+            let instructions = black_box(pass());
+            instructions as f64 / start.elapsed().as_secs_f64()
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    let median = rates[PASSES / 2];
+    let (low, high) = (rates[0], rates[PASSES - 1]);
+    println!(
+        "{name:<24} {:7.1} M instructions/s   ({:.1} to {:.1})",
+        median / 1e6,
+        low / 1e6,
+        high / 1e6
+    );
+}
+
+/// Compiled programs from the fixtures, repeated; a few instructions without them.
+fn agx_code() -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures/agx");
+    let mut unit = Vec::new();
+    for sub in ["mesa", "apple"] {
+        let entries = std::fs::read_dir(format!("{folder}/{sub}"));
+        let mut files: Vec<_> = entries.into_iter().flatten().flatten().collect();
+        files.sort_by_key(|entry| entry.path());
+        for file in files {
+            if file.path().extension().is_some_and(|ext| ext == "tsv") {
+                let text = std::fs::read_to_string(file.path()).unwrap_or_default();
+                unit.extend(text.lines().filter_map(hex_column).flatten());
+            }
+        }
+    }
+    if unit.is_empty() {
+        println!("the fixtures are not here: measuring one small loop instead");
+        let source = "fmadd32 r4, r1.discard, u2, r4\niadd r1, r1, 1\n\
+                      device_load 0, i32, xy, r2_r3, u0_u1, r1, unsigned\nwait 0\n\
+                      while_icmp r0l, ult, r1, u4, 2\njmp_exec_any pc-40\n";
+        match assay_agx::assemble(Isa::G13, source, 0) {
+            Ok(assembly) => unit = assembly.code,
+            Err(error) => println!("{error}"),
+        }
+    }
+    let repeats = BUFFER_BYTES.div_ceil(unit.len().max(1));
+    unit.repeat(repeats)
+}
+
+fn hex_column(line: &str) -> Option<Vec<u8>> {
+    let hex = line.split('\t').nth(1).filter(|_| !line.starts_with('#'))?;
+    (0..hex.len() / 2)
+        .map(|i| u8::from_str_radix(hex.get(2 * i..2 * i + 2)?, 16).ok())
+        .collect()
+}
+
+fn iced() {
+    use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction};
+    let Some(code) = own_x86_text() else {
+        println!("iced-x86: this program is not an x86-64 ELF file, nothing to compare with");
+        return;
+    };
+    println!(
+        "iced-x86: {} MiB, this program's own code",
+        code.len() >> 20
+    );
+    measure("  decode", || {
+        let mut decoder = Decoder::new(64, &code, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        let mut instructions = 0;
+        while decoder.can_decode() {
+            decoder.decode_out(&mut instruction);
+            black_box(&instruction);
+            instructions += 1;
+        }
+        instructions
+    });
+    measure("  decode + text (fast)", || {
+        let mut decoder = Decoder::new(64, &code, DecoderOptions::NONE);
+        let mut formatter = FastFormatter::new();
+        let mut instruction = Instruction::default();
+        let mut text = String::with_capacity(1 << 12);
+        let mut instructions = 0;
+        while decoder.can_decode() {
+            decoder.decode_out(&mut instruction);
+            text.clear();
+            formatter.format(&instruction, &mut text);
+            black_box(text.as_str());
+            instructions += 1;
+        }
+        instructions
+    });
+}
+
+/// The executable section of this program, repeated to the buffer's size.
+fn own_x86_text() -> Option<Vec<u8>> {
+    const X86_64: u16 = 62;
+    const EXECUTABLE: u32 = 1;
+    let file = std::fs::read(std::env::current_exe().ok()?).ok()?;
+    let half = |at: usize| Some(u16::from_le_bytes(*file.get(at..)?.first_chunk()?));
+    let word = |at: usize| Some(u32::from_le_bytes(*file.get(at..)?.first_chunk()?));
+    let long = |at: usize| Some(u64::from_le_bytes(*file.get(at..)?.first_chunk()?) as usize);
+    if !file.starts_with(b"\x7fELF\x02\x01") || half(18)? != X86_64 {
+        return None;
+    }
+    let (table, size, entries) = (long(32)?, usize::from(half(54)?), usize::from(half(56)?));
+    let segment = (0..entries)
+        .map(|entry| table + entry * size)
+        .find(|at| word(*at) == Some(1) && word(at + 4).is_some_and(|f| f & EXECUTABLE != 0))?;
+    let start = long(segment + 8)?;
+    let text = file.get(start..start + long(segment + 32)?)?;
+    Some(text.repeat(BUFFER_BYTES.div_ceil(text.len().max(1))))
+}

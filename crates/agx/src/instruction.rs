@@ -1,0 +1,285 @@
+//! One decoded instruction.
+
+use crate::dispatch::candidates;
+use crate::isa::Isa;
+use crate::op::{Class, Op};
+use crate::operand::Operand;
+use crate::table::{Field, Form, Role, SATURATE_BIT, Spec};
+use std::fmt;
+
+/// An instruction: a plain value that keeps every bit it was decoded from.
+///
+/// ```
+/// use assay_agx::{Instruction, Isa, Op};
+/// let code = [0x0e, 0x01, 0x40, 0x16, 0, 0, 0, 0];
+/// let insn = Instruction::decode(Isa::G13, &code)?;
+/// assert_eq!(insn.op(), Op::Iadd);
+/// assert_eq!(insn.to_string(), "iadd r0, r0.sx, 1");
+/// assert_eq!(insn.bytes(), code);
+/// # Ok::<(), assay_agx::DecodeError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Instruction {
+    pub(crate) word: u128,
+    pub(crate) form: &'static Form,
+    pub(crate) length: u8,
+    pub(crate) isa: Isa,
+}
+
+/// Why bytes are not an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// There is less than one two-byte parcel.
+    #[error("there are {0} bytes, and an instruction has at least 2")]
+    Empty(usize),
+    /// No known instruction begins like this.
+    #[error("no known instruction begins with parcel {parcel:#06x}")]
+    Unknown {
+        /// The first two bytes, little-endian.
+        parcel: u16,
+    },
+    /// The bytes end inside the instruction.
+    #[error("`{mnemonic}` needs {needed} bytes and {available} are left")]
+    Truncated {
+        /// What the instruction would be.
+        mnemonic: &'static str,
+        /// Its length in bytes.
+        needed: u8,
+        /// How many there are.
+        available: usize,
+    },
+}
+
+/// One operand of an instruction with its name and role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Which operand this is.
+    pub field: Field,
+    /// What the instruction does with it.
+    pub role: Role,
+    /// Its value.
+    pub operand: Operand,
+    /// Whether the text leaves it out.
+    pub hidden: bool,
+}
+
+/// The longest instruction, in bytes.
+pub const MAX_LENGTH: usize = 12;
+
+impl Instruction {
+    /// Decodes the instruction at the start of `code`; the rest is not looked at.
+    #[inline]
+    pub fn decode(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
+        let word = match code.first_chunk::<16>() {
+            Some(chunk) => u128::from_le_bytes(*chunk),
+            None => short_word(code)?,
+        };
+        for candidate in candidates(word) {
+            let Some((word, length)) = candidate.matches(word) else {
+                continue;
+            };
+            let form = candidate.form;
+            if usize::from(length) > code.len() {
+                return Err(DecodeError::Truncated {
+                    mnemonic: form.name,
+                    needed: length,
+                    available: code.len(),
+                });
+            }
+            return Ok(Instruction {
+                word,
+                form,
+                length,
+                isa,
+            });
+        }
+        Err(DecodeError::Unknown {
+            parcel: word as u16,
+        })
+    }
+
+    /// The instruction set it belongs to.
+    pub const fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// What it does.
+    #[inline]
+    pub const fn op(&self) -> Op {
+        self.form.op
+    }
+
+    /// The part of the machine it occupies.
+    pub const fn class(&self) -> Class {
+        self.form.class
+    }
+
+    /// The name of its encoding, without `.sat` and before aliases such as `mov`.
+    pub const fn mnemonic(&self) -> &'static str {
+        self.form.name
+    }
+
+    /// Length in bytes: 2, 4, 6, 8, 10 or 12.
+    #[inline]
+    #[allow(clippy::len_without_is_empty, reason = "an instruction is never empty")]
+    pub const fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// The bits as one little-endian integer.
+    pub const fn word(&self) -> u128 {
+        self.word
+    }
+
+    /// The encoding.
+    pub fn encode(&self) -> Encoded {
+        Encoded {
+            bytes: self.word.to_le_bytes(),
+            length: self.length,
+        }
+    }
+
+    /// The encoding; the same as [`Instruction::encode`], as a small byte string.
+    pub fn bytes(&self) -> Encoded {
+        self.encode()
+    }
+
+    /// The operands and modifiers in text order, then those the text leaves out.
+    #[inline]
+    pub fn arguments(&self) -> impl Iterator<Item = Argument> + Clone + use<> {
+        let word = self.word;
+        self.form.operands.iter().map(move |spec| Argument {
+            field: spec.field,
+            role: spec.role,
+            operand: spec.operand(word),
+            hidden: spec.hidden,
+        })
+    }
+
+    /// The operands in text order, modifiers and immediates included.
+    pub fn operands(&self) -> impl Iterator<Item = Operand> + Clone + use<> {
+        self.arguments()
+            .filter(|argument| !argument.hidden)
+            .map(|argument| argument.operand)
+    }
+
+    /// A named operand or modifier, when this instruction has it.
+    ///
+    /// ```
+    /// use assay_agx::{Field, Instruction, Isa, Operand};
+    /// let wait = Instruction::decode(Isa::G13, &[0x38, 0x01])?;
+    /// assert_eq!(wait.get(Field::Slot), Some(Operand::Imm(1)));
+    /// # Ok::<(), assay_agx::DecodeError>(())
+    /// ```
+    #[inline]
+    pub fn get(&self, field: Field) -> Option<Operand> {
+        Some(self.form.spec(field)?.operand(self.word))
+    }
+
+    /// A named field as an integer.
+    #[inline]
+    pub fn get_int(&self, field: Field) -> Option<i64> {
+        self.get(field)?.imm()
+    }
+
+    /// The first operand that is written.
+    pub fn dest(&self) -> Option<Operand> {
+        self.arguments()
+            .find(|argument| argument.role == Role::Dest)
+            .map(|argument| argument.operand)
+    }
+
+    /// The `n`th operand that is only read, in text order.
+    pub fn source(&self, n: usize) -> Option<Operand> {
+        self.sources().nth(n)
+    }
+
+    /// The operands that are only read, in text order.
+    pub fn sources(&self) -> impl Iterator<Item = Operand> + Clone + use<> {
+        self.arguments()
+            .filter(|argument| argument.role == Role::Source)
+            .map(|argument| argument.operand)
+    }
+
+    /// Whether the result is clamped: to 0..1 for floats, to the destination's range
+    /// for integers.
+    pub const fn saturate(&self) -> bool {
+        self.form.saturates && (self.word >> SATURATE_BIT) & 1 != 0
+    }
+}
+
+impl Spec {
+    /// This operand of the instruction `word`.
+    #[inline]
+    pub(crate) fn operand(&self, word: u128) -> Operand {
+        self.kind.decode(self.bits.extract(word))
+    }
+}
+
+#[cold]
+fn short_word(code: &[u8]) -> Result<u128, DecodeError> {
+    if code.len() < 2 {
+        return Err(DecodeError::Empty(code.len()));
+    }
+    let mut padded = [0; 16];
+    for (to, from) in padded.iter_mut().zip(code) {
+        *to = *from;
+    }
+    Ok(u128::from_le_bytes(padded))
+}
+
+impl PartialEq for Instruction {
+    fn eq(&self, other: &Instruction) -> bool {
+        self.word == other.word && self.length == other.length && self.isa == other.isa
+    }
+}
+
+impl Eq for Instruction {}
+
+impl fmt::Debug for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Instruction({self})")
+    }
+}
+
+/// The bytes of one instruction, without allocation.
+#[derive(Clone, Copy)]
+pub struct Encoded {
+    bytes: [u8; 16],
+    length: u8,
+}
+
+impl Encoded {
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        self.bytes
+            .get(..usize::from(self.length))
+            .unwrap_or_default()
+    }
+}
+
+impl std::ops::Deref for Encoded {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl AsRef<[u8]> for Encoded {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_slice(), f)
+    }
+}
+
+impl<Other: AsRef<[u8]>> PartialEq<Other> for Encoded {
+    fn eq(&self, other: &Other) -> bool {
+        self.as_slice() == other.as_ref()
+    }
+}

@@ -1,0 +1,68 @@
+//! The instruction set of Apple's AGX GPUs, generations G13 and G14 (M1 and M2).
+//!
+//! One declarative table describes every encoding. Decoding, encoding, text in both
+//! directions and the properties of an instruction all interpret that table; no other
+//! part of the project knows a bit position.
+//!
+//! ```
+//! use assay_agx::{walk, Isa, Item};
+//! let code = [0x62, 0x00, 0x00, 0x00, 0x88, 0x00];
+//! let mut listing = String::new();
+//! for (offset, item) in walk(Isa::G13, &code) {
+//!     if let Item::Known(insn) = item {
+//!         listing += &format!("{offset}: {}\n", insn.words(offset));
+//!     }
+//! }
+//! assert_eq!(listing, "0: mov_imm r0l, 0\n4: stop\n");
+//! ```
+//!
+//! | you want | look at |
+//! |---|---|
+//! | bytes to instructions | [`Instruction::decode`], [`walk`] |
+//! | what it does | [`Instruction::op`], [`Instruction::get`] and the typed accessors |
+//! | what it touches | [`Instruction::reads`], [`Instruction::writes`], [`Instruction::memory`], [`Instruction::flow`] |
+//! | text | [`Instruction::words`], [`Instruction::text`], [`Instruction::parse`] |
+//! | a new instruction | [`Builder`] |
+//! | a whole source text | [`assemble`] |
+//! | a whole kernel | [`Program`] |
+
+mod asm;
+mod bits;
+mod builder;
+mod dispatch;
+mod instruction;
+mod isa;
+mod kind;
+mod line;
+mod memory;
+mod names;
+mod op;
+mod operand;
+mod parse;
+mod program;
+mod properties;
+mod regset;
+mod semantics;
+mod table;
+mod text;
+mod token;
+mod walk;
+
+pub use asm::{AsmError, Assembly, assemble};
+pub use builder::{Builder, EncodeError};
+pub use instruction::{Argument, DecodeError, Encoded, Instruction, MAX_LENGTH};
+pub use isa::{Isa, UnsupportedIsa};
+pub use memory::{AccessKind, MemoryAccess, Space};
+pub use names::{List, special_register_name};
+pub use op::{Class, Op};
+pub use operand::{Hint, MiniFloat, Modifiers, Operand, Reg, Uniform, Width};
+pub use parse::ParseError;
+pub use program::{Axis, Binding, BoundValue, Line, Program, SystemValue, UniformConstants};
+pub use properties::{ExecEffect, Flow};
+pub use regset::{HalfSet, RegSet, UniformSet};
+pub use semantics::{
+    AtomicOp, Compare, Condition, ConvertMode, FloatOrder, Format, Order, ReduceOp, Reduction,
+    Scope, Shuffle, ShuffleKind,
+};
+pub use table::{Field, Role};
+pub use walk::{Item, Walk, walk};

@@ -1,0 +1,159 @@
+//! A complete GPU program: what containers open, code generators produce, emulators run
+//! and profilers read.
+
+use crate::isa::Isa;
+
+/// A compiled compute kernel.
+///
+/// Plain data: whoever makes one fills in what it knows. Sizes and maps that are not
+/// known (raw code has none) stay `None` or empty; they are never guessed.
+///
+/// ```
+/// use assay_agx::{Isa, Program};
+/// let program = Program { code: vec![0x88, 0x00], ..Program::new(Isa::G13, "nothing") };
+/// assert_eq!(program.walk().count(), 1);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Program {
+    /// Instruction set of `code` and `constant_program`.
+    pub isa: Isa,
+    /// The kernel's name; empty when unknown.
+    pub name: String,
+    /// Machine code of the main program.
+    pub code: Vec<u8>,
+    /// Byte offset in `code` where execution starts.
+    pub entry: u32,
+    /// Machine code that runs once per dispatch, before the main program, and writes
+    /// uniforms. Empty when there is none.
+    pub constant_program: Vec<u8>,
+    /// Values the driver puts into uniforms before anything runs.
+    pub constants: Vec<UniformConstants>,
+    /// Where arguments and system values are found.
+    pub bindings: Vec<Binding>,
+    /// Half registers the program needs (highest used plus one), if stated.
+    pub half_registers: Option<u16>,
+    /// Half uniforms the program uses, if stated.
+    pub half_uniforms: Option<u16>,
+    /// Static threadgroup memory in bytes, if stated.
+    pub threadgroup_bytes: Option<u32>,
+    /// Stack (scratch) bytes per thread, if stated.
+    pub scratch_bytes: Option<u32>,
+    /// Threads per threadgroup the program was compiled for, if fixed.
+    pub threadgroup_size: Option<[u32; 3]>,
+    /// Source lines, ascending by offset.
+    pub lines: Vec<Line>,
+    /// Source files that `lines` refers to by index.
+    pub files: Vec<String>,
+}
+
+/// Values preloaded into consecutive half uniforms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct UniformConstants {
+    /// First half uniform.
+    pub first_half: u16,
+    /// One value per half.
+    pub values: Vec<u16>,
+}
+
+/// One value that the driver places in uniforms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Binding {
+    /// What it is.
+    pub value: BoundValue,
+    /// First half uniform.
+    pub first_half: u16,
+    /// How many half uniforms.
+    pub halves: u16,
+}
+
+/// What a [`Binding`] holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum BoundValue {
+    /// The address of the buffer at `[[buffer(index)]]`: a 64-bit uniform.
+    BufferAddress {
+        /// Index of the buffer.
+        index: u32,
+    },
+    /// Bytes of the constant at `[[buffer(index)]]`, passed by value.
+    BufferBytes {
+        /// Index of the buffer.
+        index: u32,
+        /// First byte.
+        offset: u32,
+    },
+    /// A heap of texture or sampler descriptors: a 64-bit uniform.
+    DescriptorHeap,
+    /// A value of the dispatch, one axis at a time.
+    System(SystemValue, Axis),
+}
+
+/// A value of the dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SystemValue {
+    /// Threads in the grid.
+    ThreadsPerGrid,
+    /// Threads in a full threadgroup.
+    ThreadsPerThreadgroup,
+    /// Threadgroups in the grid.
+    ThreadgroupsPerGrid,
+    /// Offset of the grid's origin.
+    GridOrigin,
+    /// Bytes of dynamically sized threadgroup memory before an argument.
+    ThreadgroupOffset(u32),
+}
+
+/// An axis of a three-dimensional value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+/// The source line of the code from `offset` to the next line's offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Line {
+    /// Byte offset in the main program.
+    pub offset: u32,
+    /// Index in [`Program::files`].
+    pub file: u32,
+    /// Line number from 1; 0 when the code has no source line.
+    pub line: u32,
+    /// Column from 1; 0 when unknown.
+    pub column: u32,
+}
+
+impl Program {
+    /// An empty program.
+    pub fn new(isa: Isa, name: impl Into<String>) -> Program {
+        Program {
+            isa,
+            name: name.into(),
+            ..Program::default()
+        }
+    }
+
+    /// Walks over the main program.
+    pub fn walk(&self) -> crate::Walk<'_> {
+        crate::walk(self.isa, &self.code)
+    }
+
+    /// Walks over the constant program.
+    pub fn walk_constant_program(&self) -> crate::Walk<'_> {
+        crate::walk(self.isa, &self.constant_program)
+    }
+
+    /// The source line of the instruction at byte `offset`.
+    pub fn line_at(&self, offset: u32) -> Option<&Line> {
+        let after = self.lines.partition_point(|line| line.offset <= offset);
+        self.lines.get(after.checked_sub(1)?)
+    }
+}

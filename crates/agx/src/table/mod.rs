@@ -1,0 +1,322 @@
+//! The instruction table: the only place that knows a bit position.
+//!
+//! A [`Form`] is one encoding: fixed bits, lengths, and its operands in the order the
+//! text writes them. Decoding, encoding, printing, parsing and the properties all read
+//! this table and nothing else. Forms are tried in order and the first whose fixed
+//! bits match wins, so a specific form stands before a general one.
+//!
+//! Sources of the facts: the public descriptions of applegpu (operand order and text)
+//! and of Mesa's AGX compiler (operand encodings); where they differ, the row says so.
+
+mod alu;
+mod control;
+mod float;
+mod graphics;
+mod lanes;
+pub(crate) use lanes::{reduction_bits, shuffle_bits};
+mod memory;
+mod texture;
+
+use crate::bits::Bits;
+use crate::kind::Kind;
+use crate::op::{Class, Op};
+
+/// The name of an operand or modifier of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "most are the words of the reference tables")]
+#[non_exhaustive]
+pub enum Field {
+    /// The register written by an arithmetic instruction.
+    Dest,
+    /// First, second and third source.
+    A,
+    B,
+    C,
+    /// Select: the value when the comparison holds.
+    X,
+    /// Select: the value when it does not.
+    Y,
+    /// `r0l`, the execution-mask nesting counter, read and written.
+    Exec,
+    /// The comparison of a select, ballot or mask instruction.
+    Condition,
+    /// How many levels an execution-mask instruction pushes, breaks or pops.
+    Nest,
+    /// Left shift of the last source (arithmetic) or of the index (memory).
+    Shift,
+    /// Width of a bit field.
+    BitMask,
+    TruthTable,
+    /// A literal.
+    Imm,
+    /// The special register read.
+    SpecialRegister,
+    /// Ends helper invocations (fragment programs).
+    Kill,
+    /// Clamp the result.
+    Saturate,
+    /// Which conversion.
+    Mode,
+    Round,
+    /// Sub-operation fields that no decoder names.
+    Op1,
+    Op2,
+    Op3,
+    /// Branch target.
+    Target,
+    /// The register with the address of an indirect call or return.
+    Address,
+    /// Scoreboard slot: what [`Op::Wait`] waits for.
+    Slot,
+    Format,
+    Mask,
+    /// The register(s) loaded or stored.
+    Data,
+    /// The address an access starts from.
+    Base,
+    /// Added to the base, in elements.
+    Index,
+    /// Whether a register index is sign-extended.
+    IndexSign,
+    /// Memory ordering of a store; its values are not understood.
+    Order,
+    /// Cache coherency of the access.
+    Coherency,
+    /// What an atomic does.
+    AtomicOp,
+    /// The value an atomic combines with memory.
+    Value,
+    /// One- or two-dimensional asynchronous copy.
+    Shape,
+    /// Where an asynchronous copy goes to or comes from in threadgroup memory.
+    Local,
+    /// Texture operands.
+    Compare,
+    SampleMode,
+    Gather,
+    Heap,
+    Texture,
+    Sampler,
+    Dimension,
+    Coordinates,
+    LodMode,
+    Lod,
+    CompareOffset,
+    /// Tile and fragment operands.
+    ExplicitCoordinates,
+    TileOffset,
+    Samples,
+    DepthStencil,
+    /// Interpolator operands.
+    Coefficient,
+    Perspective,
+    SampleId,
+    Forward,
+    Elide,
+    Interpolation,
+    /// Index of a vertex output.
+    OutputIndex,
+    /// `map` and `unmap`.
+    MapTarget,
+    /// Barrier fields.
+    BarrierA,
+    BarrierB,
+    BarrierC,
+    /// Fields whose meaning is unknown, in text order.
+    U0,
+    U1,
+    U2,
+    U3,
+    U4,
+    U5,
+    U6,
+    U7,
+}
+
+/// What an instruction does with an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Written.
+    Dest,
+    /// Read.
+    Source,
+    /// Read and written.
+    Both,
+    /// Neither: a modifier or an immediate.
+    Plain,
+}
+
+/// One operand of a form.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub(crate) field: Field,
+    pub(crate) role: Role,
+    pub(crate) kind: Kind,
+    pub(crate) bits: Bits,
+    /// Not part of the text.
+    pub(crate) hidden: bool,
+    /// The usual value of the field's bits, used when text or a builder does not say.
+    pub(crate) default: u64,
+}
+
+/// How the text of a form can differ from its own name and operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Alias {
+    None,
+    /// `and`, `or`, ... `mov`, `not`.
+    Bitop,
+    /// `push_exec`, `update_exec`: comparisons that always hold.
+    PushExec,
+}
+
+/// Which length to choose when the text fits both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefer {
+    Short,
+    /// What compilers emit for this form, although the short one would do.
+    Long,
+    /// Long when the index is the immediate 0: Mesa never uses the index and always
+    /// emits the long form.
+    LongAtIndexZero,
+}
+
+/// One encoding.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    pub(crate) op: Op,
+    pub(crate) class: Class,
+    pub(crate) value: u128,
+    pub(crate) mask: u128,
+    /// Bytes when the length bit is clear and set; equal when there is no such bit.
+    pub(crate) short: u8,
+    pub(crate) long: u8,
+    pub(crate) length_bit: u8,
+    pub(crate) operands: &'static [Spec],
+    pub(crate) alias: Alias,
+    pub(crate) prefer: Prefer,
+    /// Bit 6 clamps the result and adds `.sat` to the name.
+    pub(crate) saturates: bool,
+}
+
+/// The saturate bit of every form that has one.
+pub(crate) const SATURATE_BIT: u8 = 6;
+
+impl Form {
+    /// A form with one length.
+    pub(crate) const fn fixed(
+        name: &'static str,
+        op: Op,
+        class: Class,
+        length: u8,
+        (value, mask): (u128, u128),
+        operands: &'static [Spec],
+    ) -> Form {
+        assert!(value & !mask == 0, "fixed bits lie inside the mask");
+        Form {
+            name,
+            op,
+            class,
+            value,
+            mask,
+            short: length,
+            long: length,
+            length_bit: 0,
+            operands,
+            alias: Alias::None,
+            prefer: Prefer::Short,
+            saturates: false,
+        }
+    }
+
+    /// A form with a short and a long encoding, told apart by `length_bit`.
+    pub(crate) const fn sized(
+        name: &'static str,
+        op: Op,
+        class: Class,
+        (short, long, length_bit): (u8, u8, u8),
+        (value, mask): (u128, u128),
+        operands: &'static [Spec],
+    ) -> Form {
+        let mut form = Form::fixed(name, op, class, short, (value, mask), operands);
+        form.long = long;
+        form.length_bit = length_bit;
+        form
+    }
+
+    pub(crate) const fn saturating(mut self) -> Form {
+        self.saturates = true;
+        self
+    }
+
+    pub(crate) const fn alias(mut self, alias: Alias) -> Form {
+        self.alias = alias;
+        self
+    }
+
+    pub(crate) const fn prefer(mut self, prefer: Prefer) -> Form {
+        self.prefer = prefer;
+        self
+    }
+
+    pub(crate) fn spec(&self, field: Field) -> Option<&'static Spec> {
+        self.operands.iter().find(|spec| spec.field == field)
+    }
+}
+
+/// An operand that is written.
+pub(crate) const fn dest(field: Field, kind: Kind, bits: Bits) -> Spec {
+    spec(field, Role::Dest, kind, bits)
+}
+
+/// An operand that is read.
+pub(crate) const fn source(field: Field, kind: Kind, bits: Bits) -> Spec {
+    spec(field, Role::Source, kind, bits)
+}
+
+/// An operand that is read and written.
+pub(crate) const fn both(field: Field, kind: Kind, bits: Bits) -> Spec {
+    spec(field, Role::Both, kind, bits)
+}
+
+/// A modifier or an immediate.
+pub(crate) const fn plain(field: Field, kind: Kind, bits: Bits) -> Spec {
+    spec(field, Role::Plain, kind, bits)
+}
+
+/// A modifier the text does not show.
+pub(crate) const fn hidden(field: Field, kind: Kind, bits: Bits) -> Spec {
+    let mut spec = spec(field, Role::Plain, kind, bits);
+    spec.hidden = true;
+    spec
+}
+
+const fn spec(field: Field, role: Role, kind: Kind, bits: Bits) -> Spec {
+    Spec {
+        field,
+        role,
+        kind,
+        bits,
+        hidden: false,
+        default: 0,
+    }
+}
+
+impl Spec {
+    /// With the value the field's bits have in ordinary code.
+    pub(crate) const fn usually(mut self, default: u64) -> Spec {
+        self.default = default;
+        self
+    }
+}
+
+/// Every form, by family, in the order they are tried.
+pub(crate) static FAMILIES: &[&[Form]] = &[
+    alu::FORMS,
+    float::FORMS,
+    control::FORMS,
+    lanes::FORMS,
+    memory::FORMS,
+    texture::FORMS,
+    graphics::FORMS,
+];

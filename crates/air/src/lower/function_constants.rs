@@ -1,0 +1,397 @@
+//! Function constants: values a program gives when it specialises a kernel.
+//!
+//! In both dialects a function constant is a variable that only the loader writes, and a constructor function
+//! copies it, or something computed from it, into the variables the kernel reads. That constructor is not part
+//! of any kernel, so it is followed here: a load of such a variable becomes the computation the constructor
+//! would have stored, on the given value or, if none was given, on the open function constant.
+
+use super::function::FunctionLowering;
+use super::{LowerError, Lowered, Options};
+use crate::llvm::{self, Body, Constant, Instruction, Module, Op, TypeId, ValueId, ValueKind};
+use assay_ssa::{CastOp, Flags, FunctionConstant, FunctionConstantId, Scalar, Type, Value};
+
+/// Prefix of the variables our headers use: `assay.function_constant.INDEX.TYPE.NAME`.
+const PREFIX: &str = "assay.function_constant.";
+
+/// Constructors that read each other's variables are followed this deep.
+const MAX_DEPTH: u32 = 32;
+
+/// The function constants of a module and the variables computed from them.
+pub(crate) struct FunctionConstants {
+    entries: Vec<Entry>,
+    derived: Vec<Derived>,
+}
+
+struct Entry {
+    global: u32,
+    id: FunctionConstantId,
+    ty: Type,
+    given: Option<Vec<u64>>,
+}
+
+/// A variable a constructor writes.
+#[derive(Clone, Copy)]
+struct Derived {
+    global: u32,
+    /// Index of the constructor's body.
+    body: u32,
+    /// What it stores; nothing when that depends on control flow.
+    value: Option<ValueId>,
+}
+
+/// A function constant as the module states it.
+struct Stated {
+    global: u32,
+    index: u32,
+    name: String,
+    required: bool,
+}
+
+impl FunctionConstants {
+    pub(super) fn find(
+        module: &Module<'_>,
+        options: &Options,
+        target: &mut assay_ssa::Module,
+    ) -> Lowered<Self> {
+        let mut entries = Vec::new();
+        for stated in stated(module) {
+            let global = module.globals.get(stated.global as usize);
+            let Some(ty) = global.and_then(|global| number_type(module, global.ty)) else {
+                continue;
+            };
+            let mut given = options.constants.iter().rev();
+            let given = given.find(|given| given.key.is(stated.index, &stated.name));
+            if let Some(given) = given.filter(|given| given.ty != ty) {
+                let (name, index) = (&stated.name, stated.index);
+                let message = format!(
+                    "function constant {index} \"{name}\" is {ty}, the value given is {}",
+                    given.ty
+                );
+                return Err(LowerError::new(message));
+            }
+            let id = target.function_constants.push(FunctionConstant {
+                index: stated.index,
+                name: stated.name,
+                ty,
+                default: None,
+                required: stated.required,
+            });
+            entries.push(Entry {
+                global: stated.global,
+                id,
+                ty,
+                given: given.map(|given| given.elements.clone()),
+            });
+        }
+        Ok(FunctionConstants {
+            entries,
+            derived: derived(module),
+        })
+    }
+
+    /// Whether the function constant in a variable was given a value.
+    pub(super) fn is_given(&self, global: u32) -> bool {
+        let mut entries = self.entries.iter();
+        entries.any(|entry| entry.global == global && entry.given.is_some())
+    }
+}
+
+fn stated(module: &Module<'_>) -> Vec<Stated> {
+    let mut all = Vec::new();
+    // Apple: variable, type, name, index, required.
+    for &node in module.metadata.named("air.function_constants") {
+        let operands = module.metadata.node(node);
+        let operand = |index: usize| operands.get(index).copied().flatten();
+        let global = operand(0).and_then(|id| match module.metadata.get(id)? {
+            llvm::Metadata::Value(value) => match module.value(*value)?.kind {
+                ValueKind::Global(index) => Some(index),
+                _ => None,
+            },
+            _ => None,
+        });
+        let index = operand(3).and_then(|id| module.metadata_int(id));
+        if let (Some(global), Some(index)) = (global, index) {
+            let name = operand(2).and_then(|id| module.metadata.string(id));
+            all.push(Stated {
+                global,
+                index: index as u32,
+                name: name.map_or_else(String::new, |name| name.into_owned()),
+                required: operand(4).and_then(|id| module.metadata_int(id)) != Some(0),
+            });
+        }
+    }
+    for (global, variable) in module.globals.iter().enumerate() {
+        let mut parts = variable
+            .name
+            .strip_prefix(PREFIX)
+            .unwrap_or("")
+            .splitn(3, '.');
+        let (index, _type_name, name) = (parts.next(), parts.next(), parts.next());
+        if let (Some(Ok(index)), Some(name)) = (index.map(str::parse), name) {
+            all.push(Stated {
+                global: global as u32,
+                index,
+                name: name.to_owned(),
+                required: true,
+            });
+        }
+    }
+    all
+}
+
+/// Scalars and short vectors; function constants are nothing else.
+fn number_type(module: &Module<'_>, id: TypeId) -> Option<Type> {
+    let scalar = |id: TypeId| {
+        Some(match module.types.get(id)? {
+            llvm::Type::Int(bits) => Scalar::int(*bits)?,
+            llvm::Type::Half => Scalar::F16,
+            llvm::Type::BFloat => Scalar::BF16,
+            llvm::Type::Float => Scalar::F32,
+            _ => return None,
+        })
+    };
+    match module.types.get(id)? {
+        llvm::Type::Vector(lanes @ 1..=16, element) => {
+            Some(Type::vector(scalar(*element)?, *lanes as u8))
+        }
+        _ => Some(Type::scalar(scalar(id)?)),
+    }
+}
+
+/// The bodies of the constructors `@llvm.global_ctors` lists.
+fn constructors<'m, 'a>(module: &'m Module<'a>) -> Vec<(u32, &'m Body<'a>)> {
+    let list = module
+        .globals
+        .iter()
+        .find(|global| global.name == "llvm.global_ctors");
+    let Some(Constant::Aggregate(entries)) =
+        list.and_then(|list| module.constant(list.initializer?))
+    else {
+        return Vec::new();
+    };
+    let entries = module.constants.operands(*entries).iter();
+    let body = |&entry: &ValueId| {
+        let Constant::Aggregate(parts) = module.constant(entry)? else {
+            return None;
+        };
+        let function = *module.constants.operands(*parts).get(1)?;
+        let ValueKind::Function(function) = module.value(function)?.kind else {
+            return None;
+        };
+        let body = module.functions.get(function as usize)?.body?;
+        Some((body, module.bodies.get(body as usize)?))
+    };
+    entries.filter_map(body).collect()
+}
+
+fn derived(module: &Module<'_>) -> Vec<Derived> {
+    let mut all: Vec<Derived> = Vec::new();
+    for (index, body) in constructors(module) {
+        for instruction in &body.instructions {
+            let Op::Store { pointer, value, .. } = instruction.op else {
+                continue;
+            };
+            let Some(global) = global_behind(module, body, pointer) else {
+                continue;
+            };
+            all.retain(|known| known.global != global);
+            all.push(Derived {
+                global,
+                body: index,
+                value: (body.blocks.len() == 1).then_some(value),
+            });
+        }
+    }
+    all
+}
+
+/// The variable a pointer is the address of, exactly.
+fn global_behind(module: &Module<'_>, body: &Body<'_>, pointer: ValueId) -> Option<u32> {
+    let mut id = pointer;
+    for _ in 0..8 {
+        // A body only ever borrows its module's values, so the lookup may be done by hand.
+        let local = id.0.checked_sub(body.first_local);
+        let kind = match local {
+            Some(local) => body.values.get(local as usize)?.kind,
+            None => module.value(id)?.kind,
+        };
+        let constant = match kind {
+            ValueKind::Global(index) => return Some(index),
+            ValueKind::ModuleConstant(index) => module.constants.get(index)?,
+            ValueKind::LocalConstant(index) => body.constants.get(index)?,
+            _ => return None,
+        };
+        match constant {
+            Constant::Cast { operand, .. } => id = *operand,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The values an instruction of a constructor computes with.
+fn operands_of(body: &Body<'_>, instruction: &Instruction) -> Vec<ValueId> {
+    match instruction.op {
+        Op::Binary { operands, .. } | Op::Compare { operands, .. } => operands.to_vec(),
+        Op::Cast { operand, .. } | Op::FNeg { operand, .. } | Op::Freeze { operand } => {
+            vec![operand]
+        }
+        Op::Select {
+            condition,
+            operands: [a, b],
+            ..
+        } => vec![condition, a, b],
+        Op::ExtractElement { vector, index } => vec![vector, index],
+        Op::InsertElement {
+            vector,
+            element,
+            index,
+        } => vec![vector, element, index],
+        Op::ShuffleVector { operands, .. } => operands.to_vec(),
+        Op::ExtractValue { aggregate, .. } => vec![aggregate],
+        Op::InsertValue {
+            aggregate, element, ..
+        } => vec![aggregate, element],
+        Op::Call { arguments, .. } => body.list(arguments).iter().map(|&id| ValueId(id)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Which instructions of a straight-line body a value depends on.
+fn needed(body: &Body<'_>, value: ValueId) -> Vec<bool> {
+    let mut needed = vec![false; body.instructions.len()];
+    let mut wanted = vec![value];
+    while let Some(id) = wanted.pop() {
+        let local = id.0.checked_sub(body.first_local);
+        let kind = local
+            .and_then(|local| body.values.get(local as usize))
+            .map(|value| value.kind);
+        let Some(ValueKind::Instruction(index)) = kind else {
+            continue;
+        };
+        if let (Some(slot), Some(instruction)) = (
+            needed.get_mut(index as usize),
+            body.instructions.get(index as usize),
+        ) {
+            if !std::mem::replace(slot, true) {
+                wanted.extend(operands_of(body, instruction));
+            }
+        }
+    }
+    needed
+}
+
+/// The name of the function constant a variable holds or is computed from.
+pub(super) fn name_behind(module: &Module<'_>, global: u32) -> Option<String> {
+    let all = stated(module);
+    let derived = derived(module);
+    let mut next = global;
+    for _ in 0..MAX_DEPTH {
+        if let Some(found) = all.iter().find(|constant| constant.global == next) {
+            return Some(found.name.clone());
+        }
+        let source = derived.iter().find(|derived| derived.global == next)?;
+        let body = module.bodies.get(source.body as usize)?;
+        let needed = needed(body, source.value?);
+        let mut loads = body
+            .instructions
+            .iter()
+            .zip(needed)
+            .filter(|(_, needed)| *needed);
+        next = loads.find_map(|(instruction, _)| match instruction.op {
+            Op::Load { pointer, .. } => global_behind(module, body, pointer),
+            _ => None,
+        })?;
+    }
+    None
+}
+
+impl FunctionLowering<'_, '_, '_> {
+    /// The value of a variable that holds, or is computed from, a function constant.
+    pub(super) fn function_constant_load(
+        &mut self,
+        pointer: ValueId,
+        ty: TypeId,
+    ) -> Lowered<Option<Value>> {
+        let constants = &self.lowering.constants;
+        if constants.entries.is_empty() && constants.derived.is_empty() {
+            return Ok(None);
+        }
+        let Some(global) = global_behind(self.lowering.source, self.body, pointer) else {
+            return Ok(None);
+        };
+        if let Some(entry) = constants
+            .entries
+            .iter()
+            .find(|entry| entry.global == global)
+        {
+            let (id, stored) = (entry.id, entry.ty);
+            let value = match &entry.given {
+                Some(elements) => {
+                    let elements = elements.clone();
+                    self.function.constant_vector(stored, &elements)
+                }
+                None => self.function.function_constant(stored, id),
+            };
+            return self.as_type(value, ty).map(Some);
+        }
+        let mut derived = constants.derived.iter();
+        let Some(&derived) = derived.find(|derived| derived.global == global) else {
+            return Ok(None);
+        };
+        let value = self.follow(derived)?;
+        self.as_type(value, ty).map(Some)
+    }
+
+    fn as_type(&mut self, value: Value, ty: TypeId) -> Lowered<Value> {
+        let wanted = self.lowering.ty(ty)?;
+        let given = self.function.ty(value);
+        if given == wanted {
+            return Ok(value);
+        }
+        let size = |ty: Type| self.lowering.target.types.store_size(ty);
+        if size(given) != size(wanted) {
+            let message = format!("a function constant of type {given} is read as {wanted}");
+            return Err(LowerError::new(message));
+        }
+        Ok(self
+            .builder()
+            .cast(CastOp::Bitcast, value, wanted, Flags::NONE))
+    }
+
+    /// Computes here what a constructor stores into a variable.
+    fn follow(&mut self, derived: Derived) -> Lowered<Value> {
+        let source = self.lowering.source;
+        let body = source.bodies.get(derived.body as usize);
+        let (Some(body), Some(value)) = (body, derived.value) else {
+            let name = source
+                .globals
+                .get(derived.global as usize)
+                .map_or("?", |global| &global.name);
+            let message = format!("\"{name}\" is computed from function constants with branches");
+            return Err(LowerError::new(message));
+        };
+        if self.depth >= MAX_DEPTH {
+            return Err(LowerError::new(
+                "function constants computed from each other in a circle",
+            ));
+        }
+        self.depth += 1;
+        let outer_body = std::mem::replace(&mut self.body, body);
+        let outer_values = std::mem::replace(&mut self.values, vec![None; body.values.len()]);
+        let outcome = self.replay(body, value);
+        self.body = outer_body;
+        self.values = outer_values;
+        self.depth -= 1;
+        outcome
+    }
+
+    fn replay(&mut self, body: &Body<'_>, value: ValueId) -> Lowered<Value> {
+        for (index, needed) in needed(body, value).into_iter().enumerate() {
+            if let (true, Some(instruction)) = (needed, body.instructions.get(index)) {
+                self.lower_instruction(index as u32, instruction)?;
+            }
+        }
+        self.value(value)
+    }
+}

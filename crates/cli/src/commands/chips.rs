@@ -1,0 +1,488 @@
+//! `assay chips`: what is known of Apple's GPUs, with sources.
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use assay_chip::{Chip, Cost, CostModel, CostTable, Key, NO_COST, OPS, Parameter, chips};
+use assay_report::envelope::Envelope;
+use assay_report::number::or_unknown;
+use assay_report::style::{Painter, Role};
+use assay_report::table::{Cell, Column, Table};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// Show chips, instruction costs and where the figures come from
+///
+/// Without a name: all chips. With a name: every figure of that chip and its source.
+/// What nobody has published is unknown, never 0.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay chips
+  assay chips m2 --set clock_ghz=1.2
+  assay chips m1-max --costs measured
+  assay chips --check")]
+pub(crate) struct Args {
+    /// A chip: m1, m1-pro, …, m5-max
+    name: Option<String>,
+
+    /// Replace a figure of the chip; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", requires = "name")]
+    overrides: Vec<String>,
+
+    /// Show instruction costs: measured, or Mesa's model
+    #[arg(long, value_name = "TABLE")]
+    costs: Option<CostModel>,
+
+    /// Check that every instruction has a cost or is listed as unknown with a reason
+    #[arg(long)]
+    check: bool,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.chips.json
+    Json,
+}
+
+/// The JSON document.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Document {
+    chips: Vec<ChipEntry>,
+    /// Instruction costs, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<Costs>,
+    /// The result of the check, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Check>,
+    /// The publications figures refer to.
+    sources: Vec<SourceEntry>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct ChipEntry {
+    name: &'static str,
+    title: &'static str,
+    /// Metal GPU family.
+    family: u8,
+    /// Apple's name of the GPU; null where no public source tells.
+    gpu: Option<&'static str>,
+    /// Numbers of GPU cores it is sold with.
+    variants: Vec<u32>,
+    /// Whether instruction costs, and so cycles, are available.
+    has_costs: bool,
+    /// Figures by name; a figure that is not here is unknown.
+    figures: BTreeMap<&'static str, FigureEntry>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct FigureEntry {
+    value: f64,
+    unit: &'static str,
+    source: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    note: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Costs {
+    /// `measured` or `mesa`.
+    table: &'static str,
+    rows: Vec<CostEntry>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct CostEntry {
+    key: &'static str,
+    unit: &'static str,
+    /// Cycles of the unit per simdgroup instruction per scheduler; null when unknown.
+    cycles: Option<f64>,
+    /// Issue slots of the scheduler; null when unknown.
+    dispatch: Option<f64>,
+    /// Cycles until a dependent instruction can issue; null when unknown.
+    latency: Option<f64>,
+    /// `measured`, `derived`, `assumed`, `modelled`, `left-out`.
+    basis: &'static str,
+    source: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    note: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct SourceEntry {
+    id: &'static str,
+    title: &'static str,
+    address: &'static str,
+}
+
+/// Whether the cost tables answer for every instruction.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Check {
+    /// Operations of the instruction set.
+    operations: u64,
+    /// Rows of a cost table.
+    rows: u64,
+    /// Rows of the measured table with something unknown, and the reason.
+    unknown: Vec<Unknown>,
+    /// What is wrong; empty when all is well.
+    faults: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Unknown {
+    /// A row, or an operation without one.
+    what: String,
+    /// `cycles`, `dispatch`, `latency`.
+    unknown: Vec<&'static str>,
+    reason: &'static str,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let chosen = chosen(args)?;
+    let costs = costs(args, &chosen)?;
+    let check = args.check.then(check);
+    let failed = check.as_ref().is_some_and(|check| !check.faults.is_empty());
+    let text = match args.format {
+        Format::Json => {
+            let document = Document {
+                chips: chosen.iter().map(entry).collect(),
+                costs: costs.map(|table| Costs {
+                    table: table.model().name(),
+                    rows: table.rows().iter().map(cost_entry).collect(),
+                }),
+                check,
+                sources: sources(),
+            };
+            Envelope::new("assay.chips", 1, document).to_json()
+        }
+        Format::Text => match (&check, costs) {
+            (Some(check), _) => render_check(check, context.painter, context.width),
+            (None, Some(table)) => render_costs(table, context.painter, context.width),
+            (None, None) if args.name.is_some() => chosen
+                .first()
+                .map(|chip| render_chip(chip, context.painter, context.width))
+                .unwrap_or_default(),
+            (None, None) => render_list(&chosen, context.painter, context.width),
+        },
+    };
+    context.write(&text)?;
+    Ok(match failed {
+        true => Outcome::Failed,
+        false => Outcome::Fine,
+    })
+}
+
+fn chosen(args: &Args) -> Result<Vec<Chip>, Failure> {
+    let Some(name) = &args.name else {
+        return Ok(chips().to_vec());
+    };
+    let usage = |error: assay_chip::Error| Failure::usage(error.to_string());
+    let mut chip = Chip::named(name).map_err(usage)?;
+    for assignment in &args.overrides {
+        chip = chip.with(assignment).map_err(usage)?;
+    }
+    Ok(vec![chip])
+}
+
+/// The cost table asked for; refused for a chip that has none.
+fn costs(args: &Args, chosen: &[Chip]) -> Result<Option<&'static CostTable>, Failure> {
+    let Some(model) = args.costs else {
+        return Ok(None);
+    };
+    match chosen {
+        [chip] => chip.costs(model).map(Some).map_err(|error| {
+            Failure::usage(error.to_string())
+                .advice("costs of an older chip: assay chips m2 --costs measured")
+        }),
+        _ => Ok(Some(CostTable::of(model))),
+    }
+}
+
+fn entry(chip: &Chip) -> ChipEntry {
+    let figures = Parameter::ALL
+        .iter()
+        .filter_map(|&parameter| {
+            let figure = chip.figure(parameter)?;
+            let entry = FigureEntry {
+                value: figure.value,
+                unit: parameter.unit(),
+                source: figure.source.id,
+                note: figure.note,
+            };
+            Some((parameter.name(), entry))
+        })
+        .collect();
+    ChipEntry {
+        name: chip.name,
+        title: chip.title,
+        family: chip.family,
+        gpu: chip.gpu,
+        variants: chip.variants.clone(),
+        has_costs: chip.has_costs(),
+        figures,
+    }
+}
+
+fn cost_entry(cost: &Cost) -> CostEntry {
+    CostEntry {
+        key: cost.key.name(),
+        unit: cost.unit.name(),
+        cycles: cost.cycles,
+        dispatch: cost.dispatch,
+        latency: cost.latency,
+        basis: cost.basis.name(),
+        source: cost.source.id,
+        note: cost.note,
+    }
+}
+
+fn sources() -> Vec<SourceEntry> {
+    assay_chip::sources()
+        .iter()
+        .map(|source| SourceEntry {
+            id: source.id,
+            title: source.title,
+            address: source.address,
+        })
+        .collect()
+}
+
+fn check() -> Check {
+    let mut faults = Vec::new();
+    for model in CostModel::ALL {
+        faults.extend(CostTable::of(model).check());
+    }
+    for &op in OPS {
+        let declared = NO_COST.iter().any(|(known, _)| *known == op);
+        if (Key::of_op(op) == Key::Unknown) != declared {
+            faults.push(format!(
+                "{op:?} has no row and is not declared free of cost"
+            ));
+        }
+    }
+    let table = CostTable::of(CostModel::Measured);
+    let mut unknown: Vec<Unknown> = table.rows().iter().filter_map(unknown_of).collect();
+    unknown.extend(NO_COST.iter().map(|(op, reason)| Unknown {
+        what: format!("{op:?}"),
+        unknown: vec!["cycles", "dispatch", "latency"],
+        reason,
+    }));
+    Check {
+        operations: OPS.len() as u64,
+        rows: Key::ALL.len() as u64,
+        unknown,
+        faults,
+    }
+}
+
+fn unknown_of(cost: &Cost) -> Option<Unknown> {
+    let parts = [
+        ("cycles", cost.cycles),
+        ("dispatch", cost.dispatch),
+        ("latency", cost.latency),
+    ];
+    let unknown: Vec<_> = parts
+        .iter()
+        .filter(|(_, value)| value.is_none())
+        .map(|(name, _)| *name)
+        .collect();
+    (!unknown.is_empty()).then(|| Unknown {
+        what: cost.key.to_string(),
+        unknown,
+        reason: cost.note,
+    })
+}
+
+fn render_list(chips: &[Chip], painter: Painter, width: usize) -> String {
+    let mut table = Table::new([
+        Column::left("chip"),
+        Column::right("family"),
+        Column::left("GPU"),
+        Column::left("cores"),
+        Column::right("GHz"),
+        Column::right("L2 KiB"),
+        Column::right("SLC MiB"),
+        Column::right("GB/s"),
+        Column::right("TFLOPS"),
+        Column::left("cycles"),
+    ])
+    .painter(painter);
+    for chip in chips {
+        let variants: Vec<_> = chip.variants.iter().map(u32::to_string).collect();
+        table.row([
+            Cell::new(chip.name, Role::Name),
+            chip.family.to_string().into(),
+            or_unknown(chip.gpu).into(),
+            variants.join(" or ").into(),
+            figure(chip, Parameter::ClockGhz),
+            figure(chip, Parameter::L2Kib),
+            figure(chip, Parameter::SlcMib),
+            figure(chip, Parameter::DramGbs),
+            known(
+                chip.peak_flops()
+                    .map(|flops| format!("{:.2}", flops / 1e12)),
+            ),
+            match chip.has_costs() {
+                true => Cell::new("available", Role::Good),
+                false => Cell::new("no cost table", Role::Dim),
+            },
+        ]);
+    }
+    let mut out = table.render(width);
+    out.push_str(
+        "\nFigures are for the largest variant. `assay chips NAME` shows all, with sources.\n",
+    );
+    out
+}
+
+fn known(text: Option<String>) -> Cell {
+    match text {
+        Some(text) => text.into(),
+        None => Cell::new("unknown", Role::Dim),
+    }
+}
+
+fn figure(chip: &Chip, parameter: Parameter) -> Cell {
+    known(chip.get(parameter).map(|value| value.to_string()))
+}
+
+fn render_chip(chip: &Chip, painter: Painter, width: usize) -> String {
+    let mut out = format!(
+        "{}: Metal GPU family {}, GPU {}\n\n",
+        painter.paint(Role::Heading, chip.title),
+        chip.family,
+        or_unknown(chip.gpu)
+    );
+    let mut table = Table::new([
+        Column::left("parameter"),
+        Column::right("value"),
+        Column::left(""),
+        Column::left("source"),
+        Column::left("meaning").shrink(),
+    ])
+    .painter(painter);
+    for &parameter in Parameter::ALL {
+        let found = chip.figure(parameter);
+        let note = found.map_or("", |figure| figure.note);
+        let meaning = match note {
+            "" => parameter.meaning().to_owned(),
+            note => format!("{}; {note}", parameter.meaning()),
+        };
+        table.row([
+            parameter.name().into(),
+            figure(chip, parameter),
+            found.map_or("", |_| parameter.unit()).into(),
+            Cell::new(found.map_or("", |figure| figure.source.id), Role::Dim),
+            meaning.into(),
+        ]);
+    }
+    out.push_str(&table.render(width));
+    out.push('\n');
+    out.push_str(match chip.has_costs() {
+        true => "Instruction costs: `--costs measured` (default for profiles), `--costs mesa`.\n",
+        false => "No instruction costs are published for this family, so no cycles are modelled.\n",
+    });
+    out.push_str(&render_sources(painter));
+    out
+}
+
+fn render_sources(painter: Painter) -> String {
+    let mut out = String::from("\nSources:\n");
+    for source in assay_chip::sources() {
+        out.push_str(&format!(
+            "  {}  {}  {}\n",
+            painter.paint(Role::Dim, source.id),
+            source.title,
+            source.address
+        ));
+    }
+    out
+}
+
+fn render_costs(costs: &CostTable, painter: Painter, width: usize) -> String {
+    let mut table = Table::new([
+        Column::left("instruction"),
+        Column::left("unit"),
+        Column::right("cycles"),
+        Column::right("dispatch"),
+        Column::right("latency"),
+        Column::left("basis"),
+        Column::left("source"),
+        Column::left("note").shrink(),
+    ])
+    .painter(painter);
+    for cost in costs.rows() {
+        let cell = |value: Option<f64>| known(value.map(|value| value.to_string()));
+        table.row([
+            Cell::new(cost.key.name(), Role::Name),
+            cost.unit.name().into(),
+            cell(cost.cycles),
+            cell(cost.dispatch),
+            cell(cost.latency),
+            cost.basis.name().into(),
+            Cell::new(cost.source.id, Role::Dim),
+            cost.note.into(),
+        ]);
+    }
+    format!(
+        "Cost table `{}`: cycles per simdgroup instruction per scheduler.\n\n{}{}",
+        costs.model(),
+        table.render(width),
+        render_sources(painter)
+    )
+}
+
+fn render_check(check: &Check, painter: Painter, width: usize) -> String {
+    let mut table = Table::new([
+        Column::left("not fully known"),
+        Column::left("unknown"),
+        Column::left("reason").shrink(),
+    ])
+    .painter(painter);
+    for row in &check.unknown {
+        table.row([
+            row.what.clone(),
+            row.unknown.join(", "),
+            row.reason.to_owned(),
+        ]);
+    }
+    let mut out = table.render(width);
+    out.push('\n');
+    for fault in &check.faults {
+        out.push_str(&format!("{} {fault}\n", painter.paint(Role::Bad, "fault:")));
+    }
+    let verdict = match check.faults.is_empty() {
+        true => "every instruction has a cost or a reason why not",
+        false => "the tables are incomplete",
+    };
+    out.push_str(&format!(
+        "{} operations, {} rows in each table, {} with something unknown: {verdict}\n",
+        check.operations,
+        check.rows,
+        check.unknown.len()
+    ));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::Document>("assay.chips", 1);
+    }
+}

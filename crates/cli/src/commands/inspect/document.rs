@@ -1,0 +1,332 @@
+//! What `assay inspect` found, as data: the JSON document is this.
+
+use assay_container::fat::SliceContent;
+use assay_container::gpu::Target;
+use assay_container::image::{CompiledFunction, Image};
+use assay_container::mtlb::{Function, FunctionKind, Metallib};
+use assay_container::{Contents, Error};
+use serde::Serialize;
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// What a file is and what is inside it.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct Document {
+    pub(crate) file: File,
+    /// Code for one target each, in archives.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) slices: Vec<Slice>,
+    /// Metallibs, wherever in the file they lie.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) metallibs: Vec<Library>,
+    /// Compute kernels; null when this kind of file was recognised but not read further.
+    pub(crate) kernels: Option<Vec<Kernel>>,
+    /// Functions that are no kernels: vertex, fragment, visible functions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) functions: Vec<Kernel>,
+}
+
+/// The file itself.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct File {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    /// What it is, in words.
+    pub(crate) kind: String,
+}
+
+/// Code for one target.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct Slice {
+    /// `G13G`, `AIR 2.6`, or the numbers in the file where they have no name.
+    pub(crate) target: String,
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    pub(crate) functions: u64,
+    /// Whether Assay can read the code.
+    pub(crate) decodable: bool,
+    /// What to do when it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) advice: Option<String>,
+}
+
+/// A metallib.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct Library {
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Section of the Mach-O that holds it, when found inside one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) section: Option<String>,
+    pub(crate) platform: String,
+    /// Oldest system that loads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target: Option<String>,
+    pub(crate) format: String,
+    pub(crate) kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) uuid: Option<String>,
+    pub(crate) functions: u64,
+    /// Archives of sources inside it.
+    pub(crate) source_archives: u64,
+}
+
+/// A function, as AIR or as machine code.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct Kernel {
+    /// Null when the file does not tell: machine code is anonymous.
+    pub(crate) name: Option<String>,
+    /// `kernel`, `vertex`, …; `compute` for machine code.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    /// `air` or `agx`.
+    pub(crate) form: &'static str,
+    /// Index in `metallibs`, for AIR.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metallib: Option<u64>,
+    /// Version of the AIR dialect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) air: Option<String>,
+    /// Version of the Metal language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metal: Option<String>,
+    /// Where the bitcode or the machine code lies; null when only declared.
+    pub(crate) offset: Option<u64>,
+    /// How long it is.
+    pub(crate) bytes: Option<u64>,
+    /// SHA-256 of the bitcode, as the file states it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hash: Option<String>,
+    /// Where its source was, as the file states it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<String>,
+    /// Machine code only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) machine: Option<Machine>,
+    /// Arguments, when the bitcode was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) arguments: Option<Vec<Argument>>,
+}
+
+/// An argument of a kernel.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct Argument {
+    pub(crate) name: Option<String>,
+    /// `buffer`, `threadgroup`, `texture`, a position, …
+    pub(crate) kind: String,
+    /// Binding index, for what is bound.
+    pub(crate) index: Option<u32>,
+    /// `read`, `write`, `read-write`.
+    pub(crate) access: Option<String>,
+    /// The type as Metal spells it.
+    #[serde(rename = "type")]
+    pub(crate) type_name: Option<String>,
+}
+
+/// What is known of machine code.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(crate) struct Machine {
+    pub(crate) gpu: String,
+    pub(crate) decodable: bool,
+    /// Bytes of the main program; null when there is none.
+    pub(crate) main_bytes: Option<u64>,
+    /// Bytes of the program that runs once per dispatch.
+    pub(crate) constant_program_bytes: Option<u64>,
+    /// Symbols of functions called from the others.
+    pub(crate) helpers: Vec<String>,
+    /// Registers per thread in 32-bit units, as the compiler stated; null when it did not.
+    pub(crate) registers: Option<u32>,
+    pub(crate) spill_bytes: Option<u32>,
+    pub(crate) uniform_bytes: Option<u32>,
+    pub(crate) threadgroup_bytes: Option<u32>,
+    /// Why the metadata could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metadata_error: Option<String>,
+}
+
+impl Document {
+    /// Everything found in `contents`.
+    pub(crate) fn new(path: &str, bytes: u64, contents: &Contents<'_>) -> Result<Self, Error> {
+        let mut document = Document {
+            file: File {
+                path: path.to_owned(),
+                bytes,
+                kind: contents.describe().to_owned(),
+            },
+            ..Document::default()
+        };
+        document.add_slices(contents);
+        let sections: Vec<Option<String>> = match contents {
+            Contents::Embedded(found) => found.iter().map(|found| found.section.clone()).collect(),
+            _ => Vec::new(),
+        };
+        let mut kernels = Vec::new();
+        for (index, metallib) in contents.metallibs().into_iter().enumerate() {
+            let section = sections.get(index).cloned().flatten();
+            document.metallibs.push(library(metallib, section)?);
+            for function in metallib.functions() {
+                let entry = air(function, index as u64);
+                match function.kind {
+                    FunctionKind::Kernel => kernels.push(entry),
+                    _ => document.functions.push(entry),
+                }
+            }
+        }
+        kernels.extend(contents.compiled().into_iter().map(machine));
+        let listed = !matches!(
+            contents,
+            Contents::Bitcode(_) | Contents::Source(_) | Contents::Code(_)
+        );
+        document.kernels = listed.then_some(kernels);
+        Ok(document)
+    }
+
+    fn add_slices(&mut self, contents: &Contents<'_>) {
+        match contents {
+            Contents::Archive(archive) => {
+                for part in &archive.slices {
+                    let functions = match &part.content {
+                        SliceContent::Image(image) => image.functions.len(),
+                        SliceContent::Metallib(library) => library.functions().len(),
+                        _ => 0,
+                    };
+                    let range = part.view.range();
+                    self.slices.push(slice(
+                        part.target,
+                        range.start,
+                        range.end - range.start,
+                        functions,
+                    ));
+                }
+            }
+            Contents::Image(Image {
+                gpu,
+                functions,
+                offset,
+                ..
+            }) => {
+                let target = Target::AppleGpu(*gpu);
+                self.slices
+                    .push(slice(target, *offset, self.file.bytes, functions.len()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Every function, kernels first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.iter().flatten().chain(&self.functions)
+    }
+
+    /// Keeps only the functions named `name`; false when there are none.
+    pub(crate) fn keep_only(&mut self, name: &str) -> bool {
+        let named = |kernel: &Kernel| kernel.name.as_deref() == Some(name);
+        if let Some(kernels) = &mut self.kernels {
+            kernels.retain(named);
+        }
+        self.functions.retain(named);
+        self.all().next().is_some()
+    }
+}
+
+fn slice(target: Target, offset: u64, bytes: u64, functions: usize) -> Slice {
+    let (decodable, advice) = match target {
+        Target::AppleGpu(gpu) => (gpu.is_decodable(), gpu.advice().map(str::to_owned)),
+        Target::Air(_) => (true, None),
+        _ => (false, Some("only Apple GPUs are supported".to_owned())),
+    };
+    Slice {
+        target: target.to_string(),
+        offset,
+        bytes,
+        functions: functions as u64,
+        decodable,
+        advice,
+    }
+}
+
+fn library(metallib: &Metallib<'_>, section: Option<String>) -> Result<Library, Error> {
+    let header = metallib.header();
+    Ok(Library {
+        offset: metallib.offset(),
+        bytes: metallib.bytes().len() as u64,
+        section,
+        platform: header.platform.to_string(),
+        target: header.target.map(|version| version.to_string()),
+        format: header.format.to_string(),
+        kind: header.kind.to_string(),
+        uuid: metallib.uuid().map(|uuid| hex(&uuid)),
+        functions: metallib.functions().len() as u64,
+        source_archives: metallib.sources()?.len() as u64,
+    })
+}
+
+fn air(function: &Function<'_>, metallib: u64) -> Kernel {
+    let bitcode = function.bitcode;
+    Kernel {
+        name: Some(function.name.clone().into_owned()),
+        kind: function.kind.to_string(),
+        form: "air",
+        metallib: Some(metallib),
+        air: function.air.map(|version| version.to_string()),
+        metal: function.language.map(|version| version.to_string()),
+        offset: bitcode.map(|_| function.bitcode_offset),
+        bytes: bitcode.map(|bitcode| bitcode.len() as u64),
+        hash: function.hash.map(|hash| hex(hash)),
+        source: function
+            .source_path()
+            .map(|(path, line)| format!("{path}:{line}")),
+        machine: None,
+        arguments: None,
+    }
+}
+
+fn machine(function: &CompiledFunction<'_>) -> Kernel {
+    let size = |part: &assay_container::image::CodePart<'_>| part.range.len() as u64;
+    let metadata = function.metadata.as_ref();
+    Kernel {
+        name: function.name.clone().map(Into::into),
+        kind: function.stage.to_string(),
+        form: "agx",
+        metallib: None,
+        air: None,
+        metal: None,
+        offset: Some(function.code_offset),
+        bytes: Some(function.code.len() as u64),
+        hash: None,
+        source: None,
+        machine: Some(Machine {
+            gpu: function.gpu.to_string(),
+            decodable: function.gpu.is_decodable(),
+            main_bytes: function.main().map(size),
+            constant_program_bytes: function.constant_program().map(size),
+            helpers: function
+                .helpers()
+                .map(|part| part.name.clone().into_owned())
+                .collect(),
+            registers: metadata.and_then(|metadata| metadata.registers),
+            spill_bytes: metadata.and_then(|metadata| metadata.spill_bytes),
+            uniform_bytes: metadata.and_then(|metadata| metadata.uniform_bytes),
+            threadgroup_bytes: metadata.and_then(|metadata| metadata.threadgroup_bytes),
+            metadata_error: function.metadata_error.as_ref().map(ToString::to_string),
+        }),
+        arguments: None,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |value: u8| char::from(DIGITS[usize::from(value & 15)]);
+    bytes
+        .iter()
+        .flat_map(|byte| [digit(byte >> 4), digit(*byte)])
+        .collect()
+}

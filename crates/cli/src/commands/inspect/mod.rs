@@ -1,0 +1,119 @@
+//! `assay inspect`: what is inside a file.
+
+mod document;
+mod text;
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use crate::input;
+use assay_report::envelope::Envelope;
+use document::Document;
+use std::path::PathBuf;
+
+/// List what is inside a metallib, binary archive, GPU Mach-O, or a file that carries metallibs
+///
+/// The file is recognised by its content. For a metallib: its functions with type, AIR
+/// and Metal versions, size and hash. For machine code: the GPU, the parts of the code
+/// and what the compiler stated about registers and memory.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay inspect default.metallib
+  assay inspect libtorch_cpu.dylib --format json
+  assay inspect kernels.gpubin -f softmax_float32")]
+pub(crate) struct Args {
+    /// The file; `-` is standard input
+    file: PathBuf,
+
+    /// Only this function
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.inspect.json
+    Json,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let bytes = input::open(&args.file)?;
+    let path = args.file.display().to_string();
+    let fail = |error: assay_container::Error| {
+        let failure = Failure::input(format!("{path}: {error}"));
+        match error.advice() {
+            Some(advice) => failure.advice(advice),
+            None => failure,
+        }
+    };
+    let contents = assay_container::open(&bytes).map_err(fail)?;
+    let mut document = Document::new(&path, bytes.len() as u64, &contents).map_err(fail)?;
+    check_not_empty(&document)?;
+    if let Some(name) = &args.function {
+        select(&mut document, name)?;
+    }
+    let text = match args.format {
+        Format::Text => text::render(&document, context.painter, context.width),
+        Format::Json => Envelope::new("assay.inspect", 1, document).to_json(),
+    };
+    context.write(&text)?;
+    Ok(Outcome::Fine)
+}
+
+/// A file of functions without any is a mistake worth an exit code.
+fn check_not_empty(document: &Document) -> Result<(), Failure> {
+    if document.kernels.is_none() || document.all().next().is_some() {
+        return Ok(());
+    }
+    let file = &document.file;
+    let offset = document
+        .metallibs
+        .first()
+        .map_or(0, |library| library.offset);
+    Err(Failure::input(format!(
+        "{}: this {} holds no functions (at offset {offset:#x})",
+        file.path, file.kind
+    ))
+    .advice("check how it was built: nothing was compiled into it"))
+}
+
+fn select(document: &mut Document, name: &str) -> Result<(), Failure> {
+    const MOST_SUGGESTED: usize = 8;
+    let names: Vec<String> = document
+        .all()
+        .filter_map(|kernel| kernel.name.clone())
+        .collect();
+    if document.keep_only(name) {
+        return Ok(());
+    }
+    let all = || names.iter().map(String::as_str);
+    let mut near = assay_container::nearest(all(), name, MOST_SUGGESTED);
+    let advice = if near.is_empty() {
+        near = all().take(MOST_SUGGESTED).collect();
+        format!(
+            "it has {} named functions, the first are {}",
+            names.len(),
+            near.join(", ")
+        )
+    } else {
+        format!("nearest are {}", near.join(", "))
+    };
+    Err(Failure::usage(format!(
+        "{} has no function named {name}",
+        document.file.path
+    ))
+    .advice(advice))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::Document>("assay.inspect", 1);
+    }
+}

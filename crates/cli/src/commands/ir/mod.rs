@@ -1,0 +1,138 @@
+//! `assay ir`: a kernel as the program form that everything else works on.
+
+mod document;
+mod program;
+mod statistics;
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use crate::input;
+use assay_air::GivenConstant;
+use assay_report::envelope::Envelope;
+use document::Document;
+use program::Kernels;
+use std::path::PathBuf;
+
+/// Show a kernel as the program that is run, costed and compiled
+///
+/// Reads a metallib or LLVM bitcode (Apple's AIR or clang's). Function constants that are
+/// given no value stay open. A callee nobody knows is kept by name.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay ir mlx.metallib -f rope_single_float32 --const 1=bool:true --const traditional=bool:false
+  assay ir kernel.bc --no-opt
+  assay ir mlx.metallib --stats")]
+pub(crate) struct Args {
+    /// The file; `-` is standard input
+    file: PathBuf,
+
+    /// Only this kernel
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
+
+    /// A value for a function constant, by number or name; may be repeated
+    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
+    constants: Vec<GivenConstant>,
+
+    /// Show the program as it was read, before any optimisation
+    #[arg(long)]
+    no_opt: bool,
+
+    /// Counts instead of the program; of all kernels, a summary
+    #[arg(long)]
+    stats: bool,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people, and for the tools that read the text form
+    Text,
+    /// For programs; follows schemas/assay.ir.json
+    Json,
+}
+
+/// More kernels than this are not printed unasked.
+const MOST_PRINTED: usize = 32;
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let bytes = input::open(&args.file)?;
+    let path = args.file.display().to_string();
+    let kernels = Kernels::find(&path, &bytes)?;
+    let chosen = kernels.choose(args.function.as_deref())?;
+    if args.stats && args.function.is_none() {
+        return summary(args, &path, &chosen, context);
+    }
+    if chosen.len() > MOST_PRINTED {
+        let count = chosen.len();
+        return Err(Failure::usage(format!("{path} holds {count} kernels"))
+            .advice("choose one with -f NAME, or ask for a summary with --stats"));
+    }
+    let mut programs = Vec::new();
+    for kernel in &chosen {
+        programs.push(kernel.program(&args.constants, args.no_opt)?);
+    }
+    check_constants(&args.constants, &programs)?;
+    let text = match (args.format, args.stats) {
+        (Format::Json, _) => Envelope::new("assay.ir", 1, Document::new(&path, &programs)).to_json(),
+        (Format::Text, false) => {
+            let texts = programs.iter().map(|program| assay_ssa::print(&program.module));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        (Format::Text, true) => statistics::render(&programs, context.width),
+    };
+    context.write(&text)?;
+    Ok(Outcome::Fine)
+}
+
+fn summary(
+    args: &Args,
+    path: &str,
+    chosen: &[program::Kernel<'_>],
+    context: &Context,
+) -> CommandResult {
+    let summary = statistics::Summary::of(path, chosen, args.no_opt);
+    let failed = !summary.failures.is_empty();
+    let text = match args.format {
+        Format::Text => summary.render(context.painter),
+        Format::Json => Envelope::new("assay.ir-summary", 1, summary).to_json(),
+    };
+    context.write(&text)?;
+    Ok(if failed { Outcome::Failed } else { Outcome::Fine })
+}
+
+/// A value given to a function constant no kernel has is a mistake.
+fn check_constants(given: &[GivenConstant], programs: &[program::Program]) -> Result<(), Failure> {
+    let constants = || {
+        let all = programs.iter();
+        all.flat_map(|program| program.module.function_constants.as_slice())
+    };
+    for value in given {
+        if constants().any(|constant| value.key.is(constant.index, &constant.name)) {
+            continue;
+        }
+        let mut known: Vec<String> = constants()
+            .map(|constant| format!("{} {}", constant.index, constant.name))
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        let failure = Failure::usage(format!("there is no function constant {}", value.key));
+        return Err(failure.advice(match known.is_empty() {
+            true => "this kernel has none".to_owned(),
+            false => format!("there are {}", known.join(", ")),
+        }));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schemas_are_current() {
+        crate::schema::check::<super::Document>("assay.ir", 1);
+        crate::schema::check::<super::statistics::Summary>("assay.ir-summary", 1);
+    }
+}

@@ -1,0 +1,228 @@
+//! Counting what programs hold, one by one and in thousands.
+
+use super::program::{Kernel, Program};
+use assay_report::style::{Painter, Role};
+use assay_report::table::{Column, Table};
+use assay_ssa::builtin::Family;
+use assay_ssa::{Callee, InstData, Module};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Instant;
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// How many of what a program holds.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Counts {
+    pub(super) functions: usize,
+    pub(super) blocks: usize,
+    pub(super) instructions: usize,
+    /// Instructions that know a line of the source.
+    pub(super) with_source_line: usize,
+    pub(super) loads: usize,
+    pub(super) stores: usize,
+    pub(super) atomics: usize,
+    pub(super) float_operations: usize,
+    pub(super) integer_operations: usize,
+    pub(super) branches: usize,
+    pub(super) barriers: usize,
+    /// Simdgroup and quadgroup operations.
+    pub(super) group_operations: usize,
+    pub(super) matrix_operations: usize,
+    /// Arrays and structs in thread memory.
+    pub(super) allocations: usize,
+}
+
+impl Counts {
+    pub(super) fn of(module: &Module) -> Self {
+        let mut counts = Counts::default();
+        for (_, function) in module.functions.iter() {
+            counts.functions += 1;
+            for &block in function.blocks() {
+                counts.blocks += 1;
+                for &inst in function.insts(block) {
+                    counts.instructions += 1;
+                    let line = function.loc(inst);
+                    let line = line.and_then(|loc| module.locations.resolve(loc, |_| true));
+                    counts.with_source_line += usize::from(line.is_some());
+                    counts.add(function.inst(inst));
+                }
+            }
+        }
+        counts
+    }
+
+    fn add(&mut self, data: &InstData) {
+        let counter = match data {
+            InstData::Load { .. } => &mut self.loads,
+            InstData::Store { .. } | InstData::MemCopy { .. } | InstData::MemSet { .. } => {
+                &mut self.stores
+            }
+            InstData::AtomicRmw { .. } | InstData::AtomicCompareExchange { .. } => &mut self.atomics,
+            InstData::Ternary { .. } | InstData::FloatCompare { .. } => &mut self.float_operations,
+            InstData::Binary { op, .. } if op.is_float() => &mut self.float_operations,
+            InstData::Binary { .. } | InstData::IntCompare { .. } | InstData::PtrAdd { .. } => {
+                &mut self.integer_operations
+            }
+            InstData::Branch { .. } | InstData::Switch { .. } => &mut self.branches,
+            InstData::Alloca { .. } => &mut self.allocations,
+            InstData::Call { callee: Callee::Builtin(call), .. } => match call.info().family {
+                Family::Barrier => &mut self.barriers,
+                Family::Simd | Family::Quad => &mut self.group_operations,
+                Family::Matrix => &mut self.matrix_operations,
+                Family::Math | Family::Geometric => &mut self.float_operations,
+                Family::Integer => &mut self.integer_operations,
+                _ => return,
+            },
+            _ => return,
+        };
+        *counter += 1;
+    }
+
+    fn rows(&self) -> [(&'static str, usize); 14] {
+        [
+            ("functions", self.functions),
+            ("blocks", self.blocks),
+            ("instructions", self.instructions),
+            ("  with source line", self.with_source_line),
+            ("loads", self.loads),
+            ("stores", self.stores),
+            ("atomics", self.atomics),
+            ("float operations", self.float_operations),
+            ("integer operations", self.integer_operations),
+            ("branches", self.branches),
+            ("barriers", self.barriers),
+            ("group operations", self.group_operations),
+            ("matrix operations", self.matrix_operations),
+            ("allocations", self.allocations),
+        ]
+    }
+}
+
+/// The counts of a few kernels, side by side.
+pub(super) fn render(programs: &[Program], width: usize) -> String {
+    let mut columns = vec![Column::left("")];
+    let counts: Vec<Counts> = programs.iter().map(|program| Counts::of(&program.module)).collect();
+    for program in programs {
+        let name = program.module.kernels.first().map_or("", |kernel| kernel.name.as_str());
+        columns.push(Column::right(name).shrink());
+    }
+    let mut table = Table::new(columns);
+    for (index, (name, _)) in Counts::default().rows().iter().enumerate() {
+        let mut row = vec![(*name).to_owned()];
+        row.extend(counts.iter().map(|counts| counts.rows()[index].1.to_string()));
+        table.row(row);
+    }
+    table.render(width)
+}
+
+/// How a whole file of kernels was read.
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Summary {
+    file: String,
+    kernels: usize,
+    /// Kernels read, lowered and verified.
+    verified: usize,
+    optimised: bool,
+    instructions: usize,
+    matrix_operations: usize,
+    /// Kernels with arrays or structs in thread memory.
+    with_thread_memory: usize,
+    /// Callees nobody knows, and in how many kernels each occurs.
+    unknown_builtins: BTreeMap<String, usize>,
+    /// Time on this machine's processor.
+    host_seconds: f64,
+    /// Kernels that could not be read, and why.
+    pub(super) failures: Vec<FailureEntry>,
+}
+
+/// A kernel that could not be read.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct FailureEntry {
+    kernel: String,
+    message: String,
+}
+
+/// This many failures are listed.
+const MOST_LISTED: usize = 20;
+
+impl Summary {
+    pub(super) fn of(path: &str, kernels: &[Kernel<'_>], no_opt: bool) -> Self {
+        let start = Instant::now();
+        let parts = kernels.par_iter().map(|kernel| Summary::of_one(kernel, no_opt));
+        let mut summary = parts.reduce(Summary::default, Summary::join);
+        summary.file = path.to_owned();
+        summary.host_seconds = start.elapsed().as_secs_f64();
+        summary
+    }
+
+    fn of_one(kernel: &Kernel<'_>, no_opt: bool) -> Self {
+        let mut summary = Summary {
+            kernels: 1,
+            ..Summary::default()
+        };
+        match kernel.program(&[], no_opt) {
+            Ok(program) => {
+                let counts = Counts::of(&program.module);
+                summary.verified = 1;
+                summary.optimised = program.optimised;
+                summary.instructions = counts.instructions;
+                summary.matrix_operations = counts.matrix_operations;
+                summary.with_thread_memory = usize::from(counts.allocations > 0);
+                let names = program.module.symbols.as_slice().iter();
+                summary.unknown_builtins.extend(names.map(|name| (name.clone(), 1)));
+            }
+            Err(failure) => summary.failures.push(FailureEntry {
+                kernel: kernel.name.clone(),
+                message: failure.message,
+            }),
+        }
+        summary
+    }
+
+    fn join(mut self, other: Self) -> Self {
+        self.kernels += other.kernels;
+        self.verified += other.verified;
+        self.optimised |= other.optimised;
+        self.instructions += other.instructions;
+        self.matrix_operations += other.matrix_operations;
+        self.with_thread_memory += other.with_thread_memory;
+        for (name, count) in other.unknown_builtins {
+            *self.unknown_builtins.entry(name).or_default() += count;
+        }
+        self.failures.extend(other.failures);
+        self
+    }
+
+    pub(super) fn render(&self, painter: Painter) -> String {
+        let mut text = String::new();
+        let rows = [
+            ("kernels", self.kernels.to_string()),
+            ("verified", self.verified.to_string()),
+            ("instructions", self.instructions.to_string()),
+            ("matrix operations", self.matrix_operations.to_string()),
+            ("with thread memory", self.with_thread_memory.to_string()),
+            ("unknown builtins", self.unknown_builtins.len().to_string()),
+            ("host time", format!("{:.2} s", self.host_seconds)),
+        ];
+        for (name, value) in rows {
+            let _ = writeln!(text, "{name:<20}{value:>12}");
+        }
+        for (name, count) in &self.unknown_builtins {
+            let _ = writeln!(text, "  {count:>6}  {name}");
+        }
+        for failure in self.failures.iter().take(MOST_LISTED) {
+            let _ = writeln!(text, "{} {}", painter.paint(Role::Bad, "failed:"), failure.message);
+        }
+        if let Some(more) = self.failures.len().checked_sub(MOST_LISTED).filter(|&more| more > 0) {
+            let _ = writeln!(text, "and {more} more");
+        }
+        text
+    }
+}
