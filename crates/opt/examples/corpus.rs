@@ -86,7 +86,10 @@ impl Tally {
         self.optimised = 1;
         self.look(&program);
         for kernel in &program.kernels {
-            let function = program.functions.get(kernel.function).ok_or("no function")?;
+            let function = program
+                .functions
+                .get(kernel.function)
+                .ok_or("no function")?;
             structurize(function).map_err(|error| error.to_string())?;
         }
         self.structured = 1;
@@ -96,7 +99,9 @@ impl Tally {
     fn look(&mut self, program: &Module) {
         let mut has_array = false;
         for kernel in &program.kernels {
-            let Some(function) = program.functions.get(kernel.function) else { continue };
+            let Some(function) = program.functions.get(kernel.function) else {
+                continue;
+            };
             for &block in function.blocks() {
                 for &inst in function.insts(block) {
                     self.instructions += 1;
@@ -129,9 +134,17 @@ fn checked(program: &Module) -> Result<(), String> {
 
 fn instructions(program: &Module) -> usize {
     let count = |function: &assay_ssa::Function| -> usize {
-        function.blocks().iter().map(|&block| function.insts(block).len()).sum()
+        function
+            .blocks()
+            .iter()
+            .map(|&block| function.insts(block).len())
+            .sum()
     };
-    program.functions.iter().map(|(_, function)| count(function)).sum()
+    program
+        .functions
+        .iter()
+        .map(|(_, function)| count(function))
+        .sum()
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -12,6 +12,7 @@
 
 pub mod control;
 pub mod evaluate;
+pub mod expand_copies;
 pub mod fuse_multiply_add;
 pub mod hoist_invariants;
 pub mod inline_calls;

@@ -13,6 +13,7 @@ use assay_ssa::{Function, Module, analysis::spaces};
 const ROUNDS: usize = 6;
 
 const CLEAN: &[FunctionPass] = &[
+    crate::expand_copies::expand_copies,
     crate::simplify_cfg::simplify_cfg,
     crate::promote_memory::promote_memory,
     crate::simplify::simplify,

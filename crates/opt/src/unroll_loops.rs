@@ -5,51 +5,53 @@
 //! and simplification removes the exit tests. Values of the loop that are used behind it
 //! are sent through thread memory first, and `promote_memory` joins them again.
 //!
-//! A loop is unrolled when the source asks for it and the result stays reasonable, or
-//! when it is small anyway. A hint for a partial unrolling (`unroll(4)`) is followed only
+//! A loop is unrolled when the source asks for it and the result stays reasonable, when
+//! its counter indexes thread memory (which can only become registers once every index is
+//! a constant), or when it is small anyway. Inner loops come first; a loop around one that
+//! stays is copied with it. A hint for a partial unrolling (`unroll(4)`) is followed only
 //! as far as a complete one is possible.
 
-use assay_ssa::analysis::{Cfg, Dominators, Loop, Loops, Trips};
+use assay_ssa::analysis::{Cfg, Dominators, Loop, LoopId, Loops, Trips};
 use assay_ssa::{
     Access, Block, BlockCall, Builder, Function, IdMap, IdSet, InstData, LoopHint, Module, Type,
     Value,
 };
 
-/// Instructions after unrolling that a hint justifies.
-const HINTED_SIZE: usize = 6000;
-/// Instructions after unrolling without a hint.
+/// Instructions after unrolling that a hint or an indexed array justifies.
+const WANTED_SIZE: usize = 6000;
+/// Instructions after unrolling without a reason.
 const PLAIN_SIZE: usize = 200;
-/// Iterations without a hint.
+/// Iterations without a reason.
 const PLAIN_TRIPS: u64 = 32;
 /// Iterations with one.
-const HINTED_TRIPS: u64 = 1024;
+const WANTED_TRIPS: u64 = 1024;
 
-/// Unrolls innermost loops; run again for the loops around them.
+/// Unrolls loops none of whose inner loops was unrolled just now; run again for the rest.
 pub fn unroll_loops(module: &Module, function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(&cfg, function);
     let loops = Loops::new(&cfg, &dominators, function);
-    let mut parents: Vec<bool> = vec![false; loops.len()];
-    for (_, found) in loops.iter() {
-        if let Some(parent) = found.parent {
-            parents[assay_ssa::Id::index(parent)] = true;
-        }
-    }
-    let mut changed = false;
-    for (id, found) in loops.iter() {
-        if parents[assay_ssa::Id::index(id)] {
-            continue;
-        }
+    let mut touched: IdSet<LoopId> = IdSet::new();
+    let mut inner_first: Vec<_> = loops.iter().collect();
+    inner_first.sort_by_key(|(_, found)| std::cmp::Reverse(found.depth));
+    for (id, found) in inner_first {
         let trips = Trips::new(function, &loops, &dominators, id);
-        let Some(count) = trips.exact.and_then(|back| back.checked_add(1)) else {
-            continue;
+        let count = trips.exact.and_then(|back| back.checked_add(1));
+        let unrolled = match count {
+            Some(count) if !touched.contains(id) && worth_it(function, found, count) => {
+                unroll(module, function, found, count as usize);
+                true
+            }
+            _ => touched.contains(id),
         };
-        if worth_it(function, found, count) {
-            unroll(module, function, found, count as usize);
-            changed = true;
+        if unrolled {
+            touched.insert(id);
+            if let Some(parent) = found.parent {
+                touched.insert(parent);
+            }
         }
     }
-    changed
+    !touched.is_empty()
 }
 
 fn worth_it(function: &Function, found: &Loop, count: u64) -> bool {
@@ -59,14 +61,40 @@ fn worth_it(function: &Function, found: &Loop, count: u64) -> bool {
         .map(|&block| function.insts(block).len())
         .sum();
     let total = (size as u64).saturating_mul(count);
-    match function.block(found.header).loop_hint {
-        LoopHint::NoUnroll => false,
-        LoopHint::None => count <= PLAIN_TRIPS && total <= PLAIN_SIZE as u64,
-        LoopHint::UnrollCount(1) => false,
-        LoopHint::Unroll | LoopHint::UnrollFull | LoopHint::UnrollCount(_) => {
-            count <= HINTED_TRIPS && total <= HINTED_SIZE as u64
+    let wanted = match function.block(found.header).loop_hint {
+        LoopHint::NoUnroll | LoopHint::UnrollCount(1) => return false,
+        LoopHint::None => indexes_thread_memory(function, found),
+        LoopHint::Unroll | LoopHint::UnrollFull | LoopHint::UnrollCount(_) => true,
+    };
+    match wanted {
+        true => count <= WANTED_TRIPS && total <= WANTED_SIZE as u64,
+        false => count <= PLAIN_TRIPS && total <= PLAIN_SIZE as u64,
+    }
+}
+
+/// Whether an address into an alloca is computed with an index inside the loop.
+fn indexes_thread_memory(function: &Function, found: &Loop) -> bool {
+    let insts = found.blocks.iter().flat_map(|&block| function.insts(block));
+    insts.copied().any(|inst| match *function.inst(inst) {
+        InstData::PtrAdd {
+            base,
+            index: Some(_),
+            ..
+        } => is_thread_memory(function, base),
+        _ => false,
+    })
+}
+
+fn is_thread_memory(function: &Function, mut pointer: Value) -> bool {
+    // Chains of additions are short; a bound keeps odd programs cheap.
+    for _ in 0..16 {
+        match function.def_data(pointer) {
+            Some(InstData::Alloca { .. }) => return true,
+            Some(&InstData::PtrAdd { base, .. }) => pointer = base,
+            _ => return false,
         }
     }
+    false
 }
 
 fn unroll(module: &Module, function: &mut Function, found: &Loop, count: usize) {
@@ -139,6 +167,7 @@ fn copy_blocks(function: &mut Function, blocks: &[Block]) -> Vec<Block> {
         let copy = function.add_block();
         places[block] = Some(copy);
         made.push(copy);
+        function.set_loop_hint(copy, function.block(block).loop_hint);
         for param in function.params(block).to_vec() {
             let ty = function.ty(param);
             values[param] = Some(function.add_param(copy, ty));

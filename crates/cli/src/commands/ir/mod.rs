@@ -77,9 +77,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     check_constants(&args.constants, &programs)?;
     let text = match (args.format, args.stats) {
-        (Format::Json, _) => Envelope::new("assay.ir", 1, Document::new(&path, &programs)).to_json(),
+        (Format::Json, _) => {
+            Envelope::new("assay.ir", 1, Document::new(&path, &programs)).to_json()
+        }
         (Format::Text, false) => {
-            let texts = programs.iter().map(|program| assay_ssa::print(&program.module));
+            let texts = programs
+                .iter()
+                .map(|program| assay_ssa::print(&program.module));
             texts.collect::<Vec<_>>().join("\n")
         }
         (Format::Text, true) => statistics::render(&programs, context.width),
@@ -101,7 +105,11 @@ fn summary(
         Format::Json => Envelope::new("assay.ir-summary", 1, summary).to_json(),
     };
     context.write(&text)?;
-    Ok(if failed { Outcome::Failed } else { Outcome::Fine })
+    Ok(if failed {
+        Outcome::Failed
+    } else {
+        Outcome::Fine
+    })
 }
 
 /// A value given to a function constant no kernel has is a mistake.

@@ -59,7 +59,8 @@ impl<'a> Kernels<'a> {
             }));
         }
         if kernels.is_empty() {
-            let failure = Failure::input(format!("{path}: {} without kernels", contents.describe()));
+            let failure =
+                Failure::input(format!("{path}: {} without kernels", contents.describe()));
             return Err(failure.advice(match contents {
                 Contents::Source(_) => "compile it first: assay compile FILE.metal -o FILE.bc",
                 _ => "this command reads metallibs and LLVM bitcode with Metal kernels",
@@ -83,7 +84,11 @@ impl<'a> Kernels<'a> {
         let near = assay_container::nearest(names(), name, MOST_SUGGESTED);
         let advice = if near.is_empty() {
             let first: Vec<_> = names().take(MOST_SUGGESTED).collect();
-            format!("it has {} kernels, the first are {}", self.kernels.len(), first.join(", "))
+            format!(
+                "it has {} kernels, the first are {}",
+                self.kernels.len(),
+                first.join(", ")
+            )
         } else {
             format!("nearest are {}", near.join(", "))
         };
@@ -93,7 +98,11 @@ impl<'a> Kernels<'a> {
 
 impl Kernel<'_> {
     /// Reads, lowers and verifies the kernel.
-    pub(super) fn program(&self, constants: &[GivenConstant], no_opt: bool) -> Result<Program, Failure> {
+    pub(super) fn program(
+        &self,
+        constants: &[GivenConstant],
+        no_opt: bool,
+    ) -> Result<Program, Failure> {
         let fail = |error: String| Failure::input(format!("kernel {}: {error}", self.name));
         let modules = llvm::read(self.bitcode).map_err(|error| fail(error.to_string()))?;
         let options = Options {
@@ -104,10 +113,13 @@ impl Kernel<'_> {
             if self.shared && !assay_air::kernel_names(module).contains(&self.name) {
                 continue;
             }
-            let lowered = assay_air::lower(module, &options).map_err(|error| fail(error.to_string()))?;
+            let lowered =
+                assay_air::lower(module, &options).map_err(|error| fail(error.to_string()))?;
             return prepare(lowered, no_opt).map_err(fail);
         }
-        Err(fail("its module does not describe it as a kernel".to_owned()))
+        Err(fail(
+            "its module does not describe it as a kernel".to_owned(),
+        ))
     }
 }
 

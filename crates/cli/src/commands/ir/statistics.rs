@@ -62,7 +62,9 @@ impl Counts {
             InstData::Store { .. } | InstData::MemCopy { .. } | InstData::MemSet { .. } => {
                 &mut self.stores
             }
-            InstData::AtomicRmw { .. } | InstData::AtomicCompareExchange { .. } => &mut self.atomics,
+            InstData::AtomicRmw { .. } | InstData::AtomicCompareExchange { .. } => {
+                &mut self.atomics
+            }
             InstData::Ternary { .. } | InstData::FloatCompare { .. } => &mut self.float_operations,
             InstData::Binary { op, .. } if op.is_float() => &mut self.float_operations,
             InstData::Binary { .. } | InstData::IntCompare { .. } | InstData::PtrAdd { .. } => {
@@ -70,7 +72,10 @@ impl Counts {
             }
             InstData::Branch { .. } | InstData::Switch { .. } => &mut self.branches,
             InstData::Alloca { .. } => &mut self.allocations,
-            InstData::Call { callee: Callee::Builtin(call), .. } => match call.info().family {
+            InstData::Call {
+                callee: Callee::Builtin(call),
+                ..
+            } => match call.info().family {
                 Family::Barrier => &mut self.barriers,
                 Family::Simd | Family::Quad => &mut self.group_operations,
                 Family::Matrix => &mut self.matrix_operations,
@@ -106,15 +111,26 @@ impl Counts {
 /// The counts of a few kernels, side by side.
 pub(super) fn render(programs: &[Program], width: usize) -> String {
     let mut columns = vec![Column::left("")];
-    let counts: Vec<Counts> = programs.iter().map(|program| Counts::of(&program.module)).collect();
+    let counts: Vec<Counts> = programs
+        .iter()
+        .map(|program| Counts::of(&program.module))
+        .collect();
     for program in programs {
-        let name = program.module.kernels.first().map_or("", |kernel| kernel.name.as_str());
+        let name = program
+            .module
+            .kernels
+            .first()
+            .map_or("", |kernel| kernel.name.as_str());
         columns.push(Column::right(name).shrink());
     }
     let mut table = Table::new(columns);
     for (index, (name, _)) in Counts::default().rows().iter().enumerate() {
         let mut row = vec![(*name).to_owned()];
-        row.extend(counts.iter().map(|counts| counts.rows()[index].1.to_string()));
+        row.extend(
+            counts
+                .iter()
+                .map(|counts| counts.rows()[index].1.to_string()),
+        );
         table.row(row);
     }
     table.render(width)
@@ -155,7 +171,9 @@ const MOST_LISTED: usize = 20;
 impl Summary {
     pub(super) fn of(path: &str, kernels: &[Kernel<'_>], no_opt: bool) -> Self {
         let start = Instant::now();
-        let parts = kernels.par_iter().map(|kernel| Summary::of_one(kernel, no_opt));
+        let parts = kernels
+            .par_iter()
+            .map(|kernel| Summary::of_one(kernel, no_opt));
         let mut summary = parts.reduce(Summary::default, Summary::join);
         summary.file = path.to_owned();
         summary.host_seconds = start.elapsed().as_secs_f64();
@@ -176,7 +194,9 @@ impl Summary {
                 summary.matrix_operations = counts.matrix_operations;
                 summary.with_thread_memory = usize::from(counts.allocations > 0);
                 let names = program.module.symbols.as_slice().iter();
-                summary.unknown_builtins.extend(names.map(|name| (name.clone(), 1)));
+                summary
+                    .unknown_builtins
+                    .extend(names.map(|name| (name.clone(), 1)));
             }
             Err(failure) => summary.failures.push(FailureEntry {
                 kernel: kernel.name.clone(),
@@ -218,9 +238,19 @@ impl Summary {
             let _ = writeln!(text, "  {count:>6}  {name}");
         }
         for failure in self.failures.iter().take(MOST_LISTED) {
-            let _ = writeln!(text, "{} {}", painter.paint(Role::Bad, "failed:"), failure.message);
+            let _ = writeln!(
+                text,
+                "{} {}",
+                painter.paint(Role::Bad, "failed:"),
+                failure.message
+            );
         }
-        if let Some(more) = self.failures.len().checked_sub(MOST_LISTED).filter(|&more| more > 0) {
+        if let Some(more) = self
+            .failures
+            .len()
+            .checked_sub(MOST_LISTED)
+            .filter(|&more| more > 0)
+        {
             let _ = writeln!(text, "and {more} more");
         }
         text
