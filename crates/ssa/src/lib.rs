@@ -18,6 +18,7 @@ pub mod id;
 mod builder;
 mod flags;
 mod function;
+mod import;
 mod inst;
 mod kernel;
 mod location;
