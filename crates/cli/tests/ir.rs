@@ -55,6 +55,11 @@ fn one_kernel_of_bitcode_is_printed() {
     );
     assert!(text.contains("call thread_position_in_grid()"), "{text}");
     assert!(!text.contains("row_sum"), "{text}");
+    let unoptimised = stdout(&ir(&fixture("clang-19.bc"), &["-f", "saxpy", "--no-opt"]));
+    assert!(
+        unoptimised.contains("switch") && !text.contains("switch"),
+        "{unoptimised}"
+    );
 }
 
 #[test]
@@ -69,7 +74,7 @@ fn a_metallib_is_read_too() {
 fn standard_input_is_read() {
     let file = std::fs::File::open(fixture("clang-22.bc")).expect("the fixture");
     let output = Command::new(env!("CARGO_BIN_EXE_assay"))
-        .args(["ir", "-", "-f", "matmul8", "--format", "json"])
+        .args(["ir", "-", "-f", "matmul8", "--no-opt", "--format", "json"])
         .stdin(Stdio::from(file))
         .output()
         .expect("assay runs");

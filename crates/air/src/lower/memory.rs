@@ -228,10 +228,11 @@ impl FunctionLowering<'_, '_, '_> {
         }
         let odd = self.lowering.odd_width(ty);
         let ty = self.lowering.ty(ty)?;
-        if odd.is_some() {
-            return Err(LowerError::new("a load of an integer of odd width"));
-        }
         let pointer = self.value(pointer)?;
+        if let Some(width) = odd {
+            let access = self.access(index, Type::I8, align, volatile);
+            return self.load_odd(pointer, ty, width, access);
+        }
         let mut access = self.access(index, ty, align, volatile);
         (access.ordering, access.scope) = order(ordering, scope);
         Ok(self.builder().load(ty, pointer, access))
@@ -250,11 +251,13 @@ impl FunctionLowering<'_, '_, '_> {
             return Err(LowerError::new("not a store"));
         };
         let odd = self.llvm_value(value)?.ty;
-        if self.lowering.odd_width(odd).is_some() {
-            return Err(LowerError::new("a store of an integer of odd width"));
-        }
+        let odd = self.lowering.odd_width(odd);
         let (pointer, value) = (self.value(pointer)?, self.value(value)?);
         let ty = self.function.ty(value);
+        if let Some(width) = odd {
+            let access = self.access(index, Type::I8, align, volatile);
+            return self.store_odd(pointer, value, width, access);
+        }
         let mut access = self.access(index, ty, align, volatile);
         (access.ordering, access.scope) = order(ordering, scope);
         self.builder().store(pointer, value, access);

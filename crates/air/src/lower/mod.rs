@@ -13,7 +13,7 @@
 //! | [`function_constants`] | values given when a kernel is specialised |
 //! | [`globals`], [`constants`] | constant data, constants |
 //! | [`function`] | blocks, phis, branches |
-//! | [`arithmetic`], [`vectors`], [`memory`], [`calls`] | instructions |
+//! | [`arithmetic`], [`vectors`], [`memory`], [`odd_memory`], [`calls`] | instructions |
 //! | [`locations`], [`loops`] | source lines, hints |
 
 mod annotations;
@@ -28,6 +28,7 @@ mod kernel;
 mod locations;
 mod loops;
 mod memory;
+mod odd_memory;
 mod types;
 mod vectors;
 

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use assay_air::{GivenConstant, Options, llvm};
 use assay_container::Contents;
+use std::sync::Arc;
 
 /// The kernels of a file.
 pub(super) struct Kernels<'a> {
@@ -14,9 +15,16 @@ pub(super) struct Kernels<'a> {
 #[derive(Clone)]
 pub(super) struct Kernel<'a> {
     pub(super) name: String,
-    bitcode: &'a [u8],
-    /// Whether the bitcode holds other kernels too.
-    shared: bool,
+    code: Code<'a>,
+}
+
+/// Where a kernel's code is.
+#[derive(Clone)]
+enum Code<'a> {
+    /// In bitcode of its own, as in a metallib.
+    Alone(&'a [u8]),
+    /// In a module with others, read already.
+    Shared(Arc<llvm::Module<'a>>),
 }
 
 /// A kernel's program.
@@ -43,20 +51,20 @@ impl<'a> Kernels<'a> {
             kernels.extend(functions.filter_map(|function| {
                 Some(Kernel {
                     name: function.name.to_string(),
-                    bitcode: function.bitcode?,
-                    shared: false,
+                    code: Code::Alone(function.bitcode?),
                 })
             }));
         }
         if let Contents::Bitcode(_) = contents {
             let modules = llvm::read(bytes);
             let modules = modules.map_err(|error| Failure::input(format!("{path}: {error}")))?;
-            let names = modules.iter().flat_map(assay_air::kernel_names);
-            kernels.extend(names.map(|name| Kernel {
-                name,
-                bitcode: bytes,
-                shared: true,
-            }));
+            for module in modules.into_iter().map(Arc::new) {
+                let names = assay_air::kernel_names(&module).into_iter();
+                kernels.extend(names.map(|name| Kernel {
+                    name,
+                    code: Code::Shared(Arc::clone(&module)),
+                }));
+            }
         }
         if kernels.is_empty() {
             let failure =
@@ -105,33 +113,45 @@ impl Kernel<'_> {
         no_opt: bool,
     ) -> Result<Program, Failure> {
         let fail = |error: String| Failure::input(format!("kernel {}: {error}", self.name));
-        let modules = llvm::read(self.bitcode).map_err(|error| fail(error.to_string()))?;
         let options = Options {
             kernel: Some(self.name.clone()),
             constants: constants.to_vec(),
         };
-        for module in &modules {
-            if self.shared && !assay_air::kernel_names(module).contains(&self.name) {
-                continue;
+        let lowered = match &self.code {
+            Code::Shared(module) => assay_air::lower(module, &options),
+            Code::Alone(bitcode) => {
+                let modules = llvm::read(bitcode).map_err(|error| fail(error.to_string()))?;
+                match modules.first() {
+                    Some(module) => assay_air::lower(module, &options),
+                    None => return Err(fail("its bitcode holds no module".to_owned())),
+                }
             }
-            let lowered =
-                assay_air::lower(module, &options).map_err(|error| fail(error.to_string()))?;
-            return prepare(lowered, no_opt).map_err(fail);
+        };
+        let lowered = lowered.map_err(|error| fail(error.to_string()))?;
+        if lowered.kernels.is_empty() {
+            let message = "its module does not describe it as a kernel";
+            return Err(fail(message.to_owned()));
         }
-        Err(fail(
-            "its module does not describe it as a kernel".to_owned(),
-        ))
+        prepare(lowered, no_opt).map_err(fail)
     }
 }
 
-/// Checks a program and, unless told otherwise, optimises it.
-fn prepare(module: assay_ssa::Module, _no_opt: bool) -> Result<Program, String> {
-    assay_ssa::verify(&module).map_err(|errors| {
-        let first = errors.first().map(ToString::to_string);
-        first.unwrap_or_else(|| "the program breaks a rule".to_owned())
-    })?;
+/// Checks a program and, unless told otherwise, optimises it and checks it again.
+fn prepare(mut module: assay_ssa::Module, no_opt: bool) -> Result<Program, String> {
+    verify(&module)?;
+    if !no_opt {
+        assay_opt::pipeline::optimize(&mut module).map_err(|error| error.to_string())?;
+        verify(&module).map_err(|error| format!("after optimisation, {error}"))?;
+    }
     Ok(Program {
         module,
-        optimised: false,
+        optimised: !no_opt,
+    })
+}
+
+fn verify(module: &assay_ssa::Module) -> Result<(), String> {
+    assay_ssa::verify(module).map_err(|errors| {
+        let first = errors.first().map(ToString::to_string);
+        first.unwrap_or_else(|| "the program breaks a rule".to_owned())
     })
 }
