@@ -18,6 +18,7 @@ mod npy;
 mod output;
 #[cfg(test)]
 mod schema;
+mod source;
 mod toolchain;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! `assay compile`: Metal source to bitcode, or a folder of it to a table.
 
 mod folder;
-mod show;
+pub(crate) mod show;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};

@@ -42,7 +42,7 @@ pub(super) struct NoteEntry {
 const SHOWN: usize = 10;
 
 /// The failure of a compilation.
-pub(super) fn failure(path: &Path, error: &Error) -> Failure {
+pub(crate) fn failure(path: &Path, error: &Error) -> Failure {
     match error {
         Error::Source(diagnostics) => {
             let count = diagnostics.len();

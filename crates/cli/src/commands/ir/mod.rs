@@ -6,7 +6,8 @@ mod statistics;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::input;
+use crate::input::{self, Input};
+use crate::source::{self, SourceArgs};
 use assay_air::GivenConstant;
 use assay_report::envelope::Envelope;
 use document::Document;
@@ -15,10 +16,11 @@ use std::path::PathBuf;
 
 /// Show a kernel as the program that is run, costed and compiled
 ///
-/// Reads a metallib or LLVM bitcode (Apple's AIR or clang's). Function constants that are
-/// given no value stay open. A callee nobody knows is kept by name.
+/// Reads Metal source (compiled on the way), a metallib, or LLVM bitcode (Apple's AIR or
+/// clang's). Function constants that are given no value stay open. A callee nobody knows is kept by name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  assay ir softmax.metal
   assay ir mlx.metallib -f rope_single_float32 --const 1=bool:true --const traditional=bool:false
   assay ir kernel.bc --no-opt
   assay ir mlx.metallib --stats")]
@@ -45,6 +47,9 @@ pub(crate) struct Args {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    source: SourceArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -59,8 +64,11 @@ enum Format {
 const MOST_PRINTED: usize = 32;
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let bytes = input::open(&args.file)?;
+    let mut bytes = input::open(&args.file)?;
     let path = args.file.display().to_string();
+    if source::is_source(&args.file, &bytes) {
+        bytes = Input::Owned(source::bitcode(&args.file, &bytes, &args.source)?);
+    }
     let kernels = Kernels::find(&path, &bytes)?;
     let chosen = kernels.choose(args.function.as_deref())?;
     if args.stats && args.function.is_none() {

@@ -69,10 +69,9 @@ impl<'a> Kernels<'a> {
         if kernels.is_empty() {
             let failure =
                 Failure::input(format!("{path}: {} without kernels", contents.describe()));
-            return Err(failure.advice(match contents {
-                Contents::Source(_) => "compile it first: assay compile FILE.metal -o FILE.bc",
-                _ => "this command reads metallibs and LLVM bitcode with Metal kernels",
-            }));
+            let advice =
+                "this command reads Metal source, metallibs and LLVM bitcode with Metal kernels";
+            return Err(failure.advice(advice));
         }
         Ok(Kernels {
             path: path.to_owned(),

@@ -1,0 +1,63 @@
+//! Metal source as an input of commands that work on programs.
+//!
+//! Such a command takes a `.metal` file where it takes bitcode: the options a compiler
+//! would want stand beside its own, and the source is compiled on the way.
+
+use crate::commands::compile::show;
+use crate::failure::Failure;
+use crate::toolchain;
+use assay_msl::{Options, Source, Standard, compile};
+use std::path::{Path, PathBuf};
+
+/// The options of a compiler.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options for Metal source")]
+pub(crate) struct SourceArgs {
+    /// Search this folder for #include; may be repeated
+    #[arg(short = 'I', value_name = "FOLDER")]
+    include: Vec<PathBuf>,
+
+    /// Define a macro; may be repeated
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+
+    /// The version of the language
+    #[arg(long, value_name = "METAL3.1", default_value = "metal3.1")]
+    std: Standard,
+
+    /// Compile without fast math, which is Metal's default
+    #[arg(long)]
+    no_fast_math: bool,
+}
+
+/// Whether these bytes are source, not code: by the file's name, or text that is no bitcode.
+pub(crate) fn is_source(path: &Path, bytes: &[u8]) -> bool {
+    let named = path
+        .extension()
+        .is_some_and(|extension| extension == "metal");
+    named
+        || matches!(
+            assay_container::open(bytes),
+            Ok(assay_container::Contents::Source(_))
+        )
+}
+
+/// Compiles source to bitcode.
+pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec<u8>, Failure> {
+    let compiler = toolchain::find()?;
+    let name = match path.as_os_str() == "-" {
+        true => Path::new("<stdin>.metal"),
+        false => path,
+    };
+    let options = Options {
+        include_folders: args.include.clone(),
+        defines: args.define.clone(),
+        standard: args.std,
+        fast_math: !args.no_fast_math,
+        ..Options::new(toolchain::cache_folder())
+    };
+    let source = Source { path: name, text };
+    let compiled =
+        compile(source, &compiler, &options).map_err(|error| show::failure(name, &error))?;
+    Ok(compiled.code)
+}
