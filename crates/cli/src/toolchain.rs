@@ -166,7 +166,7 @@ fn numbered(folders: &[PathBuf]) -> Vec<Candidate> {
             found.push((number, entry.path()));
         }
     }
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
     found
         .into_iter()
         .map(|(_, program)| Candidate {

@@ -286,7 +286,7 @@ fn parameter_list(
         name = name.checked_sub(1)?;
     }
     let is_operator = (declaration..open).any(|index| tokens.is(index, "operator"));
-    (tokens.is_word(name) || is_operator).then(|| (name, open..after))
+    (tokens.is_word(name) || is_operator).then_some((name, open..after))
 }
 
 fn class_name(tokens: &Tokens<'_>, start: usize, end: usize) -> Option<String> {

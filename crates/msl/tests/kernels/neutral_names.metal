@@ -3,7 +3,7 @@
 // has float @air.atomic.add.f32(ptr
 // has i32 @air.atomic.max.u.i32(ptr
 // has i32 @air.atomic.load.i32(ptr
-// has i1 @air.atomic.cmpxchg.weak.i32(ptr
+// has i32 @air.atomic.cmpxchg.weak.i32(ptr
 // has @air.simdgroup_matrix_8x8_load.v64f32(ptr
 // has @air.simdgroup_matrix_8x8_multiply_accumulate.v64f32.v64f16.v64f16.v64f32(half
 // has @air.simdgroup_matrix_8x8_store.v64f32(float
