@@ -71,8 +71,6 @@ pub struct GpuInterval {
     pub command_buffer: u64,
     /// Encoder, shared by all tables.
     pub encoder: u64,
-    /// Bytes moved, where the driver says so.
-    pub bytes: u64,
     /// `command buffer label:encoder label`.
     pub label: TextId,
     /// `Compute`, `Vertex`, `Fragment`…
@@ -260,6 +258,8 @@ pub struct Counter {
 pub struct Events {
     /// Encoder executions of all processes.
     pub gpu: Vec<GpuInterval>,
+    /// Bytes moved by encoder, where the recording says so (real ones say 0).
+    pub gpu_bytes: FxHashMap<u64, u64>,
     /// Command buffers on the CPU.
     pub submissions: Vec<Submission>,
     /// Encoders on the CPU.
@@ -321,6 +321,7 @@ impl Events {
             }
         }
         append(&mut self.gpu, other.gpu);
+        self.gpu_bytes.extend(other.gpu_bytes);
         append(&mut self.submissions, other.submissions);
         append(&mut self.encodings, other.encodings);
         append(&mut self.completions, other.completions);

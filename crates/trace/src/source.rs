@@ -93,6 +93,10 @@ pub(crate) fn sniff(source: &dyn Source) -> Result<Content, Error> {
 }
 
 fn describe(head: &[u8]) -> String {
+    if head.starts_with(b"version https://git-lfs") {
+        return "this is a Git LFS pointer, not the file itself; git lfs pull fetches it"
+            .to_owned();
+    }
     match head {
         [b'M', b'T', b'S', b'P', ..] | [b'x', b'd', b'i', b'c', ..] => {
             "this is one file of a .gputrace bundle; name the bundle's folder instead"

@@ -128,7 +128,6 @@ fn build(document: Document) -> Recording {
             latency: latency.into(),
             command_buffer: buffer.id,
             encoder: buffer.id,
-            bytes: 0,
             label,
             channel,
             pid: Some(pid),

@@ -187,6 +187,10 @@ fn other_files_are_recognised_for_what_they_are() {
     says(b"MTSP\0\0\0\0", "bundle's folder");
     says(b"<html><body/></html>", "<html>");
     says(b"\x7fELF", "neither");
+    says(
+        b"version https://git-lfs.github.com/spec/v1\n",
+        "git lfs pull",
+    );
     says(b"{\"a\": 1}", "JSON");
     says(&[0x1f, 0x8b, 8, 0, 0, 0], "");
 }

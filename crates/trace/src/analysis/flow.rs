@@ -23,7 +23,7 @@ pub(crate) fn latency(view: &View<'_>) -> Latency {
 
 pub(crate) fn completion(view: &View<'_>) -> Completion {
     let delays = view.buffers.iter().filter_map(|buffer| {
-        let completed = buffer.completed?;
+        let completed = buffer.completed.get()?;
         Some(completed.saturating_sub(buffer.gpu.end))
     });
     let summary = Summary::new(delays.collect());
@@ -38,16 +38,21 @@ pub(crate) fn completion(view: &View<'_>) -> Completion {
 /// Looks at each command buffer and the next one committed by the same thread.
 pub(crate) fn synchronisation(view: &View<'_>, gaps: &[Gap<'_>]) -> Synchronisation {
     let mut last: FxHashMap<Option<u64>, &Buffer> = FxHashMap::default();
-    let mut order: Vec<&Buffer> = view.buffers.iter().filter(|b| b.commit.is_some()).collect();
-    order.sort_by_key(|buffer| (buffer.commit, buffer.id));
+    let mut order: Vec<&Buffer> = view
+        .buffers
+        .iter()
+        .filter(|b| b.commit.get().is_some())
+        .collect();
+    order.sort_by_key(|buffer| (buffer.commit.get(), buffer.id));
     let (mut pairs, mut strong, mut weak) = (0, 0, 0);
     let mut strong_successors: FxHashSet<u64> = FxHashSet::default();
     for buffer in order {
-        let commit = buffer.commit.unwrap_or(0);
-        if let Some(before) = last.insert(buffer.thread, buffer) {
+        let commit = buffer.commit.get().unwrap_or(0);
+        if let Some(before) = last.insert(buffer.thread.get(), buffer) {
             pairs += 1;
             if before
                 .completed
+                .get()
                 .is_some_and(|completed| commit >= completed)
             {
                 strong += 1;
@@ -60,7 +65,7 @@ pub(crate) fn synchronisation(view: &View<'_>, gaps: &[Gap<'_>]) -> Synchronisat
     let strong_gaps = gaps
         .iter()
         .filter(|gap| strong_successors.contains(&gap.after.command_buffer))
-        .map(|gap| gap.span.duration());
+        .map(|gap| gap.duration());
     Synchronisation {
         pairs,
         strong,
@@ -82,7 +87,7 @@ pub(crate) fn queue(view: &View<'_>) -> Queue {
     };
     let mut changes: Vec<(u64, i64)> = Vec::with_capacity(view.buffers.len() * 2);
     for buffer in &view.buffers {
-        let Some(commit) = buffer.commit else {
+        let Some(commit) = buffer.commit.get() else {
             return unknown;
         };
         let end = buffer.gpu.end.max(commit);

@@ -8,7 +8,7 @@
 use super::document::{Anatomy, Bin, CauseShare, GapInfo, Gaps};
 use super::stats::{Summary, covered, ms, us};
 use super::view::View;
-use crate::events::{GpuInterval, Span};
+use crate::events::{GpuInterval, Maybe, Span};
 
 /// Why the GPU was idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,17 +43,34 @@ impl Cause {
     }
 }
 
-/// One gap.
+/// One gap. Runs have as many gaps as executions, so it is kept small.
 #[derive(Clone, Debug)]
 pub(crate) struct Gap<'a> {
-    pub(crate) span: Span,
-    /// Idle time before the commit; `None` when the commit is unknown.
-    pub(crate) host_wait: Option<u64>,
+    pub(crate) before: &'a GpuInterval,
+    pub(crate) after: &'a GpuInterval,
+    wait: Maybe,
     /// Part of the rest in which another process held the GPU.
     pub(crate) contended: u64,
     pub(crate) cause: Cause,
-    pub(crate) before: &'a GpuInterval,
-    pub(crate) after: &'a GpuInterval,
+}
+
+impl Gap<'_> {
+    /// When the GPU was idle.
+    pub(crate) fn span(&self) -> Span {
+        Span {
+            start: self.before.span.end,
+            end: self.after.span.start,
+        }
+    }
+
+    pub(crate) fn duration(&self) -> u64 {
+        self.span().duration()
+    }
+
+    /// Idle time before the commit; `None` when the commit is unknown.
+    pub(crate) fn host_wait(&self) -> Option<u64> {
+        self.wait.get()
+    }
 }
 
 /// Finds the gaps of the target inside the window.
@@ -87,8 +104,7 @@ fn explain<'a>(
 ) -> Gap<'a> {
     let Some(commit) = view.commit(after) else {
         return Gap {
-            span,
-            host_wait: None,
+            wait: Maybe::UNKNOWN,
             contended: 0,
             cause: Cause::Unknown,
             before,
@@ -110,8 +126,7 @@ fn explain<'a>(
         Cause::Launch
     };
     Gap {
-        span,
-        host_wait: Some(host_wait),
+        wait: Some(host_wait).into(),
         contended,
         cause,
         before,
@@ -124,7 +139,7 @@ const EDGES: [f64; 9] = [0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1000.0, 10_000
 const LONGEST: usize = 8;
 
 pub(crate) fn report(view: &View<'_>, gaps: &[Gap<'_>]) -> Gaps {
-    let summary = Summary::new(gaps.iter().map(|gap| gap.span.duration()).collect());
+    let summary = Summary::new(gaps.iter().map(|gap| gap.duration()).collect());
     let sum = |part: fn(&Gap<'_>) -> u64| ms(gaps.iter().map(part).sum());
     Gaps {
         count: summary.count(),
@@ -133,11 +148,11 @@ pub(crate) fn report(view: &View<'_>, gaps: &[Gap<'_>]) -> Gaps {
         median_us: summary.median().map(us),
         p99_us: summary.percentile(0.99).map(us),
         max_us: summary.max().map(us),
-        host_late: gaps.iter().filter(|gap| gap.host_wait > Some(0)).count() as u64,
-        host_wait_ms: sum(|gap| gap.host_wait.unwrap_or(0)),
-        launch_ms: sum(|gap| gap.host_wait.map_or(0, |wait| gap.span.duration() - wait)),
-        unexplained_ms: sum(|gap| match gap.host_wait {
-            None => gap.span.duration(),
+        host_late: gaps.iter().filter(|gap| gap.host_wait() > Some(0)).count() as u64,
+        host_wait_ms: sum(|gap| gap.host_wait().unwrap_or(0)),
+        launch_ms: sum(|gap| gap.host_wait().map_or(0, |wait| gap.duration() - wait)),
+        unexplained_ms: sum(|gap| match gap.host_wait() {
+            None => gap.duration(),
             Some(_) => 0,
         }),
         contended_ms: sum(|gap| gap.contended),
@@ -154,7 +169,7 @@ fn causes(gaps: &[Gap<'_>]) -> Vec<CauseShare> {
         CauseShare {
             cause: cause.word().to_owned(),
             count: these.clone().count() as u64,
-            total_ms: ms(these.map(|gap| gap.span.duration()).sum()),
+            total_ms: ms(these.map(|gap| gap.duration()).sum()),
         }
     };
     let shares = Cause::ALL.into_iter().map(share);
@@ -167,7 +182,7 @@ fn anatomy(view: &View<'_>, gaps: &[Gap<'_>]) -> Option<Anatomy> {
     let completed: rustc_hash::FxHashMap<u64, u64> = view
         .buffers
         .iter()
-        .filter_map(|buffer| Some((buffer.id, buffer.completed?)))
+        .filter_map(|buffer| Some((buffer.id, buffer.completed.get()?)))
         .collect();
     let (mut notice, mut host, mut launch, mut count) = (0u64, 0u64, 0u64, 0u64);
     for gap in gaps {
@@ -177,10 +192,10 @@ fn anatomy(view: &View<'_>, gaps: &[Gap<'_>]) -> Option<Anatomy> {
         ) else {
             continue;
         };
-        if done >= gap.span.start && commit >= done && commit <= gap.span.end {
-            notice += done - gap.span.start;
+        if done >= gap.span().start && commit >= done && commit <= gap.span().end {
+            notice += done - gap.span().start;
             host += commit - done;
-            launch += gap.span.end - commit;
+            launch += gap.span().end - commit;
             count += 1;
         }
     }
@@ -205,11 +220,11 @@ fn histogram(gaps: &[Gap<'_>]) -> Vec<Bin> {
         .collect();
     let mut sums = vec![0u64; bins.len()];
     for gap in gaps {
-        let length = gap.span.duration() as f64 / 1e3;
+        let length = gap.duration() as f64 / 1e3;
         let index = EDGES.iter().rposition(|&from| length >= from).unwrap_or(0);
         if let (Some(bin), Some(sum)) = (bins.get_mut(index), sums.get_mut(index)) {
             bin.count += 1;
-            *sum += gap.span.duration();
+            *sum += gap.duration();
         }
     }
     for (bin, sum) in bins.iter_mut().zip(sums) {
@@ -220,10 +235,10 @@ fn histogram(gaps: &[Gap<'_>]) -> Vec<Bin> {
 
 fn longest(view: &View<'_>, gaps: &[Gap<'_>]) -> Vec<GapInfo> {
     let mut order: Vec<&Gap<'_>> = gaps.iter().collect();
-    order.sort_by_key(|gap| (std::cmp::Reverse(gap.span.duration()), gap.span.start));
+    order.sort_by_key(|gap| (std::cmp::Reverse(gap.duration()), gap.span().start));
     let info = |gap: &Gap<'_>| GapInfo {
-        start_ms: ms(gap.span.start),
-        duration_us: us(gap.span.duration() as f64),
+        start_ms: ms(gap.span().start),
+        duration_us: us(gap.duration() as f64),
         cause: gap.cause.word().to_owned(),
         before: view.text(gap.before.label).trim().to_owned(),
         after: view.text(gap.after.label).trim().to_owned(),

@@ -61,7 +61,7 @@ fn activity(view: &View<'_>, gaps: &[Gap<'_>]) -> Option<HostActivity> {
     // Gaps are disjoint and in order, so are their host-late parts.
     let waits: Vec<Span> = gaps
         .iter()
-        .filter_map(|gap| Some(Span::new(gap.span.start, gap.host_wait?)))
+        .filter_map(|gap| Some(Span::new(gap.span().start, gap.host_wait()?)))
         .filter(|span| span.duration() > 0)
         .collect();
     let mut own: FxHashMap<Frame, u64> = FxHashMap::default();

@@ -1,34 +1,68 @@
 //! GPU time by label, and by family of labels.
 
 use super::document::{Channel, Intervals, Label};
-use super::stats::{Summary, fraction, ms, us};
+use super::stats::{RunningUnion, Summary, fraction, ms, us};
 use super::view::View;
-use crate::events::Span;
+use crate::xml::text::TextId;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// What stands for work that carries no label.
 pub(crate) const UNLABELLED: &str = "(unlabelled)";
 
-/// The label of an execution: that of the GPU row, else that of its encoder.
-pub(crate) fn of(view: &View<'_>) -> Vec<String> {
-    let mut encoders: rustc_hash::FxHashMap<u64, (crate::TextId, crate::TextId)> =
-        rustc_hash::FxHashMap::default();
-    for encoding in &view.recording.events.encodings {
-        encoders.insert(encoding.encoder, (encoding.buffer_label, encoding.label));
+/// The labels of the target's executions: each text once, a number per execution.
+pub(crate) struct Labels {
+    pub(crate) names: Vec<String>,
+    /// In the order of [`View::target`].
+    pub(crate) ids: Vec<u32>,
+}
+
+impl Labels {
+    /// The label of each execution.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        let name = |&id: &u32| self.names.get(id as usize).map_or("", String::as_str);
+        self.ids.iter().map(name)
     }
-    let label = |interval: &&crate::GpuInterval| {
-        let label = view.text(interval.label).trim();
-        if !label.is_empty() {
-            return label.to_owned();
+}
+
+/// The label of each execution: that of the GPU row, else that of its encoder.
+pub(crate) fn of(view: &View<'_>) -> Labels {
+    let mut encoders: FxHashMap<u64, (TextId, TextId)> = FxHashMap::default();
+    if view
+        .target
+        .iter()
+        .any(|i| view.text(i.label).trim().is_empty())
+    {
+        for encoding in &view.recording.events.encodings {
+            encoders.insert(encoding.encoder, (encoding.buffer_label, encoding.label));
         }
-        match encoders.get(&interval.encoder) {
-            Some(&(buffer, encoder)) => {
-                format!("{}:{}", view.text(buffer).trim(), view.text(encoder).trim())
-            }
-            None => UNLABELLED.to_owned(),
-        }
+    }
+    let mut known: FxHashMap<(TextId, TextId, TextId), u32> = FxHashMap::default();
+    let mut labels = Labels {
+        names: Vec::new(),
+        ids: Vec::with_capacity(view.target.len()),
     };
-    view.target.iter().map(label).collect()
+    for interval in &view.target {
+        let plain = view.text(interval.label).trim();
+        let (buffer, encoder) = match plain.is_empty() {
+            true => encoders.get(&interval.encoder).copied().unwrap_or_default(),
+            false => Default::default(),
+        };
+        let id = *known
+            .entry((interval.label, buffer, encoder))
+            .or_insert_with(|| {
+                labels.names.push(if !plain.is_empty() {
+                    plain.to_owned()
+                } else if buffer == encoder && buffer == TextId::EMPTY {
+                    UNLABELLED.to_owned()
+                } else {
+                    format!("{}:{}", view.text(buffer).trim(), view.text(encoder).trim())
+                });
+                labels.names.len() as u32 - 1
+            });
+        labels.ids.push(id);
+    }
+    labels
 }
 
 /// The label with every number replaced by `#`: `layer 7:qkv` and `layer 8:qkv` are one
@@ -74,23 +108,25 @@ pub(crate) fn is_blit(label: &str) -> bool {
 }
 
 /// Sums executions by the key of their label, largest first.
-pub(crate) fn table<'a>(
-    view: &View<'_>,
-    labels: &'a [String],
-    key: impl Fn(&'a str) -> String,
-) -> Vec<Label> {
-    let mut groups: BTreeMap<&'a str, Vec<u64>> = BTreeMap::new();
-    for (interval, label) in view.target.iter().zip(labels) {
-        groups
-            .entry(label)
-            .or_default()
-            .push(interval.span.duration());
+pub(crate) fn table(view: &View<'_>, labels: &Labels, key: impl Fn(&str) -> String) -> Vec<Label> {
+    let mut keys: BTreeMap<String, u32> = BTreeMap::new();
+    let mut places: Vec<u32> = Vec::with_capacity(labels.names.len());
+    for name in &labels.names {
+        let next = keys.len() as u32;
+        places.push(*keys.entry(key(name)).or_insert(next));
     }
-    let mut merged: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for (label, durations) in groups {
-        merged.entry(key(label)).or_default().extend(durations);
+    let mut durations: Vec<Vec<u64>> = vec![Vec::new(); keys.len()];
+    for (interval, &id) in view.target.iter().zip(&labels.ids) {
+        let place = places.get(id as usize).map_or(0, |&place| place as usize);
+        if let Some(group) = durations.get_mut(place) {
+            group.push(interval.span.duration());
+        }
     }
-    ranked(merged)
+    let group = |(name, place): (String, u32)| {
+        let group = durations.get_mut(place as usize).map(std::mem::take);
+        (name, group.unwrap_or_default())
+    };
+    ranked(keys.into_iter().map(group).collect())
 }
 
 /// Dispatches by kernel, where the recording times them.
@@ -135,19 +171,18 @@ fn ranked(groups: BTreeMap<String, Vec<u64>>) -> Vec<Label> {
 pub(crate) fn intervals(view: &View<'_>) -> Intervals {
     let gpu = &view.recording.events.gpu;
     let summary = Summary::new(view.target.iter().map(|i| i.span.duration()).collect());
-    let mut channels: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
+    let mut channels: BTreeMap<&str, (u64, RunningUnion)> = BTreeMap::new();
     for interval in &view.target {
         if let Some(span) = interval.span.clip(view.window) {
-            channels
-                .entry(view.text(interval.channel))
-                .or_default()
-                .push(span);
+            let channel = channels.entry(view.text(interval.channel)).or_default();
+            channel.0 += 1;
+            channel.1.add(span);
         }
     }
-    let channel = |(channel, spans): (&str, Vec<Span>)| Channel {
+    let channel = |(channel, (count, busy)): (&str, (u64, RunningUnion))| Channel {
         channel: channel.to_owned(),
-        count: spans.len() as u64,
-        busy_ms: ms(super::stats::total(&super::stats::union(spans))),
+        count,
+        busy_ms: ms(busy.total()),
     };
     Intervals {
         rows_total: gpu.len() as u64,

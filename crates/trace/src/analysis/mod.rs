@@ -15,7 +15,7 @@ use crate::events::Pid;
 use crate::findings;
 use crate::recording::{Origin, Recording};
 use document::*;
-use stats::{fraction, ms, total};
+use stats::{RunningUnion, fraction, ms};
 use view::{ChosenBy, View};
 
 /// What to examine.
@@ -106,7 +106,7 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
 }
 
 fn gpu(view: &View<'_>) -> Gpu {
-    let busy = total(&view.busy);
+    let busy = RunningUnion::of(view.target.iter().filter_map(|i| i.span.clip(view.window)));
     let summed: u64 = view.target.iter().map(|i| i.span.duration()).sum();
     let (machine, from) = surroundings::machine_busy(view);
     let utilization = fraction(busy as f64, view.window.duration() as f64);

@@ -42,6 +42,36 @@ pub(crate) fn union(spans: impl IntoIterator<Item = Span>) -> Vec<Span> {
     out
 }
 
+/// The length of a union of spans that come sorted by start, without keeping them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunningUnion {
+    before: u64,
+    open: Option<Span>,
+}
+
+impl RunningUnion {
+    pub(crate) fn add(&mut self, span: Span) {
+        match &mut self.open {
+            Some(open) if span.start <= open.end => open.end = open.end.max(span.end),
+            Some(open) => {
+                self.before += open.duration();
+                *open = span;
+            }
+            None => self.open = Some(span),
+        }
+    }
+
+    pub(crate) fn total(self) -> u64 {
+        self.before + self.open.map_or(0, Span::duration)
+    }
+
+    pub(crate) fn of(spans: impl IntoIterator<Item = Span>) -> u64 {
+        let mut union = RunningUnion::default();
+        spans.into_iter().for_each(|span| union.add(span));
+        union.total()
+    }
+}
+
 /// The union of spans in any order.
 pub(crate) fn union_of(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
@@ -51,15 +81,6 @@ pub(crate) fn union_of(mut spans: Vec<Span>) -> Vec<Span> {
 /// Total length.
 pub(crate) fn total(spans: &[Span]) -> u64 {
     spans.iter().map(|span| span.duration()).sum()
-}
-
-/// Total length inside `window`.
-pub(crate) fn total_inside(spans: &[Span], window: Span) -> u64 {
-    spans
-        .iter()
-        .filter_map(|span| span.clip(window))
-        .map(Span::duration)
-        .sum()
 }
 
 /// How much of `window` disjoint, ordered `spans` cover, found by binary search.
@@ -144,6 +165,7 @@ mod tests {
         let union = union(spans);
         assert_eq!(union, [span(0, 15), span(20, 30)]);
         assert_eq!(total(&union), 25);
+        assert_eq!(RunningUnion::of(spans), 25);
         assert_eq!(covered(&union, span(10, 22)), 7);
         assert_eq!(covered(&union, span(15, 20)), 0);
     }

@@ -1,25 +1,28 @@
 //! What else went on: copies, memory, other processes, counters, shaders, clocks.
 
 use super::document::{CounterInfo, OtherProcess, ShaderInfo, StateShare, Transfers};
-use super::labels::is_blit;
-use super::stats::{fraction, ms, rounded, total, union, union_of};
+use super::labels::{Labels, is_blit};
+use super::stats::{RunningUnion, fraction, ms, rounded, total, union, union_of};
 use super::view::View;
 use crate::events::{Named, Span};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-pub(crate) fn transfers(view: &View<'_>, labels: &[String]) -> Transfers {
+pub(crate) fn transfers(view: &View<'_>, labels: &Labels) -> Transfers {
     let events = &view.recording.events;
     let whole: u64 = view.target.iter().map(|i| i.span.duration()).sum();
     let blits: Vec<_> = view
         .target
         .iter()
-        .zip(labels)
+        .zip(labels.iter())
         .filter(|(_, label)| is_blit(label))
         .map(|(interval, _)| interval)
         .collect();
     let blit_time: u64 = blits.iter().map(|i| i.span.duration()).sum();
-    let blit_bytes: u64 = blits.iter().map(|i| i.bytes).fold(0, u64::saturating_add);
+    let blit_bytes: u64 = blits
+        .iter()
+        .filter_map(|i| events.gpu_bytes.get(&i.encoder).copied())
+        .fold(0, u64::saturating_add);
     let inside = |span: Span| span.clip(view.window).is_some();
     let wirings: Vec<&Named> = events
         .driver_memory
@@ -192,5 +195,5 @@ pub(crate) fn machine_busy(view: &View<'_>) -> (u64, &'static str) {
     }
     let rows = events.gpu.iter().filter(|interval| interval.active);
     let spans = rows.filter_map(|interval| interval.span.clip(window));
-    (total(&union(spans)), "union of all rows")
+    (RunningUnion::of(spans), "union of all rows")
 }

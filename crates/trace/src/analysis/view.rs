@@ -1,9 +1,9 @@
 //! The part of a recording that is examined: one target, one window.
 
-use super::stats::{total_inside, union, union_of};
+use super::stats::{RunningUnion, union};
 use super::{Options, document::Phase};
 use crate::error::Error;
-use crate::events::{GpuInterval, Pid, Span};
+use crate::events::{GpuInterval, Maybe, Pid, Span};
 use crate::recording::Recording;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -27,8 +27,6 @@ pub(crate) struct View<'a> {
     pub(crate) phases: Vec<Phase>,
     /// The target's executions that touch the window, by start.
     pub(crate) target: Vec<&'a GpuInterval>,
-    /// Their union, clipped to the window.
-    pub(crate) busy: Vec<Span>,
     /// The union of everybody else's, over the whole recording.
     pub(crate) others: Vec<Span>,
     /// Commit times by command buffer, from the submission tables.
@@ -43,9 +41,9 @@ pub(crate) struct Buffer {
     pub(crate) id: u64,
     /// First start to last end on the GPU.
     pub(crate) gpu: Span,
-    pub(crate) commit: Option<u64>,
-    pub(crate) completed: Option<u64>,
-    pub(crate) thread: Option<u64>,
+    pub(crate) commit: Maybe,
+    pub(crate) completed: Maybe,
+    pub(crate) thread: Maybe,
     pub(crate) executions: u32,
 }
 
@@ -80,7 +78,6 @@ impl<'a> View<'a> {
             .into_iter()
             .filter(|i| i.span.start < window.end && i.span.end > window.start)
             .collect();
-        let busy = union(target.iter().filter_map(|i| i.span.clip(window)));
         let commits = commit_times(recording);
         let buffers = buffers(recording, &target, &commits);
         Ok(View {
@@ -92,11 +89,15 @@ impl<'a> View<'a> {
             window_given: options.from.is_some() || options.to.is_some() || options.phase.is_some(),
             phases,
             target,
-            busy,
             others,
             commits,
             buffers,
         })
+    }
+
+    /// The union of the target's executions, clipped to the window.
+    pub(crate) fn busy(&self) -> Vec<Span> {
+        union(self.target.iter().filter_map(|i| i.span.clip(self.window)))
     }
 
     /// When the work of an execution was committed, if anything says so.
@@ -143,9 +144,12 @@ fn buffers(
             buffers.push(Buffer {
                 id,
                 gpu: interval.span,
-                commit: interval.commit().or_else(|| commits.get(&id).copied()),
-                completed: None,
-                thread: None,
+                commit: interval
+                    .commit()
+                    .or_else(|| commits.get(&id).copied())
+                    .into(),
+                completed: Maybe::UNKNOWN,
+                thread: Maybe::UNKNOWN,
                 executions: 0,
             });
             buffers.len() - 1
@@ -160,7 +164,7 @@ fn buffers(
             .get(&event.command_buffer)
             .and_then(|&p| buffers.get_mut(p))
         {
-            buffer.completed = Some(event.time);
+            buffer.completed = Some(event.time).into();
         }
     }
     let encodings = recording.events.encodings.iter();
@@ -169,13 +173,15 @@ fn buffers(
     let submissions = submissions.map(|s| (s.command_buffer, s.thread));
     for (id, thread) in encodings.chain(submissions) {
         if let Some(buffer) = places.get(&id).and_then(|&place| buffers.get_mut(place)) {
-            buffer.thread = thread.or(buffer.thread);
+            buffer.thread = thread.or(buffer.thread.get()).into();
         }
     }
     // Recordings lose encoder rows; where one thread does all the work, it did theirs.
-    let threads: FxHashSet<u64> = buffers.iter().filter_map(|b| b.thread).collect();
+    let threads: FxHashSet<u64> = buffers.iter().filter_map(|b| b.thread.get()).collect();
     if let (1, Some(&only)) = (threads.len(), threads.iter().next()) {
-        buffers.iter_mut().for_each(|b| b.thread = Some(only));
+        buffers
+            .iter_mut()
+            .for_each(|b| b.thread = Some(only).into());
     }
     buffers
 }
@@ -249,28 +255,29 @@ fn busiest_names(recording: &Recording) -> Vec<String> {
 
 fn phases(all: &[&GpuInterval], phase_gap: u64) -> Vec<Phase> {
     use super::stats::{fraction, ms};
-    let mut groups: Vec<(Span, Vec<Span>)> = Vec::new();
+    let mut groups: Vec<(Span, RunningUnion, u64)> = Vec::new();
     for interval in all {
         let span = interval.span;
         match groups.last_mut() {
-            Some((whole, spans)) if span.start.saturating_sub(whole.end) < phase_gap => {
+            Some((whole, busy, count)) if span.start.saturating_sub(whole.end) < phase_gap => {
                 whole.end = whole.end.max(span.end);
-                spans.push(span);
+                busy.add(span);
+                *count += 1;
             }
-            _ => groups.push((span, vec![span])),
+            _ => {
+                let mut busy = RunningUnion::default();
+                busy.add(span);
+                groups.push((span, busy, 1));
+            }
         }
     }
-    let phase = |(index, (whole, spans)): (usize, (Span, Vec<Span>))| {
-        let executions = spans.len() as u64;
-        let busy = total_inside(&union_of(spans), whole);
-        Phase {
-            number: index as u32 + 1,
-            start_ms: ms(whole.start),
-            span_ms: ms(whole.duration()),
-            busy_ms: ms(busy),
-            utilization: fraction(busy as f64, whole.duration() as f64),
-            executions,
-        }
+    let phase = |(index, (whole, busy, executions)): (usize, (Span, RunningUnion, u64))| Phase {
+        number: index as u32 + 1,
+        start_ms: ms(whole.start),
+        span_ms: ms(whole.duration()),
+        busy_ms: ms(busy.total()),
+        utilization: fraction(busy.total() as f64, whole.duration() as f64),
+        executions,
     };
     groups.into_iter().enumerate().map(phase).collect()
 }

@@ -31,24 +31,34 @@ const AGREEMENT: f64 = 0.97;
 /// that count tokens), numbers are ignored.
 pub(crate) fn find(view: &View<'_>) -> Option<Steps> {
     let labels = labels::of(view);
-    repeating(&labels).or_else(|| {
-        let families: Vec<String> = labels.iter().map(|l| labels::label_family(l)).collect();
-        repeating(&families)
+    repeating(&labels.ids, &labels.names).or_else(|| {
+        let mut ids: FxHashMap<String, u32> = FxHashMap::default();
+        let mut names: Vec<String> = Vec::new();
+        let mut family_of: Vec<u32> = Vec::with_capacity(labels.names.len());
+        for name in &labels.names {
+            let family = labels::label_family(name);
+            let id = *ids.entry(family.clone()).or_insert_with(|| {
+                names.push(family);
+                names.len() as u32 - 1
+            });
+            family_of.push(id);
+        }
+        let sequence = labels
+            .ids
+            .iter()
+            .filter_map(|&id| family_of.get(id as usize).copied());
+        repeating(&sequence.collect::<Vec<u32>>(), &names)
     })
 }
 
-fn repeating(labels: &[String]) -> Option<Steps> {
-    let mut ids: FxHashMap<&str, u32> = FxHashMap::default();
-    let mut sequence: Vec<u32> = Vec::with_capacity(labels.len());
-    for label in labels {
-        let next = ids.len() as u32;
-        sequence.push(*ids.entry(label).or_insert(next));
-    }
-    let period = period(&sequence)?;
+fn repeating(sequence: &[u32], names: &[String]) -> Option<Steps> {
+    let period = period(sequence)?;
+    let pattern = sequence.iter().take(period);
+    let pattern = pattern.map(|&id| names.get(id as usize).cloned().unwrap_or_default());
     Some(Steps {
         count: sequence.len() as f64 / period as f64,
         period: Some(period),
-        pattern: labels.iter().take(period).cloned().collect(),
+        pattern: pattern.collect(),
     })
 }
 

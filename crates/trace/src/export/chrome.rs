@@ -247,11 +247,11 @@ fn gap_lane(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Re
         };
         writer.complete(
             (group, GAP_LANE),
-            gap.span,
+            gap.span(),
             ("gap", gap.cause.word()),
             Some(colour),
             json!({
-                "waiting for the host (µs)": gap.host_wait.map(micros),
+                "waiting for the host (µs)": gap.host_wait().map(micros),
                 "others on the GPU (µs)": micros(gap.contended),
             }),
         )?;

@@ -85,11 +85,11 @@ fn gap_rows(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(
             out,
             "{},{},{},{},{},{},{},{}",
-            gap.span.start,
-            gap.span.duration(),
+            gap.span().start,
+            gap.duration(),
             gap.cause.word(),
-            maybe(gap.host_wait),
-            maybe(gap.host_wait.map(|wait| gap.span.duration() - wait)),
+            maybe(gap.host_wait()),
+            maybe(gap.host_wait().map(|wait| gap.duration() - wait)),
             gap.contended,
             field(view.text(gap.before.label).trim()),
             field(view.text(gap.after.label).trim())
@@ -108,11 +108,11 @@ fn buffers(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
             out,
             "{},{},{},{},{},{},{}",
             b.id,
-            maybe(b.commit),
+            maybe(b.commit.get()),
             b.gpu.start,
             b.gpu.end,
-            maybe(b.completed),
-            maybe(b.thread),
+            maybe(b.completed.get()),
+            maybe(b.thread.get()),
             b.executions
         )?;
     }

@@ -195,8 +195,9 @@ impl Page {
             millis(window.end as f64 / 1e6)
         ));
         let width = self.style.width.saturating_sub(11).clamp(10, 100);
+        let busy = view.busy();
         let lane = |spans: &[Span], window: Span| strip(&density(spans, window, width));
-        self.line(&format!("  target  {}", lane(&view.busy, window)));
+        self.line(&format!("  target  {}", lane(&busy, window)));
         let others: Vec<Span> = view.others.iter().filter_map(|s| s.clip(window)).collect();
         if !others.is_empty() {
             self.line(&format!("  others  {}", lane(&others, window)));
@@ -211,9 +212,8 @@ impl Page {
                 .saturating_mul(10)
                 .max(1000);
             let close = Span::new(middle.span.start, length.min(span / 4).max(1));
-            let first = view.busy.partition_point(|s| s.end <= close.start);
-            let near: Vec<Span> = view
-                .busy
+            let first = busy.partition_point(|s| s.end <= close.start);
+            let near: Vec<Span> = busy
                 .iter()
                 .skip(first)
                 .take_while(|s| s.start < close.end)

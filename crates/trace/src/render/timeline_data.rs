@@ -87,9 +87,9 @@ pub(crate) fn collect(view: &View<'_>, gaps: &[Gap<'_>]) -> TimelineData {
     let gap_items: Vec<Item> = gaps
         .iter()
         .map(|gap| Item {
-            span: gap.span,
+            span: gap.span(),
             label: Cause::ALL.iter().position(|&c| c == gap.cause).unwrap_or(3) as u32,
-            detail: gap.host_wait.map_or(-1, |wait| wait as i64),
+            detail: gap.host_wait().map_or(-1, |wait| wait as i64),
         })
         .collect();
     if !gap_items.is_empty() {
@@ -114,7 +114,7 @@ pub(crate) fn collect(view: &View<'_>, gaps: &[Gap<'_>]) -> TimelineData {
 fn target_rows(view: &View<'_>, names: &mut Labels) -> Vec<(String, Vec<Item>)> {
     let labels = labels::of(view);
     let mut channels: BTreeMap<&str, Vec<(u64, Vec<Item>)>> = BTreeMap::new();
-    for (interval, label) in view.target.iter().zip(&labels) {
+    for (interval, label) in view.target.iter().zip(labels.iter()) {
         let Some(span) = interval.span.clip(view.window) else {
             continue;
         };

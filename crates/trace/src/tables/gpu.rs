@@ -100,10 +100,12 @@ fn interval(cells: &mut Cells<'_>, events: &mut Events) -> Result<(), String> {
         label: cells.text(4),
         active: state == crate::TextId::EMPTY || cells.is(state, "Active"),
         pid: cells.process(6),
-        bytes: cells.number(7)?.unwrap_or(0),
         command_buffer: cells.number(8)?.unwrap_or(0),
         encoder: cells.number(9)?.unwrap_or(0),
     };
+    if let Some(bytes) = cells.number(7)?.filter(|&bytes| bytes > 0) {
+        events.gpu_bytes.insert(interval.encoder, bytes);
+    }
     events.gpu.push(interval);
     let gpu = cells.text(10);
     if events.gpus.last() != Some(&gpu) {
