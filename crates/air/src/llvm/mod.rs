@@ -1,6 +1,6 @@
 //! LLVM bitcode as data: modules, functions, instructions, metadata.
 //!
-//! [`read`] turns the bytes of a `.bc` or `.air` file into [`Module`]s. It knows what Apple's Metal
+//! [`read()`] turns the bytes of a `.bc` or `.air` file into [`Module`]s. It knows what Apple's Metal
 //! compiler writes (typed pointers, a wrapper header) and what clang 17 to 22 write (opaque pointers,
 //! debug records). Everything a kernel can hold is decoded; what it cannot hold (exception handling,
 //! inline assembly) is kept as a number, so that whoever meets it can say so.
