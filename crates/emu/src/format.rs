@@ -146,7 +146,7 @@ fn to_small_float(value: f32, fraction_bits: u32, truncates: bool) -> u32 {
 /// Nine bits of fraction each and one common exponent.
 fn shared_exponent(values: [f32; 3], truncates: bool) -> u32 {
     const LARGEST: f32 = 65408.0;
-    let clamped = values.map(|value| value.max(0.0).min(LARGEST));
+    let clamped = values.map(|value| if value > 0.0 { value.min(LARGEST) } else { 0.0 });
     let largest = clamped[0].max(clamped[1]).max(clamped[2]);
     let round = |value: f32| match truncates {
         true => value as u32,

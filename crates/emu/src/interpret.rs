@@ -134,10 +134,11 @@ fn run_loop<const STRICT: bool>(
         }
         simdgroup.steps += 1;
         simdgroup.lane_steps += u64::from(simdgroup.exec.count_ones());
-        if STRICT && !op.touches.checks_itself {
-            if let Some(exit) = check(simdgroup, op, index) {
-                return exit;
-            }
+        if STRICT
+            && !op.touches.checks_itself
+            && let Some(exit) = check(simdgroup, op, index)
+        {
+            return exit;
         }
         if watched {
             watch(simdgroup, machine, op, index);

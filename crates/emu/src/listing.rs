@@ -123,7 +123,7 @@ fn parse_bytes(column: &str) -> Option<Vec<u8>> {
         .filter(|character| !character.is_whitespace())
         .map(|character| character.to_digit(16))
         .collect::<Option<_>>()?;
-    if digits.is_empty() || digits.len() % 2 != 0 {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) {
         return None;
     }
     let pairs = digits.chunks_exact(2);

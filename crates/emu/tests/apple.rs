@@ -1,4 +1,5 @@
 //! Programs compiled by Apple's own compiler that can stand alone.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use assay_agx::{Isa, Program};

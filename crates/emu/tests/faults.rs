@@ -1,4 +1,5 @@
 //! Programs with a fault: it is reported, at the right instruction.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use assay_agx::{Isa, Program};

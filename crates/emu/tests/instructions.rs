@@ -1,5 +1,6 @@
 //! Single instructions at the edges of their definition. Expected values come from the
 //! documented semantics, not from the emulator.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::asm::registers;

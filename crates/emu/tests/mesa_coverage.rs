@@ -1,4 +1,5 @@
 //! Which of the Mesa-compiled programs are checked, and why the others are not.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::fixtures;

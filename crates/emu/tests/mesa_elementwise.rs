@@ -1,5 +1,6 @@
 //! Mesa-compiled kernels without communication between threads: arithmetic on
 //! elements, conversions, gathers, stencils.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::{Kernel, Random, UNTOUCHED, close, doubles, from_half, to_half};
@@ -257,7 +258,7 @@ fn gather_scatter_follows_its_indices() {
     let mut random = Random::new(11);
     let x = random.f32s(50, -1.0, 1.0);
     let gather: Vec<i32> = (0..65).map(|_| random.below(50) as i32).collect();
-    let scatter: Vec<i32> = (0..64).map(|i| (i * 37 % 64) as i32).collect();
+    let scatter: Vec<i32> = (0..64).map(|i| i * 37 % 64).collect();
     let out = k.out("o", 64);
     k.f32s("x", &x);
     k.i32s("gi", &gather);

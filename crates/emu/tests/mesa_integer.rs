@@ -1,4 +1,5 @@
 //! Mesa-compiled integer kernels.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::{Kernel, Random, UNTOUCHED};

@@ -1,5 +1,6 @@
 //! Mesa-compiled kernels that are about transcendental functions. The reference is
 //! double precision; the bounds are what the hardware's helpers (about 22 bits) leave.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::{Kernel, Random, close, doubles, from_half, to_half};

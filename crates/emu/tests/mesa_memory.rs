@@ -1,4 +1,5 @@
 //! Mesa-compiled kernels that use threadgroup memory, atomics and the stack.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::{Kernel, Random, close, doubles, from_half, to_half};

@@ -1,5 +1,6 @@
 //! Mesa-compiled kernels that need from 24 to 64 live values: every row of the
 //! occupancy table, and spills to the stack.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::{Kernel, Random};

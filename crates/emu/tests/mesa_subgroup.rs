@@ -1,4 +1,5 @@
 //! Mesa-compiled kernels whose lanes talk to each other.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
 use common::{Kernel, Random, close, doubles, from_half, to_half};

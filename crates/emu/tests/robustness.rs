@@ -1,4 +1,5 @@
 //! Random programs: a run ends with a result or an error, never with a panic.
+#![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 use assay_agx::{Isa, Program, walk};
 use assay_emu::{DeviceMemory, Launch, run};

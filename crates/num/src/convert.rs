@@ -34,14 +34,17 @@ pub const fn f16_to_f32(bits: u16) -> f32 {
     let magnitude = (bits & 0x7fff) as u32;
     // The half's bits, moved into place, are the number times 2⁻¹¹²; multiplying by 2¹¹² is exact, denormals too.
     let scaled = f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000);
-    let bits = if magnitude > 0x7c00 {
-        0x7fc0_0000
-    } else if magnitude == 0x7c00 {
-        sign | 0x7f80_0000
-    } else {
-        sign | scaled.to_bits()
-    };
-    f32::from_bits(bits)
+    // Masks instead of branches, so that loops over lanes become vector code.
+    let special = all_ones_if(magnitude >= 0x7c00);
+    let nan = all_ones_if(magnitude > 0x7c00);
+    let number = scaled.to_bits() & !special | 0x7f80_0000 & special;
+    f32::from_bits(number | 0x0040_0000 & nan | sign & !nan)
+}
+
+/// All ones if `holds`, else zero.
+#[inline(always)]
+const fn all_ones_if(holds: bool) -> u32 {
+    0u32.wrapping_sub(holds as u32)
 }
 
 /// A brain float as a single; exact, all bits kept.
@@ -54,7 +57,7 @@ pub const fn bf16_to_f32(bits: u16) -> f32 {
 #[inline(always)]
 pub const fn f32_to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
-    let sign = (bits >> 16 & 0x8000) as u16;
+    let sign = bits >> 16 & 0x8000;
     let magnitude = bits & 0x7fff_ffff;
     // Below the smallest normal half, adding ½ puts the half's last bit at the single's last bit.
     let small = (f32::from_bits(magnitude) + 0.5)
@@ -65,21 +68,13 @@ pub const fn f32_to_f16(value: f32) -> u16 {
         .wrapping_sub(0x3800_0000)
         .wrapping_add(0xfff + odd)
         >> 13;
-    let rounded = if magnitude < 0x3880_0000 {
-        small
-    } else {
-        normal
-    };
-    let finite = if magnitude >= 0x4780_0000 {
-        0x7c00
-    } else {
-        rounded as u16
-    };
-    if magnitude > 0x7f80_0000 {
-        0x7e00
-    } else {
-        sign | finite
-    }
+    // Masks instead of branches, so that loops over lanes become vector code.
+    let is_small = all_ones_if(magnitude < 0x3880_0000);
+    let is_large = all_ones_if(magnitude >= 0x4780_0000);
+    let nan = all_ones_if(magnitude > 0x7f80_0000);
+    let rounded = small & is_small | normal & !is_small;
+    let number = rounded & !is_large | 0x7c00 & is_large;
+    (number | 0x0200 & nan | sign & !nan) as u16
 }
 
 /// A single rounded to half precision in a given way; NaN becomes `0x7e00`. What is too large becomes infinity, or the

@@ -209,7 +209,7 @@ pub(super) fn register(reg: Reg, signed: bool) -> Lowered<Source> {
 }
 
 fn whole(reg: Reg) -> Lowered<Source> {
-    if reg.half % 2 != 0 {
+    if !reg.half.is_multiple_of(2) {
         return Err(Problem::Unsupported(
             "a 32-bit register that starts in the middle of a register is not defined",
         ));
@@ -274,7 +274,7 @@ fn each_row(operand: Operand, mut f: impl FnMut(u8, u8)) {
     let mut half = range.start;
     while half < range.end {
         let row = (half / 2) as u8;
-        if half % 2 == 0 && half + 1 < range.end {
+        if half.is_multiple_of(2) && half + 1 < range.end {
             f(row, 0b11);
             half += 2;
         } else {

@@ -66,8 +66,7 @@ fn addresses(
             simdgroup.row(u16::from(row) + 1),
         ),
     };
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
+    std::array::from_fn(|lane| {
         let start = match base {
             Base::Fixed(address) => address,
             _ => u64::from(high.0[lane]) << 32 | u64::from(low.0[lane]),
@@ -77,9 +76,8 @@ fn addresses(
             Index::Signed(_) => i64::from(indices.0[lane] as i32) as u64,
             Index::Unsigned(_) => u64::from(indices.0[lane]),
         };
-        out[lane] = start.wrapping_add(index.wrapping_mul(scale)) & !(align - 1);
-    }
-    out
+        start.wrapping_add(index.wrapping_mul(scale)) & !(align - 1)
+    })
 }
 
 /// Where the elements of a load or store are.
@@ -255,7 +253,8 @@ pub(crate) fn lines(simdgroup: &Simdgroup, access: &Access) -> u32 {
     let addresses = device_addresses(simdgroup, access);
     let reach = match access.format.is_packed() {
         true => 0,
-        false => u64::from(7 - (access.mask & 15 | 0).leading_zeros().min(7)) * element,
+        // From the first component to the last that is moved.
+        false => u64::from(7 - (access.mask & 15).leading_zeros().min(7)) * element,
     };
     distinct_lines(simdgroup.exec, &addresses, reach + element)
 }

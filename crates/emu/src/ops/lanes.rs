@@ -53,18 +53,14 @@ fn in_simdgroup(shuffle: Shuffle, lane: usize, b: &Row) -> usize {
         ShuffleKind::Index => low,
         ShuffleKind::Xor => (lane & 3) ^ low,
         ShuffleKind::Up => (lane & 3).wrapping_sub(low) & 3,
-        ShuffleKind::Down => (lane & 3) + low & 3,
+        ShuffleKind::Down => ((lane & 3) + low) & 3,
     };
     quad + place
 }
 
 /// What a shuffle gives.
 pub(crate) fn shuffle(a: &Row, from: &[u8; LANES]) -> Row {
-    let mut out = Row::ZERO;
-    for lane in 0..LANES {
-        out.0[lane] = a.0[usize::from(from[lane]) % LANES];
-    }
-    out
+    Row(from.map(|lane| a.0[usize::from(lane) % LANES]))
 }
 
 /// How wide the values of a reduction are.
