@@ -63,7 +63,7 @@ fn halves_of_a_register_live_on_their_own() {
          device_store 0, i16, x, r2l, u0_u1, 0, unsigned, 0
          stop",
     );
-    // r1l, r1h and r2l, never a whole r2.
+    // Two halves at a time, though three are named.
     assert_eq!(profile.main.peak_half_registers, 2);
     assert_eq!(profile.main.half_registers, 5);
 }
