@@ -296,10 +296,8 @@ impl BlockSets {
         for block in cfg.blocks() {
             let (mut reads, mut writes) = (RegSet::EMPTY, RegSet::EMPTY);
             for entry in code.range(block.insns.clone()) {
-                if let Some(insn) = entry.known() {
-                    reads = reads.union(insn.reads().difference(writes));
-                    writes = writes.union(insn.writes());
-                }
+                reads = reads.union(entry.reads.difference(writes));
+                writes = writes.union(entry.writes);
             }
             sets.reads.push(reads);
             sets.writes.push(writes);
@@ -403,10 +401,10 @@ fn measure(code: &Code, cfg: &Cfg, states: &States, live_out: &[RegSet]) -> Live
         }
         let mut live = active.unwrap_or_default();
         for insn_id in block.ids().rev() {
-            let Some(insn) = code.get(insn_id).and_then(|entry| entry.known()) else {
+            let Some(entry) = code.get(insn_id) else {
                 continue;
             };
-            let (reads, writes) = (insn.reads(), insn.writes());
+            let (reads, writes) = (entry.reads, entry.writes);
             found.used = found.used.union(reads).union(writes);
             let after = live.union(writes).union(passing).len();
             live = live.difference(writes).union(reads);

@@ -64,16 +64,16 @@ impl Pending {
     }
 
     fn step(&mut self, code: &Code, id: InsnId) {
-        let Some(insn) = code.get(id).and_then(|entry| entry.known()) else {
+        let Some(entry) = code.get(id) else {
             return;
         };
-        let Some(slot) = insn
+        let Some(slot) = entry
             .slot()
             .and_then(|slot| self.slots.get_mut(usize::from(slot)))
         else {
             return;
         };
-        if insn.op() == Op::Wait {
+        if entry.op() == Op::Wait {
             slot.clear();
         } else if slot.len() < 2 * MOST
             && let Err(place) = slot.binary_search(&id)
@@ -98,8 +98,7 @@ pub(crate) fn waits(
         let mut pending = entering.get(block_id.index()).cloned().unwrap_or_default();
         for id in block.ids() {
             let wait = code.get(id).and_then(|entry| {
-                let insn = entry.known()?;
-                (insn.op() == Op::Wait).then_some((entry.offset, insn.slot()?))
+                (entry.op() == Op::Wait).then_some((entry.offset, entry.slot()?))
             });
             if let Some((offset, slot)) = wait {
                 let producers = pending
