@@ -126,6 +126,8 @@ pub struct Cfg {
     predecessors: Vec<BlockId>,
     predecessor_start: Vec<u32>,
     functions: Vec<BlockId>,
+    function_of: Vec<u32>,
+    is_entry: Vec<bool>,
     reachable: Vec<bool>,
     trouble: Vec<Trouble>,
 }
@@ -216,6 +218,11 @@ impl Cfg {
             return;
         };
         self.functions.push(entry);
+        self.function_of = vec![0; self.blocks.len()];
+        self.is_entry = vec![false; self.blocks.len()];
+        if let Some(slot) = self.is_entry.get_mut(entry.index()) {
+            *slot = true;
+        }
         let mut known = 0;
         let mut work = Vec::new();
         while let Some(&function) = self.functions.get(known) {
@@ -231,10 +238,13 @@ impl Cfg {
                 if std::mem::replace(seen, true) {
                     continue;
                 }
+                if let Some(slot) = self.function_of.get_mut(id.index()) {
+                    *slot = known as u32 - 1;
+                }
                 work.extend(block.edges().map(|edge| edge.to));
                 if let End::Call(Some(callee)) = block.end
-                    && !self.reachable.get(callee.index()).copied().unwrap_or(true)
-                    && !self.functions.contains(&callee)
+                    && let Some(is_entry) = self.is_entry.get_mut(callee.index())
+                    && !std::mem::replace(is_entry, true)
                 {
                     self.functions.push(callee);
                 }
@@ -355,6 +365,17 @@ impl Cfg {
     /// Entries of functions: the main program first, then what it calls.
     pub fn functions(&self) -> &[BlockId] {
         &self.functions
+    }
+
+    /// Whether a function starts with this block.
+    pub fn is_entry(&self, id: BlockId) -> bool {
+        self.is_entry.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// The function a block belongs to, by its place in [`Cfg::functions`]: the first
+    /// that reaches it.
+    pub fn function_of(&self, id: BlockId) -> usize {
+        self.function_of.get(id.index()).copied().unwrap_or(0) as usize
     }
 
     /// What could not be followed.

@@ -1,7 +1,7 @@
 //! Decoded code: a dense table of instructions that everything else indexes.
 
 use crate::InsnId;
-use assay_agx::{Instruction, Isa, Item, Op, walk};
+use assay_agx::{Instruction, Isa, Item, Op, RegSet, walk};
 
 /// One entry of a listing: an instruction, or bytes that are none.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,12 @@ pub struct Entry {
     pub len: u8,
     /// What is there.
     pub item: Item,
+    op: Op,
+    slot: Option<u8>,
+    /// Half-registers read; none for what is unknown.
+    pub reads: RegSet,
+    /// Half-registers written; none for what is unknown.
+    pub writes: RegSet,
 }
 
 impl Entry {
@@ -27,7 +33,13 @@ impl Entry {
     /// The operation; [`Op::Unknown`] for bytes that are no instruction.
     #[inline]
     pub fn op(&self) -> Op {
-        self.known().map_or(Op::Unknown, Instruction::op)
+        self.op
+    }
+
+    /// The scoreboard slot it reports to or waits for.
+    #[inline]
+    pub fn slot(&self) -> Option<u8> {
+        self.slot
     }
 
     /// Whether what this does is not known.
@@ -63,10 +75,16 @@ impl Code {
             let Ok(offset) = u32::try_from(offset) else {
                 break;
             };
+            // Every analysis asks for these, most of them several times.
+            let known = item.known();
             entries.push(Entry {
                 offset,
                 len: item.len() as u8,
                 item,
+                op: known.map_or(Op::Unknown, |insn| insn.op()),
+                slot: known.and_then(|insn| insn.slot()),
+                reads: known.map_or(RegSet::EMPTY, |insn| insn.reads()),
+                writes: known.map_or(RegSet::EMPTY, |insn| insn.writes()),
             });
         }
         Code { entries }

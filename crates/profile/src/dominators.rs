@@ -143,7 +143,7 @@ fn parents(cfg: &Cfg, order: &[BlockId], place: &[u32]) -> Vec<u32> {
         changed = false;
         for (index, &id) in order.iter().enumerate() {
             let at = index + 1;
-            if cfg.functions().contains(&id) {
+            if cfg.is_entry(id) {
                 continue;
             }
             let mut best = NONE;

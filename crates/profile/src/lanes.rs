@@ -39,16 +39,20 @@ impl Liveness {
     /// Runs the analysis.
     pub fn new(code: &Code, cfg: &Cfg) -> Liveness {
         let states = States::explore(code, cfg);
+        let all_returns = return_sites(cfg)
+            .iter()
+            .all(|sites| sites.len() < MOST_SITES);
         let sets = BlockSets::new(code, cfg);
         let live_out = solve(cfg, &states, &sets);
         let mut found = measure(code, cfg, &states, &live_out);
-        found.exact = !cfg.reached().any(|(_, block)| {
-            matches!(block.end, End::Call(None))
-                || code
-                    .range(block.insns.clone())
-                    .iter()
-                    .any(|entry| entry.is_unknown())
-        });
+        found.exact = all_returns
+            && !cfg.reached().any(|(_, block)| {
+                matches!(block.end, End::Call(None))
+                    || code
+                        .range(block.insns.clone())
+                        .iter()
+                        .any(|entry| entry.is_unknown())
+            });
         found
     }
 
@@ -154,16 +158,16 @@ impl States {
     }
 }
 
-/// For each block that enters a function: the blocks after its calls.
-fn return_sites(cfg: &Cfg) -> Vec<(BlockId, Vec<BlockId>)> {
-    let mut sites: Vec<(BlockId, Vec<BlockId>)> = cfg
-        .functions()
-        .iter()
-        .map(|&entry| (entry, Vec::new()))
-        .collect();
+/// A function called from more places is followed back to some of them only.
+const MOST_SITES: usize = 64;
+
+/// For each function: the blocks after its calls.
+fn return_sites(cfg: &Cfg) -> Vec<Vec<BlockId>> {
+    let mut sites: Vec<Vec<BlockId>> = vec![Vec::new(); cfg.functions().len()];
     for (_, block) in cfg.reached() {
         if let End::Call(Some(callee)) = block.end
-            && let Some((_, sites)) = sites.iter_mut().find(|(entry, _)| *entry == callee)
+            && let Some(sites) = sites.get_mut(cfg.function_of(callee))
+            && sites.len() < MOST_SITES
         {
             sites.extend(block.edges().map(|edge| edge.to));
         }
@@ -175,7 +179,7 @@ fn return_sites(cfg: &Cfg) -> Vec<(BlockId, Vec<BlockId>)> {
 fn successors(
     code: &Code,
     cfg: &Cfg,
-    returns: &[(BlockId, Vec<BlockId>)],
+    returns: &[Vec<BlockId>],
     id: BlockId,
     counter: u8,
     to: &mut Vec<(BlockId, u8)>,
@@ -210,12 +214,10 @@ fn successors(
         }
         End::Call(Some(callee)) => to.push((callee, counter)),
         End::Call(None) => to.extend(fall.map(|edge| (edge.to, counter))),
-        // Which call it returns to is not tracked: any of its function's, and when the
-        // function cannot be told, any at all.
+        // Which call it returns to is not tracked: any of its function's.
         End::Return => {
-            for (_, sites) in returns {
-                to.extend(sites.iter().map(|&site| (site, counter)));
-            }
+            let sites = returns.get(cfg.function_of(id)).into_iter().flatten();
+            to.extend(sites.map(|&site| (site, counter)));
         }
         End::Stop => {}
     }
@@ -294,10 +296,8 @@ impl BlockSets {
         for block in cfg.blocks() {
             let (mut reads, mut writes) = (RegSet::EMPTY, RegSet::EMPTY);
             for entry in code.range(block.insns.clone()) {
-                if let Some(insn) = entry.known() {
-                    reads = reads.union(insn.reads().difference(writes));
-                    writes = writes.union(insn.writes());
-                }
+                reads = reads.union(entry.reads.difference(writes));
+                writes = writes.union(entry.writes);
             }
             sets.reads.push(reads);
             sets.writes.push(writes);
@@ -401,10 +401,10 @@ fn measure(code: &Code, cfg: &Cfg, states: &States, live_out: &[RegSet]) -> Live
         }
         let mut live = active.unwrap_or_default();
         for insn_id in block.ids().rev() {
-            let Some(insn) = code.get(insn_id).and_then(|entry| entry.known()) else {
+            let Some(entry) = code.get(insn_id) else {
                 continue;
             };
-            let (reads, writes) = (insn.reads(), insn.writes());
+            let (reads, writes) = (entry.reads, entry.writes);
             found.used = found.used.union(reads).union(writes);
             let after = live.union(writes).union(passing).len();
             live = live.difference(writes).union(reads);

@@ -12,7 +12,7 @@
 //!
 //! let source = "
 //!     mov_imm r0l, 0
-//!     mov_imm r1, 0
+//!     mov_imm r1, 0, 0b0
 //!     top: fmadd32 r2, r3, r4, r2
 //!     iadd r1, r1, 1
 //!     while_icmp r0l, ult, r1, 100, 2

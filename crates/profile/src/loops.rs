@@ -30,6 +30,7 @@ pub struct Loop {
 pub struct Loops {
     loops: Vec<Loop>,
     innermost: Vec<Option<LoopId>>,
+    has_inner: Vec<bool>,
 }
 
 /// Deeper nests than any program has are cut, so that hostile code stays linear.
@@ -96,7 +97,7 @@ impl Loops {
 
     /// Whether no loop lies inside this one.
     pub fn is_innermost(&self, id: LoopId) -> bool {
-        self.loops.iter().all(|other| other.parent != Some(id))
+        !self.has_inner.get(id.index()).copied().unwrap_or(false)
     }
 }
 
@@ -221,9 +222,16 @@ impl Finder<'_> {
                 steps += 1;
             }
         }
+        let mut has_inner = vec![false; loops.len()];
+        for parent in loops.iter().filter_map(|found| found.parent) {
+            if let Some(slot) = has_inner.get_mut(parent.index()) {
+                *slot = true;
+            }
+        }
         Loops {
             loops,
             innermost: self.innermost,
+            has_inner,
         }
     }
 }

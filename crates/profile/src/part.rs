@@ -487,7 +487,7 @@ fn if_depths(code: &Code, cfg: &Cfg) -> Vec<u32> {
     let mut open: Vec<(u8, bool)> = Vec::new();
     let mut depths = Vec::with_capacity(cfg.blocks().len());
     for (index, block) in cfg.blocks().iter().enumerate() {
-        if cfg.functions().contains(&BlockId::new(index)) {
+        if cfg.is_entry(BlockId::new(index)) {
             open.clear();
         }
         depths.push(open.iter().filter(|(_, real)| *real).count() as u32);

@@ -49,9 +49,17 @@ pub fn paths(cfg: &Cfg, dominators: &Dominators, block_costs: &[Costs], weights:
     let Some(&entry) = cfg.functions().first() else {
         return Paths::default();
     };
+    let mut order: Vec<Vec<BlockId>> = vec![Vec::new(); cfg.functions().len()];
+    for &id in dominators.order().iter().rev() {
+        if let Some(own) = order.get_mut(cfg.function_of(id)) {
+            own.push(id);
+        }
+    }
     let mut search = Search {
         cfg,
         dominators,
+        order,
+        ways: vec![None; cfg.blocks().len()],
         block_costs,
         weights,
         functions: vec![None; cfg.functions().len()],
@@ -65,18 +73,26 @@ struct Search<'a> {
     block_costs: &'a [Costs],
     weights: &'a [f64],
     functions: Vec<Option<Paths>>,
+    /// Blocks of each function, last first.
+    order: Vec<Vec<BlockId>>,
+    ways: Vec<Option<Paths>>,
 }
 
 impl Search<'_> {
     fn function(&mut self, entry: BlockId, depth: u32) -> Paths {
-        let number = self.cfg.functions().iter().position(|&id| id == entry);
-        if let Some(Some(done)) = number.and_then(|number| self.functions.get(number)) {
+        let number = self.cfg.function_of(entry);
+        if let Some(Some(done)) = self.functions.get(number) {
             return *done;
         }
+        // Taken away while it is worked on: a call back into it is recursion.
+        let Some(order) = self.order.get_mut(number).map(std::mem::take) else {
+            return unknown_callee();
+        };
+        if order.is_empty() {
+            return unknown_callee();
+        }
         // Backwards over the graph without its back edges.
-        let count = self.cfg.blocks().len();
-        let mut ways: Vec<Option<Paths>> = vec![None; count];
-        for &id in self.dominators.order().iter().rev() {
+        for &id in &order {
             let Some(block) = self.cfg.block(id) else {
                 continue;
             };
@@ -86,7 +102,7 @@ impl Search<'_> {
                 if self.dominators.place(edge.to) <= here {
                     continue;
                 }
-                let Some(Some(way)) = ways.get(edge.to.index()) else {
+                let Some(Some(way)) = self.ways.get(edge.to.index()) else {
                     continue;
                 };
                 best = Some(match best {
@@ -107,7 +123,7 @@ impl Search<'_> {
             found.shortest.add_times(&own, weight);
             found.longest.add_times(&own, weight);
             if let End::Call(Some(callee)) = block.end {
-                let inner = if depth < DEEPEST_CALL && callee != entry {
+                let inner = if depth < DEEPEST_CALL {
                     self.function(callee, depth + 1)
                 } else {
                     unknown_callee()
@@ -115,16 +131,17 @@ impl Search<'_> {
                 found.shortest.add_times(&inner.shortest, weight);
                 found.longest.add_times(&inner.longest, weight);
             }
-            if let Some(slot) = ways.get_mut(id.index()) {
+            if let Some(slot) = self.ways.get_mut(id.index()) {
                 *slot = Some(found);
             }
         }
-        let found = ways
+        let found = self
+            .ways
             .get(entry.index())
             .copied()
             .flatten()
             .unwrap_or_default();
-        if let Some(slot) = number.and_then(|number| self.functions.get_mut(number)) {
+        if let Some(slot) = self.functions.get_mut(number) {
             *slot = Some(found);
         }
         found

@@ -71,16 +71,20 @@ impl Pipeline {
         let Some(entry) = timing.code.get(id) else {
             return;
         };
-        let (Some(insn), Some(charge)) = (entry.known(), timing.charges.get(id.index())) else {
-            self.unknown += 1;
+        let Some(charge) = timing.charges.get(id.index()) else {
             return;
         };
+        let op = entry.op();
+        if op == Op::Unknown {
+            self.unknown += 1;
+            return;
+        }
         let mut start = self.now;
-        for half in insn.reads().iter() {
+        for half in entry.reads.iter() {
             start = start.max(self.ready.get(usize::from(half)).copied().unwrap_or(0.0));
         }
-        if insn.op() == Op::Wait {
-            let slot = usize::from(insn.slot().unwrap_or(0));
+        if op == Op::Wait {
+            let slot = usize::from(entry.slot().unwrap_or(0));
             start = start.max(self.slots.get(slot).copied().unwrap_or(0.0));
         }
         let slots = charge.issue.map_or(1.0, f64::from);
@@ -88,13 +92,13 @@ impl Pipeline {
             start = start.max(self.complex_free);
             self.complex_free = start + charge.cycles.map_or(slots, f64::from);
         }
-        let memory = charge.unit == Unit::Memory || insn.op() == Op::ThreadgroupBarrier;
+        let memory = charge.unit == Unit::Memory || op == Op::ThreadgroupBarrier;
         let counts = match mode {
             Mode::Arithmetic => !memory,
             Mode::Memory => memory,
             Mode::Both => true,
         };
-        let writes = insn.writes();
+        let writes = entry.writes;
         let latency = timing.latency(id);
         if counts && latency.is_none() && !writes.is_empty() && charge.unit != Unit::Control {
             self.unknown += 1;
@@ -104,7 +108,7 @@ impl Pipeline {
             _ => slots,
         };
         self.now = start + slots;
-        if insn.op() == Op::ThreadgroupBarrier {
+        if op == Op::ThreadgroupBarrier {
             self.now = start + latency;
         }
         for half in writes.iter() {
@@ -112,8 +116,9 @@ impl Pipeline {
                 *ready = start + latency;
             }
         }
-        if insn.is_asynchronous()
-            && let Some(slot) = self.slots.get_mut(usize::from(insn.slot().unwrap_or(0)))
+        if op != Op::Wait
+            && let Some(slot) = entry.slot()
+            && let Some(slot) = self.slots.get_mut(usize::from(slot))
         {
             *slot = slot.max(start + latency);
         }
@@ -133,7 +138,7 @@ pub(crate) fn serial(timing: &Timing<'_>, mode: Mode, ids: impl Iterator<Item = 
 }
 
 /// Iterations until a loop's rhythm is steady, and as many to measure it.
-const WARM: usize = 3;
+const WARM: usize = 2;
 
 /// Cycles per iteration of a loop, once it is steady.
 pub(crate) fn steady(timing: &Timing<'_>, mode: Mode, body: &[InsnId]) -> Cycles {
@@ -189,13 +194,13 @@ impl Arrivals {
     /// `merges`: only some lanes write, so the old value may still be the later one.
     fn step(&mut self, timing: &Timing<'_>, id: InsnId, merges: bool) {
         let at = self.time.len() as u32;
-        let Some(insn) = timing.code.get(id).and_then(|entry| entry.known()) else {
+        let Some(entry) = timing.code.get(id).filter(|entry| !entry.is_unknown()) else {
             self.time.push(0.0);
             self.before.push(NONE);
             return;
         };
         let (mut start, mut before) = (0.0, NONE);
-        for half in insn.reads().iter() {
+        for half in entry.reads.iter() {
             let writer = self.writer.get(usize::from(half)).copied().unwrap_or(NONE);
             if writer != NONE && (before == NONE || self.time_of(writer) > start) {
                 start = self.time_of(writer);
@@ -209,10 +214,10 @@ impl Arrivals {
         self.time.push(start + latency.unwrap_or(0.0) as f32);
         self.before.push(before);
         // The execution mask orders instructions by issue, not by latency.
-        if insn.exec_effect() != assay_agx::ExecEffect::None {
+        if is_mask(entry.op()) {
             return;
         }
-        for half in insn.writes().iter() {
+        for half in entry.writes.iter() {
             if let Some(writer) = self.writer.get_mut(usize::from(half)) {
                 let old = self.time.get(*writer as usize).copied().unwrap_or(0.0);
                 let new = self.time.get(at as usize).copied().unwrap_or(0.0);
@@ -232,6 +237,21 @@ impl Arrivals {
                 .filter(|&before| before != NONE)
         })
     }
+}
+
+/// Whether an operation writes the execution mask's counter.
+fn is_mask(op: Op) -> bool {
+    matches!(
+        op,
+        Op::IfIcmp
+            | Op::IfFcmp
+            | Op::ElseIcmp
+            | Op::ElseFcmp
+            | Op::WhileIcmp
+            | Op::WhileFcmp
+            | Op::PopExec
+            | Op::PopExecUnknown
+    )
 }
 
 /// The longest chain of dependent instructions in a straight sequence.
@@ -266,7 +286,7 @@ pub(crate) fn critical_path(
 }
 
 /// Iterations followed when looking for a loop-carried chain.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 6;
 
 /// The chain that each iteration of a loop hands to the next: dependences followed over
 /// several iterations until one repeats an instruction. `merges` says which writes

@@ -64,16 +64,16 @@ impl Pending {
     }
 
     fn step(&mut self, code: &Code, id: InsnId) {
-        let Some(insn) = code.get(id).and_then(|entry| entry.known()) else {
+        let Some(entry) = code.get(id) else {
             return;
         };
-        let Some(slot) = insn
+        let Some(slot) = entry
             .slot()
             .and_then(|slot| self.slots.get_mut(usize::from(slot)))
         else {
             return;
         };
-        if insn.op() == Op::Wait {
+        if entry.op() == Op::Wait {
             slot.clear();
         } else if slot.len() < 2 * MOST
             && let Err(place) = slot.binary_search(&id)
@@ -98,8 +98,7 @@ pub(crate) fn waits(
         let mut pending = entering.get(block_id.index()).cloned().unwrap_or_default();
         for id in block.ids() {
             let wait = code.get(id).and_then(|entry| {
-                let insn = entry.known()?;
-                (insn.op() == Op::Wait).then_some((entry.offset, insn.slot()?))
+                (entry.op() == Op::Wait).then_some((entry.offset, entry.slot()?))
             });
             if let Some((offset, slot)) = wait {
                 let producers = pending
@@ -108,8 +107,12 @@ pub(crate) fn waits(
                     .cloned()
                     .unwrap_or_default();
                 let work = |from: InsnId| between(cfg, loops, prefix, from, id, block_id);
-                found.push(attribute(timing, id, offset, slot, producers, work));
+                let stood = |from: InsnId| stood_since(&found, from);
+                let steady = steady_producers(cfg, loops, &producers, block_id);
+                let wait = attribute(timing, id, offset, slot, &steady, work, stood);
+                found.push(wait);
                 if let Some(wait) = found.last_mut() {
+                    wait.producers = producers;
                     wait.in_loop = loops.innermost(block_id);
                 }
             }
@@ -124,8 +127,9 @@ fn attribute(
     at: InsnId,
     offset: u32,
     slot: u8,
-    producers: Vec<InsnId>,
+    producers: &[InsnId],
     work: impl Fn(InsnId) -> f64,
+    stood: impl Fn(InsnId) -> f64,
 ) -> Wait {
     let mut wait = Wait {
         at,
@@ -136,24 +140,51 @@ fn attribute(
         stall: None,
         exposed: None,
         in_loop: None,
-        producers,
+        producers: Vec::new(),
     };
-    for &producer in &wait.producers {
+    for &producer in producers {
         let Some(latency) = timing.latency(producer) else {
             continue;
         };
         let between = work(producer);
-        let stall = (latency - between - 1.0).max(0.0);
+        let stall = (latency - between - 1.0 - stood(producer)).max(0.0);
         if wait.stall.is_none_or(|known| stall > known) {
             wait.stall = Some(stall);
             wait.slowest = Some(producer);
             wait.work_between = between;
         }
     }
-    if wait.producers.is_empty() {
+    if producers.is_empty() {
         wait.stall = Some(0.0);
     }
     wait
+}
+
+/// In a loop, what an iteration after the first waits for: accesses of the loop itself
+/// when there are any.
+fn steady_producers(cfg: &Cfg, loops: &Loops, producers: &[InsnId], block: BlockId) -> Vec<InsnId> {
+    let Some(around) = loops.innermost(block) else {
+        return producers.to_vec();
+    };
+    let inside = |id: InsnId| {
+        cfg.block_of(id)
+            .is_some_and(|block| loops.contains(around, block))
+    };
+    let own: Vec<InsnId> = producers.iter().copied().filter(|&id| inside(id)).collect();
+    match own.is_empty() {
+        true => producers.to_vec(),
+        false => own,
+    }
+}
+
+/// Cycles stood at earlier waits after an access: they passed for it too.
+fn stood_since(found: &[Wait], from: InsnId) -> f64 {
+    found
+        .iter()
+        .rev()
+        .take_while(|wait| wait.at > from)
+        .filter_map(|wait| wait.stall)
+        .sum()
 }
 
 /// Issue slots from after `from` until `to`, around the loop when it lies behind.

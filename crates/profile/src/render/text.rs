@@ -23,7 +23,7 @@ pub fn text(profile: &Profile, style: &Style) -> String {
     report.registers(profile);
     report.cycles(profile);
     report.loops(&profile.main);
-    report.waits(&profile.main);
+    report.waits(profile);
     report.bounds(profile);
     report.blocks(&profile.main);
     report.mix(&profile.main);
@@ -81,11 +81,12 @@ impl Report {
         );
         let main = &profile.main;
         let mut line = format!(
-            "{} instructions, {} bytes, {} blocks, {} loops",
+            "{} instructions, {} bytes, {} blocks, {} loop{}",
             main.instructions,
             main.code_bytes,
             main.blocks.len(),
-            main.loops.len()
+            main.loops.len(),
+            if main.loops.len() == 1 { "" } else { "s" }
         );
         if main.functions.len() > 1 {
             line += &format!(", {} helper functions", main.functions.len() - 1);
@@ -206,7 +207,7 @@ impl Report {
         if unknown > 0 {
             self.line(&self.painter.paint(
                 Role::Dim,
-                &format!("paths count the {unknown} loops of unknown length once"),
+                &format!("paths count {unknown} of the loops once: how often they run is unknown"),
             ));
         }
         self.line(&self.painter.paint(
@@ -284,11 +285,19 @@ impl Report {
         }
     }
 
-    fn waits(&mut self, part: &Part) {
+    fn waits(&mut self, profile: &Profile) {
+        let part = &profile.main;
         if part.waits.is_empty() {
             return;
         }
-        self.heading("Waits (modelled; a load that hits L1)");
+        let latency = profile.device_load_latency;
+        self.heading(&format!(
+            "Waits (modelled; a device load takes {})",
+            latency.map_or("an unknown time".to_owned(), |cycles| format!(
+                "at least {} cycles",
+                number(cycles)
+            ))
+        ));
         let mut table = Table::new([
             Column::left("wait"),
             Column::right("slot"),
