@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit bench fuzz corpus setup
+.PHONY: demo test lint docs unit corpus setup
 
 CARGO ?= cargo
 
@@ -17,6 +17,9 @@ docs:
 
 unit:
 	$(CARGO) test --workspace --quiet
+
+corpus:
+	@./scripts/corpus.sh
 
 setup:
 	@./scripts/setup.sh

@@ -30,6 +30,19 @@ pub(crate) struct SourceArgs {
     no_fast_math: bool,
 }
 
+impl SourceArgs {
+    /// What the compiler is told.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            include_folders: self.include.clone(),
+            defines: self.define.clone(),
+            standard: self.std,
+            fast_math: !self.no_fast_math,
+            ..Options::new(toolchain::cache_folder())
+        }
+    }
+}
+
 /// Whether these bytes are source, not code: by the file's name, or text that is no bitcode.
 pub(crate) fn is_source(path: &Path, bytes: &[u8]) -> bool {
     let named = path
@@ -49,15 +62,8 @@ pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec
         true => Path::new("<stdin>.metal"),
         false => path,
     };
-    let options = Options {
-        include_folders: args.include.clone(),
-        defines: args.define.clone(),
-        standard: args.std,
-        fast_math: !args.no_fast_math,
-        ..Options::new(toolchain::cache_folder())
-    };
     let source = Source { path: name, text };
     let compiled =
-        compile(source, &compiler, &options).map_err(|error| show::failure(name, &error))?;
+        compile(source, &compiler, &args.options()).map_err(|error| show::failure(name, &error))?;
     Ok(compiled.code)
 }

@@ -42,13 +42,26 @@ struct Page {
 }
 
 /// Where rules come from: a command and its pages. A crate with findings is a row.
-const REGISTRY: &[(&str, fn() -> Vec<(&'static str, String)>)] = &[("profile", profile_rules)];
+const REGISTRY: &[(&str, fn() -> Vec<(&'static str, String)>)] =
+    &[("profile", profile_rules), ("trace", trace_rules)];
 
 fn profile_rules() -> Vec<(&'static str, String)> {
     assay_profile::RULES
         .iter()
         .map(|rule| (rule.id, rule.page()))
         .collect()
+}
+
+fn trace_rules() -> Vec<(&'static str, String)> {
+    let rules = assay_trace::rules().iter();
+    rules.map(|rule| (rule.id, rule.documentation())).collect()
+}
+
+/// The first sentence of a page, past its headings.
+fn title(page: &str) -> String {
+    let mut lines = page.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.unwrap_or_default().to_owned()
 }
 
 fn pages() -> Vec<Page> {
@@ -58,7 +71,7 @@ fn pages() -> Vec<Page> {
             rules().into_iter().map(|(id, page)| Page {
                 id,
                 command,
-                title: page.lines().next().unwrap_or_default().to_owned(),
+                title: title(&page),
                 page,
             })
         })

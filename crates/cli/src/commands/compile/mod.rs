@@ -6,8 +6,9 @@ pub(crate) mod show;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::output::Output;
+use crate::source::SourceArgs;
 use crate::{input, toolchain};
-use assay_msl::{Compiled, Emit, Options, Source, Standard, compile};
+use assay_msl::{Compiled, Emit, Options, Source, compile};
 use assay_report::envelope::Envelope;
 use serde::Serialize;
 use std::io::Write;
@@ -31,18 +32,6 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE|FOLDER")]
     path: PathBuf,
 
-    /// Search this folder for #include; may be repeated
-    #[arg(short = 'I', value_name = "FOLDER")]
-    include: Vec<PathBuf>,
-
-    /// Define a macro; may be repeated
-    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
-    define: Vec<String>,
-
-    /// The version of the language
-    #[arg(long, value_name = "METAL3.1", default_value = "metal3.1")]
-    std: Standard,
-
     /// -fno-fast-math, or -ffast-math (Metal's default)
     #[arg(short = 'f', value_name = "OPTION", value_parser = ["no-fast-math", "fast-math"])]
     math: Vec<String>,
@@ -62,6 +51,9 @@ pub(crate) struct Args {
     /// How to list the kernels
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    source: SourceArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -169,18 +161,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 
 impl Args {
     fn options(&self) -> Options {
-        Options {
-            include_folders: self.include.clone(),
-            defines: self.define.clone(),
-            standard: self.std,
-            fast_math: self.math.last().is_none_or(|last| last == "fast-math"),
-            debug_lines: !self.no_lines,
-            emit: match self.emit {
-                Form::Bitcode => Emit::Bitcode,
-                Form::Llvm => Emit::Text,
-            },
-            cache: toolchain::cache_folder(),
+        let mut options = self.source.options();
+        if let Some(last) = self.math.last() {
+            options.fast_math = last == "fast-math";
         }
+        options.debug_lines = !self.no_lines;
+        options.emit = match self.emit {
+            Form::Bitcode => Emit::Bitcode,
+            Form::Llvm => Emit::Text,
+        };
+        options
     }
 }
 
