@@ -62,10 +62,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let bytes = input::open(&args.file)?;
     let path = args.file.display().to_string();
     let kernels = Kernels::find(&path, &bytes)?;
-    let chosen = kernels.choose(args.function.as_deref())?;
     if args.stats && args.function.is_none() {
-        return summary(args, &path, &chosen, context);
+        return summary(args, &path, &kernels.units(), context);
     }
+    let chosen = kernels.choose(args.function.as_deref())?;
     if chosen.len() > MOST_PRINTED {
         let count = chosen.len();
         return Err(Failure::usage(format!("{path} holds {count} kernels"))
