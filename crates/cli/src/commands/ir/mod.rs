@@ -70,10 +70,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         bytes = Input::Owned(source::bitcode(&args.file, &bytes, &args.source)?);
     }
     let kernels = Kernels::find(&path, &bytes)?;
-    let chosen = kernels.choose(args.function.as_deref())?;
     if args.stats && args.function.is_none() {
-        return summary(args, &path, &chosen, context);
+        return summary(args, &path, &kernels.units(), context);
     }
+    let chosen = kernels.choose(args.function.as_deref())?;
     if chosen.len() > MOST_PRINTED {
         let count = chosen.len();
         return Err(Failure::usage(format!("{path} holds {count} kernels"))

@@ -79,6 +79,25 @@ impl<'a> Kernels<'a> {
         })
     }
 
+    /// What can be lowered at once: kernels of one module together. Their name is empty.
+    pub(super) fn units(&self) -> Vec<Kernel<'a>> {
+        let mut units: Vec<Kernel<'a>> = Vec::new();
+        for kernel in &self.kernels {
+            let Code::Shared(module) = &kernel.code else {
+                units.push(kernel.clone());
+                continue;
+            };
+            let same = |unit: &Kernel<'a>| matches!(&unit.code, Code::Shared(known) if Arc::ptr_eq(known, module));
+            if !units.last().is_some_and(same) {
+                units.push(Kernel {
+                    name: String::new(),
+                    code: kernel.code.clone(),
+                });
+            }
+        }
+        units
+    }
+
     /// The kernel of a name, or all of them.
     pub(super) fn choose(&self, name: Option<&str>) -> Result<Vec<Kernel<'a>>, Failure> {
         let Some(name) = name else {
@@ -105,15 +124,26 @@ impl<'a> Kernels<'a> {
 }
 
 impl Kernel<'_> {
+    /// How many kernels this stands for.
+    pub(super) fn count(&self) -> usize {
+        match &self.code {
+            Code::Shared(module) if self.name.is_empty() => assay_air::kernel_names(module).len(),
+            _ => 1,
+        }
+    }
+
     /// Reads, lowers and verifies the kernel.
     pub(super) fn program(
         &self,
         constants: &[GivenConstant],
         no_opt: bool,
     ) -> Result<Program, Failure> {
-        let fail = |error: String| Failure::input(format!("kernel {}: {error}", self.name));
+        let fail = |error: String| match self.name.as_str() {
+            "" => Failure::input(error),
+            name => Failure::input(format!("kernel {name}: {error}")),
+        };
         let options = Options {
-            kernel: Some(self.name.clone()),
+            kernel: Some(self.name.clone()).filter(|name| !name.is_empty()),
             constants: constants.to_vec(),
         };
         let lowered = match &self.code {

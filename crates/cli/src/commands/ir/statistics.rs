@@ -109,6 +109,26 @@ impl Counts {
     }
 }
 
+/// How many kernels have arrays or structs in thread memory, in themselves or in what they call.
+fn with_thread_memory(module: &Module) -> usize {
+    let has = |function: &assay_ssa::Function| {
+        let mut insts = function
+            .blocks()
+            .iter()
+            .flat_map(|&block| function.insts(block));
+        insts.any(|&inst| matches!(function.inst(inst), InstData::Alloca { .. }))
+    };
+    match module.kernels.as_slice() {
+        [_] => usize::from(module.functions.as_slice().iter().any(has)),
+        kernels => {
+            let functions = kernels
+                .iter()
+                .filter_map(|kernel| module.functions.get(kernel.function));
+            functions.filter(|function| has(function)).count()
+        }
+    }
+}
+
 /// The counts of a few kernels, side by side.
 pub(super) fn render(programs: &[Program], width: usize) -> String {
     let mut columns = vec![Column::left("")];
@@ -195,17 +215,17 @@ impl Summary {
 
     fn of_one(kernel: &Kernel<'_>, no_opt: bool) -> Self {
         let mut summary = Summary {
-            kernels: 1,
+            kernels: kernel.count(),
             ..Summary::default()
         };
         match kernel.program(&[], no_opt) {
             Ok(program) => {
                 let counts = Counts::of(&program.module);
-                summary.verified = 1;
+                summary.verified = program.module.kernels.len();
                 summary.optimised = program.optimised;
                 summary.instructions = counts.instructions;
                 summary.matrix_operations = counts.matrix_operations;
-                summary.with_thread_memory = usize::from(counts.allocations > 0);
+                summary.with_thread_memory = with_thread_memory(&program.module);
                 let names = program.module.symbols.as_slice().iter();
                 summary
                     .unknown_builtins
