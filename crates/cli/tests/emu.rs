@@ -35,6 +35,18 @@ e\t0511240e00c01200\tdevice_load 0, i32, x, r2, u2_u3, r1, unsigned
 3a\t8800\tstop
 ";
 
+/// The bytes of the listing.
+fn saxpy_code() -> Vec<u8> {
+    let hex: String = SAXPY
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').nth(1).unwrap())
+        .collect();
+    (0..hex.len() / 2)
+        .map(|n| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).unwrap())
+        .collect()
+}
+
 /// An array file as NumPy writes it.
 fn npy(values: &[f32]) -> Vec<u8> {
     let mut header = format!(
@@ -117,15 +129,7 @@ fn buffers_go_in_and_come_out_as_arrays() {
 #[test]
 fn raw_code_and_hexadecimal_uniforms_do_the_same() {
     let folder = Folder::new();
-    let hex: String = SAXPY
-        .lines()
-        .skip(1)
-        .map(|line| line.split('\t').nth(1).unwrap())
-        .collect();
-    let code: Vec<u8> = (0..hex.len() / 2)
-        .map(|n| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).unwrap())
-        .collect();
-    std::fs::write(folder.path("saxpy.bin"), code).expect("written");
+    std::fs::write(folder.path("saxpy.bin"), saxpy_code()).expect("written");
     let output = assay(
         folder.0.path(),
         &[
@@ -286,4 +290,51 @@ fn an_endless_loop_ends() {
         "{}",
         stderr(&output)
     );
+}
+
+#[test]
+fn a_function_of_an_archive_runs_by_name() {
+    use assay_container::builder::{ArchiveBuilder, FunctionBuilder, image_with_descriptor};
+    use assay_container::gpu::Gpu;
+    let folder = Folder::new();
+    let gpu = Gpu::named("g13g").expect("known");
+    let newer = Gpu::named("g16p").expect("known");
+    let function = FunctionBuilder::new(gpu).main(&saxpy_code()).build();
+    let other = FunctionBuilder::new(newer).main(&[0; 8]).build();
+    let archive = ArchiveBuilder::new()
+        .gpu(newer, &image_with_descriptor(newer, &other, "saxpy"))
+        .gpu(gpu, &image_with_descriptor(gpu, &function, "saxpy"))
+        .build();
+    std::fs::write(folder.path("archive"), archive).expect("written");
+    let go = |name: &str| {
+        assay(
+            folder.0.path(),
+            &[
+                "emu",
+                "archive",
+                "-f",
+                name,
+                "--grid",
+                "40",
+                "--threadgroup",
+                "32",
+                "--arg",
+                "0=buffer:y.npy",
+                "--arg",
+                "4=buffer:x.npy",
+                "--arg",
+                "8=f32:2",
+                "--arg",
+                "10=u32:40",
+                "--out",
+                "0=r.npy",
+            ],
+        )
+    };
+    let output = go("saxpy");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(floats(&folder.path("r.npy"))[3], 7.0);
+    let missing = go("saypx");
+    assert_eq!(missing.status.code(), Some(3));
+    assert!(stderr(&missing).contains("saxpy"), "{}", stderr(&missing));
 }

@@ -2,7 +2,7 @@
 
 use crate::fault::Thread;
 use crate::uniforms::{NoSuchUniform, Uniforms};
-use assay_agx::Program;
+use assay_agx::{Axis, BoundValue, Program, SystemValue};
 
 /// Threads of a threadgroup at most.
 pub const MAX_THREADS_PER_THREADGROUP: u32 = 1024;
@@ -173,7 +173,8 @@ impl Launch {
         }
     }
 
-    /// The uniforms with the program's own constants added.
+    /// The uniforms with the program's own constants and the values of the dispatch
+    /// that it expects added. What the caller has set stays.
     pub(crate) fn all_uniforms(&self, program: &Program) -> Result<Uniforms, LaunchError> {
         let mut uniforms = self.uniforms.clone();
         for constants in &program.constants {
@@ -183,7 +184,34 @@ impl Launch {
                 uniforms.set(narrow, *value)?;
             }
         }
+        for binding in &program.bindings {
+            if let BoundValue::System(value, axis) = binding.value
+                && let Some(value) = self.system_value(value, axis)
+                && uniforms.get(binding.first_half).is_none()
+            {
+                let halves = usize::from(binding.halves.min(4));
+                let bytes = u64::from(value).to_le_bytes();
+                uniforms.set_bytes(binding.first_half, &bytes[..2 * halves])?;
+            }
+        }
         Ok(uniforms)
+    }
+
+    /// A value of the dispatch that a program says it finds in uniforms.
+    fn system_value(&self, value: SystemValue, axis: Axis) -> Option<u32> {
+        let axis = match axis {
+            Axis::X => 0,
+            Axis::Y => 1,
+            Axis::Z => 2,
+        };
+        let (grid, group) = (self.grid[axis], self.threadgroup[axis]);
+        match value {
+            SystemValue::ThreadsPerGrid => Some(grid),
+            SystemValue::ThreadsPerThreadgroup => Some(group),
+            SystemValue::ThreadgroupsPerGrid => Some(grid.div_ceil(group)),
+            SystemValue::GridOrigin => Some(0),
+            SystemValue::ThreadgroupOffset(_) => None,
+        }
     }
 }
 

@@ -431,3 +431,25 @@ fn a_followed_thread_shows_what_it_wrote() {
         ]
     );
 }
+
+#[test]
+fn values_of_the_dispatch_are_placed_where_the_program_expects_them() {
+    use assay_agx::{Axis, Binding, BoundValue, SystemValue};
+    let bind = |value, first_half| Binding {
+        value: BoundValue::System(value, Axis::X),
+        first_half,
+        halves: 2,
+    };
+    let program = Program {
+        code: code("mov r1, u4\niadd r2, r1, u5\nstop"),
+        bindings: vec![
+            bind(SystemValue::ThreadsPerGrid, 8),
+            bind(SystemValue::ThreadgroupsPerGrid, 10),
+        ],
+        ..Program::new(Isa::G13, "dispatch")
+    };
+    let mut launch = Launch::new([100, 1, 1], [32, 1, 1]);
+    launch.trace = launch.thread_at([0, 0, 0]);
+    let outcome = run(&program, &launch, &DeviceMemory::new()).unwrap();
+    assert_eq!(outcome.trace[1].written[0].value, 104);
+}

@@ -1,0 +1,193 @@
+//! `assay emu`: run AGX machine code.
+
+mod program;
+mod progress;
+mod report;
+mod setup;
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use assay_agx::{Isa, Program};
+use assay_emu::{EmuError, run_with_progress};
+use assay_report::envelope::Envelope;
+use clap::ValueEnum;
+use progress::Progress;
+use report::Report;
+use setup::Setup;
+use std::path::PathBuf;
+
+/// Run AGX machine code (M1 and M2 GPUs) on the CPU and prove its waits and hints
+///
+/// CODE is raw machine code, a listing (`OFFSET<tab>HEX<tab>…`) or an archive. U is the
+/// number of a 16-bit uniform: 0 is u0l, 4 is u2l. A register that is read before the
+/// `wait` of its load, after a discard, or without having been written ends the run with
+/// both instructions named, and so does an access outside the buffers given.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay emu saxpy.tsv --grid 100 --threadgroup 64 \\
+      --arg 0=buffer:y.npy --arg 4=buffer:x.npy --arg 8=f32:2.5 --arg 10=u32:100 --out 0=result.npy
+  assay emu kernel.bin --grid 64,64 --threadgroup 8,8 --arg 0=zeros:16384 --counts
+  assay emu archive.metallib -f my_kernel --grid 32 --threadgroup 32 --trace 5")]
+pub(crate) struct Args {
+    /// The program; `-` is standard input
+    code: PathBuf,
+
+    /// The function to run, when the file has several
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
+
+    /// Threads in the grid
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
+    grid: Triple,
+
+    /// Threads in a threadgroup
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
+    threadgroup: Triple,
+
+    /// An argument: U=buffer:FILE.npy, U=zeros:BYTES, or a value U=TYPE:VALUE with TYPE one of
+    /// u16 i16 u32 i32 u64 i64 f16 f32
+    #[arg(long = "arg", value_name = "U=VALUE")]
+    arguments: Vec<String>,
+
+    /// Bytes for uniforms, in hexadecimal
+    #[arg(long, value_name = "U=HEX")]
+    uniforms: Vec<String>,
+
+    /// The constant program, run once before: raw code or a listing
+    #[arg(long, value_name = "FILE")]
+    preamble: Option<PathBuf>,
+
+    /// Byte offset where execution starts
+    #[arg(long, value_name = "OFFSET", value_parser = number)]
+    entry: Option<u32>,
+
+    /// Threadgroup memory in bytes [default: what the file states, else 32768]
+    #[arg(long, value_name = "BYTES", value_parser = number)]
+    tgmem: Option<u32>,
+
+    /// Stack in bytes per thread [default: what the file states, else 65536]
+    #[arg(long, value_name = "BYTES", value_parser = number)]
+    scratch: Option<u32>,
+
+    /// Write the buffer of argument U to a file afterwards, with the type and shape it came with; a
+    /// name without `=` is where the report goes
+    #[arg(short = 'o', long = "out", id = "out", value_name = "U=FILE.npy")]
+    outputs: Vec<PathBuf>,
+
+    /// Show how often each instruction was executed
+    #[arg(long)]
+    counts: bool,
+
+    /// Show what the thread at this position of the grid did
+    #[arg(long, value_name = "X[,Y,Z]", value_parser = position)]
+    trace: Option<Triple>,
+
+    /// Instructions one simdgroup may execute
+    #[arg(long, value_name = "N", default_value_t = 100_000_000)]
+    max_steps: u64,
+
+    /// Do not check waits, hints, unwritten registers, unset uniforms and mask nesting
+    #[arg(long)]
+    lenient: bool,
+
+    /// Instruction set of raw code: g13 or g14, or a chip's such as g14s
+    #[arg(long, value_name = "NAME", default_value = "g13")]
+    isa: Isa,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// Three numbers; what is left out is 1 for sizes and 0 for positions.
+#[derive(Clone, Copy, Debug)]
+struct Triple([u32; 3]);
+
+fn numbers(text: &str, missing: u32) -> Result<Triple, String> {
+    let mut values = [missing; 3];
+    let mut parts = text.split(',');
+    for (value, part) in values.iter_mut().zip(parts.by_ref()) {
+        *value = number(part.trim())?;
+    }
+    match parts.next() {
+        None => Ok(Triple(values)),
+        Some(_) => Err("more than three numbers".to_owned()),
+    }
+}
+
+fn triple(text: &str) -> Result<Triple, String> {
+    numbers(text, 1)
+}
+
+fn position(text: &str) -> Result<Triple, String> {
+    numbers(text, 0)
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| format!("`{text}`: {error}"))
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let program = program::open(args)?;
+    let mut setup = Setup::new(args)?;
+    if let Some(Triple(position)) = args.trace {
+        let thread = setup.launch.thread_at(position);
+        setup.launch.trace = Some(thread.ok_or_else(|| {
+            Failure::usage(format!("there is no thread at {position:?} in this grid"))
+        })?);
+    }
+    let outputs = setup.outputs(args)?;
+    let progress = Progress::new(context);
+    let outcome = run_with_progress(&program, &setup.launch, &setup.memory, &|done, total| {
+        progress.show(done, total)
+    });
+    progress.clear();
+    let outcome = outcome.map_err(|error| failure(&error, &program))?;
+    for (buffer, path) in &outputs.files {
+        setup.save(*buffer, path)?;
+    }
+    let context = Context {
+        out: outputs.report.clone(),
+        ..context.clone()
+    };
+    let report = Report::new(&program, &setup.launch, &outcome);
+    match args.format {
+        Format::Json => context.write(&Envelope::new("assay.emu", 1, report).to_json())?,
+        Format::Text => context.write(&report.text(&context))?,
+    }
+    Ok(Outcome::Fine)
+}
+
+/// A failed run, as a verdict on the program or as a mistake in the command line.
+fn failure(error: &EmuError, program: &Program) -> Failure {
+    match error {
+        EmuError::Launch(error) => Failure::usage(error.to_string()),
+        EmuError::Interrupted => Failure::new(Kind::Verdict, error.to_string()),
+        EmuError::Fault(fault) => {
+            let line = match fault.at.constant_program {
+                true => None,
+                false => program
+                    .line_at(fault.at.offset)
+                    .filter(|line| line.line > 0),
+            };
+            let place = line.and_then(|line| {
+                let file = program.files.get(line.file as usize)?;
+                Some(format!("\n  source: {file}:{}", line.line))
+            });
+            Failure::new(
+                Kind::Verdict,
+                format!("{fault}{}", place.unwrap_or_default()),
+            )
+        }
+    }
+}

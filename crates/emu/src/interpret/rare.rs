@@ -1,0 +1,255 @@
+//! Operations that are not worth inlining into the loop: memory, control, other lanes.
+
+use super::arithmetic::{matrix, rare_arithmetic};
+use super::calls::{call, common_target, give_back, stop};
+use super::checks::{bad_read, bad_write, check, register_touch, touch, unread};
+use super::{Exit, Machine, Next, Trouble, failed};
+use crate::fault::{FaultKind, Memory};
+use crate::op::{Access, Dest, Index, LANES, MicroOp, NOWHERE, OpIndex, Operation, Row, Source};
+use crate::ops::access::{self, LaneFault};
+use crate::ops::lanes;
+use crate::simdgroup::Simdgroup;
+
+/// Everything that is not worth inlining into the loop.
+#[inline(never)]
+pub(super) fn rare<const STRICT: bool>(
+    simdgroup: &mut Simdgroup,
+    machine: &mut Machine<'_>,
+    op: &MicroOp,
+    index: OpIndex,
+) -> Next {
+    let code = machine.code;
+    let fault = |kind| Next::Leave(failed(index, None, Trouble::Fault(kind)));
+    let done = |result: Result<(), LaneFault>| match result {
+        Ok(()) => Next::On,
+        Err((lane, kind)) => Next::Leave(failed(index, Some(lane), Trouble::Fault(kind))),
+    };
+    match op.operation {
+        Operation::DeviceLoad { access, .. } => {
+            return done(access::device_load(simdgroup, machine.device, &access));
+        }
+        Operation::DeviceStore { access } => {
+            return done(access::device_store(simdgroup, machine.device, &access));
+        }
+        Operation::DeviceAtomic { atomic, .. } => {
+            return done(access::device_atomic(simdgroup, machine.device, &atomic));
+        }
+        Operation::GroupLoad { access } => {
+            return done(access::group_load(simdgroup, &machine.group, &access));
+        }
+        Operation::GroupStore { access } => {
+            return done(access::group_store(simdgroup, &mut machine.group, &access));
+        }
+        Operation::GroupAtomic { atomic } => {
+            return done(access::group_atomic(simdgroup, &mut machine.group, &atomic));
+        }
+        Operation::StackLoad { access, slot } => {
+            return stack_load::<STRICT>(simdgroup, op, index, &access, slot);
+        }
+        Operation::StackStore { access } => {
+            return stack_store::<STRICT>(simdgroup, op, index, &access);
+        }
+        Operation::StackAdjust { dwords } => {
+            if let Err(bytes) = simdgroup.stack.adjust(dwords) {
+                return fault(FaultKind::OutOfBounds {
+                    memory: Memory::Stack,
+                    address: bytes as u64,
+                    bytes: 0,
+                    place: None,
+                    size: u64::from(simdgroup.stack.limit()),
+                });
+            }
+        }
+        Operation::Wait { slot } => simdgroup.poison.deliver(slot),
+        Operation::Barrier => return Next::Leave(Exit::Barrier),
+        Operation::Nothing => {}
+        Operation::Stop => return Next::Leave(stop::<STRICT>(simdgroup, index)),
+        Operation::Trap => return fault(FaultKind::Trap),
+        Operation::Continue { target } => {
+            // It stands for no instruction of its own.
+            simdgroup.steps -= 1;
+            simdgroup.lane_steps -= u64::from(simdgroup.exec.count_ones());
+            return Next::To(target);
+        }
+        Operation::Call { target, to, back } => {
+            if target == NOWHERE {
+                return fault(FaultKind::NoInstruction { target: to });
+            }
+            return call::<STRICT>(simdgroup, op, index, target, back);
+        }
+        Operation::CallIndirect { row, back } => {
+            let target = match common_target(simdgroup, code, row) {
+                Ok(target) => target,
+                Err(kind) => return fault(kind),
+            };
+            return call::<STRICT>(simdgroup, op, index, target, back);
+        }
+        Operation::Return { row } => return give_back::<STRICT>(simdgroup, code, op, index, row),
+        Operation::UniformStore { access } => {
+            return store_uniforms(simdgroup, machine, index, &access);
+        }
+        Operation::UnsetUniform { half } => return fault(FaultKind::UnsetUniform { half }),
+        Operation::Unsupported { why } => return fault(FaultKind::Unsupported { why }),
+        Operation::Undecodable { parcel } => return fault(FaultKind::Undecodable { parcel }),
+        Operation::End => return fault(FaultKind::RanOffTheEnd),
+        Operation::Shuffle { to, a, b, shuffle } => {
+            let from = lanes::sources(shuffle, &simdgroup.read(b));
+            let result = lanes::shuffle(&simdgroup.read(a), &from);
+            if STRICT {
+                return shuffle_strictly(simdgroup, op, index, (to, a, b), &from, &result);
+            }
+            simdgroup.write(to, &result);
+        }
+        Operation::Matrix { to, a, b, c } => {
+            if STRICT {
+                if simdgroup.exec != u32::MAX {
+                    let active = simdgroup.exec;
+                    return fault(FaultKind::PartialMatrix { active });
+                }
+                if let Some(exit) = check(simdgroup, op, index) {
+                    return Next::Leave(exit);
+                }
+            }
+            matrix(simdgroup, to, a, b, c);
+        }
+        _ => rare_arithmetic(simdgroup, op),
+    }
+    Next::On
+}
+
+pub(super) fn store_uniforms(
+    simdgroup: &Simdgroup,
+    machine: &mut Machine<'_>,
+    index: OpIndex,
+    access: &Access,
+) -> Next {
+    let Some(uniforms) = &mut machine.uniforms else {
+        let why = "uniforms can be set by the constant program only";
+        let kind = FaultKind::Unsupported { why };
+        return Next::Leave(failed(index, None, Trouble::Fault(kind)));
+    };
+    for (half, value) in access::uniform_values(simdgroup, access) {
+        let set = u16::try_from(half).is_ok_and(|half| uniforms.set(half, value).is_ok());
+        if !set {
+            let why = "it sets a uniform that does not exist";
+            let kind = FaultKind::Unsupported { why };
+            return Next::Leave(failed(index, None, Trouble::Fault(kind)));
+        }
+    }
+    Next::Leave(Exit::UniformsChanged)
+}
+
+/// A load from the stack delivers values at its wait, except where there is none.
+pub(super) fn stack_load<const STRICT: bool>(
+    simdgroup: &mut Simdgroup,
+    op: &MicroOp,
+    index: OpIndex,
+    access: &Access,
+    slot: u8,
+) -> Next {
+    let active = simdgroup.exec;
+    let empty = match access::stack_load(simdgroup, access) {
+        Ok(empty) => empty,
+        Err((lane, kind)) => {
+            return Next::Leave(failed(index, Some(lane), Trouble::Fault(kind)));
+        }
+    };
+    if !STRICT {
+        return Next::On;
+    }
+    let poison = &mut simdgroup.poison;
+    poison.retire(&op.touches, active, index);
+    poison.suspend(op.touches.writes(), active, index, slot);
+    for (register, lanes) in access::data_registers(access).zip(empty) {
+        poison.unwrite(register_touch(register), lanes);
+    }
+    Next::To(index + 1)
+}
+
+/// A store to the stack may save a register that was never written: functions save
+/// what their callers might need. What it stores has no value then either.
+pub(super) fn stack_store<const STRICT: bool>(
+    simdgroup: &mut Simdgroup,
+    op: &MicroOp,
+    index: OpIndex,
+    access: &Access,
+) -> Next {
+    let mut empty = [0; 4];
+    if STRICT
+        && !simdgroup
+            .poison
+            .all_good(op.touches.reads(), simdgroup.exec)
+    {
+        for (register, lanes) in access::data_registers(access).zip(&mut empty) {
+            let touched = register_touch(register);
+            *lanes = match simdgroup.poison.only_unwritten(touched, simdgroup.exec) {
+                Some(lanes) => lanes,
+                None => return leave(bad_read(simdgroup, &[touched], simdgroup.exec, index)),
+            };
+        }
+        if let Index::Signed(source) | Index::Unsigned(source) = access.index
+            && let Some(touched) = touch(source)
+            && let Some(exit) = unread(simdgroup, &[touched], simdgroup.exec, index)
+        {
+            return Next::Leave(exit);
+        }
+    }
+    match access::stack_store(simdgroup, access, empty) {
+        Ok(()) => Next::On,
+        Err((lane, kind)) => Next::Leave(failed(index, Some(lane), Trouble::Fault(kind))),
+    }
+}
+
+pub(super) fn leave(exit: Option<Exit>) -> Next {
+    exit.map_or(Next::On, Next::Leave)
+}
+
+/// A shuffle reads lanes that may be inactive, and of the lane selectors those of whole
+/// quads. A lane that copies a lane without value has none itself.
+pub(super) fn shuffle_strictly(
+    simdgroup: &mut Simdgroup,
+    op: &MicroOp,
+    index: OpIndex,
+    (to, a, b): (Dest, Source, Source),
+    from: &[u8; LANES],
+    result: &Row,
+) -> Next {
+    let active = simdgroup.exec;
+    let mut asked = active;
+    for (lane, source) in from.iter().enumerate() {
+        if active >> lane & 1 != 0 {
+            asked |= 0xf << (source & !3);
+        }
+    }
+    if let Some(selectors) = touch(b)
+        && let Some(exit) = unread(simdgroup, &[selectors], asked, index)
+    {
+        return Next::Leave(exit);
+    }
+    let empty = touch(a).map_or(0, |touch| {
+        simdgroup.poison.bad_lanes(touch.row, touch.halves)
+    });
+    let mut without = 0;
+    for (lane, source) in from.iter().enumerate() {
+        if active >> lane & 1 != 0 && empty >> source & 1 != 0 {
+            without |= 1 << lane;
+        }
+    }
+    if without == active && active != 0 {
+        // Nothing of it is there: the shuffle itself reads too early.
+        if let Some(exit) = unread(simdgroup, op.touches.reads(), active, index) {
+            return Next::Leave(exit);
+        }
+    }
+    if simdgroup.poison.any_pending()
+        && let Some(exit) = bad_write(simdgroup, op, index)
+    {
+        return Next::Leave(exit);
+    }
+    simdgroup.write(to, result);
+    simdgroup.poison.retire(&op.touches, active, index);
+    if let Some(write) = op.touches.writes().first() {
+        simdgroup.poison.spread(*write, without, index);
+    }
+    Next::To(index + 1)
+}
