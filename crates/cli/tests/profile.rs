@@ -187,8 +187,8 @@ fn json_has_the_figures() {
 fn an_archive_is_profiled_by_name_or_whole() {
     let folder = Folder::new();
     let file = folder.file("kernels.gpubin", &archive());
-    let one = stdout(&assay(&["profile", text(&file), "-f", "second"]));
-    assert!(one.starts_with("second  G13"), "{one}");
+    let one = assay(&["profile", text(&file), "-f", "second"]);
+    assert!(stdout(&one).starts_with("second  G13"), "{}", stderr(&one));
     let all = stdout(&assay(&["profile", text(&file)]));
     assert!(
         all.contains("first  G13") && all.contains("second  G13"),
