@@ -2,7 +2,7 @@
 
 use assay_agx::{Isa, assemble};
 use assay_container::builder::{
-    ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image,
+    ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image_with_descriptor,
 };
 use assay_container::gpu::Gpu;
 use serde_json::Value;
@@ -80,19 +80,19 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
+/// Two functions, named by the descriptors of their pipelines.
 fn archive() -> Vec<u8> {
-    let gpu = Gpu::named("G13G").expect("known");
-    let function = |name: &str, source: &str| {
-        let metadata = MetadataBuilder::new().registers(20).name(name).build();
-        FunctionBuilder::new(gpu)
+    let slice = |archive: ArchiveBuilder, gpu: &str, name: &str, source: &str| {
+        let gpu = Gpu::named(gpu).expect("known");
+        let metadata = MetadataBuilder::new().registers(20).build();
+        let function = FunctionBuilder::new(gpu)
             .main(&code(source))
             .metadata(&metadata)
-            .build()
+            .build();
+        archive.gpu(gpu, &image_with_descriptor(gpu, &function, name))
     };
-    let functions = [function("first", LOOP), function("second", SHORTER)];
-    ArchiveBuilder::new()
-        .gpu(gpu, &image(gpu, &functions))
-        .build()
+    let archive = slice(ArchiveBuilder::new(), "G13G", "first", LOOP);
+    slice(archive, "G13S", "second", SHORTER).build()
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn json_has_the_figures() {
 fn an_archive_is_profiled_by_name_or_whole() {
     let folder = Folder::new();
     let file = folder.file("kernels.gpubin", &archive());
-    let one = stdout(&assay(&["profile", text(&file), "-f", "second"]));
-    assert!(one.starts_with("second  G13"), "{one}");
+    let one = assay(&["profile", text(&file), "-f", "second"]);
+    assert!(stdout(&one).starts_with("second  G13"), "{}", stderr(&one));
     let all = stdout(&assay(&["profile", text(&file)]));
     assert!(
         all.contains("first  G13") && all.contains("second  G13"),

@@ -128,7 +128,7 @@ pub struct Profile {
     /// Cost table: `measured` or `mesa`.
     pub cost_model: &'static str,
     /// Always `modelled`: no figure here was measured on a GPU.
-    pub figures: &'static str,
+    pub basis: &'static str,
     /// Latency of a device load used, in cycles.
     pub device_load_latency: Option<f64>,
     /// Threads and what limits them; absent for chips without a published table.
@@ -195,7 +195,7 @@ impl Profile {
             isa: program.isa.name(),
             chip: options.chip.name,
             cost_model: options.costs.name(),
-            figures: "modelled",
+            basis: "modelled",
             device_load_latency: options.memory_latency.or_else(|| {
                 let table = assay_chip::CostTable::of(options.costs);
                 table.get(assay_chip::Key::DeviceLoad).latency

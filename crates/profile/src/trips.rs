@@ -204,9 +204,7 @@ impl Search<'_> {
                 return None;
             }
             for insn_id in above.ids().rev() {
-                let Some(insn) = self.code.get(insn_id)?.known() else {
-                    return None;
-                };
+                let insn = self.code.get(insn_id)?.known()?;
                 let writes = insn.writes();
                 if reg.half_range().any(|half| writes.contains(half)) {
                     let whole = insn.dest()?.reg()?.half == reg.half

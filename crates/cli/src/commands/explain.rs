@@ -41,9 +41,11 @@ struct Page {
     page: String,
 }
 
+/// Names and pages of a crate's rules.
+type Rules = fn() -> Vec<(&'static str, String)>;
+
 /// Where rules come from: a command and its pages. A crate with findings is a row.
-const REGISTRY: &[(&str, fn() -> Vec<(&'static str, String)>)] =
-    &[("profile", profile_rules), ("trace", trace_rules)];
+const REGISTRY: &[(&str, Rules)] = &[("profile", profile_rules), ("trace", trace_rules)];
 
 fn profile_rules() -> Vec<(&'static str, String)> {
     assay_profile::RULES

@@ -55,7 +55,10 @@ pub fn html(profile: &Profile) -> String {
         part.peak_half_registers
     );
     let place = hot.map_or("the program".to_owned(), |report| {
-        format!("an iteration of {}", loop_name(report))
+        format!(
+            "an iteration of {}",
+            loop_name(report).trim_start_matches('·')
+        )
     });
     body += &format!(
         "<h2>What limits {}</h2><p>{}</p>",

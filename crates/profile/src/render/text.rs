@@ -341,7 +341,7 @@ impl Report {
         let place = match hot {
             Some(report) => format!(
                 "an iteration of {} at {:#x}",
-                loop_name(report),
+                loop_name(report).trim_start_matches('·'),
                 report.start
             ),
             None => "the program".to_owned(),

@@ -201,9 +201,12 @@ pub(crate) fn programs(
     let labels = labels(&contents, function);
     let mut found = Vec::new();
     for label in labels {
-        let extracted = contents
+        let mut extracted = contents
             .program(label.as_deref())
             .map_err(|error| select_failure(&shown, &error))?;
+        if extracted.program.name.is_empty() {
+            extracted.program.name = label.unwrap_or_else(|| name.to_owned());
+        }
         found.push(Loaded::new(extracted));
     }
     Ok(found)
