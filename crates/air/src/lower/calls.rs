@@ -6,8 +6,8 @@ use super::{LowerError, Lowered};
 use crate::llvm::{Attributes, Op, TypeId, ValueId, ValueKind};
 use assay_ssa::builtin::{AtomicName, Family, Resolved, Sign};
 use assay_ssa::{
-    Access, BinaryOp, Builtin, BuiltinCall, CastOp, Flags, Id, InstData, IntCond, Ordering, Scalar,
-    Scope, Symbol, Type, TypeKind, Value,
+    Access, BinaryOp, Builtin, BuiltinCall, CastOp, Flags, Id, InstData, Ordering, Scalar, Scope,
+    Symbol, Type, TypeKind, Value,
 };
 
 /// Whether a function constant was given a value, asked by our headers.
@@ -171,7 +171,7 @@ impl FunctionLowering<'_, '_, '_> {
             Resolved::Atomic(AtomicName::CompareExchange)
                 if args.len() >= 6 && self.is_neutral_atomic(call) =>
             {
-                Ok(Some(self.neutral_exchange(call, &args)))
+                Ok(Some(self.neutral_exchange(&args)))
             }
             _ if args.len() < least_arguments(resolved) => Ok(self.unknown(call, &args)),
             Resolved::Unknown => Ok(self.unknown(call, &args)),
@@ -445,8 +445,9 @@ impl FunctionLowering<'_, '_, '_> {
         rest.is_some_and(|rest| !rest.starts_with("global.") && !rest.starts_with("local."))
     }
 
-    /// Our headers' compare-and-exchange returns whether it happened; Apple's returns the old value.
-    fn neutral_exchange(&mut self, call: &Call<'_>, args: &[Value]) -> Value {
+    /// Our headers' compare-and-exchange takes the place of the expected value, as Apple's does,
+    /// leaves the old value there, and returns it.
+    fn neutral_exchange(&mut self, args: &[Value]) -> Value {
         let (ptr, place, desired) = (args[0], args[1], args[2]);
         let number = |this: &Self, index: usize| {
             args.get(index)
@@ -470,25 +471,7 @@ impl FunctionLowering<'_, '_, '_> {
         };
         let old = self.result_of(data, ty);
         self.builder().store(place, old, plain);
-        let [a, b] = [old, expected].map(|value| self.as_bits(value));
-        let mut builder = self.builder();
-        let same = builder.icmp(IntCond::Eq, a, b);
-        match call.ret {
-            Type::I1 => same,
-            ret => builder.cast(CastOp::ZExt, same, ret, Flags::NONE),
-        }
-    }
-
-    fn as_bits(&mut self, value: Value) -> Value {
-        let ty = self.function.ty(value);
-        match ty.lane_type().filter(|scalar| scalar.is_float()) {
-            Some(scalar) => {
-                let int = Scalar::int(scalar.bits()).unwrap_or(Scalar::I32);
-                self.builder()
-                    .cast(CastOp::Bitcast, value, Type::scalar(int), Flags::NONE)
-            }
-            None => value,
-        }
+        old
     }
 
     fn is_defined(&mut self, call: &Call<'_>) -> Value {
