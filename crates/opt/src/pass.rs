@@ -16,6 +16,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         "hoist_invariants",
         crate::hoist_invariants::hoist_invariants,
     ),
+    ("index_pointers", crate::index_pointers::index_pointers),
     ("lower_switch", crate::lower_switch::lower_switch),
     ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),

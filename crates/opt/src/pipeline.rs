@@ -15,10 +15,18 @@ const ROUNDS: usize = 6;
 const CLEAN: &[FunctionPass] = &[
     crate::expand_copies::expand_copies,
     crate::simplify_cfg::simplify_cfg,
+    crate::index_pointers::index_pointers,
     crate::promote_memory::promote_memory,
     crate::simplify::simplify,
     crate::simplify_cfg::simplify_cfg,
     crate::remove_dead::remove_dead,
+];
+
+/// After unrolling: addresses become constant before memory is looked at.
+const SETTLE: &[FunctionPass] = &[
+    crate::simplify_cfg::simplify_cfg,
+    crate::simplify::simplify,
+    crate::simplify_cfg::simplify_cfg,
 ];
 
 const FINISH: &[FunctionPass] = &[
@@ -63,6 +71,7 @@ pub fn optimize_function(module: &Module, function: &mut Function) {
         if !crate::unroll_loops::unroll_loops(module, function) {
             break;
         }
+        run(module, function, SETTLE);
         run(module, function, CLEAN);
     }
     run(module, function, FINISH);
