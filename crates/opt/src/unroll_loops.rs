@@ -43,7 +43,7 @@ pub fn unroll_loops(module: &Module, function: &mut Function) -> bool {
         let trips = Trips::new(function, &loops, &dominators, id);
         let back = trips
             .at_most
-            .or_else(|| rehearse_loop::rounds(function, &cfg, &dominators, found));
+            .or_else(|| rehearse_loop::rounds(&module.types, function, &cfg, &dominators, found));
         let count = back.and_then(|back| back.checked_add(1));
         let unrolled = match count {
             Some(count) if worth_it(function, found, count) => {
