@@ -13,6 +13,7 @@
 pub mod control;
 pub mod evaluate;
 pub mod expand_copies;
+pub mod forward_loads;
 pub mod fuse_multiply_add;
 pub mod hoist_invariants;
 pub mod index_pointers;

@@ -8,6 +8,8 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
+    ("expand_copies", crate::expand_copies::expand_copies),
+    ("forward_loads", crate::forward_loads::forward_loads),
     (
         "fuse_multiply_add",
         crate::fuse_multiply_add::fuse_multiply_add,

@@ -465,7 +465,7 @@ fn compare(bytes: &[u8]) -> Result<(), String> {
     }
     let mut module = original;
     pass::run(&mut module, |module, function| {
-        pipeline::optimize_function(module, function);
+        pipeline::optimize_function(module, function, &pipeline::Options::default());
         true
     });
     check(&module, "all", &expected)?;
@@ -491,6 +491,7 @@ const STEPS: &[&str] = &[
     "number_values",
     "hoist_invariants",
     "simplify",
+    "forward_loads",
     "fuse_multiply_add",
     "lower_switch",
     "remove_dead",
