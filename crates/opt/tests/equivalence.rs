@@ -415,8 +415,11 @@ fn program(bytes: &[u8]) -> Module {
 
 const INPUTS: [(u32, u32, f32); 3] = [(3, 0xffff_fff0, 1.25), (0, 1, -0.0), (77, 5, 3.0e10)];
 
-/// What a program returns and leaves in the buffer, for each input.
-fn results(module: &Module) -> Result<Vec<(Vec<u64>, Vec<u8>)>, String> {
+/// What a program returns, and what it leaves in the buffer.
+type Outcome = (Vec<u64>, Vec<u8>);
+
+/// The outcome for each input.
+fn results(module: &Module) -> Result<Vec<Outcome>, String> {
     let (_, function) = module.functions.iter().next().ok_or("no function")?;
     INPUTS
         .iter()
@@ -430,7 +433,7 @@ fn results(module: &Module) -> Result<Vec<(Vec<u64>, Vec<u8>)>, String> {
         .collect()
 }
 
-fn check(module: &Module, after: &str, expected: &[(Vec<u64>, Vec<u8>)]) -> Result<(), String> {
+fn check(module: &Module, after: &str, expected: &[Outcome]) -> Result<(), String> {
     let show = || assay_ssa::print(module);
     assay_ssa::verify(module)
         .map_err(|errors| format!("after {after}: {:?}\n{}", errors.first(), show()))?;
