@@ -13,14 +13,17 @@
 pub mod control;
 pub mod evaluate;
 pub mod expand_copies;
+pub mod forward_loads;
 pub mod fuse_multiply_add;
 pub mod hoist_invariants;
+pub mod index_pointers;
 pub mod inline_calls;
 pub mod lower_switch;
 pub mod number_values;
 pub mod pass;
 pub mod pipeline;
 pub mod promote_memory;
+mod rehearse_loop;
 pub mod remove_dead;
 pub mod simplify;
 pub mod simplify_cfg;

@@ -8,6 +8,8 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
+    ("expand_copies", crate::expand_copies::expand_copies),
+    ("forward_loads", crate::forward_loads::forward_loads),
     (
         "fuse_multiply_add",
         crate::fuse_multiply_add::fuse_multiply_add,
@@ -16,6 +18,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         "hoist_invariants",
         crate::hoist_invariants::hoist_invariants,
     ),
+    ("index_pointers", crate::index_pointers::index_pointers),
     ("lower_switch", crate::lower_switch::lower_switch),
     ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),

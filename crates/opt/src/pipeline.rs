@@ -7,7 +7,7 @@
 
 use crate::inline_calls::{InlineError, inline_calls};
 use crate::pass::FunctionPass;
-use assay_ssa::{Function, Module, analysis::spaces};
+use assay_ssa::{Function, InstData, Module, analysis::spaces};
 
 /// Rounds of unrolling: loops nested deeper than this keep their outermost ones.
 const ROUNDS: usize = 6;
@@ -15,10 +15,18 @@ const ROUNDS: usize = 6;
 const CLEAN: &[FunctionPass] = &[
     crate::expand_copies::expand_copies,
     crate::simplify_cfg::simplify_cfg,
+    crate::index_pointers::index_pointers,
     crate::promote_memory::promote_memory,
     crate::simplify::simplify,
     crate::simplify_cfg::simplify_cfg,
     crate::remove_dead::remove_dead,
+];
+
+/// After unrolling: addresses become constant before memory is looked at.
+const SETTLE: &[FunctionPass] = &[
+    crate::simplify_cfg::simplify_cfg,
+    crate::simplify::simplify,
+    crate::simplify_cfg::simplify_cfg,
 ];
 
 const FINISH: &[FunctionPass] = &[
@@ -26,6 +34,7 @@ const FINISH: &[FunctionPass] = &[
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,
     crate::number_values::number_values,
+    crate::forward_loads::forward_loads,
     crate::fuse_multiply_add::fuse_multiply_add,
     crate::lower_switch::lower_switch,
     crate::remove_dead::remove_dead,
@@ -33,8 +42,56 @@ const FINISH: &[FunctionPass] = &[
     crate::remove_dead::remove_dead,
 ];
 
+/// What the pipeline may be told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Unroll loops. Without it loops keep the shape the front end gave them, and arrays
+    /// indexed by a counter stay in memory.
+    pub unroll: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { unroll: true }
+    }
+}
+
+/// What the pipeline did, all kernels together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    /// Functions optimised.
+    pub functions: usize,
+    /// Instructions in them once calls were inlined.
+    pub instructions_before: usize,
+    /// Instructions in the end.
+    pub instructions_after: usize,
+    /// Arrays, structs and variables that stay in thread memory.
+    pub in_memory: usize,
+}
+
 /// Optimises every kernel of a module.
-pub fn optimize(module: &mut Module) -> Result<(), InlineError> {
+///
+/// ```
+/// let text = "module \"m\"\n\
+///     kernel \"k\" f0 {\n}\n\
+///     function f0 \"k\" -> void {\n\
+///     b0(v0: ptr.device):\n\
+///         v1: ptr.thread = alloca i32 align 4\n\
+///         store v1, i32 7 align 4\n\
+///         v2: i32 = load v1 align 4\n\
+///         store v0, v2 align 4\n\
+///         return\n}\n";
+/// let mut module = assay_ssa::parse(text).unwrap();
+/// let stats = assay_opt::pipeline::optimize(&mut module).unwrap();
+/// assert_eq!(stats.in_memory, 0);
+/// assert_eq!(stats.instructions_after, 2);
+/// ```
+pub fn optimize(module: &mut Module) -> Result<Stats, InlineError> {
+    optimize_with(module, &Options::default())
+}
+
+/// [`optimize`] with a choice of what to do.
+pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, InlineError> {
     inline_calls(module)?;
     let mut kernels: Vec<_> = module
         .kernels
@@ -43,26 +100,38 @@ pub fn optimize(module: &mut Module) -> Result<(), InlineError> {
         .collect();
     kernels.sort_unstable();
     kernels.dedup();
+    let mut stats = Stats::default();
     for id in kernels {
         let Some(slot) = module.functions.get_mut(id) else {
             continue;
         };
         let placeholder = Function::new("", assay_ssa::Type::VOID);
         let mut function = std::mem::replace(slot, placeholder);
-        optimize_function(module, &mut function);
+        stats.functions += 1;
+        stats.instructions_before += count(&function, |_| true);
+        optimize_function(module, &mut function, options);
+        stats.instructions_after += count(&function, |_| true);
+        stats.in_memory += count(&function, |data| matches!(data, InstData::Alloca { .. }));
         module.functions[id] = function;
     }
     spaces::infer(module);
-    Ok(())
+    Ok(stats)
+}
+
+fn count(function: &Function, fits: impl Fn(&InstData) -> bool) -> usize {
+    let blocks = function.blocks().iter();
+    let insts = blocks.flat_map(|&block| function.insts(block));
+    insts.filter(|&&inst| fits(function.inst(inst))).count()
 }
 
 /// Optimises one function without calls.
-pub fn optimize_function(module: &Module, function: &mut Function) {
+pub fn optimize_function(module: &Module, function: &mut Function, options: &Options) {
     run(module, function, CLEAN);
     for _ in 0..ROUNDS {
-        if !crate::unroll_loops::unroll_loops(module, function) {
+        if !options.unroll || !crate::unroll_loops::unroll_loops(module, function) {
             break;
         }
+        run(module, function, SETTLE);
         run(module, function, CLEAN);
     }
     run(module, function, FINISH);

@@ -85,13 +85,12 @@ fn join_addresses(function: &mut Function, inst: Inst) -> bool {
         return false;
     };
     let mut joined = (base, index, offset, flags);
-    if let Some(steps) = index.and_then(|index| constant_index(function, index, extend)) {
-        if let Some(total) = steps
-            .checked_mul(i64::from(scale))
-            .and_then(|bytes| bytes.checked_add(offset))
-        {
-            joined = (joined.0, None, total, joined.3);
-        }
+    let steps = index.and_then(|index| constant_index(function, index, extend));
+    let total = steps
+        .and_then(|steps| steps.checked_mul(i64::from(scale)))
+        .and_then(|bytes| bytes.checked_add(offset));
+    if let Some(total) = total {
+        joined = (joined.0, None, total, joined.3);
     }
     if let Some(&InstData::PtrAdd {
         base: inner,
@@ -100,10 +99,9 @@ fn join_addresses(function: &mut Function, inst: Inst) -> bool {
         flags: other,
         ..
     }) = function.def_data(joined.0)
+        && let Some(total) = joined.2.checked_add(first)
     {
-        if let Some(total) = joined.2.checked_add(first) {
-            joined = (inner, joined.1, total, joined.3.and(other));
-        }
+        joined = (inner, joined.1, total, joined.3.and(other));
     }
     if joined.0 == base && joined.1 == index {
         return false;

@@ -6,7 +6,9 @@
 //! [`Cell`], and each cell becomes one value. An access covers a whole number of cells:
 //! usually one; several when a program stores four bytes and reads them one by one.
 
-use assay_ssa::{Aggregates, Function, IdMap, Inst, InstData, Scalar, Type, TypeKind, Value};
+use assay_ssa::{
+    Aggregates, Function, IdMap, IndexExtend, Inst, InstData, Scalar, Type, TypeKind, Value,
+};
 
 /// Allocas larger than this stay in memory: as registers they would only be spilled.
 const LARGEST: u32 = 16 * 1024;
@@ -138,6 +140,7 @@ impl<'a> Finder<'a> {
                 index,
                 scale,
                 offset,
+                extend,
                 ..
             } => {
                 let Some((slot, at)) = self.place(base) else {
@@ -148,7 +151,13 @@ impl<'a> Finder<'a> {
                 }
                 let step = match index {
                     None => Some(0),
-                    Some(index) => self.function.const_int(index),
+                    Some(index) => match extend {
+                        IndexExtend::Sign => self.function.const_int(index),
+                        IndexExtend::Zero => self
+                            .function
+                            .const_bits(index)
+                            .and_then(|bits| i64::try_from(bits).ok()),
+                    },
                 };
                 let target = step
                     .and_then(|step| step.checked_mul(i64::from(scale)))

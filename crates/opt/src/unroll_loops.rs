@@ -11,6 +11,7 @@
 //! stays is copied with it. A hint for a partial unrolling (`unroll(4)`) is followed only
 //! as far as a complete one is possible.
 
+use crate::rehearse_loop;
 use assay_ssa::analysis::{Cfg, Dominators, Loop, LoopId, Loops, Trips};
 use assay_ssa::{
     Access, Block, BlockCall, Builder, Function, IdMap, IdSet, InstData, LoopHint, Module, Type,
@@ -32,26 +33,41 @@ pub fn unroll_loops(module: &Module, function: &mut Function) -> bool {
     let dominators = Dominators::new(&cfg, function);
     let loops = Loops::new(&cfg, &dominators, function);
     let mut touched: IdSet<LoopId> = IdSet::new();
+    let mut any = false;
     let mut inner_first: Vec<_> = loops.iter().collect();
     inner_first.sort_by_key(|(_, found)| std::cmp::Reverse(found.depth));
     for (id, found) in inner_first {
+        if touched.contains(id) || !may_unroll(function, found) {
+            continue;
+        }
         let trips = Trips::new(function, &loops, &dominators, id);
-        let count = trips.exact.and_then(|back| back.checked_add(1));
+        let back = trips
+            .at_most
+            .or_else(|| rehearse_loop::rounds(&module.types, function, &cfg, &dominators, found));
+        let count = back.and_then(|back| back.checked_add(1));
         let unrolled = match count {
-            Some(count) if !touched.contains(id) && worth_it(function, found, count) => {
+            Some(count) if worth_it(function, found, count) => {
                 unroll(module, function, found, count as usize);
                 true
             }
-            _ => touched.contains(id),
+            _ => false,
         };
-        if unrolled {
-            touched.insert(id);
-            if let Some(parent) = found.parent {
-                touched.insert(parent);
-            }
+        // Loops around it have changed: their turn comes in the next round.
+        let mut outer = found.parent.filter(|_| unrolled);
+        any |= unrolled;
+        while let Some(parent) = outer.filter(|&parent| touched.insert(parent)) {
+            outer = loops.get(parent).parent;
         }
     }
-    !touched.is_empty()
+    any
+}
+
+/// Whether unrolling is thinkable, before the rounds are counted.
+fn may_unroll(function: &Function, found: &Loop) -> bool {
+    !matches!(
+        function.block(found.header).loop_hint,
+        LoopHint::NoUnroll | LoopHint::UnrollCount(1)
+    )
 }
 
 fn worth_it(function: &Function, found: &Loop, count: u64) -> bool {
@@ -62,7 +78,7 @@ fn worth_it(function: &Function, found: &Loop, count: u64) -> bool {
         .sum();
     let total = (size as u64).saturating_mul(count);
     let wanted = match function.block(found.header).loop_hint {
-        LoopHint::NoUnroll | LoopHint::UnrollCount(1) => return false,
+        LoopHint::NoUnroll => return false,
         LoopHint::None => indexes_thread_memory(function, found),
         LoopHint::Unroll | LoopHint::UnrollFull | LoopHint::UnrollCount(_) => true,
     };
