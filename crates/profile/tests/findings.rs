@@ -67,7 +67,9 @@ fn every_rule_fires_where_it_should_and_only_there() {
         for section in sections.iter().filter(|s| !s.head.starts_with("tolerance")) {
             let wanted = section.head.starts_with("trigger");
             let profile = profile(rule, section);
-            if finds(&profile, rule) != wanted && !(rule == "low-occupancy" && !wanted) {
+            // One step up is still low; its near miss has a test of its own.
+            let may_stay = rule == "low-occupancy" && !wanted;
+            if finds(&profile, rule) != wanted && !may_stay {
                 faults.push(format!(
                     "{rule}: {} found is {}: {:?}",
                     section.head, !wanted, profile.findings

@@ -21,6 +21,7 @@ use assay_agx::{Op, RegSet};
 
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
     let main = look.main();
+    let mut found: Vec<Run> = Vec::new();
     for pair in main.waits.windows(2) {
         let [first, second] = pair else {
             continue;
@@ -72,21 +73,47 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         if blocked || depends {
             continue;
         }
-        let gain = stall.min(later);
-        let message = format!(
-            "the load at {:#x} could be in flight during the wait at {:#x}; a simdgroup alone \
-             stands {} + {} cycles",
-            main.offset(late),
-            first.offset,
-            number(stall),
-            number(later)
-        );
-        out.push(finding(
-            look,
-            Severity::Medium,
-            (first.at, second.at),
-            message,
-            Some((Metric::Alone, gain * look.weight(late))),
-        ));
+        let gain = stall.min(later) * look.weight(late);
+        match found.last_mut() {
+            Some(run) if Some(run.block) == block => {
+                run.last = second.at;
+                run.loads += 1;
+                run.gain += gain;
+            }
+            _ => found.push(Run {
+                block: block.unwrap_or(crate::BlockId(0)),
+                first: first.at,
+                last: second.at,
+                load: late,
+                loads: 1,
+                gain,
+            }),
+        }
     }
+    for run in found {
+        let others = match run.loads {
+            1 => String::new(),
+            loads => format!(", and {} more like it in this block", loads - 1),
+        };
+        let message = format!(
+            "the load at {:#x} could be in flight during the wait at {:#x}{others}; a simdgroup \
+             alone stands {} cycles longer for it",
+            main.offset(run.load),
+            main.offset(run.first),
+            number(run.gain)
+        );
+        let gain = Some((Metric::Alone, run.gain));
+        let range = (run.first, run.last);
+        out.push(finding(look, Severity::Medium, range, message, gain));
+    }
+}
+
+/// Waits of one block that stand one after the other.
+struct Run {
+    block: crate::BlockId,
+    first: crate::InsnId,
+    last: crate::InsnId,
+    load: crate::InsnId,
+    loads: usize,
+    gain: f64,
 }
