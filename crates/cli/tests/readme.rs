@@ -7,6 +7,8 @@
 //! with status 4 needs something this machine lacks (a clang, say) and is skipped, saying
 //! so. Blocks of another kind (`sh`) are shown, not run: they install or take long.
 
+#![allow(clippy::print_stdout, reason = "a test that skips says so")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -55,15 +55,27 @@ fn profile_rules() -> Vec<(&'static str, String)> {
 }
 
 fn trace_rules() -> Vec<(&'static str, String)> {
+    // Its pages begin their headings with one `#`.
+    let page =
+        |rule: &assay_trace::Rule| format!("\n{}", rule.documentation()).replace("\n# ", "\n## ");
     let rules = assay_trace::rules().iter();
-    rules.map(|rule| (rule.id, rule.documentation())).collect()
+    rules
+        .map(|rule| (rule.id, page(rule).trim_start().to_owned()))
+        .collect()
 }
 
 /// The first sentence of a page, past its headings.
 fn title(page: &str) -> String {
-    let mut lines = page.lines().map(str::trim);
-    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
-    first.unwrap_or_default().to_owned()
+    let lines = page.lines().map(str::trim);
+    let text = lines.skip_while(|line| line.is_empty() || line.starts_with('#'));
+    let paragraph = text
+        .take_while(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    match paragraph.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None => paragraph,
+    }
 }
 
 fn pages() -> Vec<Page> {
