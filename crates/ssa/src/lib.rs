@@ -20,6 +20,7 @@ mod builder;
 mod constants;
 mod flags;
 mod function;
+mod import;
 mod inst;
 mod kernel;
 mod location;

@@ -1,0 +1,363 @@
+//! Inlines every call of a function of the module.
+//!
+//! Kernels are small trees of calls and the hardware's calls are costly, so all of them
+//! go. Functions are handled callees first, so each body is copied once per call and
+//! already flat. A cycle of calls is an error: Metal has no recursion.
+
+use assay_ssa::{
+    Block, Callee, Function, FunctionId, IdMap, Inst, InstData, Loc, LoopHint, Module, Value,
+    ValueDef,
+};
+
+/// Bodies grow by inlining; a kernel of more instructions than this is refused.
+const LARGEST: usize = 4_000_000;
+
+/// Why calls could not be inlined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InlineError {
+    /// A function calls itself, directly or through others.
+    Recursion {
+        /// Name of a function on the cycle.
+        function: String,
+    },
+    /// The flattened body would be unreasonably large.
+    TooLarge {
+        /// Name of the function it grew in.
+        function: String,
+    },
+}
+
+impl std::fmt::Display for InlineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Recursion { function } => {
+                write!(f, "{function} calls itself; Metal kernels cannot recurse")
+            }
+            Self::TooLarge { function } => {
+                write!(
+                    f,
+                    "{function} grows beyond {LARGEST} instructions when its calls are inlined"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for InlineError {}
+
+/// Inlines all calls in all functions.
+pub fn inline_calls(module: &mut Module) -> Result<bool, InlineError> {
+    let mut changed = false;
+    for id in callees_first(module)? {
+        let placeholder = Function::new("", assay_ssa::Type::VOID);
+        let mut caller = std::mem::replace(&mut module.functions[id], placeholder);
+        let result = inline_into(module, &mut caller);
+        module.functions[id] = caller;
+        changed |= result?;
+    }
+    Ok(changed)
+}
+
+/// The functions in an order in which callees come before callers.
+fn callees_first(module: &Module) -> Result<Vec<FunctionId>, InlineError> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
+    }
+    let mut state: IdMap<FunctionId, State> = IdMap::new(State::New);
+    let mut order = Vec::new();
+    for root in module.functions.ids() {
+        let mut stack = vec![(root, callees(&module.functions[root]))];
+        if state[root] != State::New {
+            continue;
+        }
+        state[root] = State::Open;
+        while let Some((function, pending)) = stack.last_mut() {
+            let function = *function;
+            match pending.pop() {
+                None => {
+                    state[function] = State::Done;
+                    order.push(function);
+                    stack.pop();
+                }
+                Some(callee) if !module.functions.contains(callee) => {}
+                Some(callee) => match state[callee] {
+                    State::Done => {}
+                    State::Open => {
+                        let function = module.functions[callee].name.clone();
+                        return Err(InlineError::Recursion { function });
+                    }
+                    State::New => {
+                        state[callee] = State::Open;
+                        stack.push((callee, callees(&module.functions[callee])));
+                    }
+                },
+            }
+        }
+    }
+    Ok(order)
+}
+
+fn callees(function: &Function) -> Vec<FunctionId> {
+    let insts = function
+        .blocks()
+        .iter()
+        .flat_map(|&block| function.insts(block));
+    insts
+        .filter_map(|&inst| callee_of(function, inst))
+        .collect()
+}
+
+fn callee_of(function: &Function, inst: Inst) -> Option<FunctionId> {
+    match *function.inst(inst) {
+        InstData::Call {
+            callee: Callee::Function(callee),
+            ..
+        } => Some(callee),
+        _ => None,
+    }
+}
+
+fn inline_into(module: &mut Module, caller: &mut Function) -> Result<bool, InlineError> {
+    let mut changed = false;
+    let mut replacement: IdMap<Value, Option<Value>> = IdMap::new(None);
+    let mut position = 0;
+    // Blocks behind an inlined call come later in the order and are looked at in turn.
+    while let Some(&block) = caller.blocks().get(position) {
+        position += 1;
+        let found = caller
+            .insts(block)
+            .iter()
+            .enumerate()
+            .find_map(|(at, &inst)| {
+                let callee = callee_of(caller, inst)?;
+                module
+                    .functions
+                    .contains(callee)
+                    .then_some((at, inst, callee))
+            });
+        let Some((at, call, callee)) = found else {
+            continue;
+        };
+        if caller.num_insts() > LARGEST {
+            return Err(InlineError::TooLarge {
+                function: caller.name.clone(),
+            });
+        }
+        let body = std::mem::replace(
+            &mut module.functions[callee],
+            Function::new("", assay_ssa::Type::VOID),
+        );
+        let before = caller.blocks().len();
+        let behind = split(caller, block, at, call, &mut replacement);
+        let blocks = Copier::new(module, caller, &body, call).copy(block, behind);
+        module.functions[callee] = body;
+        // The new blocks were added at the end; they belong behind the one with the call.
+        let mut order = caller.blocks().to_vec();
+        order.truncate(before);
+        order.splice(position..position, blocks.into_iter().chain([behind]));
+        caller.set_block_order(order);
+        changed = true;
+    }
+    if changed {
+        caller.replace_values(&replacement);
+    }
+    Ok(changed)
+}
+
+/// Splits `block` at the call: what follows goes to a new block whose parameter stands for
+/// the call's result.
+fn split(
+    caller: &mut Function,
+    block: Block,
+    at: usize,
+    call: Inst,
+    replacement: &mut IdMap<Value, Option<Value>>,
+) -> Block {
+    let behind = caller.add_block();
+    let mut insts = caller.take_insts(block);
+    let rest = insts.split_off(at + 1);
+    insts.pop();
+    caller.set_insts(block, insts);
+    caller.set_insts(behind, rest);
+    if let Some(result) = caller.result(call) {
+        let ty = caller.ty(result);
+        let param = caller.add_param(behind, ty);
+        replacement[result] = Some(param);
+    }
+    behind
+}
+
+/// Copies a callee's body into the caller.
+struct Copier<'a> {
+    module: &'a mut Module,
+    caller: &'a mut Function,
+    body: &'a Function,
+    values: IdMap<Value, Option<Value>>,
+    blocks: IdMap<Block, Option<Block>>,
+    locs: IdMap<Loc, Option<Loc>>,
+    call_loc: Option<Loc>,
+    args: Vec<Value>,
+}
+
+impl<'a> Copier<'a> {
+    fn new(
+        module: &'a mut Module,
+        caller: &'a mut Function,
+        body: &'a Function,
+        call: Inst,
+    ) -> Self {
+        let args = match *caller.inst(call) {
+            InstData::Call { args, .. } => caller.list_values(args).to_vec(),
+            _ => Vec::new(),
+        };
+        let call_loc = caller.loc(call);
+        Copier {
+            module,
+            caller,
+            body,
+            values: IdMap::with_len(None, body.num_values()),
+            blocks: IdMap::with_len(None, body.num_blocks()),
+            locs: IdMap::new(None),
+            call_loc,
+            args,
+        }
+    }
+
+    /// Copies all blocks; `from` jumps to the entry and returns jump to `behind`.
+    fn copy(mut self, from: Block, behind: Block) -> Vec<Block> {
+        let mut made = Vec::with_capacity(self.body.blocks().len());
+        for (position, &block) in self.body.blocks().iter().enumerate() {
+            let copy = self.caller.add_block();
+            self.blocks[block] = Some(copy);
+            made.push(copy);
+            let hint = self.body.block(block).loop_hint;
+            if hint != LoopHint::None {
+                self.caller.set_loop_hint(copy, hint);
+            }
+            for (index, &param) in self.body.params(block).iter().enumerate() {
+                let value = if position == 0 {
+                    self.args.get(index).copied()
+                } else {
+                    Some(self.caller.add_param(copy, self.body.ty(param)))
+                };
+                self.values[param] = value;
+            }
+        }
+        self.make_instructions();
+        self.link(behind);
+        self.jump(from, made.first().copied(), &[]);
+        made
+    }
+
+    /// First every instruction gets its copy and its result; operands are put in later,
+    /// since a loop may use a value before its definition is seen.
+    fn make_instructions(&mut self) {
+        for &block in self.body.blocks() {
+            let Some(copy) = self.blocks[block] else {
+                continue;
+            };
+            for &inst in self.body.insts(block) {
+                let loc = self.location(self.body.loc(inst));
+                let ty = self.body.result_type(inst);
+                let made = self.caller.make_inst(InstData::Unreachable, ty, loc);
+                if let (Some(old), Some(new)) = (self.body.result(inst), self.caller.result(made)) {
+                    self.values[old] = Some(new);
+                }
+                self.caller.append(copy, made);
+            }
+        }
+    }
+
+    fn location(&mut self, inner: Option<Loc>) -> Option<Loc> {
+        let (inner, outer) = match (inner, self.call_loc) {
+            (Some(inner), Some(outer)) => (inner, outer),
+            (inner, outer) => return inner.or(outer),
+        };
+        if self.locs[inner].is_none() {
+            self.locs[inner] = Some(self.module.locations.inline(inner, outer));
+        }
+        self.locs[inner]
+    }
+
+    /// Gives every copied instruction its operands and targets.
+    fn link(&mut self, behind: Block) {
+        for &block in self.body.blocks() {
+            let Some(copy) = self.blocks[block] else {
+                continue;
+            };
+            for (index, &inst) in self.body.insts(block).iter().enumerate() {
+                let Some(&made) = self.caller.insts(copy).get(index) else {
+                    break;
+                };
+                if let InstData::Return { value } = *self.body.inst(inst) {
+                    let value = value.map(|value| self.value(value));
+                    let target = self.caller.block_call(behind, value.as_slice());
+                    *self.caller.inst_mut(made) = InstData::Jump { target };
+                    continue;
+                }
+                let data = self.caller.import(self.body, *self.body.inst(inst));
+                *self.caller.inst_mut(made) = data;
+                self.translate(made);
+            }
+        }
+    }
+
+    /// Replaces the callee's values and blocks in a copied instruction by the caller's.
+    fn translate(&mut self, inst: Inst) {
+        let mut operands = Vec::new();
+        self.caller
+            .for_each_operand(inst, |value| operands.push(value));
+        let mapped: Vec<Value> = operands
+            .into_iter()
+            .map(|value| self.value(value))
+            .collect();
+        let mut next = mapped.into_iter();
+        self.caller
+            .map_operands(inst, |old| next.next().unwrap_or(old));
+        let blocks = &self.blocks;
+        self.caller.map_targets(inst, |_, mut call| {
+            call.block = blocks[call.block].unwrap_or(call.block);
+            call
+        });
+    }
+
+    /// The caller's value for one of the callee's; constants are entered on first use.
+    fn value(&mut self, value: Value) -> Value {
+        if let Some(known) = self.values[value] {
+            return known;
+        }
+        let data = self.body.value(value);
+        let made = match data.def {
+            ValueDef::Const(bits) => self.caller.constant(data.ty, bits),
+            ValueDef::ConstVector(elements) => {
+                let elements = self.body.elements(elements).to_vec();
+                self.caller.constant_vector(data.ty, &elements)
+            }
+            ValueDef::Zero => self.caller.zero(data.ty),
+            ValueDef::Global(global) => self.caller.global(data.ty, global),
+            ValueDef::FunctionConstant(id) => self.caller.function_constant(data.ty, id),
+            // A missing argument or definition: the verifier would have said so before.
+            ValueDef::Undef | ValueDef::Result(_) | ValueDef::Param(..) => {
+                self.caller.undef(data.ty)
+            }
+        };
+        self.values[value] = Some(made);
+        made
+    }
+
+    fn jump(&mut self, from: Block, to: Option<Block>, args: &[Value]) {
+        let data = match to {
+            Some(to) => InstData::Jump {
+                target: self.caller.block_call(to, args),
+            },
+            None => InstData::Unreachable,
+        };
+        let jump = self
+            .caller
+            .make_inst(data, assay_ssa::Type::VOID, self.call_loc);
+        self.caller.append(from, jump);
+    }
+}

@@ -1,0 +1,29 @@
+//! From a program as the front end left it to one worth running.
+//!
+//! One pass per file, named by what it does; each takes a function and leaves an
+//! equivalent one. The executor and the code generator receive the *same* program,
+//! and both follow the [`control::Tree`] that [`structurize`](structurize::structurize)
+//! makes: it alone decides where threads that parted meet again.
+//!
+//! Two rules bind every pass. Floating-point meaning changes only as far as an
+//! instruction's own flags allow. And an operation that involves other threads (a
+//! *convergent* one) is never made to run under other control flow than before: not
+//! duplicated into arms, not moved across a branch, not sunk, not speculated.
+
+pub mod control;
+pub mod evaluate;
+pub mod expand_copies;
+pub mod fuse_multiply_add;
+pub mod hoist_invariants;
+pub mod inline_calls;
+pub mod lower_switch;
+pub mod number_values;
+pub mod pass;
+pub mod pipeline;
+pub mod promote_memory;
+pub mod remove_dead;
+pub mod simplify;
+pub mod simplify_cfg;
+pub mod structurize;
+mod thread_cells;
+pub mod unroll_loops;

@@ -1,0 +1,46 @@
+//! What a pass is, and the list of them by name.
+
+use assay_ssa::{Function, Module};
+
+/// A pass over one function. The module is there to be read (types, globals); the
+/// function being changed is not in it meanwhile. Returns whether anything changed.
+pub type FunctionPass = fn(&Module, &mut Function) -> bool;
+
+/// Every function pass with its name.
+pub const PASSES: &[(&str, FunctionPass)] = &[
+    (
+        "fuse_multiply_add",
+        crate::fuse_multiply_add::fuse_multiply_add,
+    ),
+    (
+        "hoist_invariants",
+        crate::hoist_invariants::hoist_invariants,
+    ),
+    ("lower_switch", crate::lower_switch::lower_switch),
+    ("number_values", crate::number_values::number_values),
+    ("promote_memory", crate::promote_memory::promote_memory),
+    ("remove_dead", crate::remove_dead::remove_dead),
+    ("simplify", crate::simplify::simplify),
+    ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
+    ("unroll_loops", crate::unroll_loops::unroll_loops),
+];
+
+/// The pass of a name.
+pub fn by_name(name: &str) -> Option<FunctionPass> {
+    PASSES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, pass)| *pass)
+}
+
+/// Runs a pass over every function of a module.
+pub fn run(module: &mut Module, pass: FunctionPass) -> bool {
+    let mut changed = false;
+    for id in module.functions.ids() {
+        let placeholder = Function::new("", assay_ssa::Type::VOID);
+        let mut function = std::mem::replace(&mut module.functions[id], placeholder);
+        changed |= pass(module, &mut function);
+        module.functions[id] = function;
+    }
+    changed
+}

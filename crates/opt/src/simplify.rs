@@ -1,0 +1,438 @@
+//! Replaces instructions by simpler ones that give the same result.
+//!
+//! One sweep in an order in which definitions come before uses (loops aside): constants
+//! are evaluated, identities applied, parts of a composed value found without composing
+//! it, address computations joined. Float identities apply only under the flags that
+//! permit them: `x * 1` and `x + 0` are not the identity for denormals and signed zeros.
+
+use crate::evaluate;
+use assay_ssa::analysis::Cfg;
+use assay_ssa::{
+    BinaryOp, CastOp, Flags, Function, IdMap, Inst, InstData, IntCond, Module, Scalar, Type,
+    TypeKind, UNDEF_LANE, UnaryOp, Value, ValueDef,
+};
+
+/// Simplifies every instruction once.
+pub fn simplify(_: &Module, function: &mut Function) -> bool {
+    let order = Cfg::new(function).order().to_vec();
+    let mut replacement: IdMap<Value, Option<Value>> = IdMap::new(None);
+    let mut changed = false;
+    for block in order {
+        for index in 0..function.insts(block).len() {
+            let inst = function.insts(block)[index];
+            function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            changed |= rewrite_in_place(function, inst);
+            let Some(result) = function.result(inst) else {
+                continue;
+            };
+            if let Some(value) = known_value(function, inst).filter(|&value| value != result) {
+                replacement[result] = Some(value);
+                changed = true;
+            }
+        }
+    }
+    if changed {
+        // Uses before definitions exist only through block parameters of loops.
+        function.replace_values(&replacement);
+    }
+    changed
+}
+
+/// Changes an instruction into a simpler one with the same result.
+fn rewrite_in_place(function: &mut Function, inst: Inst) -> bool {
+    match *function.inst(inst) {
+        InstData::PtrAdd { .. } => join_addresses(function, inst),
+        InstData::Binary {
+            op,
+            flags,
+            args: [a, b],
+        } if op.is_commutative() && function.is_constant(a) && !function.is_constant(b) => {
+            *function.inst_mut(inst) = InstData::Binary {
+                op,
+                flags,
+                args: [b, a],
+            };
+            true
+        }
+        InstData::IntCompare {
+            cond,
+            flags,
+            args: [a, b],
+        } if function.is_constant(a) && !function.is_constant(b) => {
+            let data = InstData::IntCompare {
+                cond: cond.swapped(),
+                flags,
+                args: [b, a],
+            };
+            *function.inst_mut(inst) = data;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Turns a constant index into an offset, and adds up the offsets of nested additions.
+fn join_addresses(function: &mut Function, inst: Inst) -> bool {
+    let InstData::PtrAdd {
+        base,
+        index,
+        scale,
+        offset,
+        extend,
+        flags,
+    } = *function.inst(inst)
+    else {
+        return false;
+    };
+    let mut joined = (base, index, offset, flags);
+    if let Some(steps) = index.and_then(|index| constant_index(function, index, extend)) {
+        if let Some(total) = steps
+            .checked_mul(i64::from(scale))
+            .and_then(|bytes| bytes.checked_add(offset))
+        {
+            joined = (joined.0, None, total, joined.3);
+        }
+    }
+    if let Some(&InstData::PtrAdd {
+        base: inner,
+        index: None,
+        offset: first,
+        flags: other,
+        ..
+    }) = function.def_data(joined.0)
+    {
+        if let Some(total) = joined.2.checked_add(first) {
+            joined = (inner, joined.1, total, joined.3.and(other));
+        }
+    }
+    if joined.0 == base && joined.1 == index {
+        return false;
+    }
+    let (base, index, offset, flags) = joined;
+    *function.inst_mut(inst) = InstData::PtrAdd {
+        base,
+        index,
+        scale,
+        offset,
+        extend,
+        flags,
+    };
+    true
+}
+
+fn constant_index(
+    function: &Function,
+    index: Value,
+    extend: assay_ssa::IndexExtend,
+) -> Option<i64> {
+    match extend {
+        assay_ssa::IndexExtend::Sign => function.const_int(index),
+        assay_ssa::IndexExtend::Zero => i64::try_from(function.const_bits(index)?).ok(),
+    }
+}
+
+/// A value that exists already, or a constant, equal to the instruction's result.
+fn known_value(function: &mut Function, inst: Inst) -> Option<Value> {
+    match *function.inst(inst) {
+        InstData::Unary { op, arg, .. } => unary(function, op, arg),
+        InstData::Binary { op, flags, args } => {
+            binary_constant(function, op, args).or_else(|| identity(function, op, flags, args))
+        }
+        InstData::Ternary { op, args, .. } => {
+            let scalar = scalar_of(function, args[0])?;
+            let bits = [
+                bits(function, args[0])?,
+                bits(function, args[1])?,
+                bits(function, args[2])?,
+            ];
+            let value = evaluate::ternary(op, scalar, bits)?;
+            Some(function.constant(Type::scalar(scalar), value))
+        }
+        InstData::IntCompare { cond, args, .. } => int_compare(function, cond, args),
+        InstData::FloatCompare {
+            cond, args: [a, b], ..
+        } => {
+            let scalar = scalar_of(function, a)?;
+            let holds =
+                evaluate::float_compare(cond, scalar, bits(function, a)?, bits(function, b)?)?;
+            Some(function.bool(holds))
+        }
+        InstData::Select {
+            cond,
+            args: [yes, no],
+            ..
+        } => match function.const_splat(cond) {
+            Some(bits) => Some(if bits & 1 == 1 { yes } else { no }),
+            None => (yes == no).then_some(yes),
+        },
+        InstData::Cast { op, arg, .. } => cast(function, op, arg, function.result_type(inst)),
+        InstData::Extract { vector, index } => {
+            let lane = usize::try_from(function.const_bits(index)?).ok()?;
+            element(function, vector, lane)
+        }
+        InstData::Construct { args } => construct(function, inst, args),
+        InstData::ExtractValue { aggregate, path } => part(function, aggregate, path),
+        InstData::PtrAdd {
+            base,
+            index: None,
+            offset: 0,
+            ..
+        } => Some(base),
+        _ => None,
+    }
+}
+
+fn bits(function: &Function, value: Value) -> Option<u64> {
+    function.const_bits(value)
+}
+
+fn scalar_of(function: &Function, value: Value) -> Option<Scalar> {
+    match function.ty(value).kind() {
+        TypeKind::Scalar(scalar) => Some(scalar),
+        _ => None,
+    }
+}
+
+fn unary(function: &mut Function, op: UnaryOp, arg: Value) -> Option<Value> {
+    if let (Some(scalar), Some(bits)) = (scalar_of(function, arg), bits(function, arg)) {
+        return Some(function.constant(Type::scalar(scalar), evaluate::unary(op, scalar, bits)));
+    }
+    match (op, function.def_data(arg)) {
+        (
+            UnaryOp::FNeg,
+            Some(&InstData::Unary {
+                op: UnaryOp::FNeg,
+                arg: inner,
+                ..
+            }),
+        ) => Some(inner),
+        (UnaryOp::Freeze, _) if matches!(function.def(arg), ValueDef::Const(_)) => Some(arg),
+        _ => None,
+    }
+}
+
+/// Both operands constant, element by element.
+fn binary_constant(function: &mut Function, op: BinaryOp, [a, b]: [Value; 2]) -> Option<Value> {
+    let ty = function.ty(a);
+    let scalar = ty.element()?;
+    match ty.kind() {
+        TypeKind::Scalar(_) => {
+            let value = evaluate::binary(op, scalar, bits(function, a)?, bits(function, b)?)?;
+            Some(function.constant(ty, value))
+        }
+        TypeKind::Vector(_, lanes) => {
+            let mut elements = Vec::with_capacity(usize::from(lanes));
+            for lane in 0..usize::from(lanes) {
+                let x = function.const_element(a, lane)?;
+                let y = function.const_element(b, lane)?;
+                elements.push(evaluate::binary(op, scalar, x, y)?);
+            }
+            Some(function.constant_vector(ty, &elements))
+        }
+        _ => None,
+    }
+}
+
+/// Laws of arithmetic; constants stand on the right.
+fn identity(
+    function: &mut Function,
+    op: BinaryOp,
+    flags: Flags,
+    [a, b]: [Value; 2],
+) -> Option<Value> {
+    let ty = function.ty(a);
+    let scalar = ty.element()?;
+    if op.is_float() {
+        let constant = evaluate::widened(scalar, function.const_splat(b)?)?;
+        return match op {
+            BinaryOp::FMul | BinaryOp::FDiv if constant == 1.0 && flags.has(Flags::REASSOC) => {
+                Some(a)
+            }
+            BinaryOp::FAdd | BinaryOp::FSub if constant == 0.0 && flags.has(Flags::NSZ) => Some(a),
+            BinaryOp::FMul
+                if constant == 0.0 && flags.has(Flags::NNAN) && flags.has(Flags::NSZ) =>
+            {
+                Some(b)
+            }
+            _ => None,
+        };
+    }
+    if a == b {
+        match op {
+            BinaryOp::And | BinaryOp::Or => return Some(a),
+            BinaryOp::Sub | BinaryOp::Xor => return Some(function.zero(ty)),
+            _ => {}
+        }
+    }
+    let constant = function.const_splat(b)?;
+    match (op, constant) {
+        (
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::Shl
+            | BinaryOp::LShr
+            | BinaryOp::AShr,
+            0,
+        )
+        | (BinaryOp::Mul | BinaryOp::UDiv | BinaryOp::SDiv, 1) => Some(a),
+        (BinaryOp::Mul | BinaryOp::And, 0) => Some(b),
+        (BinaryOp::URem | BinaryOp::SRem, 1) => Some(function.zero(ty)),
+        (BinaryOp::And, all) if all == scalar.mask() => Some(a),
+        (BinaryOp::Or, all) if all == scalar.mask() => Some(b),
+        _ => None,
+    }
+}
+
+fn int_compare(function: &mut Function, cond: IntCond, [a, b]: [Value; 2]) -> Option<Value> {
+    let scalar = scalar_of(function, a)?;
+    let holds = match (bits(function, a), bits(function, b)) {
+        (Some(x), Some(y)) => evaluate::int_compare(cond, scalar, x, y),
+        (None, Some(0)) if cond == IntCond::Ult => false,
+        (None, Some(0)) if cond == IntCond::Uge => true,
+        _ if a == b => evaluate::int_compare(cond, scalar, 0, 0),
+        // `x != 0` of a truth value is the value itself.
+        (None, Some(0)) if scalar == Scalar::I1 && cond == IntCond::Ne => return Some(a),
+        _ => return None,
+    };
+    Some(function.bool(holds))
+}
+
+fn cast(function: &mut Function, op: CastOp, arg: Value, to: Type) -> Option<Value> {
+    let from = function.ty(arg);
+    if from == to && matches!(op, CastOp::Bitcast | CastOp::SpaceCast | CastOp::FConvert) {
+        return Some(arg);
+    }
+    if let (TypeKind::Scalar(source), TypeKind::Scalar(target)) = (from.kind(), to.kind())
+        && let Some(bits) = bits(function, arg)
+    {
+        return evaluate::cast(op, source, target, bits).map(|bits| function.constant(to, bits));
+    }
+    // There and back again.
+    let &InstData::Cast {
+        op: first,
+        arg: inner,
+        ..
+    } = function.def_data(arg)?
+    else {
+        return None;
+    };
+    let same = function.ty(inner) == to;
+    let lossless = matches!(
+        (first, op),
+        (CastOp::ZExt | CastOp::SExt, CastOp::Trunc)
+            | (CastOp::Bitcast, CastOp::Bitcast)
+            | (CastOp::PtrToInt, CastOp::IntToPtr)
+            | (CastOp::IntToPtr, CastOp::PtrToInt)
+    );
+    (same && lossless).then_some(inner)
+}
+
+/// One element of a vector or matrix, if its origin shows.
+fn element(function: &mut Function, vector: Value, lane: usize) -> Option<Value> {
+    let ty = Type::scalar(function.ty(vector).element()?);
+    if lane >= usize::from(function.ty(vector).lanes()) {
+        return None;
+    }
+    let mut vector = vector;
+    let mut lane = lane;
+    // Origins form chains of inserts and shuffles; follow a bounded number of links.
+    for _ in 0..64 {
+        match function.def(vector) {
+            ValueDef::ConstVector(_) | ValueDef::Zero => {
+                let bits = function.const_element(vector, lane)?;
+                return Some(function.constant(ty, bits));
+            }
+            ValueDef::Undef => return Some(function.undef(ty)),
+            _ => {}
+        }
+        match *function.def_data(vector)? {
+            InstData::Construct { args } => return function.list_values(args).get(lane).copied(),
+            InstData::Insert {
+                vector: rest,
+                element,
+                index,
+            } => {
+                let at = function.const_bits(index)?;
+                if at == lane as u64 {
+                    return Some(element);
+                }
+                vector = rest;
+            }
+            InstData::Shuffle { args: [a, b], mask } => {
+                let from = *function.indices(mask).get(lane)?;
+                if from == UNDEF_LANE {
+                    return Some(function.undef(ty));
+                }
+                let lanes = u32::from(function.ty(a).lanes());
+                let (next, at) = if from < lanes {
+                    (a, from)
+                } else {
+                    (b, from - lanes)
+                };
+                (vector, lane) = (next, at as usize);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// A vector put together again from its own elements, or from constants.
+fn construct(function: &mut Function, inst: Inst, args: assay_ssa::ValueList) -> Option<Value> {
+    let ty = function.result_type(inst);
+    let TypeKind::Vector(..) = ty.kind() else {
+        return None;
+    };
+    let args = function.list_values(args).to_vec();
+    if let Some(bits) = args
+        .iter()
+        .map(|&arg| function.const_bits(arg))
+        .collect::<Option<Vec<_>>>()
+    {
+        return Some(function.constant_vector(ty, &bits));
+    }
+    let mut whole = None;
+    for (lane, &arg) in args.iter().enumerate() {
+        let &InstData::Extract { vector, index } = function.def_data(arg)? else {
+            return None;
+        };
+        let fits = function.const_bits(index) == Some(lane as u64) && function.ty(vector) == ty;
+        if !fits || whole.is_some_and(|known| known != vector) {
+            return None;
+        }
+        whole = Some(vector);
+    }
+    whole
+}
+
+/// A part of an aggregate value, if its origin shows.
+fn part(function: &Function, aggregate: Value, path: assay_ssa::IndexList) -> Option<Value> {
+    let path = function.indices(path);
+    let mut aggregate = aggregate;
+    for _ in 0..64 {
+        match *function.def_data(aggregate)? {
+            InstData::Construct { args } if path.len() == 1 => {
+                return function.list_values(args).get(path[0] as usize).copied();
+            }
+            InstData::InsertValue {
+                aggregate: rest,
+                element,
+                path: written,
+            } => {
+                let written = function.indices(written);
+                if written == path {
+                    return Some(element);
+                }
+                let overlap = written.iter().zip(path).all(|(a, b)| a == b);
+                if overlap {
+                    return None;
+                }
+                aggregate = rest;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
