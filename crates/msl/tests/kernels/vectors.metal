@@ -2,7 +2,7 @@
 // in widths
 // has load <4 x float>
 // has load <2 x i32>
-// has fptrunc <4 x float>
+// has fptrunc*<4 x float>
 // has sitofp <2 x i32>
 // has icmp slt <4 x i32>
 // in module
