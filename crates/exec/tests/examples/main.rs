@@ -2,4 +2,7 @@
 
 mod common;
 mod elementwise;
+mod faults;
+mod groups;
+mod integers;
 mod matrices;
