@@ -93,3 +93,36 @@ fn what_is_missing_is_named_before_anything_runs() {
         "{too_large:?}"
     );
 }
+
+#[test]
+fn what_cannot_run_is_refused_by_name() {
+    let mut module = assay_ssa::Module::new("m");
+    let error = assay_exec::Program::compile(&module, "missing", &assay_exec::Options::default());
+    assert!(error.is_err_and(|error| error.to_string().contains("missing")));
+    let mut function = assay_ssa::Function::new("f", assay_ssa::Type::VOID);
+    let block = function.add_block();
+    let args = function.list(&[]);
+    let call = assay_ssa::InstData::Call {
+        callee: assay_ssa::Callee::Builtin(assay_ssa::Builtin::TextureGetWidth.call()),
+        args,
+        flags: assay_ssa::Flags::NONE,
+    };
+    let call = function.make_inst(call, assay_ssa::Type::I32, None);
+    function.append(block, call);
+    let end = function.make_inst(
+        assay_ssa::InstData::Return { value: None },
+        assay_ssa::Type::VOID,
+        None,
+    );
+    function.append(block, end);
+    let function = module.add_function(function);
+    module.kernels.push(assay_ssa::Kernel {
+        name: "k".to_owned(),
+        function,
+        arguments: Vec::new(),
+        max_threads: None,
+    });
+    let error = assay_exec::Program::compile(&module, "k", &assay_exec::Options::default());
+    let error = error.expect_err("textures are not supported");
+    assert!(error.to_string().contains("get_width"), "{error}");
+}

@@ -314,3 +314,104 @@ fn results_do_not_depend_on_the_number_of_workers() {
         .collect();
     assert!(results.iter().all(|result| *result == results[0]));
 }
+
+#[test]
+fn prefix_sums_of_a_simdgroup() {
+    let Some(program) = example("scan_subgroup.metal", "scan_subgroup") else {
+        return;
+    };
+    let (x, fx) = (random_bits(1, 96), random(2, 96));
+    let buffers = vec![
+        Buffer::zeroed(384),
+        u32s(&x),
+        Buffer::zeroed(384),
+        f32s(&fx),
+    ];
+    let result = run(&program, Grid::line(96, 32), buffers);
+    let before = |i: usize| {
+        x[i / 32 * 32..i]
+            .iter()
+            .fold(0u32, |sum, &v| sum.wrapping_add(v))
+    };
+    assert_eq!(
+        result[0].to_vec::<u32>(),
+        (0..96).map(before).collect::<Vec<_>>()
+    );
+    let up_to = |i: usize| {
+        fx[i / 32 * 32..=i]
+            .iter()
+            .map(|&v| f64::from(v))
+            .sum::<f64>()
+    };
+    close(
+        &result[2].to_vec::<f32>(),
+        &(0..96).map(up_to).collect::<Vec<_>>(),
+        1e-5,
+    );
+}
+
+#[test]
+fn every_way_to_read_another_lane() {
+    let Some(program) = example("subgroup_shuffle.metal", "subgroup_shuffle") else {
+        return;
+    };
+    let x = random(1, 64);
+    let result = run(
+        &program,
+        Grid::line(64, 32),
+        vec![Buffer::zeroed(256), f32s(&x)],
+    );
+    let mut expected = Vec::new();
+    for group in exact(&x).chunks(32) {
+        let mut v = group.to_vec();
+        let mut add = |source: &dyn Fn(usize) -> usize| {
+            v = (0..32).map(|lane| v[lane] + v[source(lane)]).collect();
+        };
+        add(&|lane| lane ^ 16);
+        add(&|lane| lane ^ 8);
+        add(&|lane| if lane + 4 < 32 { lane + 4 } else { lane });
+        add(&|lane| if lane >= 2 { lane - 2 } else { lane });
+        add(&|lane| lane ^ 5);
+        add(&|_| 0);
+        expected.extend(v);
+    }
+    close(&result[0].to_vec::<f32>(), &expected, 1e-5);
+}
+
+#[test]
+fn rms_norm_and_softmax_by_simdgroup() {
+    let Some(program) = example("rmsnorm_half.metal", "rmsnorm_half") else {
+        return;
+    };
+    let (count, n) = (3, 90);
+    let ((input, x), (gain, g)) = (halves(&random(1, count * n)), halves(&random(2, n)));
+    let buffers = vec![
+        Buffer::zeroed(count * n * 2),
+        input,
+        gain,
+        u32s(&[n as u32]),
+        f32s(&[1e-5]),
+    ];
+    let result = run(&program, rows(count as u32, 32), buffers);
+    let mut expected = Vec::new();
+    for row in x.chunks(n) {
+        let scale = 1.0 / (row.iter().map(|v| v * v).sum::<f64>() / n as f64 + 1e-5).sqrt();
+        expected.extend(row.iter().zip(&g).map(|(v, g)| v * scale * g));
+    }
+    close(&read_halves(&result[0]), &expected, 1e-3);
+
+    let Some(program) = example("softmax_subgroup.metal", "softmax_subgroup") else {
+        return;
+    };
+    let x = random(3, count * n);
+    let result = run(
+        &program,
+        rows(count as u32, 32),
+        vec![Buffer::zeroed(count * n * 4), f32s(&x), u32s(&[n as u32])],
+    );
+    close(
+        &result[0].to_vec::<f32>(),
+        &softmax_rows(&exact(&x), n),
+        1e-6,
+    );
+}

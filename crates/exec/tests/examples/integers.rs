@@ -216,3 +216,63 @@ fn signed_bytes() {
         .collect();
     assert_eq!(result[0].to_vec::<i32>(), expected);
 }
+
+#[test]
+fn counting_rotating_saturating() {
+    let Some(program) = example("uint_bit.metal", "uint_bit") else {
+        return;
+    };
+    let (x, y) = (random_bits(1, 200), random_bits(2, 200));
+    let result = run(
+        &program,
+        Grid::line(200, 64),
+        vec![Buffer::zeroed(800), u32s(&x), u32s(&y)],
+    );
+    let reference = |a: u32, b: u32| {
+        let mut r = a.count_ones() + b.leading_zeros() + a.trailing_zeros();
+        for term in [
+            a.rotate_left(b & 31),
+            a.rotate_left(7),
+            a >> (b & 31),
+            a << (b & 31),
+        ] {
+            r = r.wrapping_add(term);
+        }
+        r ^= (a >> 5 & 0x3ff) | (b & 0xff) << 12;
+        let sum = u64::from(a) + u64::from(b);
+        let terms = [
+            a.saturating_add(b),
+            a.saturating_sub(b),
+            (sum >> 1) as u32,
+            ((sum + 1) >> 1) as u32,
+            a.abs_diff(b),
+        ];
+        r = terms.iter().fold(r, |r, &term| r.wrapping_add(term));
+        r & !b | a & b
+    };
+    let expected: Vec<u32> = x.iter().zip(&y).map(|(&a, &b)| reference(a, b)).collect();
+    assert_eq!(result[0].to_vec::<u32>(), expected);
+}
+
+#[test]
+fn sixteen_bits() {
+    let Some(program) = example("short_arith.metal", "short_arith") else {
+        return;
+    };
+    let shorts = |seed| -> Vec<i16> { random_bits(seed, 200).iter().map(|&v| v as i16).collect() };
+    let (a, b) = (shorts(1), shorts(2));
+    let buffers = vec![
+        Buffer::zeroed(400),
+        Buffer::from_slice(&a),
+        Buffer::from_slice(&b),
+    ];
+    let result = run(&program, Grid::line(200, 64), buffers);
+    let reference = |x: i16, y: i16| {
+        let sum =
+            i32::from(x) * i32::from(y) + i32::from(x >> 2) - i32::from((i32::from(y) << 1) as i16);
+        let r = (sum as i16).max(x).min(y | 3);
+        r ^ (x & y)
+    };
+    let expected: Vec<i16> = a.iter().zip(&b).map(|(&x, &y)| reference(x, y)).collect();
+    assert_eq!(result[0].to_vec::<i16>(), expected);
+}

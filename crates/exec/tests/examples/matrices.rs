@@ -76,3 +76,39 @@ fn simdgroup_matrices_of_three_types() {
         );
     }
 }
+
+#[test]
+fn tiles_in_threadgroup_memory_and_blocks_in_registers() {
+    let (m, n, k) = (64, 128, 32);
+    let (a, b) = (random(1, m * k), random(2, k * n));
+    let expected = product(&exact(&a), &exact(&b), [m, n, k]);
+    let size = |n: usize| u32s(&[n as u32]);
+    let start = || vec![Buffer::zeroed(m * n * 4), f32s(&a), f32s(&b)];
+    let group = |tile: usize| {
+        Grid::groups([(n / tile) as u32, (m / tile) as u32, 1], [16, 16, 1]).expect("small")
+    };
+
+    let Some(program) = example("matmul_tiled.metal", "matmul_tiled") else {
+        return;
+    };
+    assert_eq!(
+        program.static_threadgroup_memory(),
+        16 * 16 * 4 + 16 * 17 * 4
+    );
+    let buffers = [start(), vec![size(m), size(n), size(k)]].concat();
+    close(
+        &run(&program, group(16), buffers)[0].to_vec::<f32>(),
+        &expected,
+        1e-5,
+    );
+
+    let Some(program) = example("matmul_reg4x4.metal", "matmul_reg4x4") else {
+        return;
+    };
+    let buffers = [start(), vec![size(n), size(k)]].concat();
+    close(
+        &run(&program, group(64), buffers)[0].to_vec::<f32>(),
+        &expected,
+        1e-5,
+    );
+}
