@@ -247,7 +247,7 @@ impl Job<'_> {
     }
 
     /// Runs one threadgroup: each simdgroup until a barrier or its end, in turns, until all have ended.
-    fn run_group(&self, worker: &mut Worker, number: u64) -> Result<(), Fault> {
+    fn run_group(&self, worker: &mut Worker, number: u64) -> Result<(), Box<Fault>> {
         let group = self.grid.group(number);
         let threads = group.threads();
         worker.threadgroup.bytes_mut().fill(0);
@@ -310,14 +310,14 @@ impl Job<'_> {
         }
     }
 
-    fn fault(&self, trap: Trap, around: &Surroundings<'_>) -> Fault {
+    fn fault(&self, trap: Trap, around: &Surroundings<'_>) -> Box<Fault> {
         let origin = self.program.origins.get(trap.position).copied();
         let place = origin.and_then(|origin| self.program.places.get(origin as usize));
-        Fault {
+        Box::new(Fault {
             kernel: self.program.name.clone(),
             kind: trap.kind,
             place: place.cloned(),
             thread: around.standpoint.thread(trap.lane as u32),
-        }
+        })
     }
 }

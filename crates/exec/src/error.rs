@@ -87,7 +87,7 @@ pub enum RunError {
     },
     /// The kernel did something it must not.
     #[error(transparent)]
-    Fault(#[from] Fault),
+    Fault(#[from] Box<Fault>),
 }
 
 /// What a kernel did wrong, and where.

@@ -214,7 +214,7 @@ impl Place {
 
     /// Replaces the number by a function of it, atomically; gives the old one. Nothing if misaligned.
     pub(crate) fn update(self, cell: Cell, mut function: impl FnMut(u64) -> u64) -> Option<u64> {
-        if self.0 as usize % cell.bytes() as usize != 0 {
+        if !(self.0 as usize).is_multiple_of(cell.bytes() as usize) {
             return None;
         }
         match cell {

@@ -40,11 +40,10 @@ impl Compiler<'_> {
     }
 
     fn patch(&mut self, at: usize, to: u32) {
-        match self.program.ops.get_mut(at) {
-            Some(Op::SkipIfNone { target } | Op::If { target, .. } | Op::Else { target, .. }) => {
-                *target = to;
-            }
-            _ => {}
+        if let Some(Op::SkipIfNone { target } | Op::If { target, .. } | Op::Else { target, .. }) =
+            self.program.ops.get_mut(at)
+        {
+            *target = to;
         }
     }
 

@@ -143,7 +143,7 @@ impl Compiler<'_> {
                 let (start, len) = self.field(self.function.ty(aggregate), path)?;
                 let regs = self.regs(aggregate)?;
                 match regs.get(start..start + len) {
-                    Some(part) => self.name(result, &part.to_vec()),
+                    Some(part) => self.name(result, part),
                     None => return self.malformed("a field outside its aggregate"),
                 }
                 Ok(())

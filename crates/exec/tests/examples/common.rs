@@ -45,6 +45,16 @@ fn compiler() -> Option<&'static Compiler> {
 
 /// Compiles a kernel of a source all the way; nothing without a clang.
 pub(crate) fn program_of(text: &str, file: &str, kernel: &str) -> Option<Program> {
+    program_with(text, file, kernel, &Options::default())
+}
+
+/// The same with values of function constants.
+pub(crate) fn program_with(
+    text: &str,
+    file: &str,
+    kernel: &str,
+    given: &Options,
+) -> Option<Program> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers");
     let mut options = assay_msl::Options::new(cache);
     options.debug_lines = true;
@@ -60,10 +70,7 @@ pub(crate) fn program_of(text: &str, file: &str, kernel: &str) -> Option<Program
     };
     let mut module = assay_air::lower(&modules[0], &options).expect("lowers");
     assay_opt::pipeline::optimize(&mut module).expect("optimises");
-    Some(
-        Program::compile(&module, kernel, &Options::default())
-            .unwrap_or_else(|error| panic!("{error}")),
-    )
+    Some(Program::compile(&module, kernel, given).unwrap_or_else(|error| panic!("{error}")))
 }
 
 /// A kernel of the examples.

@@ -6,3 +6,4 @@ mod faults;
 mod groups;
 mod integers;
 mod matrices;
+mod more;
