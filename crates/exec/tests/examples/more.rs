@@ -50,7 +50,7 @@ fn a_stencil() {
         buffers,
     );
     let v = exact(&x);
-    let inside = |p: usize| p % w > 0 && p % w < w - 1 && p / w > 0 && p / w < h - 1;
+    let inside = |p: usize| (1..w - 1).contains(&(p % w)) && (1..h - 1).contains(&(p / w));
     let value = |p: usize| 0.5 * v[p] + 0.125 * (v[p - 1] + v[p + 1] + v[p - w] + v[p + w]);
     let expected: Vec<f64> = (0..w * h)
         .map(|p| if inside(p) { value(p) } else { 0.0 })
