@@ -1,0 +1,342 @@
+//! The bytecode: small operations over dense registers.
+//!
+//! A value is one register per number it is made of: a vector has as many as it has elements, a
+//! matrix two, a struct those of its fields. Numbers of up to 32 bits live in *narrow* registers, 64-bit
+//! integers and pointers in *wide* ones. Jump targets are positions of operations.
+
+use crate::atomics::Update;
+use crate::builtins::{LaneCall, LaneKernel};
+use crate::collective::Collective;
+use crate::lanes::{Compare, N1, N2, N3, Narrowing, W1, W2, Widen};
+use crate::matrix::{MatrixOp, Product};
+use assay_ssa::builtin::Builtin;
+use assay_ssa::{Argument, Scalar};
+
+/// A register of either file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reg {
+    pub(crate) index: u32,
+    pub(crate) wide: bool,
+}
+
+/// Consecutive entries of [`Program::lists`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct List {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+/// How a number lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    /// One byte, zero or not.
+    Truth,
+    Byte,
+    Short,
+    Word,
+    Long,
+}
+
+impl Cell {
+    pub(crate) fn of(scalar: Scalar) -> Self {
+        match scalar {
+            Scalar::I1 => Self::Truth,
+            Scalar::I8 => Self::Byte,
+            Scalar::I16 | Scalar::F16 | Scalar::BF16 => Self::Short,
+            Scalar::I32 | Scalar::F32 => Self::Word,
+            Scalar::I64 => Self::Long,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u32 {
+        match self {
+            Self::Truth | Self::Byte => 1,
+            Self::Short => 2,
+            Self::Word => 4,
+            Self::Long => 8,
+        }
+    }
+}
+
+/// A load or store of numbers of one kind that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) regs: List,
+    pub(crate) ptr: u32,
+    pub(crate) offset: u32,
+    pub(crate) cell: Cell,
+}
+
+/// How the index of a pointer addition is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Index {
+    None,
+    Narrow { bits: u8, signed: bool },
+    Wide,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    N1 {
+        f: N1,
+        d: u32,
+        a: u32,
+    },
+    N2 {
+        f: N2,
+        d: u32,
+        a: u32,
+        b: u32,
+    },
+    N3 {
+        f: N3,
+        d: u32,
+        a: u32,
+        b: u32,
+        c: u32,
+    },
+    W1 {
+        f: W1,
+        d: u32,
+        a: u32,
+    },
+    W2 {
+        f: W2,
+        d: u32,
+        a: u32,
+        b: u32,
+    },
+    Widen {
+        f: Widen,
+        d: u32,
+        a: u32,
+    },
+    Narrowing {
+        f: Narrowing,
+        d: u32,
+        a: u32,
+    },
+    Compare {
+        f: Compare,
+        d: u32,
+        a: u32,
+        b: u32,
+    },
+    SelectNarrow {
+        d: u32,
+        cond: u32,
+        yes: u32,
+        no: u32,
+    },
+    SelectWide {
+        d: u32,
+        cond: u32,
+        yes: u32,
+        no: u32,
+    },
+    /// `d = base + index * scale + offset`
+    PtrAdd {
+        d: u32,
+        base: u32,
+        index: u32,
+        kind: Index,
+        scale: u32,
+        offset: i64,
+    },
+    /// One of a list of registers, by an index per lane.
+    Pick {
+        d: Reg,
+        list: List,
+        index: Reg,
+    },
+    /// The same bytes cut another way.
+    Repack {
+        from: List,
+        from_bytes: u8,
+        to: List,
+        to_bytes: u8,
+    },
+    Load(Transfer),
+    Store(Transfer),
+    MemCopy {
+        dst: u32,
+        src: u32,
+        size: Reg,
+    },
+    MemSet {
+        dst: u32,
+        byte: u32,
+        size: Reg,
+    },
+    Atomic {
+        update: Update,
+        cell: Cell,
+        d: Reg,
+        ptr: u32,
+        value: Reg,
+    },
+    CompareExchange {
+        cell: Cell,
+        d: Reg,
+        ptr: u32,
+        expected: Reg,
+        desired: Reg,
+    },
+    /// Index into the program's calls per lane.
+    PerLane {
+        index: u32,
+    },
+    Position {
+        which: Builtin,
+        axis: u8,
+        d: Reg,
+    },
+    Collective(Collective),
+    Matrix(MatrixOp),
+    Barrier,
+    /// Gives a block's parameter its value, in the active lanes.
+    MoveNarrow {
+        d: u32,
+        a: u32,
+    },
+    MoveWide {
+        d: u32,
+        a: u32,
+    },
+    /// Parts the lanes; the slot and the one after it hold who waits. Goes to `target` if no lane takes the first arm.
+    If {
+        cond: u32,
+        slot: u32,
+        target: u32,
+    },
+    /// Ends the first arm. Goes to `target` if no lane takes the second.
+    Else {
+        slot: u32,
+        target: u32,
+    },
+    EndIf {
+        slot: u32,
+    },
+    ScopeBegin {
+        slot: u32,
+    },
+    ScopeEnd {
+        slot: u32,
+    },
+    /// Starts over at `target` with the lanes left.
+    LoopEnd {
+        slot: u32,
+        target: u32,
+    },
+    /// The active lanes wait in the slot.
+    Leave {
+        slot: u32,
+    },
+    SkipIfNone {
+        target: u32,
+    },
+    Return,
+    Unreachable,
+    End,
+}
+
+/// A call computed lane by lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PerLane {
+    pub(crate) kernel: LaneKernel,
+    pub(crate) call: LaneCall,
+    pub(crate) args: List,
+    pub(crate) results: List,
+}
+
+/// Data a program brings along.
+#[derive(Clone, Debug)]
+pub(crate) struct ConstantData {
+    pub(crate) name: String,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// How a kernel parameter or global gets its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pointer {
+    /// The buffer of this index.
+    Buffer(u32),
+    /// Threadgroup memory of this index, sized at dispatch.
+    Threadgroup(u32),
+    /// Threadgroup memory of the program at this offset.
+    Static(u32),
+    /// Constant data of the program.
+    Constant(u32),
+}
+
+/// A kernel compiled for the executor.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) max_threads: Option<u32>,
+    pub(crate) ops: Vec<Op>,
+    /// Where each operation came from: an index into `places`, or `u32::MAX`.
+    pub(crate) origins: Vec<u32>,
+    pub(crate) places: Vec<String>,
+    pub(crate) lists: Vec<Reg>,
+    pub(crate) products: Vec<Product>,
+    pub(crate) per_lane: Vec<PerLane>,
+    pub(crate) narrow: u32,
+    pub(crate) wide: u32,
+    pub(crate) slots: u32,
+    /// Registers with the same value in all lanes from the start.
+    pub(crate) constants: Vec<(Reg, u64)>,
+    pub(crate) pointers: Vec<(u32, Pointer)>,
+    pub(crate) data: Vec<ConstantData>,
+    /// Bytes of thread memory.
+    pub(crate) frame: u32,
+    /// Bytes of threadgroup memory the program declares.
+    pub(crate) static_threadgroup: u32,
+    /// Device atomics whose outcome depends on order.
+    pub(crate) in_order: bool,
+    /// Whether registers of inactive lanes can be read.
+    pub(crate) has_collectives: bool,
+}
+
+impl Program {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What a dispatch binds, in source order.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
+    }
+
+    /// Threadgroup memory the kernel declares, in bytes, without what a dispatch adds.
+    pub fn static_threadgroup_memory(&self) -> u32 {
+        self.static_threadgroup
+    }
+
+    /// The kernel's own limit on threads of a threadgroup.
+    pub fn max_threads(&self) -> Option<u32> {
+        self.max_threads
+    }
+
+    /// Whether threadgroups run one after the other, because atomics on device memory make the result depend on order.
+    pub fn runs_in_order(&self) -> bool {
+        self.in_order
+    }
+
+    /// Number of operations.
+    pub fn operations(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// The entries of a list.
+    #[inline]
+    pub(crate) fn list(&self, list: List) -> &[Reg] {
+        let start = list.start as usize;
+        self.lists
+            .get(start..start + list.len as usize)
+            .unwrap_or(&[])
+    }
+}

@@ -1,0 +1,211 @@
+//! Calls of builtins.
+
+use super::{Compiler, Done};
+use crate::builtins::{self, LaneCall};
+use crate::code::{Op, PerLane, Reg};
+use crate::collective::{Collective, What};
+use crate::matrix::{MatrixOp, Origin, Product};
+use assay_ssa::builtin::{Builtin, BuiltinCall, Family};
+use assay_ssa::{Scalar, Value};
+
+impl Compiler<'_> {
+    pub(super) fn builtin(
+        &mut self,
+        call: BuiltinCall,
+        args: &[Value],
+        result: Option<Value>,
+    ) -> Done {
+        match (call.builtin, result) {
+            (Builtin::ThreadgroupBarrier, _) => {
+                self.emit(Op::Barrier);
+                Ok(())
+            }
+            // Lanes run in lockstep and memory is read and written in program order.
+            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier | Builtin::AtomicFence, _) => {
+                Ok(())
+            }
+            (Builtin::MatrixStore, _) => self.matrix_store(args),
+            (builtin, Some(result)) => match builtin.info().family {
+                Family::Position => self.position(builtin, result),
+                Family::Matrix => self.matrix(call, args, result),
+                Family::Simd | Family::Quad => self.collective(call, args, result),
+                _ => self.arithmetic(call, args, result),
+            },
+            (_, None) => self.unsupported(format!("builtin {call}")),
+        }
+    }
+
+    fn arithmetic(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {
+        let Some(&first) = args.first() else {
+            return self.unsupported(format!("builtin {call}"));
+        };
+        let ty = self.function.ty(first);
+        let scalar = ty.lane_type();
+        if let Some(f) = scalar.and_then(|scalar| builtins::elementwise(call, scalar)) {
+            return self.elementwise(&call.to_string(), Some(f), args, result);
+        }
+        let Some(kernel) = builtins::per_lane(call.builtin) else {
+            return self.unsupported(format!("builtin {call} on {ty}"));
+        };
+        // Unpacking is to the type of the result; everything else on that of the operands.
+        let scalar = match scalar {
+            Some(scalar) if call.info().family != Family::Pack || scalar.is_float() => scalar,
+            _ => self.function.ty(result).lane_type().unwrap_or(Scalar::F32),
+        };
+        let mut given = Vec::new();
+        for &arg in args {
+            given.extend(self.regs(arg)?);
+        }
+        let results = self.define(result)?;
+        if given.len() > 64 || results.len() > 16 {
+            return self.unsupported(format!("builtin {call} on {ty}"));
+        }
+        let (args, results) = (self.list(&given), self.list(&results));
+        let call = LaneCall {
+            call,
+            scalar,
+            width: ty.lanes().into(),
+        };
+        self.program.per_lane.push(PerLane {
+            kernel,
+            call,
+            args,
+            results,
+        });
+        let index = self.program.per_lane.len() as u32 - 1;
+        self.emit(Op::PerLane { index });
+        Ok(())
+    }
+
+    fn position(&mut self, which: Builtin, result: Value) -> Done {
+        for (axis, d) in self.define(result)?.into_iter().enumerate() {
+            self.emit(Op::Position {
+                which,
+                axis: axis as u8,
+                d,
+            });
+        }
+        Ok(())
+    }
+
+    fn collective(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {
+        if matches!(
+            call.builtin,
+            Builtin::SimdIsHelperThread | Builtin::QuadIsHelperThread
+        ) {
+            let no = self.constant(false, 0);
+            self.name(result, &[no]);
+            return Ok(());
+        }
+        let Some(what) = What::of(call.builtin, call.sign) else {
+            return self.unsupported(format!("builtin {call}"));
+        };
+        let scalar = args
+            .first()
+            .and_then(|&arg| self.function.ty(arg).lane_type());
+        let mut operands = Vec::new();
+        for &arg in args {
+            operands.push(self.regs(arg)?);
+        }
+        // An operand with one element (an index) serves all elements.
+        let operand = |which: usize, index: usize| -> Option<Reg> {
+            let regs = operands.get(which)?;
+            regs.get(index).or(regs.first()).copied()
+        };
+        let results = self.define(result)?;
+        self.program.has_collectives = true;
+        for (index, d) in results.into_iter().enumerate() {
+            self.emit(Op::Collective(Collective {
+                what,
+                scalar: scalar.unwrap_or(Scalar::I32),
+                d,
+                a: operand(0, index).unwrap_or(d),
+                b: operand(1, index),
+                c: operand(2, index),
+                e: operand(3, index),
+            }));
+        }
+        Ok(())
+    }
+
+    // ---- matrices ----
+
+    fn pair(&mut self, value: Value) -> Done<([u32; 2], Scalar)> {
+        let ty = self.function.ty(value);
+        match (&self.regs(value)?[..], ty.element()) {
+            ([a, b], Some(scalar)) if !a.wide && !b.wide => Ok(([a.index, b.index], scalar)),
+            _ => self.malformed(format!("{value} is no matrix")),
+        }
+    }
+
+    fn origin(
+        &mut self,
+        ptr: Value,
+        stride: Value,
+        origin: Value,
+        transposed: Value,
+    ) -> Done<Origin> {
+        let (ptr, stride, transposed) = (self.reg(ptr)?, self.reg(stride)?, self.reg(transposed)?);
+        match self.regs(origin)?[..] {
+            [column, row] if column.wide && row.wide && stride.wide && ptr.wide => Ok(Origin {
+                ptr: ptr.index,
+                stride: stride.index,
+                column: column.index,
+                row: row.index,
+                transposed,
+            }),
+            _ => self.malformed("a matrix origin that is not two 64-bit numbers"),
+        }
+    }
+
+    fn matrix_store(&mut self, args: &[Value]) -> Done {
+        let &[matrix, ptr, stride, origin, transposed] = args else {
+            return self.malformed("a matrix store takes five arguments");
+        };
+        let (a, scalar) = self.pair(matrix)?;
+        let at = self.origin(ptr, stride, origin, transposed)?;
+        self.emit(Op::Matrix(MatrixOp::Store { a, scalar, at }));
+        Ok(())
+    }
+
+    fn matrix(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {
+        match (call.builtin, args) {
+            (Builtin::MatrixLoad, &[ptr, stride, origin, transposed]) => {
+                let at = self.origin(ptr, stride, origin, transposed)?;
+                self.define(result)?;
+                let (d, scalar) = self.pair(result)?;
+                self.emit(Op::Matrix(MatrixOp::Load { d, scalar, at }));
+                Ok(())
+            }
+            (Builtin::MatrixFilled, &[value]) => {
+                let reg = self.reg(value)?;
+                self.name(result, &[reg, reg]);
+                Ok(())
+            }
+            (Builtin::MatrixDiagonal, &[value]) => {
+                let value = self.reg(value)?.index;
+                self.define(result)?;
+                let (d, _) = self.pair(result)?;
+                self.emit(Op::Matrix(MatrixOp::Diagonal { d, value }));
+                Ok(())
+            }
+            (Builtin::MatrixMultiply, &[a, b]) => self.product(a, b, None, result),
+            (Builtin::MatrixMultiplyAdd, &[a, b, c]) => self.product(a, b, Some(c), result),
+            _ => self.unsupported(format!("builtin {call}")),
+        }
+    }
+
+    fn product(&mut self, a: Value, b: Value, c: Option<Value>, result: Value) -> Done {
+        let (a, b) = (self.pair(a)?, self.pair(b)?);
+        let c = match c {
+            Some(c) => Some(self.pair(c)?),
+            None => None,
+        };
+        self.define(result)?;
+        let (d, d_type) = self.pair(result)?;
+        self.program.products.push(Product { d, d_type, a, b, c });
+        let index = self.program.products.len() as u32 - 1;
+        self.emit(Op::Matrix(MatrixOp::Product { index }));
+        Ok(())
+    }
+}

@@ -1,0 +1,525 @@
+//! One instruction as operations.
+
+use super::{Compiler, Done};
+use crate::arithmetic;
+use crate::atomics::Update;
+use crate::code::{Cell, Index, Op, Reg, Transfer};
+use crate::lanes::LaneFn;
+use crate::memory::{OFFSET_BITS, THREAD};
+use assay_ssa::{
+    BinaryOp, Callee, CastOp, IndexExtend, Inst, InstData, IntCond, Scalar, Space, Type, UnaryOp,
+    Value,
+};
+
+/// Stands for an index past all elements: an undefined element of a shuffle.
+const UNDEF_LANE: u32 = assay_ssa::UNDEF_LANE;
+
+impl Compiler<'_> {
+    pub(super) fn instruction(&mut self, inst: Inst) -> Done {
+        let data = *self.function.inst(inst);
+        let result = self.function.result(inst);
+        match (data, result) {
+            (InstData::Store { ptr, value, .. }, _) => self.store(ptr, value),
+            (InstData::MemCopy { dst, src, size, .. }, _) => {
+                let (dst, src) = (self.reg(dst)?.index, self.reg(src)?.index);
+                let size = self.reg(size)?;
+                self.emit(Op::MemCopy { dst, src, size });
+                Ok(())
+            }
+            (
+                InstData::MemSet {
+                    dst, byte, size, ..
+                },
+                _,
+            ) => {
+                let (dst, byte) = (self.reg(dst)?.index, self.reg(byte)?.index);
+                let size = self.reg(size)?;
+                self.emit(Op::MemSet { dst, byte, size });
+                Ok(())
+            }
+            (InstData::Call { callee, args, .. }, result) => {
+                let args = self.function.list_values(args).to_vec();
+                match callee {
+                    Callee::Builtin(call) => self.builtin(call, &args, result),
+                    Callee::Function(id) => {
+                        let name = self
+                            .module
+                            .functions
+                            .get(id)
+                            .map_or("?", |f| f.name.as_str());
+                        let what = format!("a call of \"{name}\" (optimise the module first)");
+                        self.unsupported(what)
+                    }
+                    Callee::Unknown(symbol) => {
+                        let name = self.module.symbols.get(symbol).map_or("?", String::as_str);
+                        let what = format!("\"{name}\"");
+                        self.unsupported(what)
+                    }
+                }
+            }
+            (data, Some(result)) => self.value(data, result),
+            (_, None) => self.malformed("an instruction without result"),
+        }
+    }
+
+    fn value(&mut self, data: InstData, result: Value) -> Done {
+        let ty = self.function.ty(result);
+        match data {
+            InstData::Unary {
+                op: UnaryOp::Freeze,
+                arg,
+                ..
+            } => self.same(result, arg),
+            InstData::Unary {
+                op: UnaryOp::FNeg,
+                arg,
+                ..
+            } => {
+                let f = self.element(ty).and_then(arithmetic::negate);
+                self.elementwise("fneg", f, &[arg], result)
+            }
+            InstData::Binary { op, args, .. } => {
+                let f = self
+                    .element(ty)
+                    .and_then(|scalar| arithmetic::binary(op, scalar));
+                self.elementwise(BinaryOp::name(op), f, &args, result)
+            }
+            InstData::Ternary { op, args, .. } => {
+                let f = self
+                    .element(ty)
+                    .and_then(|scalar| arithmetic::ternary(op, scalar));
+                self.elementwise(op.name(), f, &args, result)
+            }
+            InstData::IntCompare { cond, args, .. } => {
+                let operand = self.function.ty(args[0]);
+                let scalar = if operand.is_pointer() {
+                    Some(Scalar::I64)
+                } else {
+                    self.element(operand)
+                };
+                let f = scalar.and_then(|scalar| arithmetic::int_compare(cond, scalar));
+                self.elementwise(IntCond::name(cond), f, &args, result)
+            }
+            InstData::FloatCompare { cond, args, .. } => {
+                let scalar = self.element(self.function.ty(args[0]));
+                let f = scalar.and_then(|scalar| arithmetic::float_compare(cond, scalar));
+                self.elementwise(cond.name(), f, &args, result)
+            }
+            InstData::Select { cond, args, .. } => self.select(cond, args, result),
+            InstData::Cast { op, arg, .. } => self.cast(op, arg, result),
+            InstData::Extract { vector, index } => self.extract(vector, index, result),
+            InstData::Insert {
+                vector,
+                element,
+                index,
+            } => self.insert(vector, element, index, result),
+            InstData::Shuffle { args, mask } => {
+                let mut all = self.regs(args[0])?;
+                all.extend(self.regs(args[1])?);
+                let mut regs = Vec::new();
+                for &index in self.function.indices(mask) {
+                    let known = all
+                        .get(index as usize)
+                        .copied()
+                        .filter(|_| index != UNDEF_LANE);
+                    regs.push(match (known, all.first()) {
+                        (Some(reg), _) => reg,
+                        (None, Some(first)) => self.constant(first.wide, 0),
+                        (None, None) => return self.malformed("a shuffle of nothing"),
+                    });
+                }
+                self.name(result, &regs);
+                Ok(())
+            }
+            InstData::Construct { args } => {
+                let mut regs = Vec::new();
+                for &arg in self.function.list_values(args) {
+                    regs.extend(self.regs(arg)?);
+                }
+                self.name(result, &regs);
+                Ok(())
+            }
+            InstData::ExtractValue { aggregate, path } => {
+                let (start, len) = self.field(self.function.ty(aggregate), path)?;
+                let regs = self.regs(aggregate)?;
+                match regs.get(start..start + len) {
+                    Some(part) => self.name(result, part),
+                    None => return self.malformed("a field outside its aggregate"),
+                }
+                Ok(())
+            }
+            InstData::InsertValue {
+                aggregate,
+                element,
+                path,
+            } => {
+                let (start, len) = self.field(self.function.ty(aggregate), path)?;
+                let (mut regs, part) = (self.regs(aggregate)?, self.regs(element)?);
+                match regs.get_mut(start..start + len) {
+                    Some(slot) if slot.len() == part.len() => slot.copy_from_slice(&part),
+                    _ => return self.malformed("a field outside its aggregate"),
+                }
+                self.name(result, &regs);
+                Ok(())
+            }
+            InstData::Alloca { ty, align } => {
+                let start = self.program.frame.next_multiple_of(align.clamp(1, 256));
+                self.program.frame = start.saturating_add(self.module.types.stride(ty));
+                let reg = self.constant(true, THREAD << OFFSET_BITS | u64::from(start));
+                self.name(result, &[reg]);
+                Ok(())
+            }
+            InstData::Load { ptr, .. } => self.load(ptr, result),
+            InstData::PtrAdd {
+                base,
+                index,
+                scale,
+                offset,
+                extend,
+                ..
+            } => {
+                let base = self.reg(base)?.index;
+                let (index, kind) = match index {
+                    None => (0, Index::None),
+                    Some(value) => {
+                        let reg = self.reg(value)?;
+                        let bits = self
+                            .element(self.function.ty(value))
+                            .map_or(32, Scalar::bits) as u8;
+                        let signed = extend == IndexExtend::Sign;
+                        (
+                            reg.index,
+                            if reg.wide {
+                                Index::Wide
+                            } else {
+                                Index::Narrow { bits, signed }
+                            },
+                        )
+                    }
+                };
+                let d = self.define(result)?[0].index;
+                self.emit(Op::PtrAdd {
+                    d,
+                    base,
+                    index,
+                    kind,
+                    scale,
+                    offset,
+                });
+                Ok(())
+            }
+            InstData::AtomicRmw { op, ptr, value, .. } => {
+                let update = Update(op);
+                let cell = self.atomic_cell(value, ptr, result, update.depends_on_order())?;
+                let (ptr, value) = (self.reg(ptr)?.index, self.reg(value)?);
+                let d = self.define(result)?[0];
+                self.emit(Op::Atomic {
+                    update,
+                    cell,
+                    d,
+                    ptr,
+                    value,
+                });
+                Ok(())
+            }
+            InstData::AtomicCompareExchange {
+                ptr,
+                expected,
+                desired,
+                ..
+            } => {
+                let cell = self.atomic_cell(desired, ptr, result, true)?;
+                let (ptr, expected, desired) = (
+                    self.reg(ptr)?.index,
+                    self.reg(expected)?,
+                    self.reg(desired)?,
+                );
+                let d = self.define(result)?[0];
+                self.emit(Op::CompareExchange {
+                    cell,
+                    d,
+                    ptr,
+                    expected,
+                    desired,
+                });
+                Ok(())
+            }
+            _ => self.unsupported("this instruction"),
+        }
+    }
+
+    pub(super) fn element(&self, ty: Type) -> Option<Scalar> {
+        ty.element()
+    }
+
+    /// The result is its operand.
+    pub(super) fn same(&mut self, result: Value, arg: Value) -> Done {
+        let regs = self.regs(arg)?;
+        self.name(result, &regs);
+        Ok(())
+    }
+
+    /// Applies a lane function element by element. An operand with one element serves all.
+    pub(super) fn elementwise(
+        &mut self,
+        name: &str,
+        f: Option<LaneFn>,
+        args: &[Value],
+        result: Value,
+    ) -> Done {
+        let Some(f) = f else {
+            let ty = self.function.ty(result);
+            return self.unsupported(format!("{name} giving {ty}"));
+        };
+        let mut operands = Vec::new();
+        for &arg in args {
+            operands.push(self.regs(arg)?);
+        }
+        let results = self.define(result)?;
+        for (index, d) in results.into_iter().enumerate() {
+            let mut regs = Vec::with_capacity(3);
+            for operand in &operands {
+                match operand.get(index).or(operand.first()) {
+                    Some(&reg) => regs.push(reg),
+                    None => return self.malformed(format!("{name} of nothing")),
+                }
+            }
+            self.apply(f, d, &regs)?;
+        }
+        Ok(())
+    }
+
+    /// Emits a lane function; its shape and the registers must agree.
+    pub(super) fn apply(&mut self, f: LaneFn, d: Reg, args: &[Reg]) -> Done {
+        let index = |at: usize| args.get(at).map_or(0, |reg: &Reg| reg.index);
+        let (a, b, c, to) = (index(0), index(1), index(2), d.index);
+        let (op, count, from_wide, to_wide) = match f {
+            LaneFn::N1(f) => (Op::N1 { f, d: to, a }, 1, false, false),
+            LaneFn::N2(f) => (Op::N2 { f, d: to, a, b }, 2, false, false),
+            LaneFn::N3(f) => (Op::N3 { f, d: to, a, b, c }, 3, false, false),
+            LaneFn::W1(f) => (Op::W1 { f, d: to, a }, 1, true, true),
+            LaneFn::W2(f) => (Op::W2 { f, d: to, a, b }, 2, true, true),
+            LaneFn::Widen(f) => (Op::Widen { f, d: to, a }, 1, false, true),
+            LaneFn::Narrowing(f) => (Op::Narrowing { f, d: to, a }, 1, true, false),
+            LaneFn::Compare(f) => (Op::Compare { f, d: to, a, b }, 2, true, false),
+        };
+        let fits = args.len() >= count
+            && args
+                .iter()
+                .take(count)
+                .all(|reg| reg.wide == from_wide && *reg != d)
+            && d.wide == to_wide;
+        if !fits {
+            return self.malformed("an operation whose operands have other types than it takes");
+        }
+        self.emit(op);
+        Ok(())
+    }
+
+    fn select(&mut self, cond: Value, args: [Value; 2], result: Value) -> Done {
+        let (cond, yes, no) = (self.regs(cond)?, self.regs(args[0])?, self.regs(args[1])?);
+        let results = self.define(result)?;
+        for (index, d) in results.into_iter().enumerate() {
+            let (Some(cond), Some(yes), Some(no)) = (
+                cond.get(index).or(cond.first()),
+                yes.get(index),
+                no.get(index),
+            ) else {
+                return self.malformed("a select of different shapes");
+            };
+            self.choose(d, *cond, *yes, *no);
+        }
+        Ok(())
+    }
+
+    fn choose(&mut self, d: Reg, cond: Reg, yes: Reg, no: Reg) {
+        let (wide, d, cond, yes, no) = (d.wide, d.index, cond.index, yes.index, no.index);
+        self.emit(if wide {
+            Op::SelectWide { d, cond, yes, no }
+        } else {
+            Op::SelectNarrow { d, cond, yes, no }
+        });
+    }
+
+    fn cast(&mut self, op: CastOp, arg: Value, result: Value) -> Done {
+        let (from, to) = (self.function.ty(arg), self.function.ty(result));
+        let as_number = |ty: Type| {
+            if ty.is_pointer() {
+                Some(Scalar::I64)
+            } else {
+                ty.element()
+            }
+        };
+        let (Some(source), Some(target)) = (as_number(from), as_number(to)) else {
+            return self.unsupported(format!("{} of {from} to {to}", op.name()));
+        };
+        let keeps = match op {
+            CastOp::SpaceCast => true,
+            CastOp::Bitcast => from.lanes() == to.lanes() && source.bits() == target.bits(),
+            // Upper bits are zero already.
+            CastOp::ZExt => (source == Scalar::I64) == (target == Scalar::I64),
+            CastOp::PtrToInt | CastOp::IntToPtr => source == target,
+            _ => false,
+        };
+        if keeps {
+            return self.same(result, arg);
+        }
+        if op == CastOp::Bitcast {
+            return self.repack(arg, source, result, target);
+        }
+        self.elementwise(
+            op.name(),
+            arithmetic::cast(op, source, target),
+            &[arg],
+            result,
+        )
+    }
+
+    fn repack(&mut self, arg: Value, source: Scalar, result: Value, target: Scalar) -> Done {
+        if source == Scalar::I1 || target == Scalar::I1 {
+            let (from, to) = (self.function.ty(arg), self.function.ty(result));
+            return self.unsupported(format!("bitcast of {from} to {to}"));
+        }
+        let from = self.regs(arg)?;
+        let to = self.define(result)?;
+        let (from, to) = (self.list(&from), self.list(&to));
+        let (from_bytes, to_bytes) = (source.bytes() as u8, target.bytes() as u8);
+        self.emit(Op::Repack {
+            from,
+            from_bytes,
+            to,
+            to_bytes,
+        });
+        Ok(())
+    }
+
+    fn extract(&mut self, vector: Value, index: Value, result: Value) -> Done {
+        let regs = self.regs(vector)?;
+        if let Some(known) = self.function.const_bits(index) {
+            let reg = match (regs.get(known as usize), regs.first()) {
+                (Some(&reg), _) => reg,
+                (None, Some(first)) => self.constant(first.wide, 0),
+                (None, None) => return self.malformed("an element of nothing"),
+            };
+            self.name(result, &[reg]);
+            return Ok(());
+        }
+        let index = self.reg(index)?;
+        let list = self.list(&regs);
+        let d = self.define(result)?[0];
+        self.emit(Op::Pick { d, list, index });
+        Ok(())
+    }
+
+    fn insert(&mut self, vector: Value, element: Value, index: Value, result: Value) -> Done {
+        let mut regs = self.regs(vector)?;
+        let element = self.reg(element)?;
+        if let Some(known) = self.function.const_bits(index) {
+            if let Some(slot) = regs.get_mut(known as usize) {
+                *slot = element;
+            }
+            self.name(result, &regs);
+            return Ok(());
+        }
+        let index_type = self.element(self.function.ty(index)).unwrap_or(Scalar::I32);
+        let index = self.reg(index)?;
+        let equal = arithmetic::int_compare(IntCond::Eq, index_type);
+        let results = self.define(result)?;
+        for (place, (d, old)) in results.into_iter().zip(regs).enumerate() {
+            let number = self.constant(index.wide, place as u64);
+            let here = self.register(false);
+            match equal {
+                Some(f) => self.apply(f, here, &[index, number])?,
+                None => return self.malformed("an index that is no integer"),
+            }
+            self.choose(d, here, element, old);
+        }
+        Ok(())
+    }
+
+    /// Where the registers of a field lie among those of its aggregate.
+    fn field(&mut self, ty: Type, path: assay_ssa::IndexList) -> Done<(usize, usize)> {
+        let (mut ty, mut start) = (ty, 0);
+        for &index in self.function.indices(path) {
+            for before in 0..index {
+                let Some((sibling, _)) = self.module.types.element_at(ty, before) else {
+                    return self.malformed("a field outside its aggregate");
+                };
+                start += self.leaves(sibling)?.len();
+            }
+            match self.module.types.element_at(ty, index) {
+                Some((inner, _)) => ty = inner,
+                None => return self.malformed("a field outside its aggregate"),
+            }
+        }
+        Ok((start, self.leaves(ty)?.len()))
+    }
+
+    /// Loads or stores of runs of numbers of one kind that follow each other.
+    fn transfers(&mut self, ty: Type, ptr: Value, regs: &[Reg]) -> Done<Vec<Transfer>> {
+        if ty.is_vector() && ty.element() == Some(Scalar::I1) {
+            return self.unsupported(format!("memory of type {ty}"));
+        }
+        let ptr = self.reg(ptr)?.index;
+        let leaves = self.leaves(ty)?;
+        let mut transfers = Vec::new();
+        let mut start = 0;
+        while let Some(first) = leaves.get(start) {
+            let cell = first.cell();
+            let mut end = start + 1;
+            let next = |end: usize| first.offset + (end - start) as u32 * cell.bytes();
+            while leaves
+                .get(end)
+                .is_some_and(|leaf| leaf.cell() == cell && leaf.offset == next(end))
+            {
+                end += 1;
+            }
+            let regs = self.list(regs.get(start..end).unwrap_or(&[]));
+            transfers.push(Transfer {
+                regs,
+                ptr,
+                offset: first.offset,
+                cell,
+            });
+            start = end;
+        }
+        Ok(transfers)
+    }
+
+    fn load(&mut self, ptr: Value, result: Value) -> Done {
+        let regs = self.define(result)?;
+        for transfer in self.transfers(self.function.ty(result), ptr, &regs)? {
+            self.emit(Op::Load(transfer));
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, ptr: Value, value: Value) -> Done {
+        let regs = self.regs(value)?;
+        for transfer in self.transfers(self.function.ty(value), ptr, &regs)? {
+            self.emit(Op::Store(transfer));
+        }
+        Ok(())
+    }
+
+    /// The memory cell of an atomic access; notes whether the dispatch must run in order.
+    fn atomic_cell(
+        &mut self,
+        value: Value,
+        ptr: Value,
+        result: Value,
+        ordered: bool,
+    ) -> Done<Cell> {
+        let ty = self.function.ty(value);
+        let shared = self.function.ty(ptr).space() != Some(Space::Threadgroup);
+        if shared && (ordered || self.uses[result] > 0) {
+            self.program.in_order = true;
+        }
+        match ty.lane_type() {
+            Some(scalar @ (Scalar::I32 | Scalar::I64 | Scalar::F32)) if !ty.is_vector() => {
+                Ok(Cell::of(scalar))
+            }
+            _ => self.unsupported(format!("an atomic operation on {ty}")),
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! From a kernel in SSA form to bytecode.
+//!
+//! Blocks are laid out in the order of the control tree, in which definitions come before uses. Each value
+//! gets registers of its own; conversions that keep the bits (and extractions by a known index) just name those of
+//! their operand.
+
+mod call;
+mod control;
+mod instruction;
+
+use crate::code::{Cell, ConstantData, List, Op, Pointer, Program, Reg};
+use crate::error::CompileError;
+use assay_ssa::{
+    Aggregate, Binding, Function, GlobalData, IdMap, Inst, Kernel, Module, Scalar, Space, Type,
+    TypeKind, Value, ValueDef,
+};
+
+/// How a kernel is compiled.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Values of function constants that are still open in the program, by number, as the bits of their elements.
+    pub constants: Vec<(u32, Vec<u64>)>,
+}
+
+impl Program {
+    /// Compiles a kernel of an optimised module (`assay_opt::pipeline::optimize`). What cannot be run is
+    /// refused here, by name.
+    pub fn compile(module: &Module, kernel: &str, options: &Options) -> Result<Self, CompileError> {
+        let Some(found) = module.kernel(kernel) else {
+            let known: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
+            return Err(CompileError::NoKernel {
+                name: kernel.to_owned(),
+                known: known.join(", "),
+            });
+        };
+        let malformed = |what: &str| CompileError::Malformed {
+            kernel: kernel.to_owned(),
+            what: what.to_owned(),
+        };
+        let function = module
+            .functions
+            .get(found.function)
+            .ok_or_else(|| malformed("it has no function"))?;
+        let tree = assay_opt::structurize::structurize(function).map_err(|reason| {
+            CompileError::Control {
+                kernel: kernel.to_owned(),
+                reason,
+            }
+        })?;
+        let mut compiler = Compiler::new(module, found, function, options);
+        compiler.bind_parameters()?;
+        compiler.tree(&tree)?;
+        compiler.emit(Op::End);
+        Ok(compiler.program)
+    }
+}
+
+/// One number of a value, and where it lies in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    /// Its type; nothing for a pointer.
+    pub(super) scalar: Option<Scalar>,
+    pub(super) offset: u32,
+}
+
+impl Leaf {
+    pub(super) fn wide(self) -> bool {
+        matches!(self.scalar, None | Some(Scalar::I64))
+    }
+
+    pub(super) fn cell(self) -> Cell {
+        self.scalar.map_or(Cell::Long, Cell::of)
+    }
+}
+
+/// Most numbers of a value.
+const MAX_LEAVES: usize = 4096;
+
+pub(super) struct Compiler<'a> {
+    pub(super) module: &'a Module,
+    pub(super) function: &'a Function,
+    options: &'a Options,
+    pub(super) program: Program,
+    values: IdMap<Value, Option<List>>,
+    /// Places known already, by location.
+    known_places: Vec<(assay_ssa::Loc, u32)>,
+    /// The instruction being compiled.
+    pub(super) current: Option<Inst>,
+    /// Labels of the scopes and loops around, with their slots.
+    pub(super) scopes: Vec<control::Frame>,
+    /// How often each value is used.
+    pub(super) uses: IdMap<Value, u32>,
+}
+
+pub(super) type Done<T = ()> = Result<T, CompileError>;
+
+impl<'a> Compiler<'a> {
+    fn new(
+        module: &'a Module,
+        kernel: &'a Kernel,
+        function: &'a Function,
+        options: &'a Options,
+    ) -> Self {
+        let mut uses = IdMap::with_len(0, function.num_values());
+        for &block in function.blocks() {
+            for &inst in function.insts(block) {
+                function.for_each_operand(inst, |value| uses[value] += 1);
+            }
+        }
+        Self {
+            module,
+            function,
+            options,
+            program: Program {
+                name: kernel.name.clone(),
+                arguments: kernel.arguments.clone(),
+                max_threads: kernel.max_threads,
+                ops: Vec::new(),
+                origins: Vec::new(),
+                places: Vec::new(),
+                lists: Vec::new(),
+                products: Vec::new(),
+                per_lane: Vec::new(),
+                narrow: 0,
+                wide: 0,
+                slots: 0,
+                constants: Vec::new(),
+                pointers: Vec::new(),
+                data: Vec::new(),
+                frame: 0,
+                static_threadgroup: 0,
+                in_order: false,
+                has_collectives: false,
+            },
+            values: IdMap::with_len(None, function.num_values()),
+            known_places: Vec::new(),
+            current: None,
+            scopes: Vec::new(),
+            uses,
+        }
+    }
+
+    // ---- errors ----
+
+    pub(super) fn unsupported<T>(&mut self, what: impl Into<String>) -> Done<T> {
+        let place = self.place();
+        Err(CompileError::Unsupported {
+            kernel: self.program.name.clone(),
+            what: what.into(),
+            place: self.program.places.get(place as usize).cloned(),
+        })
+    }
+
+    pub(super) fn malformed<T>(&self, what: impl Into<String>) -> Done<T> {
+        Err(CompileError::Malformed {
+            kernel: self.program.name.clone(),
+            what: what.into(),
+        })
+    }
+
+    // ---- operations ----
+
+    pub(super) fn emit(&mut self, op: Op) -> usize {
+        let place = self.place();
+        self.program.ops.push(op);
+        self.program.origins.push(place);
+        self.program.ops.len() - 1
+    }
+
+    /// The place in the source of the current instruction.
+    fn place(&mut self) -> u32 {
+        let Some(loc) = self.current.and_then(|inst| self.function.loc(inst)) else {
+            return u32::MAX;
+        };
+        if let Some(&(_, known)) = self
+            .known_places
+            .iter()
+            .rev()
+            .find(|(known, _)| *known == loc)
+        {
+            return known;
+        }
+        let locations = &self.module.locations;
+        // The user's own line, not one of the library's headers.
+        let user = locations
+            .chain(loc)
+            .filter(|location| location.line != 0)
+            .last();
+        let Some(location) = user else {
+            return u32::MAX;
+        };
+        let file = locations.file_name(location.file);
+        let text = format!("{file}:{}:{}", location.line, location.column);
+        self.program.places.push(text);
+        let place = self.program.places.len() as u32 - 1;
+        self.known_places.push((loc, place));
+        place
+    }
+
+    pub(super) fn here(&self) -> u32 {
+        self.program.ops.len() as u32
+    }
+
+    // ---- registers ----
+
+    pub(super) fn register(&mut self, wide: bool) -> Reg {
+        let count = if wide {
+            &mut self.program.wide
+        } else {
+            &mut self.program.narrow
+        };
+        *count += 1;
+        Reg {
+            index: *count - 1,
+            wide,
+        }
+    }
+
+    /// A register that holds the same number in all lanes.
+    pub(super) fn constant(&mut self, wide: bool, bits: u64) -> Reg {
+        let reg = self.register(wide);
+        self.program.constants.push((reg, bits));
+        reg
+    }
+
+    pub(super) fn list(&mut self, regs: &[Reg]) -> List {
+        let start = self.program.lists.len() as u32;
+        self.program.lists.extend_from_slice(regs);
+        List {
+            start,
+            len: regs.len() as u32,
+        }
+    }
+
+    /// Fresh registers for the result of the current instruction.
+    pub(super) fn define(&mut self, value: Value) -> Done<Vec<Reg>> {
+        let leaves = self.leaves(self.function.ty(value))?;
+        let regs: Vec<Reg> = leaves
+            .iter()
+            .map(|leaf| self.register(leaf.wide()))
+            .collect();
+        self.name(value, &regs);
+        Ok(regs)
+    }
+
+    /// Says which registers hold a value.
+    pub(super) fn name(&mut self, value: Value, regs: &[Reg]) {
+        let list = self.list(regs);
+        self.values[value] = Some(list);
+    }
+
+    /// The registers of a value.
+    pub(super) fn regs(&mut self, value: Value) -> Done<Vec<Reg>> {
+        if let Some(list) = self.values[value] {
+            return Ok(self.program.list(list).to_vec());
+        }
+        let data = self.function.value(value);
+        let leaves = self.leaves(data.ty)?;
+        let elements: Vec<u64> = match data.def {
+            ValueDef::Const(bits) => vec![bits; leaves.len()],
+            ValueDef::ConstVector(elements) => self.function.elements(elements).to_vec(),
+            ValueDef::Zero | ValueDef::Undef => vec![0; leaves.len()],
+            ValueDef::FunctionConstant(id) => self.function_constant(id, leaves.len())?,
+            ValueDef::Global(id) => return self.global(value, id),
+            ValueDef::Result(_) | ValueDef::Param(..) => {
+                return self.malformed(format!("{value} is used before it is defined"));
+            }
+        };
+        if elements.len() != leaves.len() {
+            return self.malformed(format!("constant {value} does not fit its type"));
+        }
+        let mut regs = Vec::with_capacity(leaves.len());
+        for (leaf, bits) in leaves.iter().zip(elements) {
+            regs.push(self.constant(leaf.wide(), bits));
+        }
+        self.name(value, &regs);
+        Ok(regs)
+    }
+
+    /// The register of a scalar or pointer.
+    pub(super) fn reg(&mut self, value: Value) -> Done<Reg> {
+        match self.regs(value)?[..] {
+            [reg] => Ok(reg),
+            _ => self.malformed(format!("{value} is not a single number")),
+        }
+    }
+
+    fn function_constant(
+        &mut self,
+        id: assay_ssa::FunctionConstantId,
+        len: usize,
+    ) -> Done<Vec<u64>> {
+        let Some(constant) = self.module.function_constants.get(id) else {
+            return self.malformed("unknown function constant");
+        };
+        let given = self
+            .options
+            .constants
+            .iter()
+            .find(|(index, _)| *index == constant.index);
+        let bits = given.map(|(_, bits)| bits).or(constant.default.as_ref());
+        match bits {
+            Some(bits) if bits.len() == len => Ok(bits.clone()),
+            Some(bits) => self.malformed(format!(
+                "function constant {} has {len} elements, not {}",
+                constant.index,
+                bits.len()
+            )),
+            None => Err(CompileError::MissingConstant {
+                index: constant.index,
+                name: constant.name.clone(),
+            }),
+        }
+    }
+
+    fn global(&mut self, value: Value, id: assay_ssa::GlobalId) -> Done<Vec<Reg>> {
+        let Some(global) = self.module.globals.get(id) else {
+            return self.malformed("unknown global");
+        };
+        let size = self.module.types.store_size(global.ty);
+        let pointer = if global.space == Space::Threadgroup {
+            let start = self
+                .program
+                .static_threadgroup
+                .next_multiple_of(global.align.clamp(1, 1 << 16));
+            self.program.static_threadgroup = start.saturating_add(size);
+            Pointer::Static(start)
+        } else {
+            let bytes = match &global.data {
+                GlobalData::Bytes(bytes) => bytes.clone(),
+                _ => vec![0; size as usize],
+            };
+            let name = global.name.clone();
+            self.program.data.push(ConstantData { name, bytes });
+            Pointer::Constant(self.program.data.len() as u32 - 1)
+        };
+        let reg = self.register(true);
+        self.program.pointers.push((reg.index, pointer));
+        self.name(value, &[reg]);
+        Ok(vec![reg])
+    }
+
+    // ---- types ----
+
+    /// The numbers a value of a type is made of.
+    pub(super) fn leaves(&mut self, ty: Type) -> Done<Vec<Leaf>> {
+        let mut leaves = Vec::new();
+        self.collect(ty, 0, &mut leaves)?;
+        Ok(leaves)
+    }
+
+    fn collect(&mut self, ty: Type, offset: u32, leaves: &mut Vec<Leaf>) -> Done {
+        if leaves.len() > MAX_LEAVES {
+            return self.unsupported(format!("a value of more than {MAX_LEAVES} numbers"));
+        }
+        match ty.kind() {
+            TypeKind::Void => {}
+            TypeKind::Pointer(_) => leaves.push(Leaf {
+                scalar: None,
+                offset,
+            }),
+            TypeKind::Scalar(_) | TypeKind::Vector(..) | TypeKind::Matrix(_) => {
+                let scalar = ty.element();
+                let bytes = scalar.map_or(0, Scalar::bytes);
+                leaves.extend((0..u32::from(ty.lanes())).map(|index| Leaf {
+                    scalar,
+                    offset: offset + index * bytes,
+                }));
+            }
+            TypeKind::Aggregate(id) => {
+                let module = self.module;
+                match module.types.get(id) {
+                    Some(Aggregate::Array {
+                        element,
+                        len,
+                        stride,
+                    }) => {
+                        for index in 0..*len {
+                            self.collect(
+                                *element,
+                                offset.saturating_add(index.saturating_mul(*stride)),
+                                leaves,
+                            )?;
+                        }
+                    }
+                    Some(Aggregate::Struct { fields, .. }) => {
+                        for field in fields {
+                            self.collect(field.ty, offset.saturating_add(field.offset), leaves)?;
+                        }
+                    }
+                    None => return self.malformed("unknown type"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    // ---- parameters ----
+
+    fn bind_parameters(&mut self) -> Done {
+        let Some(entry) = self.function.entry() else {
+            return self.malformed("it has no blocks");
+        };
+        for (index, &param) in self.function.params(entry).iter().enumerate() {
+            let arguments = &self.program.arguments;
+            let argument = arguments.iter().find(|a| a.param == Some(index as u32));
+            let Some(argument) = argument else {
+                return self.malformed(format!("parameter {index} belongs to no argument"));
+            };
+            let (binding, name) = (argument.binding, argument.name.clone());
+            let reg = self.register(true);
+            self.name(param, &[reg]);
+            let used = self.uses[param] > 0;
+            let pointer = match binding {
+                Binding::Buffer(number) => Pointer::Buffer(number),
+                Binding::Threadgroup(number) => Pointer::Threadgroup(number),
+                _ if !used => continue,
+                Binding::Texture(_) => return self.unsupported(format!("texture \"{name}\"")),
+                Binding::Sampler(_) => return self.unsupported(format!("sampler \"{name}\"")),
+                _ => return self.unsupported(format!("argument \"{name}\"")),
+            };
+            if !self.function.ty(param).is_pointer() {
+                return self.unsupported(format!("argument \"{name}\", which is no pointer"));
+            }
+            if used {
+                self.program.pointers.push((reg.index, pointer));
+            }
+        }
+        for &block in self.function.blocks() {
+            if block == entry {
+                continue;
+            }
+            for &param in self.function.params(block) {
+                self.define(param)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Runs a program over a grid: threadgroups in parallel, simdgroups in turns.
+
+use crate::buffer::Buffer;
+use crate::code::{Pointer, Program};
+use crate::error::{Fault, RunError};
+use crate::geometry::Grid;
+use crate::interpret::{Simdgroup, Surroundings, Trap};
+use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
+use crate::position::Standpoint;
+use assay_ssa::Binding;
+use rayon::prelude::*;
+use std::sync::atomic::AtomicBool;
+
+/// What a dispatch binds.
+#[derive(Debug, Default)]
+pub struct Bindings {
+    buffers: Vec<(u32, Buffer)>,
+    threadgroup: Vec<(u32, u32)>,
+}
+
+impl Bindings {
+    /// Nothing bound.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Binds a buffer; one bound there before is replaced.
+    pub fn set(&mut self, index: u32, buffer: Buffer) {
+        self.buffers.retain(|(known, _)| *known != index);
+        self.buffers.push((index, buffer));
+    }
+
+    /// The buffer of an index.
+    pub fn get(&self, index: u32) -> Option<&Buffer> {
+        let found = self.buffers.iter().find(|(known, _)| *known == index);
+        found.map(|(_, buffer)| buffer)
+    }
+
+    /// Gives `[[threadgroup(index)]]` a size in bytes.
+    pub fn set_threadgroup_memory(&mut self, index: u32, bytes: u32) {
+        self.threadgroup.retain(|(known, _)| *known != index);
+        self.threadgroup.push((index, bytes));
+    }
+}
+
+/// When a dispatch is stopped or refused.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'a> {
+    /// Operations one simdgroup may run, counted when a loop starts over.
+    pub max_steps: u64,
+    /// Bytes of working memory (registers, thread and threadgroup memory of all workers).
+    pub max_memory: u64,
+    /// Looked at when a loop starts over; set it to stop the dispatch.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self {
+            max_steps: u64::MAX,
+            max_memory: 8 << 30,
+            cancel: None,
+        }
+    }
+}
+
+/// What a finished dispatch says about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Threadgroups run.
+    pub threadgroups: u64,
+    /// Threads run.
+    pub threads: u64,
+}
+
+/// Everything the workers share.
+struct Job<'a> {
+    program: &'a Program,
+    grid: &'a Grid,
+    limits: &'a Limits<'a>,
+    regions: Vec<Region>,
+    pointers: Vec<(u32, u64)>,
+    threadgroup_bytes: u32,
+}
+
+/// One worker's memory, kept from threadgroup to threadgroup.
+struct Worker {
+    simdgroups: Vec<Simdgroup>,
+    frames: Vec<Buffer>,
+    threadgroup: Buffer,
+}
+
+impl Program {
+    /// Runs the kernel over a grid. What it writes is in the bindings afterwards, also after a fault.
+    pub fn run(
+        &self,
+        grid: &Grid,
+        bindings: &mut Bindings,
+        limits: &Limits<'_>,
+    ) -> Result<Statistics, RunError> {
+        grid.check(self.max_threads)?;
+        let job = self.job(grid, bindings, limits)?;
+        job.check_memory()?;
+        let groups: u64 = grid.group_counts().iter().map(|&n| u64::from(n)).product();
+        let fault = if self.in_order || groups == 1 {
+            let mut worker = job.worker();
+            (0..groups).find_map(|group| job.run_group(&mut worker, group).err())
+        } else {
+            (0..groups)
+                .into_par_iter()
+                .map_init(
+                    || job.worker(),
+                    |worker, group| job.run_group(worker, group),
+                )
+                .find_map_first(Result::err)
+        };
+        match fault {
+            Some(fault) => Err(fault.into()),
+            None => Ok(Statistics {
+                threadgroups: groups,
+                threads: grid.threads.iter().map(|&n| u64::from(n)).product(),
+            }),
+        }
+    }
+
+    fn job<'a>(
+        &'a self,
+        grid: &'a Grid,
+        bindings: &mut Bindings,
+        limits: &'a Limits<'a>,
+    ) -> Result<Job<'a>, RunError> {
+        let mut job = Job {
+            program: self,
+            grid,
+            limits,
+            regions: vec![Region::nothing()],
+            pointers: Vec::new(),
+            threadgroup_bytes: self.static_threadgroup,
+        };
+        for &(reg, pointer) in &self.pointers {
+            let address = match pointer {
+                Pointer::Static(offset) => THREADGROUP << OFFSET_BITS | u64::from(offset),
+                Pointer::Threadgroup(index) => job.threadgroup(bindings, index)?,
+                Pointer::Buffer(index) => job.buffer(bindings, index)?,
+                Pointer::Constant(index) => job.constant(index),
+            };
+            job.pointers.push((reg, address));
+        }
+        Ok(job)
+    }
+
+    fn argument_name(&self, binding: Binding) -> String {
+        let found = self
+            .arguments
+            .iter()
+            .find(|argument| argument.binding == binding);
+        found.map_or(String::new(), |argument| argument.name.clone())
+    }
+}
+
+impl Job<'_> {
+    fn region(&mut self, region: Region) -> u64 {
+        self.regions.push(region);
+        (self.regions.len() as u64 - 1) << OFFSET_BITS
+    }
+
+    fn buffer(&mut self, bindings: &mut Bindings, index: u32) -> Result<u64, RunError> {
+        let name = self.program.argument_name(Binding::Buffer(index));
+        let found = bindings
+            .buffers
+            .iter_mut()
+            .find(|(known, _)| *known == index);
+        let Some((_, buffer)) = found else {
+            return Err(RunError::MissingBuffer { index, name });
+        };
+        Ok(self.region(Region {
+            base: buffer.as_mut_ptr(),
+            len: buffer.len() as u64,
+            lane_stride: 0,
+            writable: true,
+            name: format!("buffer {index} (\"{name}\")"),
+        }))
+    }
+
+    fn constant(&mut self, index: u32) -> u64 {
+        let Some(data) = self.program.data.get(index as usize) else {
+            return 0;
+        };
+        self.region(Region {
+            base: data.bytes.as_ptr().cast_mut(),
+            len: data.bytes.len() as u64,
+            lane_stride: 0,
+            writable: false,
+            name: data.name.clone(),
+        })
+    }
+
+    fn threadgroup(&mut self, bindings: &Bindings, index: u32) -> Result<u64, RunError> {
+        let name = self.program.argument_name(Binding::Threadgroup(index));
+        let found = bindings
+            .threadgroup
+            .iter()
+            .find(|(known, _)| *known == index);
+        let Some(&(_, bytes)) = found else {
+            return Err(RunError::MissingThreadgroupMemory { index, name });
+        };
+        let start = self.threadgroup_bytes.next_multiple_of(16);
+        self.threadgroup_bytes = start.saturating_add(bytes);
+        Ok(THREADGROUP << OFFSET_BITS | u64::from(start))
+    }
+
+    fn simdgroups(&self) -> u64 {
+        let threads: u64 = self
+            .grid
+            .threadgroup
+            .iter()
+            .map(|&n| u64::from(n))
+            .product();
+        threads.div_ceil(32)
+    }
+
+    fn check_memory(&self) -> Result<(), RunError> {
+        let p = self.program;
+        let registers = u64::from(p.narrow) * 128 + u64::from(p.wide) * 256;
+        let simdgroup = registers + u64::from(p.frame) * 32;
+        let worker = simdgroup * self.simdgroups() + u64::from(self.threadgroup_bytes);
+        let needed = worker.saturating_mul(rayon::current_num_threads() as u64);
+        if needed > self.limits.max_memory {
+            return Err(RunError::TooLarge {
+                needed,
+                limit: self.limits.max_memory,
+            });
+        }
+        Ok(())
+    }
+
+    fn worker(&self) -> Worker {
+        let count = self.simdgroups() as usize;
+        let frame = self.program.frame as usize * 32;
+        Worker {
+            simdgroups: (0..count)
+                .map(|_| Simdgroup::new(self.program, &self.pointers))
+                .collect(),
+            frames: (0..count).map(|_| Buffer::zeroed(frame)).collect(),
+            threadgroup: Buffer::zeroed(self.threadgroup_bytes as usize),
+        }
+    }
+
+    /// Runs one threadgroup: each simdgroup until a barrier or its end, in turns, until all have ended.
+    fn run_group(&self, worker: &mut Worker, number: u64) -> Result<(), Box<Fault>> {
+        let group = self.grid.group(number);
+        let threads = group.threads();
+        worker.threadgroup.bytes_mut().fill(0);
+        let threadgroup = Region {
+            base: worker.threadgroup.as_mut_ptr(),
+            len: worker.threadgroup.len() as u64,
+            lane_stride: 0,
+            writable: true,
+            name: "threadgroup memory".to_owned(),
+        };
+        let count = threads.div_ceil(32) as usize;
+        let mut frames = Vec::with_capacity(count);
+        for (index, (simdgroup, frame)) in worker
+            .simdgroups
+            .iter_mut()
+            .zip(&mut worker.frames)
+            .enumerate()
+            .take(count)
+        {
+            simdgroup.start(self.program, &self.pointers, threads - index as u32 * 32);
+            frame.bytes_mut().fill(0);
+            frames.push(Region {
+                base: frame.as_mut_ptr(),
+                len: self.program.frame.into(),
+                lane_stride: self.program.frame.into(),
+                writable: true,
+                name: "thread memory".to_owned(),
+            });
+        }
+        loop {
+            let mut running = false;
+            for (index, frame) in frames.iter().enumerate() {
+                let simdgroup = &mut worker.simdgroups[index];
+                if simdgroup.finished {
+                    continue;
+                }
+                let around = Surroundings {
+                    program: self.program,
+                    memory: View {
+                        shared: &self.regions,
+                        threadgroup: &threadgroup,
+                        thread: frame,
+                    },
+                    standpoint: Standpoint {
+                        grid: self.grid,
+                        group,
+                        simdgroup: index as u32,
+                    },
+                    max_steps: self.limits.max_steps,
+                    cancel: self.limits.cancel,
+                };
+                simdgroup
+                    .run(&around)
+                    .map_err(|trap| self.fault(trap, &around))?;
+                running |= !simdgroup.finished;
+            }
+            if !running {
+                return Ok(());
+            }
+        }
+    }
+
+    fn fault(&self, trap: Trap, around: &Surroundings<'_>) -> Box<Fault> {
+        let origin = self.program.origins.get(trap.position).copied();
+        let place = origin.and_then(|origin| self.program.places.get(origin as usize));
+        Box::new(Fault {
+            kernel: self.program.name.clone(),
+            kind: trap.kind,
+            place: place.cloned(),
+            thread: around.standpoint.thread(trap.lane as u32),
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! What can go wrong, as values.
+
+use assay_opt::structurize::StructurizeError;
+
+/// Why a kernel cannot be compiled for the executor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompileError {
+    /// The module has no kernel of this name.
+    #[error("no kernel \"{name}\"; there are: {known}")]
+    NoKernel {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The kernel uses something the executor cannot run.
+    #[error("kernel \"{kernel}\"{}: {what} is not supported by the CPU executor", at(.place))]
+    Unsupported {
+        /// The kernel.
+        kernel: String,
+        /// The builtin, instruction or argument, by name.
+        what: String,
+        /// File and line, where known.
+        place: Option<String>,
+    },
+    /// A function constant has no value.
+    #[error("function constant {index} (\"{name}\") has no value and no default: give it one")]
+    MissingConstant {
+        /// Its number.
+        index: u32,
+        /// Its name.
+        name: String,
+    },
+    /// The control flow has no structured form.
+    #[error("kernel \"{kernel}\": {reason}")]
+    Control {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        reason: StructurizeError,
+    },
+    /// The program contradicts itself; the verifier of `assay-ssa` would say more.
+    #[error("kernel \"{kernel}\": {what}")]
+    Malformed {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+fn at(place: &Option<String>) -> String {
+    place
+        .as_ref()
+        .map_or(String::new(), |place| format!(", {place}"))
+}
+
+/// Why a dispatch did not start or did not finish.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A buffer the kernel uses is not bound.
+    #[error("buffer {index} (\"{name}\") is not bound")]
+    MissingBuffer {
+        /// Its index.
+        index: u32,
+        /// Its name in the source.
+        name: String,
+    },
+    /// Threadgroup memory the kernel uses has no size.
+    #[error("threadgroup memory {index} (\"{name}\") has no size")]
+    MissingThreadgroupMemory {
+        /// Its index.
+        index: u32,
+        /// Its name in the source.
+        name: String,
+    },
+    /// The grid or threadgroup cannot be dispatched.
+    #[error("{0}")]
+    BadGrid(String),
+    /// The dispatch would need more host memory than allowed.
+    #[error("the dispatch needs {needed} bytes of working memory; the limit is {limit}")]
+    TooLarge {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// The kernel did something it must not.
+    #[error(transparent)]
+    Fault(#[from] Box<Fault>),
+}
+
+/// What a kernel did wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("kernel \"{kernel}\"{}: {kind}, in thread ({}, {}, {})", at(.place), thread[0], thread[1], thread[2])]
+pub struct Fault {
+    /// The kernel.
+    pub kernel: String,
+    /// What happened.
+    pub kind: FaultKind,
+    /// File, line and column, where known.
+    pub place: Option<String>,
+    /// Position in the grid of the (first) thread it happened in.
+    pub thread: [u32; 3],
+}
+
+/// What a kernel did wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FaultKind {
+    /// An access outside what the pointer points into.
+    #[error("{action} of {size} bytes at offset {offset} of {target}, which has {length}")]
+    OutOfBounds {
+        /// `read`, `write` or `atomic access`.
+        action: &'static str,
+        /// Bytes accessed.
+        size: u32,
+        /// Offset of the access; negative below the start.
+        offset: i64,
+        /// What it points into, by name.
+        target: String,
+        /// Its size in bytes.
+        length: u64,
+    },
+    /// A pointer into nothing.
+    #[error("{action} of {size} bytes at address {address:#x}, which is in no buffer")]
+    NoTarget {
+        /// `read`, `write` or `atomic access`.
+        action: &'static str,
+        /// Bytes accessed.
+        size: u32,
+        /// The address.
+        address: u64,
+    },
+    /// A write to constant data of the program.
+    #[error("write to constant data \"{target}\"")]
+    ReadOnly {
+        /// What was written to.
+        target: String,
+    },
+    /// An atomic operation that is not aligned to its size.
+    #[error("misaligned atomic access of {size} bytes at address {address:#x}")]
+    MisalignedAtomic {
+        /// Bytes accessed.
+        size: u32,
+        /// The address.
+        address: u64,
+    },
+    /// A simdgroup ran more operations than allowed.
+    #[error("stopped after {steps} operations of one simdgroup (the limit on steps)")]
+    TooManySteps {
+        /// Operations run.
+        steps: u64,
+    },
+    /// Someone asked the run to stop.
+    #[error("stopped on request")]
+    Cancelled,
+    /// Code was reached that the compiler declared unreachable.
+    #[error("unreachable code was reached")]
+    Unreachable,
+}

@@ -1,0 +1,107 @@
+//! Simdgroup matrices: loads, stores, multiply-accumulate.
+
+use crate::code::Reg;
+use assay_num as num;
+use assay_num::matrix as layout;
+use assay_ssa::Scalar;
+
+/// An operation on matrices; each takes two narrow registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum MatrixOp {
+    Load {
+        d: [u32; 2],
+        scalar: Scalar,
+        at: Origin,
+    },
+    Store {
+        a: [u32; 2],
+        scalar: Scalar,
+        at: Origin,
+    },
+    /// The value on the diagonal, zero elsewhere.
+    Diagonal { d: [u32; 2], value: u32 },
+    /// Index into the program's products.
+    Product { index: u32 },
+}
+
+/// Where a matrix lies in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) ptr: u32,
+    /// Elements from one row to the next.
+    pub(crate) stride: u32,
+    pub(crate) column: u32,
+    pub(crate) row: u32,
+    pub(crate) transposed: Reg,
+}
+
+/// `d = a · b + c`, each with its element type; without `c`, zero is meant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    pub(crate) d: [u32; 2],
+    pub(crate) d_type: Scalar,
+    pub(crate) a: ([u32; 2], Scalar),
+    pub(crate) b: ([u32; 2], Scalar),
+    pub(crate) c: Option<([u32; 2], Scalar)>,
+}
+
+type Lanes = [[u32; 32]; 2];
+
+fn singles(lanes: &Lanes, scalar: Scalar) -> [[f32; 8]; 8] {
+    layout::gather(&lanes.map(|half| half.map(|bits| widened(bits, scalar))))
+}
+
+fn halves(lanes: &Lanes) -> [[u16; 8]; 8] {
+    layout::gather(&lanes.map(|half| half.map(|bits| bits as u16)))
+}
+
+fn widened(bits: u32, scalar: Scalar) -> f32 {
+    match scalar {
+        Scalar::F16 => num::f16_to_f32(bits as u16),
+        Scalar::BF16 => num::bf16_to_f32(bits as u16),
+        _ => f32::from_bits(bits),
+    }
+}
+
+fn narrowed(value: f32, scalar: Scalar) -> u32 {
+    match scalar {
+        Scalar::F16 => u32::from(num::f32_to_f16(value)),
+        Scalar::BF16 => u32::from(num::f32_to_bf16(value)),
+        _ => value.to_bits(),
+    }
+}
+
+#[inline(always)]
+fn product(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
+    let all_half = of.a.1 == Scalar::F16
+        && of.b.1 == Scalar::F16
+        && of.d_type == Scalar::F16
+        && of.c.is_none_or(|(_, scalar)| scalar == Scalar::F16);
+    if all_half {
+        let c = c.map_or([[0; 8]; 8], halves);
+        let result = layout::multiply_add_half(&halves(a), &halves(b), &c);
+        return layout::scatter(&result).map(|half| half.map(u32::from));
+    }
+    let start = match (c, of.c) {
+        (Some(c), Some((_, scalar))) => singles(c, scalar),
+        _ => [[0.0; 8]; 8],
+    };
+    let result = layout::multiply_add(&singles(a, of.a.1), &singles(b, of.b.1), &start);
+    layout::scatter(&result).map(|half| half.map(|value| narrowed(value, of.d_type)))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn vector_product(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
+    product(a, b, c, of)
+}
+
+/// `a · b + c`.
+pub(crate) fn multiply(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
+    #[cfg(target_arch = "x86_64")]
+    if crate::lanes::has_vector_features() {
+        // SAFETY: the CPU has the features.
+        return unsafe { vector_product(a, b, c, of) };
+    }
+    product(a, b, c, of)
+}

@@ -1,0 +1,54 @@
+//! Positions and sizes a thread can ask for.
+
+use crate::geometry::{Grid, Group};
+use assay_ssa::builtin::Builtin;
+
+/// Where a simdgroup is in its dispatch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standpoint<'a> {
+    pub(crate) grid: &'a Grid,
+    pub(crate) group: Group,
+    /// Number of the simdgroup in its threadgroup.
+    pub(crate) simdgroup: u32,
+}
+
+impl Standpoint<'_> {
+    /// The position in the grid of a lane's thread.
+    pub(crate) fn thread(&self, lane: u32) -> [u32; 3] {
+        let local = self.group.thread(self.simdgroup * 32 + lane);
+        std::array::from_fn(|axis| self.group.origin[axis].wrapping_add(local[axis]))
+    }
+
+    /// What a builtin gives in each lane; nothing if it is no position.
+    pub(crate) fn value(&self, which: Builtin, axis: usize) -> Option<[u32; 32]> {
+        let first = self.simdgroup * 32;
+        let axis = axis.min(2);
+        let each = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
+        let same = |value: u32| [value; 32];
+        let of_size = |size: [u32; 3], unit: u32| size.iter().product::<u32>().div_ceil(unit);
+        // Only the first component of a count means anything.
+        let count = |value: u32| if axis == 0 { value } else { 1 };
+        let (group, grid) = (&self.group, self.grid);
+        Some(match which {
+            Builtin::ThreadPositionInGrid => each(&|lane| self.thread(lane)[axis]),
+            Builtin::ThreadPositionInThreadgroup => each(&|lane| group.thread(first + lane)[axis]),
+            Builtin::ThreadIndexInThreadgroup => each(&|lane| first + lane),
+            Builtin::ThreadIndexInSimdgroup => each(&|lane| lane),
+            Builtin::ThreadIndexInQuadgroup => each(&|lane| lane & 3),
+            Builtin::QuadgroupIndexInThreadgroup => each(&|lane| (first + lane) / 4),
+            Builtin::SimdgroupIndexInThreadgroup => same(self.simdgroup),
+            Builtin::ThreadgroupPositionInGrid => same(group.position[axis]),
+            Builtin::ThreadsPerThreadgroup => same(group.size[axis]),
+            Builtin::SimdgroupsPerThreadgroup => same(count(of_size(group.size, 32))),
+            Builtin::QuadgroupsPerThreadgroup => same(count(of_size(group.size, 4))),
+            Builtin::DispatchThreadsPerThreadgroup => same(grid.threadgroup[axis]),
+            Builtin::DispatchSimdgroupsPerThreadgroup => same(count(of_size(grid.threadgroup, 32))),
+            Builtin::DispatchQuadgroupsPerThreadgroup => same(count(of_size(grid.threadgroup, 4))),
+            Builtin::ThreadsPerGrid | Builtin::GridSize => same(grid.threads[axis]),
+            Builtin::ThreadgroupsPerGrid => same(grid.group_counts()[axis]),
+            Builtin::ThreadsPerSimdgroup => same(32),
+            Builtin::GridOrigin => same(0),
+            _ => return None,
+        })
+    }
+}
