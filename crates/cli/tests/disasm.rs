@@ -133,6 +133,13 @@ fn bad_input_has_a_message_and_exit_code_three() {
     assert_eq!(squeezed(&odd), ["0: 3800 wait 0", "2: 88 .byte 0x88"]);
     assert_eq!(odd.status.code(), Some(3));
     assert!(stderr(&odd).contains("odd number of bytes"));
+    let inside = assay(&["disasm", "--hex", "616263"]);
+    assert_eq!(
+        inside.status.code(),
+        Some(3),
+        "cut in the middle of a parcel"
+    );
+    assert!(stderr(&inside).contains("odd number of bytes"));
 
     let nothing = assay(&["disasm", "--hex", "ffffffff"]);
     assert_eq!(nothing.status.code(), Some(3));

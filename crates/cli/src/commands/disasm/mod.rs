@@ -178,7 +178,10 @@ impl Listing {
                 self.totals.instructions += 1;
                 self.stopped = instruction.op() == Op::Stop && !self.all;
             }
-            Item::Truncated { .. } => self.totals.truncated = true,
+            Item::Truncated { .. } => {
+                self.totals.truncated = true;
+                self.totals.odd |= !bytes.len().is_multiple_of(2);
+            }
             Item::Unknown(_) => self.totals.unknown += 1,
             Item::Odd(_) => self.totals.odd = true,
         }
@@ -271,8 +274,7 @@ impl Listing {
         }
         if totals.odd {
             return Err(Failure::input(format!(
-                "{name} has an odd number of bytes: AGX code comes in two-byte parcels, and the \
-                 last byte is shown as .byte"
+                "{name} has an odd number of bytes: AGX code comes in two-byte parcels"
             ))
             .advice("give --length to leave it out"));
         }
