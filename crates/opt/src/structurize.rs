@@ -14,7 +14,7 @@
 //! to it.
 
 use crate::control::{Arm, Item, Label, Region, Tree, edge};
-use assay_ssa::analysis::{Cfg, Dominators};
+use assay_ssa::analysis::{Cfg, Dominators, LoopId, Loops};
 use assay_ssa::{Block, Function, IdMap, InstData, Value};
 
 /// Nesting beyond this is refused instead of overflowing the stack.
@@ -87,8 +87,6 @@ struct Places {
     is_follower: IdMap<Block, bool>,
     /// Blocks a backward edge goes to.
     is_header: IdMap<Block, bool>,
-    /// The header of the innermost loop that contains a block.
-    innermost: IdMap<Block, Option<Block>>,
 }
 
 impl Places {
@@ -103,39 +101,20 @@ impl Places {
             inner_followers: IdMap::with_len(Vec::new(), count),
             is_follower: IdMap::with_len(false, count),
             is_header: IdMap::with_len(false, count),
-            innermost: IdMap::with_len(None, count),
         };
-        let mut loops = Loops {
-            parent: IdMap::with_len(None, count),
-        };
-        // Inner headers come later in the order, so walking it backwards finds inner loops first.
-        for &header in cfg.order().iter().rev() {
-            let backward = |pred: &&Block| {
-                cfg.is_reached(**pred) && cfg.position(**pred) >= cfg.position(header)
-            };
-            let latches: Vec<Block> = cfg
-                .predecessors(header)
-                .iter()
-                .filter(backward)
-                .copied()
-                .collect();
-            if latches.is_empty() {
-                continue;
-            }
-            if !latches
-                .iter()
-                .all(|&latch| dominators.dominates(header, latch))
-            {
-                return Err(StructurizeError::Irreducible { target: header });
-            }
-            places.is_header[header] = true;
-            loops.claim(header, latches, cfg, &mut places.innermost);
+        let loops = Loops::new(cfg, dominators, function);
+        if loops.is_irreducible() {
+            let target = second_entry(cfg, dominators).ok_or(StructurizeError::Malformed)?;
+            return Err(StructurizeError::Irreducible { target });
+        }
+        for (_, found) in loops.iter() {
+            places.is_header[found.header] = true;
         }
         for &block in cfg.order() {
             let Some(dominator) = dominators.immediate(block) else {
                 continue;
             };
-            let behind = places.left_loop(block, dominator, &loops);
+            let behind = left_loop(block, dominator, &loops).map(|id| loops.get(id).header);
             let parent = behind.unwrap_or(dominator);
             let position = cfg.position(block);
             let forward = cfg
@@ -145,7 +124,8 @@ impl Places {
                 .count();
             if forward > 1 || behind.is_some() {
                 places.is_follower[block] = true;
-                let inner = places.is_header[parent] && places.holds(parent, block, &loops);
+                let own = loops.innermost(parent).filter(|_| places.is_header[parent]);
+                let inner = own.is_some_and(|id| loops.contains(id, block));
                 let list = if inner {
                     &mut places.inner_followers
                 } else {
@@ -156,74 +136,27 @@ impl Places {
         }
         Ok(places)
     }
-
-    /// The header of the outermost loop that holds `dominator` but not `block`.
-    fn left_loop(&self, block: Block, dominator: Block, loops: &Loops) -> Option<Block> {
-        let mut outermost = None;
-        let mut around = self.innermost[dominator];
-        while let Some(header) = around.filter(|&header| !self.holds(header, block, loops)) {
-            outermost = Some(header);
-            around = loops.parent[header];
-        }
-        outermost
-    }
-
-    /// Whether the loop of `header` contains `block`.
-    fn holds(&self, header: Block, block: Block, loops: &Loops) -> bool {
-        let mut around = self.innermost[block];
-        while let Some(candidate) = around {
-            if candidate == header {
-                return true;
-            }
-            around = loops.parent[candidate];
-        }
-        false
-    }
 }
 
-/// The loop nest: each header's enclosing header.
-struct Loops {
-    parent: IdMap<Block, Option<Block>>,
+/// The outermost loop that holds `dominator` but not `block`.
+fn left_loop(block: Block, dominator: Block, loops: &Loops) -> Option<LoopId> {
+    let mut outermost = None;
+    let mut around = loops.innermost(dominator);
+    while let Some(id) = around.filter(|&id| !loops.contains(id, block)) {
+        outermost = Some(id);
+        around = loops.get(id).parent;
+    }
+    outermost
 }
 
-impl Loops {
-    /// Gives every block from which a latch can be reached without passing `header` to
-    /// its loop; a whole inner loop is taken by its outermost header.
-    fn claim(
-        &mut self,
-        header: Block,
-        latches: Vec<Block>,
-        cfg: &Cfg,
-        innermost: &mut IdMap<Block, Option<Block>>,
-    ) {
-        innermost[header] = Some(header);
-        let mut work = latches;
-        while let Some(block) = work.pop() {
-            let from = match self.outermost(innermost[block]) {
-                Some(inner) if inner == header => continue,
-                Some(inner) => {
-                    self.parent[inner] = Some(header);
-                    inner
-                }
-                None => {
-                    innermost[block] = Some(header);
-                    block
-                }
-            };
-            work.extend(
-                cfg.predecessors(from)
-                    .iter()
-                    .filter(|&&pred| cfg.is_reached(pred)),
-            );
-        }
-    }
-
-    fn outermost(&self, mut header: Option<Block>) -> Option<Block> {
-        while let Some(outer) = header.and_then(|inner| self.parent[inner]) {
-            header = Some(outer);
-        }
-        header
-    }
+/// A block that a backward edge goes to without dominating where it comes from.
+fn second_entry(cfg: &Cfg, dominators: &Dominators) -> Option<Block> {
+    cfg.order().iter().copied().find(|&target| {
+        cfg.predecessors(target).iter().any(|&pred| {
+            let backward = cfg.is_reached(pred) && cfg.position(pred) >= cfg.position(target);
+            backward && !dominators.dominates(target, pred)
+        })
+    })
 }
 
 struct Maker<'a> {

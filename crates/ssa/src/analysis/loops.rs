@@ -134,12 +134,15 @@ impl Loops {
             let mut current = self.innermost[block];
             while let Some(id) = current {
                 self.loops[id].blocks.push(block);
-                for &to in cfg.successors(block) {
-                    if !self.contains(id, to) {
-                        self.loops[id].exits.push((block, to));
-                    }
-                }
                 current = self.loops[id].parent;
+            }
+            for &to in cfg.successors(block) {
+                // A loop that contains the target is inside loops that do too.
+                let mut left = self.innermost[block];
+                while let Some(id) = left.filter(|&id| !self.contains(id, to)) {
+                    self.loops[id].exits.push((block, to));
+                    left = self.loops[id].parent;
+                }
             }
         }
         for id in self.loops.ids() {
