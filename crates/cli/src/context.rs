@@ -25,7 +25,6 @@ pub(crate) struct Context {
     /// Columns to lay text out for.
     pub(crate) width: usize,
     /// Whether standard error is a terminal, so that progress may be drawn.
-    #[allow(dead_code, reason = "for commands that run long")]
     pub(crate) progress: bool,
 }
 

@@ -41,7 +41,6 @@ pub(crate) enum Outcome {
     /// Exit code 0.
     Fine,
     /// Exit code 1: the report is already printed and says what failed.
-    #[allow(dead_code, reason = "used by commands that judge")]
     Failed,
     /// Exit code 4: the report is already printed and says what is missing.
     Missing,

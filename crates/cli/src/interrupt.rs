@@ -40,13 +40,11 @@ pub(crate) fn remove_on_interrupt(path: &Path) {
 }
 
 /// From now on the first Ctrl-C only sets a flag that [`requested`] reads.
-#[allow(dead_code, reason = "for commands that stop by themselves")]
 pub(crate) fn cooperate() {
     COOPERATIVE.store(true, Ordering::SeqCst);
 }
 
 /// Whether Ctrl-C was pressed.
-#[allow(dead_code, reason = "for commands that stop by themselves")]
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }
