@@ -109,8 +109,7 @@ fn main() {
         "icmpsel slt, r7, r8, r9, r10, r11",
     ];
     let special = ["rcp r2, r3", "exp2 r4, r5", "rsqrt r6, r7", "log2 r8, r9"];
-    println!("lane-instructions per second on one core of this host (median of 9)");
-    for (name, body) in [
+    let shapes = [
         ("fused multiply-add", fma.as_slice()),
         ("float add and multiply", float.as_slice()),
         ("integer and logic", integer.as_slice()),
@@ -118,7 +117,22 @@ fn main() {
         ("half add and multiply", half.as_slice()),
         ("half multiply-add", half_fma.as_slice()),
         ("transcendental", special.as_slice()),
-    ] {
+    ];
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(name) = arguments.first().filter(|name| !name.starts_with("--")) {
+        for (shape, body) in shapes {
+            if shape == name {
+                let memory = DeviceMemory::new();
+                let mut launch = Launch::new([32, 1, 1], [32, 1, 1]);
+                launch.uniforms.set_u32(0, 10000).expect("u0 exists");
+                let o = run(&program(body), &launch, &memory).expect("runs");
+                println!("{}", o.lane_instructions);
+            }
+        }
+        return;
+    }
+    println!("lane-instructions per second on one core of this host (median of 9)");
+    for (name, body) in shapes {
         let strict = rate(body, false) / 1e9;
         let lenient = rate(body, true) / 1e9;
         println!("{name:<24} strict {strict:>6.2} G/s   lenient {lenient:>6.2} G/s");

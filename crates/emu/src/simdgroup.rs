@@ -159,7 +159,7 @@ impl Simdgroup {
             placement,
             stack,
             calls: Vec::new(),
-            poison: Poison::new(REGISTERS),
+            poison: Poison::new(),
             nesting: Nesting::default(),
         };
         simdgroup.set_exec(exists);

@@ -18,7 +18,7 @@ pub(super) fn suspend(simdgroup: &mut Simdgroup, op: &MicroOp, active: u32, inde
 #[inline(always)]
 pub(super) fn check(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {
     let poison = &simdgroup.poison;
-    if !poison.all_good(op.touches.reads(), simdgroup.exec) {
+    if !poison.reads_well(&op.touches, simdgroup.exec) {
         return bad_read(simdgroup, op.touches.reads(), simdgroup.exec, index);
     }
     if poison.any_pending() {
@@ -85,7 +85,7 @@ pub(super) fn unread(
 pub(super) fn check_select(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {
     if simdgroup
         .poison
-        .all_good(op.touches.reads(), simdgroup.exec)
+        .reads_well(&op.touches, simdgroup.exec)
     {
         return match simdgroup.poison.any_pending() {
             true => bad_write(simdgroup, op, index),

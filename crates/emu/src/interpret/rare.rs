@@ -178,7 +178,7 @@ pub(super) fn stack_store<const STRICT: bool>(
     if STRICT
         && !simdgroup
             .poison
-            .all_good(op.touches.reads(), simdgroup.exec)
+            .reads_well(&op.touches, simdgroup.exec)
     {
         for (register, lanes) in access::data_registers(access).zip(&mut empty) {
             let touched = register_touch(register);
