@@ -295,13 +295,17 @@ pub(crate) enum Operation {
         b: FloatSource,
         c: FloatSource,
         saturate: bool,
+        plain: bool,
     },
+    /// `plain`, here and above: no source has modifiers, and the result goes to a whole
+    /// register as it is.
     Float {
         op: Arith,
         to: Dest,
         a: FloatSource,
         b: FloatSource,
         saturate: bool,
+        plain: bool,
     },
     HalfFma {
         to: Dest,

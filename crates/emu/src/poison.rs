@@ -85,8 +85,7 @@ impl Poison {
         for (row, bits) in few.rows.iter().zip(few.bits) {
             bad |= self.bad[usize::from(*row)] & bits;
         }
-        bad & lane_bits(lanes) == 0
-            && (!few.more_reads || self.all_good(touches.reads(), lanes))
+        bad & lane_bits(lanes) == 0 && (!few.more_reads || self.all_good(touches.reads(), lanes))
     }
 
     /// Whether all these reads find values in `lanes`.

@@ -70,14 +70,21 @@ pub fn widen(halves: __m128i) -> __m256 {
     _mm256_cvtph_ps(halves)
 }
 
-/// Results of [`add`], [`mul`] and [`fma`] as halves, rounded once.
+/// Singles rounded to half precision, as [`f32_to_f16`](crate::f32_to_f16) does: results of [`add`], [`mul`] and [`fma`]
+/// are then rounded once.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn narrow(values: __m256) -> __m128i {
+    _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(canonical(values))
+}
+
+/// Any NaN becomes the one NaN.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub fn canonical(values: __m256) -> __m256 {
     let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(values, values);
     let one_nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc0_0000));
-    let values = _mm256_blendv_ps(values, one_nan, nan);
-    _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(values)
+    _mm256_blendv_ps(values, one_nan, nan)
 }
 
 /// Clamped to [0, 1] as [`half::saturate`](crate::half::saturate) does; before [`narrow`] or after is the same.

@@ -77,6 +77,59 @@ fn blocks_of_eight(values: &[u16]) -> impl Iterator<Item = Eight> {
         .map(|chunk| std::array::from_fn(|n| chunk[n % chunk.len()]))
 }
 
+#[target_feature(enable = "avx2,fma,f16c")]
+fn there(halves: Eight) -> [u32; 8] {
+    let wide = vector::canonical(vector::widen(vector::halves(halves)));
+    vector::from_words(std::arch::x86_64::_mm256_castps_si256(wide))
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+fn back(singles: [u32; 8]) -> Eight {
+    let singles = std::arch::x86_64::_mm256_castsi256_ps(vector::words(singles));
+    vector::from_halves(vector::narrow(singles))
+}
+
+#[test]
+fn conversions_are_as_defined() {
+    if !vector::available() {
+        return;
+    }
+    for first in (0..=u16::MAX).step_by(8) {
+        let halves: Eight = std::array::from_fn(|n| first + n as u16);
+        // SAFETY: asked above.
+        let wide = unsafe { there(halves) };
+        assert_eq!(
+            wide,
+            halves.map(|bits| assay_num::f16_to_f32(bits).to_bits())
+        );
+    }
+    // Singles at and beside every half and every middle between two, and all over.
+    let mut singles = Vec::new();
+    for bits in 0..0x7fff_u16 {
+        let single = assay_num::f16_to_f32(bits).to_bits();
+        for middle in [single, single.wrapping_add(0x1000)] {
+            singles.extend([middle.wrapping_sub(1), middle, middle.wrapping_add(1)]);
+        }
+    }
+    singles.extend((0..=u32::MAX).step_by(4099));
+    for &[a, b, c, d] in singles.as_chunks().0 {
+        let eight = [
+            a,
+            b,
+            c,
+            d,
+            a | 1 << 31,
+            b | 1 << 31,
+            c | 1 << 31,
+            d | 1 << 31,
+        ];
+        // SAFETY: asked above.
+        let halves = unsafe { back(eight) };
+        let expected = eight.map(|bits| assay_num::f32_to_f16(f32::from_bits(bits)));
+        assert_eq!(halves, expected, "{eight:x?}");
+    }
+}
+
 #[test]
 fn every_half_with_every_corner_adds_and_multiplies_as_defined() {
     if !vector::available() {
