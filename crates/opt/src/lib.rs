@@ -10,6 +10,7 @@
 //! *convergent* one) is never made to run under other control flow than before: not
 //! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
+mod bounds;
 pub mod control;
 pub mod evaluate;
 pub mod expand_copies;
@@ -19,6 +20,7 @@ pub mod hoist_invariants;
 pub mod index_pointers;
 pub mod inline_calls;
 pub mod lower_switch;
+pub mod narrow_indices;
 pub mod number_values;
 pub mod pass;
 pub mod pipeline;

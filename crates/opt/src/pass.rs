@@ -20,6 +20,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("index_pointers", crate::index_pointers::index_pointers),
     ("lower_switch", crate::lower_switch::lower_switch),
+    ("narrow_indices", crate::narrow_indices::narrow_indices),
     ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),
     ("remove_dead", crate::remove_dead::remove_dead),

@@ -31,6 +31,7 @@ const SETTLE: &[FunctionPass] = &[
 
 const FINISH: &[FunctionPass] = &[
     crate::number_values::number_values,
+    crate::narrow_indices::narrow_indices,
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,
     crate::number_values::number_values,
