@@ -70,7 +70,8 @@ pub fn machine_code(
     constants: &[Constant],
 ) -> Result<MachineCode, Error> {
     let folder = tempfile::Builder::new().prefix("assay-").tempdir();
-    let folder = folder.map_err(|error| Error::Compiler(format!("no temporary folder: {error}")))?;
+    let folder =
+        folder.map_err(|error| Error::Compiler(format!("no temporary folder: {error}")))?;
     let library = match code {
         Code::Metallib(bytes) => {
             let path = folder.path().join("library.metallib");
@@ -230,15 +231,24 @@ mod tests {
 
         /// Whether the folder everything happened in is gone.
         fn is_clean(&self) -> bool {
-            !self.folder.borrow().as_ref().is_some_and(|path| path.exists())
+            !self
+                .folder
+                .borrow()
+                .as_ref()
+                .is_some_and(|path| path.exists())
         }
     }
 
     impl Tools for Xcode {
         fn xcrun(&self, arguments: &[OsString]) -> Option<Ran> {
-            let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+            let words = arguments
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned());
             let words: Vec<String> = words.collect();
-            let out = words.iter().position(|word| word == "-o").expect("an output");
+            let out = words
+                .iter()
+                .position(|word| word == "-o")
+                .expect("an output");
             let out = Path::new(&words[out + 1]);
             *self.folder.borrow_mut() = out.parent().map(Path::to_owned);
             let ran = match words.contains(&"metal-tt".to_owned()) {
@@ -302,7 +312,9 @@ mod tests {
         impl Tools for Compiler {
             fn xcrun(&self, arguments: &[OsString]) -> Option<Ran> {
                 let file = arguments.last()?.to_string_lossy().into_owned();
-                bad(&format!("{file}:2:1: error: unknown type name 'broken'\nbroken\n^\n1 error generated.\n"))
+                bad(&format!(
+                    "{file}:2:1: error: unknown type name 'broken'\nbroken\n^\n1 error generated.\n"
+                ))
             }
         }
         let options = CompileOptions::default();
@@ -311,7 +323,10 @@ mod tests {
             panic!("an error in the source");
         };
         let place = errors[0].place.as_ref().expect("a place");
-        assert_eq!((place.file.as_path(), place.line), (Path::new("kernels/add.metal"), 2));
+        assert_eq!(
+            (place.file.as_path(), place.line),
+            (Path::new("kernels/add.metal"), 2)
+        );
     }
 
     #[test]
@@ -332,7 +347,10 @@ mod tests {
         let code = Code::Metallib(b"MTLB library");
         let mut gpu = test_gpu();
         let made = machine_code(&tools, Some(&mut gpu), code, "increment", &[]).expect("works");
-        assert_eq!((made.route, made.bytes.as_slice()), (Route::BinaryArchive, &b"archive"[..]));
+        assert_eq!(
+            (made.route, made.bytes.as_slice()),
+            (Route::BinaryArchive, &b"archive"[..])
+        );
         let crashed = Xcode::new(good(), bad("LLVM ERROR"));
         let error = machine_code(&crashed, None, code, "increment", &[]).expect_err("crashed");
         assert!(error.to_string().contains("LLVM ERROR"), "{error}");

@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn every_known_chip_is_found_by_its_marketing_name() {
         for chip in assay_chip::chips() {
-            let title = chip.title().to_owned();
+            let title = chip.title.to_owned();
             let probe = Text {
                 brand: Some(Box::leak(title.clone().into_boxed_str())),
                 registry: None,
             };
             let machine = Machine::detect(&probe).expect("an Apple chip");
-            assert_eq!(machine.chip.as_deref(), Some(chip.name()), "{title}");
-            assert_eq!(machine.bucket, format!("apple-{}", chip.name()));
+            assert_eq!(machine.chip.as_deref(), Some(chip.name), "{title}");
+            assert_eq!(machine.bucket, format!("apple-{}", chip.name));
         }
     }
 

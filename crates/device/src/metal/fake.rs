@@ -43,7 +43,7 @@ pub(super) enum Trouble {
 pub(super) type Log = Rc<RefCell<Vec<String>>>;
 
 #[derive(Debug)]
-pub(super) struct Fake {
+pub(crate) struct Fake {
     pub(super) trouble: Trouble,
     pub(super) counters: bool,
     pub(super) log: Log,
@@ -60,13 +60,13 @@ impl std::fmt::Debug for OnCompletionBox {
 }
 
 #[derive(Debug)]
-pub(super) struct FakeBuffer {
+pub(crate) struct FakeBuffer {
     bytes: Rc<RefCell<Vec<u8>>>,
     storage: Storage,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct FakeCommands {
+pub(crate) struct FakeCommands {
     dispatches: usize,
     /// Run in order at commit, as a queue does.
     work: Vec<Work>,
@@ -199,14 +199,22 @@ impl Driver for Fake {
     }
 
     fn write(&self, buffer: &mut FakeBuffer, offset: u64, bytes: &[u8]) {
-        assert_eq!(buffer.storage, Storage::Shared, "the CPU cannot see private memory");
+        assert_eq!(
+            buffer.storage,
+            Storage::Shared,
+            "the CPU cannot see private memory"
+        );
         self.note("write");
         let start = offset as usize;
         buffer.bytes.borrow_mut()[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
     fn read(&self, buffer: &FakeBuffer, offset: u64, bytes: &mut [u8]) {
-        assert_eq!(buffer.storage, Storage::Shared, "the CPU cannot see private memory");
+        assert_eq!(
+            buffer.storage,
+            Storage::Shared,
+            "the CPU cannot see private memory"
+        );
         self.note("read");
         let start = offset as usize;
         bytes.copy_from_slice(&buffer.bytes.borrow()[start..start + bytes.len()]);
@@ -222,7 +230,10 @@ impl Driver for Fake {
         commands: &mut FakeCommands,
         dispatch: &RawDispatch<'_, Self>,
     ) -> Result<(), String> {
-        self.note(format!("encode {} {:?}", dispatch.label, dispatch.extent));
+        self.note(format!(
+            "encode {} {:?} by {:?}",
+            dispatch.label, dispatch.extent, dispatch.threadgroup
+        ));
         if self.trouble == Trouble::NoEncoder {
             return Err("Metal gave no compute encoder".to_owned());
         }

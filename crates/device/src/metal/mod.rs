@@ -17,11 +17,11 @@ mod submission;
 mod tests;
 
 use crate::check;
-use crate::message;
 use crate::dispatch::{Binding, Dispatch};
 use crate::error::Error;
 use crate::facts::{DeviceFacts, PipelineFacts, Storage};
 use crate::ids::{BufferId, LibraryId, PipelineId, SubmissionId, Table};
+use crate::message;
 use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
 use crate::{Constant, Device};
@@ -488,7 +488,10 @@ impl<D: Driver> GpuDevice for MetalDevice<D> {
             .archive(code, function, constants, path)
             .map_err(|why| Error::Pipeline {
                 function: function.to_owned(),
-                why: format!("its machine code could not be written to {}: {why}", path.display()),
+                why: format!(
+                    "its machine code could not be written to {}: {why}",
+                    path.display()
+                ),
             })
     }
 

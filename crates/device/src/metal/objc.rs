@@ -11,9 +11,11 @@ use super::driver::{
 use crate::{Constant, ConstantKey, Extent, Storage};
 use assay_ssa::Scalar;
 use assay_timing::metal::{TimedBuffer, Timer};
-use assay_timing::{EncoderPerDispatch, Recorder, RecorderOptions, Strategy, Switches};
+use assay_timing::sampling::{EncoderPerDispatch, Strategy};
+use assay_timing::{Recorder, RecorderOptions, Switches};
 use block2::RcBlock;
 use dispatch2::DispatchData;
+use objc2::ClassType;
 use objc2::rc::Retained;
 use objc2::runtime::{AnyObject, ProtocolObject};
 use objc2_foundation::{NSDictionary, NSError, NSObject, NSString, NSURL};
@@ -68,7 +70,7 @@ impl Objc {
             switches: Switches::ALL,
             ..RecorderOptions::default()
         });
-        let timer = Timer::new(&recorder, &device, EncoderPerDispatch::Allowed);
+        let timer = Timer::new(&recorder, &device, EncoderPerDispatch::Accept);
         Some(Objc {
             device,
             queue,

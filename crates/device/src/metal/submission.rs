@@ -84,7 +84,9 @@ impl Submission {
             FailureKind::TimeOut => return self.time_out(timeout),
             FailureKind::OutOfMemory => return Error::GpuMemory(message),
             FailureKind::NotPermitted => {
-                return Error::NoDevice(format!("the system does not let this process use the GPU now: {message}"));
+                return Error::NoDevice(format!(
+                    "the system does not let this process use the GPU now: {message}"
+                ));
             }
             FailureKind::DeviceRemoved => {
                 return Error::NoDevice(format!("the GPU is gone: {message}"));

@@ -84,7 +84,9 @@ fn metal_gets_the_options_it_understands() {
         include_folders: vec!["include".into()],
         ..CompileOptions::default()
     };
-    let refused = device.compile(source, &with_folders).expect_err("no folders");
+    let refused = device
+        .compile(source, &with_folders)
+        .expect_err("no folders");
     assert!(refused.to_string().contains("xcrun metal -I"), "{refused}");
 }
 
@@ -110,14 +112,19 @@ fn compile_errors_are_at_the_users_line() {
 fn a_compiler_that_says_something_else_is_quoted() {
     let (mut device, _) = device(Trouble::Compile("the compiler service crashed"));
     let error = compile(&mut device).expect_err("fails");
-    assert_eq!(error, Error::Compiler("the compiler service crashed".to_owned()));
+    assert_eq!(
+        error,
+        Error::Compiler("the compiler service crashed".to_owned())
+    );
 }
 
 #[test]
 fn a_missing_function_names_those_there_are() {
     let (mut device, log) = device(Trouble::None);
     let library = compile(&mut device).expect("compiles");
-    let error = device.pipeline(library, "incremnt", &[]).expect_err("missing");
+    let error = device
+        .pipeline(library, "incremnt", &[])
+        .expect_err("missing");
     let Error::NoFunction { nearest, count, .. } = &error else {
         panic!("{error}");
     };
@@ -131,9 +138,14 @@ fn a_missing_function_names_those_there_are() {
 fn a_pipeline_that_cannot_be_made_says_why() {
     let (mut device, _) = device(Trouble::Pipeline("Compiler encountered an internal error"));
     let library = compile(&mut device).expect("compiles");
-    let error = device.pipeline(library, "increment", &[]).expect_err("fails");
+    let error = device
+        .pipeline(library, "increment", &[])
+        .expect_err("fails");
     let said = error.to_string();
-    assert!(said.contains("increment") && said.contains("internal error"), "{said}");
+    assert!(
+        said.contains("increment") && said.contains("internal error"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -187,7 +199,9 @@ fn limits_are_checked_before_encoding() {
 fn command_buffer_errors_say_what_happened() {
     let run = |trouble| {
         let (mut device, _, pipeline, buffer) = ready(trouble, 4);
-        device.run(vec![increment(pipeline, buffer)]).expect_err("fails")
+        device
+            .run(vec![increment(pipeline, buffer)])
+            .expect_err("fails")
     };
     let fails = |kind| run(Trouble::Fails(kind, "Metal's words"));
     assert!(matches!(fails(FailureKind::TimeOut), Error::TimeOut { .. }));
@@ -195,10 +209,22 @@ fn command_buffer_errors_say_what_happened() {
         panic!("a fault");
     };
     assert_eq!(fault.kind, FaultKind::OutOfBounds);
-    assert_eq!((fault.function.as_str(), fault.what.as_str()), ("increment", "Metal's words"));
-    assert!(matches!(fails(FailureKind::OutOfMemory), Error::GpuMemory(_)));
-    assert!(matches!(fails(FailureKind::DeviceRemoved), Error::NoDevice(_)));
-    assert!(matches!(fails(FailureKind::NotPermitted), Error::NoDevice(_)));
+    assert_eq!(
+        (fault.function.as_str(), fault.what.as_str()),
+        ("increment", "Metal's words")
+    );
+    assert!(matches!(
+        fails(FailureKind::OutOfMemory),
+        Error::GpuMemory(_)
+    ));
+    assert!(matches!(
+        fails(FailureKind::DeviceRemoved),
+        Error::NoDevice(_)
+    ));
+    assert!(matches!(
+        fails(FailureKind::NotPermitted),
+        Error::NoDevice(_)
+    ));
     assert!(matches!(fails(FailureKind::StackOverflow), Error::Fault(_)));
     assert!(matches!(run(Trouble::NoCommands), Error::NoDevice(_)));
     assert!(matches!(run(Trouble::NoEncoder), Error::Pipeline { .. }));
@@ -209,13 +235,18 @@ fn command_buffer_errors_say_what_happened() {
 fn a_command_buffer_that_never_answers_times_out() {
     for (trouble, timed_out) in [(Trouble::Hangs, true), (Trouble::Dropped, false)] {
         let (mut device, _, pipeline, buffer) = ready(trouble, 4);
-        let submission = device.submit(vec![increment(pipeline, buffer)]).expect("submits");
+        let submission = device
+            .submit(vec![increment(pipeline, buffer)])
+            .expect("submits");
         // Reading would see half-written data.
         let mut bytes = [0; 4];
         assert!(device.read(buffer, 0, &mut bytes).is_err());
         let error = device.wait(submission).expect_err("no answer");
         assert_eq!(matches!(error, Error::TimeOut { .. }), timed_out, "{error}");
-        assert!(matches!(device.wait(submission), Err(Error::NoSuchId { .. })));
+        assert!(matches!(
+            device.wait(submission),
+            Err(Error::NoSuchId { .. })
+        ));
     }
 }
 
@@ -223,8 +254,12 @@ fn a_command_buffer_that_never_answers_times_out() {
 fn a_failure_stays_with_its_submission() {
     let (mut device, _, pipeline, buffer) =
         ready(Trouble::Fails(FailureKind::PageFault, "fault"), 4);
-    let submission = device.submit(vec![increment(pipeline, buffer)]).expect("submits");
-    device.contents(buffer).expect("reading waits and does not fail for another's fault");
+    let submission = device
+        .submit(vec![increment(pipeline, buffer)])
+        .expect("submits");
+    device
+        .contents(buffer)
+        .expect("reading waits and does not fail for another's fault");
     assert!(device.wait(submission).is_err());
 }
 
@@ -233,8 +268,13 @@ fn private_buffers_are_reached_through_copies() {
     let (mut device, log, pipeline, _) = ready(Trouble::None, 4);
     let private = device.buffer(8, Storage::Private).expect("fits");
     device.write(private, 2, &[5, 6]).expect("inside");
-    device.run(vec![increment(pipeline, private)]).expect("runs");
-    assert_eq!(device.contents(private).expect("inside"), [1, 1, 6, 7, 1, 1, 1, 1]);
+    device
+        .run(vec![increment(pipeline, private)])
+        .expect("runs");
+    assert_eq!(
+        device.contents(private).expect("inside"),
+        [1, 1, 6, 7, 1, 1, 1, 1]
+    );
     let copies = log.borrow().iter().filter(|what| *what == "copy").count();
     assert_eq!(copies, 2);
 }
@@ -253,7 +293,10 @@ fn memory_is_refused_as_a_value() {
         assert!(matches!(refused, Err(Error::OutsideBuffer { .. })));
     }
     device.release(small).expect("is there");
-    assert!(matches!(device.contents(small), Err(Error::NoSuchId { .. })));
+    assert!(matches!(
+        device.contents(small),
+        Err(Error::NoSuchId { .. })
+    ));
 }
 
 #[test]
@@ -272,12 +315,20 @@ fn captures_stop_whatever_happens() {
     for trouble in [Trouble::None, Trouble::Fails(FailureKind::PageFault, "x")] {
         let (mut device, log, pipeline, buffer) = ready(trouble, 4);
         let _ = device.capture(&path, vec![increment(pipeline, buffer)]);
-        assert_eq!(log.borrow().last().map(String::as_str), Some("stop capture"));
+        assert_eq!(
+            log.borrow().last().map(String::as_str),
+            Some("stop capture")
+        );
     }
     let (mut off, log, pipeline, buffer) = ready(Trouble::NoCapture, 4);
-    let error = off.capture(&path, vec![increment(pipeline, buffer)]).expect_err("off");
+    let error = off
+        .capture(&path, vec![increment(pipeline, buffer)])
+        .expect_err("off");
     assert!(error.to_string().contains("MTL_CAPTURE_ENABLED"), "{error}");
-    assert!(!log.borrow().iter().any(|what| what == "commit"), "nothing ran");
+    assert!(
+        !log.borrow().iter().any(|what| what == "commit"),
+        "nothing ran"
+    );
     let exists = off.capture(folder.path(), Vec::new()).expect_err("exists");
     assert!(exists.to_string().contains("exists"), "{exists}");
 }
@@ -288,13 +339,20 @@ fn an_archive_that_cannot_be_written_says_where() {
     let path = folder.path().join("a.archive");
     let (mut device, _) = device(Trouble::None);
     let library = compile(&mut device).expect("compiles");
-    device.archive(library, "increment", &[], &path).expect("writable");
+    device
+        .archive(library, "increment", &[], &path)
+        .expect("writable");
     assert!(path.exists());
     let (mut broken, _) = self::device(Trouble::Archive("read-only file system"));
     let library = compile(&mut broken).expect("compiles");
-    let error = broken.archive(library, "increment", &[], &path).expect_err("fails");
+    let error = broken
+        .archive(library, "increment", &[], &path)
+        .expect_err("fails");
     let said = error.to_string();
-    assert!(said.contains("a.archive") && said.contains("read-only"), "{said}");
+    assert!(
+        said.contains("a.archive") && said.contains("read-only"),
+        "{said}"
+    );
     let missing = broken.archive(library, "nothing", &[], &path);
     assert!(matches!(missing, Err(Error::NoFunction { .. })));
 }
@@ -303,5 +361,8 @@ fn an_archive_that_cannot_be_written_says_where() {
 #[test]
 fn without_a_mac_there_is_no_device() {
     let error = super::open_metal(MetalSettings::default()).expect_err("no Mac");
-    assert!(matches!(&error, Error::NoDevice(why) if why.contains("Mac")), "{error}");
+    assert!(
+        matches!(&error, Error::NoDevice(why) if why.contains("Mac")),
+        "{error}"
+    );
 }
