@@ -33,6 +33,7 @@ mod matrix;
 mod memory;
 mod operands;
 mod position;
+mod rare;
 
 pub use buffer::{Buffer, Element};
 pub use code::Program;

@@ -491,7 +491,12 @@ impl Compiler<'_> {
 
     pub(super) fn store(&mut self, ptr: Value, value: Value) -> Done {
         let regs = self.regs(value)?;
-        for transfer in self.transfers(self.function.ty(value), ptr, &regs)? {
+        self.store_registers(ptr, self.function.ty(value), &regs)
+    }
+
+    /// Stores registers as a value of a type.
+    pub(super) fn store_registers(&mut self, ptr: Value, ty: Type, regs: &[Reg]) -> Done {
+        for transfer in self.transfers(ty, ptr, regs)? {
             let transfer = self.transfer(transfer);
             self.emit(Op::Store { transfer });
         }
