@@ -28,6 +28,11 @@
 //! * Whatever registers are chosen, every instruction must be encodable. Which operand
 //!   may be an immediate or a uniform, and of which width, is the lowering's business.
 
+mod text;
+mod verify;
+
+pub use text::TextError;
+
 use assay_agx::{Field, Modifiers, Op, Operand as Fixed, Uniform, Width};
 use assay_ssa::Loc;
 use assay_ssa::id::define_ids;
