@@ -329,7 +329,7 @@ pub struct Program {
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
     /// Whether registers of inactive lanes can be read.
-    pub(crate) has_collectives: bool,
+    pub(crate) reads_inactive: bool,
 }
 
 impl Program {

@@ -348,6 +348,65 @@ impl Collective {
     }
 }
 
+impl Collective {
+    /// The result in each lane for the most common collectives on 32-bit numbers of the whole simdgroup.
+    pub(crate) fn apply_narrow(
+        &self,
+        a: &[u32; 32],
+        b: Option<&[u32; 32]>,
+        mask: u32,
+    ) -> Option<[u32; 32]> {
+        match self.what {
+            What::Reduce { op, group: 32 } => {
+                let result = match (self.scalar, op) {
+                    (Scalar::F32, Combine::Sum) => single_reduction(a, mask, op, single::add),
+                    (Scalar::F32, Combine::Min { .. }) => {
+                        single_reduction(a, mask, op, single::min)
+                    }
+                    (Scalar::F32, Combine::Max { .. }) => {
+                        single_reduction(a, mask, op, single::max)
+                    }
+                    (Scalar::I32, Combine::Sum) => reduce::reduce(a, mask, 0, u32::wrapping_add),
+                    _ => return None,
+                };
+                Some([result; 32])
+            }
+            What::Shuffle { how, group: 32 } => {
+                let b = b?;
+                let mut result = [0; 32];
+                let mut each = |source: fn(u32, u32) -> u32| {
+                    for lane in 0..32 {
+                        result[lane] = a[source(lane as u32, b[lane]) as usize & 31];
+                    }
+                };
+                match how {
+                    Shuffle::Index => each(lanes::shuffle_source),
+                    Shuffle::Up => each(lanes::shuffle_up_source),
+                    Shuffle::Down => each(lanes::shuffle_down_source),
+                    Shuffle::Xor => each(lanes::shuffle_xor_source),
+                    Shuffle::RotateUp => each(lanes::rotate_up_source),
+                    Shuffle::RotateDown => each(lanes::rotate_down_source),
+                }
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[inline(always)]
+fn single_reduction(
+    a: &[u32; 32],
+    mask: u32,
+    op: Combine,
+    combine: impl Fn(f32, f32) -> f32,
+) -> u32 {
+    let identity = op.identity(Scalar::F32) as u32;
+    reduce::reduce(a, mask, identity, |x, y| {
+        combine(f32::from_bits(x), f32::from_bits(y)).to_bits()
+    })
+}
+
 fn shuffle_source(how: Shuffle, group: u8, lane: usize, index: u32) -> usize {
     let own = lane as u32;
     let source = if group >= 32 {

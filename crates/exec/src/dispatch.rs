@@ -179,7 +179,7 @@ impl Job<'_> {
             len: buffer.len() as u64,
             lane_stride: 0,
             writable: true,
-            name: format!("buffer {index} (\"{name}\")"),
+            name: format!("buffer {index} (\"{name}\")").into(),
         }))
     }
 
@@ -192,7 +192,7 @@ impl Job<'_> {
             len: data.bytes.len() as u64,
             lane_stride: 0,
             writable: false,
-            name: data.name.clone(),
+            name: data.name.clone().into(),
         })
     }
 
@@ -257,7 +257,7 @@ impl Job<'_> {
             len: worker.threadgroup.len() as u64,
             lane_stride: 0,
             writable: true,
-            name: "threadgroup memory".to_owned(),
+            name: "threadgroup memory".into(),
         };
         let count = threads.div_ceil(32) as usize;
         let mut frames = Vec::with_capacity(count);
@@ -275,7 +275,7 @@ impl Job<'_> {
                 len: self.program.frame.into(),
                 lane_stride: self.program.frame.into(),
                 writable: true,
-                name: "thread memory".to_owned(),
+                name: "thread memory".into(),
             });
         }
         loop {

@@ -10,6 +10,7 @@
 
 use crate::code::Cell;
 use crate::error::FaultKind;
+use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
@@ -29,7 +30,7 @@ pub(crate) struct Region {
     /// Bytes from one lane's copy to the next; 0 for memory that lanes share.
     pub(crate) lane_stride: u64,
     pub(crate) writable: bool,
-    pub(crate) name: String,
+    pub(crate) name: Cow<'static, str>,
 }
 
 // SAFETY: a region is only accessed through atomic operations, and what it points to outlives the dispatch.
@@ -44,7 +45,7 @@ impl Region {
             len: 0,
             lane_stride: 0,
             writable: false,
-            name: String::new(),
+            name: Cow::Borrowed(""),
         }
     }
 }
@@ -160,14 +161,14 @@ impl<'a> View<'a> {
         match region {
             Some(region) if offset >= 0 && offset as u64 + u64::from(size) <= region.len => {
                 FaultKind::ReadOnly {
-                    target: region.name.clone(),
+                    target: region.name.to_string(),
                 }
             }
             Some(region) if !region.name.is_empty() => FaultKind::OutOfBounds {
                 action: action.name(),
                 size,
                 offset,
-                target: region.name.clone(),
+                target: region.name.to_string(),
                 length: region.len,
             },
             _ => FaultKind::NoTarget {

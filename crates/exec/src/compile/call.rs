@@ -78,7 +78,11 @@ impl Compiler<'_> {
     }
 
     fn position(&mut self, which: Builtin, result: Value) -> Done {
+        let used = self.parts[result];
         for (axis, d) in self.define(result)?.into_iter().enumerate() {
+            if used >> axis & 1 == 0 {
+                continue;
+            }
             self.emit(Op::Position {
                 which,
                 axis: axis as u8,
@@ -113,7 +117,7 @@ impl Compiler<'_> {
             regs.get(index).or(regs.first()).copied()
         };
         let results = self.define(result)?;
-        self.program.has_collectives = true;
+        self.program.reads_inactive |= matches!(what, What::Shuffle { .. } | What::Fill { .. });
         for (index, d) in results.into_iter().enumerate() {
             self.emit_collective(Collective {
                 what,

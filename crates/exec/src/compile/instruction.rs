@@ -81,15 +81,19 @@ impl Compiler<'_> {
                 self.elementwise("fneg", f, &[arg], result)
             }
             InstData::Binary { op, args, .. } => {
-                let f = self
-                    .element(ty)
-                    .and_then(|scalar| arithmetic::binary(op, scalar));
+                let flushed = args.iter().all(|&arg| self.flushed.contains(arg));
+                let f = self.element(ty).and_then(|scalar| {
+                    let quick = arithmetic::binary_flushed(op, scalar).filter(|_| flushed);
+                    quick.or_else(|| arithmetic::binary(op, scalar))
+                });
                 self.elementwise(BinaryOp::name(op), f, &args, result)
             }
             InstData::Ternary { op, args, .. } => {
-                let f = self
-                    .element(ty)
-                    .and_then(|scalar| arithmetic::ternary(op, scalar));
+                let flushed = args.map(|arg| self.flushed.contains(arg));
+                let f = self.element(ty).and_then(|scalar| {
+                    let quick = arithmetic::ternary_flushed(scalar, flushed);
+                    quick.or_else(|| arithmetic::ternary(op, scalar))
+                });
                 self.elementwise(op.name(), f, &args, result)
             }
             InstData::IntCompare { cond, args, .. } => {
