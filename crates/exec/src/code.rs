@@ -10,7 +10,7 @@ use crate::collective::Collective;
 use crate::lanes::{Compare, N1, N2, N3, Narrowing, W1, W2, Widen};
 use crate::matrix::{MatrixOp, Product};
 use assay_ssa::builtin::Builtin;
-use assay_ssa::{Argument, Scalar};
+use assay_ssa::{Argument, Binding, Scalar};
 
 /// A register of either file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,6 +341,17 @@ impl Program {
     /// What a dispatch binds, in source order.
     pub fn arguments(&self) -> &[Argument] {
         &self.arguments
+    }
+
+    /// The bindings the kernel cannot run without: arguments that nothing reads or writes are not among them.
+    pub fn required(&self) -> impl Iterator<Item = Binding> + '_ {
+        self.pointers
+            .iter()
+            .filter_map(|(_, pointer)| match pointer {
+                Pointer::Buffer(index) => Some(Binding::Buffer(*index)),
+                Pointer::Threadgroup(index) => Some(Binding::Threadgroup(*index)),
+                Pointer::Static(_) | Pointer::Constant(_) => None,
+            })
     }
 
     /// Threadgroup memory the kernel declares, in bytes, without what a dispatch adds.

@@ -17,6 +17,7 @@ pub trait Id: Copy + Eq + Ord + fmt::Debug {
 }
 
 /// Declares typed ids with their display prefix.
+#[macro_export]
 macro_rules! define_ids {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
         $(#[$doc])*
@@ -48,7 +49,7 @@ macro_rules! define_ids {
         }
     )*};
 }
-pub(crate) use define_ids;
+pub use define_ids;
 
 /// A table that owns the things its ids name: pushing hands out the next id.
 #[derive(Clone, PartialEq, Eq)]
