@@ -294,24 +294,13 @@ impl Collective {
                 let (identity, first) = (op.identity(scalar), op.first(scalar));
                 reduce::exclusive(a, mask, identity, first, group.into(), combine)
             }
-            What::Shuffle { how, group } => {
-                each(&|lane| a[shuffle_source(how, group, lane, operands.b[lane] as u32)])
+            What::Shuffle { .. } | What::Fill { .. } => {
+                each(&|lane| match self.source(operands, lane) {
+                    Some((true, source)) => operands.b[source],
+                    Some((false, source)) => a[source],
+                    None => 0,
+                })
             }
-            What::Fill { up, group } => each(&|lane| {
-                let delta = operands.c[lane] as u32;
-                let modulo = operands.e.map_or(u32::from(group), |e| e[lane] as u32);
-                let (from_filling, source) = if up {
-                    lanes::fill_up_source(lane as u32, delta, modulo.min(group.into()))
-                } else {
-                    lanes::fill_down_source(lane as u32, delta, modulo.min(group.into()))
-                };
-                let source = source as usize & 31;
-                if from_filling {
-                    operands.b[source]
-                } else {
-                    a[source]
-                }
-            }),
             What::First { group } => each(&|lane| {
                 let first = reduce::first_lane(mask & group_mask(lane, group));
                 first.map_or(0, |first| a[first as usize & 31])
@@ -388,6 +377,35 @@ impl Collective {
                     Shuffle::RotateDown => each(lanes::rotate_down_source),
                 }
                 Some(result)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Collective {
+    /// Whether lanes read each other's numbers as they are.
+    pub(crate) fn is_shuffle(&self) -> bool {
+        matches!(self.what, What::Shuffle { .. } | What::Fill { .. })
+    }
+
+    /// The lane a shuffle reads in a lane, and whether from the filling; nothing for other collectives.
+    pub(crate) fn source(&self, operands: &Operands, lane: usize) -> Option<(bool, usize)> {
+        match self.what {
+            What::Shuffle { how, group } => {
+                let index = operands.b[lane & 31] as u32;
+                Some((false, shuffle_source(how, group, lane, index)))
+            }
+            What::Fill { up, group } => {
+                let delta = operands.c[lane & 31] as u32;
+                let modulo = operands.e.map_or(u32::from(group), |e| e[lane & 31] as u32);
+                let modulo = modulo.min(group.into());
+                let (filled, source) = if up {
+                    lanes::fill_up_source(lane as u32, delta, modulo)
+                } else {
+                    lanes::fill_down_source(lane as u32, delta, modulo)
+                };
+                Some((filled, source as usize & 31))
             }
             _ => None,
         }

@@ -17,13 +17,17 @@ impl Compiler<'_> {
     ) -> Done {
         match (call.builtin, result) {
             (Builtin::ThreadgroupBarrier, _) => {
-                self.emit(Op::Barrier);
+                let flags = self.barrier_flags(args);
+                self.emit(Op::Barrier { flags });
                 Ok(())
             }
             // Lanes run in lockstep and memory is read and written in program order.
-            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier | Builtin::AtomicFence, _) => {
+            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier, _) => {
+                let flags = self.barrier_flags(args);
+                self.emit(Op::Order { flags });
                 Ok(())
             }
+            (Builtin::AtomicFence, _) => Ok(()),
             (Builtin::MatrixStore, _) => self.matrix_store(args),
             (builtin, Some(result)) => match builtin.info().family {
                 Family::Position => self.position(builtin, result),
@@ -33,6 +37,12 @@ impl Compiler<'_> {
             },
             (_, None) => self.unsupported(format!("builtin {call}")),
         }
+    }
+
+    /// Metal's `mem_flags` of a barrier; all if they are not known.
+    fn barrier_flags(&self, args: &[Value]) -> u8 {
+        let flags = args.first().and_then(|&arg| self.function.const_bits(arg));
+        flags.map_or(!0, |flags| flags as u8)
     }
 
     fn arithmetic(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {

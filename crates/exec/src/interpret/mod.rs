@@ -159,6 +159,16 @@ impl Simdgroup {
         }
     }
 
+    /// The lanes that are active, and those that have a thread.
+    pub(crate) fn lanes(&self) -> (u32, u32) {
+        (self.mask, self.present)
+    }
+
+    /// The barrier the simdgroup stands at; nothing if it has ended.
+    pub(crate) fn barrier(&self) -> Option<usize> {
+        (!self.finished).then(|| self.position.saturating_sub(1))
+    }
+
     /// A narrow register that lives on while others are written.
     ///
     /// # Safety
@@ -386,9 +396,14 @@ impl Simdgroup {
                         return Err(self.trap(FaultKind::Unreachable, position));
                     }
                 }
-                Op::Barrier => {
+                Op::Barrier { .. } => {
                     self.position = next;
                     return Ok(Stop::Barrier);
+                }
+                Op::Order { flags } => {
+                    if W::ACTIVE {
+                        watch.order(around, flags);
+                    }
                 }
                 Op::End => {
                     self.finished = true;

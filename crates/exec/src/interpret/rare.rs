@@ -1,6 +1,6 @@
 //! Operations that are not worth being in the loop itself.
 
-use super::watch::Watch;
+use super::watch::{Seen, Watch};
 use super::{Simdgroup, Surroundings, Trap, blend};
 use crate::code::{Cell, Op, PerLane, Program, Reg};
 use crate::collective::{Collective, Operands};
@@ -43,10 +43,43 @@ impl Simdgroup {
                 let (from, to) = (program.list(from), program.list(to));
                 self.repack(from, from_bytes.into(), to, to_bytes.into());
             }
-            Op::MemCopy { dst, src, size } => self.copy(around, dst, src, size, position)?,
-            Op::MemSet { dst, byte, size } => self.fill(around, dst, byte, size, position)?,
-            Op::Atomic { .. } | Op::CompareExchange { .. } => {
-                self.atomic(around, op, position)?;
+            Op::MemCopy { dst, src, size } => {
+                let mut mask = self.mask;
+                if W::ACTIVE {
+                    mask &= self.watch_bytes(around, watch, src, size, position, Action::Read);
+                    mask &= self.watch_bytes(around, watch, dst, size, position, Action::Write);
+                }
+                self.copy(around, mask, dst, src, size, position)?;
+            }
+            Op::MemSet { dst, byte, size } => {
+                let mut mask = self.mask;
+                if W::ACTIVE {
+                    mask = self.watch_bytes(around, watch, dst, size, position, Action::Write);
+                }
+                self.fill(around, mask, dst, byte, size, position)?;
+            }
+            Op::Atomic { ptr, cell, d, .. } | Op::CompareExchange { ptr, cell, d, .. } => {
+                let mut mask = self.mask;
+                if W::ACTIVE {
+                    let bytes = cell.bytes();
+                    let seen = Seen {
+                        around,
+                        group: self,
+                        position,
+                        mask,
+                        addresses: *self.w(ptr),
+                        size: bytes,
+                        align: bytes,
+                        cell,
+                        regs: &[],
+                        action: Action::Atomic,
+                    };
+                    mask = watch.access(&seen);
+                    for lane in lanes_of(self.mask & !mask) {
+                        self.set(d, lane, 0);
+                    }
+                }
+                self.atomic(around, mask, op, position)?;
             }
             Op::PerLane { index } => {
                 self.per_lane(program, &program.per_lane[index as usize]);
@@ -60,14 +93,83 @@ impl Simdgroup {
                     self.set(d, lane, u64::from(value));
                 }
             }
-            Op::Collective { index } => self.collective(&program.collectives[index as usize]),
+            Op::Collective { index } => {
+                let collective = &program.collectives[index as usize];
+                if W::ACTIVE {
+                    watch.collective(around, self, collective, position);
+                }
+                self.collective(collective);
+            }
             Op::Matrix { index } => {
-                self.matrix(around, &program.matrices[index as usize], position)?;
+                let op = &program.matrices[index as usize];
+                if W::ACTIVE && !self.watch_matrix(around, watch, op, position) {
+                    return Ok(());
+                }
+                self.matrix(around, op, position)?;
             }
             _ => {}
         }
-        let _ = watch;
         Ok(())
+    }
+
+    /// Tells the watch about the bytes each lane copies or fills; gives the lanes that may.
+    fn watch_bytes<W: Watch>(
+        &self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        ptr: u32,
+        size: Reg,
+        position: usize,
+        action: Action,
+    ) -> u32 {
+        let mut allowed = 0;
+        for lane in lanes_of(self.mask) {
+            allowed |= watch.access(&Seen {
+                around,
+                group: self,
+                position,
+                mask: 1 << lane,
+                addresses: *self.w(ptr),
+                size: u32::try_from(self.get(size, lane)).unwrap_or(u32::MAX),
+                align: 1,
+                cell: Cell::Byte,
+                regs: &[],
+                action,
+            });
+        }
+        allowed
+    }
+
+    /// Tells the watch about a matrix in memory; whether all lanes may go on.
+    fn watch_matrix<W: Watch>(
+        &self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        op: &MatrixOp,
+        position: usize,
+    ) -> bool {
+        let (regs, scalar, at, action) = match op {
+            MatrixOp::Load { d, scalar, at } => (d, *scalar, at, Action::Read),
+            MatrixOp::Store { a, scalar, at } => (a, *scalar, at, Action::Write),
+            _ => return true,
+        };
+        let tile = self.tile(at, scalar);
+        let mut allowed = !0;
+        for (which, &index) in regs.iter().enumerate() {
+            allowed &= watch.access(&Seen {
+                around,
+                group: self,
+                position,
+                mask: !0,
+                addresses: std::array::from_fn(|lane| tile.address(lane, which)),
+                size: scalar.bytes(),
+                align: scalar.bytes(),
+                cell: Cell::of(scalar),
+                regs: &[Reg { index, wide: false }],
+                action,
+            });
+        }
+        allowed == !0
     }
 
     fn repack(&mut self, from: &[Reg], from_bytes: usize, to: &[Reg], to_bytes: usize) {
@@ -102,12 +204,13 @@ impl Simdgroup {
     fn copy(
         &mut self,
         around: &Surroundings<'_>,
+        mask: u32,
         dst: u32,
         src: u32,
         size: Reg,
         position: usize,
     ) -> Result<(), Trap> {
-        for lane in lanes_of(self.mask) {
+        for lane in lanes_of(mask) {
             let trap = |kind| Trap {
                 kind,
                 position,
@@ -137,12 +240,13 @@ impl Simdgroup {
     fn fill(
         &mut self,
         around: &Surroundings<'_>,
+        mask: u32,
         dst: u32,
         byte: u32,
         size: Reg,
         position: usize,
     ) -> Result<(), Trap> {
-        for lane in lanes_of(self.mask) {
+        for lane in lanes_of(mask) {
             let size = u32::try_from(self.get(size, lane)).unwrap_or(u32::MAX);
             let place = around
                 .memory
@@ -162,8 +266,14 @@ impl Simdgroup {
     }
 
     /// Atomic operations happen lane by lane, lowest first.
-    fn atomic(&mut self, around: &Surroundings<'_>, op: &Op, position: usize) -> Result<(), Trap> {
-        for lane in lanes_of(self.mask) {
+    fn atomic(
+        &mut self,
+        around: &Surroundings<'_>,
+        mask: u32,
+        op: &Op,
+        position: usize,
+    ) -> Result<(), Trap> {
+        for lane in lanes_of(mask) {
             let (ptr, cell, d) = match *op {
                 Op::Atomic { ptr, cell, d, .. } | Op::CompareExchange { ptr, cell, d, .. } => {
                     (ptr, cell, d)
@@ -199,6 +309,17 @@ impl Simdgroup {
         Ok(())
     }
 
+    /// The operands of a collective.
+    pub(crate) fn operands(&self, collective: &Collective) -> Operands {
+        let operand = |reg: Option<Reg>| reg.map(|reg| self.all(reg));
+        Operands {
+            a: self.all(collective.a),
+            b: operand(collective.b).unwrap_or([0; 32]),
+            c: operand(collective.c).unwrap_or([0; 32]),
+            e: operand(collective.e),
+        }
+    }
+
     fn collective(&mut self, collective: &Collective) {
         let narrow = |reg: Reg| (!reg.wide).then(|| self.n(reg.index));
         if let (false, Some(a)) = (collective.d.wide, narrow(collective.a)) {
@@ -209,13 +330,7 @@ impl Simdgroup {
                 return;
             }
         }
-        let operand = |reg: Option<Reg>| reg.map(|reg| self.all(reg));
-        let operands = Operands {
-            a: self.all(collective.a),
-            b: operand(collective.b).unwrap_or([0; 32]),
-            c: operand(collective.c).unwrap_or([0; 32]),
-            e: operand(collective.e),
-        };
+        let operands = self.operands(collective);
         let result = collective.apply(&operands, self.mask);
         for lane in lanes_of(self.mask) {
             self.set(collective.d, lane, result[lane]);

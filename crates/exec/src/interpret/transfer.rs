@@ -475,6 +475,7 @@ impl Simdgroup {
             mask: self.mask,
             addresses: std::array::from_fn(|lane| addresses.at(lane)),
             size: t.size(),
+            align: t.align,
             cell: t.cell,
             regs,
             action,
