@@ -37,8 +37,25 @@ impl Lowerer<'_> {
                 desired,
                 access,
             }, result) => self.exchange(ptr, expected, desired, access, result),
-            (InstData::MemCopy { .. }, _) => self.unsupported("a copy of memory"),
-            (InstData::MemSet { .. }, _) => self.unsupported("a fill of memory"),
+            (
+                InstData::MemCopy {
+                    dst,
+                    src,
+                    size,
+                    align_log2,
+                    ..
+                },
+                _,
+            ) => self.copy_memory(dst, src, size, 1 << align_log2.min(8)),
+            (
+                InstData::MemSet {
+                    dst,
+                    byte,
+                    size,
+                    align_log2,
+                },
+                _,
+            ) => self.fill_memory(dst, byte, size, 1 << align_log2.min(8)),
             (InstData::PtrAdd { .. }, Some(result)) => {
                 for (_, dest) in self.needed(result) {
                     self.pointer_into(result, dest)?;

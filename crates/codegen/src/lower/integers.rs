@@ -487,7 +487,7 @@ impl Lowerer<'_> {
     }
 
     /// The upper 64 bits of a product.
-    fn wide_mul_high(&mut self, dest: Slice, a: Src, b: Src) {
+    pub(super) fn wide_mul_high(&mut self, dest: Slice, a: Src, b: Src) {
         let zero = Self::bare(Src::Const(0, Width::W32));
         let high_of = |pair: Slice| Self::bare(Src::Reg(word(pair, 1)));
         let low = self.temp(Width::W64);
