@@ -12,10 +12,12 @@ mod app;
 mod commands;
 mod context;
 mod failure;
+mod generate;
 mod input;
 mod interrupt;
 mod npy;
 mod output;
+mod phases;
 #[cfg(test)]
 mod schema;
 mod source;

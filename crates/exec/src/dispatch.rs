@@ -2,20 +2,31 @@
 
 use crate::buffer::Buffer;
 use crate::code::{Pointer, Program};
-use crate::error::{Fault, RunError};
+use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
+use crate::interpret::watch::Unwatched;
 use crate::interpret::{Simdgroup, Surroundings, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::Standpoint;
 use assay_ssa::Binding;
 use rayon::prelude::*;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a dispatch binds.
 #[derive(Debug, Default)]
 pub struct Bindings {
     buffers: Vec<(u32, Buffer)>,
+    /// Indices that point into the buffer of another index (or their own), and where.
+    windows: Vec<Window>,
     threadgroup: Vec<(u32, u32)>,
+}
+
+/// An index that is bound to a place in a buffer.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    index: u32,
+    of: u32,
+    offset: u64,
 }
 
 impl Bindings {
@@ -27,7 +38,29 @@ impl Bindings {
     /// Binds a buffer; one bound there before is replaced.
     pub fn set(&mut self, index: u32, buffer: Buffer) {
         self.buffers.retain(|(known, _)| *known != index);
+        self.windows.retain(|window| window.index != index);
         self.buffers.push((index, buffer));
+    }
+
+    /// Binds an index to a place in the buffer that is bound at `of`, as when a program binds one
+    /// buffer twice or with an offset. `of` may be the index itself.
+    ///
+    /// ```
+    /// use assay_exec::{Bindings, Buffer};
+    /// let mut bindings = Bindings::new();
+    /// bindings.set(0, Buffer::from_slice(&[1.0f32, 2.0, 3.0]));
+    /// bindings.share(1, 0, 4); // starts at the 2.0
+    /// assert_eq!(bindings.take(0).map(|buffer| buffer.len()), Some(12));
+    /// ```
+    pub fn share(&mut self, index: u32, of: u32, offset: u64) {
+        self.windows.retain(|window| window.index != index);
+        self.windows.push(Window { index, of, offset });
+    }
+
+    /// Takes a buffer back.
+    pub fn take(&mut self, index: u32) -> Option<Buffer> {
+        let place = self.buffers.iter().position(|(known, _)| *known == index)?;
+        Some(self.buffers.swap_remove(place).1)
     }
 
     /// The buffer of an index.
@@ -50,7 +83,7 @@ pub struct Limits<'a> {
     pub max_steps: u64,
     /// Bytes of working memory (registers, thread and threadgroup memory of all workers).
     pub max_memory: u64,
-    /// Looked at when a loop starts over; set it to stop the dispatch.
+    /// Looked at when a threadgroup starts and when a loop starts over; set it to stop the dispatch.
     pub cancel: Option<&'a AtomicBool>,
 }
 
@@ -80,6 +113,8 @@ struct Job<'a> {
     limits: &'a Limits<'a>,
     regions: Vec<Region>,
     pointers: Vec<(u32, u64)>,
+    /// Addresses of buffers that have a region already, by index.
+    placed: Vec<(u32, u64)>,
     threadgroup_bytes: u32,
 }
 
@@ -135,6 +170,7 @@ impl Program {
             limits,
             regions: vec![Region::nothing()],
             pointers: Vec::new(),
+            placed: Vec::new(),
             threadgroup_bytes: self.static_threadgroup,
         };
         for &(reg, pointer) in &self.pointers {
@@ -164,22 +200,32 @@ impl Job<'_> {
         (self.regions.len() as u64 - 1) << OFFSET_BITS
     }
 
+    /// The address an index is bound to: all indices that share a buffer point into one region.
     fn buffer(&mut self, bindings: &mut Bindings, index: u32) -> Result<u64, RunError> {
         let name = self.program.argument_name(Binding::Buffer(index));
-        let found = bindings
-            .buffers
-            .iter_mut()
-            .find(|(known, _)| *known == index);
+        let window = bindings
+            .windows
+            .iter()
+            .find(|window| window.index == index)
+            .copied();
+        let (of, offset) = window.map_or((index, 0), |window| (window.of, window.offset));
+        let placed = self.placed.iter().find(|(known, _)| *known == of);
+        if let Some(&(_, address)) = placed {
+            return Ok(address.wrapping_add(offset));
+        }
+        let found = bindings.buffers.iter_mut().find(|(known, _)| *known == of);
         let Some((_, buffer)) = found else {
             return Err(RunError::MissingBuffer { index, name });
         };
-        Ok(self.region(Region {
+        let address = self.region(Region {
             base: buffer.as_mut_ptr(),
             len: buffer.len() as u64,
             lane_stride: 0,
             writable: true,
             name: format!("buffer {index} (\"{name}\")"),
-        }))
+        });
+        self.placed.push((of, address));
+        Ok(address.wrapping_add(offset))
     }
 
     fn constant(&mut self, index: u32) -> u64 {
@@ -249,6 +295,15 @@ impl Job<'_> {
     /// Runs one threadgroup: each simdgroup until a barrier or its end, in turns, until all have ended.
     fn run_group(&self, worker: &mut Worker, number: u64) -> Result<(), Box<Fault>> {
         let group = self.grid.group(number);
+        let cancelled = |cancel: &AtomicBool| cancel.load(Ordering::Relaxed);
+        if self.limits.cancel.is_some_and(cancelled) {
+            return Err(Box::new(Fault {
+                kernel: self.program.name.clone(),
+                kind: FaultKind::Cancelled,
+                place: None,
+                thread: group.origin,
+            }));
+        }
         let threads = group.threads();
         worker.threadgroup.bytes_mut().fill(0);
         let threadgroup = Region {
@@ -300,7 +355,7 @@ impl Job<'_> {
                     cancel: self.limits.cancel,
                 };
                 simdgroup
-                    .run(&around)
+                    .run(&around, &mut Unwatched)
                     .map_err(|trap| self.fault(trap, &around))?;
                 running |= !simdgroup.finished;
             }

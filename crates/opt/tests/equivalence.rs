@@ -164,12 +164,40 @@ impl Author<'_> {
         self.builder.ptr_add(array, Some(index), 4, 0, Flags::NONE)
     }
 
+    /// An element of the buffer, at an index computed in one of several ways.
     fn buffer_place(&mut self, depth: u32) -> Value {
-        let index = self.int(depth);
-        let mask = self.builder.i32(BUFFER as i32 / 4 - 1);
-        let index = self.builder.binary(BinaryOp::And, index, mask, Flags::NONE);
+        const WIDE: Type = Type::I64;
+        let elements = BUFFER as i32 / 4;
+        let way = self.pick(3);
+        let limit = if way == 0 { elements } else { elements / 2 };
+        let index = self.int_below(depth, limit);
+        let widen = [CastOp::SExt, CastOp::ZExt][self.pick(2) as usize];
+        let index = match way {
+            0 => index,
+            1 => {
+                let other = self.int_below(depth, limit);
+                let wide =
+                    [index, other].map(|index| self.builder.cast(widen, index, WIDE, Flags::NONE));
+                self.builder
+                    .binary(BinaryOp::Add, wide[0], wide[1], Flags::NONE)
+            }
+            _ => {
+                let more = self.pick(limit as u32) as i32;
+                let more = self.builder.i32(more);
+                let flags = [Flags::NSW, Flags::NUW, Flags::NONE][self.pick(3) as usize];
+                let sum = self.builder.binary(BinaryOp::Add, index, more, flags);
+                self.builder.cast(widen, sum, WIDE, Flags::NONE)
+            }
+        };
         self.builder
             .ptr_add(self.buffer, Some(index), 4, 0, Flags::NONE)
+    }
+
+    /// A number below a power of two.
+    fn int_below(&mut self, depth: u32, limit: i32) -> Value {
+        let value = self.int(depth);
+        let mask = self.builder.i32(limit - 1);
+        self.builder.binary(BinaryOp::And, value, mask, Flags::NONE)
     }
 
     fn statements(&mut self, depth: u32) {
@@ -491,7 +519,12 @@ const STEPS: &[&str] = &[
     "promote_memory",
     "simplify",
     "remove_dead",
+    "propagate_constants",
+    "form_selects",
+    "simplify_cfg",
+    "remove_dead_stores",
     "number_values",
+    "narrow_indices",
     "hoist_invariants",
     "simplify",
     "forward_loads",

@@ -1,0 +1,218 @@
+//! The CPU as a device.
+
+mod library;
+mod run;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use crate::dispatch::Dispatch;
+use crate::error::Error;
+use crate::facts::{DeviceFacts, PipelineFacts, Storage};
+use crate::ids::{BufferId, LibraryId, PipelineId, SubmissionId, Table};
+use crate::source::{CompileOptions, Source};
+use crate::time::{Finished, Origin};
+use crate::{Constant, Device};
+use assay_exec::{Buffer, Program};
+use assay_msl::Compiler;
+use library::Library;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What a [`CpuDevice`] works with. Nothing is looked up: whoever makes one says what there is.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The clang for source; without it only compiled code can be loaded.
+    pub compiler: Option<Compiler>,
+    /// A folder of ours for precompiled headers.
+    pub cache: PathBuf,
+    /// Threads of the CPU to use; all of them when not said.
+    pub threads: Option<usize>,
+    /// How long one submission may take.
+    pub timeout: Option<Duration>,
+    /// Operations one simdgroup may run.
+    pub max_steps: Option<u64>,
+    /// Bytes of memory for buffers, and again for what a dispatch works with; 8 GiB when not said.
+    pub max_memory: Option<u64>,
+    /// Set it to stop what runs.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+const DEFAULT_MEMORY: u64 = 8 << 30;
+
+/// Runs kernels on the CPU, 32 threads of a simdgroup in lockstep.
+///
+/// Its times are [`Origin::Host`]: how long this CPU took, which says nothing about a GPU. A submission runs
+/// while [`Device::submit`] is called; [`Device::wait`] only tells how it went.
+#[derive(Debug)]
+pub struct CpuDevice {
+    settings: Settings,
+    facts: DeviceFacts,
+    pool: Option<rayon::ThreadPool>,
+    libraries: Table<LibraryId, Library>,
+    pipelines: Table<PipelineId, Pipeline>,
+    buffers: Table<BufferId, Buffer>,
+    buffer_bytes: u64,
+    submissions: Table<SubmissionId, Result<Finished, Error>>,
+}
+
+#[derive(Debug)]
+struct Pipeline {
+    program: Program,
+    facts: PipelineFacts,
+}
+
+impl CpuDevice {
+    /// A device with its own settings.
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        let pool = match settings.threads {
+            None => None,
+            Some(threads) => {
+                let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
+                let pool = builder.build();
+                Some(pool.map_err(|error| Error::Grid(format!("no threads: {error}")))?)
+            }
+        };
+        let facts = DeviceFacts {
+            name: "CPU".to_owned(),
+            origin: Origin::Host,
+            execution_width: 32,
+            max_threadgroup: [1024; 3],
+            max_threadgroup_memory: 32 << 10,
+            max_inline_bytes: 4 << 10,
+            max_buffer: settings.max_memory.unwrap_or(DEFAULT_MEMORY),
+        };
+        Ok(Self {
+            settings,
+            facts,
+            pool,
+            libraries: Table::default(),
+            pipelines: Table::default(),
+            buffers: Table::default(),
+            buffer_bytes: 0,
+            submissions: Table::default(),
+        })
+    }
+
+    /// The program behind a pipeline, for what only the executor can do.
+    pub fn program(&self, pipeline: PipelineId) -> Result<&Program, Error> {
+        Ok(&self.pipelines.get(pipeline)?.program)
+    }
+
+    fn max_memory(&self) -> u64 {
+        self.settings.max_memory.unwrap_or(DEFAULT_MEMORY)
+    }
+}
+
+impl Device for CpuDevice {
+    fn facts(&self) -> &DeviceFacts {
+        &self.facts
+    }
+
+    fn compile(
+        &mut self,
+        source: Source<'_>,
+        options: &CompileOptions,
+    ) -> Result<LibraryId, Error> {
+        let compiler = self.settings.compiler.as_ref().ok_or_else(|| {
+            Error::Compiler("this device was given no compiler for source".to_owned())
+        })?;
+        let code = library::compile(source, options, compiler, &self.settings.cache)?;
+        self.load(code)
+    }
+
+    fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {
+        self.libraries.add(Library::open(bytes)?)
+    }
+
+    fn functions(&self, library: LibraryId) -> Result<Vec<String>, Error> {
+        Ok(self.libraries.get(library)?.names().to_vec())
+    }
+
+    fn pipeline(
+        &mut self,
+        library: LibraryId,
+        function: &str,
+        constants: &[Constant],
+    ) -> Result<PipelineId, Error> {
+        let program = self.libraries.get(library)?.program(function, constants)?;
+        let declared = program.max_threads().unwrap_or(u32::MAX);
+        let facts = PipelineFacts {
+            function: function.to_owned(),
+            max_threads: declared.min(self.facts.max_threadgroup[0]),
+            threadgroup_memory: program.static_threadgroup_memory(),
+            execution_width: self.facts.execution_width,
+            arguments: program.arguments().to_vec(),
+        };
+        self.pipelines.add(Pipeline { program, facts })
+    }
+
+    fn pipeline_facts(&self, pipeline: PipelineId) -> Result<&PipelineFacts, Error> {
+        Ok(&self.pipelines.get(pipeline)?.facts)
+    }
+
+    fn buffer(&mut self, bytes: u64, _storage: Storage) -> Result<BufferId, Error> {
+        let limit = self.max_memory();
+        let needed = self.buffer_bytes.saturating_add(bytes);
+        let size = usize::try_from(bytes).ok().filter(|_| needed <= limit);
+        let size = size.ok_or(Error::OutOfMemory { needed, limit })?;
+        let id = self.buffers.add(Buffer::zeroed(size))?;
+        self.buffer_bytes = needed;
+        Ok(id)
+    }
+
+    fn buffer_size(&self, buffer: BufferId) -> Result<u64, Error> {
+        Ok(self.buffers.get(buffer)?.len() as u64)
+    }
+
+    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let buffer = self.buffers.get_mut(buffer)?;
+        let place = range(offset, bytes.len(), buffer.len())?;
+        if let Some(target) = buffer.bytes_mut().get_mut(place) {
+            target.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+        let buffer = self.buffers.get(buffer)?;
+        let place = range(offset, bytes.len(), buffer.len())?;
+        if let Some(found) = buffer.bytes().get(place) {
+            bytes.copy_from_slice(found);
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, buffer: BufferId) -> Result<(), Error> {
+        let freed = self.buffers.take(buffer)?;
+        self.buffer_bytes = self.buffer_bytes.saturating_sub(freed.len() as u64);
+        Ok(())
+    }
+
+    fn submit(&mut self, dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
+        let jobs = dispatches.iter().map(|dispatch| self.check(dispatch));
+        let jobs = jobs.collect::<Result<Vec<_>, _>>()?;
+        let outcome = self.run_all(&jobs);
+        self.submissions.add(outcome)
+    }
+
+    fn wait(&mut self, submission: SubmissionId) -> Result<Finished, Error> {
+        self.submissions.take(submission)?
+    }
+}
+
+/// The range of an access by the host, if it is inside.
+fn range(offset: u64, length: usize, size: usize) -> Result<std::ops::Range<usize>, Error> {
+    let start = usize::try_from(offset).ok();
+    let end = start.and_then(|start| start.checked_add(length));
+    match (start, end) {
+        (Some(start), Some(end)) if end <= size => Ok(start..end),
+        _ => Err(Error::OutsideBuffer {
+            offset,
+            length: length as u64,
+            size: size as u64,
+        }),
+    }
+}

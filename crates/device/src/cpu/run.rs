@@ -1,0 +1,195 @@
+//! Checking dispatches and running them.
+
+use super::{CpuDevice, watch};
+use crate::check;
+use crate::dispatch::{Binding, Dispatch};
+use crate::error::{Error, Fault, FaultKind};
+use crate::ids::{BufferId, PipelineId};
+use crate::time::{Finished, Origin, Time};
+use assay_exec::{Bindings, Buffer, Grid, Limits, RunError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// A dispatch that was found to be all right.
+pub(super) struct Job<'a> {
+    pipeline: PipelineId,
+    grid: Grid,
+    bindings: &'a [(u32, Binding)],
+}
+
+/// How a dispatch ended before its end.
+enum Stop {
+    Stopped,
+    Failed(Error),
+}
+
+impl CpuDevice {
+    /// Checks everything about a dispatch that can be known before it runs.
+    pub(super) fn check<'a>(&self, dispatch: &'a Dispatch) -> Result<Job<'a>, Error> {
+        let pipeline = self.pipelines.get(dispatch.pipeline)?;
+        let kernel = &pipeline.facts;
+        let threads = check::threads(dispatch, &self.facts, kernel)?;
+        check::threadgroup_memory(dispatch, &self.facts, kernel)?;
+        check::required(dispatch, kernel, pipeline.program.required())?;
+        for (index, binding) in &dispatch.bindings {
+            match binding {
+                Binding::Buffer { buffer, offset } => {
+                    let size = self.buffers.get(*buffer)?.len() as u64;
+                    check::binding(kernel, *index, *offset, size)?;
+                }
+                Binding::Bytes(bytes) => {
+                    let (size, limit) = (bytes.len(), self.facts.max_inline_bytes);
+                    if size > limit as usize {
+                        let why = format!(
+                            "{size} bytes are more than the {limit} that can be bound without a buffer"
+                        );
+                        return Err(Error::Binding {
+                            function: kernel.function.clone(),
+                            index: *index,
+                            why,
+                        });
+                    }
+                    check::binding(kernel, *index, 0, size as u64)?;
+                }
+                Binding::ThreadgroupMemory(_) => {}
+            }
+        }
+        Ok(Job {
+            pipeline: dispatch.pipeline,
+            grid: Grid::threads(threads, dispatch.threadgroup),
+            bindings: &dispatch.bindings,
+        })
+    }
+
+    /// Runs the dispatches of a submission until one fails.
+    pub(super) fn run_all(&mut self, jobs: &[Job<'_>]) -> Result<Finished, Error> {
+        let start = Instant::now();
+        let timeout = self.settings.timeout;
+        let deadline = timeout.and_then(|timeout| start.checked_add(timeout));
+        let request = self.settings.cancel.clone();
+        let asked = || {
+            let request = request.as_deref();
+            request.is_some_and(|request| request.load(Ordering::Relaxed))
+        };
+        let mut dispatches = Vec::with_capacity(jobs.len());
+        for (number, job) in jobs.iter().enumerate() {
+            let began = Instant::now();
+            let outcome = watch::watched(request.as_deref(), deadline, |stop| {
+                self.run_one(number, job, stop)
+            });
+            match outcome {
+                Ok(()) => dispatches.push(host(began)),
+                Err(Stop::Failed(error)) => return Err(error),
+                Err(Stop::Stopped) if asked() => return Err(Error::Cancelled),
+                Err(Stop::Stopped) => {
+                    return Err(Error::TimeOut {
+                        dispatch: number,
+                        function: self.pipelines.get(job.pipeline)?.facts.function.clone(),
+                        after: timeout.unwrap_or_default(),
+                    });
+                }
+            }
+        }
+        Ok(Finished {
+            total: host(start),
+            dispatches,
+        })
+    }
+
+    /// Lends the buffers to the executor, runs, and takes them back.
+    fn run_one(&mut self, number: usize, job: &Job<'_>, stop: &AtomicBool) -> Result<(), Stop> {
+        let mut bindings = Bindings::new();
+        let mut lent: Vec<(BufferId, u32)> = Vec::new();
+        for (index, binding) in job.bindings {
+            match binding {
+                Binding::Bytes(bytes) => bindings.set(*index, Buffer::from_bytes(bytes)),
+                Binding::ThreadgroupMemory(bytes) => {
+                    bindings.set_threadgroup_memory(*index, *bytes);
+                }
+                Binding::Buffer { buffer, offset } => {
+                    let owner = lent.iter().find(|(known, _)| known == buffer);
+                    let owner = match owner {
+                        Some(&(_, owner)) => owner,
+                        None => {
+                            let memory = self.buffers.get_mut(*buffer).map_err(Stop::Failed)?;
+                            bindings.set(*index, std::mem::take(memory));
+                            lent.push((*buffer, *index));
+                            *index
+                        }
+                    };
+                    bindings.share(*index, owner, *offset);
+                }
+            }
+        }
+        let result = self.execute(job, &mut bindings, stop);
+        for (buffer, index) in lent {
+            if let (Ok(place), Some(memory)) = (self.buffers.get_mut(buffer), bindings.take(index))
+            {
+                *place = memory;
+            }
+        }
+        result.map_err(|error| failure(error, number))
+    }
+
+    fn execute(
+        &self,
+        job: &Job<'_>,
+        bindings: &mut Bindings,
+        stop: &AtomicBool,
+    ) -> Result<(), RunError> {
+        let Ok(pipeline) = self.pipelines.get(job.pipeline) else {
+            return Ok(()); // `check` has seen it.
+        };
+        let limits = Limits {
+            max_steps: self.settings.max_steps.unwrap_or(u64::MAX),
+            max_memory: self.max_memory(),
+            cancel: Some(stop),
+        };
+        let run = |bindings: &mut Bindings| pipeline.program.run(&job.grid, bindings, &limits);
+        match &self.pool {
+            Some(pool) => pool.install(|| run(bindings)),
+            None => run(bindings),
+        }
+        .map(|_| ())
+    }
+}
+
+fn host(start: Instant) -> Time {
+    Time {
+        length: start.elapsed(),
+        origin: Origin::Host,
+    }
+}
+
+fn failure(error: RunError, dispatch: usize) -> Stop {
+    let fault = match error {
+        RunError::Fault(fault) if fault.kind == assay_exec::FaultKind::Cancelled => {
+            return Stop::Stopped;
+        }
+        RunError::Fault(fault) => fault,
+        RunError::TooLarge { needed, limit } => {
+            return Stop::Failed(Error::OutOfMemory { needed, limit });
+        }
+        other => return Stop::Failed(Error::Grid(other.to_string())),
+    };
+    Stop::Failed(Error::Fault(Box::new(Fault {
+        dispatch,
+        function: fault.kernel.clone(),
+        kind: kind(&fault.kind),
+        what: fault.kind.to_string(),
+        place: fault.place.clone(),
+        thread: Some(fault.thread),
+    })))
+}
+
+fn kind(kind: &assay_exec::FaultKind) -> FaultKind {
+    use assay_exec::FaultKind as Exec;
+    match kind {
+        Exec::OutOfBounds { .. } | Exec::NoTarget { .. } => FaultKind::OutOfBounds,
+        Exec::ReadOnly { .. } => FaultKind::ReadOnly,
+        Exec::MisalignedAtomic { .. } => FaultKind::Misaligned,
+        Exec::TooManySteps { .. } => FaultKind::TooManySteps,
+        Exec::Unreachable => FaultKind::Unreachable,
+        Exec::Cancelled => FaultKind::Other,
+    }
+}
