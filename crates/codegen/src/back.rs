@@ -13,10 +13,13 @@
 mod allocate;
 mod assign;
 mod bits;
+mod coalesce;
 mod copies;
 mod encode;
+mod groups;
 mod liveness;
 mod machine;
+mod pressure;
 mod ranges;
 mod waits;
 
@@ -68,11 +71,18 @@ fn part(
     debug_assert_eq!(function.verify(), Ok(()));
     let liveness = liveness::Liveness::new(function);
     let ranges = ranges::Ranges::new(function, &liveness);
-    let first = u16::from(function.uses_exec);
+    let pressure = pressure::pressure(function, &ranges);
+    let needed = pressure.iter().copied().max().unwrap_or(0);
+    let mut groups = groups::Groups::new(function, &ranges);
+    coalesce::coalesce(function, &mut groups);
+    let bounds = allocate::Bounds {
+        first: u16::from(function.uses_exec),
+        limit,
+    };
     let allocation =
-        allocate::allocate(function, &ranges, first, limit).map_err(|_| ErrorKind::TooLarge {
+        allocate::allocate(groups, needed, bounds).map_err(|_| ErrorKind::TooLarge {
             what: "half registers",
-            needed: u64::from(limit) + 1,
+            needed: u64::from(needed),
             available: u64::from(limit),
         })?;
     let mut code = assign::assign(function, &allocation)?;

@@ -4,6 +4,7 @@ use crate::buffer::Buffer;
 use crate::code::{Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
+use crate::interpret::watch::Unwatched;
 use crate::interpret::{Simdgroup, Surroundings, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::Standpoint;
@@ -354,7 +355,7 @@ impl Job<'_> {
                     cancel: self.limits.cancel,
                 };
                 simdgroup
-                    .run(&around)
+                    .run(&around, &mut Unwatched)
                     .map_err(|trap| self.fault(trap, &around))?;
                 running |= !simdgroup.finished;
             }

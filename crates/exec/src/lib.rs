@@ -31,6 +31,7 @@ mod interpret;
 mod lanes;
 mod matrix;
 mod memory;
+mod operands;
 mod position;
 
 pub use buffer::{Buffer, Element};

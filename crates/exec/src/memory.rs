@@ -79,6 +79,18 @@ pub(crate) struct View<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(*mut u8);
 
+/// The start of a region in which a range of addresses was found to lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch(*mut u8);
+
+impl Stretch {
+    /// Where an address of the range is.
+    #[inline(always)]
+    pub(crate) fn at(self, address: u64) -> *mut u8 {
+        self.0.wrapping_add((address & OFFSET_MASK) as usize)
+    }
+}
+
 impl<'a> View<'a> {
     #[inline]
     fn region(&self, address: u64) -> Option<&'a Region> {
@@ -116,6 +128,25 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Checks accesses of `size` bytes from `first` up to `last`, all at once. Nothing if one of them might be wrong, or
+    /// if each lane has its own memory: then each is to be checked by itself.
+    #[inline(always)]
+    pub(crate) fn stretch(
+        &self,
+        first: u64,
+        last: u64,
+        size: u32,
+        action: Action,
+    ) -> Option<Stretch> {
+        let region = self.region(first)?;
+        let fits = first <= last
+            && first >> OFFSET_BITS == last >> OFFSET_BITS
+            && (last & OFFSET_MASK) + u64::from(size) <= region.len
+            && (action == Action::Read || region.writable)
+            && region.lane_stride == 0;
+        fits.then_some(Stretch(region.base))
+    }
+
     #[cold]
     fn fault(&self, address: u64, size: u32, action: Action) -> FaultKind {
         let mut offset = (address & OFFSET_MASK) as i64;
@@ -148,18 +179,44 @@ impl<'a> View<'a> {
     }
 }
 
+/// A number of one size in memory, read and written whole by relaxed atomic operations.
+pub(crate) trait Number: Copy + Default {
+    /// Reads it from an aligned place.
+    ///
+    /// # Safety
+    /// The place must be inside a region, and aligned.
+    unsafe fn get(pointer: *mut u8) -> Self;
+    /// Writes it to an aligned place.
+    ///
+    /// # Safety
+    /// As for [`Number::get`].
+    unsafe fn set(pointer: *mut u8, value: Self);
+}
+
 macro_rules! access {
     ($get:ident, $set:ident, $atomic:ty, $plain:ty) => {
+        impl Number for $plain {
+            #[inline(always)]
+            unsafe fn get(pointer: *mut u8) -> Self {
+                // SAFETY: inside a region and aligned, says the caller; others only use atomic operations.
+                unsafe { (*pointer.cast::<$atomic>()).load(Relaxed) }
+            }
+            #[inline(always)]
+            unsafe fn set(pointer: *mut u8, value: Self) {
+                // SAFETY: as above.
+                unsafe { (*pointer.cast::<$atomic>()).store(value, Relaxed) }
+            }
+        }
         #[inline(always)]
         fn $get(pointer: *mut u8) -> $plain {
             if pointer as usize % size_of::<$plain>() == 0 {
-                // SAFETY: inside a region (see `View::place`) and aligned; others only use atomic operations.
-                unsafe { (*pointer.cast::<$atomic>()).load(Relaxed) }
+                // SAFETY: inside a region (see `View::place`) and aligned.
+                unsafe { <$plain>::get(pointer) }
             } else {
                 let mut bytes = [0; size_of::<$plain>()];
                 for (index, byte) in bytes.iter_mut().enumerate() {
                     // SAFETY: as above, byte by byte.
-                    *byte = unsafe { (*pointer.add(index).cast::<AtomicU8>()).load(Relaxed) };
+                    *byte = unsafe { u8::get(pointer.add(index)) };
                 }
                 <$plain>::from_le_bytes(bytes)
             }
@@ -168,11 +225,11 @@ macro_rules! access {
         fn $set(pointer: *mut u8, value: $plain) {
             if pointer as usize % size_of::<$plain>() == 0 {
                 // SAFETY: as above.
-                unsafe { (*pointer.cast::<$atomic>()).store(value, Relaxed) }
+                unsafe { <$plain>::set(pointer, value) }
             } else {
                 for (index, byte) in value.to_le_bytes().into_iter().enumerate() {
                     // SAFETY: as above, byte by byte.
-                    unsafe { (*pointer.add(index).cast::<AtomicU8>()).store(byte, Relaxed) };
+                    unsafe { u8::set(pointer.add(index), byte) };
                 }
             }
         }

@@ -64,6 +64,10 @@ pub fn from_halves(values: __m128i) -> [u16; WIDTH] {
 }
 
 /// Halves as singles; exact. A NaN stays some NaN: [`narrow`] makes it the one.
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn widen(halves: __m128i) -> __m256 {
@@ -72,6 +76,10 @@ pub fn widen(halves: __m128i) -> __m256 {
 
 /// Singles rounded to half precision, as [`f32_to_f16`](crate::f32_to_f16) does: results of [`add`], [`mul`] and [`fma`]
 /// are then rounded once.
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn narrow(values: __m256) -> __m128i {
@@ -79,6 +87,10 @@ pub fn narrow(values: __m256) -> __m128i {
 }
 
 /// Any NaN becomes the one NaN.
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn canonical(values: __m256) -> __m256 {
@@ -88,6 +100,10 @@ pub fn canonical(values: __m256) -> __m256 {
 }
 
 /// Clamped to [0, 1] as [`half::saturate`](crate::half::saturate) does; before [`narrow`] or after is the same.
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn saturate(values: __m256) -> __m256 {
@@ -97,6 +113,10 @@ pub fn saturate(values: __m256) -> __m256 {
 }
 
 /// `a + b`, to be narrowed.
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn add(a: __m256, b: __m256) -> __m256 {
@@ -104,6 +124,10 @@ pub fn add(a: __m256, b: __m256) -> __m256 {
 }
 
 /// `a * b`, to be narrowed.
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn mul(a: __m256, b: __m256) -> __m256 {
@@ -112,6 +136,10 @@ pub fn mul(a: __m256, b: __m256) -> __m256 {
 
 /// `a * b + c`, rounded to odd where it is not exact, to be narrowed. The steps are those of
 /// [`half::fma`](crate::half::fma).
+///
+/// # Safety
+///
+/// [`available`] must hold, unless the caller is compiled for the same features.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 pub fn fma(a: __m256, b: __m256, c: __m256) -> __m256 {

@@ -104,8 +104,10 @@ impl Pass<'_> {
     fn visit_block(&mut self, function: &mut Function, block: Block, mut known: Vec<Known>) {
         let mut insts = function.take_insts(block);
         insts.retain(|&inst| {
-            let replacement = &self.replacement;
-            function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            if self.changed {
+                let replacement = &self.replacement;
+                function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            }
             match visit(self.module, function, inst, &mut known) {
                 Some((result, value)) => {
                     self.replacement[result] = Some(value);

@@ -18,25 +18,28 @@ pub fn simplify(_: &Module, function: &mut Function) -> bool {
     let order = Cfg::new(function).order().to_vec();
     let mut replacement: IdMap<Value, Option<Value>> = IdMap::new(None);
     let mut changed = false;
+    let mut replaced = false;
     for block in order {
         for index in 0..function.insts(block).len() {
             let inst = function.insts(block)[index];
-            function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            if replaced {
+                function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            }
             changed |= rewrite_in_place(function, inst);
             let Some(result) = function.result(inst) else {
                 continue;
             };
             if let Some(value) = known_value(function, inst).filter(|&value| value != result) {
                 replacement[result] = Some(value);
-                changed = true;
+                replaced = true;
             }
         }
     }
-    if changed {
+    if replaced {
         // Uses before definitions exist only through block parameters of loops.
         function.replace_values(&replacement);
     }
-    changed
+    changed || replaced
 }
 
 /// Changes an instruction into a simpler one with the same result.

@@ -10,6 +10,8 @@ mod checks;
 mod hot;
 mod mask;
 mod rare;
+#[cfg(test)]
+mod same_bits;
 
 use crate::counts::CountTable;
 use crate::device::DeviceMemory;

@@ -115,7 +115,7 @@ impl Compiler<'_> {
         let results = self.define(result)?;
         self.program.has_collectives = true;
         for (index, d) in results.into_iter().enumerate() {
-            self.emit(Op::Collective(Collective {
+            self.emit_collective(Collective {
                 what,
                 scalar: scalar.unwrap_or(Scalar::I32),
                 d,
@@ -123,7 +123,7 @@ impl Compiler<'_> {
                 b: operand(1, index),
                 c: operand(2, index),
                 e: operand(3, index),
-            }));
+            });
         }
         Ok(())
     }
@@ -164,7 +164,7 @@ impl Compiler<'_> {
         };
         let (a, scalar) = self.pair(matrix)?;
         let at = self.origin(ptr, stride, origin, transposed)?;
-        self.emit(Op::Matrix(MatrixOp::Store { a, scalar, at }));
+        self.emit_matrix(MatrixOp::Store { a, scalar, at });
         Ok(())
     }
 
@@ -174,7 +174,7 @@ impl Compiler<'_> {
                 let at = self.origin(ptr, stride, origin, transposed)?;
                 self.define(result)?;
                 let (d, scalar) = self.pair(result)?;
-                self.emit(Op::Matrix(MatrixOp::Load { d, scalar, at }));
+                self.emit_matrix(MatrixOp::Load { d, scalar, at });
                 Ok(())
             }
             (Builtin::MatrixFilled, &[value]) => {
@@ -186,7 +186,7 @@ impl Compiler<'_> {
                 let value = self.reg(value)?.index;
                 self.define(result)?;
                 let (d, _) = self.pair(result)?;
-                self.emit(Op::Matrix(MatrixOp::Diagonal { d, value }));
+                self.emit_matrix(MatrixOp::Diagonal { d, value });
                 Ok(())
             }
             (Builtin::MatrixMultiply, &[a, b]) => self.product(a, b, None, result),
@@ -205,7 +205,7 @@ impl Compiler<'_> {
         let (d, d_type) = self.pair(result)?;
         self.program.products.push(Product { d, d_type, a, b, c });
         let index = self.program.products.len() as u32 - 1;
-        self.emit(Op::Matrix(MatrixOp::Product { index }));
+        self.emit_matrix(MatrixOp::Product { index });
         Ok(())
     }
 }

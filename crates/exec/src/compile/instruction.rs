@@ -7,8 +7,7 @@ use crate::code::{Cell, Index, Op, Reg, Transfer};
 use crate::lanes::LaneFn;
 use crate::memory::{OFFSET_BITS, THREAD};
 use assay_ssa::{
-    BinaryOp, Callee, CastOp, IndexExtend, Inst, InstData, IntCond, Scalar, Space, Type, UnaryOp,
-    Value,
+    BinaryOp, Callee, CastOp, Inst, InstData, IntCond, Scalar, Space, Type, UnaryOp, Value,
 };
 
 /// Stands for an index past all elements: an undefined element of a shuffle.
@@ -63,6 +62,9 @@ impl Compiler<'_> {
     }
 
     fn value(&mut self, data: InstData, result: Value) -> Done {
+        if self.folded.contains(result) {
+            return Ok(());
+        }
         let ty = self.function.ty(result);
         match data {
             InstData::Unary {
@@ -181,21 +183,7 @@ impl Compiler<'_> {
                 let base = self.reg(base)?.index;
                 let (index, kind) = match index {
                     None => (0, Index::None),
-                    Some(value) => {
-                        let reg = self.reg(value)?;
-                        let bits = self
-                            .element(self.function.ty(value))
-                            .map_or(32, Scalar::bits) as u8;
-                        let signed = extend == IndexExtend::Sign;
-                        (
-                            reg.index,
-                            if reg.wide {
-                                Index::Wide
-                            } else {
-                                Index::Narrow { bits, signed }
-                            },
-                        )
-                    }
+                    Some(index) => self.index(index, extend)?,
                 };
                 let d = self.define(result)?[0].index;
                 self.emit(Op::PtrAdd {
@@ -460,7 +448,7 @@ impl Compiler<'_> {
         if ty.is_vector() && ty.element() == Some(Scalar::I1) {
             return self.unsupported(format!("memory of type {ty}"));
         }
-        let ptr = self.reg(ptr)?.index;
+        let address = self.address(ptr)?;
         let leaves = self.leaves(ty)?;
         let mut transfers = Vec::new();
         let mut start = 0;
@@ -477,19 +465,26 @@ impl Compiler<'_> {
             let regs = self.list(regs.get(start..end).unwrap_or(&[]));
             transfers.push(Transfer {
                 regs,
-                ptr,
-                offset: first.offset,
                 cell,
+                base: address.base,
+                index: address.index,
+                offset: address.offset.wrapping_add(first.offset.into()),
             });
             start = end;
         }
         Ok(transfers)
     }
 
+    fn transfer(&mut self, transfer: Transfer) -> u32 {
+        self.program.transfers.push(transfer);
+        self.program.transfers.len() as u32 - 1
+    }
+
     fn load(&mut self, ptr: Value, result: Value) -> Done {
         let regs = self.define(result)?;
         for transfer in self.transfers(self.function.ty(result), ptr, &regs)? {
-            self.emit(Op::Load(transfer));
+            let transfer = self.transfer(transfer);
+            self.emit(Op::Load { transfer });
         }
         Ok(())
     }
@@ -497,7 +492,8 @@ impl Compiler<'_> {
     pub(super) fn store(&mut self, ptr: Value, value: Value) -> Done {
         let regs = self.regs(value)?;
         for transfer in self.transfers(self.function.ty(value), ptr, &regs)? {
-            self.emit(Op::Store(transfer));
+            let transfer = self.transfer(transfer);
+            self.emit(Op::Store { transfer });
         }
         Ok(())
     }

@@ -4,15 +4,19 @@
 //! gets registers of its own; conversions that keep the bits (and extractions by a known index) just name those of
 //! their operand.
 
+mod address;
 mod call;
 mod control;
 mod instruction;
+mod verify;
 
 use crate::code::{Cell, ConstantData, List, Op, Pointer, Program, Reg};
+use crate::collective::Collective;
 use crate::error::CompileError;
+use crate::matrix::MatrixOp;
 use assay_ssa::{
-    Aggregate, Binding, Function, GlobalData, IdMap, Inst, Kernel, Module, Scalar, Space, Type,
-    TypeKind, Value, ValueDef,
+    Aggregate, Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Module, Scalar, Space,
+    Type, TypeKind, Value, ValueDef,
 };
 
 /// How a kernel is compiled.
@@ -51,7 +55,10 @@ impl Program {
         compiler.bind_parameters()?;
         compiler.tree(&tree)?;
         compiler.emit(Op::End);
-        Ok(compiler.program)
+        match verify::verify(&compiler.program) {
+            Ok(()) => Ok(compiler.program),
+            Err(what) => Err(malformed(what)),
+        }
     }
 }
 
@@ -90,6 +97,8 @@ pub(super) struct Compiler<'a> {
     pub(super) scopes: Vec<control::Frame>,
     /// How often each value is used.
     pub(super) uses: IdMap<Value, u32>,
+    /// Values that become part of the operations that use them.
+    pub(super) folded: IdSet<Value>,
 }
 
 pub(super) type Done<T = ()> = Result<T, CompileError>;
@@ -119,6 +128,9 @@ impl<'a> Compiler<'a> {
                 origins: Vec::new(),
                 places: Vec::new(),
                 lists: Vec::new(),
+                transfers: Vec::new(),
+                collectives: Vec::new(),
+                matrices: Vec::new(),
                 products: Vec::new(),
                 per_lane: Vec::new(),
                 narrow: 0,
@@ -136,6 +148,7 @@ impl<'a> Compiler<'a> {
             known_places: Vec::new(),
             current: None,
             scopes: Vec::new(),
+            folded: address::folded(function, &uses),
             uses,
         }
     }
@@ -165,6 +178,18 @@ impl<'a> Compiler<'a> {
         self.program.ops.push(op);
         self.program.origins.push(place);
         self.program.ops.len() - 1
+    }
+
+    pub(super) fn emit_collective(&mut self, collective: Collective) {
+        self.program.collectives.push(collective);
+        let index = self.program.collectives.len() as u32 - 1;
+        self.emit(Op::Collective { index });
+    }
+
+    pub(super) fn emit_matrix(&mut self, op: MatrixOp) {
+        self.program.matrices.push(op);
+        let index = self.program.matrices.len() as u32 - 1;
+        self.emit(Op::Matrix { index });
     }
 
     /// The place in the source of the current instruction.
