@@ -96,6 +96,12 @@ inline Convolution transposed_2d(uint height, uint width, uint channels, uint wi
                        1, window, window, stride};
 }
 
+inline Convolution transposed_3d(uint depth, uint height, uint width, uint channels, uint window, uint stride) {
+    return Convolution{depth, height, width, channels,
+                       (depth - 1) * stride + window, (height - 1) * stride + window, (width - 1) * stride + window,
+                       window, window, window, stride};
+}
+
 inline uint places(Convolution c) { return c.out_depth * c.out_height * c.out_width; }
 
 inline uint taps(Convolution c) { return c.window_depth * c.window_height * c.window_width * c.channels; }

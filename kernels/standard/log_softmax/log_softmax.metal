@@ -3,10 +3,13 @@
 using namespace metal;
 #include "team.h"
 
-// The shift may be large and the logarithm small, so they are not added up first.
+// The shift may be large and the logarithm small, so they must not be added up first, which fast math would do.
 struct LogSoftmax {
     float shift, total;
-    float operator()(float x) const { return (x - shift) - total; }
+    float operator()(float x) const {
+#pragma clang fp reassociate(off)
+        return (x - shift) - total;
+    }
 };
 
 template <typename T>
