@@ -1,9 +1,11 @@
 //! A profile as text, as a page, as a graph.
 
+mod closing;
 mod dot;
 mod html;
 mod listing;
 mod text;
+mod wrap;
 
 pub use dot::dot;
 pub use html::html;
