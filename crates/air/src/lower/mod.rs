@@ -14,7 +14,7 @@
 //! | [`globals`], [`constants`] | constant data, constants |
 //! | [`function`] | blocks, phis, branches |
 //! | [`arithmetic`], [`vectors`], [`memory`], [`odd_memory`], [`calls`] | instructions |
-//! | [`locations`], [`loops`] | source lines, hints |
+//! | [`locations`], [`lines`], [`loops`] | source lines, hints |
 
 mod annotations;
 mod arithmetic;
@@ -25,6 +25,7 @@ mod function_constants;
 mod given;
 mod globals;
 mod kernel;
+mod lines;
 mod locations;
 mod loops;
 mod memory;
