@@ -200,6 +200,29 @@ fn part(
         }
         _ => (then, otherwise, rest),
     };
+    // A loop that only some lanes enter, at the end of a scope that it leaves: the others
+    // leave before it, and the loop is not nested.
+    if let Some(next) = next
+        && is_forward(next)
+        && rest.iter().all(|node| matches!(node, Node::Pass { .. }))
+    {
+        let (enters, inverted) = match (&then[..], &otherwise[..]) {
+            (arm, []) => (arm, !inverted),
+            ([], arm) => (arm, inverted),
+            _ => (&[][..], inverted),
+        };
+        if matches!(enters.last(), Some(Node::Loop { .. })) && loops_leave(enters, next) {
+            let node = Node::LeaveIf {
+                id,
+                cond,
+                inverted,
+                copies: rest,
+                target: next,
+            };
+            let enters = if then.is_empty() { otherwise } else { then };
+            return (Some(node), enters);
+        }
+    }
     let inner = if rest.is_empty() { next } else { None };
     let then = settle(then, inner, depth + 1);
     let otherwise = settle(otherwise, inner, depth + 1);
