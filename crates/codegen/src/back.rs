@@ -19,9 +19,12 @@ mod dead;
 mod encode;
 mod fit;
 mod groups;
+mod hints;
 mod liveness;
 mod machine;
+mod peephole;
 mod pressure;
+mod propagate;
 mod ranges;
 mod reload;
 mod spill;
@@ -73,6 +76,7 @@ fn part(
     options: &Options,
 ) -> Result<Part, Error> {
     debug_assert_eq!(function.verify(), Ok(()));
+    propagate::propagate(&mut function);
     dead::remove_dead(&mut function);
     let bounds = allocate::Bounds {
         first: u16::from(function.uses_exec),
@@ -82,7 +86,9 @@ fn part(
     let function = &function;
     let mut code = assign::assign(function, &allocation)?;
     let (start, stack_bytes) = prologue(function, function.stack_bytes);
+    peephole::clean(&mut code);
     waits::insert_waits(&mut code);
+    hints::set_hints(&mut code, function);
     Ok(Part {
         encoded: encode::encode(&start, &code, options.isa, kernel)?,
         halves: allocation.halves,
