@@ -15,9 +15,11 @@ mod assign;
 mod bits;
 mod coalesce;
 mod copies;
+mod dag;
 mod dead;
 mod encode;
 mod fit;
+mod forward;
 mod groups;
 mod hints;
 mod liveness;
@@ -27,6 +29,7 @@ mod pressure;
 mod propagate;
 mod ranges;
 mod reload;
+mod schedule;
 mod spill;
 mod waits;
 
@@ -77,11 +80,13 @@ fn part(
 ) -> Result<Part, Error> {
     debug_assert_eq!(function.verify(), Ok(()));
     propagate::propagate(&mut function);
+    forward::forward_copies(&mut function);
     dead::remove_dead(&mut function);
     let bounds = allocate::Bounds {
         first: u16::from(function.uses_exec),
         limit,
     };
+    schedule::schedule(&mut function, bounds.first, limit);
     let allocation = fit::fit(&mut function, bounds)?;
     let function = &function;
     let mut code = assign::assign(function, &allocation)?;
