@@ -25,7 +25,10 @@ impl Lowerer<'_> {
     ) -> Done {
         let signed = matches!(op, BinaryOp::SDiv | BinaryOp::SRem);
         let quotient = matches!(op, BinaryOp::UDiv | BinaryOp::SDiv);
-        let (a, b) = (self.widened(a, scalar, signed), self.widened(b, scalar, signed));
+        let (a, b) = (
+            self.widened(a, scalar, signed),
+            self.widened(b, scalar, signed),
+        );
         let result = match signed {
             false => self.unsigned_divide(a, b, quotient),
             true => self.signed_divide(a, b, quotient),

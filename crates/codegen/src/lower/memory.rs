@@ -90,7 +90,9 @@ impl Lowerer<'_> {
 
     pub(super) fn space(&self, ptr: Value) -> Done<Space> {
         match self.function.ty(ptr).space() {
-            Some(Space::Generic) | None => self.unsupported("a pointer of an unknown address space"),
+            Some(Space::Generic) | None => {
+                self.unsupported("a pointer of an unknown address space")
+            }
             Some(space) => Ok(space),
         }
     }
@@ -302,7 +304,11 @@ impl Lowerer<'_> {
         let mut inst = match space {
             Space::Device | Space::Constant => {
                 let place = self.device_place(address, unit, MOST_SHIFT)?;
-                let op = if load { Op::DeviceLoad } else { Op::DeviceStore };
+                let op = if load {
+                    Op::DeviceLoad
+                } else {
+                    Op::DeviceStore
+                };
                 let inst = Inst::new(op)
                     .with(Field::Format, format)
                     .with(Field::Data, operand)

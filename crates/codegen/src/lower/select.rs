@@ -403,7 +403,10 @@ impl<'a> Lowerer<'a> {
         };
         let function = self.function;
         let (params, args) = (function.params(call.block), function.list_values(call.args));
-        self.loc = function.insts(from).last().and_then(|&inst| function.loc(inst));
+        self.loc = function
+            .insts(from)
+            .last()
+            .and_then(|&inst| function.loc(inst));
         let mut pairs = Vec::new();
         for (&param, &arg) in params.iter().zip(args) {
             if self.uses[param] == 0 {
