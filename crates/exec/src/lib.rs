@@ -21,6 +21,7 @@ mod arithmetic;
 mod atomics;
 mod buffer;
 mod builtins;
+mod check;
 mod code;
 mod collective;
 mod compile;
@@ -35,6 +36,7 @@ mod operands;
 mod position;
 
 pub use buffer::{Buffer, Element};
+pub use check::{Location, Party, Report, ReportKind};
 pub use code::Program;
 pub use compile::Options;
 pub use dispatch::{Bindings, Limits, Statistics};

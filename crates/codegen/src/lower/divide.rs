@@ -12,6 +12,7 @@ use assay_agx::{Op, Width};
 use assay_ssa::{BinaryOp, IntCond, Scalar};
 
 const ZERO: Src = Src::Const(0, Width::W32);
+const ALL: Src = Src::Const(u64::MAX, Width::W64);
 
 impl Lowerer<'_> {
     /// A division or remainder of at most 32 bits.
@@ -25,10 +26,7 @@ impl Lowerer<'_> {
     ) -> Done {
         let signed = matches!(op, BinaryOp::SDiv | BinaryOp::SRem);
         let quotient = matches!(op, BinaryOp::UDiv | BinaryOp::SDiv);
-        let (a, b) = (
-            self.widened(a, scalar, signed),
-            self.widened(b, scalar, signed),
-        );
+        let (a, b) = (self.widened(a, scalar, signed), self.widened(b, scalar, signed));
         let result = match signed {
             false => self.unsigned_divide(a, b, quotient),
             true => self.signed_divide(a, b, quotient),
@@ -208,13 +206,119 @@ impl Lowerer<'_> {
     }
 
     /// 64-bit division.
-    pub(super) fn wide_divide_into(
-        &mut self,
-        op: BinaryOp,
-        _a: Src,
-        _b: Src,
-        _dest: Slice,
-    ) -> Done {
-        self.unsupported(format!("a 64-bit {}", op.name()))
+    pub(super) fn wide_divide_into(&mut self, op: BinaryOp, a: Src, b: Src, dest: Slice) -> Done {
+        let quotient = matches!(op, BinaryOp::UDiv | BinaryOp::SDiv);
+        if matches!(op, BinaryOp::UDiv | BinaryOp::URem) {
+            let result = self.wide_unsigned_divide(a, b, quotient);
+            self.copy(dest, result);
+            return Ok(());
+        }
+        let ((x, a_negative), (y, _)) = (self.wide_magnitude(a), self.wide_magnitude(b));
+        let result = self.wide_unsigned_divide(x, y, quotient);
+        let negated = self.temp(Width::W64);
+        self.wide_negate(negated, result);
+        if !quotient {
+            self.choose_into(dest, a_negative, Src::Reg(negated), result);
+            return Ok(());
+        }
+        let differ = self.temp(Width::W32);
+        let (p, q) = (self.operand(a.high()), self.operand(b.high()));
+        self.bitop(super::int::XOR, differ, p, q);
+        let negative = self.int_compare(IntCond::Slt, Src::Reg(differ), ZERO);
+        let signed = self.temp(Width::W64);
+        self.choose_into(signed, negative, Src::Reg(negated), result);
+        self.unless_zero(dest, b, ALL, Src::Reg(signed));
+        Ok(())
+    }
+
+    /// `dest = divisor == 0 ? otherwise : result`.
+    fn unless_zero(&mut self, dest: Slice, divisor: Src, otherwise: Src, result: Src) {
+        if divisor.known().is_some_and(|bits| bits != 0) {
+            return self.copy(dest, result);
+        }
+        let by_zero = self.wide_compare(IntCond::Eq, divisor, Src::Const(0, Width::W64));
+        let otherwise = Src::Reg(self.reg(otherwise));
+        self.choose_into(dest, by_zero, otherwise, result);
+    }
+
+    /// The same way as for 32 bits, with an estimate of `2⁶⁴ / y` and two steps.
+    fn wide_unsigned_divide(&mut self, x: Src, y: Src, quotient: bool) -> Src {
+        let mut reciprocal = self.wide_reciprocal(y);
+        let negated = self.temp(Width::W64);
+        self.wide_negate(negated, y);
+        for _ in 0..2 {
+            let error = self.temp(Width::W64);
+            self.wide_mul_into(error, Src::Reg(negated), reciprocal);
+            let step = self.temp(Width::W64);
+            self.wide_mul_high(step, reciprocal, Src::Reg(error));
+            let better = self.temp(Width::W64);
+            let (p, q) = (Self::bare(reciprocal), Self::bare(Src::Reg(step)));
+            self.wide_sum(Op::Iadd, better, p, q, 0);
+            reciprocal = Src::Reg(better);
+        }
+        let estimate = self.temp(Width::W64);
+        self.wide_mul_high(estimate, x, reciprocal);
+        let product = self.temp(Width::W64);
+        self.wide_mul_into(product, Src::Reg(estimate), y);
+        let rest = self.temp(Width::W64);
+        let (p, q) = (Self::bare(x), Self::bare(Src::Reg(product)));
+        self.wide_sum(Op::Isub, rest, p, q, 0);
+        let (mut q, mut rest) = (Src::Reg(estimate), Src::Reg(rest));
+        let one = Self::bare(Src::Const(1, Width::W32));
+        for last in [false, true] {
+            let enough = self.wide_compare(IntCond::Uge, rest, y);
+            if quotient {
+                let more = self.temp(Width::W64);
+                self.wide_sum(Op::Iadd, more, Self::bare(q), one, 0);
+                let chosen = self.temp(Width::W64);
+                self.choose_into(chosen, enough, Src::Reg(more), q);
+                q = Src::Reg(chosen);
+            }
+            if !(quotient && last) {
+                let less = self.temp(Width::W64);
+                self.wide_sum(Op::Isub, less, Self::bare(rest), Self::bare(y), 0);
+                let chosen = self.temp(Width::W64);
+                self.choose_into(chosen, enough, Src::Reg(less), rest);
+                rest = Src::Reg(chosen);
+            }
+        }
+        let result = self.temp(Width::W64);
+        match quotient {
+            true => self.unless_zero(result, y, ALL, q),
+            false => self.unless_zero(result, y, x, rest),
+        }
+        Src::Reg(result)
+    }
+
+    /// `2⁶⁴ / y` estimated in single precision, from slightly below.
+    fn wide_reciprocal(&mut self, y: Src) -> Src {
+        let float = |bits: u64| FloatSrc::plain(Src::Const(bits, Width::W32));
+        let (low, high) = (self.temp(Width::W32), self.temp(Width::W32));
+        for (part, to) in [(y.low(), low), (y.high(), high)] {
+            let operand = self.operand(part);
+            self.convert_inst(10, true, to, operand);
+        }
+        let (low, high) = (FloatSrc::plain(Src::Reg(low)), FloatSrc::plain(Src::Reg(high)));
+        let whole = self.temp(Width::W32);
+        self.float_op(Op::Fmadd32, whole, &[high, float(0x4f80_0000), low]);
+        let inverse = self.temp(Width::W32);
+        self.float_op(Op::Rcp, inverse, &[FloatSrc::plain(Src::Reg(whole))]);
+        let scaled = self.temp(Width::W32);
+        let inverse = FloatSrc::plain(Src::Reg(inverse));
+        self.float_op(Op::Fmul32, scaled, &[inverse, float(0x5f7f_fffc)]);
+        let scaled = FloatSrc::plain(Src::Reg(scaled));
+        let upper = self.temp(Width::W32);
+        self.float_op(Op::Fmul32, upper, &[scaled, float(0x2f80_0000)]);
+        let top = self.temp(Width::W32);
+        self.float_op(Op::Trunc, top, &[FloatSrc::plain(Src::Reg(upper))]);
+        let top = FloatSrc::plain(Src::Reg(top));
+        let lower = self.temp(Width::W32);
+        self.float_op(Op::Fmadd32, lower, &[top, float(0xcf80_0000), scaled]);
+        let estimate = self.temp(Width::W64);
+        for (index, part) in [(0, Src::Reg(lower)), (1, top.src)] {
+            let operand = self.operand(part);
+            self.convert_inst(8, false, word(estimate, index), operand);
+        }
+        Src::Reg(estimate)
     }
 }

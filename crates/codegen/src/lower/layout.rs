@@ -56,6 +56,11 @@ impl Layout {
         Some(start)
     }
 
+    /// Where threadgroup memory sized at dispatch starts. All variables are known by now.
+    pub(super) fn dynamic_start(&self) -> u32 {
+        self.threadgroup_bytes.next_multiple_of(16)
+    }
+
     /// Reserves stack for a variable.
     pub(super) fn alloca(&mut self, bytes: u32, align: u32) -> u32 {
         let start = self.stack_bytes.next_multiple_of(align.clamp(4, 16));

@@ -18,6 +18,8 @@ const DYNAMIC_GROUP: u32 = 2 << 16;
 const STACK: u32 = 3 << 16;
 pub(super) const UNIFORMS: u32 = 4 << 16;
 
+/// Most bytes that are copied at once.
+const MOST_COPIED: u64 = 256;
 /// The largest shift of an index.
 const MOST_SHIFT: u32 = 2;
 
@@ -90,9 +92,7 @@ impl Lowerer<'_> {
 
     pub(super) fn space(&self, ptr: Value) -> Done<Space> {
         match self.function.ty(ptr).space() {
-            Some(Space::Generic) | None => {
-                self.unsupported("a pointer of an unknown address space")
-            }
+            Some(Space::Generic) | None => self.unsupported("a pointer of an unknown address space"),
             Some(space) => Ok(space),
         }
     }
@@ -304,11 +304,7 @@ impl Lowerer<'_> {
         let mut inst = match space {
             Space::Device | Space::Constant => {
                 let place = self.device_place(address, unit, MOST_SHIFT)?;
-                let op = if load {
-                    Op::DeviceLoad
-                } else {
-                    Op::DeviceStore
-                };
+                let op = if load { Op::DeviceLoad } else { Op::DeviceStore };
                 let inst = Inst::new(op)
                     .with(Field::Format, format)
                     .with(Field::Data, operand)
@@ -349,4 +345,78 @@ impl Lowerer<'_> {
         self.push(inst);
         Ok(())
     }
+
+    /// Copies a known number of bytes.
+    pub(super) fn copy_memory(&mut self, dst: Value, src: Value, size: Value, align: u32) -> Done {
+        let Some(size) = self.src_if_known(size, 0)?.filter(|size| *size <= MOST_COPIED) else {
+            return self.unsupported("a copy of a varying amount of memory");
+        };
+        let (from, to) = (self.space(src)?, self.space(dst)?);
+        let (source, target) = (self.address(src)?, self.address(dst)?);
+        let access = Access::aligned(align);
+        let (reads, writes) = (
+            self.memory(&source, from, access),
+            self.memory(&target, to, access),
+        );
+        // All loads of a piece come before its stores, so that areas may touch.
+        let mut moved = Vec::new();
+        for (at, bytes, count) in chunks(size as u32) {
+            let width = if bytes == 4 { Width::W32 } else { Width::W16 };
+            let data = self.group(width, count);
+            self.transfer(Direction::Load, from, &source, at, (bytes, align), data, reads)?;
+            moved.push((at, bytes, data));
+        }
+        for (at, bytes, data) in moved {
+            self.transfer(Direction::Store, to, &target, at, (bytes, align), data, writes)?;
+        }
+        Ok(())
+    }
+
+    /// Fills a known number of bytes.
+    pub(super) fn fill_memory(&mut self, dst: Value, byte: Value, size: Value, align: u32) -> Done {
+        let Some(size) = self.src_if_known(size, 0)?.filter(|size| *size <= MOST_COPIED) else {
+            return self.unsupported("a fill of a varying amount of memory");
+        };
+        let space = self.space(dst)?;
+        let target = self.address(dst)?;
+        let memory = self.memory(&target, space, Access::aligned(align));
+        let byte = self.scalar(byte)?;
+        let word = match byte.known() {
+            Some(bits) => Src::Const(bits * 0x0101_0101, Width::W32),
+            None => {
+                let word = self.temp(Width::W32);
+                let ones = Src::Const(0x0101_0101, Width::W32);
+                self.mul_add_into(word, byte, ones, Src::Const(0, Width::W32));
+                Src::Reg(word)
+            }
+        };
+        for (at, bytes, count) in chunks(size as u32) {
+            let part = match bytes {
+                4 => word,
+                2 => word.part(0, Width::W16),
+                _ => byte,
+            };
+            let data = self.side_by_side(&vec![part; usize::from(count)]);
+            let store = Direction::Store;
+            self.transfer(store, space, &target, at, (bytes, align), data, memory)?;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes as runs of up to four words, then what is left: offset, element size, count.
+fn chunks(size: u32) -> Vec<(u32, u32, u8)> {
+    let mut chunks = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let left = size - at;
+        let (bytes, count) = match left {
+            1 => (1, 1),
+            2 | 3 => (2, 1),
+            _ => (4, (left / 4).min(4)),
+        };
+        chunks.push((at, bytes, count as u8));
+        at += bytes * count;
+    }
+    chunks
 }

@@ -206,10 +206,18 @@ impl<'a> Lowerer<'a> {
         if let ValueDef::Param(block, index) = self.function.def(value)
             && Some(block) == self.function.entry()
         {
-            return match self.layout.param(self.kernel, index) {
-                Carrier::Uniform(half) => Ok(Src::Uniform(half, self.width(value, lane)?)),
-                Carrier::Unsupported(what) => self.unsupported(what),
+            let found = match self.layout.param(self.kernel, index) {
+                Carrier::Uniform(half) => Src::Uniform(half, self.width(value, lane)?),
+                Carrier::Unsupported(what) => return self.unsupported(what),
             };
+            // Memory sized at dispatch lies behind the variables.
+            let start = self.layout.dynamic_start();
+            if found.width() == Width::W16 && start > 0 {
+                let sum = self.temp(Width::W16);
+                self.add_into(sum, found, Src::Const(u64::from(start), Width::W16));
+                return Ok(Src::Reg(sum));
+            }
+            return Ok(found);
         }
         if self.mode == Mode::Main && self.hoistable[value] {
             if let Some(&half) = self.stored_at.get(&(value, lane)) {
@@ -403,10 +411,7 @@ impl<'a> Lowerer<'a> {
         };
         let function = self.function;
         let (params, args) = (function.params(call.block), function.list_values(call.args));
-        self.loc = function
-            .insts(from)
-            .last()
-            .and_then(|&inst| function.loc(inst));
+        self.loc = function.insts(from).last().and_then(|&inst| function.loc(inst));
         let mut pairs = Vec::new();
         for (&param, &arg) in params.iter().zip(args) {
             if self.uses[param] == 0 {

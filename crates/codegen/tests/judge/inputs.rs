@@ -356,6 +356,11 @@ fn block(size: usize, fields: &[Field], sizes: Sizes, random: &mut Random) -> Ve
         for lane in 0..field.lanes {
             let value = match field.scalar.is_float() {
                 true => float(field.scalar, random, 0),
+                // Strides, often in bytes: vectors must stay aligned.
+                false if field.scalar == Scalar::I64 => match sizes {
+                    Sizes::Tiny => 16 * random.below(3),
+                    _ => 16 + 16 * random.below(2),
+                },
                 false => match sizes {
                     Sizes::Odd => 7 + random.below(18),
                     Sizes::Tiny => 1 + random.below(4),

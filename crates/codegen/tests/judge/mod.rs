@@ -136,7 +136,10 @@ fn compare(program: &assay_exec::Program, code: &assay_agx::Program, inputs: &In
         (_, Ended::Undefined) => Compared::Undefined,
         (Err(_), Ended::Stopped(_)) => Compared::BothStopped,
         (Err(why), Ended::Finished(_)) => different(format!("only the executor stopped: {why}")),
-        (Ok(_), Ended::Stopped(why)) => different(format!("only the emulator stopped: {why}")),
+        (Ok(expected), Ended::Stopped(why)) => {
+            let difference = Difference::Stopped(format!("only the emulator stopped: {why}"));
+            with_zeroed_memory(code, inputs, &expected, difference)
+        }
         (Ok(expected), Ended::Finished(got)) => match first_difference(&expected, &got) {
             None => Compared::Equal,
             Some(difference) => with_zeroed_memory(code, inputs, &expected, difference),

@@ -1,0 +1,5 @@
+//! Whether a kernel computes what it should.
+
+mod compare;
+
+pub use compare::{Comparison, Element, Ulps};
