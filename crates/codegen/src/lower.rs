@@ -33,8 +33,8 @@ mod wide;
 use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
 use assay_agx::Program;
-use assay_ssa::analysis::UniformityInfo;
-use assay_ssa::{Function, IdMap, IdVec, Module, ValueDef};
+use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
+use assay_ssa::{Block, Function, IdMap, IdVec, Module, ValueDef};
 use select::{Lowerer, Mode, NodeCode};
 use std::collections::HashMap;
 
@@ -71,8 +71,11 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         block: None,
         info: UniformityInfo::of_kernel(function),
         plans: merge::Plans::default(),
+        depths: depths(function),
+        inst_blocks: function.inst_blocks(),
     };
     lay_out(&mut lowerer, function)?;
+    lowerer.plan()?;
     let mut codes: Vec<Option<NodeCode>> = vec![None; count];
     lowerer.region(&region, &mut codes)?;
     let mut main = emit::emit(&region, codes);
@@ -81,6 +84,18 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
     let constant = constant_program(&mut lowerer)?;
     lowerer.layout.check()?;
     finish(&lowerer, options, main, constant)
+}
+
+/// How many loops each block is in.
+fn depths(function: &Function) -> IdMap<Block, u32> {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(&cfg, function);
+    let loops = Loops::new(&cfg, &dominators, function);
+    let mut depths = IdMap::with_len(0, function.num_blocks());
+    for &block in function.blocks() {
+        depths[block] = loops.depth(block);
+    }
+    depths
 }
 
 /// Arguments and threadgroup variables in order.

@@ -80,6 +80,9 @@ pub(super) struct Lowerer<'a> {
     pub(super) block: Option<Block>,
     pub(super) info: assay_ssa::analysis::UniformityInfo,
     pub(super) plans: super::merge::Plans,
+    /// How many loops each block is in.
+    pub(super) depths: IdMap<Block, u32>,
+    pub(super) inst_blocks: IdMap<SsaInst, Option<Block>>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -133,6 +136,14 @@ impl<'a> Lowerer<'a> {
         let known = self.slots[value].as_ref();
         if let Some(slice) = known.and_then(|slots| slots.get(lane as usize).copied().flatten()) {
             return Ok(slice);
+        }
+        if self.mode == Mode::Main
+            && let Some(slices) = self.grouped_slots(value)
+        {
+            let slots: Vec<Option<Slice>> = slices.into_iter().map(Some).collect();
+            let found = slots.get(lane as usize).copied().flatten();
+            self.slots[value] = Some(slots.into_boxed_slice());
+            return found.map_or_else(|| self.malformed("a load without registers"), Ok);
         }
         let leaves = self.leaves(self.function.ty(value))?;
         let Some(leaf) = leaves.get(lane as usize).copied() else {
@@ -363,7 +374,6 @@ impl<'a> Lowerer<'a> {
     /// The code of a block without its terminator.
     fn run(&mut self, block: Block) -> Done<Vec<Code>> {
         self.block = Some(block);
-        self.plan_block(block)?;
         let mut reversed: Vec<Code> = Vec::new();
         for &inst in self.function.insts(block).iter().rev() {
             self.one(inst)?;
@@ -386,7 +396,7 @@ impl<'a> Lowerer<'a> {
             Some(result) => self.slots[result].is_some(),
             None => true,
         };
-        if needed || self.has_effect(data) {
+        if needed || self.has_effect(data) || self.leads(inst) {
             self.instruction(inst)?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! 64-bit integers: additions and products of 32-bit numbers are instructions, the rest
 //! is made of 32-bit ones.
 
-use super::operand::{Condition, FloatSrc, IntSrc, Src, imm};
+use super::operand::{Condition, FloatSrc, IntSrc, Src};
 use super::select::{Done, Lowerer, shift};
 use crate::mir::{Inst, Operand, Slice};
 use assay_agx::{Field, Modifiers, Op, Width};
@@ -506,14 +506,4 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-
-    /// `dest = a` extended to 64 bits.
-    pub(super) fn widen_into(&mut self, dest: Slice, source: IntSrc) {
-        if source.sx {
-            let a = self.wide_operand(source);
-            self.op(Op::Iadd, dest, &[a, imm(0)]);
-        } else {
-            self.zero_extend_into(dest, source.src);
-        }
-    }
 }
