@@ -220,6 +220,37 @@ impl Buffers {
         Ok(buffers)
     }
 
+    /// The same buffers with other inputs in them; everything else stays as the last run left it.
+    pub fn replace_inputs(
+        &self,
+        device: &mut dyn Device,
+        case: &Case,
+        inputs: &[Tensor],
+    ) -> Result<Self, Error> {
+        let mut inputs = inputs.iter();
+        let mut held = Vec::with_capacity(self.held.len());
+        for (argument, old) in case.arguments.iter().zip(&self.held) {
+            let Some(old) = old else {
+                held.push(None);
+                continue;
+            };
+            let fresh = match argument.role {
+                CaseRole::Input { .. } => inputs.next(),
+                _ => None,
+            };
+            let before = match fresh {
+                Some(tensor) => guarded(&argument.dtype.encode(&tensor.values)),
+                None => device.contents(old.buffer)?,
+            };
+            device.write(old.buffer, 0, &before)?;
+            held.push(Some(Held {
+                buffer: old.buffer,
+                before,
+            }));
+        }
+        Ok(Self { held })
+    }
+
     /// Reads outputs and looks for damage.
     pub fn collect(
         &self,
@@ -289,4 +320,13 @@ impl Held {
         device.write(buffer, 0, &before)?;
         Ok(Self { buffer, before })
     }
+}
+
+/// A buffer's content between its guards.
+fn guarded(content: &[u8]) -> Vec<u8> {
+    let guard = || AROUND.into_iter().cycle().take(GUARD);
+    guard()
+        .chain(content.iter().copied())
+        .chain(guard())
+        .collect()
 }
