@@ -168,7 +168,7 @@ fn mistakes_in_files_are_told_with_their_place() {
         (
             "[\"rows\", \"cols\"], extremes",
             "[\"rows\", \"colls\"], extremes",
-            "sizes.held_out: \"colls\": column 1: there is no size \"colls\"",
+            "sizes.reference: \"colls\": column 1: there is no size \"colls\"",
         ),
         (
             "role = \"output\"",

@@ -32,7 +32,7 @@ use crate::inputs::{self, Kind};
 use crate::oracle::{self, Answer, Tensor};
 use crate::random::Random;
 use crate::registry::{Case, CaseError, CaseRole, Kernel, SizeUse};
-use crate::runner::{Buffers, Loaded, Outcome};
+use crate::runner::{Buffers, Guards, Loaded, Outcome};
 use assay_device::Device;
 
 /// How thoroughly to look.
@@ -147,15 +147,18 @@ impl Examiner<'_> {
     fn trial(&mut self, seed: u64, first: bool) -> Result<(), Error> {
         let inputs = inputs::random(self.case, seed, Kind::Usual);
         let answers = self.answers(&inputs)?;
-        let Some(outcome) = self.run(seed, &inputs)? else {
+        let Some(outcome) = self.run(seed, &inputs, Guards::Pattern)? else {
             return Ok(());
         };
         self.judge(seed, &outcome, &answers);
-        if !first || !self.verdict.is_right() {
+        if !first {
+            return Ok(());
+        }
+        self.replace_inputs(seed, &inputs, &outcome)?;
+        if !self.verdict.is_right() {
             return Ok(());
         }
         self.repeat(seed, &inputs, &outcome)?;
-        self.replace_inputs(seed, &inputs, &outcome)?;
         self.run_over_old_results(seed, &inputs)?;
         self.extremes(seed)
     }
@@ -177,8 +180,13 @@ impl Examiner<'_> {
     }
 
     /// Runs once; a kernel's own failure is a finding.
-    fn run(&mut self, seed: u64, inputs: &[Tensor]) -> Result<Option<Outcome>, Error> {
-        let outcome = self.loaded.run(self.device, self.case, inputs);
+    fn run(
+        &mut self,
+        seed: u64,
+        inputs: &[Tensor],
+        guards: Guards,
+    ) -> Result<Option<Outcome>, Error> {
+        let outcome = self.loaded.run(self.device, self.case, inputs, guards);
         self.outcome(seed, outcome)
     }
 
@@ -252,9 +260,9 @@ impl Examiner<'_> {
         compared.collect()
     }
 
-    /// The same inputs must give the same bytes.
+    /// The same inputs must give the same bytes, without guards too.
     fn repeat(&mut self, seed: u64, inputs: &[Tensor], before: &Outcome) -> Result<(), Error> {
-        if let Some(again) = self.run(seed, inputs)?
+        if let Some(again) = self.run(seed, inputs, Guards::None)?
             && again.outputs != before.outputs
         {
             self.found(seed, What::Unstable);
@@ -283,12 +291,12 @@ impl Examiner<'_> {
                 .compare(before, &expected)
                 .iter()
                 .any(|(_, comparison)| !comparison.is_right());
-            let Some(outcome) = self.run(seed, &changed)? else {
+            let Some(outcome) = self.run(seed, &changed, Guards::Pattern)? else {
                 return Ok(());
             };
             if matters && outcome.outputs == before.outputs {
                 self.found(seed, What::Ignored { input: name });
-            } else {
+            } else if self.verdict.is_right() {
                 self.judge(seed, &outcome, &expected);
             }
         }
@@ -307,7 +315,7 @@ impl Examiner<'_> {
     /// Buffers that hold the results of other inputs must be overwritten.
     fn run_over_old_results(&mut self, seed: u64, inputs: &[Tensor]) -> Result<(), Error> {
         let old = inputs::random(self.case, seed.rotate_left(32), Kind::Usual);
-        let buffers = Buffers::new(self.device, self.case, &old)?;
+        let buffers = Buffers::new(self.device, self.case, &old, Guards::Pattern)?;
         let outcome = self.over_old_results(&buffers, inputs);
         buffers.release(self.device)?;
         let Some(outcome) = self.outcome(seed, outcome)? else {
@@ -342,7 +350,7 @@ impl Examiner<'_> {
         }
         let inputs = inputs::random(self.case, seed, Kind::Extreme);
         let answers = self.answers(&inputs)?;
-        if let Some(outcome) = self.run(seed, &inputs)? {
+        if let Some(outcome) = self.run(seed, &inputs, Guards::Pattern)? {
             self.judge(seed, &outcome, &answers);
         }
         Ok(())
