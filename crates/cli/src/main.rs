@@ -9,13 +9,16 @@
 //! command is given, then any file under [`commands`].
 
 mod app;
+mod apple;
 mod commands;
 mod context;
 mod failure;
+mod generate;
 mod input;
 mod interrupt;
 mod npy;
 mod output;
+mod phases;
 #[cfg(test)]
 mod schema;
 mod source;

@@ -10,7 +10,7 @@ use assay_msl::{Options, Source, Standard, compile};
 use std::path::{Path, PathBuf};
 
 /// The options of a compiler.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options for Metal source")]
 pub(crate) struct SourceArgs {
     /// Search this folder for #include; may be repeated
@@ -55,13 +55,18 @@ pub(crate) fn is_source(path: &Path, bytes: &[u8]) -> bool {
         )
 }
 
+/// The name that diagnostics and lines give the source of a path.
+pub(crate) fn shown_name(path: &Path) -> &Path {
+    match path.as_os_str() == "-" {
+        true => Path::new("<stdin>.metal"),
+        false => path,
+    }
+}
+
 /// Compiles source to bitcode.
 pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec<u8>, Failure> {
     let compiler = toolchain::find()?;
-    let name = match path.as_os_str() == "-" {
-        true => Path::new("<stdin>.metal"),
-        false => path,
-    };
+    let name = shown_name(path);
     let source = Source { path: name, text };
     let compiled =
         compile(source, &compiler, &args.options()).map_err(|error| show::failure(name, &error))?;

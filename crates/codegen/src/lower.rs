@@ -1,10 +1,177 @@
 //! The program form to machine instructions.
+//!
+//! * `shape` prepares the control tree, `emit` lays it out with mask instructions.
+//! * `select` walks over the program backwards; `leaf`, `source` and `operand` say where
+//!   numbers are and what an instruction can take along.
+//! * The other modules have the instructions by what they are about.
 
-use crate::mir::Kernel;
+mod address;
+mod atomic;
+mod builtin;
+mod cast;
+mod compare;
+mod divide;
+mod emit;
+mod float;
+mod hoist;
+mod instruction;
+mod int;
+mod integers;
+mod lanes;
+mod layout;
+mod leaf;
+mod math;
+mod matrix;
+mod memory;
+mod merge;
+mod operand;
+mod select;
+mod shape;
+mod source;
+mod wide;
+
+use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
-use assay_ssa::Module;
+use assay_agx::Program;
+use assay_ssa::analysis::UniformityInfo;
+use assay_ssa::{Function, IdMap, IdVec, Module, ValueDef};
+use select::{Lowerer, Mode, NodeCode};
+use std::collections::HashMap;
+
+/// Half registers there are.
+const HALF_REGISTERS: u16 = 256;
 
 /// Lowers one kernel of an optimised module.
-pub fn lower(_module: &Module, kernel: &str, _options: &Options) -> Result<Kernel, Error> {
-    Err(ErrorKind::NoKernel(kernel.to_owned()).into())
+pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel, Error> {
+    let found = module
+        .kernel(kernel)
+        .ok_or_else(|| ErrorKind::NoKernel(kernel.to_owned()))?;
+    let function = module
+        .functions
+        .get(found.function)
+        .ok_or_else(|| ErrorKind::Internal("the kernel has no function".to_owned()))?;
+    let tree = assay_opt::structurize::structurize(function)
+        .map_err(|error| ErrorKind::Unsupported(format!("this control flow ({error})")))?;
+    let (region, count) = shape::shape(&tree);
+    let mut lowerer = Lowerer {
+        module,
+        kernel: found,
+        function,
+        uses: function.use_counts(),
+        mode: Mode::Main,
+        layout: layout::Layout::default(),
+        hoistable: hoist::hoistable(module, found, function),
+        stored: Vec::new(),
+        stored_at: HashMap::new(),
+        vregs: IdVec::new(),
+        slots: IdMap::with_len(None, function.num_values()),
+        allocas: HashMap::new(),
+        out: Vec::new(),
+        loc: None,
+        block: None,
+        info: UniformityInfo::of_kernel(function),
+        plans: merge::Plans::default(),
+    };
+    lay_out(&mut lowerer, function)?;
+    let mut codes: Vec<Option<NodeCode>> = vec![None; count];
+    lowerer.region(&region, &mut codes)?;
+    let mut main = emit::emit(&region, codes);
+    main.vregs = std::mem::take(&mut lowerer.vregs);
+    main.stack_bytes = lowerer.layout.stack_bytes;
+    let constant = constant_program(&mut lowerer)?;
+    lowerer.layout.check()?;
+    finish(&lowerer, options, main, constant)
+}
+
+/// Arguments and threadgroup variables in order.
+fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> {
+    for index in 0..function.num_values() {
+        let value = assay_ssa::Id::from_index(index);
+        if let ValueDef::Global(id) = function.def(value)
+            && lowerer.uses[value] > 0
+        {
+            lowerer.layout.global(lowerer.module, id);
+        }
+    }
+    let entry = function.entry();
+    for (index, &param) in entry
+        .map_or(&[][..], |entry| function.params(entry))
+        .iter()
+        .enumerate()
+    {
+        if lowerer.uses[param] > 0 {
+            lowerer.param_uniform(index as u32);
+        }
+    }
+    Ok(())
+}
+
+fn constant_program(lowerer: &mut Lowerer<'_>) -> Result<Option<mir::Function>, Error> {
+    if lowerer.stored.is_empty() {
+        return Ok(None);
+    }
+    lowerer.mode = Mode::Constant;
+    lowerer.slots = IdMap::with_len(None, lowerer.function.num_values());
+    let code = lowerer.constant_program()?;
+    let node = [shape::Node::Run {
+        id: 0,
+        block: assay_ssa::Id::from_index(0),
+    }];
+    let codes = vec![Some(NodeCode {
+        code,
+        ..NodeCode::default()
+    })];
+    let mut function = emit::emit(&node, codes);
+    function.vregs = std::mem::take(&mut lowerer.vregs);
+    Ok(Some(function))
+}
+
+fn finish(
+    lowerer: &Lowerer<'_>,
+    options: &Options,
+    main: mir::Function,
+    constant: Option<mir::Function>,
+) -> Result<Kernel, Error> {
+    let module = lowerer.module;
+    let mut program = Program::new(options.isa, &lowerer.kernel.name);
+    program.bindings = lowerer.layout.bindings.clone();
+    program.constants = lowerer.layout.constants();
+    program.half_uniforms = Some(lowerer.layout.half_uniforms());
+    program.threadgroup_bytes = Some(lowerer.layout.threadgroup_bytes);
+    program.threadgroup_size = options.threadgroup;
+    program.files = module
+        .locations
+        .files()
+        .map(|(_, name)| name.to_owned())
+        .collect();
+    let lines = module.locations.iter().map(|(loc, _)| {
+        // The user's own line, not one of the library's headers.
+        let chain = module.locations.chain(loc);
+        let user = chain.filter(|location| location.line != 0).last();
+        user.map_or((0, 0, 0), |location| {
+            let file = assay_ssa::Id::index(location.file) as u32;
+            (file, location.line, location.column)
+        })
+    });
+    let threads = match options.threadgroup {
+        Some(size) => Some(size.iter().fold(1u32, |all, &n| all.saturating_mul(n))),
+        None => lowerer.kernel.max_threads,
+    };
+    let limit = threads.map_or(HALF_REGISTERS, register_limit);
+    Ok(Kernel {
+        program,
+        main,
+        constant,
+        lines: lines.collect(),
+        register_limit: limit,
+    })
+}
+
+/// The most half registers with which this many threads fit a core.
+fn register_limit(threads: u32) -> u16 {
+    let fits = |halves: &u16| {
+        let threads_then = assay_chip::occupancy::threads_for_half_registers(u32::from(*halves));
+        threads_then.is_some_and(|most| most >= threads)
+    };
+    (1..=HALF_REGISTERS).rev().find(fits).unwrap_or(HALF_REGISTERS)
 }

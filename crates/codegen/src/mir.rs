@@ -16,13 +16,22 @@
 //! * The execution mask is explicit: [`crate::lower`] writes `if_icmp`, `else_icmp`,
 //!   `while_icmp`, `pop_exec` and jumps itself. Such an instruction is only ever at the
 //!   head or the tail of a block ([`Inst::is_control`]) and stays in place. The nesting
-//!   counter `r0l` is never named; when [`Function::uses_exec`] is set, [`crate::back`]
-//!   reserves it and puts `mov_imm r0l, 0` first.
+//!   counter `r0l` is implied by mask instructions. Where lanes leave several levels at
+//!   once an ordinary instruction writes it: its destination is [`Operand::COUNTER`], and
+//!   it counts as control. When [`Function::uses_exec`] is set, [`crate::back`] reserves
+//!   the counter and puts `mov_imm r0l, 0` first.
+//! * The destination of a matrix instruction shares no register with its first two
+//!   sources (the third may be the same).
 //! * Blocks are in layout order; falling off the end of one goes on with the next.
 //! * Uniform registers are physical here: the lowering lays them out.
 //! * Waits, slots and cache hints do not exist here: [`crate::back`] makes them.
 //! * Whatever registers are chosen, every instruction must be encodable. Which operand
 //!   may be an immediate or a uniform, and of which width, is the lowering's business.
+
+mod text;
+mod verify;
+
+pub use text::TextError;
 
 use assay_agx::{Field, Modifiers, Op, Operand as Fixed, Uniform, Width};
 use assay_ssa::Loc;
@@ -162,6 +171,11 @@ pub struct Kernel {
     pub register_limit: u16,
 }
 
+impl Operand {
+    /// The nesting counter `r0l` as a destination.
+    pub const COUNTER: Operand = Operand::Fixed(Fixed::Reg(assay_agx::Reg::half(0)));
+}
+
 impl Slice {
     /// How many half registers it covers.
     pub const fn halves(self) -> u8 {
@@ -171,6 +185,30 @@ impl Slice {
     /// The halves it covers, counted in the register.
     pub const fn range(self) -> std::ops::Range<u8> {
         self.half..self.half + self.halves()
+    }
+}
+
+impl Block {
+    /// Where the mask instructions and jumps at its end begin. What wakes lanes up
+    /// (`else`, `pop_exec`) belongs to the head even when nothing follows it.
+    pub fn tail(&self) -> usize {
+        let tail = self.insts.iter().rev().take_while(|inst| {
+            inst.is_control()
+                && !matches!(
+                    inst.opcode,
+                    Opcode::Machine {
+                        op: Op::ElseIcmp | Op::ElseFcmp | Op::PopExec,
+                        ..
+                    }
+                )
+        });
+        self.insts.len() - tail.count()
+    }
+
+    /// Where the plain instructions begin.
+    pub fn head(&self) -> usize {
+        let head = self.insts.iter().take_while(|inst| inst.is_control());
+        head.count().min(self.tail())
     }
 }
 
@@ -217,8 +255,12 @@ impl Inst {
             })
     }
 
-    /// Whether it changes the execution mask or the flow of control.
-    pub const fn is_control(&self) -> bool {
+    /// Whether it changes the execution mask, its counter or the flow of control.
+    pub fn is_control(&self) -> bool {
+        let writes_counter = |(_, operand): &(Field, Operand)| *operand == Operand::COUNTER;
+        if self.operands.iter().any(writes_counter) {
+            return true;
+        }
         match self.opcode {
             Opcode::Machine { op, .. } => matches!(
                 op,

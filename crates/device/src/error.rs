@@ -6,6 +6,9 @@ use std::time::Duration;
 /// Why a device did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
+    /// There is no such device here, or it is gone.
+    #[error("{0}")]
+    NoDevice(String),
     /// The source has errors.
     #[error("{}", .0.first().map_or("the compiler failed without saying why".to_owned(), ToString::to_string))]
     Source(Vec<Diagnostic>),
@@ -124,6 +127,12 @@ pub enum Error {
         /// Bytes allowed.
         limit: u64,
     },
+    /// The GPU ran out of memory while it worked; its own words.
+    #[error("the GPU ran out of memory: {0}")]
+    GpuMemory(String),
+    /// A capture could not be made.
+    #[error("no capture: {0}")]
+    Capture(String),
     /// The device gave up after the time allowed.
     #[error("dispatch {dispatch} (\"{function}\") did not finish within {:.3} s", .after.as_secs_f64())]
     TimeOut {
@@ -151,6 +160,27 @@ pub enum Error {
     /// More things of a kind than can be numbered.
     #[error("too many of one kind: {0}")]
     TooMany(&'static str),
+}
+
+/// Most names suggested for one that does not exist.
+const MOST_SUGGESTED: usize = 8;
+
+impl Error {
+    /// No kernel of this name among `names`: suggests the nearest, then any others.
+    pub(crate) fn no_function(name: &str, names: &[String]) -> Error {
+        let all = || names.iter().map(String::as_str);
+        let mut nearest = assay_container::nearest(all(), name, MOST_SUGGESTED);
+        for other in all() {
+            if nearest.len() < MOST_SUGGESTED && !nearest.contains(&other) {
+                nearest.push(other);
+            }
+        }
+        Error::NoFunction {
+            name: name.to_owned(),
+            nearest: nearest.into_iter().map(str::to_owned).collect(),
+            count: names.len(),
+        }
+    }
 }
 
 /// What a kernel did wrong, and where.

@@ -34,12 +34,23 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+pub mod apple;
 mod check;
 mod cpu;
 mod dispatch;
 mod error;
 mod facts;
 mod ids;
+mod machine;
+mod message;
+#[cfg_attr(
+    not(target_os = "macos"),
+    allow(
+        dead_code,
+        reason = "without Metal only tests use this, and not all of it"
+    )
+)]
+mod metal;
 mod source;
 mod time;
 
@@ -51,6 +62,8 @@ pub use dispatch::{Binding, Dispatch, Extent};
 pub use error::{Error, Fault, FaultKind};
 pub use facts::{DeviceFacts, PipelineFacts, Storage};
 pub use ids::{BufferId, LibraryId, PipelineId, SubmissionId};
+pub use machine::{Machine, MachineProbe};
+pub use metal::{GpuDevice, MetalSettings, open_metal};
 pub use source::{CompileOptions, Source};
 pub use time::{Finished, Origin, Time};
 

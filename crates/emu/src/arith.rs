@@ -1,6 +1,6 @@
 //! `assay-num`'s functions on the bits that rows hold.
 
-use assay_num::{Rounding, half, hardware, single};
+use assay_num::{half, hardware, single};
 
 pub(crate) use assay_num::{f16_to_f32, f32_to_f16};
 
@@ -36,30 +36,3 @@ on_bits! {
 pub(crate) use half::{
     add as half_add, fma as half_fma, mul as half_mul, saturate as half_saturate,
 };
-
-fn rounding(nearest: bool) -> Rounding {
-    match nearest {
-        true => Rounding::NearestEven,
-        false => Rounding::TowardZero,
-    }
-}
-
-/// An integer of `bits` bits as a float of 32 or 16 bits.
-pub(crate) fn int_to_float(value: u32, bits: u32, signed: bool, nearest: bool, wide: bool) -> u32 {
-    let (value, mode) = (u64::from(value), rounding(nearest));
-    match wide {
-        true => assay_num::int_to_f32(value, bits, signed, mode).to_bits(),
-        false => u32::from(assay_num::int_to_f16(value, bits, signed, mode)),
-    }
-}
-
-/// A single as an integer of `bits` bits, saturating, sign-extended to 32.
-pub(crate) fn float_to_int(value: u32, bits: u32, signed: bool, nearest: bool) -> u32 {
-    let value = f32::from_bits(value);
-    let int = assay_num::f32_to_int(value, bits, signed, rounding(nearest)) as u32;
-    match signed {
-        true => (int << (32 - bits)).cast_signed() >> (32 - bits),
-        false => int.cast_signed(),
-    }
-    .cast_unsigned()
-}

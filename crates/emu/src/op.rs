@@ -5,6 +5,7 @@
 //! *pool*), already extended, converted and negated as the instruction asks, so that
 //! the interpreter sees only "a row, and which part of it".
 
+use crate::poison::half_bits;
 use assay_agx::{AtomicOp, Condition, Format, ReduceOp, Scope, Shuffle};
 
 /// Lanes of a simdgroup.
@@ -294,13 +295,17 @@ pub(crate) enum Operation {
         b: FloatSource,
         c: FloatSource,
         saturate: bool,
+        plain: bool,
     },
+    /// `plain`, here and above: no source has modifiers, and the result goes to a whole
+    /// register as it is.
     Float {
         op: Arith,
         to: Dest,
         a: FloatSource,
         b: FloatSource,
         saturate: bool,
+        plain: bool,
     },
     HalfFma {
         to: Dest,
@@ -496,6 +501,9 @@ pub(crate) const MAX_TOUCHES: usize = 16;
 /// The registers a micro-operation reads, then those it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Touches {
+    /// The same in the form of the common case, so that checking it is a few words of
+    /// arithmetic without a loop.
+    pub(crate) few: Few,
     list: [Touch; MAX_TOUCHES],
     reads: u8,
     end: u8,
@@ -505,15 +513,43 @@ pub(crate) struct Touches {
     pub(crate) checks_itself: bool,
 }
 
+/// How many reads the common case has room for: a select has four.
+pub(crate) const FEW_READS: usize = 4;
+
+/// At most four reads and one write, as rows and the bits that
+/// [`half_bits`](crate::poison::half_bits) gives. Places that are not used have no bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Few {
+    pub(crate) bits: [u64; FEW_READS],
+    pub(crate) write_bits: u64,
+    pub(crate) rows: [u8; FEW_READS],
+    pub(crate) write_row: u8,
+    /// There are more reads than have room here.
+    pub(crate) more_reads: bool,
+    /// There are more writes than have room here.
+    pub(crate) more_writes: bool,
+}
+
 impl Touches {
     /// Adds a read; all reads come before the writes.
     pub(crate) fn read(&mut self, touch: Touch) {
+        let place = usize::from(self.reads);
+        match (self.few.bits.get_mut(place), self.few.rows.get_mut(place)) {
+            (Some(bits), Some(row)) => (*bits, *row) = (half_bits(touch.halves), touch.row),
+            _ => self.few.more_reads = true,
+        }
         self.push(touch);
         self.reads = self.end;
         self.discards |= touch.halves & 4 != 0;
     }
 
     pub(crate) fn write(&mut self, touch: Touch) {
+        match self.writes().is_empty() {
+            true => {
+                (self.few.write_row, self.few.write_bits) = (touch.row, half_bits(touch.halves));
+            }
+            false => self.few.more_writes = true,
+        }
         self.push(touch);
     }
 

@@ -10,6 +10,9 @@
 
 use crate::op::{OpIndex, Touch, Touches};
 
+/// One entry for every number a row can have in a [`Touch`], so that indexing needs no check.
+const ROWS: usize = u8::MAX as usize + 1;
+
 /// Why a half register has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
@@ -35,28 +38,54 @@ pub(crate) struct BadRead {
 /// its high half bit `32 + lane`.
 #[derive(Debug)]
 pub(crate) struct Poison {
-    bad: Vec<u64>,
-    pending: Vec<u64>,
-    reasons: Vec<[Reason; 2]>,
+    bad: Box<[u64; ROWS]>,
+    pending: Box<[u64; ROWS]>,
+    reasons: Box<[[Reason; 2]; ROWS]>,
     outstanding: [Vec<(u8, u64)>; 2],
+    /// Whether anything is outstanding.
+    any_pending: bool,
+}
+
+/// The bits of halves named by bits 0 and 1 of `halves`, in all lanes.
+#[inline(always)]
+pub(crate) fn half_bits(halves: u8) -> u64 {
+    const SELECTED: [u64; 4] = [0, 0xffff_ffff, 0xffff_ffff << 32, u64::MAX];
+    SELECTED[usize::from(halves & 3)]
+}
+
+/// The bits of both halves in the lanes of `lanes`.
+#[inline(always)]
+fn lane_bits(lanes: u32) -> u64 {
+    u64::from(lanes) | u64::from(lanes) << 32
 }
 
 /// The bits of halves named by bits 0 and 1 of `halves`, in the lanes of `lanes`.
 #[inline(always)]
 fn bits(halves: u8, lanes: u32) -> u64 {
-    const SELECTED: [u64; 4] = [0, 0xffff_ffff, 0xffff_ffff << 32, u64::MAX];
-    SELECTED[usize::from(halves & 3)] & (u64::from(lanes) | u64::from(lanes) << 32)
+    half_bits(halves) & lane_bits(lanes)
 }
 
 impl Poison {
     /// Nothing is written yet.
-    pub(crate) fn new(rows: usize) -> Poison {
+    pub(crate) fn new() -> Poison {
         Poison {
-            bad: vec![u64::MAX; rows],
-            pending: vec![0; rows],
-            reasons: vec![[Reason::Unwritten; 2]; rows],
+            bad: Box::new([u64::MAX; ROWS]),
+            pending: Box::new([0; ROWS]),
+            reasons: Box::new([[Reason::Unwritten; 2]; ROWS]),
             outstanding: [Vec::new(), Vec::new()],
+            any_pending: false,
         }
+    }
+
+    /// Whether everything an operation reads has a value in `lanes`.
+    #[inline(always)]
+    pub(crate) fn reads_well(&self, touches: &Touches, lanes: u32) -> bool {
+        let few = &touches.few;
+        let mut bad = 0;
+        for (row, bits) in few.rows.iter().zip(few.bits) {
+            bad |= self.bad[usize::from(*row)] & bits;
+        }
+        bad & lane_bits(lanes) == 0 && (!few.more_reads || self.all_good(touches.reads(), lanes))
     }
 
     /// Whether all these reads find values in `lanes`.
@@ -101,7 +130,7 @@ impl Poison {
     /// Whether loads are still to deliver something.
     #[inline(always)]
     pub(crate) fn any_pending(&self) -> bool {
-        !self.outstanding[0].is_empty() || !self.outstanding[1].is_empty()
+        self.any_pending
     }
 
     /// The first of these writes to a register that a load is still to deliver.
@@ -125,8 +154,12 @@ impl Poison {
                 }
             }
         }
-        for touch in touches.writes() {
-            self.bad[usize::from(touch.row)] &= !bits(touch.halves, lanes);
+        let few = &touches.few;
+        self.bad[usize::from(few.write_row)] &= !(few.write_bits & lane_bits(lanes));
+        if few.more_writes {
+            for touch in touches.writes() {
+                self.bad[usize::from(touch.row)] &= !bits(touch.halves, lanes);
+            }
         }
     }
 
@@ -148,6 +181,7 @@ impl Poison {
             let mask = bits(touch.halves, lanes);
             self.pending[usize::from(touch.row)] |= mask;
             self.outstanding[usize::from(slot & 1)].push((touch.row, mask));
+            self.any_pending = true;
         }
     }
 
@@ -184,6 +218,7 @@ impl Poison {
             self.bad[row] &= !(self.pending[row] & mask);
             self.pending[row] &= !mask;
         }
+        self.any_pending = self.outstanding.iter().any(|loads| !loads.is_empty());
     }
 
     /// After a shuffle: lanes that copied a lane without value have none either.
@@ -209,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_load_delivers_only_at_its_own_wait() {
-        let mut poison = Poison::new(4);
+        let mut poison = Poison::new();
         poison.suspend(&[R1], 0xff, 7, 1);
         assert!(!poison.all_good(&[R1H], 1));
         poison.deliver(0);
@@ -231,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_discarded_register_is_good_again_once_written() {
-        let mut poison = Poison::new(4);
+        let mut poison = Poison::new();
         let mut write = Touches::default();
         write.write(R1);
         poison.retire(&write, u32::MAX, 0);

@@ -37,6 +37,8 @@ pub(crate) struct Simdgroup {
     spaces: [Cells; 4],
     /// Lanes that execute.
     pub(crate) exec: u32,
+    /// How many lanes execute.
+    pub(crate) active_lanes: u64,
     /// Lanes that have a thread.
     pub(crate) exists: u32,
     /// All ones in lanes that execute, else zero.
@@ -118,7 +120,7 @@ fn cells(row: &Row) -> Cells {
 }
 
 #[inline(always)]
-fn to_row(cells: &Cells) -> Row {
+pub(crate) fn to_row(cells: &Cells) -> Row {
     let mut row = Row::ZERO;
     for (chunk, lanes) in cells.iter().zip(row.0.chunks_exact_mut(CHUNK)) {
         lanes.copy_from_slice(&chunk.get().0);
@@ -127,7 +129,7 @@ fn to_row(cells: &Cells) -> Row {
 }
 
 #[inline(always)]
-fn fill(cells: &Cells, row: &Row) {
+pub(crate) fn fill(cells: &Cells, row: &Row) {
     for (chunk, lanes) in cells.iter().zip(row.0.chunks_exact(CHUNK)) {
         chunk.set(Chunk(std::array::from_fn(|n| lanes[n])));
     }
@@ -151,6 +153,7 @@ impl Simdgroup {
             registers,
             spaces: std::array::from_fn(|_| cells(&Row::ZERO)),
             exec: 0,
+            active_lanes: 0,
             exists,
             lanes: cells(&Row::ZERO),
             pc: entry,
@@ -159,7 +162,7 @@ impl Simdgroup {
             placement,
             stack,
             calls: Vec::new(),
-            poison: Poison::new(REGISTERS),
+            poison: Poison::new(),
             nesting: Nesting::default(),
         };
         simdgroup.set_exec(exists);
@@ -176,6 +179,7 @@ impl Simdgroup {
     #[inline(always)]
     pub(crate) fn set_exec(&mut self, exec: u32) {
         self.exec = exec;
+        self.active_lanes = u64::from(exec.count_ones());
         let mut lanes = Row::ZERO;
         for (lane, mask) in lanes.0.iter_mut().enumerate() {
             *mask = 0u32.wrapping_sub(exec >> lane & 1);
@@ -223,15 +227,28 @@ impl Simdgroup {
         space
     }
 
+    #[cfg(target_arch = "x86_64")]
+    /// The row a source is in or is a part of.
+    #[inline(always)]
+    pub(crate) fn source(&self, source: Source) -> &Cells {
+        &self.registers[usize::from(source.row)]
+    }
+
     /// A float source as single-precision bits, before modifiers: halves hold
     /// half-precision numbers.
     #[inline(always)]
-    pub(crate) fn float_operand(&self, source: Source, space: usize) -> &Cells {
+    pub(crate) fn float_operand<const VECTOR: bool>(&self, source: Source, space: usize) -> &Cells {
         let row = &self.registers[usize::from(source.row)];
         if source.part == Part::Whole {
             return row;
         }
         let space = &self.spaces[space];
+        #[cfg(target_arch = "x86_64")]
+        if VECTOR {
+            // SAFETY: `VECTOR` is true only where `has_vectors` was.
+            unsafe { crate::ops::half::widen_row(row, source.part, space) };
+            return space;
+        }
         for chunk in 0..CHUNKS {
             let from = row[chunk].get().0;
             let mut out = [0; CHUNK];
@@ -244,7 +261,7 @@ impl Simdgroup {
         space
     }
 
-    /// A spare row for a comparison's outcome.
+    /// A spare row for a comparison's outcome, or for a result on its way.
     #[inline(always)]
     pub(crate) fn outcome(&self) -> &Cells {
         &self.spaces[3]

@@ -63,9 +63,29 @@ impl Cell {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
     pub(crate) regs: List,
-    pub(crate) ptr: u32,
-    pub(crate) offset: u32,
     pub(crate) cell: Cell,
+    /// The register that holds the pointer; the same in all lanes if there is an index.
+    pub(crate) base: u32,
+    pub(crate) index: Option<Scaled>,
+    pub(crate) offset: u64,
+    /// Bytes the address is a multiple of, if the program is right.
+    pub(crate) align: u32,
+}
+
+impl Transfer {
+    /// Bytes a lane accesses.
+    #[inline(always)]
+    pub(crate) fn size(&self) -> u32 {
+        self.cell.bytes() * self.regs.len
+    }
+}
+
+/// A narrow register of 32-bit indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scaled {
+    pub(crate) reg: u32,
+    pub(crate) signed: bool,
+    pub(crate) scale: u32,
 }
 
 /// How the index of a pointer addition is read.
@@ -157,8 +177,13 @@ pub(crate) enum Op {
         to: List,
         to_bytes: u8,
     },
-    Load(Transfer),
-    Store(Transfer),
+    /// Index into the program's transfers.
+    Load {
+        transfer: u32,
+    },
+    Store {
+        transfer: u32,
+    },
     MemCopy {
         dst: u32,
         src: u32,
@@ -192,9 +217,22 @@ pub(crate) enum Op {
         axis: u8,
         d: Reg,
     },
-    Collective(Collective),
-    Matrix(MatrixOp),
-    Barrier,
+    /// Index into the program's collectives.
+    Collective {
+        index: u32,
+    },
+    /// Index into the program's matrix operations.
+    Matrix {
+        index: u32,
+    },
+    /// Waits for the whole threadgroup; orders accesses to the memory of the flags.
+    Barrier {
+        flags: u8,
+    },
+    /// Orders accesses of the lanes to the memory of the flags. Lanes run in lockstep: there is nothing to do but to know.
+    Order {
+        flags: u8,
+    },
     /// Gives a block's parameter its value, in the active lanes.
     MoveNarrow {
         d: u32,
@@ -281,6 +319,9 @@ pub struct Program {
     pub(crate) origins: Vec<u32>,
     pub(crate) places: Vec<String>,
     pub(crate) lists: Vec<Reg>,
+    pub(crate) transfers: Vec<Transfer>,
+    pub(crate) collectives: Vec<Collective>,
+    pub(crate) matrices: Vec<MatrixOp>,
     pub(crate) products: Vec<Product>,
     pub(crate) per_lane: Vec<PerLane>,
     pub(crate) narrow: u32,
@@ -297,7 +338,7 @@ pub struct Program {
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
     /// Whether registers of inactive lanes can be read.
-    pub(crate) has_collectives: bool,
+    pub(crate) reads_inactive: bool,
 }
 
 impl Program {
@@ -340,6 +381,12 @@ impl Program {
     /// Number of operations.
     pub fn operations(&self) -> usize {
         self.ops.len()
+    }
+
+    /// Where in the source an operation comes from, if that is known.
+    pub(crate) fn place(&self, position: usize) -> Option<String> {
+        let origin = *self.origins.get(position)?;
+        self.places.get(origin as usize).cloned()
     }
 
     /// The entries of a list.

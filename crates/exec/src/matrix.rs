@@ -99,7 +99,7 @@ fn vector_product(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lane
 /// `a · b + c`.
 pub(crate) fn multiply(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
     #[cfg(target_arch = "x86_64")]
-    if crate::lanes::has_vector_features() {
+    if crate::lanes::Level::of_this_cpu() >= crate::lanes::Level::Avx2 {
         // SAFETY: the CPU has the features.
         return unsafe { vector_product(a, b, c, of) };
     }

@@ -10,12 +10,13 @@
 
 use crate::code::Cell;
 use crate::error::FaultKind;
+use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// Bits of the offset.
 pub(crate) const OFFSET_BITS: u32 = 40;
-const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+pub(crate) const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 /// Region of threadgroup memory.
 pub(crate) const THREADGROUP: u64 = 0xf_0000;
 /// Region of thread memory.
@@ -29,7 +30,9 @@ pub(crate) struct Region {
     /// Bytes from one lane's copy to the next; 0 for memory that lanes share.
     pub(crate) lane_stride: u64,
     pub(crate) writable: bool,
-    pub(crate) name: String,
+    pub(crate) name: Cow<'static, str>,
+    /// The index of the buffer it is, if it is one.
+    pub(crate) buffer: Option<u32>,
 }
 
 // SAFETY: a region is only accessed through atomic operations, and what it points to outlives the dispatch.
@@ -44,7 +47,8 @@ impl Region {
             len: 0,
             lane_stride: 0,
             writable: false,
-            name: String::new(),
+            name: Cow::Borrowed(""),
+            buffer: None,
         }
     }
 }
@@ -58,7 +62,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -78,6 +82,18 @@ pub(crate) struct View<'a> {
 /// A place in memory that was found to hold as many bytes as asked for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(*mut u8);
+
+/// The start of a region in which a range of addresses was found to lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch(*mut u8);
+
+impl Stretch {
+    /// Where an address of the range is.
+    #[inline(always)]
+    pub(crate) fn at(self, address: u64) -> *mut u8 {
+        self.0.wrapping_add((address & OFFSET_MASK) as usize)
+    }
+}
 
 impl<'a> View<'a> {
     #[inline]
@@ -116,27 +132,50 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Checks accesses of `size` bytes from `first` up to `last`, all at once. Nothing if one of them might be wrong, or
+    /// if each lane has its own memory: then each is to be checked by itself.
+    #[inline(always)]
+    pub(crate) fn stretch(
+        &self,
+        first: u64,
+        last: u64,
+        size: u32,
+        action: Action,
+    ) -> Option<Stretch> {
+        let region = self.region(first)?;
+        let fits = first <= last
+            && first >> OFFSET_BITS == last >> OFFSET_BITS
+            && (last & OFFSET_MASK) + u64::from(size) <= region.len
+            && (action == Action::Read || region.writable)
+            && region.lane_stride == 0;
+        fits.then_some(Stretch(region.base))
+    }
+
+    /// The region an address means, and the offset in it.
+    pub(crate) fn locate(&self, address: u64) -> (Option<&'a Region>, i64) {
+        let offset = (address & OFFSET_MASK) as i64;
+        if offset >> (OFFSET_BITS - 1) == 0 {
+            return (self.region(address), offset);
+        }
+        // Just below the start of the next region.
+        let next = (address >> OFFSET_BITS).wrapping_add(1) << OFFSET_BITS;
+        (self.region(next), offset - (1 << OFFSET_BITS))
+    }
+
     #[cold]
     fn fault(&self, address: u64, size: u32, action: Action) -> FaultKind {
-        let mut offset = (address & OFFSET_MASK) as i64;
-        let mut region = self.region(address);
-        if offset >> (OFFSET_BITS - 1) != 0 {
-            // Just below the start of the next region.
-            let next = (address >> OFFSET_BITS).wrapping_add(1) << OFFSET_BITS;
-            offset -= 1 << OFFSET_BITS;
-            region = self.region(next);
-        }
+        let (region, offset) = self.locate(address);
         match region {
             Some(region) if offset >= 0 && offset as u64 + u64::from(size) <= region.len => {
                 FaultKind::ReadOnly {
-                    target: region.name.clone(),
+                    target: region.name.to_string(),
                 }
             }
             Some(region) if !region.name.is_empty() => FaultKind::OutOfBounds {
                 action: action.name(),
                 size,
                 offset,
-                target: region.name.clone(),
+                target: region.name.to_string(),
                 length: region.len,
             },
             _ => FaultKind::NoTarget {
@@ -148,18 +187,44 @@ impl<'a> View<'a> {
     }
 }
 
+/// A number of one size in memory, read and written whole by relaxed atomic operations.
+pub(crate) trait Number: Copy + Default {
+    /// Reads it from an aligned place.
+    ///
+    /// # Safety
+    /// The place must be inside a region, and aligned.
+    unsafe fn get(pointer: *mut u8) -> Self;
+    /// Writes it to an aligned place.
+    ///
+    /// # Safety
+    /// As for [`Number::get`].
+    unsafe fn set(pointer: *mut u8, value: Self);
+}
+
 macro_rules! access {
     ($get:ident, $set:ident, $atomic:ty, $plain:ty) => {
+        impl Number for $plain {
+            #[inline(always)]
+            unsafe fn get(pointer: *mut u8) -> Self {
+                // SAFETY: inside a region and aligned, says the caller; others only use atomic operations.
+                unsafe { (*pointer.cast::<$atomic>()).load(Relaxed) }
+            }
+            #[inline(always)]
+            unsafe fn set(pointer: *mut u8, value: Self) {
+                // SAFETY: as above.
+                unsafe { (*pointer.cast::<$atomic>()).store(value, Relaxed) }
+            }
+        }
         #[inline(always)]
         fn $get(pointer: *mut u8) -> $plain {
             if pointer as usize % size_of::<$plain>() == 0 {
-                // SAFETY: inside a region (see `View::place`) and aligned; others only use atomic operations.
-                unsafe { (*pointer.cast::<$atomic>()).load(Relaxed) }
+                // SAFETY: inside a region (see `View::place`) and aligned.
+                unsafe { <$plain>::get(pointer) }
             } else {
                 let mut bytes = [0; size_of::<$plain>()];
                 for (index, byte) in bytes.iter_mut().enumerate() {
                     // SAFETY: as above, byte by byte.
-                    *byte = unsafe { (*pointer.add(index).cast::<AtomicU8>()).load(Relaxed) };
+                    *byte = unsafe { u8::get(pointer.add(index)) };
                 }
                 <$plain>::from_le_bytes(bytes)
             }
@@ -168,11 +233,11 @@ macro_rules! access {
         fn $set(pointer: *mut u8, value: $plain) {
             if pointer as usize % size_of::<$plain>() == 0 {
                 // SAFETY: as above.
-                unsafe { (*pointer.cast::<$atomic>()).store(value, Relaxed) }
+                unsafe { <$plain>::set(pointer, value) }
             } else {
                 for (index, byte) in value.to_le_bytes().into_iter().enumerate() {
                     // SAFETY: as above, byte by byte.
-                    unsafe { (*pointer.add(index).cast::<AtomicU8>()).store(byte, Relaxed) };
+                    unsafe { u8::set(pointer.add(index), byte) };
                 }
             }
         }

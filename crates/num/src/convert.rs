@@ -181,6 +181,59 @@ pub fn int_to_f16(value: u64, bits: u32, signed: bool, rounding: Rounding) -> u1
     f32_to_f16_rounding(near, rounding)
 }
 
+/// [`f32_to_int`] of at most 32 bits, sign-extended to 32 if `signed`: without branches once the last three arguments
+/// are known, for loops over lanes.
+#[inline(always)]
+pub fn f32_to_int32(value: f32, bits: u32, signed: bool, rounding: Rounding) -> u32 {
+    let cut = 32 - bits.clamp(1, 32);
+    let rounded = rounding.round(crate::flush(value));
+    if signed {
+        (rounded as i32).clamp(i32::MIN >> cut, i32::MAX >> cut) as u32
+    } else {
+        (rounded as u32).min(u32::MAX >> cut)
+    }
+}
+
+/// [`int_to_f32`] of at most 32 bits: without branches once the last three arguments are known, for loops over lanes.
+#[inline(always)]
+pub fn int32_to_f32(value: u32, bits: u32, signed: bool, rounding: Rounding) -> f32 {
+    let cut = 32 - bits.clamp(1, 32);
+    let (int, natural) = ((value << cut) as i32 >> cut, value << cut >> cut);
+    match (rounding, signed) {
+        (Rounding::NearestEven, true) => int as f32,
+        (Rounding::NearestEven, false) => natural as f32,
+        (Rounding::TowardZero, _) => {
+            let exact = if signed {
+                f64::from(int)
+            } else {
+                f64::from(natural)
+            };
+            let nearest = exact as f32;
+            let too_far = f64::from(nearest).abs() > exact.abs();
+            f32::from_bits(nearest.to_bits() - u32::from(too_far))
+        }
+        _ => int_to_f32(u64::from(value), bits, signed, rounding),
+    }
+}
+
+/// [`int_to_f16`] of at most 32 bits: without branches once the last three arguments are known, for loops over lanes.
+#[inline(always)]
+pub fn int32_to_f16(value: u32, bits: u32, signed: bool, rounding: Rounding) -> u16 {
+    let cut = 32 - bits.clamp(1, 32);
+    // As in `int_to_f16`: nothing beyond 2¹⁷ matters, and everything below is exact in a single.
+    let near = if signed {
+        ((value << cut) as i32 >> cut).clamp(-(1 << 20), 1 << 20)
+    } else {
+        (value << cut >> cut).min(1 << 20) as i32
+    } as f32;
+    let nearest = f32_to_f16(near);
+    match rounding {
+        Rounding::NearestEven => nearest,
+        Rounding::TowardZero => nearest - u16::from(f16_to_f32(nearest).abs() > near.abs()),
+        _ => f32_to_f16_rounding(near, rounding),
+    }
+}
+
 fn extend(value: u64, bits: u32, signed: bool) -> i128 {
     let shift = 64 - bits.clamp(1, 64);
     if signed {
@@ -281,5 +334,52 @@ mod tests {
         assert_eq!(int_to_f16(2049, 32, false, near), f32_to_f16(2048.0));
         assert_eq!(int_to_f16(65520, 32, false, near), 0x7c00);
         assert_eq!(int_to_f16(65520, 32, false, Rounding::TowardZero), 0x7bff);
+    }
+
+    #[test]
+    fn conversions_of_at_most_32_bits_are_the_general_ones() {
+        let mut patterns: Vec<u32> = (0..=u32::from(u16::MAX)).collect();
+        patterns.extend((0..=u16::MAX).map(|high| u32::from(high) << 16 | 0x8000));
+        patterns.extend((0..100_000u32).map(|n| n.wrapping_mul(2_654_435_761)));
+        for shift in 0..32 {
+            for near in [-1, 0, 1] {
+                patterns.push((1u32 << shift).wrapping_add_signed(near));
+                patterns.push((u32::MAX << shift).wrapping_add_signed(near));
+            }
+        }
+        let modes = [
+            Rounding::NearestEven,
+            Rounding::TowardZero,
+            Rounding::Up,
+            Rounding::Down,
+        ];
+        for bits in [8, 16, 32] {
+            for (signed, rounding) in [true, false]
+                .into_iter()
+                .flat_map(|s| modes.map(|m| (s, m)))
+            {
+                for &pattern in &patterns {
+                    let wide = u64::from(pattern);
+                    assert_eq!(
+                        int32_to_f32(pattern, bits, signed, rounding).to_bits(),
+                        int_to_f32(wide, bits, signed, rounding).to_bits(),
+                        "{pattern:#x} {bits} {signed} {rounding:?}"
+                    );
+                    assert_eq!(
+                        int32_to_f16(pattern, bits, signed, rounding),
+                        int_to_f16(wide, bits, signed, rounding),
+                        "{pattern:#x} {bits} {signed} {rounding:?}"
+                    );
+                    let value = f32::from_bits(pattern);
+                    let mask = u64::MAX >> (64 - bits);
+                    assert_eq!(
+                        u64::from(f32_to_int32(value, bits, signed, rounding)) & mask,
+                        f32_to_int(value, bits, signed, rounding),
+                        "{value} {bits} {signed} {rounding:?}"
+                    );
+                }
+            }
+        }
+        assert_eq!(f32_to_int32(-1.0, 8, true, Rounding::TowardZero), u32::MAX);
     }
 }

@@ -37,10 +37,12 @@ pub mod matrix;
 pub mod pack;
 pub mod reduce;
 pub mod single;
+#[cfg(target_arch = "x86_64")]
+pub mod vector;
 
 pub use convert::{
     Rounding, bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16, f32_to_f16_rounding, f32_to_int,
-    f64_to_f16, int_to_f16, int_to_f32,
+    f32_to_int32, f64_to_f16, int_to_f16, int_to_f32, int32_to_f16, int32_to_f32,
 };
 pub use flush::{NAN32, canonical, flush};
 

@@ -34,6 +34,36 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     finish(flush(a).mul_add(flush(b), flush(c)))
 }
 
+/// The same operations for operands that are known to be flushed already: results of other operations, mostly.
+/// On such operands the bits are those of the functions above.
+pub mod flushed {
+    use crate::flush::finish;
+
+    /// `a + b`.
+    #[inline(always)]
+    pub fn add(a: f32, b: f32) -> f32 {
+        finish(a + b)
+    }
+
+    /// `a - b`.
+    #[inline(always)]
+    pub fn sub(a: f32, b: f32) -> f32 {
+        finish(a - b)
+    }
+
+    /// `a * b`.
+    #[inline(always)]
+    pub fn mul(a: f32, b: f32) -> f32 {
+        finish(a * b)
+    }
+
+    /// `a * b + c`, rounded once.
+    #[inline(always)]
+    pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+        finish(a.mul_add(b, c))
+    }
+}
+
 /// `a / b`, correctly rounded.
 #[inline(always)]
 pub fn div(a: f32, b: f32) -> f32 {

@@ -4,7 +4,84 @@
 //! this file only says which function an operation is.
 
 use assay_num as num;
-use assay_ssa::{BinaryOp, CastOp, FloatCond, IntCond, Scalar, TernaryOp, UnaryOp};
+use assay_ssa::{
+    BinaryOp, Callee, CastOp, FloatCond, Function, Inst, InstData, IntCond, Scalar, TernaryOp,
+    TypeKind, UnaryOp, Value,
+};
+
+/// What a scalar instruction gives, `known` saying what its operands are; nothing if one that
+/// matters is not known, or there is no fixed answer.
+pub fn instruction(
+    function: &Function,
+    inst: Inst,
+    mut known: impl FnMut(Value) -> Option<u64>,
+) -> Option<u64> {
+    let scalar = |value: Value| match function.ty(value).kind() {
+        TypeKind::Scalar(scalar) => Some(scalar),
+        _ => None,
+    };
+    match *function.inst(inst) {
+        InstData::Unary { op, arg, .. } => Some(unary(op, scalar(arg)?, known(arg)?)),
+        InstData::Binary {
+            op, args: [a, b], ..
+        } => binary(op, scalar(a)?, known(a)?, known(b)?),
+        InstData::Ternary {
+            op,
+            args: [a, b, c],
+            ..
+        } => ternary(op, scalar(a)?, [known(a)?, known(b)?, known(c)?]),
+        InstData::IntCompare {
+            cond, args: [a, b], ..
+        } => Some(u64::from(int_compare(
+            cond,
+            scalar(a)?,
+            known(a)?,
+            known(b)?,
+        ))),
+        InstData::FloatCompare {
+            cond, args: [a, b], ..
+        } => float_compare(cond, scalar(a)?, known(a)?, known(b)?).map(u64::from),
+        InstData::Select {
+            cond,
+            args: [yes, no],
+            ..
+        } => {
+            scalar(yes)?;
+            let chosen = if known(cond)? & 1 == 1 { yes } else { no };
+            known(chosen)
+        }
+        InstData::Cast { op, arg, .. } => cast(
+            op,
+            scalar(arg)?,
+            scalar(function.result(inst)?)?,
+            known(arg)?,
+        ),
+        InstData::Call {
+            callee: Callee::Builtin(call),
+            args,
+            ..
+        } => {
+            use assay_ssa::builtin::Fold;
+            let result = scalar(function.result(inst)?)?;
+            match call.info().fold {
+                Fold::Number(number) => Some(number & result.mask()),
+                Fold::Constant => {
+                    let args = function.list_values(args);
+                    let first = scalar(*args.first()?)?;
+                    let mut bits = [0; 4];
+                    let bits = bits.get_mut(..args.len())?;
+                    for (slot, &arg) in bits.iter_mut().zip(args) {
+                        scalar(arg)?;
+                        *slot = known(arg)?;
+                    }
+                    crate::evaluate_builtin::builtin(call, first, bits)
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
 
 fn f32_of(bits: u64) -> f32 {
     f32::from_bits(bits as u32)

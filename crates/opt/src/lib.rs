@@ -10,21 +10,29 @@
 //! *convergent* one) is never made to run under other control flow than before: not
 //! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
+mod bounds;
 pub mod control;
 pub mod evaluate;
+pub mod evaluate_builtin;
 pub mod expand_copies;
+pub mod form_selects;
 pub mod forward_loads;
 pub mod fuse_multiply_add;
 pub mod hoist_invariants;
 pub mod index_pointers;
 pub mod inline_calls;
 pub mod lower_switch;
+pub mod mark_aliases;
+pub mod merge_counters;
+pub mod narrow_indices;
 pub mod number_values;
 pub mod pass;
 pub mod pipeline;
 pub mod promote_memory;
+pub mod propagate_constants;
 mod rehearse_loop;
 pub mod remove_dead;
+pub mod remove_dead_stores;
 pub mod simplify;
 pub mod simplify_cfg;
 pub mod structurize;

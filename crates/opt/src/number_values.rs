@@ -21,7 +21,9 @@ pub fn number_values(_: &Module, function: &mut Function) -> bool {
     for &block in cfg.order() {
         let mut insts = function.take_insts(block);
         insts.retain(|&inst| {
-            function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            if changed {
+                function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            }
             let Some(result) = function.result(inst).filter(|_| may_merge(function, inst)) else {
                 return true;
             };

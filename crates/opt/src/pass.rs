@@ -9,6 +9,7 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
     ("expand_copies", crate::expand_copies::expand_copies),
+    ("form_selects", crate::form_selects::form_selects),
     ("forward_loads", crate::forward_loads::forward_loads),
     (
         "fuse_multiply_add",
@@ -20,9 +21,19 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("index_pointers", crate::index_pointers::index_pointers),
     ("lower_switch", crate::lower_switch::lower_switch),
+    ("merge_counters", crate::merge_counters::merge_counters),
+    ("narrow_indices", crate::narrow_indices::narrow_indices),
     ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),
+    (
+        "propagate_constants",
+        crate::propagate_constants::propagate_constants,
+    ),
     ("remove_dead", crate::remove_dead::remove_dead),
+    (
+        "remove_dead_stores",
+        crate::remove_dead_stores::remove_dead_stores,
+    ),
     ("simplify", crate::simplify::simplify),
     ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
     ("unroll_loops", crate::unroll_loops::unroll_loops),

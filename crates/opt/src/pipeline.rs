@@ -29,12 +29,22 @@ const SETTLE: &[FunctionPass] = &[
     crate::simplify_cfg::simplify_cfg,
 ];
 
+/// Fewer blocks, before values are merged across them.
+const STRAIGHTEN: &[FunctionPass] = &[
+    crate::propagate_constants::propagate_constants,
+    crate::simplify_cfg::simplify_cfg,
+    form_selects,
+];
+
 const FINISH: &[FunctionPass] = &[
     crate::number_values::number_values,
+    crate::merge_counters::merge_counters,
+    crate::narrow_indices::narrow_indices,
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,
     crate::number_values::number_values,
     crate::forward_loads::forward_loads,
+    crate::remove_dead_stores::remove_dead_stores,
     crate::fuse_multiply_add::fuse_multiply_add,
     crate::lower_switch::lower_switch,
     crate::remove_dead::remove_dead,
@@ -109,6 +119,9 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
         let mut function = std::mem::replace(slot, placeholder);
         stats.functions += 1;
         stats.instructions_before += count(&function, |_| true);
+        if let Some(kernel) = module.kernels.iter().find(|kernel| kernel.function == id) {
+            crate::mark_aliases::mark_aliases(kernel, &mut function);
+        }
         optimize_function(module, &mut function, options);
         stats.instructions_after += count(&function, |_| true);
         stats.in_memory += count(&function, |data| matches!(data, InstData::Alloca { .. }));
@@ -134,7 +147,21 @@ pub fn optimize_function(module: &Module, function: &mut Function, options: &Opt
         run(module, function, SETTLE);
         run(module, function, CLEAN);
     }
+    run(module, function, STRAIGHTEN);
     run(module, function, FINISH);
+}
+
+/// Conditions inside others become small enough once the inner ones are gone.
+fn form_selects(module: &Module, function: &mut Function) -> bool {
+    let mut changed = false;
+    for _ in 0..ROUNDS {
+        if !crate::form_selects::form_selects(module, function) {
+            break;
+        }
+        crate::simplify_cfg::simplify_cfg(module, function);
+        changed = true;
+    }
+    changed
 }
 
 fn run(module: &Module, function: &mut Function, passes: &[FunctionPass]) {

@@ -5,11 +5,12 @@
 //! it, address computations joined. Float identities apply only under the flags that
 //! permit them: `x * 1` and `x + 0` are not the identity for denormals and signed zeros.
 
-use crate::evaluate;
+use crate::{evaluate, evaluate_builtin};
 use assay_ssa::analysis::Cfg;
+use assay_ssa::builtin::{BuiltinCall, Family, Fold};
 use assay_ssa::{
-    BinaryOp, CastOp, Flags, Function, IdMap, Inst, InstData, IntCond, Module, Scalar, Type,
-    TypeKind, UNDEF_LANE, UnaryOp, Value, ValueDef,
+    BinaryOp, Callee, CastOp, Flags, Function, IdMap, Inst, InstData, IntCond, Module, Scalar,
+    Type, TypeKind, UNDEF_LANE, UnaryOp, Value, ValueDef, ValueList,
 };
 
 /// Simplifies every instruction once.
@@ -17,25 +18,28 @@ pub fn simplify(_: &Module, function: &mut Function) -> bool {
     let order = Cfg::new(function).order().to_vec();
     let mut replacement: IdMap<Value, Option<Value>> = IdMap::new(None);
     let mut changed = false;
+    let mut replaced = false;
     for block in order {
         for index in 0..function.insts(block).len() {
             let inst = function.insts(block)[index];
-            function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            if replaced {
+                function.map_operands(inst, |value| replacement[value].unwrap_or(value));
+            }
             changed |= rewrite_in_place(function, inst);
             let Some(result) = function.result(inst) else {
                 continue;
             };
             if let Some(value) = known_value(function, inst).filter(|&value| value != result) {
                 replacement[result] = Some(value);
-                changed = true;
+                replaced = true;
             }
         }
     }
-    if changed {
+    if replaced {
         // Uses before definitions exist only through block parameters of loops.
         function.replace_values(&replacement);
     }
-    changed
+    changed || replaced
 }
 
 /// Changes an instruction into a simpler one with the same result.
@@ -67,8 +71,37 @@ fn rewrite_in_place(function: &mut Function, inst: Inst) -> bool {
             *function.inst_mut(inst) = data;
             true
         }
+        InstData::IntCompare { cond, args, .. } => compare_narrow(function, inst, cond, args),
         _ => false,
     }
+}
+
+/// Compares what was widened without sign before it is widened.
+fn compare_narrow(function: &mut Function, inst: Inst, cond: IntCond, [a, b]: [Value; 2]) -> bool {
+    let narrow = |value: Value| match function.def_data(value) {
+        Some(&InstData::Cast {
+            op: CastOp::ZExt,
+            arg,
+            ..
+        }) => scalar_of(function, arg).map(|scalar| (arg, scalar)),
+        _ => None,
+    };
+    let Some((left, scalar)) = narrow(a) else {
+        return false;
+    };
+    let right = match (narrow(b), function.const_bits(b)) {
+        (Some((right, other)), _) if other == scalar => right,
+        (None, Some(bits)) if bits <= scalar.mask() => {
+            function.constant(Type::scalar(scalar), bits)
+        }
+        _ => return false,
+    };
+    *function.inst_mut(inst) = InstData::IntCompare {
+        cond: cond.unsigned(),
+        flags: Flags::NONE,
+        args: [left, right],
+    };
+    true
 }
 
 /// Turns a constant index into an offset, and adds up the offsets of nested additions.
@@ -131,30 +164,16 @@ fn constant_index(
 
 /// A value that exists already, or a constant, equal to the instruction's result.
 fn known_value(function: &mut Function, inst: Inst) -> Option<Value> {
+    let constant = evaluate::instruction(function, inst, |value| function.const_bits(value));
+    if let Some(bits) = constant {
+        return Some(function.constant(function.result_type(inst), bits));
+    }
     match *function.inst(inst) {
         InstData::Unary { op, arg, .. } => unary(function, op, arg),
         InstData::Binary { op, flags, args } => {
-            binary_constant(function, op, args).or_else(|| identity(function, op, flags, args))
-        }
-        InstData::Ternary { op, args, .. } => {
-            let scalar = scalar_of(function, args[0])?;
-            let bits = [
-                bits(function, args[0])?,
-                bits(function, args[1])?,
-                bits(function, args[2])?,
-            ];
-            let value = evaluate::ternary(op, scalar, bits)?;
-            Some(function.constant(Type::scalar(scalar), value))
+            vector_constant(function, op, args).or_else(|| identity(function, op, flags, args))
         }
         InstData::IntCompare { cond, args, .. } => int_compare(function, cond, args),
-        InstData::FloatCompare {
-            cond, args: [a, b], ..
-        } => {
-            let scalar = scalar_of(function, a)?;
-            let holds =
-                evaluate::float_compare(cond, scalar, bits(function, a)?, bits(function, b)?)?;
-            Some(function.bool(holds))
-        }
         InstData::Select {
             cond,
             args: [yes, no],
@@ -176,6 +195,11 @@ fn known_value(function: &mut Function, inst: Inst) -> Option<Value> {
             offset: 0,
             ..
         } => Some(base),
+        InstData::Call {
+            callee: Callee::Builtin(call),
+            args,
+            ..
+        } => vector_builtin(function, inst, call, args),
         _ => None,
     }
 }
@@ -191,10 +215,7 @@ fn scalar_of(function: &Function, value: Value) -> Option<Scalar> {
     }
 }
 
-fn unary(function: &mut Function, op: UnaryOp, arg: Value) -> Option<Value> {
-    if let (Some(scalar), Some(bits)) = (scalar_of(function, arg), bits(function, arg)) {
-        return Some(function.constant(Type::scalar(scalar), evaluate::unary(op, scalar, bits)));
-    }
+fn unary(function: &Function, op: UnaryOp, arg: Value) -> Option<Value> {
     match (op, function.def_data(arg)) {
         (
             UnaryOp::FNeg,
@@ -209,26 +230,48 @@ fn unary(function: &mut Function, op: UnaryOp, arg: Value) -> Option<Value> {
     }
 }
 
-/// Both operands constant, element by element.
-fn binary_constant(function: &mut Function, op: BinaryOp, [a, b]: [Value; 2]) -> Option<Value> {
+/// Both operands constant vectors, element by element.
+fn vector_constant(function: &mut Function, op: BinaryOp, [a, b]: [Value; 2]) -> Option<Value> {
     let ty = function.ty(a);
-    let scalar = ty.element()?;
-    match ty.kind() {
-        TypeKind::Scalar(_) => {
-            let value = evaluate::binary(op, scalar, bits(function, a)?, bits(function, b)?)?;
-            Some(function.constant(ty, value))
-        }
-        TypeKind::Vector(_, lanes) => {
-            let mut elements = Vec::with_capacity(usize::from(lanes));
-            for lane in 0..usize::from(lanes) {
-                let x = function.const_element(a, lane)?;
-                let y = function.const_element(b, lane)?;
-                elements.push(evaluate::binary(op, scalar, x, y)?);
-            }
-            Some(function.constant_vector(ty, &elements))
-        }
-        _ => None,
+    let TypeKind::Vector(scalar, lanes) = ty.kind() else {
+        return None;
+    };
+    let mut elements = Vec::with_capacity(usize::from(lanes));
+    for lane in 0..usize::from(lanes) {
+        let x = function.const_element(a, lane)?;
+        let y = function.const_element(b, lane)?;
+        elements.push(evaluate::binary(op, scalar, x, y)?);
     }
+    Some(function.constant_vector(ty, &elements))
+}
+
+/// A builtin of constant vectors that works element by element.
+fn vector_builtin(
+    function: &mut Function,
+    inst: Inst,
+    call: BuiltinCall,
+    args: ValueList,
+) -> Option<Value> {
+    let info = call.info();
+    let by_element = matches!(info.family, Family::Math | Family::Integer);
+    let ty = function.result_type(inst);
+    let TypeKind::Vector(scalar, lanes) = ty.kind() else {
+        return None;
+    };
+    let args = function.list_values(args).to_vec();
+    let same = args.iter().all(|&arg| function.ty(arg) == ty);
+    if !by_element || !same || info.fold != Fold::Constant {
+        return None;
+    }
+    let mut elements = Vec::with_capacity(usize::from(lanes));
+    for lane in 0..usize::from(lanes) {
+        let bits: Option<Vec<u64>> = args
+            .iter()
+            .map(|&arg| function.const_element(arg, lane))
+            .collect();
+        elements.push(evaluate_builtin::builtin(call, scalar, &bits?)?);
+    }
+    Some(function.constant_vector(ty, &elements))
 }
 
 /// Laws of arithmetic; constants stand on the right.
@@ -286,7 +329,6 @@ fn identity(
 fn int_compare(function: &mut Function, cond: IntCond, [a, b]: [Value; 2]) -> Option<Value> {
     let scalar = scalar_of(function, a)?;
     let holds = match (bits(function, a), bits(function, b)) {
-        (Some(x), Some(y)) => evaluate::int_compare(cond, scalar, x, y),
         (None, Some(0)) if cond == IntCond::Ult => false,
         (None, Some(0)) if cond == IntCond::Uge => true,
         _ if a == b => evaluate::int_compare(cond, scalar, 0, 0),
@@ -297,15 +339,10 @@ fn int_compare(function: &mut Function, cond: IntCond, [a, b]: [Value; 2]) -> Op
     Some(function.bool(holds))
 }
 
-fn cast(function: &mut Function, op: CastOp, arg: Value, to: Type) -> Option<Value> {
+fn cast(function: &Function, op: CastOp, arg: Value, to: Type) -> Option<Value> {
     let from = function.ty(arg);
     if from == to && matches!(op, CastOp::Bitcast | CastOp::SpaceCast | CastOp::FConvert) {
         return Some(arg);
-    }
-    if let (TypeKind::Scalar(source), TypeKind::Scalar(target)) = (from.kind(), to.kind())
-        && let Some(bits) = bits(function, arg)
-    {
-        return evaluate::cast(op, source, target, bits).map(|bits| function.constant(to, bits));
     }
     // There and back again.
     let &InstData::Cast {
@@ -378,7 +415,7 @@ fn element(function: &mut Function, vector: Value, lane: usize) -> Option<Value>
 }
 
 /// A vector put together again from its own elements, or from constants.
-fn construct(function: &mut Function, inst: Inst, args: assay_ssa::ValueList) -> Option<Value> {
+fn construct(function: &mut Function, inst: Inst, args: ValueList) -> Option<Value> {
     let ty = function.result_type(inst);
     let TypeKind::Vector(..) = ty.kind() else {
         return None;

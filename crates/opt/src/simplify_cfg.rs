@@ -91,14 +91,22 @@ pub(crate) fn remove_unreached(function: &mut Function) -> bool {
 /// Blocks that hold nothing but a jump: branches go past them. A block with parameters is
 /// skipped only when it passes them on untouched and they are used nowhere else.
 fn skip_empty(function: &mut Function) -> bool {
-    let uses = function.use_counts();
     let mut past: IdMap<Block, Option<BlockCall>> = IdMap::new(None);
     let mut any = false;
+    // Counting uses takes a walk over everything and is needed for few blocks.
+    let mut uses: Option<IdMap<Value, u32>> = None;
     for &block in function.blocks() {
-        if let Some(call) = passes_on(function, block, &uses) {
-            past[block] = Some(call);
-            any = true;
+        let Some(call) = only_jumps(function, block) else {
+            continue;
+        };
+        if !function.params(block).is_empty() {
+            let uses = uses.get_or_insert_with(|| function.use_counts());
+            if !passes_on(function, block, call, uses) {
+                continue;
+            }
         }
+        past[block] = Some(call);
+        any = true;
     }
     if !any {
         return false;
@@ -125,8 +133,8 @@ fn skip_empty(function: &mut Function) -> bool {
     changed
 }
 
-/// The jump of a block that does nothing else.
-fn passes_on(function: &Function, block: Block, uses: &IdMap<Value, u32>) -> Option<BlockCall> {
+/// The jump of a block that does nothing else and may be skipped.
+fn only_jumps(function: &Function, block: Block) -> Option<BlockCall> {
     let [only] = function.insts(block) else {
         return None;
     };
@@ -137,16 +145,20 @@ fn passes_on(function: &Function, block: Block, uses: &IdMap<Value, u32>) -> Opt
     if function.entry() == Some(block) || target.block == block {
         return None;
     }
-    if function.block(block).loop_hint != LoopHint::None {
-        return None;
-    }
+    (function.block(block).loop_hint == LoopHint::None).then_some(target)
+}
+
+/// Whether the parameters of a block are used by its own jump alone.
+fn passes_on(
+    function: &Function,
+    block: Block,
+    target: BlockCall,
+    uses: &IdMap<Value, u32>,
+) -> bool {
     let args = function.list_values(target.args);
     let here = |value: &Value| args.iter().filter(|arg| *arg == value).count() as u32;
-    let untouched = function
-        .params(block)
-        .iter()
-        .all(|param| uses[*param] == here(param));
-    untouched.then_some(target)
+    let params = function.params(block);
+    params.iter().all(|param| uses[*param] == here(param))
 }
 
 /// The arguments of `next`, a jump of the block `call` goes to, in terms of `call`'s.

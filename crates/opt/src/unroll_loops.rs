@@ -218,21 +218,37 @@ fn send_through_memory(
     found: &Loop,
     inside: &IdSet<Block>,
 ) {
-    let blocks = function.inst_blocks();
+    let mut made_inside: IdSet<Value> = IdSet::new();
+    for &block in &found.blocks {
+        for &param in function.params(block) {
+            made_inside.insert(param);
+        }
+        for &inst in function.insts(block) {
+            if let Some(result) = function.result(inst) {
+                made_inside.insert(result);
+            }
+        }
+    }
     let mut slots: IdMap<Value, Option<Value>> = IdMap::new(None);
     let mut leaving: Vec<Value> = Vec::new();
-    for block in function.blocks().to_vec() {
+    let mut users: Vec<Block> = Vec::new();
+    for &block in function.blocks() {
         if inside.contains(block) {
             continue;
         }
+        let mut uses = false;
         for &inst in function.insts(block) {
             function.for_each_operand(inst, |value| {
-                let defined = function.def_block(value, &blocks);
-                if defined.is_some_and(|block| inside.contains(block)) && !leaving.contains(&value)
-                {
-                    leaving.push(value);
+                if made_inside.contains(value) {
+                    uses = true;
+                    if !leaving.contains(&value) {
+                        leaving.push(value);
+                    }
                 }
             });
+        }
+        if uses {
+            users.push(block);
         }
     }
     let Some(entry) = function.entry().filter(|_| !leaving.is_empty()) else {
@@ -248,10 +264,8 @@ fn send_through_memory(
         slots[value] = function.result(inst);
     }
     store_inside(module, function, found, &leaving, &slots);
-    for block in function.blocks().to_vec() {
-        if !inside.contains(block) {
-            load_outside(module, function, block, &slots);
-        }
+    for block in users {
+        load_outside(module, function, block, &slots);
     }
 }
 

@@ -164,12 +164,40 @@ impl Author<'_> {
         self.builder.ptr_add(array, Some(index), 4, 0, Flags::NONE)
     }
 
+    /// An element of the buffer, at an index computed in one of several ways.
     fn buffer_place(&mut self, depth: u32) -> Value {
-        let index = self.int(depth);
-        let mask = self.builder.i32(BUFFER as i32 / 4 - 1);
-        let index = self.builder.binary(BinaryOp::And, index, mask, Flags::NONE);
+        const WIDE: Type = Type::I64;
+        let elements = BUFFER as i32 / 4;
+        let way = self.pick(3);
+        let limit = if way == 0 { elements } else { elements / 2 };
+        let index = self.int_below(depth, limit);
+        let widen = [CastOp::SExt, CastOp::ZExt][self.pick(2) as usize];
+        let index = match way {
+            0 => index,
+            1 => {
+                let other = self.int_below(depth, limit);
+                let wide =
+                    [index, other].map(|index| self.builder.cast(widen, index, WIDE, Flags::NONE));
+                self.builder
+                    .binary(BinaryOp::Add, wide[0], wide[1], Flags::NONE)
+            }
+            _ => {
+                let more = self.pick(limit as u32) as i32;
+                let more = self.builder.i32(more);
+                let flags = [Flags::NSW, Flags::NUW, Flags::NONE][self.pick(3) as usize];
+                let sum = self.builder.binary(BinaryOp::Add, index, more, flags);
+                self.builder.cast(widen, sum, WIDE, Flags::NONE)
+            }
+        };
         self.builder
             .ptr_add(self.buffer, Some(index), 4, 0, Flags::NONE)
+    }
+
+    /// A number below a power of two.
+    fn int_below(&mut self, depth: u32, limit: i32) -> Value {
+        let value = self.int(depth);
+        let mask = self.builder.i32(limit - 1);
+        self.builder.binary(BinaryOp::And, value, mask, Flags::NONE)
     }
 
     fn statements(&mut self, depth: u32) {
@@ -279,12 +307,15 @@ impl Author<'_> {
                     .binary(BinaryOp::And, value, seven, Flags::NONE)
             }
         };
-        let (header, exit) = (self.block(&[INT]), self.block(&[]));
+        let (header, exit) = (self.block(&[INT, INT, Type::I64]), self.block(&[]));
         let zero = self.builder.i32(0);
+        let start = self.pick(3) as i32;
+        let (start, wide_zero) = (self.builder.i32(start), self.builder.i64(0));
         let body = self.block(&[]);
-        self.builder.jump(header, &[zero]);
+        self.builder.jump(header, &[zero, start, wide_zero]);
         self.builder.switch_to(header);
         let counter = self.builder.param(header, 0);
+        let (other, wide) = (self.builder.param(header, 1), self.builder.param(header, 2));
         let goes_on = self.builder.icmp(IntCond::Slt, counter, bound);
         self.builder.branch(goes_on, (body, &[]), (exit, &[]));
         self.builder.switch_to(body);
@@ -296,10 +327,12 @@ impl Author<'_> {
             .builder
             .ptr_add(self.array, Some(index), 4, 0, Flags::NONE);
         let old = self.builder.load(INT, place, access());
-        let new = self
-            .builder
-            .binary(BinaryOp::Add, old, counter, Flags::NONE);
+        let new = self.builder.binary(BinaryOp::Add, old, other, Flags::NONE);
         self.builder.store(place, new, access());
+        let wide_place = self
+            .builder
+            .ptr_add(self.buffer, Some(wide), 4, 0, Flags::NONE);
+        self.builder.store(wide_place, new, access());
         self.exits.push(exit);
         self.statements(depth - 1);
         self.exits.pop();
@@ -307,7 +340,18 @@ impl Author<'_> {
         let next = self
             .builder
             .binary(BinaryOp::Add, counter, one, Flags::NONE);
-        self.builder.jump(header, &[next]);
+        let other = self.builder.binary(BinaryOp::Add, other, one, Flags::NONE);
+        let wide_one = self.builder.i64(1);
+        let wide = self
+            .builder
+            .binary(BinaryOp::Add, wide, wide_one, Flags::NONE);
+        // Another way out, which says how far the wide counter can go.
+        let bound = self
+            .builder
+            .cast(CastOp::ZExt, bound, Type::I64, Flags::NONE);
+        let goes_on = self.builder.icmp(IntCond::Ult, wide, bound);
+        self.builder
+            .branch(goes_on, (header, &[next, other, wide]), (exit, &[]));
         self.builder.switch_to(exit);
     }
 
@@ -491,7 +535,13 @@ const STEPS: &[&str] = &[
     "promote_memory",
     "simplify",
     "remove_dead",
+    "propagate_constants",
+    "form_selects",
+    "simplify_cfg",
+    "remove_dead_stores",
     "number_values",
+    "merge_counters",
+    "narrow_indices",
     "hoist_invariants",
     "simplify",
     "forward_loads",

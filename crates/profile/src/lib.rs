@@ -68,7 +68,7 @@ pub use lanes::Liveness;
 pub use loops::{Loop, Loops};
 pub use part::{BlockReport, FunctionReport, LoopReport, Part};
 pub use paths::{Paths, paths, weights};
-pub use profile::{Error, NextStep, OccupancyReport, Options, Profile, Symbol};
+pub use profile::{Error, NextStep, OccupancyReport, Options, Origin, Profile, Symbol};
 pub use schedule::{Chain, Mode, Timing};
 pub use trips::trip_counts;
 pub use waits::Wait;

@@ -109,6 +109,11 @@ pub struct Part {
     /// Its costs.
     #[serde(skip)]
     pub charges: Charges,
+    /// Its source lines, ascending by offset.
+    #[serde(skip)]
+    pub lines: Vec<assay_agx::Line>,
+    /// Source files that lines refer to by their place in this list.
+    pub files: Vec<String>,
     /// Instructions that can be executed.
     pub instructions: u32,
     /// Bytes of those.
@@ -212,6 +217,8 @@ impl Part {
             loop_nest,
             liveness,
             charges,
+            lines: Vec::new(),
+            files: Vec::new(),
         }
     }
 
@@ -339,6 +346,13 @@ impl Part {
             charges: &self.charges,
             memory_latency,
         }
+    }
+
+    /// The source line of the code at a byte offset: file and line, when known.
+    pub fn line_at(&self, offset: u32) -> Option<(u32, u32)> {
+        let after = self.lines.partition_point(|line| line.offset <= offset);
+        let line = self.lines.get(after.checked_sub(1)?)?;
+        (line.line != 0).then_some((line.file, line.line))
     }
 
     /// Byte offset of an instruction.

@@ -1,8 +1,10 @@
 //! `assay diff`: two files' kernels side by side.
 
-use crate::commands::profile::load::{self, Model};
+use crate::commands::profile::load::{self, Place};
+use crate::commands::profile::model::Model;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::phases::Phases;
 use assay_profile::{Change, Difference, Figures, compare, figures, number};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
@@ -15,10 +17,12 @@ use schemars::JsonSchema;
 
 /// Compare the modelled costs of two files' kernels, figure by figure
 ///
+/// Takes whatever `assay profile` takes; code generated for both sides is generated alike.
 /// Kernels are matched by name; two files with one kernel each are compared whatever
 /// their names. Each figure helped, hurt, or stayed the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  assay diff naive.metal tiled.metal
   assay diff before.bin after.bin
   assay diff old.gpubin new.gpubin -f softmax --all
   assay diff old.gpubin new.gpubin --fail-on hurt --tolerance 1")]
@@ -129,8 +133,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     if !(args.tolerance >= 0.0 && args.tolerance.is_finite()) {
         return Err(Failure::usage("--tolerance is a number of per cent from 0"));
     }
-    let before = kernels(&args.before, args)?;
-    let after = kernels(&args.after, args)?;
+    let mut phases = Phases::default();
+    let before = kernels(&args.before, args, &mut phases, context)?;
+    let after = kernels(&args.after, args, &mut phases, context)?;
     let comparisons = pair(before, after, args.tolerance / 100.0);
     let changed = comparisons.iter().any(Comparison::is_changed);
     let hurt = comparisons
@@ -152,6 +157,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         }
     };
     context.write(&text)?;
+    phases.show(context);
     let failed = match args.fail_on {
         None => false,
         Some(FailOn::Hurt) => hurt,
@@ -163,15 +169,23 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     })
 }
 
-fn kernels(path: &Path, args: &Args) -> Result<Vec<(String, Figures)>, Failure> {
+fn kernels(
+    path: &Path,
+    args: &Args,
+    phases: &mut Phases,
+    context: &Context,
+) -> Result<Kernels, Failure> {
     let options = args.model.options()?;
-    load::programs(path, args.model.function.as_deref(), args.model.isa)?
-        .iter()
-        .map(|loaded| {
-            let profile = loaded.profile(&options)?;
-            Ok((profile.name.clone(), figures(&profile)))
-        })
-        .collect()
+    let loaded = load::programs(Place::File(path), &args.model, phases, context)?;
+    phases.step("profile", || {
+        loaded
+            .iter()
+            .map(|one| {
+                let profile = one.profile(&options)?;
+                Ok((profile.name.clone(), figures(&profile)))
+            })
+            .collect()
+    })
 }
 
 type Kernels = Vec<(String, Figures)>;

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::{CommandResult, Outcome};
 use crate::toolchain::{self, Candidate, Verdict};
+use assay_device::{GpuDevice, Machine, MachineProbe, MetalSettings};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
@@ -116,24 +117,28 @@ fn capabilities(used: Option<&(Candidate, Verdict)>) -> Vec<Capability> {
     let folders: Vec<PathBuf> = std::env::var_os("PATH")
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
+    let gpu = assay_device::open_metal(MetalSettings::default());
     vec![
         clang(used),
         cache(&toolchain::cache_folder()),
-        metal_gpu(),
+        chip(),
+        metal_gpu(gpu.as_deref()),
+        counters(gpu.as_deref()),
         developer_tool(
             &folders,
             "Metal compiler",
             "metal",
             "compile with Apple's own compiler",
-            "xcodebuild -downloadComponent MetalToolchain (after installing Xcode)",
+            METAL_TOOLCHAIN,
         ),
         developer_tool(
             &folders,
-            "xctrace",
-            "xctrace",
-            "record GPU traces",
-            "install Xcode from the App Store",
+            "metal-tt",
+            "metal-tt",
+            "Apple's machine code for any GPU",
+            METAL_TOOLCHAIN,
         ),
+        xctrace(&folders),
         mlx(&folders),
     ]
 }
@@ -171,19 +176,110 @@ fn cache(folder: &Path) -> Capability {
     }
 }
 
-/// Only a Mac has one; asking Metal itself is left to the commands that use it.
-fn metal_gpu() -> Capability {
-    let framework = Path::new("/System/Library/Frameworks/Metal.framework").is_dir();
+const METAL_TOOLCHAIN: &str =
+    "xcodebuild -downloadComponent MetalToolchain (after installing Xcode)";
+
+/// Which chip this is, and whether its facts are known.
+fn chip() -> Capability {
+    let machine = Machine::detect(&System);
+    Capability {
+        name: "Apple chip",
+        purpose: "choose the chip's facts",
+        present: machine.is_some(),
+        detail: machine.map_or_else(|| NEEDS_A_MAC.to_owned(), |machine| describe(&machine)),
+        fix: None,
+    }
+}
+
+/// `Apple M2 Max, 38 GPU cores, 32 GB, macOS 15.5; profiled as m2-max`
+fn describe(machine: &Machine) -> String {
+    let mut parts = vec![machine.name.clone()];
+    parts.extend(machine.gpu_cores.map(|cores| format!("{cores} GPU cores")));
+    parts.extend(machine.memory.map(|bytes| format!("{} GB", bytes >> 30)));
+    parts.extend(
+        machine
+            .system
+            .as_ref()
+            .map(|version| format!("macOS {version}")),
+    );
+    let known = match &machine.chip {
+        Some(chip) => format!("--chip {chip}"),
+        None => "not among the chips known (assay chips)".to_owned(),
+    };
+    format!("{}; {known}", parts.join(", "))
+}
+
+fn metal_gpu(gpu: Result<&dyn GpuDevice, &assay_device::Error>) -> Capability {
     Capability {
         name: "Metal GPU",
         purpose: "run and time on the real GPU",
-        present: framework,
-        detail: if framework {
-            "Metal is installed".to_owned()
-        } else {
-            NEEDS_A_MAC.to_owned()
+        present: gpu.is_ok(),
+        detail: match gpu {
+            Ok(gpu) => gpu.facts().name.clone(),
+            Err(_) if cfg!(not(target_os = "macos")) => NEEDS_A_MAC.to_owned(),
+            Err(error) => error.to_string(),
         },
         fix: None,
+    }
+}
+
+/// Whether dispatches are timed one by one.
+fn counters(gpu: Result<&dyn GpuDevice, &assay_device::Error>) -> Capability {
+    let timing = match gpu {
+        Ok(gpu) => gpu.dispatch_timing(),
+        Err(_) => Err(NEEDS_A_MAC.to_owned()),
+    };
+    Capability {
+        name: "GPU counters",
+        purpose: "time each dispatch",
+        present: timing.is_ok(),
+        detail: timing.map_or_else(|why| why, |way| format!("timestamps {way}")),
+        fix: None,
+    }
+}
+
+/// Recording needs the tool and, for processes of others, the developer mode.
+fn xctrace(folders: &[PathBuf]) -> Capability {
+    let mut found = developer_tool(
+        folders,
+        "xctrace",
+        "xctrace",
+        "record GPU traces",
+        "install Xcode from the App Store",
+    );
+    if !found.present {
+        return found;
+    }
+    let security = toolchain::on_path(folders, "DevToolsSecurity");
+    let status = security.and_then(|tool| first_output(Command::new(tool).arg("-status")));
+    match status {
+        Some(status) if status.contains("disabled") => {
+            found.present = false;
+            found.detail = "installed, but developer mode is disabled".to_owned();
+            found.fix = Some("sudo DevToolsSecurity -enable".to_owned());
+        }
+        Some(_) => found.detail.push_str(", developer mode enabled"),
+        None => {}
+    }
+    found
+}
+
+/// The machine's own tools.
+struct System;
+
+impl MachineProbe for System {
+    fn sysctl(&self, name: &str) -> Option<String> {
+        first_output(Command::new("/usr/sbin/sysctl").args(["-n", name]))
+    }
+
+    fn io_registry(&self) -> Option<String> {
+        let output = Command::new("/usr/sbin/ioreg")
+            .args(["-rc", "AGXAccelerator", "-d", "1"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 

@@ -8,9 +8,6 @@ use assay_container::Contents;
 use assay_exec::{CompileError, Program};
 use std::path::Path;
 
-/// Most names an error lists.
-const MOST_SUGGESTED: usize = 8;
-
 /// Compiled code and the kernels in it.
 #[derive(Debug)]
 pub(super) struct Library {
@@ -75,7 +72,7 @@ impl Library {
     /// Lowers, optimises and compiles a kernel.
     pub(super) fn program(&self, name: &str, constants: &[Constant]) -> Result<Program, Error> {
         if !self.names.iter().any(|known| known == name) {
-            return Err(self.no_function(name));
+            return Err(Error::no_function(name, &self.names));
         }
         let mut module = self.lower(name, constants)?;
         check_constants(&module, constants)?;
@@ -119,21 +116,6 @@ impl Library {
             constants: constants.to_vec(),
         };
         assay_air::lower(module, &options).map_err(|error| fail(error.to_string()))
-    }
-
-    fn no_function(&self, name: &str) -> Error {
-        let names = || self.names.iter().map(String::as_str);
-        let mut nearest = assay_container::nearest(names(), name, MOST_SUGGESTED);
-        for other in names() {
-            if nearest.len() < MOST_SUGGESTED && !nearest.contains(&other) {
-                nearest.push(other);
-            }
-        }
-        Error::NoFunction {
-            name: name.to_owned(),
-            nearest: nearest.into_iter().map(str::to_owned).collect(),
-            count: self.names.len(),
-        }
     }
 }
 

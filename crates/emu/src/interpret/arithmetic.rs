@@ -1,19 +1,21 @@
 //! Arithmetic that is rare enough not to be in the loop.
 
 use super::mask::holds;
-use crate::op::{
-    Dest, Extend, FloatSource, LANES, MatrixSource, MicroOp, Operation, Part, Row, WideSource,
-};
+use crate::host::vectorised;
+use crate::op::{Dest, Extend, LANES, MatrixSource, MicroOp, Operation, Part, Row, WideSource};
 use crate::ops::integer::{Product, WideRow};
 use crate::ops::{compare, float, integer, lanes, special};
-use crate::simdgroup::Simdgroup;
+use crate::simdgroup::{Simdgroup, fill};
 use assay_agx::Scope;
 
-/// Arithmetic that is rare enough not to be in the loop.
-#[inline(never)]
-pub(super) fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
+vectorised! {
+    /// Arithmetic that is rare enough not to be in the loop.
+    pub(super) fn rare_arithmetic<>(simdgroup: &Simdgroup, op: &MicroOp) = rare_arithmetic_body;
+}
+
+#[inline(always)]
+fn rare_arithmetic_body<const VECTOR: bool>(simdgroup: &Simdgroup, op: &MicroOp) {
     let get = |source| simdgroup.read(source);
-    let get_float = |source: FloatSource| float::single(simdgroup, source);
     match op.operation {
         Operation::Special { to, register } => {
             let result = special::read(simdgroup, register);
@@ -53,12 +55,7 @@ pub(super) fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
             c,
             mask,
         } => {
-            let (a, b, c) = (get(a), get(b), get(c));
-            let mut result = Row::ZERO;
-            for lane in 0..LANES {
-                let shift = c.0[lane] & 0x7f;
-                result.0[lane] = integer::field(op, a.0[lane], b.0[lane], shift, mask);
-            }
+            let result = integer::fields(op, &get(a), &get(b), &get(c), mask);
             simdgroup.write(to, &result);
         }
         Operation::ShiftRight { to, a, b, high } => {
@@ -79,8 +76,7 @@ pub(super) fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
             a,
             saturate,
         } => {
-            let result = float::unary(op, &get_float(a));
-            simdgroup.write(to, &float::finish(result, to, saturate));
+            float::unary::<VECTOR>(simdgroup, op, to, a, saturate);
         }
         Operation::ToFloat {
             to,
@@ -99,7 +95,7 @@ pub(super) fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
             signed,
             nearest,
         } => {
-            let result = float::to_int(&get_float(a), bits, signed, nearest);
+            let result = float::to_int(&float::single(simdgroup, a), bits, signed, nearest);
             simdgroup.write(to, &result);
         }
         Operation::Ballot {
@@ -108,7 +104,7 @@ pub(super) fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
             compared,
             scope,
         } => {
-            let holds = holds(simdgroup, condition, compared);
+            let holds = holds::<VECTOR>(simdgroup, condition, compared);
             let bits = compare::to_bits(&holds) & simdgroup.exec;
             let mut result = Row::splat(bits);
             if scope == Scope::Quad {
@@ -132,12 +128,14 @@ pub(super) fn rare_arithmetic(simdgroup: &mut Simdgroup, op: &MicroOp) {
             let result = lanes::reduce(&get(a), simdgroup.exec, op, scope, prefix, widths);
             simdgroup.write(to, &result);
         }
+        Operation::Matrix { to, a, b, c } => matrix::<VECTOR>(simdgroup, to, a, b, c),
         _ => {}
     }
 }
 
 /// A source on 64 bits.
-pub(super) fn wide(simdgroup: &Simdgroup, from: WideSource) -> WideRow {
+#[inline(always)]
+fn wide(simdgroup: &Simdgroup, from: WideSource) -> WideRow {
     let low = simdgroup.read(from.source);
     match from.extend {
         Extend::Zero => low.0.map(i64::from),
@@ -153,8 +151,9 @@ pub(super) fn wide(simdgroup: &Simdgroup, from: WideSource) -> WideRow {
     }
 }
 
-pub(super) fn matrix(
-    simdgroup: &mut Simdgroup,
+#[inline(always)]
+fn matrix<const VECTOR: bool>(
+    simdgroup: &Simdgroup,
     to: Dest,
     a: MatrixSource,
     b: MatrixSource,
@@ -173,10 +172,12 @@ pub(super) fn matrix(
         true => lanes::multiply_half(&a, &b, &c),
         false => lanes::multiply(&a, &b, &c),
     };
-    let (first, second) = (Row(first), Row(second));
-    let rounded = |value: Row| match all_half {
-        true => value,
-        false => float::finish(value, to, false),
+    let write = |to: Dest, value: [u32; LANES]| match all_half {
+        true => simdgroup.write(to, &Row(value)),
+        false => {
+            fill(simdgroup.outcome(), &Row(value));
+            float::finish::<VECTOR>(simdgroup, to, false);
+        }
     };
     let next = match to.part {
         Part::Whole => Dest {
@@ -193,6 +194,6 @@ pub(super) fn matrix(
             ..to
         },
     };
-    simdgroup.write(to, &rounded(first));
-    simdgroup.write(next, &rounded(second));
+    write(to, first);
+    write(next, second);
 }

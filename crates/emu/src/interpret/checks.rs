@@ -5,20 +5,10 @@ use crate::op::{Compared, Dest, MicroOp, OpIndex, Operation, POOL, Part, Source,
 use crate::ops::compare;
 use crate::simdgroup::Simdgroup;
 
-/// Marks what a load is still to deliver.
-#[inline(always)]
-pub(super) fn suspend(simdgroup: &mut Simdgroup, op: &MicroOp, active: u32, index: OpIndex) {
-    if let Operation::DeviceLoad { slot, .. } | Operation::DeviceAtomic { slot, .. } = op.operation
-    {
-        let poison = &mut simdgroup.poison;
-        poison.suspend(op.touches.writes(), active, index, slot);
-    }
-}
-
 #[inline(always)]
 pub(super) fn check(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {
     let poison = &simdgroup.poison;
-    if !poison.all_good(op.touches.reads(), simdgroup.exec) {
+    if !poison.reads_well(&op.touches, simdgroup.exec) {
         return bad_read(simdgroup, op.touches.reads(), simdgroup.exec, index);
     }
     if poison.any_pending() {
@@ -83,10 +73,7 @@ pub(super) fn unread(
 /// A select reads of its two values, in each lane, only the one it takes.
 #[inline(always)]
 pub(super) fn check_select(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {
-    if simdgroup
-        .poison
-        .all_good(op.touches.reads(), simdgroup.exec)
-    {
+    if simdgroup.poison.reads_well(&op.touches, simdgroup.exec) {
         return match simdgroup.poison.any_pending() {
             true => bad_write(simdgroup, op, index),
             false => None,

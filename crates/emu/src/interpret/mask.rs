@@ -3,6 +3,7 @@
 use super::checks::unread;
 use super::{Exit, Trouble, failed};
 use crate::fault::{NestingFault, Site};
+use crate::host::vectorised;
 use crate::nesting::Misuse;
 use crate::op::{Compared, MicroOp, OpIndex, Operation, Row, Touch};
 use crate::ops::compare;
@@ -15,13 +16,26 @@ pub(super) fn nesting(index: OpIndex, misuse: Misuse) -> Exit {
 
 /// All ones where a comparison holds.
 #[inline(always)]
-pub(super) fn holds(simdgroup: &Simdgroup, condition: Condition, compared: Compared) -> Row {
-    compare::compare(simdgroup, condition, compared);
+pub(super) fn holds<const VECTOR: bool>(
+    simdgroup: &Simdgroup,
+    condition: Condition,
+    compared: Compared,
+) -> Row {
+    compare::compare::<VECTOR>(simdgroup, condition, compared);
     simdgroup.outcome_row()
 }
 
-/// The execution-mask stack: every thread's counter in `r0l`, and who is active.
-pub(super) fn mask_operation<const STRICT: bool>(
+vectorised! {
+    /// The execution-mask stack: every thread's counter in `r0l`, and who is active.
+    pub(super) fn mask_operation<STRICT>(
+        simdgroup: &mut Simdgroup,
+        op: &MicroOp,
+        index: OpIndex,
+    ) -> Result<(), Exit> = mask_operation_body;
+}
+
+#[inline(always)]
+fn mask_operation_body<const VECTOR: bool, const STRICT: bool>(
     simdgroup: &mut Simdgroup,
     op: &MicroOp,
     index: OpIndex,
@@ -32,15 +46,18 @@ pub(super) fn mask_operation<const STRICT: bool>(
         return Err(exit);
     }
     let counters = simdgroup.row(0).map(|word| word & 0xffff);
-    let lanes_with = |wanted: &dyn Fn(u32) -> bool| {
-        compare::to_bits(&counters.map(|counter| u32::from(wanted(counter)))) & exists
-    };
-    let asked = |simdgroup: &Simdgroup, condition, compared, lanes| {
-        if STRICT && let Some(exit) = unread(simdgroup, op.touches.reads(), lanes, index) {
-            return Err(exit);
-        }
-        Ok(holds(simdgroup, condition, compared))
-    };
+    // Lanes whose counter is below a limit.
+    let below =
+        |limit: u32| compare::to_bits(&counters.map(|counter| u32::from(counter < limit))) & exists;
+    macro_rules! asked {
+        ($condition:expr, $compared:expr, $lanes:expr) => {{
+            let lanes = $lanes;
+            if STRICT && let Some(exit) = unread(simdgroup, op.touches.reads(), lanes, index) {
+                return Err(exit);
+            }
+            holds::<VECTOR>(simdgroup, $condition, $compared)
+        }};
+    }
     let opened = |result: Result<(), Misuse>| match result {
         Err(misuse) if STRICT => Err(nesting(index, misuse)),
         _ => Ok(()),
@@ -51,7 +68,7 @@ pub(super) fn mask_operation<const STRICT: bool>(
             compared,
             levels,
         } => {
-            let holds = asked(simdgroup, condition, compared, lanes_with(&|v| v == 0))?;
+            let holds = asked!(condition, compared, below(1));
             let can_fail = op.touches.reads().len() > 1 || compare::to_bits(&holds) != u32::MAX;
             opened(simdgroup.nesting.open(index, levels, can_fail))?;
             let more = u32::from(levels);
@@ -65,7 +82,7 @@ pub(super) fn mask_operation<const STRICT: bool>(
             compared,
             levels,
         } => {
-            let holds = asked(simdgroup, condition, compared, lanes_with(&|v| v == 1))?;
+            let holds = asked!(condition, compared, below(2) & !below(1));
             opened(simdgroup.nesting.alternate(index, levels))?;
             let count = u32::from(levels);
             counters.zip(&holds, |v, holds| match v {
@@ -80,7 +97,7 @@ pub(super) fn mask_operation<const STRICT: bool>(
             levels,
         } => {
             let count = u32::from(levels);
-            let holds = asked(simdgroup, condition, compared, lanes_with(&|v| v < count))?;
+            let holds = asked!(condition, compared, below(count));
             opened(simdgroup.nesting.raise(index, levels))?;
             counters.zip(&holds, |v, holds| match (v < count, holds) {
                 (true, 0) => count,

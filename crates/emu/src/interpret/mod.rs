@@ -1,30 +1,34 @@
 //! The interpreter: runs a simdgroup until it ends, waits for others, or fails.
 //!
 //! One function holds the loop and every hot operation, inlined. It is compiled twice,
-//! for any processor and for one with AVX2 and FMA, so that a row of 32 lanes is four
-//! vector instructions and a fused multiply-add is one.
+//! for any processor and for one with AVX2, FMA and F16C, so that a row of 32 lanes is four
+//! vector instructions, a fused multiply-add is one, and so is a conversion of halves.
 
 mod arithmetic;
 mod calls;
 mod checks;
+mod hot;
 mod mask;
 mod rare;
+#[cfg(test)]
+mod same_bits;
 
-use crate::arith;
 use crate::counts::CountTable;
 use crate::device::DeviceMemory;
 use crate::fault::FaultKind;
+use crate::host::vectorised;
 use crate::lower::Lowered;
 use crate::nesting::Misuse;
-use crate::op::{Arith, BitField, MicroOp, NOWHERE, OpIndex, Operation};
+use crate::op::{MicroOp, NOWHERE, OpIndex, Operation};
 use crate::ops::access::GroupMemory;
-use crate::ops::float::{write_halves, write_singles};
-use crate::ops::{compare, integer};
+use crate::ops::compare;
 use crate::poison::BadRead;
 use crate::simdgroup::{Simdgroup, write_lanes};
 use crate::trace::Tracer;
 use crate::uniforms::Uniforms;
-use checks::{check, check_select, suspend};
+use arithmetic::rare_arithmetic;
+use checks::{check, check_select};
+use hot::hot_arithmetic;
 use mask::mask_operation;
 pub(crate) use mask::nesting_fault;
 use rare::rare;
@@ -77,30 +81,20 @@ pub(crate) enum Trouble {
 
 /// Runs `simdgroup` for at most `turn` instructions.
 pub(crate) fn run(simdgroup: &mut Simdgroup, machine: &mut Machine<'_>, turn: u64) -> Exit {
-    #[cfg(target_arch = "x86_64")]
-    if crate::host::has_avx2_and_fma() {
-        // SAFETY: the processor has the features the function is compiled for.
-        return unsafe { run_avx2(simdgroup, machine, turn) };
-    }
-    run_anywhere(simdgroup, machine, turn)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2(simdgroup: &mut Simdgroup, machine: &mut Machine<'_>, turn: u64) -> Exit {
-    if machine.strict {
-        run_loop::<true>(simdgroup, machine, turn)
-    } else {
-        run_loop::<false>(simdgroup, machine, turn)
+    match (crate::host::has_vectors(), machine.strict) {
+        (true, true) => run_compiled::<true, true>(simdgroup, machine, turn),
+        (true, false) => run_compiled::<true, false>(simdgroup, machine, turn),
+        (false, true) => run_compiled::<false, true>(simdgroup, machine, turn),
+        (false, false) => run_compiled::<false, false>(simdgroup, machine, turn),
     }
 }
 
-fn run_anywhere(simdgroup: &mut Simdgroup, machine: &mut Machine<'_>, turn: u64) -> Exit {
-    if machine.strict {
-        run_loop::<true>(simdgroup, machine, turn)
-    } else {
-        run_loop::<false>(simdgroup, machine, turn)
-    }
+vectorised! {
+    fn run_compiled<STRICT>(
+        simdgroup: &mut Simdgroup,
+        machine: &mut Machine<'_>,
+        turn: u64,
+    ) -> Exit = run_loop;
 }
 
 #[cold]
@@ -112,13 +106,17 @@ fn failed(op: OpIndex, lane: Option<u32>, trouble: Trouble) -> Exit {
 enum Next {
     /// On to the next operation.
     On,
+    /// On to the next operation; what this one wrote is there once `slot` is waited for.
+    OnceWaited {
+        slot: u8,
+    },
     /// To this one.
     To(OpIndex),
     Leave(Exit),
 }
 
 #[inline(always)]
-fn run_loop<const STRICT: bool>(
+fn run_loop<const VECTOR: bool, const STRICT: bool>(
     simdgroup: &mut Simdgroup,
     machine: &mut Machine<'_>,
     turn: u64,
@@ -135,7 +133,7 @@ fn run_loop<const STRICT: bool>(
             return pause(simdgroup, machine.max_steps, index);
         }
         simdgroup.steps += 1;
-        simdgroup.lane_steps += u64::from(simdgroup.exec.count_ones());
+        simdgroup.lane_steps += simdgroup.active_lanes;
         if STRICT
             && !op.touches.checks_itself
             && let Some(exit) = check(simdgroup, op, index)
@@ -147,11 +145,16 @@ fn run_loop<const STRICT: bool>(
         }
         simdgroup.pc = index + 1;
         let active = simdgroup.exec;
-        match execute::<STRICT>(simdgroup, machine, op, index) {
-            Next::On => {
+        let next = execute::<VECTOR, STRICT>(simdgroup, machine, op, index);
+        if STRICT && let Next::On | Next::OnceWaited { .. } = next {
+            simdgroup.poison.retire(&op.touches, active, index);
+        }
+        match next {
+            Next::On => {}
+            Next::OnceWaited { slot } => {
                 if STRICT {
-                    simdgroup.poison.retire(&op.touches, active, index);
-                    suspend(simdgroup, op, active, index);
+                    let poison = &mut simdgroup.poison;
+                    poison.suspend(op.touches.writes(), active, index, slot);
                 }
             }
             Next::To(target) => simdgroup.pc = target,
@@ -183,116 +186,22 @@ fn watch(simdgroup: &Simdgroup, machine: &mut Machine<'_>, op: &MicroOp, index: 
 }
 
 #[inline(always)]
-fn execute<const STRICT: bool>(
+fn execute<const VECTOR: bool, const STRICT: bool>(
     simdgroup: &mut Simdgroup,
     machine: &mut Machine<'_>,
     op: &MicroOp,
     index: OpIndex,
 ) -> Next {
     match op.operation {
-        Operation::Fma {
-            to,
-            a,
-            b,
-            c,
-            saturate,
-        } => {
-            write_singles!(simdgroup, to, [a, b, c], saturate, |a, b, c| arith::fma(
-                a, b, c
-            ));
-        }
-        Operation::Float {
-            op: Arith::Add,
-            to,
-            a,
-            b,
-            saturate,
-        } => {
-            write_singles!(simdgroup, to, [a, b, b], saturate, |a, b, _c| arith::add(
-                a, b
-            ));
-        }
-        Operation::Float {
-            op: Arith::Mul,
-            to,
-            a,
-            b,
-            saturate,
-        } => {
-            write_singles!(simdgroup, to, [a, b, b], saturate, |a, b, _c| arith::mul(
-                a, b
-            ));
-        }
-        Operation::Move { to, a } => {
-            let a = simdgroup.operand(a, 0);
-            write_lanes!(simdgroup, to, [a, a, a], |a, _b, _c| a);
-        }
-        Operation::Add {
-            to,
-            a,
-            b,
-            shift,
-            negate,
-        } => {
-            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
-            if shift == 0 && !negate {
-                write_lanes!(simdgroup, to, [a, b, b], |a, b, _c| a.wrapping_add(b));
-            } else {
-                write_lanes!(simdgroup, to, [a, b, b], |a, b, _c| {
-                    a.wrapping_add(integer::term(b, shift, negate))
-                });
-            }
-        }
-        Operation::MulAdd {
-            to,
-            a,
-            b,
-            c,
-            shift,
-            negate,
-        } => {
-            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
-            let c = simdgroup.operand(c, 2);
-            write_lanes!(simdgroup, to, [a, b, c], |a, b, c| {
-                a.wrapping_mul(b)
-                    .wrapping_add(integer::term(c, shift, negate))
-            });
-        }
-        Operation::Bitwise { to, a, b, table } => {
-            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
-            let masks = integer::truth_masks(table);
-            write_lanes!(simdgroup, to, [a, b, b], |a, b, _c| integer::bitwise(
-                masks, a, b
-            ));
-        }
-        Operation::Field {
-            op: BitField::Insert,
-            to,
-            a,
-            b,
-            c,
-            mask,
-        } => {
-            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
-            let c = simdgroup.operand(c, 2);
-            write_lanes!(simdgroup, to, [a, b, c], |a, b, c| {
-                integer::field(BitField::Insert, a, b, c & 0x7f, mask)
-            });
-        }
-        Operation::Field {
-            op: BitField::Extract,
-            to,
-            a,
-            b,
-            c,
-            mask,
-        } => {
-            let (a, b) = (simdgroup.operand(a, 0), simdgroup.operand(b, 1));
-            let c = simdgroup.operand(c, 2);
-            write_lanes!(simdgroup, to, [a, b, c], |a, b, c| {
-                integer::field(BitField::Extract, a, b, c & 0x7f, mask)
-            });
-        }
+        Operation::If { .. }
+        | Operation::Else { .. }
+        | Operation::While { .. }
+        | Operation::Pop { .. } => match mask_operation::<VECTOR, STRICT>(simdgroup, op, index) {
+            Ok(()) => Next::On,
+            Err(exit) => Next::Leave(exit),
+        },
+        Operation::JumpIfAny { target, to } => jump(simdgroup.exec != 0, target, to, index),
+        Operation::JumpIfNone { target, to } => jump(simdgroup.exec == 0, target, to, index),
         Operation::Select {
             to,
             condition,
@@ -300,7 +209,7 @@ fn execute<const STRICT: bool>(
             x,
             y,
         } => {
-            compare::compare(simdgroup, condition, compared);
+            compare::compare::<VECTOR>(simdgroup, condition, compared);
             if STRICT && let Some(exit) = check_select(simdgroup, op, index) {
                 return Next::Leave(exit);
             }
@@ -308,56 +217,15 @@ fn execute<const STRICT: bool>(
             write_lanes!(simdgroup, to, [simdgroup.outcome(), x, y], |holds, x, y| {
                 x & holds | y & !holds
             });
+            Next::On
         }
-        Operation::Half {
-            op: Arith::Add,
-            to,
-            a,
-            b,
-            saturate,
-        } => {
-            write_halves!(simdgroup, to, [a, b, b], saturate, |a, b, _c| {
-                arith::half_add(a, b)
-            });
+        _ if hot_arithmetic::<VECTOR>(simdgroup, op) => Next::On,
+        Operation::Unary { .. } | Operation::ToFloat { .. } | Operation::FromFloat { .. } => {
+            rare_arithmetic::<VECTOR>(simdgroup, op);
+            Next::On
         }
-        Operation::Half {
-            op: Arith::Mul,
-            to,
-            a,
-            b,
-            saturate,
-        } => {
-            write_halves!(simdgroup, to, [a, b, b], saturate, |a, b, _c| {
-                arith::half_mul(a, b)
-            });
-        }
-        Operation::HalfFma {
-            to,
-            a,
-            b,
-            c,
-            saturate,
-        } => {
-            write_halves!(simdgroup, to, [a, b, c], saturate, |a, b, c| {
-                arith::half_fma(a, b, c)
-            });
-        }
-        Operation::If { .. }
-        | Operation::Else { .. }
-        | Operation::While { .. }
-        | Operation::Pop { .. } => {
-            return match mask_operation::<STRICT>(simdgroup, op, index) {
-                Ok(()) => Next::On,
-                Err(exit) => Next::Leave(exit),
-            };
-        }
-        Operation::JumpIfAny { target, to } => return jump(simdgroup.exec != 0, target, to, index),
-        Operation::JumpIfNone { target, to } => {
-            return jump(simdgroup.exec == 0, target, to, index);
-        }
-        _ => return rare::<STRICT>(simdgroup, machine, op, index),
+        _ => rare::<VECTOR, STRICT>(simdgroup, machine, op, index),
     }
-    Next::On
 }
 
 #[inline(always)]

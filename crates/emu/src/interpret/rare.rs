@@ -1,6 +1,6 @@
 //! Operations that are not worth inlining into the loop: memory, control, other lanes.
 
-use super::arithmetic::{matrix, rare_arithmetic};
+use super::arithmetic::rare_arithmetic;
 use super::calls::{call, common_target, give_back, stop};
 use super::checks::{bad_read, bad_write, check, register_touch, touch, unread};
 use super::{Exit, Machine, Next, Trouble, failed};
@@ -12,7 +12,7 @@ use crate::simdgroup::Simdgroup;
 
 /// Everything that is not worth inlining into the loop.
 #[inline(never)]
-pub(super) fn rare<const STRICT: bool>(
+pub(super) fn rare<const VECTOR: bool, const STRICT: bool>(
     simdgroup: &mut Simdgroup,
     machine: &mut Machine<'_>,
     op: &MicroOp,
@@ -25,14 +25,16 @@ pub(super) fn rare<const STRICT: bool>(
         Err((lane, kind)) => Next::Leave(failed(index, Some(lane), Trouble::Fault(kind))),
     };
     match op.operation {
-        Operation::DeviceLoad { access, .. } => {
-            return done(access::device_load(simdgroup, machine.device, &access));
+        Operation::DeviceLoad { access, slot } => {
+            let result = access::device_load(simdgroup, machine.device, &access);
+            return pending(done(result), slot);
         }
         Operation::DeviceStore { access } => {
             return done(access::device_store(simdgroup, machine.device, &access));
         }
-        Operation::DeviceAtomic { atomic, .. } => {
-            return done(access::device_atomic(simdgroup, machine.device, &atomic));
+        Operation::DeviceAtomic { atomic, slot } => {
+            let result = access::device_atomic(simdgroup, machine.device, &atomic);
+            return pending(done(result), slot);
         }
         Operation::GroupLoad { access } => {
             return done(access::group_load(simdgroup, &machine.group, &access));
@@ -100,7 +102,7 @@ pub(super) fn rare<const STRICT: bool>(
             }
             simdgroup.write(to, &result);
         }
-        Operation::Matrix { to, a, b, c } => {
+        Operation::Matrix { .. } => {
             if STRICT {
                 if simdgroup.exec != u32::MAX {
                     let active = simdgroup.exec;
@@ -110,11 +112,19 @@ pub(super) fn rare<const STRICT: bool>(
                     return Next::Leave(exit);
                 }
             }
-            matrix(simdgroup, to, a, b, c);
+            rare_arithmetic::<VECTOR>(simdgroup, op);
         }
-        _ => rare_arithmetic(simdgroup, op),
+        _ => rare_arithmetic::<VECTOR>(simdgroup, op),
     }
     Next::On
+}
+
+/// What was loaded is there once `slot` is waited for.
+fn pending(next: Next, slot: u8) -> Next {
+    match next {
+        Next::On => Next::OnceWaited { slot },
+        other => other,
+    }
 }
 
 pub(super) fn store_uniforms(
@@ -175,11 +185,7 @@ pub(super) fn stack_store<const STRICT: bool>(
     access: &Access,
 ) -> Next {
     let mut empty = [0; 4];
-    if STRICT
-        && !simdgroup
-            .poison
-            .all_good(op.touches.reads(), simdgroup.exec)
-    {
+    if STRICT && !simdgroup.poison.reads_well(&op.touches, simdgroup.exec) {
         for (register, lanes) in access::data_registers(access).zip(&mut empty) {
             let touched = register_touch(register);
             *lanes = match simdgroup.poison.only_unwritten(touched, simdgroup.exec) {

@@ -1,7 +1,9 @@
 //! Arithmetic, bit fields, selects and cross-lane instructions.
 
 use super::operand::{Lowered, Operands, Problem, dest, matrix};
-use crate::op::{Arith, BitField, BitUnary, Clamp, Compared, Dest, FloatUnary, Operation, Part};
+use crate::op::{
+    Arith, BitField, BitUnary, Clamp, Compared, Dest, FloatSource, FloatUnary, Operation, Part,
+};
 use assay_agx::{Compare, Condition, ConvertMode, Field, Instruction, Op, Operand, Scope, Width};
 
 /// The micro-operation of an arithmetic instruction; `None` for other classes.
@@ -42,20 +44,31 @@ pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<
             a: operands.int(a, false)?,
             b: operands.int(b, false)?,
         },
-        Op::Fmadd32 => Operation::Fma {
-            to: to()?,
-            a: operands.float(a)?,
-            b: operands.float(b)?,
-            c: operands.float(c)?,
-            saturate,
-        },
-        Op::Fadd32 | Op::Fmul32 => Operation::Float {
-            op: sum_or_product(insn.op()),
-            to: to()?,
-            a: operands.float(a)?,
-            b: operands.float(b)?,
-            saturate,
-        },
+        Op::Fmadd32 => {
+            let (to, a, b) = (to()?, operands.float(a)?, operands.float(b)?);
+            let c = operands.float(c)?;
+            let plain = is_plain(to, &[a, b, c], saturate);
+            Operation::Fma {
+                to,
+                a,
+                b,
+                c,
+                saturate,
+                plain,
+            }
+        }
+        Op::Fadd32 | Op::Fmul32 => {
+            let (to, a, b) = (to()?, operands.float(a)?, operands.float(b)?);
+            let plain = is_plain(to, &[a, b], saturate);
+            Operation::Float {
+                op: sum_or_product(insn.op()),
+                to,
+                a,
+                b,
+                saturate,
+                plain,
+            }
+        }
         Op::Fmadd16 => Operation::HalfFma {
             to: half_dest(to()?)?,
             a: operands.half(a)?,
@@ -152,6 +165,12 @@ fn sum_or_product(op: Op) -> Arith {
         Op::Fadd32 | Op::Fadd16 => Arith::Add,
         _ => Arith::Mul,
     }
+}
+
+/// Whether sources have no modifiers and the result goes to a whole register as it is.
+fn is_plain(to: Dest, sources: &[FloatSource], saturate: bool) -> bool {
+    let modified = sources.iter().any(|source| source.abs || source.neg);
+    to.part == Part::Whole && !saturate && !modified
 }
 
 fn half_dest(to: Dest) -> Lowered<Dest> {

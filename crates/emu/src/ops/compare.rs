@@ -15,7 +15,11 @@ fn mask(holds: bool) -> u32 {
 /// Leaves all ones in the lanes where a comparison holds, else zero, in the
 /// simdgroup's spare row for outcomes.
 #[inline(always)]
-pub(crate) fn compare(simdgroup: &Simdgroup, condition: Condition, compared: Compared) {
+pub(crate) fn compare<const VECTOR: bool>(
+    simdgroup: &Simdgroup,
+    condition: Condition,
+    compared: Compared,
+) {
     let invert = mask(condition.negate);
     let out = simdgroup.outcome();
     macro_rules! each {
@@ -45,8 +49,8 @@ pub(crate) fn compare(simdgroup: &Simdgroup, condition: Condition, compared: Com
         }
         Compared::Float(a, b) => {
             let ((keep_a, flip_a), (keep_b, flip_b)) = (modifiers(a), modifiers(b));
-            let rows_a = simdgroup.float_operand(a.source, 0);
-            let rows_b = simdgroup.float_operand(b.source, 1);
+            let rows_a = simdgroup.float_operand::<VECTOR>(a.source, 0);
+            let rows_b = simdgroup.float_operand::<VECTOR>(b.source, 1);
             macro_rules! floats {
                 (|$a:ident, $b:ident| $holds:expr) => {
                     each!(rows_a, rows_b, |a, b| {

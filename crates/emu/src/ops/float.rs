@@ -3,7 +3,8 @@
 
 use crate::arith;
 use crate::op::{Dest, FloatSource, FloatUnary, LANES, Part, Row};
-use crate::simdgroup::Simdgroup;
+use crate::simdgroup::{Chunk, Simdgroup, fill, to_row, write_lanes};
+use assay_num::Rounding;
 
 /// The bits that a source's modifiers keep, and those they flip.
 #[inline(always)]
@@ -15,6 +16,7 @@ pub(crate) fn modifiers(from: FloatSource) -> (u32, u32) {
 
 /// A source as single-precision bits, its modifiers applied; denormals are not flushed
 /// yet. Halves hold half-precision numbers.
+#[inline(always)]
 pub(crate) fn single(simdgroup: &Simdgroup, from: FloatSource) -> Row {
     let value = simdgroup.read(from.source);
     let (keep, flip) = modifiers(from);
@@ -32,56 +34,67 @@ pub(crate) fn half(simdgroup: &Simdgroup, from: FloatSource) -> Row {
     value.map(|bits| bits & (keep >> 16) ^ flip >> 16)
 }
 
-/// Saturates and rounds single-precision results to the destination.
-pub(crate) fn finish(result: Row, to: Dest, saturate: bool) -> Row {
-    result.map(|bits| finish_one(bits, to, saturate))
-}
-
+/// Saturates and rounds the single-precision results in the simdgroup's spare row, and
+/// writes them.
 #[inline(always)]
-pub(crate) fn finish_one(bits: u32, to: Dest, saturate: bool) -> u32 {
-    let bits = if saturate {
-        arith::saturate(bits)
-    } else {
-        bits
-    };
-    if to.part == Part::Whole {
-        bits
-    } else {
-        u32::from(arith::f32_to_f16(f32::from_bits(bits)))
+pub(crate) fn finish<const VECTOR: bool>(simdgroup: &Simdgroup, to: Dest, saturate: bool) {
+    let results = simdgroup.outcome();
+    if saturate {
+        for chunk in results {
+            chunk.set(Chunk(chunk.get().0.map(arith::saturate)));
+        }
     }
+    if to.part == Part::Whole {
+        write_lanes!(simdgroup, to, [results, results, results], |a, _b, _c| a);
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if VECTOR {
+        // SAFETY: `VECTOR` is true only where `has_vectors` was.
+        unsafe { crate::ops::half::narrow_row(simdgroup, results, to) };
+        return;
+    }
+    write_lanes!(simdgroup, to, [results, results, results], |a, _b, _c| {
+        u32::from(arith::f32_to_f16(f32::from_bits(a)))
+    });
 }
 
-/// Writes a single-precision function of three sources.
+/// Writes a single-precision function of three sources. `plain` says that no source has
+/// modifiers, and that the result goes to a whole register as it is.
 macro_rules! write_singles {
-    ($simdgroup:expr, $to:expr, [$a:expr, $b:expr, $c:expr], $saturate:expr,
+    ($simdgroup:expr, $to:expr, [$a:expr, $b:expr, $c:expr], ($plain:expr, $saturate:expr),
      |$x:ident, $y:ident, $z:ident| $value:expr) => {{
-        use $crate::ops::float::{finish_one, modifiers};
-        use $crate::simdgroup::write_lanes;
+        use $crate::ops::float::{finish, modifiers};
+        use $crate::simdgroup::{CHUNK, CHUNKS, Chunk, write_lanes};
         let (a, b, c) = ($a, $b, $c);
-        let rows_a = $simdgroup.float_operand(a.source, 0);
-        let rows_b = $simdgroup.float_operand(b.source, 1);
-        let rows_c = $simdgroup.float_operand(c.source, 2);
-        let (keep_a, flip_a) = modifiers(a);
-        let (keep_b, flip_b) = modifiers(b);
-        let (keep_c, flip_c) = modifiers(c);
-        if $to.part == $crate::op::Part::Whole && !$saturate {
-            write_lanes!($simdgroup, $to, [rows_a, rows_b, rows_c], |a, b, c| {
-                let ($x, $y, $z) = (
-                    a & keep_a ^ flip_a,
-                    b & keep_b ^ flip_b,
-                    c & keep_c ^ flip_c,
-                );
+        let rows_a = $simdgroup.float_operand::<VECTOR>(a.source, 0);
+        let rows_b = $simdgroup.float_operand::<VECTOR>(b.source, 1);
+        let rows_c = $simdgroup.float_operand::<VECTOR>(c.source, 2);
+        if $plain {
+            write_lanes!($simdgroup, $to, [rows_a, rows_b, rows_c], |$x, $y, $z| {
                 $value
             });
         } else {
-            write_lanes!($simdgroup, $to, [rows_a, rows_b, rows_c], |a, b, c| {
-                let ($x, $y, $z) = (
-                    a & keep_a ^ flip_a,
-                    b & keep_b ^ flip_b,
-                    c & keep_c ^ flip_c,
-                );
-                finish_one($value, $to, $saturate)
-            });
+            let (keep_a, flip_a) = modifiers(a);
+            let (keep_b, flip_b) = modifiers(b);
+            let (keep_c, flip_c) = modifiers(c);
+            let results = $simdgroup.outcome();
+            for chunk in 0..CHUNKS {
+                let a = rows_a[chunk].get().0;
+                let b = rows_b[chunk].get().0;
+                let c = rows_c[chunk].get().0;
+                let mut out = [0; CHUNK];
+                for n in 0..CHUNK {
+                    let ($x, $y, $z) = (
+                        a[n] & keep_a ^ flip_a,
+                        b[n] & keep_b ^ flip_b,
+                        c[n] & keep_c ^ flip_c,
+                    );
+                    out[n] = $value;
+                }
+                results[chunk].set(Chunk(out));
+            }
+            finish::<VECTOR>($simdgroup, $to, $saturate);
         }
     }};
 }
@@ -116,30 +129,23 @@ macro_rules! write_halves {
 pub(crate) use write_halves;
 
 /// Rounding to integral values and transcendentals, in single precision.
-pub(crate) fn unary(op: FloatUnary, a: &Row) -> Row {
-    #[cfg(target_arch = "x86_64")]
-    if crate::host::has_avx2_and_fma() {
-        // SAFETY: the processor has the features the function is compiled for.
-        return unsafe { unary_avx2(op, a) };
-    }
-    unary_anywhere(op, a)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn unary_avx2(op: FloatUnary, a: &Row) -> Row {
-    unary_anywhere(op, a)
-}
-
 #[inline(always)]
-fn unary_anywhere(op: FloatUnary, a: &Row) -> Row {
+pub(crate) fn unary<const VECTOR: bool>(
+    simdgroup: &Simdgroup,
+    op: FloatUnary,
+    to: Dest,
+    a: FloatSource,
+    saturate: bool,
+) {
+    let (keep, flip) = modifiers(a);
+    let a = to_row(simdgroup.float_operand::<VECTOR>(a.source, 0));
     macro_rules! each {
         ($function:path) => {{
             let mut out = Row::ZERO;
             for lane in 0..LANES {
-                out.0[lane] = $function(a.0[lane]);
+                out.0[lane] = $function(a.0[lane] & keep ^ flip);
             }
-            out
+            fill(simdgroup.outcome(), &out);
         }};
     }
     match op {
@@ -155,15 +161,52 @@ fn unary_anywhere(op: FloatUnary, a: &Row) -> Row {
         FloatUnary::Log2 => each!(arith::log2),
         FloatUnary::Exp2 => each!(arith::exp2),
     }
+    finish::<VECTOR>(simdgroup, to, saturate);
+}
+
+/// `f` of every lane, with what it is asked for known where the loop is compiled: each
+/// combination is a loop of its own.
+macro_rules! for_each_kind {
+    ($row:expr, ($signed:expr, $nearest:expr), |$value:ident, $is_signed:ident, $rounding:ident| $result:expr) => {{
+        macro_rules! kind {
+            ($known_signed:expr, $known_rounding:expr) => {{
+                let ($is_signed, $rounding) = ($known_signed, $known_rounding);
+                let mut out = Row::ZERO;
+                for lane in 0..LANES {
+                    let $value = $row.0[lane];
+                    out.0[lane] = $result;
+                }
+                out
+            }};
+        }
+        match ($signed, $nearest) {
+            (false, false) => kind!(false, Rounding::TowardZero),
+            (false, true) => kind!(false, Rounding::NearestEven),
+            (true, false) => kind!(true, Rounding::TowardZero),
+            (true, true) => kind!(true, Rounding::NearestEven),
+        }
+    }};
 }
 
 /// Integers of `bits` bits to floats of the destination's size.
+#[inline(always)]
 pub(crate) fn from_int(a: &Row, bits: u8, signed: bool, nearest: bool, to: Dest) -> Row {
-    let wide = to.part == Part::Whole;
-    a.map(|value| arith::int_to_float(value, u32::from(bits), signed, nearest, wide))
+    let bits = u32::from(bits);
+    match to.part {
+        Part::Whole => for_each_kind!(a, (signed, nearest), |value, signed, rounding| {
+            assay_num::int32_to_f32(value, bits, signed, rounding).to_bits()
+        }),
+        _ => for_each_kind!(a, (signed, nearest), |value, signed, rounding| {
+            u32::from(assay_num::int32_to_f16(value, bits, signed, rounding))
+        }),
+    }
 }
 
 /// Floats to integers of `bits` bits, saturating; NaN becomes zero.
+#[inline(always)]
 pub(crate) fn to_int(a: &Row, bits: u8, signed: bool, nearest: bool) -> Row {
-    a.map(|value| arith::float_to_int(value, u32::from(bits), signed, nearest))
+    let bits = u32::from(bits);
+    for_each_kind!(a, (signed, nearest), |value, signed, rounding| {
+        assay_num::f32_to_int32(f32::from_bits(value), bits, signed, rounding)
+    })
 }

@@ -14,6 +14,7 @@ pub(crate) type WideRow = [i64; LANES];
 
 /// a × b + (±c << shift) on 64 bits, saturated to the destination if asked; gives the
 /// low and the high 32 bits. Without `a` and `b` their product is replaced by `sum`.
+#[inline(always)]
 pub(crate) fn wide(
     product: Product<'_>,
     c: &WideRow,
@@ -51,6 +52,11 @@ pub(crate) enum Product<'a> {
     Of(&'a WideRow, &'a WideRow),
 }
 
+/// Truth tables of the commonest functions, in the order of [`truth_masks`].
+pub(crate) const AND: u8 = 0b1000;
+pub(crate) const OR: u8 = 0b1110;
+pub(crate) const XOR: u8 = 0b0110;
+
 /// Masks of a truth table: all ones for (0, 0), (a=1, b=0), (0, 1), (1, 1) if the
 /// function is 1 there.
 #[inline(always)]
@@ -86,36 +92,68 @@ pub(crate) fn field(op: BitField, a: u32, b: u32, shift: u32, mask: u32) -> u32 
     match op {
         BitField::Insert => a & !left(mask, shift) | left(b & mask, shift),
         BitField::Extract => a & !mask | right(b, shift) & mask,
-        BitField::Funnel => {
-            let pair = u64::from(b) << 32 | u64::from(a);
-            pair.checked_shr(shift).unwrap_or(0) as u32 & mask
-        }
+        BitField::Funnel => (right(a, shift) | right_far(b, shift)) & mask,
         BitField::LeftHigh => {
-            let high = match shift.checked_sub(32) {
-                Some(more) => left(b, more),
-                None => right(b, 32 - shift),
-            };
+            let high = left_far(b, shift);
             let mask = left(mask, shift.saturating_sub(32));
             high & mask | a & !mask
         }
         BitField::RightHigh => {
-            let low = |value: u32, shift: u32| {
-                (u64::from(value) << 32).checked_shr(shift).unwrap_or(0) as u32
-            };
-            let mask = low(mask, shift.min(32));
-            low(b, shift) & mask | a & !mask
+            let mask = right_far(mask, shift.min(32));
+            right_far(b, shift) & mask | a & !mask
         }
+    }
+}
+
+/// The high 32 bits of a value shifted left by less than 128.
+#[inline(always)]
+fn left_far(value: u32, shift: u32) -> u32 {
+    left(value, shift.wrapping_sub(32)) | right(value, 32u32.wrapping_sub(shift))
+}
+
+/// The low 32 bits of a value that starts 32 bits further left, shifted right by less
+/// than 128.
+#[inline(always)]
+fn right_far(value: u32, shift: u32) -> u32 {
+    right(value, shift.wrapping_sub(32)) | left(value, 32u32.wrapping_sub(shift))
+}
+
+/// A bit-field operation on all lanes: each in a loop of its own.
+#[inline(always)]
+pub(crate) fn fields(op: BitField, a: &Row, b: &Row, shifts: &Row, mask: u32) -> Row {
+    macro_rules! each {
+        ($op:expr) => {{
+            let mut out = Row::ZERO;
+            for lane in 0..LANES {
+                out.0[lane] = field($op, a.0[lane], b.0[lane], shifts.0[lane] & 0x7f, mask);
+            }
+            out
+        }};
+    }
+    match op {
+        BitField::Insert => each!(BitField::Insert),
+        BitField::Extract => each!(BitField::Extract),
+        BitField::Funnel => each!(BitField::Funnel),
+        BitField::LeftHigh => each!(BitField::LeftHigh),
+        BitField::RightHigh => each!(BitField::RightHigh),
     }
 }
 
 /// Arithmetic shift right; `high` shifts the value that starts 32 bits further left.
 #[inline(always)]
 pub(crate) fn shift_right(a: &Row, b: &Row, high: bool) -> Row {
-    a.zip(b, |a, b| {
-        let shift = b & 0x7f;
-        let a = i64::from(a as i32) << if high { 32 } else { 0 };
-        (a >> shift.min(63)) as u32
-    })
+    // Beyond 31 only the sign is left.
+    let right = |a: u32, shift: u32| (a.cast_signed() >> shift.min(31)).cast_unsigned();
+    match high {
+        false => a.zip(b, |a, b| right(a, b & 0x7f)),
+        true => a.zip(b, |a, b| {
+            let shift = b & 0x7f;
+            match shift < 32 {
+                true => left(a, 32 - shift),
+                false => right(a, shift - 32),
+            }
+        }),
+    }
 }
 
 /// Reversal, population count, or the number of the highest bit that is set.
@@ -192,10 +230,25 @@ mod tests {
     }
 
     #[test]
+    fn named_truth_tables_are_those_functions() {
+        let (a, b) = (0b0101, 0b0011);
+        assert_eq!(bitwise(truth_masks(AND), a, b), a & b);
+        assert_eq!(bitwise(truth_masks(OR), a, b), a | b);
+        assert_eq!(bitwise(truth_masks(XOR), a, b), a ^ b);
+    }
+
+    #[test]
     fn arithmetic_shifts_fill_with_the_sign_however_far() {
         let shifted = |a: i32, b: u32, high| {
             shift_right(&Row::splat(a as u32), &Row::splat(b), high).0[0] as i32
         };
+        for a in [-1, -8, i32::MIN, i32::MAX, 5, 0, 0x1234_5678] {
+            for b in 0..128 {
+                let wide = |from: i64| (from >> b.min(63)) as i32;
+                assert_eq!(shifted(a, b, false), wide(i64::from(a)), "{a} {b}");
+                assert_eq!(shifted(a, b, true), wide(i64::from(a) << 32), "{a} {b}");
+            }
+        }
         assert_eq!(shifted(-8, 1, false), -4);
         assert_eq!(shifted(-8, 127, false), -1);
         assert_eq!(shifted(8, 64, false), 0);

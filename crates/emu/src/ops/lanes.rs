@@ -190,23 +190,8 @@ fn floats(
 pub(crate) type Pair = [[u32; LANES]; 2];
 
 /// A × B + C on singles.
-pub(crate) fn multiply(a: &Pair, b: &Pair, c: &Pair) -> Pair {
-    #[cfg(target_arch = "x86_64")]
-    if crate::host::has_avx2_and_fma() {
-        // SAFETY: the processor has the features the function is compiled for.
-        return unsafe { multiply_avx2(a, b, c) };
-    }
-    multiply_anywhere(a, b, c)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn multiply_avx2(a: &Pair, b: &Pair, c: &Pair) -> Pair {
-    multiply_anywhere(a, b, c)
-}
-
 #[inline(always)]
-fn multiply_anywhere(a: &Pair, b: &Pair, c: &Pair) -> Pair {
+pub(crate) fn multiply(a: &Pair, b: &Pair, c: &Pair) -> Pair {
     let (a, b, c) = (singles(a), singles(b), singles(c));
     let product = matrix::multiply_add(&a, &b, &c);
     matrix::scatter(&product).map(|row| row.map(f32::to_bits))
@@ -218,6 +203,7 @@ fn singles(pair: &Pair) -> [[f32; 8]; 8] {
 }
 
 /// A × B + C on halves.
+#[inline(always)]
 pub(crate) fn multiply_half(a: &Pair, b: &Pair, c: &Pair) -> Pair {
     let tile = |pair: &Pair| matrix::gather(&pair.map(|row| row.map(|bits| bits as u16)));
     let product = matrix::multiply_add_half(&tile(a), &tile(b), &tile(c));

@@ -3,6 +3,8 @@
 pub(crate) mod access;
 pub(crate) mod compare;
 pub(crate) mod float;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod lanes;
 pub(crate) mod special;

@@ -17,13 +17,17 @@ impl Compiler<'_> {
     ) -> Done {
         match (call.builtin, result) {
             (Builtin::ThreadgroupBarrier, _) => {
-                self.emit(Op::Barrier);
+                let flags = self.barrier_flags(args);
+                self.emit(Op::Barrier { flags });
                 Ok(())
             }
             // Lanes run in lockstep and memory is read and written in program order.
-            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier | Builtin::AtomicFence, _) => {
+            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier, _) => {
+                let flags = self.barrier_flags(args);
+                self.emit(Op::Order { flags });
                 Ok(())
             }
+            (Builtin::AtomicFence, _) => Ok(()),
             (Builtin::MatrixStore, _) => self.matrix_store(args),
             (builtin, Some(result)) => match builtin.info().family {
                 Family::Position => self.position(builtin, result),
@@ -33,6 +37,12 @@ impl Compiler<'_> {
             },
             (_, None) => self.unsupported(format!("builtin {call}")),
         }
+    }
+
+    /// Metal's `mem_flags` of a barrier; all if they are not known.
+    fn barrier_flags(&self, args: &[Value]) -> u8 {
+        let flags = args.first().and_then(|&arg| self.function.const_bits(arg));
+        flags.map_or(!0, |flags| flags as u8)
     }
 
     fn arithmetic(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {
@@ -78,7 +88,11 @@ impl Compiler<'_> {
     }
 
     fn position(&mut self, which: Builtin, result: Value) -> Done {
+        let used = self.parts[result];
         for (axis, d) in self.define(result)?.into_iter().enumerate() {
+            if used >> axis & 1 == 0 {
+                continue;
+            }
             self.emit(Op::Position {
                 which,
                 axis: axis as u8,
@@ -113,9 +127,9 @@ impl Compiler<'_> {
             regs.get(index).or(regs.first()).copied()
         };
         let results = self.define(result)?;
-        self.program.has_collectives = true;
+        self.program.reads_inactive |= matches!(what, What::Shuffle { .. } | What::Fill { .. });
         for (index, d) in results.into_iter().enumerate() {
-            self.emit(Op::Collective(Collective {
+            self.emit_collective(Collective {
                 what,
                 scalar: scalar.unwrap_or(Scalar::I32),
                 d,
@@ -123,7 +137,7 @@ impl Compiler<'_> {
                 b: operand(1, index),
                 c: operand(2, index),
                 e: operand(3, index),
-            }));
+            });
         }
         Ok(())
     }
@@ -164,7 +178,7 @@ impl Compiler<'_> {
         };
         let (a, scalar) = self.pair(matrix)?;
         let at = self.origin(ptr, stride, origin, transposed)?;
-        self.emit(Op::Matrix(MatrixOp::Store { a, scalar, at }));
+        self.emit_matrix(MatrixOp::Store { a, scalar, at });
         Ok(())
     }
 
@@ -174,7 +188,7 @@ impl Compiler<'_> {
                 let at = self.origin(ptr, stride, origin, transposed)?;
                 self.define(result)?;
                 let (d, scalar) = self.pair(result)?;
-                self.emit(Op::Matrix(MatrixOp::Load { d, scalar, at }));
+                self.emit_matrix(MatrixOp::Load { d, scalar, at });
                 Ok(())
             }
             (Builtin::MatrixFilled, &[value]) => {
@@ -186,7 +200,7 @@ impl Compiler<'_> {
                 let value = self.reg(value)?.index;
                 self.define(result)?;
                 let (d, _) = self.pair(result)?;
-                self.emit(Op::Matrix(MatrixOp::Diagonal { d, value }));
+                self.emit_matrix(MatrixOp::Diagonal { d, value });
                 Ok(())
             }
             (Builtin::MatrixMultiply, &[a, b]) => self.product(a, b, None, result),
@@ -205,7 +219,7 @@ impl Compiler<'_> {
         let (d, d_type) = self.pair(result)?;
         self.program.products.push(Product { d, d_type, a, b, c });
         let index = self.program.products.len() as u32 - 1;
-        self.emit(Op::Matrix(MatrixOp::Product { index }));
+        self.emit_matrix(MatrixOp::Product { index });
         Ok(())
     }
 }

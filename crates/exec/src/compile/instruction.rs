@@ -7,8 +7,7 @@ use crate::code::{Cell, Index, Op, Reg, Transfer};
 use crate::lanes::LaneFn;
 use crate::memory::{OFFSET_BITS, THREAD};
 use assay_ssa::{
-    BinaryOp, Callee, CastOp, IndexExtend, Inst, InstData, IntCond, Scalar, Space, Type, UnaryOp,
-    Value,
+    BinaryOp, Callee, CastOp, Inst, InstData, IntCond, Scalar, Space, Type, UnaryOp, Value,
 };
 
 /// Stands for an index past all elements: an undefined element of a shuffle.
@@ -19,7 +18,7 @@ impl Compiler<'_> {
         let data = *self.function.inst(inst);
         let result = self.function.result(inst);
         match (data, result) {
-            (InstData::Store { ptr, value, .. }, _) => self.store(ptr, value),
+            (InstData::Store { ptr, value, access }, _) => self.store(ptr, value, access.align()),
             (InstData::MemCopy { dst, src, size, .. }, _) => {
                 let (dst, src) = (self.reg(dst)?.index, self.reg(src)?.index);
                 let size = self.reg(size)?;
@@ -63,6 +62,9 @@ impl Compiler<'_> {
     }
 
     fn value(&mut self, data: InstData, result: Value) -> Done {
+        if self.folded.contains(result) {
+            return Ok(());
+        }
         let ty = self.function.ty(result);
         match data {
             InstData::Unary {
@@ -79,15 +81,19 @@ impl Compiler<'_> {
                 self.elementwise("fneg", f, &[arg], result)
             }
             InstData::Binary { op, args, .. } => {
-                let f = self
-                    .element(ty)
-                    .and_then(|scalar| arithmetic::binary(op, scalar));
+                let flushed = args.iter().all(|&arg| self.flushed.contains(arg));
+                let f = self.element(ty).and_then(|scalar| {
+                    let quick = arithmetic::binary_flushed(op, scalar).filter(|_| flushed);
+                    quick.or_else(|| arithmetic::binary(op, scalar))
+                });
                 self.elementwise(BinaryOp::name(op), f, &args, result)
             }
             InstData::Ternary { op, args, .. } => {
-                let f = self
-                    .element(ty)
-                    .and_then(|scalar| arithmetic::ternary(op, scalar));
+                let flushed = args.map(|arg| self.flushed.contains(arg));
+                let f = self.element(ty).and_then(|scalar| {
+                    let quick = arithmetic::ternary_flushed(scalar, flushed);
+                    quick.or_else(|| arithmetic::ternary(op, scalar))
+                });
                 self.elementwise(op.name(), f, &args, result)
             }
             InstData::IntCompare { cond, args, .. } => {
@@ -169,7 +175,7 @@ impl Compiler<'_> {
                 self.name(result, &[reg]);
                 Ok(())
             }
-            InstData::Load { ptr, .. } => self.load(ptr, result),
+            InstData::Load { ptr, access } => self.load(ptr, result, access.align()),
             InstData::PtrAdd {
                 base,
                 index,
@@ -181,21 +187,7 @@ impl Compiler<'_> {
                 let base = self.reg(base)?.index;
                 let (index, kind) = match index {
                     None => (0, Index::None),
-                    Some(value) => {
-                        let reg = self.reg(value)?;
-                        let bits = self
-                            .element(self.function.ty(value))
-                            .map_or(32, Scalar::bits) as u8;
-                        let signed = extend == IndexExtend::Sign;
-                        (
-                            reg.index,
-                            if reg.wide {
-                                Index::Wide
-                            } else {
-                                Index::Narrow { bits, signed }
-                            },
-                        )
-                    }
+                    Some(index) => self.index(index, extend)?,
                 };
                 let d = self.define(result)?[0].index;
                 self.emit(Op::PtrAdd {
@@ -456,11 +448,11 @@ impl Compiler<'_> {
     }
 
     /// Loads or stores of runs of numbers of one kind that follow each other.
-    fn transfers(&mut self, ty: Type, ptr: Value, regs: &[Reg]) -> Done<Vec<Transfer>> {
+    fn transfers(&mut self, ty: Type, ptr: Value, align: u32, regs: &[Reg]) -> Done<Vec<Transfer>> {
         if ty.is_vector() && ty.element() == Some(Scalar::I1) {
             return self.unsupported(format!("memory of type {ty}"));
         }
-        let ptr = self.reg(ptr)?.index;
+        let address = self.address(ptr)?;
         let leaves = self.leaves(ty)?;
         let mut transfers = Vec::new();
         let mut start = 0;
@@ -477,27 +469,37 @@ impl Compiler<'_> {
             let regs = self.list(regs.get(start..end).unwrap_or(&[]));
             transfers.push(Transfer {
                 regs,
-                ptr,
-                offset: first.offset,
                 cell,
+                base: address.base,
+                index: address.index,
+                offset: address.offset.wrapping_add(first.offset.into()),
+                // A part lies as the whole does, where its own offset does not say less.
+                align: (1 << first.offset.trailing_zeros().min(12)).min(align.max(1)),
             });
             start = end;
         }
         Ok(transfers)
     }
 
-    fn load(&mut self, ptr: Value, result: Value) -> Done {
+    fn transfer(&mut self, transfer: Transfer) -> u32 {
+        self.program.transfers.push(transfer);
+        self.program.transfers.len() as u32 - 1
+    }
+
+    fn load(&mut self, ptr: Value, result: Value, align: u32) -> Done {
         let regs = self.define(result)?;
-        for transfer in self.transfers(self.function.ty(result), ptr, &regs)? {
-            self.emit(Op::Load(transfer));
+        for transfer in self.transfers(self.function.ty(result), ptr, align, &regs)? {
+            let transfer = self.transfer(transfer);
+            self.emit(Op::Load { transfer });
         }
         Ok(())
     }
 
-    pub(super) fn store(&mut self, ptr: Value, value: Value) -> Done {
+    pub(super) fn store(&mut self, ptr: Value, value: Value, align: u32) -> Done {
         let regs = self.regs(value)?;
-        for transfer in self.transfers(self.function.ty(value), ptr, &regs)? {
-            self.emit(Op::Store(transfer));
+        for transfer in self.transfers(self.function.ty(value), ptr, align, &regs)? {
+            let transfer = self.transfer(transfer);
+            self.emit(Op::Store { transfer });
         }
         Ok(())
     }

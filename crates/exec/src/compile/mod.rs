@@ -4,15 +4,21 @@
 //! gets registers of its own; conversions that keep the bits (and extractions by a known index) just name those of
 //! their operand.
 
+mod address;
 mod call;
 mod control;
+mod flushed;
 mod instruction;
+mod parts;
+mod verify;
 
 use crate::code::{Cell, ConstantData, List, Op, Pointer, Program, Reg};
+use crate::collective::Collective;
 use crate::error::CompileError;
+use crate::matrix::MatrixOp;
 use assay_ssa::{
-    Aggregate, Binding, Function, GlobalData, IdMap, Inst, Kernel, Module, Scalar, Space, Type,
-    TypeKind, Value, ValueDef,
+    Aggregate, Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Module, Scalar, Space,
+    Type, TypeKind, Value, ValueDef,
 };
 
 /// How a kernel is compiled.
@@ -51,7 +57,10 @@ impl Program {
         compiler.bind_parameters()?;
         compiler.tree(&tree)?;
         compiler.emit(Op::End);
-        Ok(compiler.program)
+        match verify::verify(&compiler.program) {
+            Ok(()) => Ok(compiler.program),
+            Err(what) => Err(malformed(what)),
+        }
     }
 }
 
@@ -90,6 +99,12 @@ pub(super) struct Compiler<'a> {
     pub(super) scopes: Vec<control::Frame>,
     /// How often each value is used.
     pub(super) uses: IdMap<Value, u32>,
+    /// Values that become part of the operations that use them.
+    pub(super) folded: IdSet<Value>,
+    /// Single-precision values that are never denormal.
+    pub(super) flushed: IdSet<Value>,
+    /// Which elements of each vector are used.
+    pub(super) parts: IdMap<Value, u32>,
 }
 
 pub(super) type Done<T = ()> = Result<T, CompileError>;
@@ -119,6 +134,9 @@ impl<'a> Compiler<'a> {
                 origins: Vec::new(),
                 places: Vec::new(),
                 lists: Vec::new(),
+                transfers: Vec::new(),
+                collectives: Vec::new(),
+                matrices: Vec::new(),
                 products: Vec::new(),
                 per_lane: Vec::new(),
                 narrow: 0,
@@ -130,12 +148,15 @@ impl<'a> Compiler<'a> {
                 frame: 0,
                 static_threadgroup: 0,
                 in_order: false,
-                has_collectives: false,
+                reads_inactive: false,
             },
             values: IdMap::with_len(None, function.num_values()),
             known_places: Vec::new(),
             current: None,
             scopes: Vec::new(),
+            folded: address::folded(function, &uses),
+            flushed: flushed::flushed(function),
+            parts: parts::used(function),
             uses,
         }
     }
@@ -165,6 +186,18 @@ impl<'a> Compiler<'a> {
         self.program.ops.push(op);
         self.program.origins.push(place);
         self.program.ops.len() - 1
+    }
+
+    pub(super) fn emit_collective(&mut self, collective: Collective) {
+        self.program.collectives.push(collective);
+        let index = self.program.collectives.len() as u32 - 1;
+        self.emit(Op::Collective { index });
+    }
+
+    pub(super) fn emit_matrix(&mut self, op: MatrixOp) {
+        self.program.matrices.push(op);
+        let index = self.program.matrices.len() as u32 - 1;
+        self.emit(Op::Matrix { index });
     }
 
     /// The place in the source of the current instruction.

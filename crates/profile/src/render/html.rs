@@ -1,6 +1,8 @@
 //! One self-contained page: verdict, graph, loops, findings, listing with pressure.
 
+use super::Sources;
 use super::listing::rows;
+use super::side::{SCRIPT, STYLE, source};
 use super::text::loop_name;
 use crate::cfg::EdgeKind;
 use crate::cost::number;
@@ -12,7 +14,7 @@ const CSS: &str = "
 .cols { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1.5rem; }
 table.listing td { font-family: ui-monospace, monospace; font-size: 12px; padding: 0 .6em; white-space: nowrap; }
 table.listing tr.stall td { background: rgba(220, 60, 40, .14); }
-table.listing tr.carried td:nth-child(6) { font-weight: 600; }
+table.listing tr.carried td:nth-child(7) { font-weight: 600; }
 table.listing tr.head td { border-top: 1px solid rgba(128,128,128,.4); }
 .bar { display: inline-block; height: 9px; background: #5b8def; border-radius: 1px; vertical-align: middle; }
 .bar.hot { background: #d9534f; }
@@ -23,8 +25,13 @@ svg text { font: 11px ui-monospace, monospace; fill: currentColor; }
 .scroll { overflow-x: auto; }
 ";
 
-/// The page.
+/// The page, without the text of the source.
 pub fn html(profile: &Profile) -> String {
+    html_with_source(profile, &Sources::default())
+}
+
+/// The page; source lines and instructions stand side by side.
+pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
     let part = &profile.main;
     let (bounds, hot) = profile.verdict();
     let mut body = String::new();
@@ -44,15 +51,19 @@ pub fn html(profile: &Profile) -> String {
         part.blocks.len(),
         part.loops.len()
     );
+    if let Some(sentence) = profile.origin.sentence() {
+        body += &format!("<p>The {}.</p>", escape(sentence));
+    }
     let occupancy = &profile.occupancy;
     body += &format!(
         "<p>Occupancy <b>{} of 1024 threads per core</b> ({:.0} %), limited by {}. {} \
-         half-registers, {} live at once.</p>",
+         half-registers, {} live at once. A threadgroup may have {} threads.</p>",
         occupancy.threads,
         occupancy.share * 100.0,
         occupancy.limit,
         occupancy.half_registers,
-        part.peak_half_registers
+        part.peak_half_registers,
+        profile.max_threads_per_threadgroup
     );
     let place = hot.map_or("the program".to_owned(), |report| {
         format!(
@@ -90,15 +101,27 @@ pub fn html(profile: &Profile) -> String {
     body += &loops(part);
     body += "<h2>Control flow</h2><div class=scroll>";
     body += &graph(part);
-    body += "</div><h2>Listing</h2><div class=scroll>";
-    body += &table(part);
     body += "</div>";
+    match source(profile, sources) {
+        Some(shown) => {
+            body += "<h2>Source and code</h2><p>Cost is what a simdgroup alone spends because of the \
+                     line: issue slots and stalls, by known trip counts.</p><div class=side>";
+            body += &format!(
+                "<div class=pane>{shown}</div><div class=pane>{}</div></div>",
+                table(part)
+            );
+        }
+        None => {
+            body += &format!("<h2>Listing</h2><div class=scroll>{}</div>", table(part));
+        }
+    }
     if let Some(constant) = &profile.constant_program {
         body += "<h2>Constant program</h2><div class=scroll>";
         body += &table(constant);
         body += "</div>";
     }
-    page(&format!("{name} – assay profile"), CSS, &body, "")
+    let style = format!("{CSS}{STYLE}");
+    page(&format!("{name} – assay profile"), &style, &body, SCRIPT)
 }
 
 fn findings(profile: &Profile) -> String {
@@ -114,10 +137,15 @@ fn findings(profile: &Profile) -> String {
         let severity = finding.severity.name();
         out += &format!(
             "<tr><td class=sev-{severity}>{severity}</td><td>{}</td><td><a href=\"#i{:x}\">{:#x}</a></td>\
-             <td>{}</td><td>{}</td></tr>",
+             <td>{}{}</td><td>{}</td></tr>",
             finding.rule,
             finding.range.0,
             finding.range.0,
+            finding.source.as_ref().map_or(String::new(), |at| format!(
+                "{}:{}: ",
+                escape(&at.file),
+                at.line
+            )),
             escape(&finding.message),
             escape(&gain)
         );
@@ -169,7 +197,7 @@ const MOST_ROWS: usize = 20_000;
 
 fn table(part: &Part) -> String {
     let peak = f64::from(part.peak_half_registers.max(1));
-    let mut out = "<table class=listing><tr><th>offset</th><th>unit</th><th>cost</th><th>live</th>\
+    let mut out = "<table class=listing><tr><th>offset</th><th>line</th><th>unit</th><th>cost</th><th>live</th>\
          <th>loop</th><th>instruction</th><th>remark</th></tr>"
         .to_owned();
     let all = rows(part);
@@ -208,12 +236,23 @@ fn table(part: &Part) -> String {
             ""
         };
         out += &format!(
-            "<tr id=i{:x} class=\"{}\"><td class=num>{:x}</td><td>{}</td><td class=num>{}</td>\
+            "<tr id=i{:x} class=\"{}\"{}><td class=num>{:x}</td><td class=num>{}</td><td>{}</td>\
+             <td class=num>{}</td>\
              <td><span class=\"bar{hot}\" style=\"width:{width:.0}px\"></span> {}</td><td>{}</td>\
              <td>{}</td><td>{remark}</td></tr>",
             row.offset,
             class.trim_end(),
+            row.file
+                .zip(row.line)
+                .map_or(String::new(), |(file, line)| format!(
+                    " data-l=\"{file}-{line}\""
+                )),
             row.offset,
+            row.file
+                .zip(row.line)
+                .map_or(String::new(), |(file, line)| {
+                    format!("<a href=\"#l{file}-{line}\">{line}</a>")
+                }),
             row.unit,
             cost.map_or("?".to_owned(), number),
             row.pressure,

@@ -15,6 +15,10 @@ pub struct ListingRow {
     pub offset: u32,
     /// The instruction in words.
     pub text: String,
+    /// Place of its source file in the program's list.
+    pub file: Option<u32>,
+    /// Its source line, from 1.
+    pub line: Option<u32>,
     /// Its block.
     pub block: BlockId,
     /// The innermost loop around it.
@@ -67,9 +71,12 @@ pub fn rows(part: &Part) -> Vec<ListingRow> {
                 .binary_search_by_key(&id, |wait| wait.at)
                 .ok()
                 .and_then(|at| part.waits.get(at));
+            let place = part.line_at(entry.offset);
             rows.push(ListingRow {
                 offset: entry.offset,
                 text: entry.words(),
+                file: place.map(|(file, _)| file),
+                line: place.map(|(_, line)| line),
                 block: block_id,
                 in_loop: part.loop_nest.innermost(block_id),
                 loop_depth: part.loop_nest.depth(block_id),
@@ -93,8 +100,8 @@ pub fn rows(part: &Part) -> Vec<ListingRow> {
     rows
 }
 
-/// The annotated listing as text.
-pub fn listing(part: &Part, style: &Style) -> String {
+/// The annotated listing as text; source lines stand before the instructions they became.
+pub fn listing(part: &Part, style: &Style<'_>) -> String {
     let painter = style.painter;
     let mut out = String::new();
     let heading = format!(
@@ -115,7 +122,13 @@ pub fn listing(part: &Part, style: &Style) -> String {
             )
         })
         .collect();
+    let mut place = None;
     for row in rows(part) {
+        let here = row.file.zip(row.line);
+        if here.is_some() && here != place {
+            out += &source_line(here, &part.files, style);
+        }
+        place = here.or(place);
         if let Some((_, name)) = functions.iter().find(|(offset, _)| *offset == row.offset) {
             out += &format!("{}\n", painter.paint(Role::Heading, &format!("{name}:")));
         }
@@ -146,6 +159,22 @@ pub fn listing(part: &Part, style: &Style) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The source line that the instructions below it came from.
+fn source_line(place: Option<(u32, u32)>, files: &[String], style: &Style<'_>) -> String {
+    let Some((file, line)) = place else {
+        return String::new();
+    };
+    let name = files.get(file as usize).map_or("?", String::as_str);
+    let text = style.sources.and_then(|sources| sources.line(name, line));
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let mut shown = format!("{base}:{line}");
+    if let Some(text) = text {
+        shown += &format!("  {}", text.trim_start());
+    }
+    let shown = assay_report::table::fitted(&shown, style.width.max(20));
+    format!("{}\n", style.painter.paint(Role::Name, &shown))
 }
 
 /// From here on an operation is worth pointing at.

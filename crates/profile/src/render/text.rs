@@ -1,6 +1,7 @@
 //! The report for people.
 
 use super::Style;
+use super::lines::{LineCost, lines};
 use super::listing::{listing, words};
 use crate::cost::{Costs, number};
 use crate::findings::{Finding, Severity};
@@ -13,7 +14,7 @@ use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
 
 /// The whole report.
-pub fn text(profile: &Profile, style: &Style) -> String {
+pub fn text(profile: &Profile, style: &Style<'_>) -> String {
     let mut report = Report {
         out: String::new(),
         style: *style,
@@ -25,6 +26,7 @@ pub fn text(profile: &Profile, style: &Style) -> String {
     report.loops(&profile.main);
     report.waits(profile);
     report.bounds(profile);
+    report.lines(profile);
     report.blocks(&profile.main);
     report.mix(&profile.main);
     if let Some(constant) = &profile.constant_program {
@@ -43,13 +45,13 @@ pub fn text(profile: &Profile, style: &Style) -> String {
     report.out
 }
 
-struct Report {
+struct Report<'a> {
     out: String,
-    style: Style,
+    style: Style<'a>,
     painter: Painter,
 }
 
-impl Report {
+impl Report<'_> {
     fn heading(&mut self, text: &str) {
         self.out.push('\n');
         self.out += &self.painter.paint(Role::Heading, text);
@@ -95,6 +97,9 @@ impl Report {
             line += &format!("; constant program {} instructions", constant.instructions);
         }
         self.line(&line);
+        if let Some(sentence) = profile.origin.sentence() {
+            self.line(sentence);
+        }
     }
 
     fn registers(&mut self, profile: &Profile) {
@@ -139,6 +144,10 @@ impl Report {
             occupancy.share * 100.0
         ));
         self.line(&format!("limited by        {}", occupancy.limit));
+        self.line(&format!(
+            "largest group     {} threads per threadgroup (maxTotalThreadsPerThreadgroup)",
+            profile.max_threads_per_threadgroup
+        ));
         if let Some(step) = &occupancy.next {
             let mut how = Vec::new();
             if let Some(free) = step.free_half_registers {
@@ -387,6 +396,52 @@ impl Report {
         self.line(&shared);
         let sentence = format!("verdict: {}", bounds.sentence());
         self.line(&self.painter.paint(Role::Figure, &sentence));
+    }
+
+    /// The dearest source lines, in the order of the file.
+    fn lines(&mut self, profile: &Profile) {
+        const MOST: usize = 12;
+        let mut costs = lines(profile);
+        let all = costs.len();
+        if all == 0 {
+            return;
+        }
+        let total: f64 = costs.iter().map(LineCost::time).sum();
+        costs.sort_by(|a, b| b.time().total_cmp(&a.time()));
+        costs.truncate(MOST);
+        costs.sort_by_key(|cost| (cost.file, cost.line));
+        self.heading("Source lines (modelled, one simdgroup alone)");
+        let mut table = Table::new([
+            Column::left("line"),
+            Column::right("insns"),
+            Column::right("issue"),
+            Column::right("stall"),
+            Column::right("share"),
+            Column::left("source").shrink(),
+        ]);
+        for cost in &costs {
+            let file = profile.main.files.get(cost.file as usize);
+            let file = file.map_or("?", String::as_str);
+            let text = self.style.sources.and_then(|s| s.line(file, cost.line));
+            let share = cost.time() / total.max(1e-9);
+            let role = match share {
+                share if share >= 0.25 => Role::Bad,
+                _ => Role::Figure,
+            };
+            let base = file.rsplit('/').next().unwrap_or(file);
+            table.row([
+                Cell::from(format!("{base}:{}", cost.line)),
+                cost.instructions.to_string().into(),
+                number(cost.issue).into(),
+                number(cost.stall).into(),
+                Cell::new(format!("{:.0} %", share * 100.0), role),
+                text.unwrap_or_default().trim_start().into(),
+            ]);
+        }
+        self.table(table);
+        if all > costs.len() {
+            self.line(&format!("and {} more lines", all - costs.len()));
+        }
     }
 
     fn blocks(&mut self, part: &Part) {

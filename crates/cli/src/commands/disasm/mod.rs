@@ -7,6 +7,8 @@ mod json;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::generate::{self, CodeArgs};
+use crate::input;
 use crate::output::Output;
 use assay_agx::{Isa, Item, Op, walk};
 use assay_report::envelope::Envelope;
@@ -20,21 +22,28 @@ use std::path::{Path, PathBuf};
 ///
 /// Lines are `OFFSET: HEX MNEMONIC OPERANDS`. Bytes that are no known instruction become
 /// `.short` lines, and how many there were is said on standard error. `assay asm` turns
-/// the listing back into the same bytes.
+/// the listing back into the same bytes. For Metal source, metallibs and bitcode the
+/// listing is of code generated here; Apple's compiler may choose differently.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay disasm kernel.bin
+  assay disasm kernels.metal -f softmax
   assay disasm --hex 0e0140160000000088000800
   assay disasm --offset 0x180 --all --format json kernel.bin | jq .mnemonic
   assay disasm kernel.bin | assay asm - -o same.bin")]
 pub(crate) struct Args {
-    /// Raw machine code; `-` is standard input
+    /// Raw machine code, or a program to generate code for (.metal, .metallib, bitcode);
+    /// `-` is standard input
     #[arg(required_unless_present = "hex", conflicts_with = "hex")]
     file: Option<PathBuf>,
 
     /// Take the code from hexadecimal digits instead of a file; blanks are ignored
     #[arg(long, value_name = "STRING")]
     hex: Option<String>,
+
+    /// The kernel of a program, when it has several
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
 
     /// Start at this byte (0x for hexadecimal); lines count from the start of the file
     #[arg(long, value_name = "BYTES", value_parser = number, default_value = "0")]
@@ -55,6 +64,9 @@ pub(crate) struct Args {
     /// How to show it; json is one object a line
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    code: CodeArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,6 +102,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             let name = "standard input".to_owned();
             listing.stream(std::io::stdin().lock(), &name, args, context)?;
             name
+        }
+        (None, Some(path)) if generate::is_program_file(path) => {
+            let function = args.function.as_deref();
+            let bytes = input::open(path)?;
+            let code = generate::one(path, &bytes, function, &args.code, args.isa)?;
+            let code = code.map_or_else(|| bytes.to_vec(), |program| program.code);
+            listing.whole(window(&code, args)?, args.offset)?;
+            path.display().to_string()
         }
         (None, Some(path)) => {
             let name = path.display().to_string();

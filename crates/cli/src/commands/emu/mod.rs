@@ -7,6 +7,7 @@ mod setup;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use crate::generate::CodeArgs;
 use assay_agx::{Isa, Program};
 use assay_emu::{EmuError, run_with_progress};
 use assay_report::envelope::Envelope;
@@ -18,14 +19,17 @@ use std::path::PathBuf;
 
 /// Run AGX machine code (M1 and M2 GPUs) on the CPU and prove its waits and hints
 ///
-/// CODE is raw machine code, a listing (`OFFSET<tab>HEX<tab>…`) or an archive. U is the
-/// number of a 16-bit uniform: 0 is u0l, 4 is u2l. A register that is read before the
+/// CODE is raw machine code, a listing (`OFFSET<tab>HEX<tab>…`), an archive, or a program to
+/// generate code for (.metal, .metallib, bitcode). U is the number of a 16-bit uniform, 0 is
+/// u0l, 4 is u2l, or bN for `[[buffer(N)]]` of generated code. A register that is read before the
 /// `wait` of its load, after a discard, or without having been written ends the run with
 /// both instructions named, and so does an access outside the buffers given.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay emu saxpy.tsv --grid 100 --threadgroup 64 \\
       --arg 0=buffer:y.npy --arg 4=buffer:x.npy --arg 8=f32:2.5 --arg 10=u32:100 --out 0=result.npy
+  assay emu saxpy.metal --grid 100 --threadgroup 64 \\
+      --arg b0=buffer:y.npy --arg b1=buffer:x.npy --arg b2=f32:2.5 --arg b3=u32:100 --out b0=result.npy
   assay emu kernel.bin --grid 64,64 --threadgroup 8,8 --arg 0=zeros:16384 --counts
   assay emu archive.metallib -f my_kernel --grid 32 --threadgroup 32 --trace 5")]
 pub(crate) struct Args {
@@ -97,6 +101,9 @@ pub(crate) struct Args {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    programs: CodeArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -139,7 +146,7 @@ fn number(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let program = program::open(args)?;
-    let mut setup = Setup::new(args)?;
+    let mut setup = Setup::new(args, &program)?;
     if let Some(Triple(position)) = args.trace {
         let thread = setup.launch.thread_at(position);
         setup.launch.trace = Some(thread.ok_or_else(|| {

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::failure::Failure;
+use crate::generate;
 use crate::input;
 use assay_agx::Program;
 use assay_container::Contents;
@@ -40,6 +41,10 @@ fn read_program(bytes: &[u8], name: &str, args: &Args) -> Result<Program, Failur
             entry: listing.first,
             ..Program::new(args.isa, name)
         });
+    }
+    let function = args.function.as_deref();
+    if let Some(program) = generate::one(&args.code, bytes, function, &args.programs, args.isa)? {
+        return Ok(program);
     }
     let contents = match assay_container::open(bytes) {
         Ok(Contents::Code(_)) | Err(_) => {

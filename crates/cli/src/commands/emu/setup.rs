@@ -4,6 +4,7 @@ use super::{Args, number};
 use crate::failure::Failure;
 use crate::npy::Array;
 use crate::output::Output;
+use assay_agx::{BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Launch};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,31 +22,55 @@ pub(super) struct Setup {
     buffers: Vec<Bound>,
 }
 
+/// Where an argument goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    /// A half uniform.
+    Half(u16),
+    /// `[[buffer(n)]]` of a program that says where its buffers are.
+    Buffer(u32),
+}
+
+impl std::fmt::Display for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Slot::Half(half) => write!(f, "{half}"),
+            Slot::Buffer(index) => write!(f, "b{index}"),
+        }
+    }
+}
+
 /// A buffer argument.
 struct Bound {
-    half: u16,
+    slot: Slot,
     buffer: BufferId,
     descr: String,
     shape: Vec<u64>,
 }
 
 /// Splits `U=rest`.
-fn place<'t>(option: &str, text: &'t str) -> Result<(u16, &'t str), Failure> {
-    let parts = text.split_once('=');
-    let parsed = parts.and_then(|(half, rest)| Some((number(half.trim()).ok()?, rest)));
-    match parsed {
-        Some((half @ 0..512, rest)) => Ok((half as u16, rest)),
-        Some((half, _)) => Err(Failure::usage(format!(
+fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
+    let wrong = || {
+        Failure::usage(format!(
+            "{option} {text}: expected U=…, U a number, or bN=… for a buffer of generated code"
+        ))
+    };
+    let (slot, rest) = text.split_once('=').ok_or_else(wrong)?;
+    if let Some(index) = slot.trim().strip_prefix('b') {
+        let index = index.parse().map_err(|_| wrong())?;
+        return Ok((Slot::Buffer(index), rest));
+    }
+    match number(slot.trim()) {
+        Ok(half @ 0..512) => Ok((Slot::Half(half as u16), rest)),
+        Ok(half) => Err(Failure::usage(format!(
             "{option} {text}: there is no uniform {half}; half uniforms go from 0 to 511"
         ))),
-        None => Err(Failure::usage(format!(
-            "{option} {text}: expected U=…, U a number"
-        ))),
+        Err(_) => Err(wrong()),
     }
 }
 
 impl Setup {
-    pub(super) fn new(args: &Args) -> Result<Setup, Failure> {
+    pub(super) fn new(args: &Args, program: &Program) -> Result<Setup, Failure> {
         let mut setup = Setup {
             launch: Launch::new(args.grid.0, args.threadgroup.0),
             memory: DeviceMemory::new(),
@@ -57,17 +82,44 @@ impl Setup {
         setup.launch.lenient = args.lenient;
         setup.launch.count = args.counts;
         for argument in &args.arguments {
-            let (half, value) = place("--arg", argument)?;
-            setup.argument(half, value, argument)?;
+            let (slot, value) = place("--arg", argument)?;
+            setup.argument(slot, value, argument, program)?;
         }
         for text in &args.uniforms {
-            let (half, hex) = place("--uniforms", text)?;
+            let (Slot::Half(half), hex) = place("--uniforms", text)? else {
+                return Err(Failure::usage(format!(
+                    "--uniforms {text}: U is the number of a uniform"
+                )));
+            };
             let bytes = unhex(hex).ok_or_else(|| {
                 Failure::usage(format!("--uniforms {text}: expected hexadecimal bytes"))
             })?;
             setup.set(half, &bytes)?;
         }
+        setup.dynamic_threadgroup_memory(program)?;
         Ok(setup)
+    }
+
+    /// The only dynamic threadgroup argument starts where the static memory ends.
+    fn dynamic_threadgroup_memory(&mut self, program: &Program) -> Result<(), Failure> {
+        let offsets: Vec<_> = program
+            .bindings
+            .iter()
+            .filter(|binding| {
+                let value = &binding.value;
+                matches!(
+                    value,
+                    BoundValue::System(SystemValue::ThreadgroupOffset(_), _)
+                )
+            })
+            .collect();
+        if let [binding] = offsets.as_slice() {
+            self.set(
+                binding.first_half,
+                &[0; 8][..usize::from(binding.halves.min(4)) * 2],
+            )?;
+        }
+        Ok(())
     }
 
     fn set(&mut self, half: u16, bytes: &[u8]) -> Result<(), Failure> {
@@ -77,7 +129,13 @@ impl Setup {
             .map_err(|error| Failure::usage(error.to_string()))
     }
 
-    fn argument(&mut self, half: u16, value: &str, whole: &str) -> Result<(), Failure> {
+    fn argument(
+        &mut self,
+        slot: Slot,
+        value: &str,
+        whole: &str,
+        program: &Program,
+    ) -> Result<(), Failure> {
         let unknown = || {
             Failure::usage(format!(
                 "--arg {whole}: expected buffer:FILE, zeros:BYTES or TYPE:VALUE"
@@ -97,7 +155,7 @@ impl Setup {
             };
         }
         let bytes = match kind {
-            "buffer" => return self.buffer(half, Array::open(Path::new(text))?),
+            "buffer" => return self.buffer(slot, Array::open(Path::new(text))?, program),
             "zeros" => {
                 let bytes = number(text).map_err(|error| bad(&error))?;
                 let array = Array {
@@ -105,7 +163,7 @@ impl Setup {
                     shape: vec![u64::from(bytes)],
                     data: vec![0; bytes as usize],
                 };
-                return self.buffer(half, array);
+                return self.buffer(slot, array, program);
             }
             "u16" => parsed!(u16),
             "i16" => parsed!(i16),
@@ -120,21 +178,69 @@ impl Setup {
             }
             _ => return Err(unknown()),
         };
-        self.set(half, &bytes)
+        match slot {
+            Slot::Half(half) => self.set(half, &bytes),
+            // A value in a buffer of its own, as `constant T &` takes it.
+            Slot::Buffer(_) => {
+                let array = Array {
+                    descr: "|u1".to_owned(),
+                    shape: vec![bytes.len() as u64],
+                    data: bytes,
+                };
+                self.buffer(slot, array, program)
+            }
+        }
     }
 
-    fn buffer(&mut self, half: u16, array: Array) -> Result<(), Failure> {
+    fn buffer(&mut self, slot: Slot, array: Array, program: &Program) -> Result<(), Failure> {
         let buffer = self
             .memory
             .add(&array.data)
             .map_err(|error| Failure::usage(error.to_string()))?;
-        self.set(half, &self.memory.address(buffer).to_le_bytes())?;
+        let address = self.memory.address(buffer).to_le_bytes();
+        match slot {
+            Slot::Half(half) => self.set(half, &address)?,
+            Slot::Buffer(index) => self.bind(index, &address, &array.data, program)?,
+        }
         self.buffers.push(Bound {
-            half,
+            slot,
             buffer,
             descr: array.descr,
             shape: array.shape,
         });
+        Ok(())
+    }
+
+    /// Puts a buffer where the program says it finds it; one it never looks at is no mistake.
+    fn bind(
+        &mut self,
+        index: u32,
+        address: &[u8],
+        data: &[u8],
+        program: &Program,
+    ) -> Result<(), Failure> {
+        if program.bindings.is_empty() {
+            return Err(Failure::usage(format!(
+                "--arg b{index}=…: this program does not say where its buffers are"
+            ))
+            .advice("name uniforms instead: --arg 0=buffer:FILE.npy"));
+        }
+        for binding in &program.bindings {
+            match binding.value {
+                BoundValue::BufferAddress { index: found } if found == index => {
+                    self.set(binding.first_half, address)?;
+                }
+                BoundValue::BufferBytes {
+                    index: found,
+                    offset,
+                } if found == index => {
+                    let bytes = data.iter().skip(offset as usize).copied();
+                    let bytes: Vec<u8> = bytes.take(usize::from(binding.halves) * 2).collect();
+                    self.set(binding.first_half, &bytes)?;
+                }
+                _ => {}
+            }
+        }
         Ok(())
     }
 
@@ -149,11 +255,11 @@ impl Setup {
                 outputs.report = Some(text.clone());
                 continue;
             }
-            let (half, path) = place("--out", &shown)?;
-            let found = self.buffers.iter().position(|bound| bound.half == half);
+            let (slot, path) = place("--out", &shown)?;
+            let found = self.buffers.iter().position(|bound| bound.slot == slot);
             let index = found.ok_or_else(|| {
-                Failure::usage(format!("--out {shown}: argument {half} is no buffer"))
-                    .advice(format!("give it one with --arg {half}=buffer:FILE.npy"))
+                Failure::usage(format!("--out {shown}: argument {slot} is no buffer"))
+                    .advice(format!("give it one with --arg {slot}=buffer:FILE.npy"))
             })?;
             outputs.files.push((index, PathBuf::from(path)));
         }

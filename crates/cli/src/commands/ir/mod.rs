@@ -1,7 +1,7 @@
 //! `assay ir`: a kernel as the program form that everything else works on.
 
 mod document;
-mod program;
+pub(crate) mod program;
 mod statistics;
 
 use crate::context::Context;

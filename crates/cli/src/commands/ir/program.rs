@@ -1,20 +1,20 @@
 //! Finding kernels in a file and turning them into programs.
 
 use crate::failure::Failure;
-use assay_air::{GivenConstant, Options, llvm};
+use assay_air::{ConstantKey, GivenConstant, Options, llvm};
 use assay_container::Contents;
 use std::sync::Arc;
 
 /// The kernels of a file.
-pub(super) struct Kernels<'a> {
+pub(crate) struct Kernels<'a> {
     path: String,
     kernels: Vec<Kernel<'a>>,
 }
 
 /// A kernel and the bitcode it is in.
 #[derive(Clone)]
-pub(super) struct Kernel<'a> {
-    pub(super) name: String,
+pub(crate) struct Kernel<'a> {
+    pub(crate) name: String,
     code: Code<'a>,
 }
 
@@ -28,15 +28,15 @@ enum Code<'a> {
 }
 
 /// A kernel's program.
-pub(super) struct Program {
-    pub(super) module: assay_ssa::Module,
-    pub(super) optimised: bool,
+pub(crate) struct Program {
+    pub(crate) module: assay_ssa::Module,
+    pub(crate) optimised: bool,
 }
 
 const MOST_SUGGESTED: usize = 8;
 
 impl<'a> Kernels<'a> {
-    pub(super) fn find(path: &str, bytes: &'a [u8]) -> Result<Self, Failure> {
+    pub(crate) fn find(path: &str, bytes: &'a [u8]) -> Result<Self, Failure> {
         let fail = |error: assay_container::Error| {
             let failure = Failure::input(format!("{path}: {error}"));
             match error.advice() {
@@ -80,7 +80,7 @@ impl<'a> Kernels<'a> {
     }
 
     /// What can be lowered at once: kernels of one module together. Their name is empty.
-    pub(super) fn units(&self) -> Vec<Kernel<'a>> {
+    pub(crate) fn units(&self) -> Vec<Kernel<'a>> {
         let mut units: Vec<Kernel<'a>> = Vec::new();
         for kernel in &self.kernels {
             let Code::Shared(module) = &kernel.code else {
@@ -99,7 +99,7 @@ impl<'a> Kernels<'a> {
     }
 
     /// The kernel of a name, or all of them.
-    pub(super) fn choose(&self, name: Option<&str>) -> Result<Vec<Kernel<'a>>, Failure> {
+    pub(crate) fn choose(&self, name: Option<&str>) -> Result<Vec<Kernel<'a>>, Failure> {
         let Some(name) = name else {
             return Ok(self.kernels.clone());
         };
@@ -125,23 +125,60 @@ impl<'a> Kernels<'a> {
 
 impl Kernel<'_> {
     /// How many kernels this stands for.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         match &self.code {
             Code::Shared(module) if self.name.is_empty() => assay_air::kernel_names(module).len(),
             _ => 1,
         }
     }
 
+    fn failure(&self, error: String) -> Failure {
+        match self.name.as_str() {
+            "" => Failure::input(error),
+            name => Failure::input(format!("kernel {name}: {error}")),
+        }
+    }
+
     /// Reads, lowers and verifies the kernel.
-    pub(super) fn program(
+    pub(crate) fn program(
         &self,
         constants: &[GivenConstant],
         no_opt: bool,
     ) -> Result<Program, Failure> {
-        let fail = |error: String| match self.name.as_str() {
-            "" => Failure::input(error),
-            name => Failure::input(format!("kernel {name}: {error}")),
-        };
+        let lowered = self.lower(constants)?;
+        prepare(lowered, no_opt).map_err(|error| self.failure(error))
+    }
+
+    /// The kernel's optimised program with no function constant left open: those that
+    /// are given no value are zero or false. Their names come with it.
+    pub(crate) fn closed_program(
+        &self,
+        constants: &[GivenConstant],
+    ) -> Result<(Program, Vec<String>), Failure> {
+        let mut lowered = self.lower(constants)?;
+        let mut given = constants.to_vec();
+        let mut assumed = Vec::new();
+        for constant in lowered.function_constants.as_slice() {
+            let is = |value: &GivenConstant| value.key.is(constant.index, &constant.name);
+            if constants.iter().any(is) {
+                continue;
+            }
+            assumed.push(constant.name.clone());
+            given.push(GivenConstant {
+                key: ConstantKey::Index(constant.index),
+                ty: constant.ty,
+                elements: vec![0; usize::from(constant.ty.lanes()).max(1)],
+            });
+        }
+        if !assumed.is_empty() {
+            lowered = self.lower(&given)?;
+        }
+        let program = prepare(lowered, false).map_err(|error| self.failure(error))?;
+        Ok((program, assumed))
+    }
+
+    fn lower(&self, constants: &[GivenConstant]) -> Result<assay_ssa::Module, Failure> {
+        let fail = |error: String| self.failure(error);
         let options = Options {
             kernel: Some(self.name.clone()).filter(|name| !name.is_empty()),
             constants: constants.to_vec(),
@@ -161,7 +198,7 @@ impl Kernel<'_> {
             let message = "its module does not describe it as a kernel";
             return Err(fail(message.to_owned()));
         }
-        prepare(lowered, no_opt).map_err(fail)
+        Ok(lowered)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The JSON document of `assay profile`.
 
-use assay_profile::render::{ListingRow, rows};
+use assay_profile::render::{LineCost, ListingRow, lines, rows};
 use assay_profile::{Figures, Profile, figures};
 use serde::Serialize;
 
@@ -26,6 +26,8 @@ struct Entry<'a> {
     verdict: String,
     #[serde(flatten)]
     profile: &'a Profile,
+    /// What each source line costs, when the code has lines.
+    lines: Vec<LineCost>,
     /// Every executed instruction of the main program.
     listing: Vec<ListingRow>,
 }
@@ -39,6 +41,7 @@ impl<'a> Document<'a> {
                 .map(|profile| Entry {
                     figures: figures(profile),
                     verdict: profile.verdict().0.sentence(),
+                    lines: lines(profile),
                     listing: rows(&profile.main),
                     profile,
                 })

@@ -1,143 +1,48 @@
 //! From a file to the programs in it, for every command that profiles.
 
-use crate::failure::{Failure, Kind};
-use crate::input;
-use assay_agx::{Isa, Program, assemble};
-use assay_chip::{Chip, CostModel, Parameter};
+use super::model::Model;
+use crate::apple;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::generate::{self, Generator};
+use crate::input::{self, Input};
+use crate::phases::Phases;
+use crate::source;
+use assay_agx::{Program, assemble};
 use assay_container::{Contents, Extracted, SelectError, raw_program};
-use assay_profile::{Options, Profile, Symbol};
+use assay_device::apple::Route;
+use assay_profile::render::Sources;
+use assay_profile::{Options, Origin, Profile, Symbol};
 use std::path::Path;
+use std::rc::Rc;
 
-/// Choices that decide what a profile says.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Model {
-    /// The function; needed when there are several
-    #[arg(short, long, value_name = "NAME")]
-    pub(crate) function: Option<String>,
-
-    /// The chip: m1, m1-pro, …, m2-ultra (see `assay chips`)
-    #[arg(long, value_name = "NAME", default_value = assay_chip::DEFAULT_CHIP)]
-    pub(crate) chip: String,
-
-    /// Replace a figure of the chip; may be repeated
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub(crate) overrides: Vec<String>,
-
-    /// Instruction costs: measured, or mesa to reproduce its compiler's statistics
-    #[arg(long, value_name = "TABLE", default_value = "measured")]
-    pub(crate) costs: CostModel,
-
-    /// Threads per threadgroup, for occupancy: 256 or 16,16,1
-    #[arg(long, value_name = "X,Y,Z", value_parser = threadgroup)]
-    pub(crate) threadgroup: Option<[u32; 3]>,
-
-    /// Threadgroup memory in bytes, for occupancy
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) tgmem: Option<u32>,
-
-    /// Latency of a device load: a number of cycles, or l1, l2, slc, dram
-    #[arg(long, value_name = "CYCLES")]
-    pub(crate) latency: Option<String>,
-
-    /// Instruction set of raw code: g13 or g14
-    #[arg(long, value_name = "NAME", default_value = "g13")]
-    pub(crate) isa: Isa,
-}
-
-impl Model {
-    /// The options, checked.
-    pub(crate) fn options(&self) -> Result<Options, Failure> {
-        let fail = |error: assay_chip::Error| Failure::usage(error.to_string());
-        let mut chip = Chip::named(&self.chip).map_err(fail)?;
-        for assignment in &self.overrides {
-            chip = chip.with(assignment).map_err(fail)?;
-        }
-        Ok(Options {
-            memory_latency: self.cycles(&chip)?,
-            costs: self.costs,
-            threadgroup: self.threadgroup,
-            threadgroup_bytes: self.tgmem,
-            ..Options::new(chip)
-        })
-    }
-
-    fn cycles(&self, chip: &Chip) -> Result<Option<f64>, Failure> {
-        let Some(asked) = self.latency.as_deref() else {
-            return Ok(None);
-        };
-        let parameter = match asked {
-            "l1" => Parameter::L1LatencyNs,
-            "l2" => Parameter::L2LatencyNs,
-            "slc" => Parameter::SlcLatencyNs,
-            "dram" => Parameter::DramLatencyNs,
-            _ => {
-                let cycles = asked.parse::<f64>().ok();
-                let fine = cycles.filter(|value| *value > 0.0 && *value < 1e6);
-                return fine.map(Some).ok_or_else(|| {
-                    Failure::usage(format!(
-                        "--latency: `{asked}` is neither a number of cycles nor l1, l2, slc or dram"
-                    ))
-                });
-            }
-        };
-        let known = chip
-            .get(parameter)
-            .zip(chip.get(Parameter::ClockGhz))
-            .map(|(ns, ghz)| ns * ghz);
-        known.map(Some).ok_or_else(|| {
-            Failure::usage(format!(
-                "--latency {asked}: nobody has published it for {}",
-                chip.title
-            ))
-            .advice("give a number of cycles, or --chip m1, for which it is known")
-        })
-    }
-}
-
-fn threadgroup(text: &str) -> Result<[u32; 3], String> {
-    let mut size = [1; 3];
-    let mut parts = text.split([',', 'x']);
-    for slot in &mut size {
-        let Some(part) = parts.next() else {
-            break;
-        };
-        *slot = part
-            .trim()
-            .parse()
-            .ok()
-            .filter(|&threads| threads > 0)
-            .ok_or_else(|| format!("`{part}` is not a number of threads"))?;
-    }
-    if parts.next().is_some() {
-        return Err("there are three axes at most".to_owned());
-    }
-    let threads: u64 = size.iter().map(|&axis| u64::from(axis)).product();
-    if threads > 1024 {
-        return Err(format!(
-            "{threads} threads are more than a threadgroup may have (1024)"
-        ));
-    }
-    Ok(size)
-}
-
-/// A program and the names of its functions.
+/// A program and what is known beside it.
 pub(crate) struct Loaded {
     pub(crate) program: Program,
     symbols: Vec<Symbol>,
+    pub(crate) origin: Origin,
+    /// The text of its source, as far as there is any.
+    pub(crate) sources: Rc<Sources>,
 }
 
 impl Loaded {
-    fn new(extracted: Extracted) -> Loaded {
+    fn new(program: Program, origin: Origin) -> Loaded {
         Loaded {
-            symbols: extracted
-                .symbols
-                .iter()
-                .map(|symbol| Symbol {
-                    name: symbol.name.clone(),
-                    offset: symbol.range.start,
-                })
-                .collect(),
-            program: extracted.program,
+            program,
+            symbols: Vec::new(),
+            origin,
+            sources: Rc::default(),
+        }
+    }
+
+    fn extracted(extracted: Extracted) -> Loaded {
+        let symbols = extracted.symbols.iter().map(|symbol| Symbol {
+            name: symbol.name.clone(),
+            offset: symbol.range.start,
+        });
+        Loaded {
+            symbols: symbols.collect(),
+            ..Loaded::new(extracted.program, Origin::Archive)
         }
     }
 
@@ -145,6 +50,7 @@ impl Loaded {
     pub(crate) fn profile(&self, options: &Options) -> Result<Profile, Failure> {
         let options = Options {
             symbols: self.symbols.clone(),
+            origin: self.origin,
             ..options.clone()
         };
         Profile::new(&self.program, &options).map_err(|error| match error {
@@ -155,13 +61,54 @@ impl Loaded {
     }
 }
 
+/// Where kernels come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place<'a> {
+    /// A file; `-` is standard input.
+    File(&'a Path),
+    /// Metal source on the command line.
+    Text(&'a str),
+}
+
+impl<'a> Place<'a> {
+    /// A name for messages and for what is compiled.
+    pub(crate) fn path(self) -> &'a Path {
+        match self {
+            Place::File(path) => path,
+            Place::Text(_) => Path::new("source.metal"),
+        }
+    }
+
+    pub(crate) fn open(self) -> Result<Input, Failure> {
+        match self {
+            Place::File(path) => input::open(path),
+            Place::Text(text) => Ok(Input::Owned(text.as_bytes().to_vec())),
+        }
+    }
+}
+
+/// More kernels than this are not generated unasked.
+const MOST_GENERATED: usize = 64;
+
 /// The programs of a file: the one named, or all.
 pub(crate) fn programs(
-    path: &Path,
-    function: Option<&str>,
-    isa: Isa,
+    place: Place<'_>,
+    model: &Model,
+    phases: &mut Phases,
+    context: &Context,
 ) -> Result<Vec<Loaded>, Failure> {
-    let bytes = input::open(path)?;
+    from_bytes(place.path(), place.open()?, model, phases, context)
+}
+
+/// The programs in the bytes of a file.
+pub(crate) fn from_bytes(
+    path: &Path,
+    bytes: Input,
+    model: &Model,
+    phases: &mut Phases,
+    context: &Context,
+) -> Result<Vec<Loaded>, Failure> {
+    let function = model.function.as_deref();
     let shown = path.display().to_string();
     if bytes.is_empty() {
         return Err(Failure::input(format!(
@@ -175,41 +122,154 @@ pub(crate) fn programs(
         .unwrap_or_default();
     let name = function.unwrap_or(&name);
     let raw = |code: &[u8]| {
-        vec![Loaded {
-            program: raw_program(isa, name, code),
-            symbols: Vec::new(),
-        }]
+        let program = raw_program(model.isa, name, code);
+        vec![Loaded::new(program, Origin::Unknown)]
     };
-    if let Ok(text) = std::str::from_utf8(&bytes) {
-        if let Some(code) = listing(text) {
-            return Ok(raw(&code));
-        }
-        let is_assembly = path
-            .extension()
-            .is_some_and(|extension| extension == "agx" || extension == "s");
-        if is_assembly {
-            let assembly = assemble(isa, text, 0)
-                .map_err(|error| Failure::input(format!("{shown}: {error}")))?;
-            return Ok(raw(&assembly.code));
-        }
+    if let Some(code) = from_text(path, &bytes, model)? {
+        return Ok(raw(&code));
     }
+    if let Some(programs) = apples(path, &bytes, model, context)? {
+        return Ok(programs);
+    }
+    let text = source::is_source(path, &bytes).then(|| bytes.to_vec());
+    let bytes = generate::compiled(path, bytes, &model.code.source, phases)?;
     let fail = |error: assay_container::Error| with_advice(&shown, &error, error.advice());
     let contents = assay_container::open(&bytes).map_err(fail)?;
+    if generate::is_wanted(&contents) {
+        let mut loaded = generated(&shown, &bytes, model, phases, context)?;
+        if let Some(text) = text {
+            let sources = Rc::new(sources(path, &text, &loaded));
+            for one in &mut loaded {
+                one.sources = Rc::clone(&sources);
+            }
+        }
+        return Ok(loaded);
+    }
     if let Contents::Code(code) = contents {
         return Ok(raw(code));
     }
-    let labels = labels(&contents, function);
     let mut found = Vec::new();
-    for label in labels {
+    for label in labels(&contents, function) {
         let mut extracted = contents
             .program(label.as_deref())
             .map_err(|error| select_failure(&shown, &error))?;
         if extracted.program.name.is_empty() {
             extracted.program.name = label.unwrap_or_else(|| name.to_owned());
         }
-        found.push(Loaded::new(extracted));
+        found.push(Loaded::extracted(extracted));
     }
     Ok(found)
+}
+
+/// The code of a listing or of assembly.
+fn from_text(path: &Path, bytes: &[u8], model: &Model) -> Result<Option<Vec<u8>>, Failure> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Ok(None);
+    };
+    if let Some(code) = listing(text) {
+        return Ok(Some(code));
+    }
+    let is_assembly = path
+        .extension()
+        .is_some_and(|extension| extension == "agx" || extension == "s");
+    if !is_assembly {
+        return Ok(None);
+    }
+    let assembly = assemble(model.isa, text, 0)
+        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+    Ok(Some(assembly.code))
+}
+
+/// Apple's own code for source and metallibs, on a Mac that can make it.
+fn apples(
+    path: &Path,
+    bytes: &[u8],
+    model: &Model,
+    context: &Context,
+) -> Result<Option<Vec<Loaded>>, Failure> {
+    let request = apple::Request {
+        path,
+        bytes,
+        function: model.function.as_deref(),
+        constants: &model.code.constants,
+        source: &model.code.source,
+    };
+    let made = apple::programs(model.code.compiler, &request, |text| context.note(text))?;
+    let Some(made) = made else {
+        return Ok(None);
+    };
+    let mut sources = Sources::default();
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        sources.add(&source::shown_name(path).display().to_string(), text);
+    }
+    let sources = Rc::new(sources);
+    let loaded = made.into_iter().map(|(extracted, route)| {
+        context.note(match route {
+            Route::MetalTt => "code made by Apple's metal-tt for M1 (apple7)",
+            Route::BinaryArchive => "code made by Apple's compiler for this machine's GPU",
+        });
+        Loaded {
+            sources: Rc::clone(&sources),
+            ..Loaded::extracted(extracted)
+        }
+    });
+    Ok(Some(loaded.collect()))
+}
+
+/// Code for the kernels of a program. One that cannot be generated is an error only when
+/// it is alone.
+fn generated(
+    shown: &str,
+    bytes: &[u8],
+    model: &Model,
+    phases: &mut Phases,
+    context: &Context,
+) -> Result<Vec<Loaded>, Failure> {
+    let kernels = generate::kernels(shown, bytes, model.function.as_deref())?;
+    if kernels.len() > MOST_GENERATED {
+        let count = kernels.len();
+        return Err(Failure::usage(format!("{shown} holds {count} kernels"))
+            .advice("choose one with -f NAME; `assay profile FILE --all` gives a table"));
+    }
+    let generator: Generator<'_> = model.generator();
+    let mut loaded = Vec::with_capacity(kernels.len());
+    for kernel in &kernels {
+        match generator.generate(kernel, phases) {
+            Ok(made) => {
+                if !made.assumed.is_empty() {
+                    context.note(&format!(
+                        "{}: function constants without a value are 0 or false: {}",
+                        kernel.name,
+                        made.assumed.join(", ")
+                    ));
+                }
+                loaded.push(Loaded::new(made.program, Origin::Assay));
+            }
+            Err(refused) if kernels.len() == 1 => return Err(refused.failure()),
+            Err(refused) => context.note(&refused.message),
+        }
+    }
+    if loaded.is_empty() {
+        return Err(Failure::input(format!(
+            "{shown}: no kernel's code could be generated"
+        )));
+    }
+    Ok(loaded)
+}
+
+/// The text of the file that was compiled, and of the files it includes.
+fn sources(path: &Path, text: &[u8], loaded: &[Loaded]) -> Sources {
+    let mut sources = Sources::default();
+    let main = source::shown_name(path).display().to_string();
+    sources.add(&main, &String::from_utf8_lossy(text));
+    let files = loaded.iter().flat_map(|one| &one.program.files);
+    for file in files.filter(|file| **file != main) {
+        let known = sources.lines(file).is_some();
+        if !known && let Ok(text) = std::fs::read_to_string(file) {
+            sources.add(file, &text);
+        }
+    }
+    sources
 }
 
 /// The functions to open: the one asked for, the only one, or each in turn.
@@ -242,14 +302,7 @@ fn with_advice(shown: &str, error: &dyn std::fmt::Display, advice: Option<&str>)
 }
 
 fn select_failure(shown: &str, error: &SelectError) -> Failure {
-    match error {
-        SelectError::NoMachineCode { .. } => Failure::new(
-            Kind::Missing,
-            format!("{shown}: {error}; only machine code can be profiled so far"),
-        )
-        .advice(error.advice().unwrap_or_default()),
-        _ => with_advice(shown, error, error.advice()),
-    }
+    with_advice(shown, error, error.advice())
 }
 
 /// The code of a listing with tabs: `offset ⇥ hex ⇥ anything`.

@@ -1,43 +1,59 @@
 //! `assay profile`: what a kernel costs, and why.
 
+mod all;
 mod baseline;
 mod document;
 pub(crate) mod load;
+pub(crate) mod model;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use assay_profile::render::{self, Style};
+use crate::phases::Phases;
+use assay_profile::render::{self, Sources, Style};
 use assay_profile::{Options, Profile};
 use assay_report::envelope::Envelope;
 use document::Document;
-use load::{Loaded, Model};
+use load::{Loaded, Place};
+use model::Model;
 use std::path::PathBuf;
 
-/// Profile a kernel's machine code: occupancy, cycles by unit, loops, waits, bounds, findings
+/// Profile a kernel: occupancy, cycles by unit, source lines, loops, waits, bounds, findings
 ///
-/// Takes raw code, a binary archive or .gpubin, a GPU Mach-O, a listing with tabs
-/// (`offset ⇥ hex`), or assembly (.agx). Every cycle is modelled, never measured: issue
-/// slots and unit cycles are good to a few per cent, latencies to 10 to 70 %, and what
-/// caches do cannot be seen in code.
+/// Takes Metal source, a metallib or bitcode, for which it generates M1/M2 code of its own
+/// (Apple's compiler may choose differently, and the report says so); or machine code: a
+/// binary archive or .gpubin, a GPU Mach-O, raw code, a listing with tabs (`offset ⇥ hex`),
+/// assembly (.agx). Every cycle is modelled, never measured: issue slots and unit cycles
+/// are good to a few per cent, latencies to 10 to 70 %, and what caches do cannot be seen
+/// in code.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  assay profile kernel.bin
-  assay profile kernels.gpubin -f softmax --chip m1-max --threadgroup 256
-  assay profile kernel.bin --show-disasm
-  assay profile kernel.bin --format html -o kernel.html
-  assay profile kernels.gpubin --format json -o costs.json
-  assay profile kernels.gpubin --baseline costs.json --tolerance 2")]
+  assay profile softmax.metal
+  assay profile kernels.metal -f softmax --threadgroup 256 --show-disasm
+  assay profile kernels.metal -f softmax --format html -o softmax.html
+  assay profile mlx.metallib -f rope_single_float32 --const 1=bool:true
+  assay profile mlx.metallib --all
+  assay profile kernels.gpubin -f softmax --chip m1-max
+  assay profile kernels.metal --format json -o costs.json
+  assay profile kernels.metal --baseline costs.json --tolerance 2")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
-    #[arg(required_unless_present = "binary", conflicts_with = "binary")]
+    #[arg(required_unless_present_any = ["binary", "text"], conflicts_with_all = ["binary", "text"])]
     file: Option<PathBuf>,
 
     /// The same as FILE
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
     binary: Option<PathBuf>,
+
+    /// Metal source instead of a file
+    #[arg(long = "source", id = "text", value_name = "STRING")]
+    text: Option<String>,
 
     #[command(flatten)]
     model: Model,
+
+    /// A row for every kernel of the file instead of a report, however many there are
+    #[arg(long, conflicts_with_all = ["function", "baseline", "disasm_only", "show_disasm"])]
+    all: bool,
 
     /// Only the annotated listing
     #[arg(long)]
@@ -71,35 +87,58 @@ enum Format {
     Text,
     /// For programs; follows schemas/assay.profile.json
     Json,
+    /// With --all: one object a line, then a summary that follows schemas/assay.profile-all.json
+    Jsonl,
     /// One page with the listing, the graph and the findings
     Html,
     /// The control-flow graph for Graphviz
     Dot,
 }
 
+impl Args {
+    fn place(&self) -> Result<Place<'_>, Failure> {
+        let file = self.file.as_ref().or(self.binary.as_ref());
+        match (&self.text, file) {
+            (Some(text), _) => Ok(Place::Text(text)),
+            (None, Some(path)) => Ok(Place::File(path)),
+            (None, None) => Err(Failure::usage("name a file")),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let path = args
-        .file
-        .as_ref()
-        .or(args.binary.as_ref())
-        .ok_or_else(|| Failure::usage("name a file"))?;
+    let place = args.place()?;
     let options = args.model.options()?;
-    let loaded = load::programs(path, args.model.function.as_deref(), args.model.isa)?;
-    let profiles = profiles(&loaded, &options, context)?;
+    if args.all {
+        return all::run(place, args, &options, context);
+    }
+    if args.format == Format::Jsonl {
+        return Err(Failure::usage("--format jsonl is for --all"));
+    }
+    let mut phases = Phases::default();
+    let loaded = load::programs(place, &args.model, &mut phases, context)?;
+    let profiles = phases.step("profile", || profiles(&loaded, &options, context))?;
+    let shown = place.path().display().to_string();
     if let Some(file) = &args.baseline {
-        let shown = path.display().to_string();
         return baseline::check(&shown, &profiles, file, args, context);
     }
-    let text = match args.format {
-        Format::Text => text(&profiles, args, context),
-        Format::Json => {
-            let document = Document::new(&path.display().to_string(), &profiles);
-            Envelope::new("assay.profile", 1, document).to_json()
-        }
-        Format::Html => render::html(only(&profiles, "html")?),
-        Format::Dot => render::dot(only(&profiles, "dot")?),
-    };
+    let sources = loaded.first().map(|one| one.sources.as_ref());
+    let text = phases.step("render", || {
+        Ok::<_, Failure>(match args.format {
+            Format::Text => text(&profiles, sources, args, context),
+            Format::Json | Format::Jsonl => {
+                let document = Document::new(&shown, &profiles);
+                Envelope::new("assay.profile", 1, document).to_json()
+            }
+            Format::Html => {
+                let none = Sources::default();
+                render::html_with_source(only(&profiles, "html")?, sources.unwrap_or(&none))
+            }
+            Format::Dot => render::dot(only(&profiles, "dot")?),
+        })
+    })?;
     context.write(&text)?;
+    phases.show(context);
     Ok(Outcome::Fine)
 }
 
@@ -125,8 +164,9 @@ fn profiles(
     Ok(profiles)
 }
 
-fn text(profiles: &[Profile], args: &Args, context: &Context) -> String {
+fn text(profiles: &[Profile], sources: Option<&Sources>, args: &Args, context: &Context) -> String {
     let style = Style {
+        sources,
         painter: context.painter,
         width: context.width,
         listing: args.show_disasm,

@@ -1,0 +1,192 @@
+//! Machine code for programs: what commands that want code do with Metal source,
+//! metallibs and bitcode.
+
+use crate::apple::Compiler;
+use crate::commands::ir::program::{Kernel, Kernels};
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::phases::Phases;
+use crate::source::{self, SourceArgs};
+use assay_agx::{Isa, Program};
+use assay_air::GivenConstant;
+use assay_codegen::{Error, ErrorKind, Options, back, lower};
+use assay_container::Contents;
+use std::path::Path;
+
+/// What decides the code of a kernel, besides its source.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CodeArgs {
+    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
+    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
+    pub(crate) constants: Vec<GivenConstant>,
+
+    /// Whose compiler makes the code of source and metallibs
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t)]
+    pub(crate) compiler: Compiler,
+
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+/// How kernels become code.
+#[derive(Clone, Debug)]
+pub(crate) struct Generator<'a> {
+    pub(crate) constants: &'a [GivenConstant],
+    pub(crate) isa: Isa,
+    pub(crate) threadgroup: Option<[u32; 3]>,
+}
+
+/// The code of a kernel, and what a reader should know about it.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    pub(crate) program: Program,
+    /// Bytes of arrays that stayed in thread memory; the rest of the scratch is spills.
+    pub(crate) array_bytes: u32,
+    /// Function constants that were given no value.
+    pub(crate) assumed: Vec<String>,
+}
+
+/// Why a kernel has no code.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// What kernels are grouped by.
+    pub(crate) reason: String,
+    /// The whole story.
+    pub(crate) message: String,
+    /// Where in the source.
+    pub(crate) place: Option<(String, u32)>,
+}
+
+/// Source is compiled; anything else is taken as it is.
+pub(crate) fn compiled(
+    path: &Path,
+    bytes: Input,
+    args: &SourceArgs,
+    phases: &mut Phases,
+) -> Result<Input, Failure> {
+    if !source::is_source(path, &bytes) {
+        return Ok(bytes);
+    }
+    let code = phases.step("compile to bitcode (clang)", || {
+        source::bitcode(path, &bytes, args)
+    })?;
+    Ok(Input::Owned(code))
+}
+
+/// Whether there are programs but no machine code, so that code must be generated.
+pub(crate) fn is_wanted(contents: &Contents<'_>) -> bool {
+    let programs = matches!(contents, Contents::Bitcode(_)) || !contents.metallibs().is_empty();
+    programs && contents.compiled().is_empty()
+}
+
+/// The kernels to make code for: the one named, or all.
+pub(crate) fn kernels<'a>(
+    shown: &str,
+    bytes: &'a [u8],
+    function: Option<&str>,
+) -> Result<Vec<Kernel<'a>>, Failure> {
+    Kernels::find(shown, bytes)?.choose(function)
+}
+
+/// Whether a file holds programs rather than machine code, by its name or its first bytes.
+pub(crate) fn is_program_file(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 4];
+    let named = path
+        .extension()
+        .is_some_and(|extension| extension == "metal");
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    named || read.is_ok() && (&start == b"MTLB" || start == [b'B', b'C', 0xc0, 0xde])
+}
+
+/// The code of one kernel of source, a metallib or bitcode; nothing when the bytes are
+/// none of these.
+pub(crate) fn one(
+    path: &Path,
+    bytes: &[u8],
+    function: Option<&str>,
+    args: &CodeArgs,
+    isa: Isa,
+) -> Result<Option<Program>, Failure> {
+    let mut phases = Phases::default();
+    let shown = path.display().to_string();
+    let bytes = match source::is_source(path, bytes) {
+        true => Input::Owned(source::bitcode(path, bytes, &args.source)?),
+        false => Input::Owned(bytes.to_vec()),
+    };
+    if !assay_container::open(&bytes).is_ok_and(|contents| is_wanted(&contents)) {
+        return Ok(None);
+    }
+    let kernels = kernels(&shown, &bytes, function)?;
+    let [kernel] = kernels.as_slice() else {
+        let names: Vec<&str> = kernels.iter().take(20).map(|k| k.name.as_str()).collect();
+        let message = format!("{shown} has {} kernels", kernels.len());
+        return Err(
+            Failure::usage(message).advice(format!("choose one with -f: {}", names.join(", ")))
+        );
+    };
+    let generator = Generator {
+        constants: &args.constants,
+        isa,
+        threadgroup: None,
+    };
+    let made = generator.generate(kernel, &mut phases);
+    Ok(Some(made.map_err(|refused| refused.failure())?.program))
+}
+
+impl Generator<'_> {
+    /// Makes the code of a kernel.
+    pub(crate) fn generate(
+        &self,
+        kernel: &Kernel<'_>,
+        phases: &mut Phases,
+    ) -> Result<Generated, Refused> {
+        let (program, assumed) = phases
+            .step("read and optimise", || {
+                kernel.closed_program(self.constants)
+            })
+            .map_err(|failure| Refused {
+                reason: "not read".to_owned(),
+                message: failure.message,
+                place: None,
+            })?;
+        let options = Options {
+            isa: self.isa,
+            threadgroup: self.threadgroup,
+        };
+        let generated = phases.step("generate code", || {
+            let lowered = lower::lower(&program.module, &kernel.name, &options)?;
+            let array_bytes = lowered.main.stack_bytes;
+            Ok((back::finish(lowered, &options)?, array_bytes))
+        });
+        let (program, array_bytes) =
+            generated.map_err(|error: Error| Refused::new(&kernel.name, &error))?;
+        Ok(Generated {
+            program,
+            array_bytes,
+            assumed,
+        })
+    }
+}
+
+impl Refused {
+    fn new(kernel: &str, error: &Error) -> Refused {
+        let reason = match &error.kind {
+            ErrorKind::Unsupported(what) => what.clone(),
+            ErrorKind::TooLarge { what, .. } => format!("more {what} than there are"),
+            other => other.to_string(),
+        };
+        let place = error.file.clone().filter(|_| error.line != 0);
+        Refused {
+            reason,
+            message: format!("kernel {kernel}: {error}"),
+            place: place.map(|file| (file, error.line)),
+        }
+    }
+
+    pub(crate) fn failure(&self) -> Failure {
+        let failure = Failure::input(self.message.clone());
+        failure
+            .advice("`assay ir` shows the program; an archive made on a Mac has Apple's own code")
+    }
+}

@@ -1,0 +1,506 @@
+//! Builtins on integers.
+//!
+//! Numbers of fewer than 32 bits are widened as their sign says, computed in 32 bits and
+//! cut.
+
+use super::operand::{IntSrc, Src, imm};
+use super::select::{Done, Lowerer};
+use super::wide::word;
+use crate::mir::{Inst, Operand, Slice};
+use assay_agx::{Field, Op, Operand as Fixed, Width};
+use assay_ssa::builtin::{Builtin, BuiltinCall, Sign};
+use assay_ssa::{BinaryOp, IntCond, Scalar, Value};
+
+impl Lowerer<'_> {
+    /// `dest = base` with its low `bits` bits replaced by those of `insert`.
+    pub(super) fn insert_low(&mut self, dest: Slice, base: Src, insert: Src, bits: u32) {
+        let (a, b) = (self.operand(base), self.operand(insert));
+        let inst = Inst::new(Op::Bfi)
+            .with(Field::Dest, Operand::Def(dest))
+            .with(Field::A, a)
+            .with(Field::B, b)
+            .with(Field::C, imm(0))
+            .with(Field::BitMask, Operand::Fixed(Fixed::BitMask(bits as u8)));
+        self.push(inst);
+    }
+
+    /// A number of at most 32 bits in 32 bits.
+    fn in_word(&mut self, src: Src, scalar: Scalar, signed: bool) -> Src {
+        if src.width() == Width::W32 {
+            return src;
+        }
+        if let Some(bits) = src.known() {
+            let number = match signed {
+                true => assay_num::int::signed(bits, scalar.bits()) as u64,
+                false => bits,
+            };
+            return Src::Const(number & 0xffff_ffff, Width::W32);
+        }
+        let src = match signed && scalar.bits() < 16 {
+            true => self.sign_extended(src, scalar.bits()),
+            false => src,
+        };
+        let wide = self.temp(Width::W32);
+        match signed {
+            true => {
+                let operand = self.int_operand(IntSrc { src, sx: true });
+                self.op(Op::Iadd, wide, &[operand, imm(0)]);
+            }
+            false => self.zero_extend_into(wide, src),
+        }
+        Src::Reg(wide)
+    }
+
+    /// The low bits of a 32-bit result.
+    fn cut_into(&mut self, dest: Slice, src: Src, scalar: Scalar) {
+        match scalar {
+            Scalar::I32 => self.copy(dest, src),
+            Scalar::I16 => self.copy(dest, src.part(0, Width::W16)),
+            _ => self.mask_into(dest, src.part(0, Width::W16), scalar.mask()),
+        }
+    }
+
+    /// One number of a builtin on integers; nothing if there is no code for it.
+    pub(super) fn integer(
+        &mut self,
+        call: BuiltinCall,
+        scalar: Scalar,
+        args: &[Value],
+        lane: u32,
+        dest: Slice,
+    ) -> Done<bool> {
+        let signed = call.sign == Sign::Signed || call.builtin == Builtin::Abs;
+        let mut numbers = Vec::with_capacity(4);
+        for &arg in args {
+            let lanes = u32::from(self.function.ty(arg).lanes());
+            numbers.push(self.src(arg, lane.min(lanes.saturating_sub(1)))?);
+        }
+        if scalar == Scalar::I64 {
+            return Ok(self.wide_integer(call.builtin, signed, &numbers, dest));
+        }
+        // Choices need no widening where comparisons extend halves themselves.
+        if matches!(scalar, Scalar::I16 | Scalar::I32)
+            && let (Builtin::Min | Builtin::Max, &[a, b]) = (call.builtin, &numbers[..])
+        {
+            self.extreme(dest, call.builtin == Builtin::Min, signed, a, b);
+            return Ok(true);
+        }
+        let words: Vec<Src> = args
+            .iter()
+            .zip(&numbers)
+            .map(|(&arg, &src)| {
+                let own = self.scalar_type(arg).unwrap_or(scalar);
+                match own {
+                    Scalar::I64 => src.low(),
+                    _ => self.in_word(src, own, signed),
+                }
+            })
+            .collect();
+        let Some(result) = self.integer_word(call.builtin, signed, scalar, &words) else {
+            return Ok(false);
+        };
+        self.cut_into(dest, result, scalar);
+        Ok(true)
+    }
+
+    fn extreme(&mut self, dest: Slice, least: bool, signed: bool, a: Src, b: Src) {
+        let cond = match (least, signed) {
+            (true, true) => IntCond::Slt,
+            (true, false) => IntCond::Ult,
+            // Of equal ones either will do.
+            (false, true) => IntCond::Sgt,
+            (false, false) => IntCond::Ugt,
+        };
+        let test = self.int_compare(cond, a, b);
+        self.select_into(dest, test, a, b);
+    }
+
+    fn extreme_word(&mut self, least: bool, signed: bool, a: Src, b: Src) -> Src {
+        let dest = self.temp(Width::W32);
+        self.extreme(dest, least, signed, a, b);
+        Src::Reg(dest)
+    }
+
+    fn integer_word(
+        &mut self,
+        builtin: Builtin,
+        signed: bool,
+        scalar: Scalar,
+        words: &[Src],
+    ) -> Option<Src> {
+        let bits = scalar.bits();
+        let constant = |value: u64| Src::Const(value & 0xffff_ffff, Width::W32);
+        let zero = constant(0);
+        let dest = self.temp(Width::W32);
+        match (builtin, words) {
+            (Builtin::Abs, &[a]) => {
+                let negated = self.temp(Width::W32);
+                self.sub_into(negated, zero, a);
+                self.extreme(dest, false, true, a, Src::Reg(negated));
+            }
+            (Builtin::Min, &[a, b]) => self.extreme(dest, true, signed, a, b),
+            (Builtin::Max, &[a, b]) => self.extreme(dest, false, signed, a, b),
+            (Builtin::Min3, &[a, b, c]) => {
+                let first = self.extreme_word(true, signed, a, b);
+                self.extreme(dest, true, signed, first, c);
+            }
+            (Builtin::Max3, &[a, b, c]) => {
+                let first = self.extreme_word(false, signed, a, b);
+                self.extreme(dest, false, signed, first, c);
+            }
+            (Builtin::Clamp, &[a, low, high]) => {
+                let first = self.extreme_word(false, signed, a, low);
+                self.extreme(dest, true, signed, first, high);
+            }
+            (Builtin::Median3, &[a, b, c]) => {
+                let least = self.extreme_word(true, signed, a, b);
+                let most = self.extreme_word(false, signed, a, b);
+                let inner = self.extreme_word(true, signed, most, c);
+                self.extreme(dest, false, signed, least, inner);
+            }
+            (Builtin::AbsDiff, &[a, b]) => {
+                let (one, other) = (self.temp(Width::W32), self.temp(Width::W32));
+                self.sub_into(one, a, b);
+                self.sub_into(other, b, a);
+                let cond = if signed { IntCond::Slt } else { IntCond::Ult };
+                let test = self.int_compare(cond, a, b);
+                self.select_into(dest, test, Src::Reg(other), Src::Reg(one));
+            }
+            (Builtin::AddSat | Builtin::SubSat, &[a, b]) => {
+                let op = if builtin == Builtin::AddSat { Op::Iadd } else { Op::Isub };
+                return Some(self.saturated_sum(op, signed, scalar, a, b));
+            }
+            (Builtin::HAdd | Builtin::RHAdd, &[a, b]) => {
+                // In 64 bits nothing is lost.
+                let sum = self.temp(Width::W64);
+                let source = |src| IntSrc { src, sx: signed };
+                self.wide_sum(Op::Iadd, sum, source(a), source(b), 0);
+                let mut total = sum;
+                if builtin == Builtin::RHAdd {
+                    total = self.temp(Width::W64);
+                    let one = Self::bare(constant(1));
+                    self.wide_sum(Op::Iadd, total, Self::bare(Src::Reg(sum)), one, 0);
+                }
+                let halved = self.temp(Width::W64);
+                let by = Src::Const(1, Width::W16);
+                self.wide_shift_into(BinaryOp::LShr, halved, Src::Reg(total), by);
+                return Some(Src::Reg(word(halved, 0)));
+            }
+            (Builtin::MulHi | Builtin::MadHi, &[a, b, ..]) => {
+                let high = if bits == 32 {
+                    self.mul_high(a, b, signed)
+                } else {
+                    let product = self.temp(Width::W32);
+                    self.mul_add_into(product, a, b, zero);
+                    let by = Src::Const(u64::from(bits), Width::W16);
+                    let high = self.temp(Width::W32);
+                    self.shr_into(high, Src::Reg(product), by);
+                    Src::Reg(high)
+                };
+                match words.get(2) {
+                    Some(&c) => self.add_into(dest, high, c),
+                    None => return Some(high),
+                }
+            }
+            (Builtin::Mul24 | Builtin::Mad24, &[a, b, ..]) => {
+                let (a, b) = (self.low_24(a, signed), self.low_24(b, signed));
+                let c = words.get(2).copied().unwrap_or(zero);
+                self.mul_add_into(dest, a, b, c);
+            }
+            (Builtin::PopCount, &[a]) => {
+                let operand = self.operand(a);
+                self.op(Op::Popcount, dest, &[operand]);
+            }
+            (Builtin::ReverseBits, &[a]) => {
+                let operand = self.operand(a);
+                if bits == 32 {
+                    self.op(Op::Bitrev, dest, &[operand]);
+                } else {
+                    let all = self.temp(Width::W32);
+                    self.op(Op::Bitrev, all, &[operand]);
+                    let by = Src::Const(u64::from(32 - bits), Width::W16);
+                    self.shr_into(dest, Src::Reg(all), by);
+                }
+            }
+            (Builtin::Clz, &[a, ..]) => {
+                // bits − 1 − highest; for zero the highest is −1.
+                let highest = self.temp(Width::W32);
+                let operand = self.operand(a);
+                self.op(Op::Ffs, highest, &[operand]);
+                self.sub_into(dest, constant(u64::from(bits - 1)), Src::Reg(highest));
+            }
+            (Builtin::Ctz, &[a, ..]) => {
+                // The highest of the lowest set bit; for zero, the width.
+                let negated = self.temp(Width::W32);
+                self.sub_into(negated, zero, a);
+                let lowest = self.temp(Width::W32);
+                let (p, q) = (self.operand(a), self.operand(Src::Reg(negated)));
+                self.bitop(super::int::AND, lowest, p, q);
+                let place = self.temp(Width::W32);
+                let operand = self.operand(Src::Reg(lowest));
+                self.op(Op::Ffs, place, &[operand]);
+                let test = self.int_compare(IntCond::Eq, a, zero);
+                self.select_into(dest, test, constant(u64::from(bits)), Src::Reg(place));
+            }
+            (Builtin::Rotate, &[a, amount]) => {
+                return self.funnel_shift(scalar, a, a, amount, true);
+            }
+            (Builtin::FunnelLeft, &[high, low, amount]) => {
+                return self.funnel_shift(scalar, high, low, amount, true);
+            }
+            (Builtin::FunnelRight, &[high, low, amount]) => {
+                return self.funnel_shift(scalar, high, low, amount, false);
+            }
+            (Builtin::ByteSwap, &[a]) if bits >= 16 => {
+                return Some(self.byte_swapped(a, bits));
+            }
+            (Builtin::NormalizePredicate, &[a]) => {
+                let test = self.int_compare(IntCond::Ne, a, zero);
+                self.select_into(dest, test, constant(1), zero);
+            }
+            (Builtin::ExtractBits, &[a, offset, count]) if bits == 32 => {
+                return self.extracted(a, offset, count, signed);
+            }
+            (Builtin::InsertBits, &[base, insert, offset, count]) if bits == 32 => {
+                return self.inserted(base, insert, offset, count);
+            }
+            _ => return None,
+        }
+        Some(Src::Reg(dest))
+    }
+
+    fn saturated_sum(&mut self, op: Op, signed: bool, scalar: Scalar, a: Src, b: Src) -> Src {
+        let dest = self.temp(Width::W32);
+        let source = |src| IntSrc { src, sx: signed };
+        if scalar == Scalar::I32 {
+            let (a, b) = (self.int_operand(source(a)), self.int_operand(source(b)));
+            self.op(op, dest, &[a, b]);
+            if let Some(super::select::Code::Inst(inst)) = self.out.last_mut()
+                && let crate::mir::Opcode::Machine { saturate, .. } = &mut inst.opcode
+            {
+                *saturate = true;
+            }
+            return Src::Reg(dest);
+        }
+        // Exact in 32 bits, then clamped.
+        let sum = self.temp(Width::W32);
+        match op {
+            Op::Iadd => self.add_into(sum, a, b),
+            _ => self.sub_into(sum, a, b),
+        }
+        let bits = scalar.bits();
+        let (low, high) = match signed {
+            true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
+            false => (0, scalar.mask() as i64),
+        };
+        let constant = |value: i64| Src::Const(u64::from(value as u32), Width::W32);
+        let above = self.extreme_word(false, true, Src::Reg(sum), constant(low));
+        self.extreme(dest, true, true, above, constant(high));
+        Src::Reg(dest)
+    }
+
+    fn low_24(&mut self, a: Src, signed: bool) -> Src {
+        let low = self.temp(Width::W32);
+        if !signed {
+            self.mask_into(low, a, 0xff_ffff);
+            return Src::Reg(low);
+        }
+        let by = Src::Const(8, Width::W16);
+        let up = self.temp(Width::W32);
+        self.shl_into(up, a, by);
+        self.asr_into(low, Src::Reg(up), by);
+        Src::Reg(low)
+    }
+
+    fn funnel_shift(
+        &mut self,
+        scalar: Scalar,
+        high: Src,
+        low: Src,
+        amount: Src,
+        left: bool,
+    ) -> Option<Src> {
+        let bits = scalar.bits();
+        if !bits.is_power_of_two() || bits < 8 {
+            return None;
+        }
+        // The amount modulo the width; a left shift is a right one by what is left of it.
+        let amount = match amount.known() {
+            Some(known) => Src::Const(known & u64::from(bits - 1), Width::W32),
+            None => {
+                let cut = self.temp(Width::W32);
+                self.mask_into(cut, amount, u64::from(bits - 1));
+                Src::Reg(cut)
+            }
+        };
+        let right = match (left, amount.known()) {
+            (false, _) => amount,
+            (true, Some(known)) => Src::Const(u64::from(bits) - known, Width::W32),
+            (true, None) => {
+                let rest = self.temp(Width::W32);
+                self.sub_into(rest, Src::Const(u64::from(bits), Width::W32), amount);
+                Src::Reg(rest)
+            }
+        };
+        let dest = self.temp(Width::W32);
+        if bits == 32 {
+            let sources = [self.operand(low), self.operand(high), self.operand(right)];
+            self.op(Op::Extr, dest, &sources);
+        } else {
+            let both = self.temp(Width::W32);
+            let mask = self.temp(Width::W32);
+            self.mask_into(mask, low, scalar.mask());
+            let by = imm(i64::from(bits));
+            let sources = [super::operand::used(mask), self.operand(high), by];
+            self.op(Op::Bfi, both, &sources);
+            self.shr_into(dest, Src::Reg(both), right);
+        }
+        Some(Src::Reg(dest))
+    }
+
+    fn byte_swapped(&mut self, a: Src, bits: u32) -> Src {
+        // Bytes of halves exchanged, then the halves.
+        let mask = Src::Const(0x00ff_00ff, Width::W32);
+        let by = Src::Const(8, Width::W16);
+        let down = self.temp(Width::W32);
+        self.shr_into(down, a, by);
+        let even = self.temp(Width::W32);
+        let (p, q) = (self.operand(Src::Reg(down)), self.operand(mask));
+        self.bitop(super::int::AND, even, p, q);
+        let odd = self.temp(Width::W32);
+        let (p, q) = (self.operand(a), self.operand(mask));
+        self.bitop(super::int::AND, odd, p, q);
+        let up = self.temp(Width::W32);
+        self.shl_into(up, Src::Reg(odd), by);
+        let swapped = self.temp(Width::W32);
+        let (p, q) = (self.operand(Src::Reg(even)), self.operand(Src::Reg(up)));
+        self.bitop(super::int::OR, swapped, p, q);
+        if bits == 16 {
+            return Src::Reg(swapped);
+        }
+        let dest = self.temp(Width::W32);
+        let sources = [
+            super::operand::used(swapped),
+            super::operand::used(swapped),
+            imm(16),
+        ];
+        self.op(Op::Extr, dest, &sources);
+        Src::Reg(dest)
+    }
+
+    /// `count` bits from `offset` on, clamped to what there is.
+    fn extracted(&mut self, a: Src, offset: Src, count: Src, signed: bool) -> Option<Src> {
+        let limit = |value: u64| Src::Const(value, Width::W32);
+        let offset = self.extreme_word(true, false, offset, limit(32));
+        let room = self.temp(Width::W32);
+        self.sub_into(room, limit(32), offset);
+        let count = self.extreme_word(true, false, count, Src::Reg(room));
+        // Up to the top, then down: shifts of 32 give zero or the sign.
+        let above = self.temp(Width::W32);
+        self.sub_into(above, Src::Reg(room), count);
+        let up = self.temp(Width::W32);
+        self.shl_into(up, a, Src::Reg(above));
+        let rest = self.temp(Width::W32);
+        self.sub_into(rest, limit(32), count);
+        let field = self.temp(Width::W32);
+        match signed {
+            true => self.asr_into(field, Src::Reg(up), Src::Reg(rest)),
+            false => self.shr_into(field, Src::Reg(up), Src::Reg(rest)),
+        }
+        let dest = self.temp(Width::W32);
+        let none = self.int_compare(IntCond::Eq, count, limit(0));
+        self.select_into(dest, none, limit(0), Src::Reg(field));
+        Some(Src::Reg(dest))
+    }
+
+    fn inserted(&mut self, base: Src, insert: Src, offset: Src, count: Src) -> Option<Src> {
+        let limit = |value: u64| Src::Const(value, Width::W32);
+        let offset = self.extreme_word(true, false, offset, limit(32));
+        let room = self.temp(Width::W32);
+        self.sub_into(room, limit(32), offset);
+        let count = self.extreme_word(true, false, count, Src::Reg(room));
+        let rest = self.temp(Width::W32);
+        self.sub_into(rest, limit(32), count);
+        // Ones where the field is.
+        let ones = self.temp(Width::W32);
+        self.shr_into(ones, limit(0xffff_ffff), Src::Reg(rest));
+        let mask = self.temp(Width::W32);
+        self.shl_into(mask, Src::Reg(ones), offset);
+        let moved = self.temp(Width::W32);
+        self.shl_into(moved, insert, offset);
+        let new = self.temp(Width::W32);
+        let (p, q) = (self.operand(Src::Reg(moved)), self.operand(Src::Reg(mask)));
+        self.bitop(super::int::AND, new, p, q);
+        let kept = self.temp(Width::W32);
+        let (p, q) = (self.operand(base), self.operand(Src::Reg(mask)));
+        self.bitop(super::int::AND_NOT, kept, p, q);
+        let dest = self.temp(Width::W32);
+        let (p, q) = (self.operand(Src::Reg(new)), self.operand(Src::Reg(kept)));
+        self.bitop(super::int::OR, dest, p, q);
+        Some(Src::Reg(dest))
+    }
+
+    /// Builtins on 64-bit numbers.
+    fn wide_integer(&mut self, builtin: Builtin, signed: bool, numbers: &[Src], dest: Slice) -> bool {
+        let zero = Src::Const(0, Width::W32);
+        match (builtin, numbers) {
+            (Builtin::Min | Builtin::Max, &[a, b]) => {
+                let cond = match (builtin == Builtin::Min, signed) {
+                    (true, true) => IntCond::Slt,
+                    (true, false) => IntCond::Ult,
+                    (false, true) => IntCond::Sgt,
+                    (false, false) => IntCond::Ugt,
+                };
+                let test = self.wide_compare(cond, a, b);
+                self.choose_into(dest, test, a, b);
+            }
+            (Builtin::Abs, &[a]) => {
+                let (magnitude, _) = self.wide_magnitude(a);
+                self.copy(dest, magnitude);
+            }
+            (Builtin::PopCount, &[a]) => {
+                let counts: Vec<Slice> = [a.low(), a.high()]
+                    .into_iter()
+                    .map(|part| {
+                        let count = self.temp(Width::W32);
+                        let operand = self.operand(part);
+                        self.op(Op::Popcount, count, &[operand]);
+                        count
+                    })
+                    .collect();
+                let sum = self.temp(Width::W32);
+                self.add_into(sum, Src::Reg(counts[0]), Src::Reg(counts[1]));
+                self.zero_extend_into(dest, Src::Reg(sum));
+            }
+            (Builtin::MulHi, &[a, b]) if !signed => {
+                self.wide_mul_high(dest, a, b);
+            }
+            (Builtin::NormalizePredicate, &[a]) => {
+                let test = self.wide_compare(IntCond::Ne, a, Src::Const(0, Width::W64));
+                let one = self.temp(Width::W32);
+                self.select_into(one, test, Src::Const(1, Width::W32), zero);
+                self.zero_extend_into(dest, Src::Reg(one));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The upper 64 bits of a product.
+    pub(super) fn wide_mul_high(&mut self, dest: Slice, a: Src, b: Src) {
+        let zero = Self::bare(Src::Const(0, Width::W32));
+        let high_of = |pair: Slice| Self::bare(Src::Reg(word(pair, 1)));
+        let low = self.temp(Width::W64);
+        self.wide_mul_add(low, Self::bare(a.low()), Self::bare(b.low()), zero);
+        // None of these sums leaves 64 bits.
+        let middle = self.temp(Width::W64);
+        self.wide_mul_add(middle, Self::bare(a.low()), Self::bare(b.high()), high_of(low));
+        let other = self.temp(Width::W64);
+        let lower = Self::bare(Src::Reg(word(middle, 0)));
+        self.wide_mul_add(other, Self::bare(a.high()), Self::bare(b.low()), lower);
+        let top = self.temp(Width::W64);
+        self.wide_mul_add(top, Self::bare(a.high()), Self::bare(b.high()), high_of(middle));
+        let top = Self::bare(Src::Reg(top));
+        self.wide_sum(Op::Iadd, dest, top, high_of(other), 0);
+    }
+}

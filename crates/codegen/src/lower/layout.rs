@@ -1,0 +1,187 @@
+//! Where things are: uniforms, threadgroup memory, stack.
+
+use crate::{Error, ErrorKind};
+use assay_agx::{Axis, Binding, BoundValue, SystemValue, UniformConstants, Width};
+use assay_ssa::{Binding as Bound, GlobalId, Kernel, Module, Space};
+use std::collections::HashMap;
+
+/// How many half uniforms there are.
+const HALVES: u16 = 512;
+/// Bases of memory accesses are below this one.
+pub(super) const BASES: u16 = 256;
+/// Constants leave this much room to values.
+const CONSTANTS: u16 = 192;
+
+/// The layout of a kernel.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    next: u16,
+    pub(super) bindings: Vec<Binding>,
+    constants: HashMap<(u64, Width), u16>,
+    listed: Vec<(u16, u64, Width)>,
+    constant_halves: u16,
+    params: Vec<Option<u16>>,
+    systems: HashMap<(SystemValue, u8), u16>,
+    globals: HashMap<GlobalId, u32>,
+    /// Bytes of threadgroup variables.
+    pub(super) threadgroup_bytes: u32,
+    /// Bytes of thread variables.
+    pub(super) stack_bytes: u32,
+}
+
+/// What carries an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Carrier {
+    /// A uniform, from this half on.
+    Uniform(u16),
+    /// Nothing that can be generated.
+    Unsupported(&'static str),
+}
+
+impl Layout {
+    /// Lays out the static threadgroup memory of all globals a kernel uses, in order.
+    pub(super) fn global(&mut self, module: &Module, id: GlobalId) -> Option<u32> {
+        if let Some(&start) = self.globals.get(&id) {
+            return Some(start);
+        }
+        let global = module.globals.get(id)?;
+        if global.space != Space::Threadgroup {
+            return None;
+        }
+        // Vectors of up to 16 bytes are moved at once.
+        let align = global.align.clamp(4, 256);
+        let start = self.threadgroup_bytes.next_multiple_of(align);
+        self.threadgroup_bytes = start.saturating_add(module.types.store_size(global.ty));
+        self.globals.insert(id, start);
+        Some(start)
+    }
+
+    /// Where threadgroup memory sized at dispatch starts. All variables are known by now.
+    pub(super) fn dynamic_start(&self) -> u32 {
+        self.threadgroup_bytes.next_multiple_of(16)
+    }
+
+    /// Reserves stack for a variable.
+    pub(super) fn alloca(&mut self, bytes: u32, align: u32) -> u32 {
+        let start = self.stack_bytes.next_multiple_of(align.clamp(4, 16));
+        self.stack_bytes = start.saturating_add(bytes.next_multiple_of(4));
+        start
+    }
+
+    /// Room for `halves` half uniforms.
+    pub(super) fn uniform(&mut self, width: Width) -> Option<u16> {
+        let halves = width.halves();
+        let start = self.next.next_multiple_of(halves);
+        if start + halves > HALVES {
+            return None;
+        }
+        self.next = start + halves;
+        Some(start)
+    }
+
+    /// The uniform of an argument, bound when it is first asked for.
+    pub(super) fn param(&mut self, kernel: &Kernel, param: u32) -> Carrier {
+        let index = param as usize;
+        if let Some(Some(half)) = self.params.get(index) {
+            return Carrier::Uniform(*half);
+        }
+        let Some(argument) = kernel.argument_of_param(param) else {
+            return Carrier::Unsupported("an unknown argument");
+        };
+        let (value, width) = match argument.binding {
+            Bound::Buffer(index) => (BoundValue::BufferAddress { index }, Width::W64),
+            Bound::Threadgroup(index) => (
+                BoundValue::System(SystemValue::ThreadgroupOffset(index), Axis::X),
+                Width::W16,
+            ),
+            Bound::Texture(_) => return Carrier::Unsupported("a texture argument"),
+            Bound::Sampler(_) => return Carrier::Unsupported("a sampler argument"),
+            _ => return Carrier::Unsupported("a stage-in argument"),
+        };
+        let Some(first_half) = self.bind(value, width) else {
+            return Carrier::Unsupported("more arguments than uniforms hold");
+        };
+        if self.params.len() <= index {
+            self.params.resize(index + 1, None);
+        }
+        self.params[index] = Some(first_half);
+        Carrier::Uniform(first_half)
+    }
+
+    /// The uniform of a value of the dispatch.
+    pub(super) fn system(&mut self, value: SystemValue, axis: u8) -> Option<u16> {
+        if let Some(&half) = self.systems.get(&(value, axis)) {
+            return Some(half);
+        }
+        let of = [Axis::X, Axis::Y, Axis::Z];
+        let name = *of.get(usize::from(axis))?;
+        let half = self.bind(BoundValue::System(value, name), Width::W32)?;
+        self.systems.insert((value, axis), half);
+        Some(half)
+    }
+
+    fn bind(&mut self, value: BoundValue, width: Width) -> Option<u16> {
+        let first_half = self.uniform(width)?;
+        self.bindings.push(Binding {
+            value,
+            first_half,
+            halves: width.halves(),
+        });
+        Some(first_half)
+    }
+
+    /// The uniform that holds a constant.
+    pub(super) fn constant(&mut self, bits: u64, width: Width) -> Option<u16> {
+        if let Some(&half) = self.constants.get(&(bits, width)) {
+            return Some(half);
+        }
+        let total = self.constant_halves + width.halves();
+        if total > CONSTANTS {
+            return None;
+        }
+        let half = self.uniform(width)?;
+        self.constant_halves = total;
+        self.constants.insert((bits, width), half);
+        self.listed.push((half, bits, width));
+        Some(half)
+    }
+
+    /// The constants as runs of halves.
+    pub(super) fn constants(&self) -> Vec<UniformConstants> {
+        let mut listed = self.listed.clone();
+        listed.sort_unstable_by_key(|(half, _, _)| *half);
+        let mut runs: Vec<UniformConstants> = Vec::new();
+        for (half, bits, width) in listed {
+            let values = (0..width.halves()).map(|n| (bits >> (16 * n)) as u16);
+            match runs.last_mut() {
+                Some(run) if run.first_half + run.values.len() as u16 == half => {
+                    run.values.extend(values);
+                }
+                _ => runs.push(UniformConstants {
+                    first_half: half,
+                    values: values.collect(),
+                }),
+            }
+        }
+        runs
+    }
+
+    /// How many half uniforms are used.
+    pub(super) fn half_uniforms(&self) -> u16 {
+        self.next
+    }
+
+    /// Whether threadgroup memory fits its 16-bit addresses.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        const THREADGROUP: u32 = 32768;
+        if self.threadgroup_bytes > THREADGROUP {
+            return Err(ErrorKind::TooLarge {
+                what: "bytes of threadgroup memory",
+                needed: u64::from(self.threadgroup_bytes),
+                available: u64::from(THREADGROUP),
+            }
+            .into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,519 @@
+//! 64-bit integers: additions and products of 32-bit numbers are instructions, the rest
+//! is made of 32-bit ones.
+
+use super::operand::{Condition, FloatSrc, IntSrc, Src, imm};
+use super::select::{Done, Lowerer, shift};
+use crate::mir::{Inst, Operand, Slice};
+use assay_agx::{Field, Modifiers, Op, Width};
+use assay_ssa::{BinaryOp, CastOp, InstData, IntCond, Scalar, Value};
+
+const ZERO: Src = Src::Const(0, Width::W32);
+
+/// A word of a pair.
+pub(super) fn word(pair: Slice, index: u8) -> Slice {
+    Slice {
+        half: pair.half + 2 * index,
+        width: Width::W32,
+        count: 1,
+        ..pair
+    }
+}
+
+impl Lowerer<'_> {
+    /// A source of a 64-bit addition.
+    pub(super) fn wide_operand(&mut self, source: IntSrc) -> Operand {
+        let mods = Modifiers {
+            sx: source.sx,
+            ..Modifiers::NONE
+        };
+        match source.src {
+            // Zeros above are what a narrower source has anyway.
+            Src::Const(bits, Width::W64) if bits <= u64::from(u32::MAX) => {
+                self.operand(Src::Const(bits, Width::W32))
+            }
+            Src::Const(bits, Width::W64) if bits as i64 as i32 as i64 as u64 == bits => {
+                let low = Src::Const(bits & 0xffff_ffff, Width::W32);
+                match self.operand(low) {
+                    Operand::Use(slice, _) => Operand::Use(
+                        slice,
+                        Modifiers {
+                            sx: true,
+                            ..Modifiers::NONE
+                        },
+                    ),
+                    Operand::Uniform(uniform) => Operand::Uniform(uniform.mods(Modifiers {
+                        sx: true,
+                        ..Modifiers::NONE
+                    })),
+                    other => other,
+                }
+            }
+            Src::Const(_, Width::W64) | Src::Uniform(_, Width::W64) => {
+                Operand::Use(self.reg(source.src), mods)
+            }
+            _ => self.int_operand(source),
+        }
+    }
+
+    /// `dest = a ± (b << by)` on 64 bits.
+    pub(super) fn wide_sum(&mut self, op: Op, dest: Slice, a: IntSrc, b: IntSrc, by: u8) {
+        let (mut op, mut b) = (op, b);
+        if let Src::Const(bits, Width::W64) = b.src
+            && by == 0
+            && bits.wrapping_neg() <= 255
+            && bits != 0
+        {
+            op = if op == Op::Iadd { Op::Isub } else { Op::Iadd };
+            b.src = Src::Const(bits.wrapping_neg(), Width::W64);
+        }
+        let (a, b) = (self.wide_operand(a), self.wide_operand(b));
+        let mut inst = Inst::new(op)
+            .with(Field::Dest, Operand::Def(dest))
+            .with(Field::A, a)
+            .with(Field::B, b);
+        if by != 0 {
+            inst = inst.with(Field::Shift, shift(by));
+        }
+        self.push(inst);
+    }
+
+    /// `dest = a * b + c`: the factors have at most 32 bits.
+    pub(super) fn wide_mul_add(&mut self, dest: Slice, a: IntSrc, b: IntSrc, c: IntSrc) {
+        let c = self.wide_operand(c);
+        let (a, b) = (self.int_operand(a), self.int_operand(b));
+        self.op(Op::Imadd, dest, &[a, b, c]);
+    }
+
+    /// A 64-bit number, or the narrower one it was extended from.
+    pub(super) fn wide_source(&mut self, value: Value, lane: u32) -> Done<IntSrc> {
+        self.int(value, lane, true)
+    }
+
+    /// A number that was extended to 64 bits from at most 32, before that.
+    fn narrow_factor(&mut self, value: Value, lane: u32) -> Done<Option<IntSrc>> {
+        if let Some((InstData::Cast { op, arg, .. }, at)) = self.behind(value, lane)? {
+            let extends = match op {
+                CastOp::ZExt => true,
+                CastOp::SExt => {
+                    matches!(self.scalar_type(arg), Some(Scalar::I16 | Scalar::I32))
+                }
+                _ => false,
+            };
+            if extends {
+                let src = self.src(arg, at)?;
+                let sx = op == CastOp::SExt;
+                return Ok(Some(IntSrc { src, sx }));
+            }
+        }
+        Ok(match self.src_if_known(value, lane)? {
+            Some(bits) if bits <= u64::from(u32::MAX) => Some(Self::bare(Src::Const(
+                bits,
+                Width::W32,
+            ))),
+            _ => None,
+        })
+    }
+
+    /// One number of a 64-bit operation.
+    pub(super) fn wide_binary(
+        &mut self,
+        op: BinaryOp,
+        args: [Value; 2],
+        lane: u32,
+        dest: Slice,
+    ) -> Done {
+        match op {
+            BinaryOp::Add => self.wide_add(args, lane, dest),
+            BinaryOp::Sub => {
+                let a = self.wide_source(args[0], lane)?;
+                let b = self.wide_source(args[1], lane)?;
+                self.wide_sum(Op::Isub, dest, a, b, 0);
+                Ok(())
+            }
+            BinaryOp::Mul => {
+                let (a, b) = (
+                    self.narrow_factor(args[0], lane)?,
+                    self.narrow_factor(args[1], lane)?,
+                );
+                if let (Some(a), Some(b)) = (a, b) {
+                    self.wide_mul_add(dest, a, b, Self::bare(ZERO));
+                    return Ok(());
+                }
+                let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
+                self.wide_mul_into(dest, a, b);
+                Ok(())
+            }
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+                let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
+                let table = match op {
+                    BinaryOp::And => super::int::AND,
+                    BinaryOp::Or => super::int::OR,
+                    _ => super::int::XOR,
+                };
+                for half in [0, 1] {
+                    let (x, y) = (a.part(2 * half, Width::W32), b.part(2 * half, Width::W32));
+                    let (x, y) = (self.operand(x), self.operand(y));
+                    self.bitop(table, word(dest, half), x, y);
+                }
+                Ok(())
+            }
+            BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr => {
+                let a = self.src(args[0], lane)?;
+                let amount = self.amount(args[1], lane, 64)?;
+                self.wide_shift_into(op, dest, a, amount);
+                Ok(())
+            }
+            _ => {
+                let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
+                self.wide_divide_into(op, a, b, dest)
+            }
+        }
+    }
+
+    fn wide_add(&mut self, args: [Value; 2], lane: u32, dest: Slice) -> Done {
+        for (one, other) in [(args[1], args[0]), (args[0], args[1])] {
+            if let Some((
+                InstData::Binary {
+                    op: BinaryOp::Mul,
+                    args: [a, b],
+                    ..
+                },
+                at,
+            )) = self.behind_once(one, lane)?
+                && let (Some(a), Some(b)) = (self.narrow_factor(a, at)?, self.narrow_factor(b, at)?)
+            {
+                let c = self.wide_source(other, lane)?;
+                self.wide_mul_add(dest, a, b, c);
+                return Ok(());
+            }
+        }
+        let (a, b) = (
+            self.wide_source(args[0], lane)?,
+            self.wide_source(args[1], lane)?,
+        );
+        self.wide_sum(Op::Iadd, dest, a, b, 0);
+        Ok(())
+    }
+
+    /// The low 64 bits of a product.
+    pub(super) fn wide_mul_into(&mut self, dest: Slice, a: Src, b: Src) {
+        let low = self.temp(Width::W64);
+        self.wide_mul_add(low, Self::bare(a.low()), Self::bare(b.low()), Self::bare(ZERO));
+        let cross = self.temp(Width::W32);
+        self.mul_add_into(cross, a.low(), b.high(), Src::Reg(word(low, 1)));
+        let top = self.temp(Width::W32);
+        self.mul_add_into(top, a.high(), b.low(), Src::Reg(cross));
+        self.copies(&[
+            (word(dest, 0), Src::Reg(word(low, 0))),
+            (word(dest, 1), Src::Reg(top)),
+        ]);
+    }
+
+    fn funnel(&mut self, dest: Slice, low: Src, high: Src, amount: Src) {
+        let sources = [
+            self.operand(low),
+            self.operand(high),
+            self.operand(amount),
+        ];
+        self.op(Op::Extr, dest, &sources);
+    }
+
+    /// A shift by an amount below 64.
+    pub(super) fn wide_shift_into(&mut self, op: BinaryOp, dest: Slice, a: Src, amount: Src) {
+        let (low, high) = (a.low(), a.high());
+        let by = |amount: u64| Src::Const(amount, Width::W16);
+        if let Some(known) = amount.known() {
+            return self.known_wide_shift(op, dest, (low, high), known);
+        }
+        // Shifts of 32 and more give zero (or the sign); negative amounts count modulo 128.
+        let rest = self.temp(Width::W16);
+        self.sub_into(rest, by(32), amount);
+        let over = self.temp(Width::W16);
+        self.sub_into(over, amount, by(32));
+        let far = self.int_compare(IntCond::Ugt, amount, by(31));
+        let (low_out, high_out) = (word(dest, 0), word(dest, 1));
+        let near = self.temp(Width::W32);
+        let beyond = self.temp(Width::W32);
+        match op {
+            BinaryOp::Shl => {
+                // high = (high:low) >> (32 − amount), which is right up to 32.
+                self.funnel(near, low, high, Src::Reg(rest));
+                self.shl_into(beyond, low, Src::Reg(over));
+                let first = self.temp(Width::W32);
+                self.shl_into(first, low, amount);
+                self.select_into(high_out, far, Src::Reg(beyond), Src::Reg(near));
+                self.copy(low_out, Src::Reg(first));
+            }
+            BinaryOp::LShr => {
+                self.funnel(near, low, high, amount);
+                let first = self.temp(Width::W32);
+                self.shr_into(first, high, amount);
+                self.copies(&[(low_out, Src::Reg(near)), (high_out, Src::Reg(first))]);
+            }
+            _ => {
+                self.funnel(near, low, high, amount);
+                self.asr_into(beyond, high, Src::Reg(over));
+                let first = self.temp(Width::W32);
+                self.asr_into(first, high, amount);
+                self.select_into(low_out, far, Src::Reg(beyond), Src::Reg(near));
+                self.copy(high_out, Src::Reg(first));
+            }
+        }
+    }
+
+    fn known_wide_shift(
+        &mut self,
+        op: BinaryOp,
+        dest: Slice,
+        (low, high): (Src, Src),
+        amount: u64,
+    ) {
+        let by = |amount: u64| Src::Const(amount, Width::W16);
+        let (low_out, high_out) = (word(dest, 0), word(dest, 1));
+        let (first, second) = (self.temp(Width::W32), self.temp(Width::W32));
+        match (op, amount) {
+            (_, 0) => return self.copies(&[(low_out, low), (high_out, high)]),
+            (BinaryOp::Shl, 1..=31) => {
+                self.shl_into(first, low, by(amount));
+                self.funnel(second, low, high, by(32 - amount));
+            }
+            (BinaryOp::Shl, _) => {
+                self.shl_into(second, low, by(amount - 32));
+                return self.copies(&[(low_out, ZERO), (high_out, Src::Reg(second))]);
+            }
+            (BinaryOp::LShr, 1..=31) => {
+                self.funnel(first, low, high, by(amount));
+                self.shr_into(second, high, by(amount));
+            }
+            (BinaryOp::LShr, _) => {
+                self.shr_into(first, high, by(amount - 32));
+                return self.copies(&[(low_out, Src::Reg(first)), (high_out, ZERO)]);
+            }
+            (_, 1..=31) => {
+                self.funnel(first, low, high, by(amount));
+                self.asr_into(second, high, by(amount));
+            }
+            _ => {
+                self.asr_into(first, high, by(amount - 32));
+                self.asr_into(second, high, by(31));
+            }
+        }
+        self.copies(&[(low_out, Src::Reg(first)), (high_out, Src::Reg(second))]);
+    }
+
+    /// A comparison of 64-bit numbers.
+    pub(super) fn wide_condition(
+        &mut self,
+        cond: IntCond,
+        args: [Value; 2],
+        lane: u32,
+    ) -> Done<Condition> {
+        let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
+        Ok(self.wide_compare(cond, a, b))
+    }
+
+    pub(super) fn wide_compare(&mut self, cond: IntCond, a: Src, b: Src) -> Condition {
+        let truth = |holds: bool| Src::Const(u64::from(holds), Width::W16);
+        if matches!(cond, IntCond::Eq | IntCond::Ne) {
+            let low = self.temp(Width::W16);
+            let test = self.int_compare(IntCond::Eq, a.low(), b.low());
+            self.select_into(low, test, truth(true), truth(false));
+            let both = self.temp(Width::W16);
+            let test = self.int_compare(IntCond::Eq, a.high(), b.high());
+            self.select_into(both, test, Src::Reg(low), truth(false));
+            let condition = self.truth(Src::Reg(both));
+            return condition.inverted_if(cond == IntCond::Ne);
+        }
+        let below = match cond {
+            IntCond::Slt => IntCond::Ult,
+            IntCond::Sle => IntCond::Ule,
+            IntCond::Sgt => IntCond::Ugt,
+            IntCond::Sge => IntCond::Uge,
+            other => other,
+        };
+        let low = self.temp(Width::W16);
+        let test = self.int_compare(below, a.low(), b.low());
+        self.truth_into(low, test);
+        let high = self.temp(Width::W16);
+        let test = self.int_compare(cond, a.high(), b.high());
+        self.truth_into(high, test);
+        let both = self.temp(Width::W16);
+        let test = self.int_compare(IntCond::Eq, a.high(), b.high());
+        self.select_into(both, test, Src::Reg(low), Src::Reg(high));
+        self.truth(Src::Reg(both))
+    }
+
+    /// `−a`.
+    pub(super) fn wide_negate(&mut self, dest: Slice, a: Src) {
+        self.wide_sum(Op::Isub, dest, Self::bare(ZERO), Self::bare(a), 0);
+    }
+
+    /// The magnitude of a signed number, and the condition that it was negative.
+    pub(super) fn wide_magnitude(&mut self, a: Src) -> (Src, Condition) {
+        let negated = self.temp(Width::W64);
+        self.wide_negate(negated, a);
+        let negative = self.int_compare(IntCond::Slt, a.high(), ZERO);
+        let result = self.temp(Width::W64);
+        self.choose_into(result, negative, Src::Reg(negated), a);
+        (Src::Reg(result), negative)
+    }
+
+    /// A 64-bit number as a float, rounded once.
+    pub(super) fn wide_to_float(
+        &mut self,
+        arg: Value,
+        lane: u32,
+        to: Scalar,
+        signed: bool,
+        dest: Slice,
+    ) -> Done {
+        if let Some(narrow) = self.narrow_factor(arg, lane)?
+            && narrow.src.width() == Width::W32
+            && narrow.sx == signed
+        {
+            let single = self.single_dest(to, dest);
+            let operand = self.operand(narrow.src);
+            let mode = if signed { 11 } else { 10 };
+            self.convert_inst(mode, true, single, operand);
+            self.single_done(to, dest, single);
+            return Ok(());
+        }
+        let a = self.src(arg, lane)?;
+        let (magnitude, negative) = match signed {
+            true => {
+                let (magnitude, negative) = self.wide_magnitude(a);
+                (magnitude, Some(negative))
+            }
+            false => (a, None),
+        };
+        // Normalised so that the highest bit is bit 63; the rest below 32 bits is folded
+        // into the last bit, so that one rounding remains.
+        let zeros = self.wide_leading_zeros(magnitude);
+        let shifted = self.temp(Width::W64);
+        self.wide_shift_into(BinaryOp::Shl, shifted, magnitude, zeros);
+        let rest = self.int_compare(IntCond::Ne, Src::Reg(word(shifted, 0)), ZERO);
+        let sticky = self.temp(Width::W32);
+        self.select_into(sticky, rest, Src::Const(1, Width::W32), ZERO);
+        let top = self.temp(Width::W32);
+        let (x, y) = (
+            self.operand(Src::Reg(word(shifted, 1))),
+            self.operand(Src::Reg(sticky)),
+        );
+        self.bitop(super::int::OR, top, x, y);
+        let float = self.temp(Width::W32);
+        let operand = self.operand(Src::Reg(top));
+        self.convert_inst(10, true, float, operand);
+        // float · 2^(32 − zeros), exact: an exponent is added.
+        let exponent = self.temp(Width::W32);
+        self.sub_into(exponent, Src::Const(32, Width::W32), zeros);
+        let field = self.temp(Width::W32);
+        self.shl_into(field, Src::Reg(exponent), Src::Const(23, Width::W16));
+        let scaled = self.temp(Width::W32);
+        self.add_into(scaled, Src::Reg(float), Src::Reg(field));
+        let nonzero = self.temp(Width::W32);
+        let test = self.int_compare(IntCond::Eq, Src::Reg(top), ZERO);
+        self.select_into(nonzero, test, ZERO, Src::Reg(scaled));
+        let signed_result = match negative {
+            None => nonzero,
+            Some(negative) => {
+                let flipped = self.temp(Width::W32);
+                self.settle_into(flipped, FloatSrc::plain(Src::Reg(nonzero)).negated());
+                let result = self.temp(Width::W32);
+                self.select_into(result, negative, Src::Reg(flipped), Src::Reg(nonzero));
+                result
+            }
+        };
+        self.narrow_into(dest, to, Src::Reg(signed_result));
+        Ok(())
+    }
+
+    /// Leading zeros of a 64-bit number, 63 at most.
+    fn wide_leading_zeros(&mut self, a: Src) -> Src {
+        // 31 − highest of high, or 63 − highest of low.
+        let highest = |lowerer: &mut Self, src: Src| {
+            let found = lowerer.temp(Width::W16);
+            let operand = lowerer.operand(src);
+            lowerer.op(Op::Ffs, found, &[operand]);
+            Src::Reg(found)
+        };
+        let (of_high, of_low) = (highest(self, a.high()), highest(self, a.low()));
+        let by = |amount: u64| Src::Const(amount, Width::W16);
+        let upper = self.temp(Width::W16);
+        self.sub_into(upper, by(31), of_high);
+        let lower = self.temp(Width::W16);
+        self.sub_into(lower, by(63), of_low);
+        let zeros = self.temp(Width::W16);
+        let test = self.int_compare(IntCond::Eq, a.high(), ZERO);
+        self.select_into(zeros, test, Src::Reg(lower), Src::Reg(upper));
+        let cut = self.temp(Width::W16);
+        self.mask_into(cut, Src::Reg(zeros), 63);
+        Src::Reg(cut)
+    }
+
+    /// A single as a 64-bit integer, saturating; NaN gives 0.
+    pub(super) fn float_to_wide(&mut self, src: Src, signed: bool, dest: Slice) -> Done {
+        let single = self.as_single(FloatSrc::plain(src));
+        let magnitude = FloatSrc::plain(single).magnitude();
+        // high = trunc(|x| · 2⁻³²), low = trunc(|x| − high · 2³²): both exact.
+        let constant = |value: f32| FloatSrc::plain(Src::Const(value.to_bits().into(), Width::W32));
+        let whole = self.temp(Width::W32);
+        self.float_op(Op::Trunc, whole, &[magnitude]);
+        let scaled = self.temp(Width::W32);
+        let whole = FloatSrc::plain(Src::Reg(whole));
+        self.float_op(Op::Fmul32, scaled, &[whole, constant(2f32.powi(-32))]);
+        let upper = self.temp(Width::W32);
+        self.float_op(Op::Trunc, upper, &[FloatSrc::plain(Src::Reg(scaled))]);
+        let lower = self.temp(Width::W32);
+        let upper = FloatSrc::plain(Src::Reg(upper));
+        let sources = [upper.negated(), constant(2f32.powi(32)), whole];
+        self.float_op(Op::Fmadd32, lower, &sources);
+        let pair = self.temp(Width::W64);
+        for (index, part) in [(0, Src::Reg(lower)), (1, upper.src)] {
+            let operand = self.operand(part);
+            self.convert_inst(8, false, word(pair, index), operand);
+        }
+        let big = if signed { 2f32.powi(63) } else { 2f32.powi(64) };
+        let most = if signed { i64::MAX as u64 } else { u64::MAX };
+        let clamped = self.temp(Width::W64);
+        let test = self.float_compare(
+            super::operand::float_code::GREATER_EQUAL,
+            false,
+            magnitude,
+            constant(big),
+        );
+        let limit = Src::Const(most, Width::W64);
+        let limit = Src::Reg(self.reg(limit));
+        self.choose_into(clamped, test, limit, Src::Reg(pair));
+        let zero = Src::Const(0, Width::W64);
+        let negative = self.float_compare(
+            super::operand::float_code::LESS,
+            false,
+            FloatSrc::plain(single),
+            constant(0.0),
+        );
+        if !signed {
+            self.choose_into(dest, negative, zero, Src::Reg(clamped));
+            return Ok(());
+        }
+        let flipped = self.temp(Width::W64);
+        self.wide_negate(flipped, Src::Reg(clamped));
+        // The lowest number is one further than the highest.
+        let lowest = self.temp(Width::W64);
+        let floor = Src::Const(1 << 63, Width::W64);
+        let floor = Src::Reg(self.reg(floor));
+        self.choose_into(lowest, test, floor, Src::Reg(flipped));
+        self.choose_into(dest, negative, Src::Reg(lowest), Src::Reg(clamped));
+        Ok(())
+    }
+
+
+    /// `dest = a` extended to 64 bits.
+    pub(super) fn widen_into(&mut self, dest: Slice, source: IntSrc) {
+        if source.sx {
+            let a = self.wide_operand(source);
+            self.op(Op::Iadd, dest, &[a, imm(0)]);
+        } else {
+            self.zero_extend_into(dest, source.src);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The back end against the emulator: whatever registers, waits and hints it chooses,
+//! strict runs must find every value where it is read.
+
+mod common;
+mod programs;
+mod random;

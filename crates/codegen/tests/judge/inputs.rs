@@ -1,0 +1,372 @@
+//! Inputs for a kernel nobody has described: sizes and values from its argument list and
+//! from how the program reads each argument.
+//!
+//! Scalars are small, so that products of a few of them stay inside the buffers; what
+//! lies outside stops both sides, which is a result too, but a poorer one. Each trial
+//! takes other sizes, and the last has numbers that make floats misbehave.
+
+use assay_ssa::{Binding, CastOp, Function, InstData, Kernel, Module, Scalar, Value, ValueDef};
+
+/// How many different inputs a kernel is judged with.
+pub(crate) const TRIALS: usize = 3;
+
+/// Elements of a buffer whose size nothing says.
+const ELEMENTS: usize = 8192;
+
+/// Bytes given to each `[[threadgroup(n)]]` argument.
+const THREADGROUP_BYTES: u32 = 4096;
+
+/// What a kernel is given.
+#[derive(Clone, Debug)]
+pub(crate) struct Inputs {
+    pub(crate) grid: [u32; 3],
+    pub(crate) threadgroup: [u32; 3],
+    pub(crate) buffers: Vec<(u32, Vec<u8>)>,
+    pub(crate) threadgroup_memory: Vec<(u32, u32)>,
+}
+
+impl Inputs {
+    pub(crate) fn new(module: &Module, kernel: &Kernel, trial: usize, seed: u64) -> Inputs {
+        let (grid, threadgroup) = geometry(kernel, trial);
+        let mut inputs = Inputs {
+            grid,
+            threadgroup,
+            buffers: Vec::new(),
+            threadgroup_memory: Vec::new(),
+        };
+        let reads = Reads::of(module, kernel);
+        for argument in &kernel.arguments {
+            match argument.binding {
+                Binding::Buffer(index) => {
+                    let mut random = Random::new(seed ^ (u64::from(index) << 8) ^ trial as u64);
+                    let known = inputs.buffers.iter().any(|(other, _)| *other == index);
+                    if known {
+                        continue;
+                    }
+                    let fields = argument
+                        .param
+                        .map_or(&[][..], |param| reads.of_param(param));
+                    let bytes = match argument.buffer_size {
+                        Some(size) => block(size as usize, fields, trial, &mut random),
+                        None => {
+                            let size = (argument.size.max(4) as usize).min(64);
+                            let scalar = scalar_named(&argument.type_name)
+                                .or_else(|| fields.first().map(|field| field.scalar));
+                            let scalar = scalar.unwrap_or(Scalar::I32);
+                            array(ELEMENTS * size, scalar, trial, &mut random)
+                        }
+                    };
+                    inputs.buffers.push((index, bytes));
+                }
+                Binding::Threadgroup(index) => {
+                    inputs.threadgroup_memory.push((index, THREADGROUP_BYTES));
+                }
+                _ => {}
+            }
+        }
+        inputs
+    }
+
+    /// The same inputs with fewer threads, smallest first.
+    pub(crate) fn smaller(&self) -> Vec<Inputs> {
+        let threads = |grid: [u32; 3]| grid.iter().product::<u32>();
+        let group = self.threadgroup;
+        let mut tried: Vec<([u32; 3], [u32; 3])> = vec![
+            ([1; 3], [1; 3]),
+            ([2, 1, 1], [2, 1, 1]),
+            ([32, 1, 1], [32, 1, 1]),
+            ([32, 1, 1], group),
+            (group, group),
+        ];
+        for axis in 0..3 {
+            let mut cut = self.grid;
+            cut[axis] = group[axis];
+            tried.push((cut, group));
+        }
+        tried
+            .into_iter()
+            .filter(|(grid, _)| threads(*grid) < threads(self.grid))
+            .map(|(grid, threadgroup)| Inputs {
+                grid,
+                threadgroup,
+                ..self.clone()
+            })
+            .collect()
+    }
+}
+
+/// A grid with a few threadgroups and, in the first trial, an odd tail.
+fn geometry(kernel: &Kernel, trial: usize) -> ([u32; 3], [u32; 3]) {
+    let most = kernel.max_threads.unwrap_or(256).clamp(1, 1024);
+    let axes = kernel.arguments.iter().filter_map(|argument| {
+        let Binding::Builtin(_) = argument.binding else {
+            return None;
+        };
+        let digit = argument.type_name.chars().last()?.to_digit(10)?;
+        Some(digit.clamp(1, 3))
+    });
+    let one = |grid, group| ([grid, 1, 1], [group, 1, 1]);
+    match axes.max().unwrap_or(1) {
+        1 => match trial {
+            0 => one(most * 2 + 2, most),
+            1 => one(96, most.min(32)),
+            _ => one(most, most),
+        },
+        2 => {
+            let side = if most >= 256 { 16 } else { 8u32.min(most) };
+            let high = side.min(most / side.max(1)).max(1);
+            match trial {
+                0 => ([side + 3, high + 1, 1], [side, high, 1]),
+                1 => ([most.min(64) * 2, 3, 1], [most.min(64), 1, 1]),
+                _ => ([side * 2, high, 1], [side, high, 1]),
+            }
+        }
+        _ => {
+            let wide = most.min(32);
+            let deep = (most / wide / 2).clamp(1, 2);
+            let high = if most / wide >= 2 { 2 } else { 1 };
+            match trial {
+                0 => ([wide + 2, 3, 2], [wide, 1, 1]),
+                1 => ([wide * 2, 2, 2], [wide, high, deep]),
+                _ => ([wide, high, deep], [wide, high, deep]),
+            }
+        }
+    }
+}
+
+/// A number read from an argument at a fixed place.
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    offset: usize,
+    scalar: Scalar,
+    lanes: usize,
+}
+
+/// How the program reads its arguments.
+struct Reads {
+    fields: Vec<Vec<Field>>,
+}
+
+impl Reads {
+    fn of(module: &Module, kernel: &Kernel) -> Reads {
+        let mut reads = Reads { fields: Vec::new() };
+        let Some(function) = module.functions.get(kernel.function) else {
+            return reads;
+        };
+        for access in accesses(function) {
+            let Some(scalar) = access.ty.element() else {
+                continue;
+            };
+            let param = access.param as usize;
+            if reads.fields.len() <= param {
+                reads.fields.resize(param + 1, Vec::new());
+            }
+            reads.fields[param].push(Field {
+                offset: access.offset,
+                scalar,
+                lanes: usize::from(access.ty.lanes()).max(1),
+            });
+        }
+        reads
+    }
+
+    fn of_param(&self, param: u32) -> &[Field] {
+        self.fields.get(param as usize).map_or(&[], Vec::as_slice)
+    }
+}
+
+struct Access {
+    param: u32,
+    offset: usize,
+    ty: assay_ssa::Type,
+    store: bool,
+    loc: Option<assay_ssa::Loc>,
+}
+
+/// Loads and stores whose address is a parameter with something added.
+fn accesses(function: &Function) -> Vec<Access> {
+    let mut found = Vec::new();
+    for &block in function.blocks() {
+        for &inst in function.insts(block) {
+            let (ptr, ty, store) = match *function.inst(inst) {
+                InstData::Load { ptr, .. } => (ptr, function.result_type(inst), false),
+                InstData::Store { ptr, value, .. } | InstData::AtomicRmw { ptr, value, .. } => {
+                    (ptr, function.ty(value), true)
+                }
+                InstData::AtomicCompareExchange { ptr, desired, .. } => {
+                    (ptr, function.ty(desired), true)
+                }
+                _ => continue,
+            };
+            if let Some((param, offset)) = root(function, ptr) {
+                found.push(Access {
+                    param,
+                    offset,
+                    ty,
+                    store,
+                    loc: function.loc(inst),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The parameter an address comes from, and the constant part of what was added.
+fn root(function: &Function, mut ptr: Value) -> Option<(u32, usize)> {
+    let mut offset = 0i64;
+    for _ in 0..64 {
+        match function.def(ptr) {
+            ValueDef::Param(block, index) if Some(block) == function.entry() => {
+                return Some((index, usize::try_from(offset).unwrap_or(0)));
+            }
+            ValueDef::Result(inst) => match *function.inst(inst) {
+                InstData::PtrAdd {
+                    base, offset: more, ..
+                } => {
+                    offset += more;
+                    ptr = base;
+                }
+                InstData::Cast {
+                    op: CastOp::Bitcast,
+                    arg,
+                    ..
+                } => ptr = arg,
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Lines of the source that store to the buffer of an index.
+pub(crate) fn store_lines(module: &Module, kernel: &Kernel, buffer: u32) -> Vec<String> {
+    let argument = kernel
+        .arguments
+        .iter()
+        .find(|argument| argument.binding == Binding::Buffer(buffer));
+    let param = argument.and_then(|argument| argument.param);
+    let Some(function) = module.functions.get(kernel.function) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = accesses(function)
+        .iter()
+        .filter(|access| access.store && Some(access.param) == param)
+        .filter_map(|access| {
+            let place = module.locations.resolve(access.loc?, |_| true)?;
+            let file = module.locations.file_name(place.file);
+            Some(format!("{file}:{}", place.line))
+        })
+        .collect();
+    lines.sort();
+    lines.dedup();
+    lines
+}
+
+/// The scalar that a type's name says, for instance `float4` or `atomic_uint`.
+fn scalar_named(name: &str) -> Option<Scalar> {
+    let name = name.trim_start_matches("packed_");
+    let name = name
+        .trim_start_matches("atomic_")
+        .trim_start_matches("metal::");
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    Some(match base {
+        "float" => Scalar::F32,
+        "half" => Scalar::F16,
+        "bfloat" | "bfloat16_t" => Scalar::BF16,
+        "uint" | "int" | "uint32_t" => Scalar::I32,
+        "ushort" | "short" => Scalar::I16,
+        "uchar" | "char" | "bool" => Scalar::I8,
+        "ulong" | "long" => Scalar::I64,
+        _ => return None,
+    })
+}
+
+/// A scalar or struct: each number read from it gets a small value.
+fn block(size: usize, fields: &[Field], trial: usize, random: &mut Random) -> Vec<u8> {
+    let mut bytes = vec![0; size.min(1 << 20)];
+    let mut fields: Vec<Field> = fields.to_vec();
+    fields.sort_by_key(|field| field.offset);
+    fields.dedup_by_key(|field| field.offset);
+    for field in fields {
+        let width = field.scalar.bytes() as usize;
+        for lane in 0..field.lanes {
+            let value = match field.scalar.is_float() {
+                true => float(field.scalar, random, 0),
+                false => match trial {
+                    0 => 7 + random.below(18),
+                    1 => 1 + random.below(4),
+                    _ => 1 + random.below(16),
+                },
+            };
+            put(&mut bytes, field.offset + lane * width, width, value);
+        }
+    }
+    bytes
+}
+
+/// An array: floats around zero, or integers that may serve as indices.
+fn array(bytes: usize, scalar: Scalar, trial: usize, random: &mut Random) -> Vec<u8> {
+    let mut data = vec![0; bytes];
+    let width = scalar.bytes() as usize;
+    for at in (0..bytes).step_by(width) {
+        let value = match (scalar.is_float(), trial) {
+            (true, _) => float(scalar, random, trial),
+            (false, 0) => random.below(8),
+            (false, 1) => 1 + random.below(3),
+            (false, _) => random.next(),
+        };
+        put(&mut data, at, width, value);
+    }
+    data
+}
+
+fn put(bytes: &mut [u8], at: usize, width: usize, value: u64) {
+    if let Some(place) = bytes.get_mut(at..at + width) {
+        place.copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+}
+
+const ODD_FLOATS: [u32; 8] = [
+    0x0000_0000,
+    0x8000_0000,
+    0x7f80_0000,
+    0xff80_0000,
+    0x7fc0_0000,
+    0x0000_0001,
+    0x7f7f_ffff,
+    0x4b80_0001,
+];
+
+fn float(scalar: Scalar, random: &mut Random, trial: usize) -> u64 {
+    let mut value = (random.below(1 << 16) as f32 / 8192.0 - 4.0) * 0.5;
+    if trial == 2 && random.below(32) == 0 {
+        value = f32::from_bits(ODD_FLOATS[random.below(8) as usize]);
+    }
+    match scalar {
+        Scalar::F16 => u64::from(assay_num::f32_to_f16(value)),
+        Scalar::BF16 => u64::from(assay_num::f32_to_bf16(value)),
+        _ => u64::from(value.to_bits()),
+    }
+}
+
+/// A small generator: the same numbers on every machine.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        (self.next() >> 24) % limit
+    }
+}

@@ -1,0 +1,218 @@
+//! The judge of generated code: a kernel's program run by the executor, and its machine
+//! code run by the emulator, on the same buffers. Both must leave the same bytes, or
+//! both must stop.
+//!
+//! The emulator runs strictly: a register read before its load was waited for, after it
+//! was given up, or without ever having been written stops it. So a wait that is missing
+//! is found even where the result happens to be right.
+
+pub(crate) mod inputs;
+pub(crate) mod load;
+mod run;
+
+use inputs::{Inputs, TRIALS};
+
+use assay_codegen::ErrorKind;
+use assay_ssa::{Kernel, Module};
+use run::{Ended, emulate, execute};
+
+/// What became of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Every trial left the same bytes, or stopped on both sides.
+    Same {
+        /// Trials that ran to their end.
+        finished: usize,
+        /// Trials that both sides stopped.
+        stopped: usize,
+        /// Trials that were given up because they took too long.
+        too_long: usize,
+    },
+    /// The generator cannot do it; the reason groups kernels.
+    Unsupported(String),
+    /// The executor cannot run it, so there is nothing to compare with.
+    NotExecuted(String),
+    /// The two disagree: what was seen first.
+    Differs(String),
+}
+
+/// Judges one kernel of an optimised module with inputs made from `seed`.
+pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
+    let Some(found) = module.kernel(kernel) else {
+        return Verdict::NotExecuted("the module has no such kernel".to_owned());
+    };
+    let program = match assay_exec::Program::compile(module, kernel, &Default::default()) {
+        Ok(program) => program,
+        Err(error) => return Verdict::NotExecuted(reason_not_executed(&error)),
+    };
+    let code = match assay_codegen::generate(module, kernel, &Default::default()) {
+        Ok(code) => code,
+        Err(error) => return refused(&error),
+    };
+    let (mut finished, mut stopped, mut too_long) = (0, 0, 0);
+    for trial in 0..TRIALS {
+        let inputs = Inputs::new(module, found, trial, seed);
+        match compare(&program, &code, &inputs) {
+            Compared::Equal => finished += 1,
+            Compared::BothStopped => stopped += 1,
+            Compared::TooLong => too_long += 1,
+            Compared::Different(what) => {
+                let subject = Subject {
+                    module,
+                    kernel: found,
+                    program: &program,
+                    code: &code,
+                };
+                return Verdict::Differs(subject.explain(inputs, trial, &what));
+            }
+        }
+    }
+    Verdict::Same {
+        finished,
+        stopped,
+        too_long,
+    }
+}
+
+fn reason_not_executed(error: &assay_exec::CompileError) -> String {
+    use assay_exec::CompileError;
+    match error {
+        CompileError::Unsupported { what, .. } => what.clone(),
+        CompileError::Control { reason, .. } => format!("control flow: {reason}"),
+        other => other.to_string(),
+    }
+}
+
+/// A limit of the machine is a reason; a mistake of the generator's own is a difference.
+fn refused(error: &assay_codegen::Error) -> Verdict {
+    match &error.kind {
+        ErrorKind::Unsupported(what) => Verdict::Unsupported(what.clone()),
+        ErrorKind::TooLarge { what, .. } => Verdict::Unsupported(format!("too many {what}")),
+        _ => Verdict::Differs(error.to_string()),
+    }
+}
+
+/// How two runs compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Compared {
+    Equal,
+    BothStopped,
+    TooLong,
+    Different(Difference),
+}
+
+/// What was different first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Difference {
+    /// One side stopped, the other did not, or for a reason only code can have.
+    Stopped(String),
+    /// A byte of a buffer.
+    Byte {
+        buffer: u32,
+        offset: usize,
+        expected: Vec<u8>,
+        got: Vec<u8>,
+        count: usize,
+    },
+}
+
+fn compare(program: &assay_exec::Program, code: &assay_agx::Program, inputs: &Inputs) -> Compared {
+    let expected = execute(program, inputs);
+    if matches!(expected, Ended::TooLong) {
+        return Compared::TooLong;
+    }
+    let got = emulate(code, inputs);
+    match (expected, got) {
+        (_, Ended::Faulty(message)) => Compared::Different(Difference::Stopped(message)),
+        (_, Ended::TooLong) => Compared::TooLong,
+        (Ended::Stopped(_), Ended::Stopped(_)) => Compared::BothStopped,
+        (Ended::Stopped(why), Ended::Finished(_)) => Compared::Different(Difference::Stopped(
+            format!("only the executor stopped: {why}"),
+        )),
+        (Ended::Finished(_), Ended::Stopped(why)) => Compared::Different(Difference::Stopped(
+            format!("only the emulator stopped: {why}"),
+        )),
+        (Ended::Finished(expected), Ended::Finished(got)) => {
+            first_difference(&expected, &got).map_or(Compared::Equal, Compared::Different)
+        }
+        (Ended::Faulty(message), _) => Compared::Different(Difference::Stopped(message)),
+        (Ended::TooLong, _) => Compared::TooLong,
+    }
+}
+
+type Buffers = Vec<(u32, Vec<u8>)>;
+
+fn first_difference(expected: &Buffers, got: &Buffers) -> Option<Difference> {
+    for ((buffer, expected), (_, got)) in expected.iter().zip(got) {
+        let Some(at) = expected.iter().zip(got).position(|(a, b)| a != b) else {
+            continue;
+        };
+        let word = at & !3;
+        let show = |bytes: &[u8]| bytes.iter().skip(word).take(4).copied().collect();
+        let words = expected.chunks(4).zip(got.chunks(4));
+        return Some(Difference::Byte {
+            buffer: *buffer,
+            offset: word,
+            expected: show(expected),
+            got: show(got),
+            count: words.filter(|(a, b)| a != b).count(),
+        });
+    }
+    None
+}
+
+struct Subject<'a> {
+    module: &'a Module,
+    kernel: &'a Kernel,
+    program: &'a assay_exec::Program,
+    code: &'a assay_agx::Program,
+}
+
+impl Subject<'_> {
+    /// Makes the dispatch as small as it still differs, and says what is seen then.
+    fn explain(&self, mut inputs: Inputs, trial: usize, first: &Difference) -> String {
+        let mut seen = first.clone();
+        loop {
+            let smaller = inputs.smaller().into_iter().find_map(|candidate| {
+                match compare(self.program, self.code, &candidate) {
+                    Compared::Different(what) => Some((candidate, what)),
+                    _ => None,
+                }
+            });
+            let Some((candidate, what)) = smaller else {
+                break;
+            };
+            (inputs, seen) = (candidate, what);
+        }
+        let place = format!(
+            "trial {trial}, grid {:?} in threadgroups of {:?}",
+            inputs.grid, inputs.threadgroup
+        );
+        match seen {
+            Difference::Stopped(message) => format!("{message} ({place})"),
+            Difference::Byte {
+                buffer,
+                offset,
+                expected,
+                got,
+                count,
+            } => {
+                let hex = |bytes: &[u8]| {
+                    let digits = bytes.iter().rev().map(|byte| format!("{byte:02x}"));
+                    format!("0x{}", digits.collect::<String>())
+                };
+                let lines = inputs::store_lines(self.module, self.kernel, buffer);
+                format!(
+                    "buffer {buffer} at byte {offset}: {} expected, {} found, {count} words differ \
+                     ({place}); it is stored to at {}",
+                    hex(&expected),
+                    hex(&got),
+                    match lines.is_empty() {
+                        true => "unknown lines".to_owned(),
+                        false => lines.join(", "),
+                    }
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! One dispatch, by the executor and by the emulator.
+
+use super::inputs::Inputs;
+use assay_agx::{BoundValue, Program, SystemValue};
+use assay_emu::{DeviceMemory, EmuError, FaultKind, Launch};
+use assay_exec::{Bindings, Buffer, Grid, Limits, RunError};
+
+/// How a run ended.
+pub(super) enum Ended {
+    /// With these buffers.
+    Finished(Vec<(u32, Vec<u8>)>),
+    /// The kernel did what it must not, for instance beyond a buffer's end.
+    Stopped(String),
+    /// The limit on steps.
+    TooLong,
+    /// The code, not the kernel, is at fault.
+    Faulty(String),
+}
+
+/// Operations of one simdgroup after which a run is given up.
+const MAX_STEPS: u64 = 400_000;
+
+pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
+    let mut bindings = Bindings::new();
+    for (index, bytes) in &inputs.buffers {
+        bindings.set(*index, Buffer::from_bytes(bytes));
+    }
+    for &(index, bytes) in &inputs.threadgroup_memory {
+        bindings.set_threadgroup_memory(index, bytes);
+    }
+    let limits = Limits {
+        max_steps: MAX_STEPS,
+        ..Limits::default()
+    };
+    let grid = Grid::threads(inputs.grid, inputs.threadgroup);
+    match program.run(&grid, &mut bindings, &limits) {
+        Ok(_) => Ended::Finished(
+            inputs
+                .buffers
+                .iter()
+                .map(|(index, _)| {
+                    let bytes = bindings.get(*index).map(|buffer| buffer.bytes().to_vec());
+                    (*index, bytes.unwrap_or_default())
+                })
+                .collect(),
+        ),
+        Err(RunError::Fault(fault))
+            if matches!(fault.kind, assay_exec::FaultKind::TooManySteps { .. }) =>
+        {
+            Ended::TooLong
+        }
+        Err(error @ RunError::Fault(_)) => Ended::Stopped(error.to_string()),
+        Err(error) => Ended::Faulty(error.to_string()),
+    }
+}
+
+pub(super) fn emulate(code: &Program, inputs: &Inputs) -> Ended {
+    let mut memory = DeviceMemory::new();
+    let mut launch = Launch::new(inputs.grid, inputs.threadgroup);
+    launch.max_steps = MAX_STEPS * 16;
+    let mut placed = Vec::new();
+    for (index, bytes) in &inputs.buffers {
+        match memory.add(bytes) {
+            Ok(id) => placed.push((*index, id)),
+            Err(error) => return Ended::Faulty(error.to_string()),
+        }
+    }
+    // Dynamic threadgroup memory comes after what the program declares, in order.
+    let fixed = code.threadgroup_bytes.unwrap_or(0).next_multiple_of(16);
+    let mut end = 0;
+    let mut offsets = Vec::new();
+    for &(index, bytes) in &inputs.threadgroup_memory {
+        offsets.push((index, end));
+        end += bytes.next_multiple_of(16);
+    }
+    launch.threadgroup_bytes = Some(fixed + end);
+    for binding in &code.bindings {
+        let bytes = match binding.value {
+            BoundValue::BufferAddress { index } => {
+                let found = placed.iter().find(|(known, _)| *known == index);
+                found.map(|(_, id)| memory.address(*id).to_le_bytes().to_vec())
+            }
+            BoundValue::BufferBytes { index, offset } => {
+                let found = inputs.buffers.iter().find(|(known, _)| *known == index);
+                let start = offset as usize;
+                let end = start + usize::from(binding.halves) * 2;
+                found.and_then(|(_, bytes)| bytes.get(start..end).map(<[u8]>::to_vec))
+            }
+            BoundValue::System(SystemValue::ThreadgroupOffset(index), _) => {
+                let found = offsets.iter().find(|(known, _)| *known == index);
+                found.map(|(_, offset)| {
+                    let bytes = u64::from(*offset).to_le_bytes();
+                    bytes[..usize::from(binding.halves.min(4)) * 2].to_vec()
+                })
+            }
+            _ => continue,
+        };
+        let Some(bytes) = bytes else {
+            return Ended::Faulty(format!("nothing is bound for {:?}", binding.value));
+        };
+        if let Err(error) = launch.uniforms.set_bytes(binding.first_half, &bytes) {
+            return Ended::Faulty(error.to_string());
+        }
+    }
+    match assay_emu::run(code, &launch, &memory) {
+        Ok(_) => Ended::Finished(
+            placed
+                .iter()
+                .map(|(index, id)| (*index, memory.bytes(*id)))
+                .collect(),
+        ),
+        Err(EmuError::Fault(fault)) => {
+            let line = code.line_at(fault.at.offset).filter(|line| line.line > 0);
+            let place = line.map_or(String::new(), |line| {
+                let file = code.files.get(line.file as usize);
+                format!(" [{}:{}]", file.map_or("?", String::as_str), line.line)
+            });
+            let message = format!("{fault}{place}");
+            match fault.kind {
+                FaultKind::TooManySteps { .. } => Ended::TooLong,
+                FaultKind::OutOfBounds { .. } => Ended::Stopped(message),
+                _ => Ended::Faulty(message),
+            }
+        }
+        Err(error) => Ended::Faulty(error.to_string()),
+    }
+}

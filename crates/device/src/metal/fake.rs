@@ -1,0 +1,329 @@
+//! A driver that answers as it is told, for tests of the logic above it. Its times are made up and stay in tests.
+
+use super::driver::{
+    Completed, Copy, Driver, Failure, FailureKind, GpuFacts, OnCompletion, RawArgument, RawBinding,
+    RawDispatch, RawKind, RawPipelineFacts, SourceOptions,
+};
+use crate::{Constant, Storage};
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What goes wrong.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Trouble {
+    #[default]
+    None,
+    /// The compiler says this.
+    Compile(&'static str),
+    /// No pipeline, because of this.
+    Pipeline(&'static str),
+    /// No memory for buffers.
+    NoMemory,
+    /// The queue gives no command buffer.
+    NoCommands,
+    /// No encoder.
+    NoEncoder,
+    /// The command buffer fails.
+    Fails(FailureKind, &'static str),
+    /// The command buffer never completes.
+    Hangs,
+    /// The completion handler is dropped without a call.
+    Dropped,
+    /// The GPU gives no times.
+    NoTimes,
+    /// Captures are off.
+    NoCapture,
+    /// The archive cannot be written.
+    Archive(&'static str),
+}
+
+/// What happened, in order; shared with the test.
+pub(super) type Log = Rc<RefCell<Vec<String>>>;
+
+#[derive(Debug)]
+pub(crate) struct Fake {
+    pub(super) trouble: Trouble,
+    pub(super) counters: bool,
+    pub(super) log: Log,
+    /// Handlers of command buffers that never complete, kept so that they are not dropped.
+    hanging: RefCell<Vec<OnCompletionBox>>,
+}
+
+struct OnCompletionBox(#[allow(dead_code, reason = "held, never called")] OnCompletion);
+
+impl std::fmt::Debug for OnCompletionBox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("handler")
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct FakeBuffer {
+    bytes: Rc<RefCell<Vec<u8>>>,
+    storage: Storage,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FakeCommands {
+    dispatches: usize,
+    /// Run in order at commit, as a queue does.
+    work: Vec<Work>,
+}
+
+#[derive(Debug)]
+enum Work {
+    /// The fake's only kernel adds one to every byte of buffer 0.
+    Increment(Rc<RefCell<Vec<u8>>>),
+    Copy {
+        from: Rc<RefCell<Vec<u8>>>,
+        from_offset: usize,
+        to: Rc<RefCell<Vec<u8>>>,
+        to_offset: usize,
+        length: usize,
+    },
+}
+
+impl Fake {
+    pub(super) fn new(trouble: Trouble) -> Fake {
+        Fake {
+            trouble,
+            counters: true,
+            log: Log::default(),
+            hanging: RefCell::default(),
+        }
+    }
+
+    fn note(&self, what: impl Into<String>) {
+        self.log.borrow_mut().push(what.into());
+    }
+}
+
+impl Work {
+    fn run(self) {
+        match self {
+            Work::Increment(bytes) => {
+                for byte in bytes.borrow_mut().iter_mut() {
+                    *byte = byte.wrapping_add(1);
+                }
+            }
+            Work::Copy {
+                from,
+                from_offset,
+                to,
+                to_offset,
+                length,
+            } => {
+                let bytes = from.borrow()[from_offset..from_offset + length].to_vec();
+                to.borrow_mut()[to_offset..to_offset + length].copy_from_slice(&bytes);
+            }
+        }
+    }
+}
+
+impl Driver for Fake {
+    type Library = ();
+    type Pipeline = ();
+    type Buffer = FakeBuffer;
+    type Commands = FakeCommands;
+
+    fn facts(&self) -> GpuFacts {
+        GpuFacts {
+            name: "Fake GPU".to_owned(),
+            max_threadgroup: [1024, 1024, 1024],
+            max_threadgroup_memory: 32768,
+            max_buffer: 1 << 20,
+            dispatch_timing: match self.counters {
+                true => Ok("at dispatches"),
+                false => Err("the GPU samples no counters".to_owned()),
+            },
+        }
+    }
+
+    fn compile(&self, text: &str, options: &SourceOptions) -> Result<(), String> {
+        self.note(format!("compile {} {options:?}", text.len()));
+        match self.trouble {
+            Trouble::Compile(words) => Err(words.to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn load(&self, metallib: &[u8]) -> Result<(), String> {
+        self.note(format!("load {}", metallib.len()));
+        Ok(())
+    }
+
+    fn functions(&self, (): &()) -> Vec<String> {
+        vec!["increment".to_owned(), "decrement".to_owned()]
+    }
+
+    fn pipeline(
+        &self,
+        (): &(),
+        function: &str,
+        constants: &[Constant],
+    ) -> Result<((), RawPipelineFacts), String> {
+        self.note(format!("pipeline {function} {}", constants.len()));
+        if let Trouble::Pipeline(words) = self.trouble {
+            return Err(words.to_owned());
+        }
+        let argument = |name: &str, kind, index, used| RawArgument {
+            name: name.to_owned(),
+            kind,
+            index,
+            used,
+            writes: index == 0,
+            size: 4,
+            align: 4,
+        };
+        let facts = RawPipelineFacts {
+            max_threads: 512,
+            threadgroup_memory: 1024,
+            execution_width: 32,
+            arguments: vec![
+                argument("data", RawKind::Buffer, 0, true),
+                argument("unused", RawKind::Buffer, 1, false),
+                argument("scratch", RawKind::ThreadgroupMemory, 0, true),
+            ],
+        };
+        Ok(((), facts))
+    }
+
+    fn buffer(&self, bytes: u64, storage: Storage) -> Option<FakeBuffer> {
+        let bytes = usize::try_from(bytes).ok()?;
+        (self.trouble != Trouble::NoMemory).then(|| FakeBuffer {
+            bytes: Rc::new(RefCell::new(vec![0; bytes])),
+            storage,
+        })
+    }
+
+    fn write(&self, buffer: &mut FakeBuffer, offset: u64, bytes: &[u8]) {
+        assert_eq!(
+            buffer.storage,
+            Storage::Shared,
+            "the CPU cannot see private memory"
+        );
+        self.note("write");
+        let start = offset as usize;
+        buffer.bytes.borrow_mut()[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn read(&self, buffer: &FakeBuffer, offset: u64, bytes: &mut [u8]) {
+        assert_eq!(
+            buffer.storage,
+            Storage::Shared,
+            "the CPU cannot see private memory"
+        );
+        self.note("read");
+        let start = offset as usize;
+        bytes.copy_from_slice(&buffer.bytes.borrow()[start..start + bytes.len()]);
+    }
+
+    fn commands(&self, label: &str) -> Option<FakeCommands> {
+        self.note(format!("commands {label}"));
+        (self.trouble != Trouble::NoCommands).then(FakeCommands::default)
+    }
+
+    fn encode(
+        &self,
+        commands: &mut FakeCommands,
+        dispatch: &RawDispatch<'_, Self>,
+    ) -> Result<(), String> {
+        self.note(format!(
+            "encode {} {:?} by {:?}",
+            dispatch.label, dispatch.extent, dispatch.threadgroup
+        ));
+        if self.trouble == Trouble::NoEncoder {
+            return Err("Metal gave no compute encoder".to_owned());
+        }
+        commands.dispatches += 1;
+        for (index, binding) in &dispatch.bindings {
+            match binding {
+                RawBinding::Buffer { buffer, .. } if *index == 0 => {
+                    commands.work.push(Work::Increment(buffer.bytes.clone()));
+                }
+                RawBinding::ThreadgroupMemory(bytes) => {
+                    assert_eq!(bytes % 16, 0, "Metal wants multiples of 16");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn encode_copy(
+        &self,
+        commands: &mut FakeCommands,
+        copy: &Copy<'_, FakeBuffer>,
+    ) -> Result<(), String> {
+        self.note("copy");
+        commands.work.push(Work::Copy {
+            from: copy.from.bytes.clone(),
+            from_offset: copy.from_offset as usize,
+            to: copy.to.bytes.clone(),
+            to_offset: copy.to_offset as usize,
+            length: copy.length as usize,
+        });
+        Ok(())
+    }
+
+    fn commit(&self, commands: FakeCommands, done: OnCompletion) {
+        self.note("commit");
+        let mut completed = Completed {
+            times: (10.0, 10.000_5),
+            failure: None,
+            dispatches: Vec::new(),
+        };
+        match &self.trouble {
+            Trouble::Hangs => {
+                self.hanging.borrow_mut().push(OnCompletionBox(done));
+                return;
+            }
+            Trouble::Dropped => return,
+            Trouble::Fails(kind, words) => {
+                completed.failure = Some(Failure {
+                    kind: *kind,
+                    message: (*words).to_owned(),
+                });
+            }
+            Trouble::NoTimes => completed.times = (0.0, 0.0),
+            _ => {}
+        }
+        if self.counters {
+            completed.dispatches = vec![Duration::from_micros(100); commands.dispatches];
+        }
+        for work in commands.work {
+            work.run();
+        }
+        // Metal calls handlers from a thread of its own.
+        let caller = std::thread::spawn(move || done(completed));
+        caller.join().expect("the handler does not panic");
+    }
+
+    fn start_capture(&self, path: &Path) -> Result<(), String> {
+        self.note(format!("capture {}", path.display()));
+        match self.trouble {
+            Trouble::NoCapture => Err("captures are off; set MTL_CAPTURE_ENABLED=1".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn stop_capture(&self) {
+        self.note("stop capture");
+    }
+
+    fn archive(
+        &self,
+        (): &(),
+        function: &str,
+        _constants: &[Constant],
+        path: &Path,
+    ) -> Result<(), String> {
+        self.note(format!("archive {function}"));
+        match self.trouble {
+            Trouble::Archive(words) => Err(words.to_owned()),
+            _ => std::fs::write(path, b"archive").map_err(|error| error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The flow of every call, against a driver that fails on demand.
+
+use super::driver::FailureKind;
+use super::fake::{Fake, Log, Trouble};
+use super::{GpuDevice, MetalDevice, MetalSettings};
+use crate::{
+    Binding, BufferId, CompileOptions, Device, Dispatch, Error, Extent, FaultKind, Origin,
+    PipelineId, Source, Storage,
+};
+use std::path::Path;
+use std::time::Duration;
+
+const TEXT: &str = "kernel void increment() {\n  int x = y;\n}\n";
+
+fn device(trouble: Trouble) -> (MetalDevice<Fake>, Log) {
+    let fake = Fake::new(trouble);
+    let log = fake.log.clone();
+    let settings = MetalSettings {
+        timeout: Some(Duration::from_millis(50)),
+    };
+    (MetalDevice::new(fake, settings), log)
+}
+
+fn compile(device: &mut MetalDevice<Fake>) -> Result<crate::LibraryId, Error> {
+    let source = Source {
+        path: Path::new("my/kernel.metal"),
+        text: TEXT,
+    };
+    device.compile(source, &CompileOptions::default())
+}
+
+/// A device with its kernel and a buffer of `bytes` zeros.
+fn ready(trouble: Trouble, bytes: u64) -> (MetalDevice<Fake>, Log, PipelineId, BufferId) {
+    let (mut device, log) = device(trouble);
+    let library = compile(&mut device).expect("compiles");
+    let pipeline = device.pipeline(library, "increment", &[]).expect("exists");
+    let buffer = device.buffer(bytes, Storage::Shared).expect("fits");
+    log.borrow_mut().clear();
+    (device, log, pipeline, buffer)
+}
+
+fn increment(pipeline: PipelineId, buffer: BufferId) -> Dispatch {
+    Dispatch::new(pipeline, Extent::Threads([64, 1, 1]), [32, 1, 1])
+        .bind(0, Binding::Buffer { buffer, offset: 0 })
+        .bind(0, Binding::ThreadgroupMemory(100))
+}
+
+#[test]
+fn a_kernel_runs_and_its_times_are_the_gpus() {
+    let (mut device, log, pipeline, buffer) = ready(Trouble::None, 4);
+    device.write(buffer, 0, &[1, 2, 3, 4]).expect("inside");
+    let run = vec![increment(pipeline, buffer), increment(pipeline, buffer)];
+    let finished = device.run(run).expect("runs");
+    assert_eq!(finished.total.origin, Origin::Measured);
+    assert_eq!(finished.total.length, Duration::from_micros(500));
+    assert_eq!(finished.dispatches.len(), 2);
+    assert_eq!(device.contents(buffer).expect("inside"), [3, 4, 5, 6]);
+    let log = log.borrow();
+    let encoded = log.iter().filter(|what| what.starts_with("encode")).count();
+    assert_eq!(encoded, 2);
+    let commits = log.iter().filter(|what| *what == "commit").count();
+    assert_eq!(commits, 1, "many dispatches, one command buffer: {log:?}");
+}
+
+#[test]
+fn metal_gets_the_options_it_understands() {
+    let (mut device, log) = device(Trouble::None);
+    let options = CompileOptions {
+        fast_math: false,
+        defines: vec!["N=4".to_owned(), "FLAG".to_owned()],
+        ..CompileOptions::default()
+    };
+    let source = Source {
+        path: Path::new("k.metal"),
+        text: TEXT,
+    };
+    device.compile(source, &options).expect("compiles");
+    let seen = log.borrow().join("\n");
+    assert!(seen.contains("fast_math: false"), "{seen}");
+    assert!(seen.contains("version: (3, 1)"), "{seen}");
+    assert!(seen.contains(r#"("N", "4"), ("FLAG", "1")"#), "{seen}");
+
+    let with_folders = CompileOptions {
+        include_folders: vec!["include".into()],
+        ..CompileOptions::default()
+    };
+    let refused = device
+        .compile(source, &with_folders)
+        .expect_err("no folders");
+    assert!(refused.to_string().contains("xcrun metal -I"), "{refused}");
+}
+
+#[test]
+fn compile_errors_are_at_the_users_line() {
+    let words = "Compilation failed: \n\nprogram_source:2:11: error: use of undeclared identifier 'y'\n  int x = y;\n          ^\nprogram_source:1:1: note: in here\n";
+    let (mut device, _) = device(Trouble::Compile(words));
+    let Err(Error::Source(errors)) = compile(&mut device) else {
+        panic!("an error in the source");
+    };
+    let [error] = errors.as_slice() else {
+        panic!("one error: {errors:?}");
+    };
+    let place = error.place.as_ref().expect("has a place");
+    assert_eq!(place.file, Path::new("my/kernel.metal"));
+    assert_eq!((place.line, place.column), (2, 11));
+    assert_eq!(error.message, "use of undeclared identifier 'y'");
+    assert_eq!(error.source_line.as_deref(), Some("  int x = y;"));
+    assert_eq!(error.notes.len(), 1);
+}
+
+#[test]
+fn a_compiler_that_says_something_else_is_quoted() {
+    let (mut device, _) = device(Trouble::Compile("the compiler service crashed"));
+    let error = compile(&mut device).expect_err("fails");
+    assert_eq!(
+        error,
+        Error::Compiler("the compiler service crashed".to_owned())
+    );
+}
+
+#[test]
+fn a_missing_function_names_those_there_are() {
+    let (mut device, log) = device(Trouble::None);
+    let library = compile(&mut device).expect("compiles");
+    let error = device
+        .pipeline(library, "incremnt", &[])
+        .expect_err("missing");
+    let Error::NoFunction { nearest, count, .. } = &error else {
+        panic!("{error}");
+    };
+    assert_eq!(nearest.first().map(String::as_str), Some("increment"));
+    assert_eq!(*count, 2);
+    let asked = log.borrow().iter().any(|what| what.starts_with("pipeline"));
+    assert!(!asked, "Metal is not asked for what is not there");
+}
+
+#[test]
+fn a_pipeline_that_cannot_be_made_says_why() {
+    let (mut device, _) = device(Trouble::Pipeline("Compiler encountered an internal error"));
+    let library = compile(&mut device).expect("compiles");
+    let error = device
+        .pipeline(library, "increment", &[])
+        .expect_err("fails");
+    let said = error.to_string();
+    assert!(
+        said.contains("increment") && said.contains("internal error"),
+        "{said}"
+    );
+}
+
+#[test]
+fn only_metallibs_are_loaded() {
+    let (mut device, log) = device(Trouble::None);
+    let error = device.load(b"BC\xc0\xde".to_vec()).expect_err("bitcode");
+    assert!(error.to_string().contains("MTLB"), "{error}");
+    assert!(log.borrow().is_empty());
+    device.load(b"MTLB....".to_vec()).expect("a metallib");
+}
+
+/// Each is refused before anything is encoded.
+#[test]
+fn limits_are_checked_before_encoding() {
+    let (mut device, log, pipeline, buffer) = ready(Trouble::None, 16);
+    let good = || increment(pipeline, buffer);
+    let too_large = Dispatch {
+        threadgroup: [513, 1, 1],
+        ..good()
+    };
+    let no_threads = Dispatch {
+        extent: Extent::Threads([0, 1, 1]),
+        ..good()
+    };
+    let overflow = Dispatch {
+        extent: Extent::Groups([u32::MAX, 1, 1]),
+        ..good()
+    };
+    let memory = good().bind(0, Binding::ThreadgroupMemory(32768));
+    let outside = good().bind(0, Binding::Buffer { buffer, offset: 17 });
+    let crooked = good().bind(0, Binding::Buffer { buffer, offset: 2 });
+    let unbound = Dispatch::new(pipeline, Extent::Threads([1, 1, 1]), [1, 1, 1]);
+    let bytes = good().bind(1, Binding::Bytes(vec![0; 4097]));
+    for (bad, words) in [
+        (too_large, "too large"),
+        (no_threads, "at least one thread"),
+        (overflow, "2³²"),
+        (memory, "threadgroup memory"),
+        (outside, "outside"),
+        (crooked, "no multiple of 4"),
+        (unbound, "not bound"),
+        (bytes, "4096"),
+    ] {
+        let error = device.submit(vec![good(), bad]).expect_err(words);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    assert!(log.borrow().is_empty(), "{:?}", log.borrow());
+}
+
+#[test]
+fn command_buffer_errors_say_what_happened() {
+    let run = |trouble| {
+        let (mut device, _, pipeline, buffer) = ready(trouble, 4);
+        device
+            .run(vec![increment(pipeline, buffer)])
+            .expect_err("fails")
+    };
+    let fails = |kind| run(Trouble::Fails(kind, "Metal's words"));
+    assert!(matches!(fails(FailureKind::TimeOut), Error::TimeOut { .. }));
+    let Error::Fault(fault) = fails(FailureKind::PageFault) else {
+        panic!("a fault");
+    };
+    assert_eq!(fault.kind, FaultKind::OutOfBounds);
+    assert_eq!(
+        (fault.function.as_str(), fault.what.as_str()),
+        ("increment", "Metal's words")
+    );
+    assert!(matches!(
+        fails(FailureKind::OutOfMemory),
+        Error::GpuMemory(_)
+    ));
+    assert!(matches!(
+        fails(FailureKind::DeviceRemoved),
+        Error::NoDevice(_)
+    ));
+    assert!(matches!(
+        fails(FailureKind::NotPermitted),
+        Error::NoDevice(_)
+    ));
+    assert!(matches!(fails(FailureKind::StackOverflow), Error::Fault(_)));
+    assert!(matches!(run(Trouble::NoCommands), Error::NoDevice(_)));
+    assert!(matches!(run(Trouble::NoEncoder), Error::Pipeline { .. }));
+    assert!(matches!(run(Trouble::NoTimes), Error::Fault(_)));
+}
+
+#[test]
+fn a_command_buffer_that_never_answers_times_out() {
+    for (trouble, timed_out) in [(Trouble::Hangs, true), (Trouble::Dropped, false)] {
+        let (mut device, _, pipeline, buffer) = ready(trouble, 4);
+        let submission = device
+            .submit(vec![increment(pipeline, buffer)])
+            .expect("submits");
+        // Reading would see half-written data.
+        let mut bytes = [0; 4];
+        assert!(device.read(buffer, 0, &mut bytes).is_err());
+        let error = device.wait(submission).expect_err("no answer");
+        assert_eq!(matches!(error, Error::TimeOut { .. }), timed_out, "{error}");
+        assert!(matches!(
+            device.wait(submission),
+            Err(Error::NoSuchId { .. })
+        ));
+    }
+}
+
+#[test]
+fn a_failure_stays_with_its_submission() {
+    let (mut device, _, pipeline, buffer) =
+        ready(Trouble::Fails(FailureKind::PageFault, "fault"), 4);
+    let submission = device
+        .submit(vec![increment(pipeline, buffer)])
+        .expect("submits");
+    device
+        .contents(buffer)
+        .expect("reading waits and does not fail for another's fault");
+    assert!(device.wait(submission).is_err());
+}
+
+#[test]
+fn private_buffers_are_reached_through_copies() {
+    let (mut device, log, pipeline, _) = ready(Trouble::None, 4);
+    let private = device.buffer(8, Storage::Private).expect("fits");
+    device.write(private, 2, &[5, 6]).expect("inside");
+    device
+        .run(vec![increment(pipeline, private)])
+        .expect("runs");
+    assert_eq!(
+        device.contents(private).expect("inside"),
+        [1, 1, 6, 7, 1, 1, 1, 1]
+    );
+    let copies = log.borrow().iter().filter(|what| *what == "copy").count();
+    assert_eq!(copies, 2);
+}
+
+#[test]
+fn memory_is_refused_as_a_value() {
+    let (mut device, _) = device(Trouble::None);
+    let refused = device.buffer(1 << 21, Storage::Shared);
+    assert!(matches!(refused, Err(Error::OutOfMemory { .. })));
+    let (mut full, _) = self::device(Trouble::NoMemory);
+    let refused = full.buffer(16, Storage::Shared);
+    assert!(matches!(refused, Err(Error::OutOfMemory { .. })));
+    let small = device.buffer(4, Storage::Shared).expect("fits");
+    for (offset, length) in [(0, 5), (4, 1), (u64::MAX, 1)] {
+        let refused = device.write(small, offset, &vec![0; length]);
+        assert!(matches!(refused, Err(Error::OutsideBuffer { .. })));
+    }
+    device.release(small).expect("is there");
+    assert!(matches!(
+        device.contents(small),
+        Err(Error::NoSuchId { .. })
+    ));
+}
+
+#[test]
+fn without_counters_only_the_total_is_known() {
+    let (mut device, _, pipeline, buffer) = ready(Trouble::None, 4);
+    device.driver.counters = false;
+    let finished = device.run(vec![increment(pipeline, buffer)]).expect("runs");
+    assert!(finished.dispatches.is_empty());
+    assert!(device.dispatch_timing().is_err());
+}
+
+#[test]
+fn captures_stop_whatever_happens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.gputrace");
+    for trouble in [Trouble::None, Trouble::Fails(FailureKind::PageFault, "x")] {
+        let (mut device, log, pipeline, buffer) = ready(trouble, 4);
+        let _ = device.capture(&path, vec![increment(pipeline, buffer)]);
+        assert_eq!(
+            log.borrow().last().map(String::as_str),
+            Some("stop capture")
+        );
+    }
+    let (mut off, log, pipeline, buffer) = ready(Trouble::NoCapture, 4);
+    let error = off
+        .capture(&path, vec![increment(pipeline, buffer)])
+        .expect_err("off");
+    assert!(error.to_string().contains("MTL_CAPTURE_ENABLED"), "{error}");
+    assert!(
+        !log.borrow().iter().any(|what| what == "commit"),
+        "nothing ran"
+    );
+    let exists = off.capture(folder.path(), Vec::new()).expect_err("exists");
+    assert!(exists.to_string().contains("exists"), "{exists}");
+}
+
+#[test]
+fn an_archive_that_cannot_be_written_says_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.archive");
+    let (mut device, _) = device(Trouble::None);
+    let library = compile(&mut device).expect("compiles");
+    device
+        .archive(library, "increment", &[], &path)
+        .expect("writable");
+    assert!(path.exists());
+    let (mut broken, _) = self::device(Trouble::Archive("read-only file system"));
+    let library = compile(&mut broken).expect("compiles");
+    let error = broken
+        .archive(library, "increment", &[], &path)
+        .expect_err("fails");
+    let said = error.to_string();
+    assert!(
+        said.contains("a.archive") && said.contains("read-only"),
+        "{said}"
+    );
+    let missing = broken.archive(library, "nothing", &[], &path);
+    assert!(matches!(missing, Err(Error::NoFunction { .. })));
+}
+
+#[cfg(not(target_os = "macos"))]
+#[test]
+fn without_a_mac_there_is_no_device() {
+    let error = super::open_metal(MetalSettings::default()).expect_err("no Mac");
+    assert!(
+        matches!(&error, Error::NoDevice(why) if why.contains("Mac")),
+        "{error}"
+    );
+}

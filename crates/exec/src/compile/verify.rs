@@ -1,0 +1,51 @@
+//! The promise a program keeps to the interpreter, checked once when it is made.
+//!
+//! The interpreter reads registers, slots and tables without looking at their bounds again, and writes a result while it
+//! holds references to the operands. Both are sound because of what is checked here and because a program never changes.
+
+use crate::code::{Op, Program};
+use crate::operands::{Role, for_each_register};
+
+/// Checks that all registers, slots and jump targets exist, and that no operation writes what it reads.
+pub(super) fn verify(program: &Program) -> Result<(), &'static str> {
+    let outside = "an operation names a register, slot or target that does not exist";
+    for op in &program.ops {
+        let mut reads = Vec::new();
+        let mut sound = true;
+        for_each_register(program, op, &mut |reg, role| {
+            let len = if reg.wide {
+                program.wide
+            } else {
+                program.narrow
+            };
+            sound &= reg.index < len;
+            match role {
+                Role::Reads => reads.push(reg),
+                Role::Writes => sound &= !reads.contains(&reg),
+            }
+        })?;
+        if !sound || !control_exists(program, op) {
+            return Err(outside);
+        }
+    }
+    match program.ops.last() {
+        Some(Op::End) => Ok(()),
+        _ => Err("a program without an end"),
+    }
+}
+
+fn control_exists(program: &Program, op: &Op) -> bool {
+    let target_exists = |target: u32| (target as usize) < program.ops.len();
+    match *op {
+        Op::If { slot, target, .. } | Op::Else { slot, target } => {
+            slot + 1 < program.slots && target_exists(target)
+        }
+        Op::EndIf { slot } => slot + 1 < program.slots,
+        Op::LoopEnd { slot, target } => slot < program.slots && target_exists(target),
+        Op::ScopeBegin { slot } | Op::ScopeEnd { slot } | Op::Leave { slot } => {
+            slot < program.slots
+        }
+        Op::SkipIfNone { target } => target_exists(target),
+        _ => true,
+    }
+}

@@ -1,0 +1,491 @@
+//! Loads and stores.
+//!
+//! The quick way needs all 32 addresses inside one region; then lanes are moved by runs, or one by one without further
+//! checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
+
+use super::span::{Form, Span};
+use super::watch::{Seen, Watch};
+use super::{Simdgroup, Surroundings, Trap, blend};
+use crate::code::{Cell, Transfer};
+use crate::lanes::{Narrow, Wide, lanes_of};
+use crate::memory::{Action, Number, Stretch};
+
+/// The addresses of an access.
+#[derive(Clone, Copy)]
+enum Addresses<'a> {
+    /// A pointer in each lane, and a distance.
+    Pointers(&'a Wide, u64),
+    /// One pointer and an index in each lane.
+    Indices {
+        base: u64,
+        index: &'a Narrow,
+        signed: bool,
+        scale: u64,
+    },
+}
+
+impl Addresses<'_> {
+    #[inline(always)]
+    fn at(&self, lane: usize) -> u64 {
+        match *self {
+            Self::Pointers(pointers, distance) => pointers[lane].wrapping_add(distance),
+            Self::Indices {
+                base,
+                index,
+                signed,
+                scale,
+            } => {
+                let number = if signed {
+                    i64::from(index[lane] as i32) as u64
+                } else {
+                    u64::from(index[lane])
+                };
+                base.wrapping_add(number.wrapping_mul(scale))
+            }
+        }
+    }
+}
+
+/// Copies `LEN` bytes; with vector instructions if there are any. Other threads may access either side meanwhile, so
+/// this is no ordinary copy.
+///
+/// # Safety
+/// Both sides must have that many bytes, aligned to `T`; with `VECTOR`, the CPU must have AVX.
+#[inline(always)]
+unsafe fn copy<T: Number, const VECTOR: bool>(to: *mut u8, from: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if VECTOR && len.is_multiple_of(16) {
+        // SAFETY: as the caller promises.
+        unsafe { vector_copy(to, from, len) };
+        return;
+    }
+    let mut done = 0;
+    while done < len {
+        // SAFETY: inside what the caller promises, and aligned.
+        unsafe { T::set(to.add(done), T::get(from.add(done))) };
+        done += size_of::<T>();
+    }
+}
+
+/// # Safety
+/// Both sides must have `len` bytes, a multiple of 16.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+#[inline]
+unsafe fn vector_copy(to: *mut u8, from: *mut u8, len: usize) {
+    use std::arch::asm;
+    let mut done = 0;
+    while done + 32 <= len {
+        // SAFETY: reads and writes 32 of the promised bytes; the CPU does so like a row of relaxed atomic accesses.
+        unsafe {
+            asm!("vmovdqu {t}, [{from}]", "vmovdqu [{to}], {t}",
+                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(ymm_reg) _,
+                options(nostack, preserves_flags));
+        }
+        done += 32;
+    }
+    if done < len {
+        // SAFETY: as above, 16 bytes.
+        unsafe {
+            asm!("vmovdqu {t:x}, [{from}]", "vmovdqu [{to}], {t:x}",
+                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(xmm_reg) _,
+                options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// Reads a number for each lane.
+///
+/// # Safety
+/// All addresses, `extra` further on, must lie in the stretch with the size of a number and be aligned to it.
+#[inline(always)]
+unsafe fn fetch<T: Number, const VECTOR: bool>(
+    numbers: &mut [T; 32],
+    stretch: Stretch,
+    addresses: &Addresses<'_>,
+    form: Form,
+    extra: u64,
+) {
+    let place = |lane: usize| stretch.at(addresses.at(lane).wrapping_add(extra));
+    match form {
+        Form::Runs { length, step } if usize::from(step) == size_of::<T>() => {
+            let mut copy = |start: usize, lanes: usize| {
+                let to = numbers[start..].as_mut_ptr().cast();
+                // SAFETY: a run of lanes is a run of numbers, inside the stretch by the caller's promise.
+                unsafe { copy::<T, VECTOR>(to, place(start), lanes * size_of::<T>()) }
+            };
+            match length {
+                32 => copy(0, 32),
+                16 => {
+                    copy(0, 16);
+                    copy(16, 16);
+                }
+                _ => (0..4).for_each(|run| copy(run * 8, 8)),
+            }
+        }
+        Form::Runs {
+            length: 32,
+            step: 0,
+        } => {
+            // SAFETY: by the caller's promise.
+            *numbers = [unsafe { T::get(place(0)) }; 32];
+        }
+        Form::Runs { step: 0, .. } => {
+            for run in 0..4 {
+                // SAFETY: by the caller's promise.
+                let number = unsafe { T::get(place(run * 8)) };
+                numbers[run * 8..run * 8 + 8].fill(number);
+            }
+        }
+        _ => {
+            for (lane, number) in numbers.iter_mut().enumerate() {
+                // SAFETY: by the caller's promise.
+                *number = unsafe { T::get(place(lane)) };
+            }
+        }
+    }
+}
+
+/// Writes the active lanes' numbers, lowest lane first.
+///
+/// # Safety
+/// As for [`fetch`].
+#[inline(always)]
+unsafe fn put<T: Number, const VECTOR: bool>(
+    numbers: &[T; 32],
+    mask: u32,
+    stretch: Stretch,
+    addresses: &Addresses<'_>,
+    form: Form,
+    extra: u64,
+) {
+    let place = |lane: usize| stretch.at(addresses.at(lane).wrapping_add(extra));
+    match form {
+        Form::Runs { length, step } if mask == !0 && usize::from(step) == size_of::<T>() => {
+            let length = usize::from(length);
+            let mut start = 0;
+            while start < 32 {
+                let from = numbers[start..].as_ptr().cast_mut().cast();
+                // SAFETY: by the caller's promise.
+                unsafe { copy::<T, VECTOR>(place(start), from, length * size_of::<T>()) };
+                start += length;
+            }
+        }
+        // The last one stays.
+        Form::Runs {
+            length: 32,
+            step: 0,
+        } if mask != 0 => {
+            let lane = 31 - mask.leading_zeros() as usize;
+            // SAFETY: by the caller's promise.
+            unsafe { T::set(place(lane), numbers[lane]) }
+        }
+        _ => {
+            for lane in lanes_of(mask) {
+                // SAFETY: by the caller's promise.
+                unsafe { T::set(place(lane), numbers[lane]) }
+            }
+        }
+    }
+}
+
+impl Simdgroup {
+    /// The form of the pointers in a register; looked at once.
+    #[inline(always)]
+    fn span(&mut self, reg: u32) -> Span {
+        let known = self.spans[reg as usize];
+        if known.form != Form::Unknown {
+            return known;
+        }
+        let found = Span::of(self.w(reg));
+        self.spans[reg as usize] = found;
+        found
+    }
+
+    /// The addresses of a transfer and their form. The addresses borrow registers the transfer does not write.
+    #[inline(always)]
+    fn addresses<'b>(&mut self, t: &Transfer) -> (Addresses<'b>, Span) {
+        let (span, addresses) = match t.index {
+            None => {
+                let span = self.span(t.base).moved(t.offset);
+                // SAFETY: a transfer does not write its own address.
+                let pointers = unsafe { self.held_w(t.base) };
+                (span, Addresses::Pointers(pointers, t.offset))
+            }
+            Some(scaled) => {
+                let base = self.w(t.base)[0].wrapping_add(t.offset);
+                let scale = u64::from(scaled.scale);
+                // SAFETY: as above.
+                let index = unsafe { self.held_n(scaled.reg) };
+                let span = Span::of_indices(base, index, scaled.signed, scale);
+                let signed = scaled.signed;
+                let addresses = Addresses::Indices {
+                    base,
+                    index,
+                    signed,
+                    scale,
+                };
+                (span, addresses)
+            }
+        };
+        (addresses, span)
+    }
+
+    #[inline(always)]
+    pub(super) fn load<W: Watch, const VECTOR: bool>(
+        &mut self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        t: &Transfer,
+        position: usize,
+    ) -> Result<(), Trap> {
+        let (addresses, span) = self.addresses(t);
+        let size = t.size();
+        let stretch = around
+            .memory
+            .stretch(span.first, span.last, size, Action::Read);
+        let mut mask = self.mask;
+        if W::ACTIVE {
+            mask = self.watched(around, watch, t, position, &addresses, Action::Read);
+        }
+        let cell = u64::from(t.cell.bytes());
+        match stretch {
+            Some(stretch) if (span.bits | stretch.at(0) as u64) & (cell - 1) == 0 => {
+                for (number, &reg) in around.program.list(t.regs).iter().enumerate() {
+                    let extra = number as u64 * cell;
+                    let form = span.form;
+                    macro_rules! narrow {
+                        ($t:ty, |$x:ident| $widen:expr) => {{
+                            let mut numbers = [0 as $t; 32];
+                            // SAFETY: in the stretch, and aligned.
+                            unsafe {
+                                fetch::<$t, VECTOR>(&mut numbers, stretch, &addresses, form, extra)
+                            };
+                            let mut widened = [0u32; 32];
+                            for lane in 0..32 {
+                                let $x = numbers[lane];
+                                widened[lane] = $widen;
+                            }
+                            blend(self.n_mut(reg.index), &widened, mask);
+                        }};
+                    }
+                    match t.cell {
+                        Cell::Word if mask == !0 => {
+                            let d = self.n_mut(reg.index);
+                            // SAFETY: as above.
+                            unsafe { fetch::<u32, VECTOR>(d, stretch, &addresses, form, extra) };
+                        }
+                        Cell::Word => narrow!(u32, |x| x),
+                        Cell::Short => narrow!(u16, |x| u32::from(x)),
+                        Cell::Byte => narrow!(u8, |x| u32::from(x)),
+                        Cell::Truth => narrow!(u8, |x| u32::from(x != 0)),
+                        Cell::Long => {
+                            let mut numbers = [0; 32];
+                            // SAFETY: as above.
+                            unsafe {
+                                fetch::<u64, VECTOR>(&mut numbers, stretch, &addresses, form, extra)
+                            };
+                            blend(self.w_mut(reg.index), &numbers, mask);
+                        }
+                    }
+                }
+                Ok(())
+            }
+            _ => self.load_each(around, t, &addresses, mask, position),
+        }
+    }
+
+    #[inline(never)]
+    fn load_each(
+        &mut self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        addresses: &Addresses<'_>,
+        mask: u32,
+        position: usize,
+    ) -> Result<(), Trap> {
+        let regs = around.program.list(t.regs);
+        for lane in lanes_of(mask) {
+            let place = around
+                .memory
+                .place(addresses.at(lane), t.size(), lane, Action::Read);
+            let mut place = place.map_err(|kind| Trap {
+                kind,
+                position,
+                lane,
+            })?;
+            for &reg in regs {
+                self.set(reg, lane, place.read(t.cell));
+                place = place.at(t.cell.bytes());
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn store<W: Watch, const VECTOR: bool>(
+        &mut self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        t: &Transfer,
+        position: usize,
+    ) -> Result<(), Trap> {
+        let (addresses, span) = self.addresses(t);
+        let size = t.size();
+        let stretch = around
+            .memory
+            .stretch(span.first, span.last, size, Action::Write);
+        let mut mask = self.mask;
+        if W::ACTIVE {
+            mask = self.watched(around, watch, t, position, &addresses, Action::Write);
+        }
+        let cell = u64::from(t.cell.bytes());
+        // Numbers of several lanes that overlap must be written lane by lane.
+        let apart = t.regs.len == 1;
+        match stretch {
+            Some(stretch) if apart && (span.bits | stretch.at(0) as u64) & (cell - 1) == 0 => {
+                let (form, reg) = (span.form, around.program.list(t.regs)[0]);
+                macro_rules! narrow {
+                    ($t:ty, |$x:ident| $narrowed:expr) => {{
+                        let mut numbers = [0 as $t; 32];
+                        let source = self.n(reg.index);
+                        for lane in 0..32 {
+                            let $x = source[lane];
+                            numbers[lane] = $narrowed;
+                        }
+                        // SAFETY: in the stretch, and aligned.
+                        unsafe { put::<$t, VECTOR>(&numbers, mask, stretch, &addresses, form, 0) };
+                    }};
+                }
+                match t.cell {
+                    Cell::Word => {
+                        // SAFETY: as above.
+                        unsafe {
+                            put::<u32, VECTOR>(
+                                self.n(reg.index),
+                                mask,
+                                stretch,
+                                &addresses,
+                                form,
+                                0,
+                            )
+                        };
+                    }
+                    Cell::Short => narrow!(u16, |x| x as u16),
+                    Cell::Byte => narrow!(u8, |x| x as u8),
+                    Cell::Truth => narrow!(u8, |x| x as u8 & 1),
+                    Cell::Long => {
+                        // SAFETY: as above.
+                        unsafe {
+                            put::<u64, VECTOR>(
+                                self.w(reg.index),
+                                mask,
+                                stretch,
+                                &addresses,
+                                form,
+                                0,
+                            )
+                        };
+                    }
+                }
+                Ok(())
+            }
+            Some(stretch) if (span.bits | stretch.at(0) as u64) & (cell - 1) == 0 => {
+                self.store_vectors(around, t, &addresses, mask, stretch);
+                Ok(())
+            }
+            _ => self.store_each(around, t, &addresses, mask, position),
+        }
+    }
+
+    /// Several numbers a lane, all known to be in bounds and aligned.
+    #[inline(always)]
+    fn store_vectors(
+        &self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        addresses: &Addresses<'_>,
+        mask: u32,
+        stretch: Stretch,
+    ) {
+        let regs = around.program.list(t.regs);
+        for lane in lanes_of(mask) {
+            let mut place = stretch.at(addresses.at(lane));
+            for &reg in regs {
+                // SAFETY (all of these): in the stretch, and aligned.
+                match t.cell {
+                    Cell::Word => unsafe { u32::set(place, self.n(reg.index)[lane]) },
+                    // SAFETY: see above.
+                    Cell::Short => unsafe { u16::set(place, self.n(reg.index)[lane] as u16) },
+                    // SAFETY: see above.
+                    Cell::Byte => unsafe { u8::set(place, self.n(reg.index)[lane] as u8) },
+                    // SAFETY: see above.
+                    Cell::Truth => unsafe { u8::set(place, self.n(reg.index)[lane] as u8 & 1) },
+                    // SAFETY: see above.
+                    Cell::Long => unsafe { u64::set(place, self.w(reg.index)[lane]) },
+                }
+                place = place.wrapping_add(t.cell.bytes() as usize);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn store_each(
+        &mut self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        addresses: &Addresses<'_>,
+        mask: u32,
+        position: usize,
+    ) -> Result<(), Trap> {
+        let regs = around.program.list(t.regs);
+        for lane in lanes_of(mask) {
+            let place = around
+                .memory
+                .place(addresses.at(lane), t.size(), lane, Action::Write);
+            let mut place = place.map_err(|kind| Trap {
+                kind,
+                position,
+                lane,
+            })?;
+            for &reg in regs {
+                place.write(t.cell, self.get(reg, lane));
+                place = place.at(t.cell.bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the watch about a transfer; gives the lanes that go on with it. The others read zero.
+    #[inline(never)]
+    fn watched<W: Watch>(
+        &mut self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        t: &Transfer,
+        position: usize,
+        addresses: &Addresses<'_>,
+        action: Action,
+    ) -> u32 {
+        let regs = around.program.list(t.regs);
+        let seen = Seen {
+            around,
+            group: self,
+            position,
+            mask: self.mask,
+            addresses: std::array::from_fn(|lane| addresses.at(lane)),
+            size: t.size(),
+            align: t.align,
+            cell: t.cell,
+            regs,
+            action,
+        };
+        let allowed = watch.access(&seen);
+        if action == Action::Read {
+            for lane in lanes_of(self.mask & !allowed) {
+                regs.iter().for_each(|&reg| self.set(reg, lane, 0));
+            }
+        }
+        allowed
+    }
+}

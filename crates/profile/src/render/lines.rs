@@ -1,0 +1,78 @@
+//! What each line of the source costs.
+
+use super::listing::rows;
+use crate::profile::Profile;
+use std::collections::BTreeMap;
+
+/// The cost of the instructions that one source line became.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LineCost {
+    /// Place of the file in the program's list.
+    pub file: u32,
+    /// The line, from 1.
+    pub line: u32,
+    /// How many instructions it became.
+    pub instructions: u32,
+    /// Loops around the innermost of them.
+    pub loop_depth: u32,
+    /// Their issue slots, each as often as known trip counts say; unknown costs count nothing.
+    pub issue: f64,
+    /// Their cycles of the complex unit, likewise.
+    pub complex: f64,
+    /// Their cycles of the memory unit, likewise.
+    pub memory: f64,
+    /// Cycles a simdgroup alone stands at waits for what this line loads, likewise.
+    pub stall: f64,
+}
+
+impl LineCost {
+    /// Issue slots and stalls: what a simdgroup alone spends because of the line.
+    pub fn time(&self) -> f64 {
+        self.issue + self.stall
+    }
+}
+
+/// The source lines of the main program, in order of file and line.
+///
+/// A wait belongs to no line of its own: what it costs is charged to the lines of the
+/// loads it waits for, in equal parts.
+pub fn lines(profile: &Profile) -> Vec<LineCost> {
+    let part = &profile.main;
+    let mut found: BTreeMap<(u32, u32), LineCost> = BTreeMap::new();
+    let weight = |block: crate::BlockId| {
+        let place = part.blocks.binary_search_by_key(&block, |report| report.id);
+        let report = place.ok().and_then(|place| part.blocks.get(place));
+        report.map_or(1.0, |report| report.weight)
+    };
+    let mut known = None;
+    for row in rows(part) {
+        let times = match known {
+            Some((block, times)) if block == row.block => times,
+            _ => weight(row.block),
+        };
+        known = Some((row.block, times));
+        let share = row.stall.unwrap_or(0.0) * times / row.waits_for.len().max(1) as f64;
+        for &offset in &row.waits_for {
+            if let Some(place) = part.line_at(offset) {
+                found.entry(place).or_default().stall += share;
+            }
+        }
+        let (Some(file), Some(line)) = (row.file, row.line) else {
+            continue;
+        };
+        let cost = found.entry((file, line)).or_default();
+        cost.instructions += 1;
+        cost.loop_depth = cost.loop_depth.max(row.loop_depth);
+        cost.issue += row.issue.unwrap_or(0.0) * times;
+        match row.unit {
+            "IC" => cost.complex += row.cycles.unwrap_or(0.0) * times,
+            "memory" => cost.memory += row.cycles.unwrap_or(0.0) * times,
+            _ => {}
+        }
+    }
+    found
+        .into_iter()
+        .map(|((file, line), cost)| LineCost { file, line, ..cost })
+        .collect()
+}

@@ -1,0 +1,100 @@
+//! The source beside the code, on a page.
+
+use super::Sources;
+use super::lines::{LineCost, lines};
+use crate::cost::number;
+use crate::profile::Profile;
+use assay_report::html::escape;
+
+pub(super) const STYLE: &str = "
+.side { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1.3fr); gap: 1rem; }
+.side .pane { max-height: 88vh; overflow: auto; border: 1px solid rgba(128,128,128,.35); border-radius: 4px; }
+@media (max-width: 1000px) { .side { grid-template-columns: minmax(0, 1fr); } .side .pane { max-height: 60vh; } }
+table.source { border-collapse: collapse; }
+table.source td, table.source th { font-family: ui-monospace, monospace; font-size: 12px; padding: 0 .6em; white-space: pre; border: 0; }
+table.source td.none { opacity: .55; }
+tr.lit td { background: rgba(91, 141, 239, .22) !important; }
+tr[data-l] { cursor: pointer; }
+";
+
+/// Pointing at a line or an instruction lights up what belongs to it; a click brings it
+/// into view. Without scripts the numbers are links that do the same.
+pub(super) const SCRIPT: &str = "
+const rows = [...document.querySelectorAll('tr[data-l]')];
+const of = key => rows.filter(row => row.dataset.l === key);
+for (const row of rows) {
+  row.addEventListener('mouseenter', () => of(row.dataset.l).forEach(r => r.classList.add('lit')));
+  row.addEventListener('mouseleave', () => of(row.dataset.l).forEach(r => r.classList.remove('lit')));
+  row.addEventListener('click', () => {
+    const other = of(row.dataset.l).find(r => r.closest('table') !== row.closest('table'));
+    if (other) other.scrollIntoView({ block: 'center', behavior: 'smooth' });
+  });
+}
+";
+
+/// A page with more source lines would be too heavy to open.
+const MOST_LINES: usize = 5_000;
+
+/// The files that became code, with what each line costs. Nothing when no text is known.
+pub(super) fn source(profile: &Profile, sources: &Sources) -> Option<String> {
+    let costs = lines(profile);
+    let total: f64 = costs.iter().map(LineCost::time).sum();
+    let mut out = String::new();
+    for (index, name) in profile.main.files.iter().enumerate() {
+        let of_file = |cost: &&LineCost| cost.file as usize == index;
+        let Some(text) = sources.lines(name) else {
+            continue;
+        };
+        if !costs.iter().any(|cost| of_file(&cost)) {
+            continue;
+        }
+        out += &format!(
+            "<table class=source><tr><th>line</th><th>insns</th><th>cost</th><th></th><th>{}</th></tr>",
+            escape(name)
+        );
+        for (number, text) in (1..).zip(text.iter().take(MOST_LINES)) {
+            let cost = costs
+                .iter()
+                .filter(of_file)
+                .find(|cost| cost.line == number);
+            out += &row(profile, index, number, text, cost, total);
+        }
+        out += "</table>";
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn row(
+    profile: &Profile,
+    file: usize,
+    line: u32,
+    text: &str,
+    cost: Option<&LineCost>,
+    total: f64,
+) -> String {
+    let Some(cost) = cost else {
+        return format!(
+            "<tr id=l{file}-{line}><td class=num>{line}</td><td></td><td></td><td></td>\
+             <td class=none>{}</td></tr>",
+            escape(text)
+        );
+    };
+    let first = profile
+        .main
+        .lines
+        .iter()
+        .find(|at| at.file as usize == file && at.line == line);
+    let share = cost.time() / total.max(1e-9);
+    let hot = if share >= 0.25 { " hot" } else { "" };
+    format!(
+        "<tr id=l{file}-{line} data-l=\"{file}-{line}\"><td class=num><a href=\"#i{:x}\">{line}</a></td>\
+         <td class=num>{}</td><td class=num>{}</td><td><span class=\"bar{hot}\" style=\"width:{:.0}px\">\
+         </span> {:.0} %</td><td>{}</td></tr>",
+        first.map_or(0, |at| at.offset),
+        cost.instructions,
+        number(cost.time()),
+        share * 60.0,
+        share * 100.0,
+        escape(text)
+    )
+}
