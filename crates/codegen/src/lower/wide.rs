@@ -145,16 +145,7 @@ impl Lowerer<'_> {
             }
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
-                let table = match op {
-                    BinaryOp::And => super::int::AND,
-                    BinaryOp::Or => super::int::OR,
-                    _ => super::int::XOR,
-                };
-                for half in [0, 1] {
-                    let (x, y) = (a.part(2 * half, Width::W32), b.part(2 * half, Width::W32));
-                    let (x, y) = (self.operand(x), self.operand(y));
-                    self.bitop(table, word(dest, half), x, y);
-                }
+                self.wide_logic(op, dest, a, b);
                 Ok(())
             }
             BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr => {
@@ -167,6 +158,20 @@ impl Lowerer<'_> {
                 let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
                 self.wide_divide_into(op, a, b, dest)
             }
+        }
+    }
+
+    /// A bitwise function, word by word.
+    pub(super) fn wide_logic(&mut self, op: BinaryOp, dest: Slice, a: Src, b: Src) {
+        let table = match op {
+            BinaryOp::And => super::int::AND,
+            BinaryOp::Or => super::int::OR,
+            _ => super::int::XOR,
+        };
+        for half in [0, 1] {
+            let (x, y) = (a.part(2 * half, Width::W32), b.part(2 * half, Width::W32));
+            let (x, y) = (self.operand(x), self.operand(y));
+            self.bitop(table, word(dest, half), x, y);
         }
     }
 
