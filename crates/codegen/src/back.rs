@@ -15,16 +15,26 @@ mod assign;
 mod bits;
 mod coalesce;
 mod copies;
+mod dag;
+mod dead;
 mod encode;
+mod fit;
+mod forward;
 mod groups;
+mod hints;
 mod liveness;
 mod machine;
+mod peephole;
 mod pressure;
+mod propagate;
 mod ranges;
+mod reload;
+mod schedule;
+mod spill;
 mod waits;
 
 use crate::mir::{Function, Kernel};
-use crate::{Error, ErrorKind, Options};
+use crate::{Error, Options};
 use assay_agx::{Field, Op, Operand, Program, Reg};
 use encode::Encoded;
 use machine::Machine;
@@ -35,10 +45,10 @@ pub(crate) use liveness::mask;
 /// Schedules, allocates, places waits and encodes.
 pub fn finish(kernel: Kernel, options: &Options) -> Result<Program, Error> {
     let limit = kernel.register_limit.min(allocate::FILE);
-    let main = part(&kernel.main, limit, &kernel, options)?;
+    let main = part(kernel.main.clone(), limit, &kernel, options)?;
     let constant = match &kernel.constant {
         Some(function) => {
-            part(function, allocate::FILE, &kernel, options)?
+            part(function.clone(), allocate::FILE, &kernel, options)?
                 .encoded
                 .code
         }
@@ -63,31 +73,27 @@ struct Part {
 }
 
 fn part(
-    function: &Function,
+    mut function: Function,
     limit: u16,
     kernel: &Kernel,
     options: &Options,
 ) -> Result<Part, Error> {
     debug_assert_eq!(function.verify(), Ok(()));
-    let liveness = liveness::Liveness::new(function);
-    let ranges = ranges::Ranges::new(function, &liveness);
-    let pressure = pressure::pressure(function, &ranges);
-    let needed = pressure.iter().copied().max().unwrap_or(0);
-    let mut groups = groups::Groups::new(function, &ranges);
-    coalesce::coalesce(function, &mut groups);
+    propagate::propagate(&mut function);
+    forward::forward_copies(&mut function);
+    dead::remove_dead(&mut function);
     let bounds = allocate::Bounds {
         first: u16::from(function.uses_exec),
         limit,
     };
-    let allocation =
-        allocate::allocate(groups, needed, bounds).map_err(|_| ErrorKind::TooLarge {
-            what: "half registers",
-            needed: u64::from(needed),
-            available: u64::from(limit),
-        })?;
+    schedule::schedule(&mut function, bounds.first, limit);
+    let allocation = fit::fit(&mut function, bounds)?;
+    let function = &function;
     let mut code = assign::assign(function, &allocation)?;
     let (start, stack_bytes) = prologue(function, function.stack_bytes);
+    peephole::clean(&mut code);
     waits::insert_waits(&mut code);
+    hints::set_hints(&mut code, function);
     Ok(Part {
         encoded: encode::encode(&start, &code, options.isa, kernel)?,
         halves: allocation.halves,

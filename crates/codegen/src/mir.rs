@@ -188,6 +188,30 @@ impl Slice {
     }
 }
 
+impl Block {
+    /// Where the mask instructions and jumps at its end begin. What wakes lanes up
+    /// (`else`, `pop_exec`) belongs to the head even when nothing follows it.
+    pub fn tail(&self) -> usize {
+        let tail = self.insts.iter().rev().take_while(|inst| {
+            inst.is_control()
+                && !matches!(
+                    inst.opcode,
+                    Opcode::Machine {
+                        op: Op::ElseIcmp | Op::ElseFcmp | Op::PopExec,
+                        ..
+                    }
+                )
+        });
+        self.insts.len() - tail.count()
+    }
+
+    /// Where the plain instructions begin.
+    pub fn head(&self) -> usize {
+        let head = self.insts.iter().take_while(|inst| inst.is_control());
+        head.count().min(self.tail())
+    }
+}
+
 impl Inst {
     /// A machine instruction without operands.
     pub const fn new(op: Op) -> Inst {

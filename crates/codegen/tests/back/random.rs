@@ -580,13 +580,13 @@ fn check(seed: u64, pool: usize, statements: usize, limits: &[u16]) {
 #[test]
 fn small_programs_compute_what_they_say() {
     for seed in 0..150 {
-        check(seed, 8, 12, &[256]);
+        check(seed, 8, 12, &[256, 48, 30]);
     }
 }
 
 #[test]
 fn programs_with_many_variables_compute_what_they_say() {
     for seed in 0..40 {
-        check(1000 + seed, 24, 40, &[256]);
+        check(1000 + seed, 24, 40, &[256, 100, 64, 40]);
     }
 }
