@@ -12,6 +12,7 @@ mod cast;
 mod compare;
 mod divide;
 mod emit;
+mod exits;
 mod float;
 mod hoist;
 mod instruction;
@@ -52,12 +53,14 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         .ok_or_else(|| ErrorKind::Internal("the kernel has no function".to_owned()))?;
     let tree = assay_opt::structurize::structurize(function)
         .map_err(|error| ErrorKind::Unsupported(format!("this control flow ({error})")))?;
+    let uses = function.use_counts();
     let (region, count) = shape::shape(&tree);
+    let (region, count) = exits::hand_on(region, count, function, &uses);
     let mut lowerer = Lowerer {
         module,
         kernel: found,
         function,
-        uses: function.use_counts(),
+        uses,
         mode: Mode::Main,
         layout: layout::Layout::default(),
         hoistable: hoist::hoistable(module, found, function),
@@ -71,6 +74,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         block: None,
         info: UniformityInfo::of_kernel(function),
         plans: merge::Plans::default(),
+        held: HashMap::new(),
         depths: depths(function),
         inst_blocks: function.inst_blocks(),
     };

@@ -34,6 +34,7 @@ mod matrix;
 mod memory;
 mod operands;
 mod position;
+mod rare;
 
 pub use buffer::{Buffer, Element};
 pub use check::{Location, Party, Report, ReportKind};

@@ -315,6 +315,25 @@ pub fn class(value: f32) -> u32 {
     }
 }
 
+/// [`class`] for a number in another format: its bits, and how many of them are the fraction's. Formats of 16 bits.
+pub(crate) fn class16(bits: u16, fraction_bits: u32) -> u32 {
+    let fraction = u32::from(bits) & ((1 << fraction_bits) - 1);
+    let exponent = (u32::from(bits) & 0x7fff) >> fraction_bits;
+    let largest = 0x7fff >> fraction_bits;
+    let quiet = fraction >> (fraction_bits - 1) != 0;
+    let sign = u32::from(bits) << 16 & 0x8000_0000;
+    // The number of the same class in single precision.
+    let like = match (exponent, fraction) {
+        (0, 0) => 0,
+        (0, _) => 1,
+        (e, 0) if e == largest => 0x7f80_0000,
+        (e, _) if e == largest && quiet => 0x7fc0_0000,
+        (e, _) if e == largest => 0x7f80_0001,
+        _ => 0x3f80_0000,
+    };
+    class(f32::from_bits(like | sign))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -232,7 +232,7 @@ impl Lowerer<'_> {
             match self.behind(index, 0)? {
                 Some((InstData::Cast { op, arg, .. }, 0)) if wide => {
                     match (op, self.scalar_type(arg)) {
-                        (CastOp::ZExt, Some(Scalar::I32 | Scalar::I16)) => signed = false,
+                        (CastOp::ZExt, Some(_)) => signed = false,
                         (CastOp::SExt, Some(Scalar::I32 | Scalar::I16)) => signed = true,
                         _ => break,
                     }
@@ -358,6 +358,17 @@ impl Lowerer<'_> {
 
     /// An index in at most 32 bits.
     fn index_src(&mut self, term: Term, width: Width) -> Done<Src> {
+        // The low half of a number that was extended is the number itself.
+        if width == Width::W16
+            && let Index::Value(value) = term.index
+            && let Some((InstData::Cast { op, arg, .. }, at)) = self.behind(value, 0)?
+            && matches!(
+                (op, self.scalar_type(arg)),
+                (CastOp::ZExt, Some(Scalar::I8 | Scalar::I16)) | (CastOp::SExt, Some(Scalar::I16))
+            )
+        {
+            return self.src(arg, at);
+        }
         let src = self.term_src(term)?;
         if src.width().halves() > width.halves() {
             return Ok(src.part(0, width));

@@ -80,6 +80,8 @@ pub(super) struct Lowerer<'a> {
     pub(super) block: Option<Block>,
     pub(super) info: assay_ssa::analysis::UniformityInfo,
     pub(super) plans: super::merge::Plans,
+    /// Values that others hold at the moment.
+    pub(super) held: HashMap<Value, Value>,
     /// How many loops each block is in.
     pub(super) depths: IdMap<Block, u32>,
     pub(super) inst_blocks: IdMap<SsaInst, Option<Block>>,
@@ -247,6 +249,7 @@ impl<'a> Lowerer<'a> {
             }
             self.hoistable[value] = false;
         }
+        let value = self.held.get(&value).copied().unwrap_or(value);
         Ok(Src::Reg(self.slot(value, lane)?))
     }
 
@@ -334,6 +337,13 @@ impl<'a> Lowerer<'a> {
                     ..NodeCode::default()
                 });
             }
+            Node::Copy { id, pairs } => {
+                self.copy_values(pairs)?;
+                codes[*id] = Some(NodeCode {
+                    code: std::mem::take(&mut self.out),
+                    ..NodeCode::default()
+                });
+            }
             Node::If {
                 id,
                 cond,
@@ -346,9 +356,17 @@ impl<'a> Lowerer<'a> {
                 self.decide(*id, *cond, codes)?;
             }
             Node::LeaveIf {
-                id, cond, copies, ..
+                id,
+                cond,
+                copies,
+                held,
+                ..
             } => {
+                let uses = &self.uses;
+                let used = held.iter().filter(|(_, param)| uses[*param] > 0);
+                self.held = used.copied().collect();
                 self.decide(*id, *cond, codes)?;
+                self.held.clear();
                 self.region(copies, codes)?;
             }
             Node::Scope { body, .. } | Node::Loop { body, .. } => self.region(body, codes)?,
@@ -422,12 +440,17 @@ impl<'a> Lowerer<'a> {
         let function = self.function;
         let (params, args) = (function.params(call.block), function.list_values(call.args));
         self.loc = function.insts(from).last().and_then(|&inst| function.loc(inst));
+        let pairs: Vec<(Value, Value)> = params.iter().copied().zip(args.iter().copied()).collect();
+        self.copy_values(&pairs)
+    }
+
+    fn copy_values(&mut self, values: &[(Value, Value)]) -> Done {
         let mut pairs = Vec::new();
-        for (&param, &arg) in params.iter().zip(args) {
+        for &(param, arg) in values {
             if self.uses[param] == 0 {
                 continue;
             }
-            let lanes = self.leaves(function.ty(param))?.len();
+            let lanes = self.leaves(self.function.ty(param))?.len();
             for lane in 0..lanes as u32 {
                 let to = self.slot(param, lane)?;
                 let from = self.src(arg, lane)?;

@@ -1,10 +1,11 @@
 //! Calls of builtins.
 
 use super::{Compiler, Done};
-use crate::builtins::{self, LaneCall};
+use crate::builtins::{self, LaneCall, LaneKernel};
 use crate::code::{Op, PerLane, Reg};
 use crate::collective::{Collective, What};
 use crate::matrix::{MatrixOp, Origin, Product};
+use crate::rare;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Family};
 use assay_ssa::{Scalar, Value};
 
@@ -33,7 +34,10 @@ impl Compiler<'_> {
                 Family::Position => self.position(builtin, result),
                 Family::Matrix => self.matrix(call, args, result),
                 Family::Simd | Family::Quad => self.collective(call, args, result),
-                _ => self.arithmetic(call, args, result),
+                _ => match rare::two_results(builtin) {
+                    Some(kernel) => self.two_results(call, kernel, args, result),
+                    None => self.arithmetic(call, args, result),
+                },
             },
             (_, None) => self.unsupported(format!("builtin {call}")),
         }
@@ -85,6 +89,47 @@ impl Compiler<'_> {
         let index = self.program.per_lane.len() as u32 - 1;
         self.emit(Op::PerLane { index });
         Ok(())
+    }
+
+    /// A builtin that gives one value back and writes another of the same width through its pointer.
+    fn two_results(
+        &mut self,
+        call: BuiltinCall,
+        kernel: LaneKernel,
+        args: &[Value],
+        result: Value,
+    ) -> Done {
+        let &[value, ptr] = args else {
+            return self.malformed(format!("builtin {call} takes a number and a pointer"));
+        };
+        let ty = self.function.ty(value);
+        let Some(scalar) = ty.lane_type() else {
+            return self.unsupported(format!("builtin {call} on {ty}"));
+        };
+        let written_type = match call.builtin {
+            Builtin::Frexp => ty.with_element(Scalar::I32),
+            _ => ty,
+        };
+        let given = self.regs(value)?;
+        let mut results = self.define(result)?;
+        let written: Vec<Reg> = given.iter().map(|_| self.register(false)).collect();
+        results.extend(&written);
+        let (args, results) = (self.list(&given), self.list(&results));
+        let call = LaneCall {
+            call,
+            scalar,
+            width: ty.lanes().into(),
+        };
+        self.program.per_lane.push(PerLane {
+            kernel,
+            call,
+            args,
+            results,
+        });
+        let index = self.program.per_lane.len() as u32 - 1;
+        self.emit(Op::PerLane { index });
+        let align = self.module.types.align(written_type);
+        self.store_registers(ptr, written_type, align, &written)
     }
 
     fn position(&mut self, which: Builtin, result: Value) -> Done {

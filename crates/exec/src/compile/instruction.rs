@@ -497,7 +497,18 @@ impl Compiler<'_> {
 
     pub(super) fn store(&mut self, ptr: Value, value: Value, align: u32) -> Done {
         let regs = self.regs(value)?;
-        for transfer in self.transfers(self.function.ty(value), ptr, align, &regs)? {
+        self.store_registers(ptr, self.function.ty(value), align, &regs)
+    }
+
+    /// Stores registers as a value of a type.
+    pub(super) fn store_registers(
+        &mut self,
+        ptr: Value,
+        ty: Type,
+        align: u32,
+        regs: &[Reg],
+    ) -> Done {
+        for transfer in self.transfers(ty, ptr, align, regs)? {
             let transfer = self.transfer(transfer);
             self.emit(Op::Store { transfer });
         }

@@ -359,11 +359,14 @@ impl<'a> Compiler<'a> {
             self.program.static_threadgroup = start.saturating_add(size);
             Pointer::Static(start)
         } else {
+            let name = global.name.clone();
             let bytes = match &global.data {
                 GlobalData::Bytes(bytes) => bytes.clone(),
-                _ => vec![0; size as usize],
+                GlobalData::Zero => vec![0; size as usize],
+                GlobalData::Undefined => {
+                    return self.unsupported(format!("constant data with addresses, \"{name}\","));
+                }
             };
-            let name = global.name.clone();
             self.program.data.push(ConstantData { name, bytes });
             Pointer::Constant(self.program.data.len() as u32 - 1)
         };
