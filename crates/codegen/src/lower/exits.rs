@@ -194,7 +194,13 @@ impl Exits<'_> {
             && left_for == follower
             && into == header
             && again == header
-            && matches!(back, Node::Pass { arm: Arm::Then | Arm::Otherwise, .. });
+            && matches!(
+                back,
+                Node::Pass {
+                    arm: Arm::Then | Arm::Otherwise,
+                    ..
+                }
+            );
         if !fits || self.reads(*cond, header, DEEP) || self.escapes(header, body) {
             return None;
         }
@@ -205,9 +211,10 @@ impl Exits<'_> {
                 continue;
             }
             let (first, last) = (*past.get(index)?, *lasts.get(index)?);
-            let found = params.iter().enumerate().find(|(at, _)| {
-                starts.get(*at) == Some(&first) && nexts.get(*at) == Some(&last)
-            });
+            let found = params
+                .iter()
+                .enumerate()
+                .find(|(at, _)| starts.get(*at) == Some(&first) && nexts.get(*at) == Some(&last));
             pairs.push((wanted, *found?.1));
         }
         // Parameters nobody else uses would have no registers to be copied from.

@@ -9,9 +9,7 @@ use super::memory::Direction;
 use super::select::{Done, Lowerer, element};
 use crate::mir::Slice;
 use assay_agx::Width;
-use assay_ssa::{
-    Access, Block, Callee, Inst, InstData, Scalar, Space, TypeKind, Value,
-};
+use assay_ssa::{Access, Block, Callee, Inst, InstData, Scalar, Space, TypeKind, Value};
 use std::collections::HashMap;
 
 /// Most elements of one access.
@@ -269,7 +267,11 @@ impl Lowerer<'_> {
         let index = *self.plans.of.get(&inst)?;
         let group = self.plans.groups.get(index)?;
         let lanes: u32 = group.members.iter().map(|member| member.lanes).sum();
-        let width = if group.unit == 4 { Width::W32 } else { Width::W16 };
+        let width = if group.unit == 4 {
+            Width::W32
+        } else {
+            Width::W16
+        };
         let data = match group.data {
             Some(data) => data,
             None => {
@@ -303,7 +305,12 @@ impl Lowerer<'_> {
         access: Access,
         result: Value,
     ) -> Done {
-        let Some(group) = self.plans.of.get(&inst).and_then(|&at| self.plans.groups.get(at)) else {
+        let Some(group) = self
+            .plans
+            .of
+            .get(&inst)
+            .and_then(|&at| self.plans.groups.get(at))
+        else {
             return self.load(ptr, access, result);
         };
         let (Some(data), true) = (group.data, group.place == inst) else {
@@ -319,7 +326,12 @@ impl Lowerer<'_> {
         value: Value,
         access: Access,
     ) -> Done {
-        let Some(group) = self.plans.of.get(&inst).and_then(|&at| self.plans.groups.get(at)) else {
+        let Some(group) = self
+            .plans
+            .of
+            .get(&inst)
+            .and_then(|&at| self.plans.groups.get(at))
+        else {
             return self.store(ptr, value, access);
         };
         if group.place != inst {
@@ -342,14 +354,22 @@ impl Lowerer<'_> {
 
     /// The access of a group, at an address relative to the one of its place.
     fn group_access(&mut self, inst: Inst, direction: Direction, data: Slice) -> Done {
-        let group = self.plans.of.get(&inst).and_then(|&at| self.plans.groups.get(at));
+        let group = self
+            .plans
+            .of
+            .get(&inst)
+            .and_then(|&at| self.plans.groups.get(at));
         let Some(group) = group else {
             return Ok(());
         };
         let unit = group.unit;
         let (Some(first), Some(place)) = (
             group.members.first().cloned(),
-            group.members.iter().find(|member| member.inst == inst).cloned(),
+            group
+                .members
+                .iter()
+                .find(|member| member.inst == inst)
+                .cloned(),
         ) else {
             return Ok(());
         };

@@ -322,8 +322,7 @@ fn part(
         _ => false,
     };
     // What follows an arm that goes where the region ends is the other arm.
-    let may_absorb =
-        around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(&rest, next));
+    let may_absorb = around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(&rest, next));
     let (then, otherwise, rest) = match (at_next(&then), at_next(&otherwise)) {
         (true, false) if may_absorb && !ends(&otherwise) => {
             (then, joined(otherwise, rest), Vec::new())
