@@ -192,5 +192,8 @@ fn register_limit(threads: u32) -> u16 {
         let threads_then = assay_chip::occupancy::threads_for_half_registers(u32::from(*halves));
         threads_then.is_some_and(|most| most >= threads)
     };
-    (1..=HALF_REGISTERS).rev().find(fits).unwrap_or(HALF_REGISTERS)
+    (1..=HALF_REGISTERS)
+        .rev()
+        .find(fits)
+        .unwrap_or(HALF_REGISTERS)
 }

@@ -216,7 +216,13 @@ impl Lowerer<'_> {
     }
 
     /// Adds `index * scale`, with constants and extensions taken out of the index.
-    fn index_term(&mut self, address: &mut Address, index: Value, scale: u32, signed: bool) -> Done {
+    fn index_term(
+        &mut self,
+        address: &mut Address,
+        index: Value,
+        scale: u32,
+        signed: bool,
+    ) -> Done {
         let (mut index, mut signed) = (index, signed);
         let mut wide = self.function.ty(index).element() == Some(Scalar::I64);
         for _ in 0..LONGEST {
@@ -314,7 +320,13 @@ impl Lowerer<'_> {
     }
 
     /// A sum modulo the width: `start + (terms + offset) / unit`.
-    fn narrow_offset(&mut self, address: &Address, start: Src, width: Width, unit: u32) -> Done<Src> {
+    fn narrow_offset(
+        &mut self,
+        address: &Address,
+        start: Src,
+        width: Width,
+        unit: u32,
+    ) -> Done<Src> {
         let offset = address.offset / i64::from(unit);
         let constant = super::operand::cut(offset as u64, width);
         let mut sum = match start.known() {
@@ -496,7 +508,10 @@ impl Lowerer<'_> {
         let mut shift = most;
         while shift > 0
             && (address.offset % (i64::from(unit) << shift) != 0
-                || address.terms.iter().any(|term| term.scale % (unit << shift) != 0))
+                || address
+                    .terms
+                    .iter()
+                    .any(|term| term.scale % (unit << shift) != 0))
         {
             shift -= 1;
         }
@@ -578,7 +593,8 @@ impl Lowerer<'_> {
     /// The operands of a threadgroup access to elements of `unit` bytes.
     pub(super) fn group_place(&mut self, address: &Address, unit: u32) -> Done<GroupPlace> {
         let start = self.scalar(address.base)?;
-        let whole = |offset: i64| Src::Const(super::operand::cut(offset as u64, Width::W16), Width::W16);
+        let whole =
+            |offset: i64| Src::Const(super::operand::cut(offset as u64, Width::W16), Width::W16);
         // A constant start joins the offset.
         let (start, offset) = match start.known() {
             Some(bits) => (None, address.offset.wrapping_add(bits as i64)),

@@ -287,7 +287,9 @@ impl Lowerer<'_> {
         // A byte of something wider.
         let ratio = source / 8;
         let byte = lane % ratio;
-        let half = self.src(arg, lane / ratio)?.part((byte / 2) as u8, Width::W16);
+        let half = self
+            .src(arg, lane / ratio)?
+            .part((byte / 2) as u8, Width::W16);
         if byte % 2 == 0 {
             self.mask_into(dest, half, 0xff);
         } else {

@@ -99,7 +99,13 @@ const fn shuffle(builtin: Builtin) -> Option<(From, bool)> {
 }
 
 /// The mnemonic of a reduction, if the hardware has it.
-fn mnemonic(combine: Combine, quad: bool, scans: bool, float: bool, signed: bool) -> Option<&'static str> {
+fn mnemonic(
+    combine: Combine,
+    quad: bool,
+    scans: bool,
+    float: bool,
+    signed: bool,
+) -> Option<&'static str> {
     let pick = |simd: &'static str, of_quad: &'static str| Some(if quad { of_quad } else { simd });
     match (combine, float, scans) {
         (Combine::Sum, true, false) => pick("simd_fadd", "quad_fadd"),
@@ -123,7 +129,12 @@ fn mnemonic(combine: Combine, quad: bool, scans: bool, float: bool, signed: bool
 
 impl Lowerer<'_> {
     /// A builtin across threads; nothing if there is no code for it.
-    pub(super) fn across(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done<bool> {
+    pub(super) fn across(
+        &mut self,
+        call: BuiltinCall,
+        args: &[Value],
+        result: Value,
+    ) -> Done<bool> {
         let scalar = args.first().and_then(|&arg| self.scalar_type(arg));
         for (lane, dest) in self.needed(result) {
             let done = if let Some((combine, quad)) = reduction(call.builtin) {
@@ -623,7 +634,11 @@ impl Lowerer<'_> {
             found = Some(match found {
                 None => value,
                 Some(before) => {
-                    let to = if member == 3 { dest } else { self.temp(dest.width) };
+                    let to = if member == 3 {
+                        dest
+                    } else {
+                        self.temp(dest.width)
+                    };
                     let wanted = Src::Const(member, Width::W16);
                     let test = self.int_compare(IntCond::Eq, Src::Reg(own), wanted);
                     self.select_into(to, test, Src::Reg(value), Src::Reg(before));
@@ -787,7 +802,10 @@ impl Lowerer<'_> {
         let negated = self.temp(Width::W32);
         self.sub_into(negated, Src::Const(0, Width::W32), Src::Reg(active));
         let lowest = self.temp(Width::W32);
-        let (a, b) = (self.operand(Src::Reg(active)), self.operand(Src::Reg(negated)));
+        let (a, b) = (
+            self.operand(Src::Reg(active)),
+            self.operand(Src::Reg(negated)),
+        );
         self.bitop(super::int::AND, lowest, a, b);
         let first = self.temp(Width::W32);
         self.op(Op::Ffs, first, &[used(lowest)]);
@@ -823,7 +841,12 @@ impl Lowerer<'_> {
         for source in [data, fill] {
             let source = used(self.reg(source));
             let to = self.temp(dest.width);
-            self.cross_inst(Op::Shuffle, Some(rotate(false)), to, &[source, imm(turn as i64)]);
+            self.cross_inst(
+                Op::Shuffle,
+                Some(rotate(false)),
+                to,
+                &[source, imm(turn as i64)],
+            );
             turned.push(to);
         }
         let own = self.temp(Width::W32);

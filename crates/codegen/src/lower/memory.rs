@@ -98,7 +98,9 @@ impl Lowerer<'_> {
 
     pub(super) fn space(&self, ptr: Value) -> Done<Space> {
         match self.function.ty(ptr).space() {
-            Some(Space::Generic) | None => self.unsupported("a pointer of an unknown address space"),
+            Some(Space::Generic) | None => {
+                self.unsupported("a pointer of an unknown address space")
+            }
             Some(space) => Ok(space),
         }
     }
@@ -312,7 +314,11 @@ impl Lowerer<'_> {
         let mut inst = match space {
             Space::Device | Space::Constant => {
                 let place = self.device_place(address, unit, MOST_SHIFT)?;
-                let op = if load { Op::DeviceLoad } else { Op::DeviceStore };
+                let op = if load {
+                    Op::DeviceLoad
+                } else {
+                    Op::DeviceStore
+                };
                 let inst = Inst::new(op)
                     .with(Field::Format, format)
                     .with(Field::Data, operand)
@@ -356,7 +362,10 @@ impl Lowerer<'_> {
 
     /// Copies a known number of bytes.
     pub(super) fn copy_memory(&mut self, dst: Value, src: Value, size: Value, align: u32) -> Done {
-        let Some(size) = self.src_if_known(size, 0)?.filter(|size| *size <= MOST_COPIED) else {
+        let Some(size) = self
+            .src_if_known(size, 0)?
+            .filter(|size| *size <= MOST_COPIED)
+        else {
             return self.unsupported("a copy of a varying amount of memory");
         };
         let (from, to) = (self.space(src)?, self.space(dst)?);
@@ -372,18 +381,37 @@ impl Lowerer<'_> {
         for (at, bytes, count) in chunks(size as u32) {
             let width = if bytes == 4 { Width::W32 } else { Width::W16 };
             let data = self.group(width, count);
-            self.transfer(Direction::Load, from, &source, at, (bytes, align), data, reads)?;
+            self.transfer(
+                Direction::Load,
+                from,
+                &source,
+                at,
+                (bytes, align),
+                data,
+                reads,
+            )?;
             moved.push((at, bytes, data));
         }
         for (at, bytes, data) in moved {
-            self.transfer(Direction::Store, to, &target, at, (bytes, align), data, writes)?;
+            self.transfer(
+                Direction::Store,
+                to,
+                &target,
+                at,
+                (bytes, align),
+                data,
+                writes,
+            )?;
         }
         Ok(())
     }
 
     /// Fills a known number of bytes.
     pub(super) fn fill_memory(&mut self, dst: Value, byte: Value, size: Value, align: u32) -> Done {
-        let Some(size) = self.src_if_known(size, 0)?.filter(|size| *size <= MOST_COPIED) else {
+        let Some(size) = self
+            .src_if_known(size, 0)?
+            .filter(|size| *size <= MOST_COPIED)
+        else {
             return self.unsupported("a fill of a varying amount of memory");
         };
         let space = self.space(dst)?;

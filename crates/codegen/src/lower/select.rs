@@ -439,14 +439,10 @@ impl<'a> Lowerer<'a> {
         };
         let function = self.function;
         let (params, args) = (function.params(call.block), function.list_values(call.args));
-<<<<<<< HEAD
         self.loc = function
             .insts(from)
             .last()
             .and_then(|&inst| function.loc(inst));
-=======
-        self.loc = function.insts(from).last().and_then(|&inst| function.loc(inst));
->>>>>>> main
         let pairs: Vec<(Value, Value)> = params.iter().copied().zip(args.iter().copied()).collect();
         self.copy_values(&pairs)
     }
