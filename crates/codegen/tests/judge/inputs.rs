@@ -10,11 +10,15 @@ use assay_ssa::{
     Binding, Callee, CastOp, Function, InstData, Kernel, Module, Scalar, Value, ValueDef,
 };
 
-/// How many different inputs a kernel is judged with.
-pub(crate) const TRIALS: usize = 3;
+/// The trial after the others, for kernels that finished none: some have the sizes of
+/// their buffers written into them.
+pub(crate) const LARGE: usize = 3;
 
 /// Elements of a buffer whose size nothing says.
-const ELEMENTS: usize = 8192;
+const ELEMENTS: usize = 20_000;
+
+/// Bytes of such a buffer in the last trial.
+const LARGE_BYTES: usize = 32 << 20;
 
 /// Bytes given to each `[[threadgroup(n)]]` argument.
 const THREADGROUP_BYTES: u32 = 4096;
@@ -79,7 +83,11 @@ impl Inputs {
                             let scalar = scalar_named(&argument.type_name)
                                 .or_else(|| fields.first().map(|field| field.scalar));
                             let scalar = scalar.unwrap_or(Scalar::I32);
-                            array(ELEMENTS * size, scalar, trial, &mut random)
+                            let bytes = match trial {
+                                LARGE => LARGE_BYTES,
+                                _ => ELEMENTS * size,
+                            };
+                            array(bytes, scalar, trial, &mut random)
                         }
                     };
                     inputs.buffers.push((index, bytes));
@@ -330,8 +338,7 @@ fn scalar_named(name: &str) -> Option<Scalar> {
 enum Sizes {
     Odd,
     Tiny,
-    Small,
-    /// For kernels of 8 by 8 tiles, whose tiles would overlap otherwise.
+    /// Multiples of a tile: matrices would overlap and packed rows be misaligned otherwise.
     Tiles,
 }
 
@@ -340,7 +347,7 @@ impl Sizes {
         match trial {
             0 => Sizes::Odd,
             1 => Sizes::Tiny,
-            _ => Sizes::Small,
+            _ => Sizes::Tiles,
         }
     }
 }
@@ -364,7 +371,6 @@ fn block(size: usize, fields: &[Field], sizes: Sizes, random: &mut Random) -> Ve
                 false => match sizes {
                     Sizes::Odd => 7 + random.below(18),
                     Sizes::Tiny => 1 + random.below(4),
-                    Sizes::Small => 1 + random.below(16),
                     Sizes::Tiles => 16 + 16 * random.below(2),
                 },
             };
@@ -383,7 +389,8 @@ fn array(bytes: usize, scalar: Scalar, trial: usize, random: &mut Random) -> Vec
             (true, _) => float(scalar, random, trial),
             (false, 0) => random.below(8),
             (false, 1) => 1 + random.below(3),
-            (false, _) => random.next(),
+            (false, 2) => random.next(),
+            (false, _) => random.below(16),
         };
         put(&mut data, at, width, value);
     }

@@ -142,7 +142,7 @@ impl Report<'_> {
         if let Some(bytes) = profile.scratch_bytes.filter(|&bytes| bytes > 0) {
             self.line(&format!("scratch           {bytes} bytes per thread"));
         }
-        if let Some(bytes) = profile.threadgroup_bytes {
+        if let Some(bytes) = profile.threadgroup_bytes.filter(|&bytes| bytes > 0) {
             self.line(&format!("threadgroup       {bytes} bytes"));
         }
         let (role, word) = match occupancy.share {
@@ -400,14 +400,20 @@ impl Report<'_> {
             ]);
         }
         self.table(table);
-        let shared = match bounds.simdgroups_per_scheduler {
-            Some(count) => format!(
-                "one simdgroup alone: {} cycles; {} share a scheduler",
-                bounds.alone,
-                number(count)
-            ),
-            None => format!("one simdgroup alone: {} cycles", bounds.alone),
-        };
+        let stalls: f64 = profile
+            .main
+            .waits
+            .iter()
+            .filter(|wait| hot.is_none_or(|report| wait.in_loop == Some(report.id)))
+            .filter_map(|wait| wait.stall)
+            .sum();
+        let mut shared = format!("one simdgroup alone: {} cycles", bounds.alone);
+        if stalls > 0.0 {
+            shared += &format!(", {} of them waiting for memory", number(stalls));
+        }
+        if let Some(count) = bounds.simdgroups_per_scheduler {
+            shared += &format!("; {} share a scheduler", number(count));
+        }
         self.line(&shared);
         let sentence = format!("verdict: {}", bounds.sentence());
         self.line(&self.painter.paint(Role::Figure, &sentence));
