@@ -150,7 +150,7 @@ impl Report<'_> {
             share if share >= 0.5 => (Role::Warn, "ok"),
             _ => (Role::Bad, "LOW"),
         };
-        let drawn = bar(occupancy.share, self.room(45, 40));
+        let drawn = bar(occupancy.share, self.room(48, 40));
         let drawn = self.painter.paint(role, &format!("{drawn}│"));
         self.line(&format!(
             "threads per core  {} of 1024 ({:.0} %) {drawn} {word}",
@@ -251,8 +251,7 @@ impl Report<'_> {
             Column::right("insns"),
             Column::right("issue"),
             Column::right("IC"),
-            Column::right("loads"),
-            Column::right("stores"),
+            Column::right("ld/st"),
             Column::right("carried"),
             Column::right("alone"),
             Column::left("limited by").shrink(),
@@ -269,8 +268,7 @@ impl Report<'_> {
                 number(report.costs.instructions).into(),
                 report.costs.issue.to_string().into(),
                 report.costs.ic.to_string().into(),
-                report.loads.to_string().into(),
-                report.stores.to_string().into(),
+                format!("{}/{}", report.loads, report.stores).into(),
                 chain
                     .map_or("–".to_owned(), |chain| number(chain.cycles))
                     .into(),
@@ -278,7 +276,7 @@ impl Report<'_> {
                 report
                     .bounds
                     .verdict
-                    .map_or("no verdict", |kind| kind.name())
+                    .map_or("no verdict", |kind| kind.short())
                     .into(),
             ]);
         }
