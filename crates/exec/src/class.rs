@@ -64,15 +64,16 @@ impl Class {
     /// The kind of an instruction's arithmetic.
     pub(crate) fn of(inst: &InstData) -> Self {
         match inst {
-            InstData::Binary { op, .. } => match op {
-                BinaryOp::FDiv
-                | BinaryOp::FRem
-                | BinaryOp::UDiv
-                | BinaryOp::SDiv
-                | BinaryOp::URem
-                | BinaryOp::SRem => Self::Complex,
-                _ => Self::Issue,
-            },
+            InstData::Binary {
+                op:
+                    BinaryOp::FDiv
+                    | BinaryOp::FRem
+                    | BinaryOp::UDiv
+                    | BinaryOp::SDiv
+                    | BinaryOp::URem
+                    | BinaryOp::SRem,
+                ..
+            } => Self::Complex,
             InstData::Call {
                 callee: Callee::Builtin(call),
                 ..

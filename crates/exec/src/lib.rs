@@ -16,6 +16,45 @@
 //!
 //! Every access is checked against the bounds of what it points into; one outside stops the
 //! dispatch with a [`Fault`] that says where.
+//!
+//! Two other ways to run a kernel are compiled from the same interpreter, each with a watch that is told of every access:
+//! [`Program::check`] reports races and other things a kernel must not do, [`Program::count`] counts instructions,
+//! memory traffic and idle lanes. Without a watch nothing of them is left in the loop.
+//!
+//! ```
+//! use assay_exec::{Bindings, Buffer, Class, Grid, Limits, Options, Program, ReportKind, Sample};
+//! // Each thread stores 7; the buffer is one number short.
+//! let mut module = assay_ssa::parse(
+//!     "module \"m\"\n\
+//!      kernel \"k\" f0 {\n\
+//!          \"out\" buffer 0 param 0 space device read_write type \"int\" size 4 align 4\n}\n\
+//!      function f0 \"k\" -> void {\n\
+//!      b0(v0: ptr.device):\n\
+//!          v1: v3i32 = call thread_position_in_grid()\n\
+//!          v2: i32 = extract v1, i32 0\n\
+//!          v3: ptr.device = ptr_add v0 + v2 * 4\n\
+//!          store v3, i32 7 align 4\n\
+//!          return\n}\n",
+//! )?;
+//! assay_opt::pipeline::optimize(&mut module).map_err(|error| error.to_string())?;
+//! let program = Program::compile(&module, "k", &Options::default())?;
+//! let (grid, limits) = (Grid::line(64, 32), Limits::default());
+//!
+//! let mut bindings = Bindings::new();
+//! bindings.set(0, Buffer::zeroed(63 * 4));
+//! let reports = program.check(&grid, &mut bindings, &limits)?;
+//! assert_eq!(reports[0].kind, ReportKind::OutOfBounds);
+//! assert_eq!(reports[0].thread, [63, 0, 0]);
+//!
+//! bindings.set(0, Buffer::zeroed(64 * 4));
+//! program.run(&grid, &mut bindings, &limits)?;
+//! assert_eq!(bindings.get(0).map(|out| out.to_vec::<i32>()), Some(vec![7; 64]));
+//!
+//! let counts = program.count(&grid, &mut bindings, &limits, Sample::All)?;
+//! assert_eq!(counts.instructions(Class::Memory), 2);
+//! assert_eq!(counts.device.lines, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod arithmetic;
 mod atomics;

@@ -211,13 +211,9 @@ impl Checker<'_> {
 /// whose values are not in registers is taken to.
 fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
     let address = seen.addresses[lane];
-    let place = seen
-        .around
-        .memory
-        .place(address, seen.size, lane, seen.action);
-    let (Ok(mut place), false) = (place, seen.regs.is_empty()) else {
+    if seen.regs.is_empty() {
         return true;
-    };
+    }
     let before = writer.thread() as usize % 32;
     let same_access = writer.time() == own.time()
         && writer.position() == own.position()
@@ -225,13 +221,17 @@ fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
         && before < lane
         && seen.mask >> before & 1 != 0
         && seen.addresses[before] == address;
+    if same_access {
+        let differs = |&reg| seen.group.get(reg, before) != seen.group.get(reg, lane);
+        return seen.regs.iter().any(differs);
+    }
+    let memory = &seen.around.memory;
+    let Ok(mut place) = memory.place(address, seen.size, lane, seen.action) else {
+        return true;
+    };
     seen.regs.iter().any(|&reg| {
-        let old = if same_access {
-            seen.group.get(reg, before)
-        } else {
-            place.read(seen.cell)
-        };
+        let differs = place.read(seen.cell) != seen.group.get(reg, lane);
         place = place.at(seen.cell.bytes());
-        old != seen.group.get(reg, lane)
+        differs
     })
 }

@@ -5,6 +5,17 @@ use crate::code::{Op, Reg};
 use assay_opt::control::{Arm, Item, Label, Tree, edge};
 use assay_ssa::Block;
 
+/// Where lanes go that do not come to the end of an item: the outermost scope or loop (by its place among those
+/// around) they leave or repeat, 0 if they return. Nothing if all lanes come to the end.
+type Lost = Option<usize>;
+
+fn outermost(a: Lost, b: Lost) -> Lost {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
 /// A scope or loop around what is being compiled.
 pub(crate) struct Frame {
     label: Label,
@@ -14,7 +25,8 @@ pub(crate) struct Frame {
 
 impl Compiler<'_> {
     pub(super) fn tree(&mut self, tree: &Tree) -> Done {
-        self.region(&tree.body)
+        self.region(&tree.body)?;
+        Ok(())
     }
 
     fn slots(&mut self, count: u32) -> u32 {
@@ -23,12 +35,13 @@ impl Compiler<'_> {
     }
 
     /// Items in order; once no lane is left the rest is skipped.
-    fn region(&mut self, items: &[Item]) -> Done {
+    fn region(&mut self, items: &[Item]) -> Done<Lost> {
         let mut skips = Vec::new();
+        let mut lost = None;
         for (index, item) in items.iter().enumerate() {
-            self.item(item)?;
-            let parts = !matches!(item, Item::Run(_) | Item::Pass { .. });
-            if parts && index + 1 < items.len() {
+            let gone = self.item(item)?;
+            lost = outermost(lost, gone);
+            if gone.is_some() && index + 1 < items.len() {
                 skips.push(self.emit(Op::SkipIfNone { target: 0 }));
             }
         }
@@ -36,7 +49,7 @@ impl Compiler<'_> {
         for skip in skips {
             self.patch(skip, end);
         }
-        Ok(())
+        Ok(lost)
     }
 
     fn patch(&mut self, at: usize, to: u32) {
@@ -47,11 +60,17 @@ impl Compiler<'_> {
         }
     }
 
-    fn item(&mut self, item: &Item) -> Done {
+    fn item(&mut self, item: &Item) -> Done<Lost> {
         self.current = None;
         match item {
-            Item::Run(block) => self.block(*block),
-            Item::Pass { from, arm } => self.pass(*from, *arm),
+            Item::Run(block) => {
+                self.block(*block)?;
+                Ok(None)
+            }
+            Item::Pass { from, arm } => {
+                self.pass(*from, *arm)?;
+                Ok(None)
+            }
             Item::If {
                 cond,
                 then,
@@ -64,66 +83,68 @@ impl Compiler<'_> {
                     slot,
                     target: 0,
                 });
-                self.region(then)?;
+                let lost = self.region(then)?;
                 let middle = self.here();
                 self.patch(start, middle);
                 if otherwise.is_empty() {
                     self.emit(Op::EndThen { slot });
-                    return Ok(());
+                    return Ok(lost);
                 }
                 let turn = self.emit(Op::Else { slot, target: 0 });
-                self.region(otherwise)?;
+                let lost = outermost(lost, self.region(otherwise)?);
                 let end = self.here();
                 self.patch(turn, end);
                 self.emit(Op::EndIf { slot });
-                Ok(())
+                Ok(lost)
             }
             Item::Scope { label, body } => {
                 let slot = self.slots(1);
                 self.emit(Op::ScopeBegin { slot });
-                self.inside(*label, false, slot, body)?;
+                let lost = self.inside(*label, false, slot, body)?;
                 self.emit(Op::ScopeEnd { slot });
-                Ok(())
+                Ok(lost)
             }
             Item::Loop { label, body } => {
                 let slot = self.slots(1);
                 self.emit(Op::ScopeBegin { slot });
                 let target = self.here();
-                self.inside(*label, true, slot, body)?;
+                let lost = self.inside(*label, true, slot, body)?;
                 self.emit(Op::LoopEnd { slot, target });
-                Ok(())
+                // Lanes get out of a loop only by leaving something around it.
+                Ok(Some(lost.unwrap_or(0)))
             }
             Item::Leave(label) => self.leave(*label, false),
             Item::Repeat(label) => self.leave(*label, true),
             Item::Return(_) => {
                 self.emit(Op::Return);
-                Ok(())
+                Ok(Some(0))
             }
             Item::Unreachable => {
                 self.emit(Op::Unreachable);
-                Ok(())
+                Ok(Some(0))
             }
         }
     }
 
-    fn inside(&mut self, label: Label, is_loop: bool, slot: u32, body: &[Item]) -> Done {
+    /// The body of a scope or loop. Lanes that leave or repeat just that are not lost to what is around.
+    fn inside(&mut self, label: Label, is_loop: bool, slot: u32, body: &[Item]) -> Done<Lost> {
         self.scopes.push(Frame {
             label,
             is_loop,
             slot,
         });
-        self.region(body)?;
+        let lost = self.region(body)?;
         self.scopes.pop();
-        Ok(())
+        Ok(lost.filter(|&outermost| outermost < self.scopes.len()))
     }
 
-    fn leave(&mut self, label: Label, is_loop: bool) -> Done {
-        let wanted = |frame: &&Frame| frame.label == label && frame.is_loop == is_loop;
-        match self.scopes.iter().rev().find(wanted) {
-            Some(frame) => {
-                let slot = frame.slot;
+    fn leave(&mut self, label: Label, is_loop: bool) -> Done<Lost> {
+        let wanted = |frame: &Frame| frame.label == label && frame.is_loop == is_loop;
+        match self.scopes.iter().rposition(wanted) {
+            Some(place) => {
+                let slot = self.scopes[place].slot;
                 self.emit(Op::Leave { slot });
-                Ok(())
+                Ok(Some(place))
             }
             None => self.malformed(format!("nothing around has the label {}", label.0)),
         }

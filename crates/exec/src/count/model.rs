@@ -53,6 +53,16 @@ impl Blocks {
             numbers: [0; 64],
             len: 0,
         };
+        if mask == !0 && goes_up(addresses, block) {
+            let (first, last) = (addresses[0] / block, (addresses[31] + size - 1) / block);
+            for number in first..=last {
+                if let Some(slot) = blocks.numbers.get_mut(blocks.len) {
+                    *slot = number;
+                    blocks.len += 1;
+                }
+            }
+            return blocks;
+        }
         let mut highest = None;
         for lane in lanes_of(mask) {
             let address = addresses[lane];
@@ -80,12 +90,36 @@ impl Blocks {
     }
 }
 
+/// Whether each address is as high as the one before or at most so much higher: then all blocks between are touched.
+#[inline(always)]
+fn goes_up(addresses: &Wide, at_most: u64) -> bool {
+    let mut fits = true;
+    for lane in 0..31 {
+        fits &= addresses[lane + 1].wrapping_sub(addresses[lane]) <= at_most;
+    }
+    fits
+}
+
 /// Banks of threadgroup memory. *Chosen*: 32 of four bytes.
 const BANKS: usize = 32;
 
 /// How often threadgroup memory must be accessed for the active lanes to get a word each: the most distinct words in one bank.
 #[inline(always)]
 pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
+    // Side by side or all the same, each half of the lanes the same as the other or going on from it: no two in one bank.
+    let step = addresses[1].wrapping_sub(addresses[0]);
+    if step == 0 || step == 4 {
+        let mut differs = 0;
+        for lane in 0..16 {
+            let expected = step * lane as u64;
+            differs |= addresses[lane].wrapping_sub(addresses[0]) ^ expected;
+            differs |= addresses[lane + 16].wrapping_sub(addresses[16]) ^ expected;
+        }
+        let apart = addresses[16].wrapping_sub(addresses[0]);
+        if differs == 0 && (apart == 0 || apart == 16 * step) {
+            return u32::from(mask != 0);
+        }
+    }
     let mut words = [0; 32];
     let mut counts = [0u8; BANKS];
     let mut last = [u64::MAX; BANKS];

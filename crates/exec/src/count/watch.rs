@@ -147,7 +147,8 @@ impl<'a> Counter<'a> {
                     counts.cache_hits += u64::from(hit);
                     counts.cache_misses += u64::from(!hit);
                 }
-                let (region, inside) = (line * LINE >> OFFSET_BITS, line * LINE & OFFSET_MASK);
+                let address = line * LINE;
+                let (region, inside) = (address >> OFFSET_BITS, address & OFFSET_MASK);
                 let touched = self.touched.get_mut(region as usize);
                 let touched = touched.and_then(|lines| lines.get_mut((inside / LINE) as usize));
                 if let Some(touched) = touched {

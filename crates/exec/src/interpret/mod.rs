@@ -395,10 +395,12 @@ impl Simdgroup {
                 }
                 Op::Else { slot, target } => {
                     let others = self.slots[slot as usize];
-                    self.slots[slot as usize + 1] = self.mask;
-                    self.mask = others;
                     if others == 0 {
-                        next = target as usize;
+                        // Nobody to wait for: past the end of the if.
+                        next = target as usize + 1;
+                    } else {
+                        self.slots[slot as usize + 1] = self.mask;
+                        self.mask = others;
                     }
                 }
                 Op::EndIf { slot } => self.mask |= self.slots[slot as usize + 1],

@@ -425,17 +425,15 @@ impl Simdgroup {
         for lane in lanes_of(mask) {
             let mut place = stretch.at(addresses.at(lane));
             for &reg in regs {
-                // SAFETY (all of these): in the stretch, and aligned.
-                match t.cell {
-                    Cell::Word => unsafe { u32::set(place, self.n(reg.index)[lane]) },
-                    // SAFETY: see above.
-                    Cell::Short => unsafe { u16::set(place, self.n(reg.index)[lane] as u16) },
-                    // SAFETY: see above.
-                    Cell::Byte => unsafe { u8::set(place, self.n(reg.index)[lane] as u8) },
-                    // SAFETY: see above.
-                    Cell::Truth => unsafe { u8::set(place, self.n(reg.index)[lane] as u8 & 1) },
-                    // SAFETY: see above.
-                    Cell::Long => unsafe { u64::set(place, self.w(reg.index)[lane]) },
+                // SAFETY: in the stretch, and aligned.
+                unsafe {
+                    match t.cell {
+                        Cell::Word => u32::set(place, self.n(reg.index)[lane]),
+                        Cell::Short => u16::set(place, self.n(reg.index)[lane] as u16),
+                        Cell::Byte => u8::set(place, self.n(reg.index)[lane] as u8),
+                        Cell::Truth => u8::set(place, self.n(reg.index)[lane] as u8 & 1),
+                        Cell::Long => u64::set(place, self.w(reg.index)[lane]),
+                    }
                 }
                 place = place.wrapping_add(t.cell.bytes() as usize);
             }
@@ -481,12 +479,16 @@ impl Simdgroup {
         action: Action,
     ) -> u32 {
         let regs = around.program.list(t.regs);
+        let mut all = [0; 32];
+        for (lane, address) in all.iter_mut().enumerate() {
+            *address = addresses.at(lane);
+        }
         let seen = Seen {
             around,
             group: self,
             position,
             mask: self.mask,
-            addresses: std::array::from_fn(|lane| addresses.at(lane)),
+            addresses: all,
             size: t.size(),
             align: t.align,
             cell: t.cell,
