@@ -223,7 +223,10 @@ impl Counted {
         .painter(context.painter);
         for line in self.lines.iter().take(SHOWN) {
             table.row([
-                line.place.clone(),
+                match line.place.is_empty() {
+                    true => "(no line)".to_owned(),
+                    false => line.place.clone(),
+                },
                 line.instructions.to_string(),
                 line.memory_operations.to_string(),
                 line.bytes.to_string(),
