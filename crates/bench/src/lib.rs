@@ -4,6 +4,8 @@
 //!   [`formula`] are the small formulas in them.
 //! - [`inputs`]: random inputs of the kind each argument needs.
 //! - [`runner`]: a kernel at certain sizes on any [`assay_device::Device`], between guards.
+//! - [`gate`]: whether a kernel computes what it should.
+//! - [`stats`]: what samples of a time say; [`score`]: what the time is worth.
 //! - [`oracle`]: what each operation computes, in plain double precision.
 
 pub mod dtype;
@@ -14,5 +16,7 @@ pub mod oracle;
 pub mod random;
 pub mod registry;
 pub mod runner;
+pub mod score;
+pub mod stats;
 
 pub use dtype::Dtype;

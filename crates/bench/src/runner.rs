@@ -23,7 +23,24 @@ const UNWRITTEN: [u8; 2] = 0x7fda_u16.to_le_bytes();
 #[derive(Debug)]
 pub struct Loaded {
     library: LibraryId,
-    pipelines: Vec<(String, Vec<(u32, u32)>, PipelineId)>,
+    pipelines: Vec<Ready>,
+}
+
+/// A function with certain constants.
+#[derive(Debug)]
+struct Ready {
+    function: String,
+    constants: Vec<(u32, u32)>,
+    pipeline: PipelineId,
+}
+
+/// What lies around buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guards {
+    /// The pattern.
+    Pattern,
+    /// Nothing: a device that checks bounds then sees even reads whose value is not used.
+    None,
 }
 
 /// What came out of a run.
@@ -83,18 +100,20 @@ impl Loaded {
         constants: &[(u32, u32)],
     ) -> Result<PipelineId, Error> {
         let mut known = self.pipelines.iter();
-        if let Some((_, _, pipeline)) =
-            known.find(|(name, values, _)| name == function && values == constants)
-        {
-            return Ok(*pipeline);
+        let known = known.find(|ready| ready.function == function && ready.constants == constants);
+        if let Some(ready) = known {
+            return Ok(ready.pipeline);
         }
         let given: Vec<Constant> = constants
             .iter()
             .map(|&(index, value)| constant(index, value))
             .collect();
         let pipeline = device.pipeline(self.library, function, &given)?;
-        self.pipelines
-            .push((function.to_owned(), constants.to_vec(), pipeline));
+        self.pipelines.push(Ready {
+            function: function.to_owned(),
+            constants: constants.to_vec(),
+            pipeline,
+        });
         Ok(pipeline)
     }
 
@@ -124,8 +143,9 @@ impl Loaded {
         device: &mut dyn Device,
         case: &Case,
         inputs: &[Tensor],
+        guards: Guards,
     ) -> Result<Outcome, Error> {
-        let buffers = Buffers::new(device, case, inputs)?;
+        let buffers = Buffers::new(device, case, inputs, guards)?;
         let dispatches = self.dispatches(device, case, &buffers);
         let finished = dispatches.and_then(|dispatches| device.run(dispatches));
         let outcome = finished.and_then(|finished| buffers.collect(device, case, finished));
@@ -161,7 +181,7 @@ fn dispatch(pipeline: PipelineId, pass: &CasePass, case: &Case, buffers: &Buffer
                     }
                     (_, Some(Some(held))) => Binding::Buffer {
                         buffer: held.buffer,
-                        offset: GUARD as u64,
+                        offset: buffers.guard as u64,
                     },
                     _ => continue,
                 }
@@ -180,6 +200,8 @@ fn dispatch(pipeline: PipelineId, pass: &CasePass, case: &Case, buffers: &Buffer
 pub struct Buffers {
     /// By argument; scalars have none.
     held: Vec<Option<Held>>,
+    /// Bytes before and behind each.
+    guard: usize,
 }
 
 #[derive(Debug)]
@@ -191,9 +213,20 @@ struct Held {
 
 impl Buffers {
     /// Buffers with inputs in place, everything else unwritten.
-    pub fn new(device: &mut dyn Device, case: &Case, inputs: &[Tensor]) -> Result<Self, Error> {
+    pub fn new(
+        device: &mut dyn Device,
+        case: &Case,
+        inputs: &[Tensor],
+        guards: Guards,
+    ) -> Result<Self, Error> {
         let mut inputs = inputs.iter();
-        let mut buffers = Self { held: Vec::new() };
+        let mut buffers = Self {
+            held: Vec::new(),
+            guard: match guards {
+                Guards::Pattern => GUARD,
+                Guards::None => 0,
+            },
+        };
         for argument in &case.arguments {
             let content = match argument.role {
                 CaseRole::Scalar { .. } => None,
@@ -207,7 +240,7 @@ impl Buffers {
             };
             let held = match content {
                 None => None,
-                Some(content) => match Held::new(device, &content) {
+                Some(content) => match Held::new(device, &content, buffers.guard) {
                     Ok(held) => Some(held),
                     Err(error) => {
                         buffers.release(device)?;
@@ -218,6 +251,40 @@ impl Buffers {
             buffers.held.push(held);
         }
         Ok(buffers)
+    }
+
+    /// The same buffers with other inputs in them; everything else stays as the last run left it.
+    pub fn replace_inputs(
+        &self,
+        device: &mut dyn Device,
+        case: &Case,
+        inputs: &[Tensor],
+    ) -> Result<Self, Error> {
+        let mut inputs = inputs.iter();
+        let mut held = Vec::with_capacity(self.held.len());
+        for (argument, old) in case.arguments.iter().zip(&self.held) {
+            let Some(old) = old else {
+                held.push(None);
+                continue;
+            };
+            let fresh = match argument.role {
+                CaseRole::Input { .. } => inputs.next(),
+                _ => None,
+            };
+            let before = match fresh {
+                Some(tensor) => guarded(&argument.dtype.encode(&tensor.values), self.guard),
+                None => device.contents(old.buffer)?,
+            };
+            device.write(old.buffer, 0, &before)?;
+            held.push(Some(Held {
+                buffer: old.buffer,
+                before,
+            }));
+        }
+        Ok(Self {
+            held,
+            guard: self.guard,
+        })
     }
 
     /// Reads outputs and looks for damage.
@@ -236,8 +303,8 @@ impl Buffers {
             let Some(held) = held else { continue };
             let after = device.contents(held.buffer)?;
             let parts = |bytes: &[u8]| -> Option<[Vec<u8>; 3]> {
-                let (front, rest) = bytes.split_at_checked(GUARD)?;
-                let (inside, back) = rest.split_at_checked(rest.len().checked_sub(GUARD)?)?;
+                let (front, rest) = bytes.split_at_checked(self.guard)?;
+                let (inside, back) = rest.split_at_checked(rest.len().checked_sub(self.guard)?)?;
                 Some([front.to_vec(), inside.to_vec(), back.to_vec()])
             };
             let (Some([front, inside, back]), Some([old_front, old_inside, old_back])) =
@@ -279,14 +346,19 @@ impl Buffers {
 }
 
 impl Held {
-    fn new(device: &mut dyn Device, content: &[u8]) -> Result<Self, Error> {
-        let guard = || AROUND.into_iter().cycle().take(GUARD);
-        let before: Vec<u8> = guard()
-            .chain(content.iter().copied())
-            .chain(guard())
-            .collect();
+    fn new(device: &mut dyn Device, content: &[u8], guard: usize) -> Result<Self, Error> {
+        let before = guarded(content, guard);
         let buffer = device.buffer(before.len() as u64, Storage::Shared)?;
         device.write(buffer, 0, &before)?;
         Ok(Self { buffer, before })
     }
+}
+
+/// A buffer's content between its guards.
+fn guarded(content: &[u8], guard: usize) -> Vec<u8> {
+    let guard = || AROUND.into_iter().cycle().take(guard);
+    guard()
+        .chain(content.iter().copied())
+        .chain(guard())
+        .collect()
 }

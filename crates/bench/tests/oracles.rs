@@ -58,12 +58,26 @@ fn compare(case: &Case) -> Result<(), String> {
         Tensor::new(input.shape.clone(), values).map_err(|error| error.to_string())
     });
     let inputs: Vec<Tensor> = inputs.collect::<Result<_, _>>()?;
-    let scalars: Vec<(String, f64)> = case.scalars.iter().map(|(name, value)| (name.clone(), *value)).collect();
-    let call = Call { sizes: &case.sizes, scalars: &scalars, inputs: &inputs };
+    let scalars: Vec<(String, f64)> = case
+        .scalars
+        .iter()
+        .map(|(name, value)| (name.clone(), *value))
+        .collect();
+    let call = Call {
+        sizes: &case.sizes,
+        scalars: &scalars,
+        inputs: &inputs,
+    };
     let answers = oracle(&call).map_err(|error| error.to_string())?;
-    let [answer] = answers.as_slice() else { return Err("not one output".to_owned()) };
+    let [answer] = answers.as_slice() else {
+        return Err("not one output".to_owned());
+    };
     if answer.values.len() != case.output.len() {
-        return Err(format!("{} elements, MLX has {}", answer.values.len(), case.output.len()));
+        return Err(format!(
+            "{} elements, MLX has {}",
+            answer.values.len(),
+            case.output.len()
+        ));
     }
     for (place, (value, recorded)) in answer.values.iter().zip(&case.output).enumerate() {
         let (recorded, scale) = (recorded.value(), answer.scale[place]);
@@ -72,7 +86,9 @@ fn compare(case: &Case) -> Result<(), String> {
             return Err(format!("element {place} is {value}, MLX says {recorded}"));
         }
         if scale < value.abs() {
-            return Err(format!("element {place}: scale {scale} is below the value {value}"));
+            return Err(format!(
+                "element {place}: scale {scale} is below the value {value}"
+            ));
         }
     }
     Ok(())
@@ -83,9 +99,18 @@ fn compare_all(text: &str) -> BTreeSet<String> {
     let failures: Vec<String> = recorded
         .cases
         .iter()
-        .filter_map(|case| compare(case).err().map(|why| format!("{}: {why}", case.oracle)))
+        .filter_map(|case| {
+            compare(case)
+                .err()
+                .map(|why| format!("{}: {why}", case.oracle))
+        })
         .collect();
-    assert!(failures.is_empty(), "MLX {}:\n{}", recorded.mlx, failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "MLX {}:\n{}",
+        recorded.mlx,
+        failures.join("\n")
+    );
     recorded.cases.into_iter().map(|case| case.oracle).collect()
 }
 
@@ -106,7 +131,10 @@ fn oracles_say_what_the_installed_mlx_says() {
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mlx-live.json");
-    let status = std::process::Command::new(python).arg(folder.join("make.py")).arg(&target).status();
+    let status = std::process::Command::new(python)
+        .arg(folder.join("make.py"))
+        .arg(&target)
+        .status();
     assert!(status.expect("Python runs").success());
     compare_all(&std::fs::read_to_string(target).expect("a recording"));
 }
@@ -114,14 +142,21 @@ fn oracles_say_what_the_installed_mlx_says() {
 #[test]
 fn every_kernel_has_an_oracle_and_every_oracle_a_kernel() {
     let registry = Registry::embedded().unwrap();
-    let used: BTreeSet<&str> = registry.kernels().map(|kernel| kernel.oracle.as_str()).collect();
+    let used: BTreeSet<&str> = registry
+        .kernels()
+        .map(|kernel| kernel.oracle.as_str())
+        .collect();
     let known: BTreeSet<&str> = oracle::all().map(|(name, _)| name).collect();
     assert_eq!(used, known);
 }
 
 fn one(name: &str, x: f64) -> f64 {
     let inputs = [Tensor::new(vec![1], vec![x]).unwrap()];
-    let call = Call { sizes: &Sizes::new(), scalars: &[], inputs: &inputs };
+    let call = Call {
+        sizes: &Sizes::new(),
+        scalars: &[],
+        inputs: &inputs,
+    };
     oracle::named(name).unwrap()(&call).unwrap()[0].values[0]
 }
 

@@ -79,6 +79,21 @@ pub(crate) fn is_wanted(contents: &Contents<'_>) -> bool {
     programs && contents.compiled().is_empty()
 }
 
+/// Names source files as the user did: clang writes whole paths.
+pub(crate) fn name_files(program: &mut Program, path: &Path) {
+    let name = source::shown_name(path).display().to_string();
+    let whole = std::path::absolute(source::shown_name(path)).ok();
+    let folder = std::env::current_dir().ok();
+    for file in &mut program.files {
+        let known = Path::new(file.as_str());
+        if Some(known) == whole.as_deref() {
+            file.clone_from(&name);
+        } else if let Some(inside) = folder.as_ref().and_then(|f| known.strip_prefix(f).ok()) {
+            *file = inside.display().to_string();
+        }
+    }
+}
+
 /// The kernels to make code for: the one named, or all.
 pub(crate) fn kernels<'a>(
     shown: &str,
@@ -131,7 +146,9 @@ pub(crate) fn one(
         threadgroup: None,
     };
     let made = generator.generate(kernel, &mut phases);
-    Ok(Some(made.map_err(|refused| refused.failure())?.program))
+    let mut program = made.map_err(|refused| refused.failure())?.program;
+    name_files(&mut program, path);
+    Ok(Some(program))
 }
 
 impl Generator<'_> {

@@ -342,6 +342,28 @@ fn diff_says_helped_hurt_and_same() {
 }
 
 #[test]
+fn explain_in_json_has_every_rule_or_the_one_asked_for() {
+    let document = |arguments: &[&str]| -> serde_json::Value {
+        let output = assay(&[&["explain", "--format", "json"], arguments].concat());
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let all = document(&[]);
+    assert_eq!(all["schema"]["name"], "assay.explain");
+    let commands: Vec<&str> = all["rules"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .filter_map(|rule| rule["command"].as_str())
+        .collect();
+    assert!(commands.contains(&"profile") && commands.contains(&"trace"));
+    let one = document(&["spilling"]);
+    assert_eq!(one["rules"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["rules"][0]["id"], "spilling");
+    let page = one["rules"][0]["page"].as_str().expect("a page");
+    assert!(page.contains("## What to do"));
+}
+
+#[test]
 fn explain_lists_shows_and_suggests() {
     let all = stdout(&assay(&["explain"]));
     assert!(

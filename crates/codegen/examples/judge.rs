@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: judge [--only NAME] [--sample N] [--seed N] [-I FOLDER] FILE...";
+const USAGE: &str = "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [-I FOLDER] FILE...";
 
 #[derive(Default)]
 struct Args {
@@ -34,6 +34,7 @@ struct Args {
     only: Option<String>,
     sample: Option<usize>,
     seed: u64,
+    verbose: bool,
     build: load::Build,
 }
 
@@ -48,6 +49,7 @@ impl Args {
             let mut value = || args.next().ok_or(format!("{arg} needs a value"));
             let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
             match arg.as_str() {
+                "-v" => parsed.verbose = true,
                 "--only" => parsed.only = Some(value()?),
                 "--sample" => parsed.sample = Some(number(value()?)? as usize),
                 "--seed" => parsed.seed = number(value()?)?,
@@ -105,7 +107,12 @@ fn main() -> ExitCode {
     for message in &unread {
         println!("not compiled: {message}");
     }
-    report(&judged, unread.len(), start.elapsed().as_secs_f64());
+    report(
+        &judged,
+        unread.len(),
+        start.elapsed().as_secs_f64(),
+        args.verbose,
+    );
     let differs = |judged: &Judged| matches!(judged.verdict, Verdict::Differs(_));
     match judged.iter().any(differs) {
         true => ExitCode::from(1),
@@ -193,18 +200,30 @@ fn judge_one(case: &Case, seed: u64) -> Judged {
     }
 }
 
-fn report(judged: &[Judged], unread: usize, seconds: f64) {
+fn report(judged: &[Judged], unread: usize, seconds: f64, verbose: bool) {
     let mut unsupported: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut not_executed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let (mut same, mut both_stopped, mut too_long, mut differs) = (0, 0, 0, 0);
+    let (mut same, mut differs) = (0, 0);
+    let mut never_finished: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in judged {
         match &one.verdict {
             Verdict::Same {
                 finished: 0,
-                too_long: 0,
+                stopped,
+                undefined,
+                why: first,
                 ..
-            } => both_stopped += 1,
-            Verdict::Same { finished: 0, .. } => too_long += 1,
+            } => {
+                let why = match (stopped, undefined) {
+                    (0, 0) => "too long",
+                    (0, _) => "undefined",
+                    _ => "both stopped",
+                };
+                if let Some(why) = first.as_ref().filter(|_| verbose) {
+                    println!("both stopped: {}: {why}", one.name);
+                }
+                never_finished.entry(why).or_default().push(&one.name);
+            }
             Verdict::Same { .. } => same += 1,
             Verdict::Unsupported(why) => unsupported.entry(why).or_default().push(&one.name),
             Verdict::NotExecuted(why) => not_executed.entry(why).or_default().push(&one.name),
@@ -218,8 +237,8 @@ fn report(judged: &[Judged], unread: usize, seconds: f64) {
     println!("kernels                    {:>7}", judged.len());
     println!("files not compiled         {unread:>7}");
     println!("the same bytes             {same:>7}");
-    println!("both stopped in each trial {both_stopped:>7}");
-    println!("too long in each trial     {too_long:>7}");
+    println!("no trial finished          {:>7}", count(&never_finished));
+    reasons(&never_finished);
     println!("different                  {differs:>7}");
     println!("not generated              {:>7}", count(&unsupported));
     reasons(&unsupported);

@@ -15,15 +15,21 @@ mod assign;
 mod bits;
 mod coalesce;
 mod copies;
+mod dag;
 mod dead;
 mod encode;
 mod fit;
+mod forward;
 mod groups;
+mod hints;
 mod liveness;
 mod machine;
+mod peephole;
 mod pressure;
+mod propagate;
 mod ranges;
 mod reload;
+mod schedule;
 mod spill;
 mod waits;
 
@@ -73,16 +79,21 @@ fn part(
     options: &Options,
 ) -> Result<Part, Error> {
     debug_assert_eq!(function.verify(), Ok(()));
+    propagate::propagate(&mut function);
+    forward::forward_copies(&mut function);
     dead::remove_dead(&mut function);
     let bounds = allocate::Bounds {
         first: u16::from(function.uses_exec),
         limit,
     };
+    schedule::schedule(&mut function, bounds.first, limit);
     let allocation = fit::fit(&mut function, bounds)?;
     let function = &function;
     let mut code = assign::assign(function, &allocation)?;
     let (start, stack_bytes) = prologue(function, function.stack_bytes);
+    peephole::clean(&mut code);
     waits::insert_waits(&mut code);
+    hints::set_hints(&mut code, function);
     Ok(Part {
         encoded: encode::encode(&start, &code, options.isa, kernel)?,
         halves: allocation.halves,

@@ -26,6 +26,18 @@ pub enum BoundKind {
 }
 
 impl BoundKind {
+    /// In a word or two, for tables.
+    pub const fn short(self) -> &'static str {
+        match self {
+            BoundKind::Issue => "issue",
+            BoundKind::Complex => "IC",
+            BoundKind::Dependence => "dependence",
+            BoundKind::MemoryLatency => "latency",
+            BoundKind::CoreBytes => "core bytes",
+            BoundKind::DeviceBytes => "device bytes",
+        }
+    }
+
     /// In a few words.
     pub const fn name(self) -> &'static str {
         match self {
@@ -142,7 +154,11 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
     }
     let device = device_rate(chip).map(|rate| costs.device_bytes / rate);
     if let Some(device) = device {
-        found.push((BoundKind::DeviceBytes, Cycles::known(device)));
+        let cycles = Cycles {
+            known: device,
+            unknown: costs.unsized_accesses,
+        };
+        found.push((BoundKind::DeviceBytes, cycles));
     }
     // Equal bounds keep this order, so issue wins a tie with what merely repeats it.
     found.sort_by(|a, b| b.1.known.total_cmp(&a.1.known));

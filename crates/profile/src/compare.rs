@@ -53,7 +53,10 @@ figures! {
     "issue", "issue slots, by known trip counts", Less, |p| p.main.weighted.issue.exact();
     "complex", "complex-unit cycles, by known trip counts", Less, |p| p.main.weighted.ic.exact();
     "memory", "memory-unit cycles, by known trip counts", Less, |p| p.main.weighted.memory.exact();
-    "device_bytes", "bytes of device memory per simdgroup", Less, |p| Some(p.main.weighted.device_bytes);
+    "device_bytes", "bytes of device memory per simdgroup", Less, |p| {
+        let costs = &p.main.weighted;
+        (costs.unsized_accesses == 0).then_some(costs.device_bytes)
+    };
     "shortest_issue", "issue slots of the shortest path", Less, |p| p.main.paths.shortest.issue.exact();
     "longest_issue", "issue slots of the longest path", Less, |p| p.main.paths.longest.issue.exact();
     "alone", "cycles of a simdgroup alone", Less, |p| p.main.bounds.alone.exact();

@@ -26,6 +26,7 @@ mod pool;
 mod rows;
 
 use crate::formula::Sizes;
+use crate::registry::{Case, CaseRole};
 
 /// Numbers with extents.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,6 +167,24 @@ const FAMILIES: &[Family] = &[
     attention::FAMILY,
     models::FAMILY,
 ];
+
+/// What is right for a case with these inputs, one answer per output.
+pub fn answers(case: &Case, inputs: &[Tensor]) -> Answers {
+    let oracle = named(&case.oracle).ok_or(Error::Missing("a known oracle"))?;
+    let scalars = case
+        .arguments
+        .iter()
+        .filter_map(|argument| match argument.role {
+            CaseRole::Scalar { value } => Some((argument.name.clone(), value)),
+            _ => None,
+        });
+    let scalars: Vec<(String, f64)> = scalars.collect();
+    oracle(&Call {
+        sizes: &case.sizes,
+        scalars: &scalars,
+        inputs,
+    })
+}
 
 /// The oracle of this name.
 pub fn named(name: &str) -> Option<Oracle> {

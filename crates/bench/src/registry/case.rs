@@ -9,6 +9,8 @@ use crate::formula::{self, Formula, Sizes};
 pub struct Case {
     /// The kernel.
     pub kernel: String,
+    /// The function of [`crate::oracle`] that says what is right.
+    pub oracle: String,
     /// The size set.
     pub size_set: String,
     /// What the size set is for.
@@ -241,6 +243,7 @@ impl Case {
         };
         Ok(Self {
             kernel: kernel.name.clone(),
+            oracle: kernel.oracle.clone(),
             size_set: name.to_owned(),
             use_,
             dtype,

@@ -159,6 +159,7 @@ impl Reader<'_> {
                 sizes: sizes.clone(),
             });
         }
+        sets.sort_by_key(|set| set.use_);
         for needed in SizeUse::ALL {
             if !sets.iter().any(|set| set.use_ == needed) {
                 return Err(self.wrong("sizes", format!("there is no set \"{}\"", needed.name())));

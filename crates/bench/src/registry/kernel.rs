@@ -46,7 +46,7 @@ pub struct Kernel {
     pub dtypes: Vec<Dtype>,
     /// Sizes that follow from others, in order.
     pub derived: Vec<(String, Formula)>,
-    /// Size sets.
+    /// Size sets, in the order of their uses.
     pub sizes: Vec<SizeSet>,
     /// Arguments, inputs first.
     pub arguments: Vec<Argument>,
@@ -76,7 +76,7 @@ pub struct SizeSet {
 }
 
 /// What a size set is for. The part of its name before a `-` says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SizeUse {
     /// The sizes that times and scores are about.
     Reference,

@@ -4,7 +4,8 @@
 //! take the place of an operand that dies there.
 
 use super::liveness::{Liveness, mask, members};
-use crate::mir::{Function, VReg};
+use crate::mir::{Function, Inst, Opcode, Operand, VReg};
+use assay_agx::{Field, Op};
 use assay_ssa::id::Id;
 
 /// Some halves of a register live from `start` until before `end`.
@@ -50,8 +51,11 @@ impl Ranges {
                 for slice in inst.defs() {
                     walk.close(slice.reg, mask(slice), 2 * number + 1, true);
                 }
-                for slice in inst.uses() {
-                    walk.open(slice.reg, mask(slice), 2 * number + 1);
+                for (field, operand) in &inst.operands {
+                    if let Operand::Use(slice, _) = operand {
+                        let end = 2 * number + 1 + u32::from(outlives(inst, *field));
+                        walk.open(slice.reg, mask(*slice), end);
+                    }
                 }
             }
             for (reg, halves) in liveness.live_in(index) {
@@ -68,6 +72,18 @@ impl Ranges {
     pub(crate) fn of(&self, reg: VReg) -> &[Segment] {
         self.segments.get(reg.index()).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether an operand is still read while the result is written.
+fn outlives(inst: &Inst, field: Field) -> bool {
+    let matrix = matches!(
+        inst.opcode,
+        Opcode::Machine {
+            op: Op::SimdMatrixFmadd16 | Op::SimdMatrixFmadd32,
+            ..
+        }
+    );
+    matrix && matches!(field, Field::A | Field::B)
 }
 
 /// Numbers instructions consecutively, in layout order.

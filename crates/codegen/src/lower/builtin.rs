@@ -229,10 +229,7 @@ impl Lowerer<'_> {
                 self.saturated_op(Op::Fadd32, single, &[source, nothing]);
                 self.single_done(scalar, dest, single);
             }
-            (
-                Builtin::Fmin3 | Builtin::Fmax3 | Builtin::Fmedian3 | Builtin::Fclamp,
-                &[x, y, z],
-            ) => {
+            (Builtin::Fmin3 | Builtin::Fmax3 | Builtin::Fmedian3 | Builtin::Fclamp, &[x, y, z]) => {
                 let mut numbers = Vec::with_capacity(3);
                 for value in [x, y, z] {
                     let lanes = u32::from(self.function.ty(value).lanes());
@@ -296,13 +293,21 @@ impl Lowerer<'_> {
         self.float_op(Op::Fadd32, a, &[x, nothing]);
         self.float_op(Op::Fadd32, b, &[y, nothing]);
         let (x, y) = (FloatSrc::plain(Src::Reg(a)), FloatSrc::plain(Src::Reg(b)));
-        let code = if less { float_code::LESS } else { float_code::GREATER };
+        let code = if less {
+            float_code::LESS
+        } else {
+            float_code::GREATER
+        };
         let apart = self.temp(Width::W32);
         let test = self.float_compare(code, false, x, y);
         self.select_into(apart, test, Src::Reg(a), Src::Reg(b));
         // Equal numbers differ in the sign of zero at most.
         let merged = self.temp(Width::W32);
-        let table = if less { super::int::OR } else { super::int::AND };
+        let table = if less {
+            super::int::OR
+        } else {
+            super::int::AND
+        };
         let (p, q) = (self.operand(Src::Reg(a)), self.operand(Src::Reg(b)));
         self.bitop(table, merged, p, q);
         let chosen = self.temp(Width::W32);

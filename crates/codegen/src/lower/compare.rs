@@ -7,9 +7,7 @@ use super::operand::{Condition, FloatSrc, IntSrc, Src, float_code, imm, int_code
 use super::select::{Done, Lowerer};
 use crate::mir::{Operand, Slice};
 use assay_agx::Width;
-use assay_ssa::{
-    BinaryOp, CastOp, FloatCond, InstData, IntCond, Scalar, Value,
-};
+use assay_ssa::{BinaryOp, CastOp, FloatCond, InstData, IntCond, Scalar, Value};
 
 /// How a float comparison is made of the hardware's.
 enum FloatTest {
@@ -120,7 +118,10 @@ impl Lowerer<'_> {
                 self.compared(args[1], lane, signed)?,
             ),
         };
-        let (a, b) = (self.compare_operand(a, signed), self.compare_operand(b, signed));
+        let (a, b) = (
+            self.compare_operand(a, signed),
+            self.compare_operand(b, signed),
+        );
         Ok(Some(Condition {
             float: false,
             code,
@@ -208,7 +209,10 @@ impl Lowerer<'_> {
     pub(super) fn int_compare(&mut self, cond: IntCond, a: Src, b: Src) -> Condition {
         let (code, negate) = int_code(cond);
         let signed = cond.is_signed();
-        let (a, b) = (self.compare_operand(a, signed), self.compare_operand(b, signed));
+        let (a, b) = (
+            self.compare_operand(a, signed),
+            self.compare_operand(b, signed),
+        );
         Condition {
             float: false,
             code,

@@ -26,7 +26,10 @@ impl Lowerer<'_> {
     ) -> Done {
         let signed = matches!(op, BinaryOp::SDiv | BinaryOp::SRem);
         let quotient = matches!(op, BinaryOp::UDiv | BinaryOp::SDiv);
-        let (a, b) = (self.widened(a, scalar, signed), self.widened(b, scalar, signed));
+        let (a, b) = (
+            self.widened(a, scalar, signed),
+            self.widened(b, scalar, signed),
+        );
         let result = match signed {
             false => self.unsigned_divide(a, b, quotient),
             true => self.signed_divide(a, b, quotient),
@@ -298,7 +301,10 @@ impl Lowerer<'_> {
             let operand = self.operand(part);
             self.convert_inst(10, true, to, operand);
         }
-        let (low, high) = (FloatSrc::plain(Src::Reg(low)), FloatSrc::plain(Src::Reg(high)));
+        let (low, high) = (
+            FloatSrc::plain(Src::Reg(low)),
+            FloatSrc::plain(Src::Reg(high)),
+        );
         let whole = self.temp(Width::W32);
         self.float_op(Op::Fmadd32, whole, &[high, float(0x4f80_0000), low]);
         let inverse = self.temp(Width::W32);

@@ -87,10 +87,7 @@ fn masked(ops: (Op, Op), condition: Condition, nest: u32) -> Inst {
     };
     let code = condition.code | u8::from(condition.negate) << 3;
     Inst::new(op)
-        .with(
-            Field::Condition,
-            Operand::Fixed(Fixed::Choice(list, code)),
-        )
+        .with(Field::Condition, Operand::Fixed(Fixed::Choice(list, code)))
         .with(Field::A, condition.a)
         .with(Field::B, condition.b)
         .with(Field::Nest, Operand::Fixed(Fixed::Imm(i64::from(nest))))
@@ -247,7 +244,7 @@ impl Emitter {
 
     fn node(&mut self, node: &Node, rest: &[Node]) {
         match node {
-            Node::Run { id, .. } | Node::Pass { id, .. } => {
+            Node::Run { id, .. } | Node::Pass { id, .. } | Node::Copy { id, .. } => {
                 let code = self.code(*id);
                 self.all(code.code);
             }
@@ -474,22 +471,19 @@ fn whiles_always(region: &[Node], target: Target) -> bool {
     region.iter().any(|node| match node {
         Node::Loop { header, body } => {
             count(body, Target::Again(*header)) == 0
-                && body.iter().any(
-                    |node| matches!(node, Node::LeaveIf { target: to, .. } if *to == target),
-                )
+                && body
+                    .iter()
+                    .any(|node| matches!(node, Node::LeaveIf { target: to, .. } if *to == target))
         }
         _ => false,
     })
 }
 
-fn each_inst<'a>(
-    region: &'a [Node],
-    codes: &'a [Option<NodeCode>],
-    f: &mut impl FnMut(&'a Inst),
-) {
+fn each_inst<'a>(region: &'a [Node], codes: &'a [Option<NodeCode>], f: &mut impl FnMut(&'a Inst)) {
     visit(region, &mut |node| {
         let (Node::Run { id, .. }
         | Node::Pass { id, .. }
+        | Node::Copy { id, .. }
         | Node::If { id, .. }
         | Node::LeaveIf { id, .. }) = node
         else {

@@ -9,7 +9,11 @@ use assay_ssa::{
 };
 
 /// For each value, whether it can be computed before the dispatch.
-pub(super) fn hoistable(module: &Module, kernel: &Kernel, function: &Function) -> IdMap<Value, bool> {
+pub(super) fn hoistable(
+    module: &Module,
+    kernel: &Kernel,
+    function: &Function,
+) -> IdMap<Value, bool> {
     let mut known = IdMap::with_len(false, function.num_values());
     let cfg = Cfg::new(function);
     let always = always_run(function, &cfg);
@@ -37,15 +41,11 @@ pub(super) fn hoistable(module: &Module, kernel: &Kernel, function: &Function) -
             known[result] = match *function.inst(inst) {
                 InstData::Load { ptr, access } => {
                     let fixed = function.ty(ptr).space() == Some(Space::Constant)
-                        || access.invariant
-                            && function.ty(ptr).space() == Some(Space::Device);
+                        || access.invariant && function.ty(ptr).space() == Some(Space::Device);
                     let plain = !access.is_atomic() && !access.volatile;
                     let bytes = module.types.store_size(function.ty(result));
                     let small = function.ty(result).lanes() > 0 && !function.ty(result).is_matrix();
-                    fixed
-                        && plain
-                        && small
-                        && (runs || is_inside(kernel, function, ptr, bytes))
+                    fixed && plain && small && (runs || is_inside(kernel, function, ptr, bytes))
                 }
                 InstData::Call {
                     callee: Callee::Builtin(call),

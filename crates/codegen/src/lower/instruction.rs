@@ -1,7 +1,7 @@
 //! One instruction of the program.
 
-use super::select::{Done, Lowerer};
 use super::operand::Src;
+use super::select::{Done, Lowerer};
 use assay_agx::Width;
 use assay_ssa::{Callee, Inst, InstData, IntCond, Scalar, Value};
 
@@ -10,7 +10,9 @@ impl Lowerer<'_> {
         let data = *self.function.inst(inst);
         let result = self.function.result(inst);
         match (data, result) {
-            (InstData::Store { ptr, value, access }, _) => self.store_planned(inst, ptr, value, access),
+            (InstData::Store { ptr, value, access }, _) => {
+                self.store_planned(inst, ptr, value, access)
+            }
             (InstData::Load { ptr, access }, Some(result)) => {
                 self.load_planned(inst, ptr, access, result)
             }
@@ -25,18 +27,24 @@ impl Lowerer<'_> {
                     }
                 }
             }
-            (InstData::AtomicRmw {
-                op,
-                ptr,
-                value,
-                access,
-            }, result) => self.atomic(op, ptr, value, access, result),
-            (InstData::AtomicCompareExchange {
-                ptr,
-                expected,
-                desired,
-                access,
-            }, result) => self.exchange(ptr, expected, desired, access, result),
+            (
+                InstData::AtomicRmw {
+                    op,
+                    ptr,
+                    value,
+                    access,
+                },
+                result,
+            ) => self.atomic(op, ptr, value, access, result),
+            (
+                InstData::AtomicCompareExchange {
+                    ptr,
+                    expected,
+                    desired,
+                    access,
+                },
+                result,
+            ) => self.exchange(ptr, expected, desired, access, result),
             (
                 InstData::MemCopy {
                     dst,
@@ -118,7 +126,11 @@ impl Lowerer<'_> {
         for lane in 0..lanes {
             let element = self.src(vector, lane)?;
             let test = self.int_compare(IntCond::Eq, index, Src::Const(lane.into(), index.width()));
-            let next = if lane + 1 == lanes { dest } else { self.temp(dest.width) };
+            let next = if lane + 1 == lanes {
+                dest
+            } else {
+                self.temp(dest.width)
+            };
             self.choose_into(next, test, element, found);
             found = Src::Reg(next);
         }

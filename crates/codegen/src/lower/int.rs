@@ -192,7 +192,10 @@ impl Lowerer<'_> {
                 _ => {}
             }
         }
-        let (a, b) = (self.int(args[0], lane, true)?, self.int(args[1], lane, true)?);
+        let (a, b) = (
+            self.int(args[0], lane, true)?,
+            self.int(args[1], lane, true)?,
+        );
         self.sum(Op::Iadd, dest, a, b, 0)
     }
 
@@ -210,7 +213,10 @@ impl Lowerer<'_> {
             let (a, b) = (self.int(args[0], lane, true)?, self.int(b, at, true)?);
             return self.sum(Op::Isub, dest, a, b, by as u8);
         }
-        let (a, b) = (self.int(args[0], lane, true)?, self.int(args[1], lane, true)?);
+        let (a, b) = (
+            self.int(args[0], lane, true)?,
+            self.int(args[1], lane, true)?,
+        );
         self.sum(Op::Isub, dest, a, b, 0)
     }
 
@@ -254,7 +260,10 @@ impl Lowerer<'_> {
                 return Ok(());
             }
         }
-        let (a, b) = (self.int(args[0], lane, false)?, self.int(args[1], lane, false)?);
+        let (a, b) = (
+            self.int(args[0], lane, false)?,
+            self.int(args[1], lane, false)?,
+        );
         let (a, b) = (self.int_operand(a), self.int_operand(b));
         self.bitop(AND, dest, a, b);
         Ok(())

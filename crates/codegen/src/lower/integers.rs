@@ -167,7 +167,11 @@ impl Lowerer<'_> {
                 self.select_into(dest, test, Src::Reg(other), Src::Reg(one));
             }
             (Builtin::AddSat | Builtin::SubSat, &[a, b]) => {
-                let op = if builtin == Builtin::AddSat { Op::Iadd } else { Op::Isub };
+                let op = if builtin == Builtin::AddSat {
+                    Op::Iadd
+                } else {
+                    Op::Isub
+                };
                 return Some(self.saturated_sum(op, signed, scalar, a, b));
             }
             (Builtin::HAdd | Builtin::RHAdd, &[a, b]) => {
@@ -441,7 +445,13 @@ impl Lowerer<'_> {
     }
 
     /// Builtins on 64-bit numbers.
-    fn wide_integer(&mut self, builtin: Builtin, signed: bool, numbers: &[Src], dest: Slice) -> bool {
+    fn wide_integer(
+        &mut self,
+        builtin: Builtin,
+        signed: bool,
+        numbers: &[Src],
+        dest: Slice,
+    ) -> bool {
         let zero = Src::Const(0, Width::W32);
         match (builtin, numbers) {
             (Builtin::Min | Builtin::Max, &[a, b]) => {
@@ -494,12 +504,22 @@ impl Lowerer<'_> {
         self.wide_mul_add(low, Self::bare(a.low()), Self::bare(b.low()), zero);
         // None of these sums leaves 64 bits.
         let middle = self.temp(Width::W64);
-        self.wide_mul_add(middle, Self::bare(a.low()), Self::bare(b.high()), high_of(low));
+        self.wide_mul_add(
+            middle,
+            Self::bare(a.low()),
+            Self::bare(b.high()),
+            high_of(low),
+        );
         let other = self.temp(Width::W64);
         let lower = Self::bare(Src::Reg(word(middle, 0)));
         self.wide_mul_add(other, Self::bare(a.high()), Self::bare(b.low()), lower);
         let top = self.temp(Width::W64);
-        self.wide_mul_add(top, Self::bare(a.high()), Self::bare(b.high()), high_of(middle));
+        self.wide_mul_add(
+            top,
+            Self::bare(a.high()),
+            Self::bare(b.high()),
+            high_of(middle),
+        );
         let top = Self::bare(Src::Reg(top));
         self.wide_sum(Op::Iadd, dest, top, high_of(other), 0);
     }

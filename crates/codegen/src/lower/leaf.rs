@@ -258,9 +258,7 @@ impl Lowerer<'_> {
                 ..
             } => Ok(Step::To(arg, lane)),
             InstData::Extract { vector, index } => match index_of(index) {
-                Some(at) if at < u32::from(function.ty(vector).lanes()) => {
-                    Ok(Step::To(vector, at))
-                }
+                Some(at) if at < u32::from(function.ty(vector).lanes()) => Ok(Step::To(vector, at)),
                 Some(_) => zero(self.width(value, lane)?),
                 None => Ok(Step::Root),
             },

@@ -33,7 +33,10 @@ impl Writer<'_, '_> {
     }
 
     fn known(source: FloatSrc) -> Option<f32> {
-        let bits = source.src.known().filter(|_| source.src.width() == Width::W32)? as u32;
+        let bits = source
+            .src
+            .known()
+            .filter(|_| source.src.width() == Width::W32)? as u32;
         let bits = if source.abs { bits & 0x7fff_ffff } else { bits };
         Some(f32::from_bits(bits ^ u32::from(source.neg) << 31))
     }
@@ -244,7 +247,12 @@ impl<'a> Lowerer<'a> {
     }
 
     /// A function of whole vectors; nothing if it is not such a function.
-    pub(super) fn geometry(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done<bool> {
+    pub(super) fn geometry(
+        &mut self,
+        call: BuiltinCall,
+        args: &[Value],
+        result: Value,
+    ) -> Done<bool> {
         let Some(&first) = args.first() else {
             return Ok(false);
         };

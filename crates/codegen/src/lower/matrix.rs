@@ -10,7 +10,12 @@ use assay_ssa::builtin::Builtin;
 use assay_ssa::{Access, IntCond, Scalar, Space, Value};
 
 impl Lowerer<'_> {
-    pub(super) fn matrix(&mut self, builtin: Builtin, args: &[Value], result: Option<Value>) -> Done {
+    pub(super) fn matrix(
+        &mut self,
+        builtin: Builtin,
+        args: &[Value],
+        result: Option<Value>,
+    ) -> Done {
         match (builtin, args, result) {
             (Builtin::MatrixLoad, &[ptr, stride, origin, transposed], Some(result)) => {
                 let scalar = self.scalar_type(result).unwrap_or(Scalar::F32);
@@ -18,12 +23,22 @@ impl Lowerer<'_> {
                     return Ok(());
                 };
                 let data = Slice { count: 2, ..first };
-                self.move_matrix(Direction::Load, scalar, data, [ptr, stride, origin, transposed])
+                self.move_matrix(
+                    Direction::Load,
+                    scalar,
+                    data,
+                    [ptr, stride, origin, transposed],
+                )
             }
             (Builtin::MatrixStore, &[matrix, ptr, stride, origin, transposed], _) => {
                 let scalar = self.scalar_type(matrix).unwrap_or(Scalar::F32);
                 let data = self.matrix_pair(matrix)?;
-                self.move_matrix(Direction::Store, scalar, data, [ptr, stride, origin, transposed])
+                self.move_matrix(
+                    Direction::Store,
+                    scalar,
+                    data,
+                    [ptr, stride, origin, transposed],
+                )
             }
             (Builtin::MatrixMultiply, &[a, b], Some(result)) => self.product(a, b, None, result),
             (Builtin::MatrixMultiplyAdd, &[a, b, c], Some(result)) => {
@@ -158,10 +173,14 @@ impl Lowerer<'_> {
         };
         let space = self.space(ptr)?;
         let bytes = scalar.bytes();
-        let base = self.address(ptr)?;
+        let base = self.address(ptr, bytes)?;
         let memory = self.memory(&base, space, Access::aligned(bytes));
         let (row, column) = self.lane_place();
-        let (row, column) = if turned & 1 != 0 { (column, row) } else { (row, column) };
+        let (row, column) = if turned & 1 != 0 {
+            (column, row)
+        } else {
+            (row, column)
+        };
         let stride = self.scalar(stride)?.low();
         let start = [self.src(origin, 0)?.low(), self.src(origin, 1)?.low()];
         // (row + origin row) · stride + column + origin column, in elements

@@ -56,6 +56,12 @@ pub(super) fn runs(leaves: &[LeafType]) -> Vec<(usize, usize)> {
     runs
 }
 
+/// The elements an access moves, as far as its first number says.
+fn first_unit(leaves: &[LeafType], access: Access) -> u32 {
+    let bytes = leaves.first().map_or(4, |leaf| leaf.bytes());
+    bytes.min(4).min(access.align()).max(1)
+}
+
 impl Lowerer<'_> {
     /// What an access is to whoever wants to move it.
     pub(super) fn memory(&mut self, address: &Address, space: Space, access: Access) -> Memory {
@@ -66,7 +72,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn alias(&mut self, address: &Address, space: Space) -> Option<u32> {
+    pub(super) fn alias(&mut self, address: &Address, space: Space) -> Option<u32> {
         if space == Space::Thread {
             return Some(STACK);
         }
@@ -92,15 +98,18 @@ impl Lowerer<'_> {
 
     pub(super) fn space(&self, ptr: Value) -> Done<Space> {
         match self.function.ty(ptr).space() {
-            Some(Space::Generic) | None => self.unsupported("a pointer of an unknown address space"),
+            Some(Space::Generic) | None => {
+                self.unsupported("a pointer of an unknown address space")
+            }
             Some(space) => Ok(space),
         }
     }
 
     pub(super) fn load(&mut self, ptr: Value, access: Access, result: Value) -> Done {
         let space = self.space(ptr)?;
-        let address = self.address(ptr)?;
         let leaves = self.leaves(self.function.ty(result))?;
+        let unit = first_unit(&leaves, access);
+        let address = self.address(ptr, unit)?;
         let slots: Vec<Option<Slice>> = match &self.slots[result] {
             Some(slots) => slots.to_vec(),
             None => vec![None; leaves.len()],
@@ -141,8 +150,9 @@ impl Lowerer<'_> {
 
     pub(super) fn store(&mut self, ptr: Value, value: Value, access: Access) -> Done {
         let space = self.space(ptr)?;
-        let address = self.address(ptr)?;
         let leaves = self.leaves(self.function.ty(value))?;
+        let unit = first_unit(&leaves, access);
+        let address = self.address(ptr, unit)?;
         for (start, len) in runs(&leaves) {
             let Some(leaf) = leaves.get(start) else {
                 continue;
@@ -304,7 +314,11 @@ impl Lowerer<'_> {
         let mut inst = match space {
             Space::Device | Space::Constant => {
                 let place = self.device_place(address, unit, MOST_SHIFT)?;
-                let op = if load { Op::DeviceLoad } else { Op::DeviceStore };
+                let op = if load {
+                    Op::DeviceLoad
+                } else {
+                    Op::DeviceStore
+                };
                 let inst = Inst::new(op)
                     .with(Field::Format, format)
                     .with(Field::Data, operand)
@@ -348,11 +362,15 @@ impl Lowerer<'_> {
 
     /// Copies a known number of bytes.
     pub(super) fn copy_memory(&mut self, dst: Value, src: Value, size: Value, align: u32) -> Done {
-        let Some(size) = self.src_if_known(size, 0)?.filter(|size| *size <= MOST_COPIED) else {
+        let Some(size) = self
+            .src_if_known(size, 0)?
+            .filter(|size| *size <= MOST_COPIED)
+        else {
             return self.unsupported("a copy of a varying amount of memory");
         };
         let (from, to) = (self.space(src)?, self.space(dst)?);
-        let (source, target) = (self.address(src)?, self.address(dst)?);
+        let unit = align.min(4);
+        let (source, target) = (self.address(src, unit)?, self.address(dst, unit)?);
         let access = Access::aligned(align);
         let (reads, writes) = (
             self.memory(&source, from, access),
@@ -363,22 +381,41 @@ impl Lowerer<'_> {
         for (at, bytes, count) in chunks(size as u32) {
             let width = if bytes == 4 { Width::W32 } else { Width::W16 };
             let data = self.group(width, count);
-            self.transfer(Direction::Load, from, &source, at, (bytes, align), data, reads)?;
+            self.transfer(
+                Direction::Load,
+                from,
+                &source,
+                at,
+                (bytes, align),
+                data,
+                reads,
+            )?;
             moved.push((at, bytes, data));
         }
         for (at, bytes, data) in moved {
-            self.transfer(Direction::Store, to, &target, at, (bytes, align), data, writes)?;
+            self.transfer(
+                Direction::Store,
+                to,
+                &target,
+                at,
+                (bytes, align),
+                data,
+                writes,
+            )?;
         }
         Ok(())
     }
 
     /// Fills a known number of bytes.
     pub(super) fn fill_memory(&mut self, dst: Value, byte: Value, size: Value, align: u32) -> Done {
-        let Some(size) = self.src_if_known(size, 0)?.filter(|size| *size <= MOST_COPIED) else {
+        let Some(size) = self
+            .src_if_known(size, 0)?
+            .filter(|size| *size <= MOST_COPIED)
+        else {
             return self.unsupported("a fill of a varying amount of memory");
         };
         let space = self.space(dst)?;
-        let target = self.address(dst)?;
+        let target = self.address(dst, align.min(4))?;
         let memory = self.memory(&target, space, Access::aligned(align));
         let byte = self.scalar(byte)?;
         let word = match byte.known() {

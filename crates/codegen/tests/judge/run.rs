@@ -3,7 +3,7 @@
 use super::inputs::Inputs;
 use assay_agx::{BoundValue, Program, SystemValue};
 use assay_emu::{DeviceMemory, EmuError, FaultKind, Launch};
-use assay_exec::{Bindings, Buffer, Grid, Limits, RunError};
+use assay_exec::{Bindings, Buffer, Grid, Limits, ReportKind, RunError};
 
 /// How a run ended.
 pub(super) enum Ended {
@@ -11,6 +11,9 @@ pub(super) enum Ended {
     Finished(Vec<(u32, Vec<u8>)>),
     /// The kernel did what it must not, for instance beyond a buffer's end.
     Stopped(String),
+    /// Metal does not say what comes out: a matrix operation or a shuffle that needs
+    /// threads which are not there.
+    Undefined,
     /// The limit on steps.
     TooLong,
     /// The code, not the kernel, is at fault.
@@ -20,7 +23,7 @@ pub(super) enum Ended {
 /// Operations of one simdgroup after which a run is given up.
 const MAX_STEPS: u64 = 400_000;
 
-pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
+fn bindings(inputs: &Inputs) -> Bindings {
     let mut bindings = Bindings::new();
     for (index, bytes) in &inputs.buffers {
         bindings.set(*index, Buffer::from_bytes(bytes));
@@ -28,6 +31,28 @@ pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
     for &(index, bytes) in &inputs.threadgroup_memory {
         bindings.set_threadgroup_memory(index, bytes);
     }
+    bindings
+}
+
+/// Whether the executor's checks find something whose outcome Metal does not define.
+pub(super) fn is_undefined(program: &assay_exec::Program, inputs: &Inputs) -> bool {
+    let limits = Limits {
+        max_steps: MAX_STEPS,
+        ..Limits::default()
+    };
+    let grid = Grid::threads(inputs.grid, inputs.threadgroup);
+    let reports = program.check(&grid, &mut bindings(inputs), &limits);
+    let defined = |report: &assay_exec::Report| {
+        matches!(
+            report.kind,
+            ReportKind::OutOfBounds | ReportKind::Uninitialised
+        )
+    };
+    reports.is_ok_and(|reports| !reports.iter().all(defined))
+}
+
+pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
+    let mut bindings = bindings(inputs);
     let limits = Limits {
         max_steps: MAX_STEPS,
         ..Limits::default()
@@ -54,9 +79,10 @@ pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
     }
 }
 
-pub(super) fn emulate(code: &Program, inputs: &Inputs) -> Ended {
+pub(super) fn emulate(code: &Program, inputs: &Inputs, strict: bool) -> Ended {
     let mut memory = DeviceMemory::new();
     let mut launch = Launch::new(inputs.grid, inputs.threadgroup);
+    launch.lenient = !strict;
     launch.max_steps = MAX_STEPS * 16;
     let mut placed = Vec::new();
     for (index, bytes) in &inputs.buffers {
@@ -119,6 +145,9 @@ pub(super) fn emulate(code: &Program, inputs: &Inputs) -> Ended {
             match fault.kind {
                 FaultKind::TooManySteps { .. } => Ended::TooLong,
                 FaultKind::OutOfBounds { .. } => Ended::Stopped(message),
+                FaultKind::PartialMatrix { .. } | FaultKind::ReadOfUndefinedShuffle { .. } => {
+                    Ended::Undefined
+                }
                 _ => Ended::Faulty(message),
             }
         }

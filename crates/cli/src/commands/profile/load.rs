@@ -138,6 +138,9 @@ pub(crate) fn from_bytes(
     if generate::is_wanted(&contents) {
         let mut loaded = generated(&shown, &bytes, model, phases, context)?;
         if let Some(text) = text {
+            for one in &mut loaded {
+                generate::name_files(&mut one.program, path);
+            }
             let sources = Rc::new(sources(path, &text, &loaded));
             for one in &mut loaded {
                 one.sources = Rc::clone(&sources);
