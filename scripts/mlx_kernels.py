@@ -36,8 +36,9 @@ def threadgroup(size, reads=4):
 class Case:
     """One dispatch: buffers by index, bytes by index, and what the output (or the fault) should be."""
 
-    def __init__(self, kernel, arrays, scalars, output, expected, group, *, grid=None, groups=None, constants=(), near, fault=None):
-        self.fault = fault
+    def __init__(self, kernel, arrays, scalars, output, expected, group, *, grid=None, groups=None, constants=(), near, fault=None,
+                 file=None, kind=None):
+        self.fault, self.file, self.kind = fault, file, kind or output_type(kernel)
         self.kernel, self.arrays, self.scalars, self.output = kernel, arrays, scalars, output
         self.expected, self.group, self.constants, self.near = expected, group, constants, near
         self.extent = ["--grid", grid] if grid else ["--groups", groups]
@@ -167,9 +168,9 @@ def output_type(kernel):
 
 
 def run(program, library, case, folder):
-    kind = output_type(case.kernel)
+    kind = case.kind
     count = case.expected.size
-    line = [program, "run", library, "-f", case.kernel, *case.extent, "--threadgroup", case.group, "-q"]
+    line = [program, "run", case.file or library, "-f", case.kernel, *case.extent, "--threadgroup", case.group, "-q"]
     for index, array in case.arrays.items():
         save(folder / f"{index}.npy", array)
         line += ["--buffer", f"{index}={folder}/{index}.npy"]
@@ -187,20 +188,18 @@ def run(program, library, case, folder):
     return got.astype(np.float64), None
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("library")
-    parser.add_argument("--assay", default="assay")
-    args = parser.parse_args()
+def compare(cases, program, library=None):
+    """Runs cases and prints a line for each; gives how many there were and how many failed."""
     mx.set_default_device(mx.cpu)
     failed = total = 0
-    for case in cases():
+    for case in cases:
         total += 1
         expected = np.array(case.expected).astype(np.float64).ravel()
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            got, problem = run(args.assay, args.library, case, pathlib.Path(folder))
+            got, problem = run(program, library, case, pathlib.Path(folder))
         seconds = time.monotonic() - start
+        verdict = ""
         if case.fault:
             found = problem is not None and case.fault in problem
             verdict = f"stops as it should: {case.fault}"
@@ -211,9 +210,17 @@ def main():
             verdict = f"error {error:.1e} of {case.near:.0e} allowed"
             if not error <= case.near:
                 problem = verdict
-        if problem:
-            failed += 1
+        failed += bool(problem)
         print(f"{case.kernel}: {problem or verdict}, {seconds:.1f} s (host)", flush=True)
+    return total, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library")
+    parser.add_argument("--assay", default="assay")
+    args = parser.parse_args()
+    total, failed = compare(cases(), args.assay, args.library)
     print(f"mlx.metallib: {total - failed} of {total} dispatches are as they should be, by MLX on the CPU")
     return 1 if failed else 0
 

@@ -211,6 +211,38 @@ fn a_check_reports_everything_and_the_results_are_there() {
 }
 
 #[test]
+fn counts_are_exact_and_a_sample_is_smaller() {
+    let line = "-f saxpy --grid 64 --threadgroup 32 --buffer 0=zeros:f32:80 --buffer 1=iota:f32:64 --bytes 2=i32:64";
+    let document = json(&run(&kernels(), &format!("{line} --counts --format json")));
+    let counts = &document["counts"];
+    assert_eq!(
+        (&counts["threadgroups"], &counts["sampled"]),
+        (&2.into(), &2.into())
+    );
+    // Every thread stores one number.
+    assert_eq!(counts["device"]["bytes_stored"], 256);
+    assert_eq!(document.get("time"), None);
+    let document = json(&run(
+        &kernels(),
+        &format!("{line} --counts --sample 1 --format json"),
+    ));
+    assert_eq!(document["counts"]["sampled"], 1);
+    assert_eq!(document["counts"]["device"]["bytes_stored"], 128);
+    let output = run(&kernels(), &format!("{line} --counts"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("cache, modelled:"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(
+        stdout(&output).contains("/src/kernels.cpp:"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
 fn numbers_of_another_type_are_noted() {
     let line = "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:u32:8 --buffer 1=zeros:f32:4 --bytes 2=i32:4";
     let output = run(&kernels(), line);

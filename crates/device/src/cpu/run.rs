@@ -17,6 +17,17 @@ pub(super) struct Job<'a> {
     bindings: &'a [(u32, Binding)],
 }
 
+/// A way to run a program: for its results, to check it, to count.
+trait How<T>:
+    FnOnce(&Program, &Grid, &mut Bindings, &Limits<'_>) -> Result<T, RunError> + Send
+{
+}
+
+impl<T, F> How<T> for F where
+    F: FnOnce(&Program, &Grid, &mut Bindings, &Limits<'_>) -> Result<T, RunError> + Send
+{
+}
+
 /// How a dispatch ended before its end.
 enum Stop {
     Stopped,
@@ -100,10 +111,26 @@ impl CpuDevice {
     /// must not: accesses outside buffers, memory read that nobody wrote, races, barriers and shuffles without all
     /// their threads. An access outside its buffer does not happen. Results are in the buffers afterwards.
     pub fn check_run(&mut self, dispatch: &Dispatch) -> Result<Vec<assay_exec::Report>, Error> {
+        self.watched_run(dispatch, Program::check)
+    }
+
+    /// Runs one dispatch, or some of its threadgroups, slowly and in order, and counts what its simdgroups do. What was run
+    /// is in the buffers afterwards.
+    pub fn count_run(
+        &mut self,
+        dispatch: &Dispatch,
+        sample: assay_exec::Sample,
+    ) -> Result<assay_exec::Counts, Error> {
+        self.watched_run(dispatch, |program, grid, bindings, limits| {
+            program.count(grid, bindings, limits, sample)
+        })
+    }
+
+    fn watched_run<T: Send>(&mut self, dispatch: &Dispatch, how: impl How<T>) -> Result<T, Error> {
         let job = self.check(dispatch)?;
         let request = self.settings.cancel.clone();
         let outcome = watch::watched(request.as_deref(), None, |stop| {
-            self.lend(0, &job, stop, Program::check)
+            self.lend(0, &job, stop, how)
         });
         outcome.map_err(|stop| match stop {
             Stop::Stopped => Error::Cancelled,
@@ -121,7 +148,7 @@ impl CpuDevice {
         number: usize,
         job: &Job<'_>,
         stop: &AtomicBool,
-        how: fn(&Program, &Grid, &mut Bindings, &Limits<'_>) -> Result<T, RunError>,
+        how: impl How<T>,
     ) -> Result<T, Stop> {
         let mut bindings = Bindings::new();
         let mut lent: Vec<(BufferId, u32)> = Vec::new();
@@ -153,7 +180,7 @@ impl CpuDevice {
                     max_memory: self.max_memory(),
                     cancel: Some(stop),
                 };
-                let mut run = || how(&pipeline.program, &job.grid, &mut bindings, &limits);
+                let run = || how(&pipeline.program, &job.grid, &mut bindings, &limits);
                 let result = match &self.pool {
                     Some(pool) => pool.install(run),
                     None => run(),

@@ -1,6 +1,7 @@
 //! `assay run`: run a kernel on the CPU.
 
 mod advice;
+mod counts;
 mod element;
 mod inputs;
 mod report;
@@ -85,6 +86,14 @@ pub(crate) struct Args {
     /// wrote, barriers and shuffles without all their threads; exit code 1 when something was found
     #[arg(long, conflicts_with = "repeat")]
     check: bool,
+
+    /// Count what the simdgroups do: instructions, bytes, lines of memory, active lanes, source lines
+    #[arg(long, conflicts_with_all = ["repeat", "check"])]
+    counts: bool,
+
+    /// Count about N threadgroups, spread over the grid, instead of all
+    #[arg(long, value_name = "N", requires = "counts", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
 
     /// Threads of this CPU to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -1,5 +1,6 @@
 //! What a run gave, as text and as JSON.
 
+use super::counts::Counted;
 use super::element::Element;
 use crate::context::Context;
 use assay_report::style::Role;
@@ -19,12 +20,15 @@ pub(super) struct Report {
     pub(super) threadgroup: [u32; 3],
     /// Whether threadgroups ran one after the other, because device atomics make the result depend on order.
     pub(super) in_order: bool,
-    /// How long the runs took; not there after a check.
+    /// How long the runs took; not there when checking or counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<Times>,
     /// What `--check` found; empty when the kernel is clean, not there when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checked: Option<Vec<Finding>>,
+    /// What `--counts` counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) counts: Option<Counted>,
     /// Buffers that were asked for with `--print`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) buffers: Vec<Shown>,
@@ -230,6 +234,9 @@ impl Report {
         }
         if let Some(found) = &self.checked {
             text += &findings(found, context);
+        }
+        if let Some(counts) = &self.counts {
+            text += &counts.text(context);
         }
         for file in &self.files {
             let _ = writeln!(text, "buffer {} → {}", file.index, file.path);

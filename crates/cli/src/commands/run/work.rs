@@ -1,5 +1,6 @@
 //! From the command line through the device to a report.
 
+use super::counts::Counted;
 use super::element::Element;
 use super::inputs::{Filled, Inputs};
 use super::report::{Finding, Report, Shown, Times, Written};
@@ -52,9 +53,10 @@ pub(super) fn run(
         }
     }
     let dispatch = work.dispatch()?;
-    let ran = match args.check {
-        true => Ran::Checked(work.check(&dispatch, context)?),
-        false => Ran::Timed(work.repeat(&dispatch, context)?),
+    let ran = match (args.check, args.counts) {
+        (true, _) => Ran::Checked(work.check(&dispatch, context)?),
+        (_, true) => Ran::Counted(Box::new(work.count(&dispatch, context)?)),
+        _ => Ran::Timed(work.repeat(&dispatch, context)?),
     };
     work.report(&dispatch, ran, files)
 }
@@ -63,6 +65,7 @@ pub(super) fn run(
 enum Ran {
     Timed(Vec<Duration>),
     Checked(Vec<assay_device::Report>),
+    Counted(Box<assay_device::Counts>),
 }
 
 impl<'a> Work<'a> {
@@ -186,6 +189,23 @@ impl<'a> Work<'a> {
         reports.map_err(|error| self.explained(error))
     }
 
+    /// Runs once, or a part of the grid, and counts.
+    fn count(
+        &mut self,
+        dispatch: &Dispatch,
+        context: &Context,
+    ) -> Result<assay_device::Counts, Failure> {
+        let spinner = self.spinner(context);
+        self.fill()?;
+        let sample = match self.args.sample {
+            Some(count) => assay_device::Sample::Threadgroups(count),
+            None => assay_device::Sample::All,
+        };
+        let counts = self.device.count_run(dispatch, sample);
+        spinner.finish_and_clear();
+        counts.map_err(|error| self.explained(error))
+    }
+
     /// Gives the buffers the contents they start with.
     fn fill(&mut self) -> Result<(), Failure> {
         for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
@@ -247,10 +267,12 @@ impl<'a> Work<'a> {
         let threads = threads.unwrap_or_else(rayon::current_num_threads);
         let program = self.device.program(self.pipeline).map_err(failure)?;
         let group = dispatch.threadgroup;
-        let (time, checked) = match ran {
-            Ran::Timed(samples) => (Some(Times::new(&samples, threads)), None),
-            Ran::Checked(reports) => (None, Some(reports.iter().map(Finding::new).collect())),
-        };
+        let (mut time, mut checked, mut counts) = (None, None, None);
+        match ran {
+            Ran::Timed(samples) => time = Some(Times::new(&samples, threads)),
+            Ran::Checked(reports) => checked = Some(reports.iter().map(Finding::new).collect()),
+            Ran::Counted(counted) => counts = Some(Counted::new(&counted)),
+        }
         Ok(Report {
             kernel: self.facts.function.clone(),
             grid: match dispatch.extent {
@@ -263,6 +285,7 @@ impl<'a> Work<'a> {
             in_order: program.runs_in_order(),
             time,
             checked,
+            counts,
             buffers: shown,
             files: written,
         })
