@@ -1,39 +1,49 @@
 #!/usr/bin/env bash
 # Runs whole public corpora through the program. Downloads to corpus/ once.
+#
 #   mlx         every kernel of Apple-compiled MLX becomes a verified, optimised, verified program
 #   run         kernels of that library run and are compared with MLX on the CPU
 #   metalbench  MetalBench's kernels run and are compared with MLX on the CPU: at reduced sizes in
 #               minutes, with CORPUS_FULL=1 at registered sizes in tens of minutes
-# Usage: scripts/corpus.sh [mlx|run|metalbench]...   Exit 1: something differs; 3: not possible here.
+#   torch       as mlx, for the metallibs inside PyTorch
+#   lines       how many instructions of MetalBench's kernels carry a line of their source
+#   fidelity    MLX's source compiled by us against Apple's AIR of the same version: barriers, group
+#               and matrix operations of every kernel
+#
+# Usage: scripts/corpus.sh [PART]...   The first three when none is named.
+# Exit 1: a kernel failed or differs. Exit 3: something could not be fetched, the rest is fine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=0.32.4
-library=corpus/mlx-$version/mlx/lib/mlx.metallib
-metalbench=corpus/MetalBench
-commit=72c6aec7e8152bb8874b9a17008ce88a7dae5174
 assay=target/release/assay
+apple_version=0.32.4
+# The newest version whose source and whose wheel both exist; the wheel's build says so in mlx/version.h.
+source_version=0.32.2
+source_commit=846d176227a0ac13d2667e58d2bb68b322109ab0
+torch_version=2.15.0
+metalbench_commit=72c6aec7e8152bb8874b9a17008ce88a7dae5174
+library=corpus/mlx-$apple_version/mlx/lib/mlx.metallib
 
-fetch_library() {
-  [ -f "$library" ] && return
+missing() { echo "corpus: $1" >&2; exit 3; }
+
+# wheel PACKAGE VERSION FOLDER: unpacks a macOS wheel into corpus/FOLDER.
+wheel() {
+  [ -d "corpus/$3" ] && return
   mkdir -p corpus/wheels
-  if ! python3 -m pip download --quiet --no-deps --platform macosx_14_0_arm64 --only-binary=:all: \
-      "mlx-metal==$version" -d corpus/wheels; then
-    echo "corpus: the mlx-metal $version wheel could not be fetched" >&2
-    exit 3
-  fi
-  python3 -m zipfile -e corpus/wheels/mlx_metal-$version-*.whl "corpus/mlx-$version"
+  python3 -m pip download --quiet --no-deps --platform macosx_14_0_arm64 --python-version 3.12 \
+    --only-binary=:all: "$1==$2" -d corpus/wheels || missing "the $1 $2 wheel could not be fetched"
+  rm -rf "corpus/$3.part"
+  python3 -m zipfile -e "corpus/wheels/${1//-/_}-$2"-*-*.whl "corpus/$3.part" || missing "the $1 wheel could not be opened"
+  mv "corpus/$3.part" "corpus/$3"
 }
 
-fetch_metalbench() {
-  [ -d "$metalbench" ] && return
+# checkout FOLDER REPOSITORY COMMIT: a source tree in corpus/FOLDER.
+checkout() {
+  [ -d "corpus/$1" ] && return
   mkdir -p corpus
-  if ! git clone --quiet https://github.com/Lazarus-931/MetalBench "$metalbench.part" ||
-      ! git -C "$metalbench.part" checkout --quiet "$commit"; then
-    rm -rf "$metalbench.part"
-    echo "corpus: MetalBench could not be fetched" >&2
-    exit 3
-  fi
-  mv "$metalbench.part" "$metalbench"
+  rm -rf "corpus/$1.part"
+  git clone --quiet --filter=blob:none "$2" "corpus/$1.part" &&
+    git -C "corpus/$1.part" checkout --quiet "$3" || missing "$2 could not be fetched"
+  mv "corpus/$1.part" "corpus/$1"
 }
 
 # A Python with MLX for the CPU: the one there is, or one of our own.
@@ -44,33 +54,77 @@ python_with_mlx() {
   fi
   if [ ! -x corpus/python/bin/python ]; then
     python3 -m venv corpus/python
-    if ! corpus/python/bin/python -m pip install --quiet "mlx[cpu]==$version" numpy; then
+    if ! corpus/python/bin/python -m pip install --quiet "mlx[cpu]==$apple_version" numpy; then
       rm -rf corpus/python
-      echo "corpus: mlx for the CPU could not be installed" >&2
-      exit 3
+      missing "mlx for the CPU could not be installed"
     fi
   fi
   echo corpus/python/bin/python
 }
 
-cargo build --release --quiet -p assay-cli
-status=0
-for part in "${@:-mlx run metalbench}"; do
-  for one in $part; do
-    case $one in
-      mlx)
-        fetch_library
-        $assay ir "$library" --stats || status=1 ;;
-      run)
-        fetch_library
-        python=$(python_with_mlx)
-        $python scripts/mlx_kernels.py "$library" --assay $assay || status=1 ;;
-      metalbench)
-        fetch_metalbench
-        python=$(python_with_mlx)
-        $python scripts/metalbench.py "$metalbench" --assay $assay ${CORPUS_FULL:+--full} || status=1 ;;
-      *) echo "corpus: no part named $one" >&2; exit 2 ;;
-    esac
+part_mlx() {
+  wheel mlx-metal $apple_version mlx-$apple_version
+  $assay ir "$library" --stats
+}
+
+part_run() {
+  wheel mlx-metal $apple_version mlx-$apple_version
+  local python
+  python=$(python_with_mlx) || exit
+  $python scripts/mlx_kernels.py "$library" --assay $assay
+}
+
+part_metalbench() {
+  checkout MetalBench https://github.com/Lazarus-931/MetalBench $metalbench_commit
+  local python
+  python=$(python_with_mlx) || exit
+  $python scripts/metalbench.py corpus/MetalBench --assay $assay ${CORPUS_FULL:+--full}
+}
+
+part_torch() {
+  wheel torch $torch_version torch-$torch_version
+  $assay ir corpus/torch-$torch_version/torch/lib/libtorch_cpu.dylib --stats
+}
+
+part_lines() {
+  checkout MetalBench https://github.com/Lazarus-931/MetalBench $metalbench_commit
+  find corpus/MetalBench -name '*.metal' | sort | while read -r file; do
+    # Files without kernels and the template for new ones are no part of this.
+    $assay ir "$file" --stats --format json 2>/dev/null || true
+  done | python3 scripts/line_table.py
+}
+
+part_fidelity() {
+  local bitcode=corpus/mlx-bitcode-$source_version
+  wheel mlx-metal $source_version mlx-$source_version
+  checkout mlx-src-$source_version https://github.com/ml-explore/mlx $source_commit
+  mkdir -p "$bitcode"
+  find corpus/mlx-src-$source_version -name '*.metal' | sort | while read -r file; do
+    local target
+    target=$bitcode/$(basename "$file" .metal).bc
+    [ -f "$target" ] || $assay compile "$file" -I corpus/mlx-src-$source_version -fno-fast-math --no-lines \
+      -o "$target" >/dev/null 2>&1 || echo "not compiled: $file" >&2
   done
+  $assay ir corpus/mlx-$source_version/mlx/lib/mlx.metallib --stats --each --no-opt >corpus/apple.tsv
+  for file in "$bitcode"/*.bc; do $assay ir "$file" --stats --each --no-opt; done >corpus/ours.tsv
+  python3 scripts/fidelity_table.py corpus/apple.tsv corpus/ours.tsv
+}
+
+cargo build --release --quiet -p assay-cli
+[ $# -gt 0 ] || set -- mlx run metalbench
+worst=0
+for part; do
+  case $part in
+    mlx | run | metalbench | torch | lines | fidelity) ;;
+    *) echo "corpus: no part named $part" >&2; exit 2 ;;
+  esac
+  status=0
+  # A shell of its own, so that a part that cannot be fetched does not end the others.
+  ("part_$part") || status=$?
+  case $status in
+    0) ;;
+    3) [ $worst != 0 ] || worst=3 ;;
+    *) worst=1 ;;
+  esac
 done
-exit $status
+exit $worst

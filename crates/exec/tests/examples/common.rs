@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 /// The newest clang that will do; without any, the test says so and does nothing.
 #[allow(clippy::print_stderr, reason = "the skip must be seen")]
-fn compiler() -> Option<&'static Compiler> {
+pub(crate) fn compiler() -> Option<&'static Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     FOUND
         .get_or_init(|| {

@@ -79,7 +79,8 @@ impl Counts {
                 ..
             } => match call.info().family {
                 Family::Barrier => &mut self.barriers,
-                Family::Simd | Family::Quad => &mut self.group_operations,
+                // Not hints such as `is_uniform`, which Apple's compiler leaves for its own use.
+                Family::Simd | Family::Quad if call.info().convergent => &mut self.group_operations,
                 Family::Matrix => &mut self.matrix_operations,
                 Family::Math | Family::Geometric => &mut self.float_operations,
                 Family::Integer => &mut self.integer_operations,
@@ -230,7 +231,9 @@ impl Cooperation {
                 Callee::Function(callee) => self.add(module, callee, depth - 1),
                 Callee::Builtin(call) => match call.info().family {
                     Family::Barrier => self.barriers += 1,
-                    Family::Simd | Family::Quad => self.group_operations += 1,
+                    Family::Simd | Family::Quad if call.info().convergent => {
+                        self.group_operations += 1;
+                    }
                     Family::Matrix => self.matrix_operations += 1,
                     _ => {}
                 },
