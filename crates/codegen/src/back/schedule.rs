@@ -20,8 +20,10 @@ use std::collections::BTreeSet;
 /// out when half of them are used.
 pub(crate) const TRIES: [usize; 3] = [16, 8, 0];
 
-/// Instructions that are ready and compared with each other, at most.
-const CHOICE: usize = 64;
+/// Instructions that are ready and compared with each other, at most: by rank, and by
+/// what they do to registers when those run out.
+const CHOICE: usize = 48;
+const CHOICE_BY_REGISTERS: usize = 12;
 
 /// Halves kept back for what alignment wastes.
 const SLACK: u16 = 6;
@@ -281,7 +283,9 @@ impl<'a> Scheduler<'a> {
         if grows <= 0 || self.counts.now + grows <= self.room {
             return Some(best);
         }
-        candidates().min_by_key(|node| (change(*node), *node))
+        candidates()
+            .take(CHOICE_BY_REGISTERS)
+            .min_by_key(|node| (change(*node), *node))
     }
 
     /// The lowest goes next.
