@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus setup
+.PHONY: demo test lint docs unit corpus judge quality setup
 
 CARGO ?= cargo
 
@@ -20,6 +20,13 @@ unit:
 
 corpus:
 	@./scripts/corpus.sh
+
+judge:
+	@./scripts/judge.sh
+
+quality:
+	$(CARGO) run --release --quiet -p assay-codegen --example quality > target/quality.md
+	@cat target/quality.md
 
 setup:
 	@./scripts/setup.sh

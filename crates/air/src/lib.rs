@@ -12,5 +12,6 @@ mod lower;
 
 pub use error::{BitOffset, Error, Problem};
 pub use lower::{
-    ConstantKey, ConstantSyntax, Dialect, GivenConstant, LowerError, Options, kernel_names, lower,
+    ConstantKey, ConstantSyntax, Dialect, GivenConstant, LowerError, Options, Signature, Versions,
+    kernel_names, lower, signatures, versions,
 };

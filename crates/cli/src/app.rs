@@ -82,6 +82,7 @@ commands! {
     Inspect inspect;
     Compile compile;
     Ir ir;
+    Run run;
     Emu emu;
     Trace trace;
     Disasm disasm;

@@ -1,6 +1,7 @@
 //! Machine code for programs: what commands that want code do with Metal source,
 //! metallibs and bitcode.
 
+use crate::apple::Compiler;
 use crate::commands::ir::program::{Kernel, Kernels};
 use crate::failure::Failure;
 use crate::input::Input;
@@ -18,6 +19,10 @@ pub(crate) struct CodeArgs {
     /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
     #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
     pub(crate) constants: Vec<GivenConstant>,
+
+    /// Whose compiler makes the code of source and metallibs
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t)]
+    pub(crate) compiler: Compiler,
 
     #[command(flatten)]
     pub(crate) source: SourceArgs,

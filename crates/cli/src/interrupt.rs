@@ -4,10 +4,10 @@
 //! Ctrl-C ends the program at once.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static COOPERATIVE: AtomicBool = AtomicBool::new(false);
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -47,4 +47,9 @@ pub(crate) fn cooperate() {
 /// Whether Ctrl-C was pressed.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
+}
+
+/// The flag [`requested`] reads, for those who look at it themselves.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    Arc::clone(&REQUESTED)
 }

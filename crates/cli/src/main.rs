@@ -9,6 +9,7 @@
 //! command is given, then any file under [`commands`].
 
 mod app;
+mod apple;
 mod commands;
 mod context;
 mod failure;

@@ -31,6 +31,11 @@ pub(crate) struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// The version of the language: `metal3.1`.
+    pub(crate) fn standard(&self) -> &'static str {
+        self.std.name()
+    }
+
     /// What the compiler is told.
     pub(crate) fn options(&self) -> Options {
         Options {

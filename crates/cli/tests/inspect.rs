@@ -210,10 +210,66 @@ fn an_unknown_gpu_is_listed_by_number() {
     assert!(stdout(&output).contains("cpusubtype 4711"));
 }
 
+const SOURCE: &[u8] = b"#include <metal_stdlib>
+using namespace metal;
+kernel void scale(device float *out [[buffer(1)]], const device half *in [[buffer(0)]],
+                  constant uint &n [[buffer(3)]], threadgroup float *tile [[threadgroup(2)]],
+                  uint i [[thread_position_in_grid]]) { if (i < n) { tile[0] = in[i]; out[i] = tile[0]; } }
+";
+
+fn has_clang() -> bool {
+    let doctor = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .arg("doctor")
+        .output();
+    let found = doctor.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("skipped: no clang on this machine passes the probe");
+    }
+    found
+}
+
+/// Name, kind, index, access and type of each argument.
+fn arguments(document: &Value) -> Vec<[Value; 5]> {
+    let list = document["kernels"][0]["arguments"].as_array();
+    let list = list.expect("arguments").iter();
+    list.map(|one| ["name", "kind", "index", "access", "type"].map(|key| one[key].clone()))
+        .collect()
+}
+
 #[test]
-fn source_is_recognised() {
+fn source_and_bitcode_list_kernels_with_arguments() {
+    if !has_clang() {
+        return;
+    }
     let folder = Folder::new();
-    let path = folder.file("k.txt", b"#include <metal_stdlib>\nkernel void f() {}\n");
-    let document = json(&inspect(&path, &["--format", "json"]));
-    assert_eq!(document["file"]["kind"], "Metal source");
+    let source = folder.file("k.txt", SOURCE);
+    let bitcode = folder.0.path().join("k.bc");
+    let compiled = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .arg("compile")
+        .args([&source, &PathBuf::from("-o"), &bitcode])
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    for (path, kind) in [(&source, "Metal source"), (&bitcode, "LLVM bitcode")] {
+        let document = json(&inspect(path, &["--format", "json"]));
+        assert_eq!(document["file"]["kind"], kind);
+        assert_eq!(document["kernels"][0]["name"], "scale");
+        let found = arguments(&document);
+        let expected = serde_json::json!([
+            ["out", "buffer", 1, "read-write", "float"],
+            ["in", "buffer", 0, "read", "const half"],
+            ["n", "buffer", 3, "read", "uint"],
+            ["tile", "threadgroup", 2, "read-write", "float"],
+            ["i", "thread_position_in_grid", null, null, "uint"],
+        ]);
+        assert_eq!(serde_json::json!(found), expected, "{kind}");
+    }
+    let text = stdout(&inspect(&source, &[]));
+    assert!(text.contains("Metal 3.1"), "{text}");
+    assert!(
+        text.contains("2  threadgroup              read-write  float"),
+        "{text}"
+    );
+    let output = inspect(&bitcode, &["-f", "scal"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("nearest are scale"));
 }

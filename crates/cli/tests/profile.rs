@@ -226,17 +226,13 @@ fn an_archive_is_profiled_by_name_or_whole() {
 }
 
 #[test]
-fn what_has_no_machine_code_says_what_to_do() {
+fn what_has_no_code_at_all_is_bad_input() {
     let folder = Folder::new();
     let library = MetallibBuilder::new().kernel("k", b"module").build();
     let file = folder.file("default.metallib", &library);
     let output = assay(&["profile", text(&file)]);
-    assert_eq!(output.status.code(), Some(4));
-    assert!(stderr(&output).contains("metal-tt"), "{}", stderr(&output));
-    let source = "#include <metal_stdlib>\nkernel void k(device float* p [[buffer(0)]]) {}\n";
-    let file = folder.file("k.metal", source.as_bytes());
-    let output = assay(&["profile", text(&file)]);
-    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("kernel k"), "{}", stderr(&output));
     let empty = folder.file("empty", b"");
     assert_eq!(assay(&["profile", text(&empty)]).status.code(), Some(3));
 }
@@ -343,6 +339,28 @@ fn diff_says_helped_hurt_and_same() {
         document["kernels"][0]["figures"][0]["figure"],
         "instructions"
     );
+}
+
+#[test]
+fn explain_in_json_has_every_rule_or_the_one_asked_for() {
+    let document = |arguments: &[&str]| -> serde_json::Value {
+        let output = assay(&[&["explain", "--format", "json"], arguments].concat());
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let all = document(&[]);
+    assert_eq!(all["schema"]["name"], "assay.explain");
+    let commands: Vec<&str> = all["rules"]
+        .as_array()
+        .expect("rules")
+        .iter()
+        .filter_map(|rule| rule["command"].as_str())
+        .collect();
+    assert!(commands.contains(&"profile") && commands.contains(&"trace"));
+    let one = document(&["spilling"]);
+    assert_eq!(one["rules"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["rules"][0]["id"], "spilling");
+    let page = one["rules"][0]["page"].as_str().expect("a page");
+    assert!(page.contains("## What to do"));
 }
 
 #[test]

@@ -196,15 +196,23 @@ fn judge_one(case: &Case, seed: u64) -> Judged {
 fn report(judged: &[Judged], unread: usize, seconds: f64) {
     let mut unsupported: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut not_executed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let (mut same, mut both_stopped, mut too_long, mut differs) = (0, 0, 0, 0);
+    let (mut same, mut differs) = (0, 0);
+    let mut never_finished: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in judged {
         match &one.verdict {
             Verdict::Same {
                 finished: 0,
-                too_long: 0,
+                stopped,
+                undefined,
                 ..
-            } => both_stopped += 1,
-            Verdict::Same { finished: 0, .. } => too_long += 1,
+            } => {
+                let why = match (stopped, undefined) {
+                    (0, 0) => "too long",
+                    (0, _) => "undefined",
+                    _ => "both stopped",
+                };
+                never_finished.entry(why).or_default().push(&one.name);
+            }
             Verdict::Same { .. } => same += 1,
             Verdict::Unsupported(why) => unsupported.entry(why).or_default().push(&one.name),
             Verdict::NotExecuted(why) => not_executed.entry(why).or_default().push(&one.name),
@@ -218,8 +226,8 @@ fn report(judged: &[Judged], unread: usize, seconds: f64) {
     println!("kernels                    {:>7}", judged.len());
     println!("files not compiled         {unread:>7}");
     println!("the same bytes             {same:>7}");
-    println!("both stopped in each trial {both_stopped:>7}");
-    println!("too long in each trial     {too_long:>7}");
+    println!("no trial finished          {:>7}", count(&never_finished));
+    reasons(&never_finished);
     println!("different                  {differs:>7}");
     println!("not generated              {:>7}", count(&unsupported));
     reasons(&unsupported);

@@ -12,6 +12,7 @@ mod cast;
 mod compare;
 mod divide;
 mod emit;
+mod exits;
 mod float;
 mod hoist;
 mod instruction;
@@ -33,8 +34,8 @@ mod wide;
 use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
 use assay_agx::Program;
-use assay_ssa::analysis::UniformityInfo;
-use assay_ssa::{Function, IdMap, IdVec, Module, ValueDef};
+use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
+use assay_ssa::{Block, Function, IdMap, IdVec, Module, ValueDef};
 use select::{Lowerer, Mode, NodeCode};
 use std::collections::HashMap;
 
@@ -52,12 +53,14 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         .ok_or_else(|| ErrorKind::Internal("the kernel has no function".to_owned()))?;
     let tree = assay_opt::structurize::structurize(function)
         .map_err(|error| ErrorKind::Unsupported(format!("this control flow ({error})")))?;
+    let uses = function.use_counts();
     let (region, count) = shape::shape(&tree);
+    let (region, count) = exits::hand_on(region, count, function, &uses);
     let mut lowerer = Lowerer {
         module,
         kernel: found,
         function,
-        uses: function.use_counts(),
+        uses,
         mode: Mode::Main,
         layout: layout::Layout::default(),
         hoistable: hoist::hoistable(module, found, function),
@@ -71,8 +74,12 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         block: None,
         info: UniformityInfo::of_kernel(function),
         plans: merge::Plans::default(),
+        held: HashMap::new(),
+        depths: depths(function),
+        inst_blocks: function.inst_blocks(),
     };
     lay_out(&mut lowerer, function)?;
+    lowerer.plan()?;
     let mut codes: Vec<Option<NodeCode>> = vec![None; count];
     lowerer.region(&region, &mut codes)?;
     let mut main = emit::emit(&region, codes);
@@ -81,6 +88,18 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
     let constant = constant_program(&mut lowerer)?;
     lowerer.layout.check()?;
     finish(&lowerer, options, main, constant)
+}
+
+/// How many loops each block is in.
+fn depths(function: &Function) -> IdMap<Block, u32> {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(&cfg, function);
+    let loops = Loops::new(&cfg, &dominators, function);
+    let mut depths = IdMap::with_len(0, function.num_blocks());
+    for &block in function.blocks() {
+        depths[block] = loops.depth(block);
+    }
+    depths
 }
 
 /// Arguments and threadgroup variables in order.

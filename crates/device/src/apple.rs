@@ -5,13 +5,13 @@
 //! M1 or M2. Programs are run through [`Tools`], so the way is the same on a machine that has none of them: it says
 //! what is missing. Everything happens in a folder of its own, which is gone afterwards whatever happens.
 
+use crate::Constant;
 use crate::error::Error;
 use crate::message;
 use crate::metal::GpuDevice;
 use crate::source::{CompileOptions, Source};
-use crate::{Constant, ConstantKey};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The GPU family that is compiled for: its instruction set is M1's, which Assay reads.
 pub const FAMILY: &str = "apple7";
@@ -34,15 +34,6 @@ pub trait Tools {
     fn xcrun(&self, arguments: &[OsString]) -> Option<Ran>;
 }
 
-/// What to compile.
-#[derive(Clone, Copy, Debug)]
-pub enum Code<'a> {
-    /// Metal source.
-    Source(Source<'a>, &'a CompileOptions),
-    /// A metallib.
-    Metallib(&'a [u8]),
-}
-
 /// Which way the machine code came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -61,66 +52,16 @@ pub struct MachineCode {
     pub route: Route,
 }
 
-/// Compiles a kernel to machine code with Apple's compilers.
-pub fn machine_code(
-    tools: &dyn Tools,
-    gpu: Option<&mut dyn GpuDevice>,
-    code: Code<'_>,
-    function: &str,
-    constants: &[Constant],
-) -> Result<MachineCode, Error> {
-    let folder = tempfile::Builder::new().prefix("assay-").tempdir();
-    let folder =
-        folder.map_err(|error| Error::Compiler(format!("no temporary folder: {error}")))?;
-    let library = match code {
-        Code::Metallib(bytes) => {
-            let path = folder.path().join("library.metallib");
-            write(&path, bytes)?;
-            path
-        }
-        Code::Source(source, options) => metallib(tools, source, options, folder.path())?,
-    };
-    let by_tool = if constants.is_empty() {
-        translate(tools, &library, function, folder.path())
-    } else {
-        let names: Vec<String> = constants.iter().map(|one| key(&one.key)).collect();
-        Err(Error::Compiler(format!(
-            "metal-tt is given no function constants ({})",
-            names.join(", ")
-        )))
-    };
-    match (by_tool, gpu) {
-        (Ok(bytes), _) => Ok(MachineCode {
-            bytes,
-            route: Route::MetalTt,
-        }),
-        (Err(_), Some(gpu)) => {
-            let id = gpu.load(read(&library)?)?;
-            let path = folder.path().join("kernel.archive");
-            gpu.archive(id, function, constants, &path)?;
-            Ok(MachineCode {
-                bytes: read(&path)?,
-                route: Route::BinaryArchive,
-            })
-        }
-        (Err(error), None) => Err(error),
-    }
-}
-
-fn key(key: &ConstantKey) -> String {
-    key.to_string()
-}
-
-/// Source to metallib, with lines.
-fn metallib(
+/// Compiles source to a metallib, with lines.
+pub fn metallib(
     tools: &dyn Tools,
     source: Source<'_>,
     options: &CompileOptions,
-    folder: &Path,
-) -> Result<PathBuf, Error> {
-    let text = folder.join("kernel.metal");
+) -> Result<Vec<u8>, Error> {
+    let folder = folder()?;
+    let text = folder.path().join("kernel.metal");
     write(&text, source.text.as_bytes())?;
-    let library = folder.join("library.metallib");
+    let library = folder.path().join("library.metallib");
     let mut arguments: Vec<OsString> = ["-sdk", "macosx", "metal", "-gline-tables-only"]
         .map(OsString::from)
         .to_vec();
@@ -143,7 +84,7 @@ fn metallib(
     arguments.extend(["-o".into(), library.clone().into(), text.clone().into()]);
     let ran = tools.xcrun(&arguments).ok_or_else(missing)?;
     if ran.success {
-        return Ok(library);
+        return read(&library);
     }
     if is_missing_tool(&ran.output) {
         return Err(missing());
@@ -152,13 +93,55 @@ fn metallib(
     Err(message::compile_error(&ran.output, &prefix, source))
 }
 
+/// Compiles a kernel of a metallib to machine code.
+pub fn machine_code(
+    tools: &dyn Tools,
+    gpu: Option<&mut dyn GpuDevice>,
+    metallib: &[u8],
+    function: &str,
+    constants: &[Constant],
+) -> Result<MachineCode, Error> {
+    let folder = folder()?;
+    let by_tool = match constants {
+        [] => translate(tools, metallib, function, folder.path()),
+        [first, ..] => Err(Error::Compiler(format!(
+            "metal-tt takes no function constants ({}); only a GPU that can be read compiles with them",
+            first.key
+        ))),
+    };
+    match (by_tool, gpu) {
+        (Ok(bytes), _) => Ok(MachineCode {
+            bytes,
+            route: Route::MetalTt,
+        }),
+        (Err(_), Some(gpu)) => {
+            let id = gpu.load(metallib.to_vec())?;
+            let path = folder.path().join("kernel.archive");
+            gpu.archive(id, function, constants, &path)?;
+            Ok(MachineCode {
+                bytes: read(&path)?,
+                route: Route::BinaryArchive,
+            })
+        }
+        (Err(error), None) => Err(error),
+    }
+}
+
+/// A folder of our own, gone when the value is.
+fn folder() -> Result<tempfile::TempDir, Error> {
+    let made = tempfile::Builder::new().prefix("assay-").tempdir();
+    made.map_err(|error| Error::Compiler(format!("no temporary folder: {error}")))
+}
+
 /// Metallib to machine code of [`FAMILY`].
 fn translate(
     tools: &dyn Tools,
-    library: &Path,
+    metallib: &[u8],
     function: &str,
     folder: &Path,
 ) -> Result<Vec<u8>, Error> {
+    let library = folder.join("library.metallib");
+    write(&library, metallib)?;
     let script = folder.join("pipeline.mtlp-json");
     let pipelines = serde_json::json!({
         "pipelines": { "compute_pipelines": [{ "compute_function": function }] }
@@ -204,7 +187,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ADVICE, Code, Ran, Route, Tools, machine_code};
+    use super::{ADVICE, Ran, Route, Tools, machine_code, metallib};
     use crate::metal::test_gpu;
     use crate::{CompileOptions, Constant, ConstantKey, Error, Source};
     use std::cell::RefCell;
@@ -284,6 +267,8 @@ mod tests {
         }
     }
 
+    const LIBRARY: &[u8] = b"MTLB library";
+
     #[test]
     fn source_becomes_machine_code_in_two_steps() {
         let tools = Xcode::new(good(), good());
@@ -292,8 +277,9 @@ mod tests {
             defines: vec!["N=4".to_owned()],
             ..CompileOptions::default()
         };
-        let code = Code::Source(source(), &options);
-        let made = machine_code(&tools, None, code, "add \"quoted\"", &[]).expect("works");
+        let library = metallib(&tools, source(), &options).expect("compiles");
+        assert!(tools.is_clean());
+        let made = machine_code(&tools, None, &library, "add \"quoted\"", &[]).expect("works");
         assert_eq!(made.route, Route::MetalTt);
         let seen = tools.seen.borrow();
         let [metal, translate] = seen.as_slice() else {
@@ -317,26 +303,27 @@ mod tests {
                 ))
             }
         }
-        let options = CompileOptions::default();
-        let code = Code::Source(source(), &options);
-        let Err(Error::Source(errors)) = machine_code(&Compiler, None, code, "add", &[]) else {
+        let made = metallib(&Compiler, source(), &CompileOptions::default());
+        let Err(Error::Source(errors)) = made else {
             panic!("an error in the source");
         };
         let place = errors[0].place.as_ref().expect("a place");
-        assert_eq!(
-            (place.file.as_path(), place.line),
-            (Path::new("kernels/add.metal"), 2)
-        );
+        let file = place.file.as_path();
+        assert_eq!((file, place.line), (Path::new("kernels/add.metal"), 2));
     }
 
     #[test]
     fn what_is_missing_is_said() {
-        let options = CompileOptions::default();
-        let code = Code::Source(source(), &options);
         let not_found = "xcrun: error: unable to find utility \"metal\", not a developer tool";
-        for tools in [Xcode::new(None, None), Xcode::new(bad(not_found), None)] {
-            let error = machine_code(&tools, None, code, "add", &[]).expect_err("nothing there");
-            assert_eq!(error, Error::Compiler(ADVICE.to_owned()));
+        for tools in [
+            Xcode::new(None, None),
+            Xcode::new(bad(not_found), bad(not_found)),
+        ] {
+            let advice = Error::Compiler(ADVICE.to_owned());
+            let error = metallib(&tools, source(), &CompileOptions::default());
+            assert_eq!(error, Err(advice.clone()));
+            let error = machine_code(&tools, None, LIBRARY, "add", &[]);
+            assert_eq!(error, Err(advice));
             assert!(tools.is_clean());
         }
     }
@@ -344,33 +331,28 @@ mod tests {
     #[test]
     fn the_gpu_compiles_where_metal_tt_cannot() {
         let tools = Xcode::new(good(), bad("unable to find utility \"metal-tt\""));
-        let code = Code::Metallib(b"MTLB library");
         let mut gpu = test_gpu();
-        let made = machine_code(&tools, Some(&mut gpu), code, "increment", &[]).expect("works");
-        assert_eq!(
-            (made.route, made.bytes.as_slice()),
-            (Route::BinaryArchive, &b"archive"[..])
-        );
+        let made = machine_code(&tools, Some(&mut gpu), LIBRARY, "increment", &[]).expect("works");
+        assert_eq!(made.route, Route::BinaryArchive);
+        assert_eq!(made.bytes, b"archive");
         let crashed = Xcode::new(good(), bad("LLVM ERROR"));
-        let error = machine_code(&crashed, None, code, "increment", &[]).expect_err("crashed");
+        let error = machine_code(&crashed, None, LIBRARY, "increment", &[]).expect_err("crashed");
         assert!(error.to_string().contains("LLVM ERROR"), "{error}");
         assert!(tools.is_clean() && crashed.is_clean());
     }
 
     #[test]
     fn function_constants_need_the_gpu() {
-        let constant = Constant {
+        let constants = [Constant {
             key: ConstantKey::Index(3),
             ty: assay_ssa::Type::I8,
             elements: vec![1],
-        };
+        }];
         let tools = Xcode::new(good(), good());
-        let code = Code::Metallib(b"MTLB library");
-        let constants = [constant];
-        let refused = machine_code(&tools, None, code, "increment", &constants);
+        let refused = machine_code(&tools, None, LIBRARY, "increment", &constants);
         assert!(refused.is_err());
         let mut gpu = test_gpu();
-        let made = machine_code(&tools, Some(&mut gpu), code, "increment", &constants);
+        let made = machine_code(&tools, Some(&mut gpu), LIBRARY, "increment", &constants);
         assert_eq!(made.map(|made| made.route), Ok(Route::BinaryArchive));
     }
 }

@@ -227,6 +227,7 @@ impl Simdgroup {
         space
     }
 
+    #[cfg(target_arch = "x86_64")]
     /// The row a source is in or is a part of.
     #[inline(always)]
     pub(crate) fn source(&self, source: Source) -> &Cells {

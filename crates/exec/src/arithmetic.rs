@@ -106,6 +106,24 @@ fn float_binary(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
     }
 }
 
+/// The same as [`binary`] for operands without denormals, where that is less work.
+pub(crate) fn binary_flushed(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
+    use single::flushed;
+    macro_rules! plain {
+        ($function:path) => {
+            Some(each_lane!(N2 |a: u32, b: u32| -> u32 {
+                $function(float(a), float(b)).to_bits()
+            }))
+        };
+    }
+    match (op, scalar) {
+        (BinaryOp::FAdd, Scalar::F32) => plain!(flushed::add),
+        (BinaryOp::FSub, Scalar::F32) => plain!(flushed::sub),
+        (BinaryOp::FMul, Scalar::F32) => plain!(flushed::mul),
+        _ => None,
+    }
+}
+
 /// A sign flipped.
 pub(crate) fn negate(scalar: Scalar) -> Option<LaneFn> {
     match scalar {
@@ -127,6 +145,20 @@ pub(crate) fn ternary(op: TernaryOp, scalar: Scalar) -> Option<LaneFn> {
         })),
         Scalar::BF16 => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
             u32::from(brain::fma(a as u16, b as u16, c as u16))
+        })),
+        _ => None,
+    }
+}
+
+/// The same as [`ternary`] for operands of which some have no denormals, where that is less work.
+pub(crate) fn ternary_flushed(scalar: Scalar, [a, b, c]: [bool; 3]) -> Option<LaneFn> {
+    use single::flushed;
+    match (scalar, a && b, c) {
+        (Scalar::F32, true, true) => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
+            flushed::fma(float(a), float(b), float(c)).to_bits()
+        })),
+        (Scalar::F32, false, true) => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
+            flushed::fma(num::flush(float(a)), num::flush(float(b)), float(c)).to_bits()
         })),
         _ => None,
     }

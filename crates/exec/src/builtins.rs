@@ -146,6 +146,8 @@ fn rounding(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
         Builtin::Sign => float1!(scalar, single::sign),
         Builtin::Saturate => float1!(scalar, single::saturate),
         Builtin::Fmod => lifted2!(scalar, single::rem),
+        Builtin::Remainder => lifted2!(scalar, num::parts::remainder),
+        Builtin::Fdim => lifted2!(scalar, num::parts::dim),
         Builtin::Copysign => match scalar {
             Scalar::F32 => {
                 Some(each_lane!(N2 |a: u32, b: u32| -> u32 { a & 0x7fff_ffff | b & 0x8000_0000 }))
@@ -363,11 +365,11 @@ pub(crate) fn per_lane(builtin: Builtin) -> Option<LaneKernel> {
         | B::UnpackSnorm4x8
         | B::UnpackUnorm2x16
         | B::UnpackSnorm2x16 => packing,
-        _ => return None,
+        _ => return crate::rare::per_lane(builtin),
     })
 }
 
-fn widened(scalar: Scalar, bits: u64) -> f32 {
+pub(crate) fn widened(scalar: Scalar, bits: u64) -> f32 {
     match scalar {
         Scalar::F16 => num::f16_to_f32(bits as u16),
         Scalar::BF16 => num::bf16_to_f32(bits as u16),
@@ -375,7 +377,7 @@ fn widened(scalar: Scalar, bits: u64) -> f32 {
     }
 }
 
-fn narrowed(scalar: Scalar, value: f32) -> u64 {
+pub(crate) fn narrowed(scalar: Scalar, value: f32) -> u64 {
     match scalar {
         Scalar::F16 => u64::from(num::f32_to_f16(value)),
         Scalar::BF16 => u64::from(num::f32_to_bf16(value)),

@@ -68,6 +68,8 @@ pub(crate) struct Transfer {
     pub(crate) base: u32,
     pub(crate) index: Option<Scaled>,
     pub(crate) offset: u64,
+    /// Bytes the address is a multiple of, if the program is right.
+    pub(crate) align: u32,
 }
 
 impl Transfer {
@@ -223,7 +225,14 @@ pub(crate) enum Op {
     Matrix {
         index: u32,
     },
-    Barrier,
+    /// Waits for the whole threadgroup; orders accesses to the memory of the flags.
+    Barrier {
+        flags: u8,
+    },
+    /// Orders accesses of the lanes to the memory of the flags. Lanes run in lockstep: there is nothing to do but to know.
+    Order {
+        flags: u8,
+    },
     /// Gives a block's parameter its value, in the active lanes.
     MoveNarrow {
         d: u32,
@@ -329,7 +338,7 @@ pub struct Program {
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
     /// Whether registers of inactive lanes can be read.
-    pub(crate) has_collectives: bool,
+    pub(crate) reads_inactive: bool,
 }
 
 impl Program {
@@ -372,6 +381,12 @@ impl Program {
     /// Number of operations.
     pub fn operations(&self) -> usize {
         self.ops.len()
+    }
+
+    /// Where in the source an operation comes from, if that is known.
+    pub(crate) fn place(&self, position: usize) -> Option<String> {
+        let origin = *self.origins.get(position)?;
+        self.places.get(origin as usize).cloned()
     }
 
     /// The entries of a list.

@@ -294,24 +294,13 @@ impl Collective {
                 let (identity, first) = (op.identity(scalar), op.first(scalar));
                 reduce::exclusive(a, mask, identity, first, group.into(), combine)
             }
-            What::Shuffle { how, group } => {
-                each(&|lane| a[shuffle_source(how, group, lane, operands.b[lane] as u32)])
+            What::Shuffle { .. } | What::Fill { .. } => {
+                each(&|lane| match self.source(operands, lane) {
+                    Some((true, source)) => operands.b[source],
+                    Some((false, source)) => a[source],
+                    None => 0,
+                })
             }
-            What::Fill { up, group } => each(&|lane| {
-                let delta = operands.c[lane] as u32;
-                let modulo = operands.e.map_or(u32::from(group), |e| e[lane] as u32);
-                let (from_filling, source) = if up {
-                    lanes::fill_up_source(lane as u32, delta, modulo.min(group.into()))
-                } else {
-                    lanes::fill_down_source(lane as u32, delta, modulo.min(group.into()))
-                };
-                let source = source as usize & 31;
-                if from_filling {
-                    operands.b[source]
-                } else {
-                    a[source]
-                }
-            }),
             What::First { group } => each(&|lane| {
                 let first = reduce::first_lane(mask & group_mask(lane, group));
                 first.map_or(0, |first| a[first as usize & 31])
@@ -346,6 +335,94 @@ impl Collective {
             }
         }
     }
+}
+
+impl Collective {
+    /// The result in each lane for the most common collectives on 32-bit numbers of the whole simdgroup.
+    pub(crate) fn apply_narrow(
+        &self,
+        a: &[u32; 32],
+        b: Option<&[u32; 32]>,
+        mask: u32,
+    ) -> Option<[u32; 32]> {
+        match self.what {
+            What::Reduce { op, group: 32 } => {
+                let result = match (self.scalar, op) {
+                    (Scalar::F32, Combine::Sum) => single_reduction(a, mask, op, single::add),
+                    (Scalar::F32, Combine::Min { .. }) => {
+                        single_reduction(a, mask, op, single::min)
+                    }
+                    (Scalar::F32, Combine::Max { .. }) => {
+                        single_reduction(a, mask, op, single::max)
+                    }
+                    (Scalar::I32, Combine::Sum) => reduce::reduce(a, mask, 0, u32::wrapping_add),
+                    _ => return None,
+                };
+                Some([result; 32])
+            }
+            What::Shuffle { how, group: 32 } => {
+                let b = b?;
+                let mut result = [0; 32];
+                let mut each = |source: fn(u32, u32) -> u32| {
+                    for lane in 0..32 {
+                        result[lane] = a[source(lane as u32, b[lane]) as usize & 31];
+                    }
+                };
+                match how {
+                    Shuffle::Index => each(lanes::shuffle_source),
+                    Shuffle::Up => each(lanes::shuffle_up_source),
+                    Shuffle::Down => each(lanes::shuffle_down_source),
+                    Shuffle::Xor => each(lanes::shuffle_xor_source),
+                    Shuffle::RotateUp => each(lanes::rotate_up_source),
+                    Shuffle::RotateDown => each(lanes::rotate_down_source),
+                }
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Collective {
+    /// Whether lanes read each other's numbers as they are.
+    pub(crate) fn is_shuffle(&self) -> bool {
+        matches!(self.what, What::Shuffle { .. } | What::Fill { .. })
+    }
+
+    /// The lane a shuffle reads in a lane, and whether from the filling; nothing for other collectives.
+    pub(crate) fn source(&self, operands: &Operands, lane: usize) -> Option<(bool, usize)> {
+        match self.what {
+            What::Shuffle { how, group } => {
+                let index = operands.b[lane & 31] as u32;
+                Some((false, shuffle_source(how, group, lane, index)))
+            }
+            What::Fill { up, group } => {
+                let delta = operands.c[lane & 31] as u32;
+                let modulo = operands.e.map_or(u32::from(group), |e| e[lane & 31] as u32);
+                let modulo = modulo.min(group.into());
+                let (filled, source) = if up {
+                    lanes::fill_up_source(lane as u32, delta, modulo)
+                } else {
+                    lanes::fill_down_source(lane as u32, delta, modulo)
+                };
+                Some((filled, source as usize & 31))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[inline(always)]
+fn single_reduction(
+    a: &[u32; 32],
+    mask: u32,
+    op: Combine,
+    combine: impl Fn(f32, f32) -> f32,
+) -> u32 {
+    let identity = op.identity(Scalar::F32) as u32;
+    reduce::reduce(a, mask, identity, |x, y| {
+        combine(f32::from_bits(x), f32::from_bits(y)).to_bits()
+    })
 }
 
 fn shuffle_source(how: Shuffle, group: u8, lane: usize, index: u32) -> usize {

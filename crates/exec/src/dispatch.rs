@@ -4,7 +4,7 @@ use crate::buffer::Buffer;
 use crate::code::{Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
-use crate::interpret::watch::Unwatched;
+use crate::interpret::watch::{Unwatched, Watch};
 use crate::interpret::{Simdgroup, Surroundings, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::Standpoint;
@@ -107,19 +107,19 @@ pub struct Statistics {
 }
 
 /// Everything the workers share.
-struct Job<'a> {
-    program: &'a Program,
-    grid: &'a Grid,
+pub(crate) struct Job<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) grid: &'a Grid,
     limits: &'a Limits<'a>,
-    regions: Vec<Region>,
+    pub(crate) regions: Vec<Region>,
     pointers: Vec<(u32, u64)>,
     /// Addresses of buffers that have a region already, by index.
     placed: Vec<(u32, u64)>,
-    threadgroup_bytes: u32,
+    pub(crate) threadgroup_bytes: u32,
 }
 
 /// One worker's memory, kept from threadgroup to threadgroup.
-struct Worker {
+pub(crate) struct Worker {
     simdgroups: Vec<Simdgroup>,
     frames: Vec<Buffer>,
     threadgroup: Buffer,
@@ -135,17 +135,17 @@ impl Program {
     ) -> Result<Statistics, RunError> {
         grid.check(self.max_threads)?;
         let job = self.job(grid, bindings, limits)?;
-        job.check_memory()?;
-        let groups: u64 = grid.group_counts().iter().map(|&n| u64::from(n)).product();
+        job.check_memory(rayon::current_num_threads() as u64, 0)?;
+        let groups = job.groups();
         let fault = if self.in_order || groups == 1 {
             let mut worker = job.worker();
-            (0..groups).find_map(|group| job.run_group(&mut worker, group).err())
+            (0..groups).find_map(|group| job.run_group(&mut worker, group, &mut Unwatched).err())
         } else {
             (0..groups)
                 .into_par_iter()
                 .map_init(
                     || job.worker(),
-                    |worker, group| job.run_group(worker, group),
+                    |worker, group| job.run_group(worker, group, &mut Unwatched),
                 )
                 .find_map_first(Result::err)
         };
@@ -158,7 +158,7 @@ impl Program {
         }
     }
 
-    fn job<'a>(
+    pub(crate) fn job<'a>(
         &'a self,
         grid: &'a Grid,
         bindings: &mut Bindings,
@@ -222,7 +222,8 @@ impl Job<'_> {
             len: buffer.len() as u64,
             lane_stride: 0,
             writable: true,
-            name: format!("buffer {index} (\"{name}\")"),
+            name: format!("buffer {index} (\"{name}\")").into(),
+            buffer: Some(of),
         });
         self.placed.push((of, address));
         Ok(address.wrapping_add(offset))
@@ -237,7 +238,8 @@ impl Job<'_> {
             len: data.bytes.len() as u64,
             lane_stride: 0,
             writable: false,
-            name: data.name.clone(),
+            name: data.name.clone().into(),
+            buffer: None,
         })
     }
 
@@ -255,7 +257,14 @@ impl Job<'_> {
         Ok(THREADGROUP << OFFSET_BITS | u64::from(start))
     }
 
-    fn simdgroups(&self) -> u64 {
+    /// Threadgroups of the grid.
+    pub(crate) fn groups(&self) -> u64 {
+        let counts = self.grid.group_counts();
+        counts.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Simdgroups of a whole threadgroup.
+    pub(crate) fn simdgroups(&self) -> u64 {
         let threads: u64 = self
             .grid
             .threadgroup
@@ -265,12 +274,13 @@ impl Job<'_> {
         threads.div_ceil(32)
     }
 
-    fn check_memory(&self) -> Result<(), RunError> {
+    /// Refuses a job that needs too much memory for so many workers and `more` bytes besides.
+    pub(crate) fn check_memory(&self, workers: u64, more: u64) -> Result<(), RunError> {
         let p = self.program;
         let registers = u64::from(p.narrow) * 128 + u64::from(p.wide) * 256;
         let simdgroup = registers + u64::from(p.frame) * 32;
         let worker = simdgroup * self.simdgroups() + u64::from(self.threadgroup_bytes);
-        let needed = worker.saturating_mul(rayon::current_num_threads() as u64);
+        let needed = worker.saturating_mul(workers).saturating_add(more);
         if needed > self.limits.max_memory {
             return Err(RunError::TooLarge {
                 needed,
@@ -280,7 +290,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn worker(&self) -> Worker {
+    pub(crate) fn worker(&self) -> Worker {
         let count = self.simdgroups() as usize;
         let frame = self.program.frame as usize * 32;
         Worker {
@@ -293,7 +303,12 @@ impl Job<'_> {
     }
 
     /// Runs one threadgroup: each simdgroup until a barrier or its end, in turns, until all have ended.
-    fn run_group(&self, worker: &mut Worker, number: u64) -> Result<(), Box<Fault>> {
+    pub(crate) fn run_group<W: Watch>(
+        &self,
+        worker: &mut Worker,
+        number: u64,
+        watch: &mut W,
+    ) -> Result<(), Box<Fault>> {
         let group = self.grid.group(number);
         let cancelled = |cancel: &AtomicBool| cancel.load(Ordering::Relaxed);
         if self.limits.cancel.is_some_and(cancelled) {
@@ -311,7 +326,8 @@ impl Job<'_> {
             len: worker.threadgroup.len() as u64,
             lane_stride: 0,
             writable: true,
-            name: "threadgroup memory".to_owned(),
+            name: "threadgroup memory".into(),
+            buffer: None,
         };
         let count = threads.div_ceil(32) as usize;
         let mut frames = Vec::with_capacity(count);
@@ -329,9 +345,16 @@ impl Job<'_> {
                 len: self.program.frame.into(),
                 lane_stride: self.program.frame.into(),
                 writable: true,
-                name: "thread memory".to_owned(),
+                name: "thread memory".into(),
+                buffer: None,
             });
         }
+        watch.start(number);
+        let standpoint = Standpoint {
+            grid: self.grid,
+            group,
+            simdgroup: 0,
+        };
         loop {
             let mut running = false;
             for (index, frame) in frames.iter().enumerate() {
@@ -347,31 +370,29 @@ impl Job<'_> {
                         thread: frame,
                     },
                     standpoint: Standpoint {
-                        grid: self.grid,
-                        group,
                         simdgroup: index as u32,
+                        ..standpoint
                     },
                     max_steps: self.limits.max_steps,
                     cancel: self.limits.cancel,
                 };
                 simdgroup
-                    .run(&around, &mut Unwatched)
+                    .run(&around, watch)
                     .map_err(|trap| self.fault(trap, &around))?;
                 running |= !simdgroup.finished;
             }
             if !running {
                 return Ok(());
             }
+            watch.meet(&worker.simdgroups[..count], &standpoint);
         }
     }
 
     fn fault(&self, trap: Trap, around: &Surroundings<'_>) -> Box<Fault> {
-        let origin = self.program.origins.get(trap.position).copied();
-        let place = origin.and_then(|origin| self.program.places.get(origin as usize));
         Box::new(Fault {
             kernel: self.program.name.clone(),
             kind: trap.kind,
-            place: place.cloned(),
+            place: self.program.place(trap.position),
             thread: around.standpoint.thread(trap.lane as u32),
         })
     }

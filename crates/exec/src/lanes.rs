@@ -104,7 +104,7 @@ macro_rules! each_lane {
 pub(crate) use each_lane;
 
 /// The lanes whose truth value holds.
-#[inline]
+#[inline(always)]
 pub(crate) fn ballot(values: &Narrow) -> u32 {
     let mut mask = 0;
     for (lane, &value) in values.iter().enumerate() {
@@ -114,7 +114,7 @@ pub(crate) fn ballot(values: &Narrow) -> u32 {
 }
 
 /// The set lanes of a mask, lowest first.
-#[inline]
+#[inline(always)]
 pub(crate) fn lanes_of(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         if mask == 0 {

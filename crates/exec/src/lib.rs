@@ -21,6 +21,7 @@ mod arithmetic;
 mod atomics;
 mod buffer;
 mod builtins;
+mod check;
 mod code;
 mod collective;
 mod compile;
@@ -33,8 +34,10 @@ mod matrix;
 mod memory;
 mod operands;
 mod position;
+mod rare;
 
 pub use buffer::{Buffer, Element};
+pub use check::{Location, Party, Report, ReportKind};
 pub use code::Program;
 pub use compile::Options;
 pub use dispatch::{Bindings, Limits, Statistics};

@@ -10,12 +10,13 @@
 
 use crate::code::Cell;
 use crate::error::FaultKind;
+use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// Bits of the offset.
 pub(crate) const OFFSET_BITS: u32 = 40;
-const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
+pub(crate) const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 /// Region of threadgroup memory.
 pub(crate) const THREADGROUP: u64 = 0xf_0000;
 /// Region of thread memory.
@@ -29,7 +30,9 @@ pub(crate) struct Region {
     /// Bytes from one lane's copy to the next; 0 for memory that lanes share.
     pub(crate) lane_stride: u64,
     pub(crate) writable: bool,
-    pub(crate) name: String,
+    pub(crate) name: Cow<'static, str>,
+    /// The index of the buffer it is, if it is one.
+    pub(crate) buffer: Option<u32>,
 }
 
 // SAFETY: a region is only accessed through atomic operations, and what it points to outlives the dispatch.
@@ -44,7 +47,8 @@ impl Region {
             len: 0,
             lane_stride: 0,
             writable: false,
-            name: String::new(),
+            name: Cow::Borrowed(""),
+            buffer: None,
         }
     }
 }
@@ -58,7 +62,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -147,27 +151,31 @@ impl<'a> View<'a> {
         fits.then_some(Stretch(region.base))
     }
 
+    /// The region an address means, and the offset in it.
+    pub(crate) fn locate(&self, address: u64) -> (Option<&'a Region>, i64) {
+        let offset = (address & OFFSET_MASK) as i64;
+        if offset >> (OFFSET_BITS - 1) == 0 {
+            return (self.region(address), offset);
+        }
+        // Just below the start of the next region.
+        let next = (address >> OFFSET_BITS).wrapping_add(1) << OFFSET_BITS;
+        (self.region(next), offset - (1 << OFFSET_BITS))
+    }
+
     #[cold]
     fn fault(&self, address: u64, size: u32, action: Action) -> FaultKind {
-        let mut offset = (address & OFFSET_MASK) as i64;
-        let mut region = self.region(address);
-        if offset >> (OFFSET_BITS - 1) != 0 {
-            // Just below the start of the next region.
-            let next = (address >> OFFSET_BITS).wrapping_add(1) << OFFSET_BITS;
-            offset -= 1 << OFFSET_BITS;
-            region = self.region(next);
-        }
+        let (region, offset) = self.locate(address);
         match region {
             Some(region) if offset >= 0 && offset as u64 + u64::from(size) <= region.len => {
                 FaultKind::ReadOnly {
-                    target: region.name.clone(),
+                    target: region.name.to_string(),
                 }
             }
             Some(region) if !region.name.is_empty() => FaultKind::OutOfBounds {
                 action: action.name(),
                 size,
                 offset,
-                target: region.name.clone(),
+                target: region.name.to_string(),
                 length: region.len,
             },
             _ => FaultKind::NoTarget {

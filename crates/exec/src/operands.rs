@@ -103,7 +103,8 @@ pub(crate) fn for_each_register(
             matrix(program, op, &mut all).ok_or(missing)?;
         }
         Op::If { cond, .. } => all(&[narrow(cond)], &[]),
-        Op::Barrier
+        Op::Barrier { .. }
+        | Op::Order { .. }
         | Op::Else { .. }
         | Op::EndIf { .. }
         | Op::ScopeBegin { .. }

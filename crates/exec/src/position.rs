@@ -19,6 +19,27 @@ impl Standpoint<'_> {
         std::array::from_fn(|axis| self.group.origin[axis].wrapping_add(local[axis]))
     }
 
+    /// The position in the threadgroup of each lane's thread along an axis, and so much more. Counted up lane by lane:
+    /// dividing would cost more than a small kernel.
+    fn local(&self, axis: usize, more: u32) -> [u32; 32] {
+        let [width, height, _] = self.group.size;
+        let mut at = self.group.thread(self.simdgroup * 32);
+        let mut result = [0; 32];
+        for slot in &mut result {
+            *slot = at[axis].wrapping_add(more);
+            at[0] += 1;
+            if at[0] == width {
+                at[0] = 0;
+                at[1] += 1;
+                if at[1] == height {
+                    at[1] = 0;
+                    at[2] += 1;
+                }
+            }
+        }
+        result
+    }
+
     /// What a builtin gives in each lane; nothing if it is no position.
     pub(crate) fn value(&self, which: Builtin, axis: usize) -> Option<[u32; 32]> {
         let first = self.simdgroup * 32;
@@ -30,8 +51,8 @@ impl Standpoint<'_> {
         let count = |value: u32| if axis == 0 { value } else { 1 };
         let (group, grid) = (&self.group, self.grid);
         Some(match which {
-            Builtin::ThreadPositionInGrid => each(&|lane| self.thread(lane)[axis]),
-            Builtin::ThreadPositionInThreadgroup => each(&|lane| group.thread(first + lane)[axis]),
+            Builtin::ThreadPositionInGrid => self.local(axis, group.origin[axis]),
+            Builtin::ThreadPositionInThreadgroup => self.local(axis, 0),
             Builtin::ThreadIndexInThreadgroup => each(&|lane| first + lane),
             Builtin::ThreadIndexInSimdgroup => each(&|lane| lane),
             Builtin::ThreadIndexInQuadgroup => each(&|lane| lane & 3),

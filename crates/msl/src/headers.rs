@@ -11,6 +11,17 @@ use std::fmt::Write as _;
 /// Start of the file names under which our own headers appear in diagnostics.
 pub(crate) const OWN_PREFIX: &str = "<metal>/";
 
+/// Whether a file name in line information is one of the headers that come with this crate, not
+/// a file of the user's.
+///
+/// ```
+/// assert!(assay_msl::is_own_header("/somewhere/<metal>/metal_math"));
+/// assert!(!assay_msl::is_own_header("softmax.metal"));
+/// ```
+pub fn is_own_header(file: &str) -> bool {
+    file.contains(OWN_PREFIX)
+}
+
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
         &[$(($name, include_str!(concat!("../include/", $name)))),*]

@@ -44,4 +44,5 @@ mod standard;
 pub use compiler::{Compiler, Refusal};
 pub use diagnostic::{Diagnostic, Note, Place};
 pub use driver::{Compiled, Emit, Error, Options, Source, compile, rewritten_text};
+pub use headers::is_own_header;
 pub use standard::Standard;

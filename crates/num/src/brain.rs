@@ -71,6 +71,16 @@ pub const fn abs(value: u16) -> u16 {
     value & 0x7fff
 }
 
+/// Which classes of `llvm.is.fpclass` a number belongs to, as bits.
+///
+/// ```
+/// assert_eq!(assay_num::brain::class(0x0001), 0x80); // the smallest denormal
+/// assert_eq!(assay_num::brain::class(0xffff), 0x2); // a quiet NaN
+/// ```
+pub fn class(bits: u16) -> u32 {
+    crate::single::class16(bits, 7)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

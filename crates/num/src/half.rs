@@ -122,6 +122,16 @@ pub fn next_after(from: u16, to: u16) -> u16 {
     }
 }
 
+/// Which classes of `llvm.is.fpclass` a number belongs to, as bits.
+///
+/// ```
+/// assert_eq!(assay_num::half::class(0x0001), 0x80); // the smallest denormal
+/// assert_eq!(assay_num::half::class(0xffff), 0x2); // a quiet NaN
+/// ```
+pub fn class(bits: u16) -> u32 {
+    crate::single::class16(bits, 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

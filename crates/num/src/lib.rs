@@ -35,6 +35,7 @@ pub mod machine;
 pub mod math;
 pub mod matrix;
 pub mod pack;
+pub mod parts;
 pub mod reduce;
 pub mod single;
 #[cfg(target_arch = "x86_64")]

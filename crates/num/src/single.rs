@@ -34,6 +34,36 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     finish(flush(a).mul_add(flush(b), flush(c)))
 }
 
+/// The same operations for operands that are known to be flushed already: results of other operations, mostly.
+/// On such operands the bits are those of the functions above.
+pub mod flushed {
+    use crate::flush::finish;
+
+    /// `a + b`.
+    #[inline(always)]
+    pub fn add(a: f32, b: f32) -> f32 {
+        finish(a + b)
+    }
+
+    /// `a - b`.
+    #[inline(always)]
+    pub fn sub(a: f32, b: f32) -> f32 {
+        finish(a - b)
+    }
+
+    /// `a * b`.
+    #[inline(always)]
+    pub fn mul(a: f32, b: f32) -> f32 {
+        finish(a * b)
+    }
+
+    /// `a * b + c`, rounded once.
+    #[inline(always)]
+    pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+        finish(a.mul_add(b, c))
+    }
+}
+
 /// `a / b`, correctly rounded.
 #[inline(always)]
 pub fn div(a: f32, b: f32) -> f32 {
@@ -283,6 +313,25 @@ pub fn class(value: f32) -> u32 {
         std::num::FpCategory::Subnormal => side(0x80, 0x10),
         std::num::FpCategory::Zero => side(0x40, 0x20),
     }
+}
+
+/// [`class`] for a number in another format: its bits, and how many of them are the fraction's. Formats of 16 bits.
+pub(crate) fn class16(bits: u16, fraction_bits: u32) -> u32 {
+    let fraction = u32::from(bits) & ((1 << fraction_bits) - 1);
+    let exponent = (u32::from(bits) & 0x7fff) >> fraction_bits;
+    let largest = 0x7fff >> fraction_bits;
+    let quiet = fraction >> (fraction_bits - 1) != 0;
+    let sign = u32::from(bits) << 16 & 0x8000_0000;
+    // The number of the same class in single precision.
+    let like = match (exponent, fraction) {
+        (0, 0) => 0,
+        (0, _) => 1,
+        (e, 0) if e == largest => 0x7f80_0000,
+        (e, _) if e == largest && quiet => 0x7fc0_0000,
+        (e, _) if e == largest => 0x7f80_0001,
+        _ => 0x3f80_0000,
+    };
+    class(f32::from_bits(like | sign))
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! Inlines every call of a function of the module.
+//! Inlines calls of functions of the module.
 //!
-//! Kernels are small trees of calls and the hardware's calls are costly, so all of them
-//! go. Functions are handled callees first, so each body is copied once per call and
-//! already flat. A cycle of calls is an error: Metal has no recursion.
+//! Kernels are small trees of calls and the hardware's calls are costly, so they go.
+//! Functions are handled callees first, so each body is copied once per call and already
+//! flat. Metal forbids recursion, yet its compiler lets it pass, and libraries have functions
+//! that call themselves (a reflection formula of the gamma function, say). Calls of such
+//! functions stay calls; who cannot run one says so.
 
 use assay_ssa::{
-    Block, Callee, Function, FunctionId, IdMap, Inst, InstData, Loc, LoopHint, Module, Value,
-    ValueDef,
+    Block, Callee, Function, FunctionId, IdMap, IdSet, Inst, InstData, Loc, LoopHint, Module,
+    Value, ValueDef,
 };
 
 /// Bodies grow by inlining; a kernel of more instructions than this is refused.
@@ -15,11 +17,6 @@ const LARGEST: usize = 4_000_000;
 /// Why calls could not be inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InlineError {
-    /// A function calls itself, directly or through others.
-    Recursion {
-        /// Name of a function on the cycle.
-        function: String,
-    },
     /// The flattened body would be unreasonably large.
     TooLarge {
         /// Name of the function it grew in.
@@ -30,9 +27,6 @@ pub enum InlineError {
 impl std::fmt::Display for InlineError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Recursion { function } => {
-                write!(f, "{function} calls itself; Metal kernels cannot recurse")
-            }
             Self::TooLarge { function } => {
                 write!(
                     f,
@@ -45,21 +39,23 @@ impl std::fmt::Display for InlineError {
 
 impl std::error::Error for InlineError {}
 
-/// Inlines all calls in all functions.
+/// Inlines calls in all functions; those of functions that call themselves stay.
 pub fn inline_calls(module: &mut Module) -> Result<bool, InlineError> {
     let mut changed = false;
-    for id in callees_first(module)? {
+    let (order, recursive) = callees_first(module);
+    for id in order {
         let placeholder = Function::new("", assay_ssa::Type::VOID);
         let mut caller = std::mem::replace(&mut module.functions[id], placeholder);
-        let result = inline_into(module, &mut caller);
+        let result = inline_into(module, &mut caller, &recursive);
         module.functions[id] = caller;
         changed |= result?;
     }
     Ok(changed)
 }
 
-/// The functions in an order in which callees come before callers.
-fn callees_first(module: &Module) -> Result<Vec<FunctionId>, InlineError> {
+/// The functions in an order in which callees come before callers, and those that call
+/// themselves, directly or through others. Calls of the others form no cycle.
+fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
@@ -68,6 +64,7 @@ fn callees_first(module: &Module) -> Result<Vec<FunctionId>, InlineError> {
     }
     let mut state: IdMap<FunctionId, State> = IdMap::new(State::New);
     let mut order = Vec::new();
+    let mut recursive = IdSet::new();
     for root in module.functions.ids() {
         let mut stack = vec![(root, callees(&module.functions[root]))];
         if state[root] != State::New {
@@ -86,8 +83,14 @@ fn callees_first(module: &Module) -> Result<Vec<FunctionId>, InlineError> {
                 Some(callee) => match state[callee] {
                     State::Done => {}
                     State::Open => {
-                        let function = module.functions[callee].name.clone();
-                        return Err(InlineError::Recursion { function });
+                        // Everything opened since the callee is on the cycle.
+                        let mut open = stack.iter().rev().map(|(function, _)| *function);
+                        for on_cycle in open.by_ref() {
+                            recursive.insert(on_cycle);
+                            if on_cycle == callee {
+                                break;
+                            }
+                        }
                     }
                     State::New => {
                         state[callee] = State::Open;
@@ -97,7 +100,7 @@ fn callees_first(module: &Module) -> Result<Vec<FunctionId>, InlineError> {
             }
         }
     }
-    Ok(order)
+    (order, recursive)
 }
 
 fn callees(function: &Function) -> Vec<FunctionId> {
@@ -120,7 +123,11 @@ fn callee_of(function: &Function, inst: Inst) -> Option<FunctionId> {
     }
 }
 
-fn inline_into(module: &mut Module, caller: &mut Function) -> Result<bool, InlineError> {
+fn inline_into(
+    module: &mut Module,
+    caller: &mut Function,
+    recursive: &IdSet<FunctionId>,
+) -> Result<bool, InlineError> {
     let mut changed = false;
     let mut replacement: IdMap<Value, Option<Value>> = IdMap::new(None);
     let mut position = 0;
@@ -133,10 +140,8 @@ fn inline_into(module: &mut Module, caller: &mut Function) -> Result<bool, Inlin
             .enumerate()
             .find_map(|(at, &inst)| {
                 let callee = callee_of(caller, inst)?;
-                module
-                    .functions
-                    .contains(callee)
-                    .then_some((at, inst, callee))
+                let known = module.functions.contains(callee) && !recursive.contains(callee);
+                known.then_some((at, inst, callee))
             });
         let Some((at, call, callee)) = found else {
             continue;

@@ -23,6 +23,7 @@ pub mod index_pointers;
 pub mod inline_calls;
 pub mod lower_switch;
 pub mod mark_aliases;
+pub mod merge_counters;
 pub mod narrow_indices;
 pub mod number_values;
 pub mod pass;

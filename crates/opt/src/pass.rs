@@ -21,6 +21,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("index_pointers", crate::index_pointers::index_pointers),
     ("lower_switch", crate::lower_switch::lower_switch),
+    ("merge_counters", crate::merge_counters::merge_counters),
     ("narrow_indices", crate::narrow_indices::narrow_indices),
     ("number_values", crate::number_values::number_values),
     ("promote_memory", crate::promote_memory::promote_memory),

@@ -38,6 +38,7 @@ const STRAIGHTEN: &[FunctionPass] = &[
 
 const FINISH: &[FunctionPass] = &[
     crate::number_values::number_values,
+    crate::merge_counters::merge_counters,
     crate::narrow_indices::narrow_indices,
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,

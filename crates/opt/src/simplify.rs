@@ -71,8 +71,37 @@ fn rewrite_in_place(function: &mut Function, inst: Inst) -> bool {
             *function.inst_mut(inst) = data;
             true
         }
+        InstData::IntCompare { cond, args, .. } => compare_narrow(function, inst, cond, args),
         _ => false,
     }
+}
+
+/// Compares what was widened without sign before it is widened.
+fn compare_narrow(function: &mut Function, inst: Inst, cond: IntCond, [a, b]: [Value; 2]) -> bool {
+    let narrow = |value: Value| match function.def_data(value) {
+        Some(&InstData::Cast {
+            op: CastOp::ZExt,
+            arg,
+            ..
+        }) => scalar_of(function, arg).map(|scalar| (arg, scalar)),
+        _ => None,
+    };
+    let Some((left, scalar)) = narrow(a) else {
+        return false;
+    };
+    let right = match (narrow(b), function.const_bits(b)) {
+        (Some((right, other)), _) if other == scalar => right,
+        (None, Some(bits)) if bits <= scalar.mask() => {
+            function.constant(Type::scalar(scalar), bits)
+        }
+        _ => return false,
+    };
+    *function.inst_mut(inst) = InstData::IntCompare {
+        cond: cond.unsigned(),
+        flags: Flags::NONE,
+        args: [left, right],
+    };
+    true
 }
 
 /// Turns a constant index into an offset, and adds up the offsets of nested additions.

@@ -307,12 +307,15 @@ impl Author<'_> {
                     .binary(BinaryOp::And, value, seven, Flags::NONE)
             }
         };
-        let (header, exit) = (self.block(&[INT]), self.block(&[]));
+        let (header, exit) = (self.block(&[INT, INT, Type::I64]), self.block(&[]));
         let zero = self.builder.i32(0);
+        let start = self.pick(3) as i32;
+        let (start, wide_zero) = (self.builder.i32(start), self.builder.i64(0));
         let body = self.block(&[]);
-        self.builder.jump(header, &[zero]);
+        self.builder.jump(header, &[zero, start, wide_zero]);
         self.builder.switch_to(header);
         let counter = self.builder.param(header, 0);
+        let (other, wide) = (self.builder.param(header, 1), self.builder.param(header, 2));
         let goes_on = self.builder.icmp(IntCond::Slt, counter, bound);
         self.builder.branch(goes_on, (body, &[]), (exit, &[]));
         self.builder.switch_to(body);
@@ -324,10 +327,12 @@ impl Author<'_> {
             .builder
             .ptr_add(self.array, Some(index), 4, 0, Flags::NONE);
         let old = self.builder.load(INT, place, access());
-        let new = self
-            .builder
-            .binary(BinaryOp::Add, old, counter, Flags::NONE);
+        let new = self.builder.binary(BinaryOp::Add, old, other, Flags::NONE);
         self.builder.store(place, new, access());
+        let wide_place = self
+            .builder
+            .ptr_add(self.buffer, Some(wide), 4, 0, Flags::NONE);
+        self.builder.store(wide_place, new, access());
         self.exits.push(exit);
         self.statements(depth - 1);
         self.exits.pop();
@@ -335,7 +340,18 @@ impl Author<'_> {
         let next = self
             .builder
             .binary(BinaryOp::Add, counter, one, Flags::NONE);
-        self.builder.jump(header, &[next]);
+        let other = self.builder.binary(BinaryOp::Add, other, one, Flags::NONE);
+        let wide_one = self.builder.i64(1);
+        let wide = self
+            .builder
+            .binary(BinaryOp::Add, wide, wide_one, Flags::NONE);
+        // Another way out, which says how far the wide counter can go.
+        let bound = self
+            .builder
+            .cast(CastOp::ZExt, bound, Type::I64, Flags::NONE);
+        let goes_on = self.builder.icmp(IntCond::Ult, wide, bound);
+        self.builder
+            .branch(goes_on, (header, &[next, other, wide]), (exit, &[]));
         self.builder.switch_to(exit);
     }
 
@@ -524,6 +540,7 @@ const STEPS: &[&str] = &[
     "simplify_cfg",
     "remove_dead_stores",
     "number_values",
+    "merge_counters",
     "narrow_indices",
     "hoist_invariants",
     "simplify",

@@ -142,7 +142,11 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
     }
     let device = device_rate(chip).map(|rate| costs.device_bytes / rate);
     if let Some(device) = device {
-        found.push((BoundKind::DeviceBytes, Cycles::known(device)));
+        let cycles = Cycles {
+            known: device,
+            unknown: costs.unsized_accesses,
+        };
+        found.push((BoundKind::DeviceBytes, cycles));
     }
     // Equal bounds keep this order, so issue wins a tie with what merely repeats it.
     found.sort_by(|a, b| b.1.known.total_cmp(&a.1.known));

@@ -1,5 +1,7 @@
 //! Profiles as a few figures, and two of them side by side.
 
+use crate::LoopReport;
+use crate::cost::LANES;
 use crate::profile::Profile;
 use std::collections::BTreeMap;
 
@@ -51,14 +53,39 @@ figures! {
     "issue", "issue slots, by known trip counts", Less, |p| p.main.weighted.issue.exact();
     "complex", "complex-unit cycles, by known trip counts", Less, |p| p.main.weighted.ic.exact();
     "memory", "memory-unit cycles, by known trip counts", Less, |p| p.main.weighted.memory.exact();
-    "device_bytes", "bytes of device memory per simdgroup", Less, |p| Some(p.main.weighted.device_bytes);
+    "device_bytes", "bytes of device memory per simdgroup", Less, |p| {
+        let costs = &p.main.weighted;
+        (costs.unsized_accesses == 0).then_some(costs.device_bytes)
+    };
     "shortest_issue", "issue slots of the shortest path", Less, |p| p.main.paths.shortest.issue.exact();
     "longest_issue", "issue slots of the longest path", Less, |p| p.main.paths.longest.issue.exact();
     "alone", "cycles of a simdgroup alone", Less, |p| p.main.bounds.alone.exact();
     "hot_estimate", "modelled cycles of what limits the kernel", Less, |p| p.verdict().0.estimate;
+    "hot_cycles_per_float", "modelled cycles per float instruction where time goes", Less,
+        |p| per_float(p, |hot| hot.bounds.estimate);
+    "hot_bytes_per_float", "device bytes per thread and float instruction where time goes", Less,
+        |p| per_float(p, |hot| Some(hot.costs.device_bytes / LANES));
+    "scratch_bytes", "bytes of thread memory: arrays and spilled registers", Less,
+        |p| p.scratch_bytes.map(f64::from);
     "constant_program_instructions", "instructions of the constant program", Less,
         |p| Some(p.constant_program.as_ref().map_or(0.0, |part| f64::from(part.instructions)));
     "findings", "findings", Less, |p| Some(p.findings.len() as f64);
+}
+
+/// Something of the loop where time goes, for each of its float instructions: what makes a
+/// loop comparable with the same loop unrolled or tiled. Inner loops of known length count
+/// with the loop around them.
+fn per_float(profile: &Profile, value: fn(&LoopReport) -> Option<f64>) -> Option<f64> {
+    let mut hot = profile.main.hot_loop()?;
+    while hot.trips.is_some()
+        && let Some(parent) = hot.parent
+    {
+        hot = profile.main.loops.get(parent.index())?;
+    }
+    let floats = hot.costs.f32.known + hot.costs.f16.known;
+    value(hot)
+        .filter(|_| floats > 0.0)
+        .map(|value| value / floats)
 }
 
 /// A kernel's figures by name; unknown ones are absent.

@@ -261,6 +261,9 @@ pub struct Costs {
     pub device_bytes: f64,
     /// Bytes of threadgroup memory.
     pub threadgroup_bytes: f64,
+    /// Instructions whose bytes are not in those sums because they are not known:
+    /// textures, images, unknown instructions.
+    pub unsized_accesses: u32,
 }
 
 impl Costs {
@@ -275,6 +278,7 @@ impl Costs {
         *self.unit_mut(charge.unit) += Cycles::from_cost(cycles.map(f64::from));
         self.device_bytes += f64::from(charge.device_bytes);
         self.threadgroup_bytes += f64::from(charge.threadgroup_bytes);
+        self.unsized_accesses += u32::from(charge.bytes_unknown);
     }
 
     /// One unit's cycles.
@@ -309,6 +313,8 @@ impl Costs {
         }
         self.device_bytes += other.device_bytes * times;
         self.threadgroup_bytes += other.threadgroup_bytes * times;
+        let unsized_accesses = self.unsized_accesses;
+        self.unsized_accesses = unsized_accesses.saturating_add(other.unsized_accesses);
     }
 
     /// Issue slots and the complex unit run side by side: the larger counts.

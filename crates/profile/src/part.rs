@@ -280,12 +280,13 @@ impl Part {
         let Some(simdgroups) = simdgroups else {
             return;
         };
-        let mut sums: Vec<(Option<LoopId>, f64)> = Vec::new();
+        // By loop; the last is for waits outside loops.
+        let outside = self.loops.len();
+        let place = |id: Option<LoopId>| id.map_or(outside, |id| id.index().min(outside));
+        let mut sums = vec![0.0; outside + 1];
         for wait in &self.waits {
-            let stall = wait.stall.unwrap_or(0.0);
-            match sums.iter_mut().find(|(id, _)| *id == wait.in_loop) {
-                Some((_, sum)) => *sum += stall,
-                None => sums.push((wait.in_loop, stall)),
+            if let Some(sum) = sums.get_mut(place(wait.in_loop)) {
+                *sum += wait.stall.unwrap_or(0.0);
             }
         }
         for wait in &mut self.waits {
@@ -293,10 +294,7 @@ impl Part {
                 Some(report) => report.costs.issue.known,
                 None => self.weighted.issue.known,
             };
-            let total = sums
-                .iter()
-                .find(|(id, _)| *id == wait.in_loop)
-                .map_or(0.0, |(_, sum)| *sum);
+            let total = sums.get(place(wait.in_loop)).copied().unwrap_or(0.0);
             let others = (simdgroups - 1.0).max(0.0) * issue;
             let share = if total > 0.0 {
                 (1.0 - others / total).max(0.0)
@@ -337,6 +335,22 @@ impl Part {
     /// The instructions of a loop, in order of address.
     pub fn body(&self, report: &LoopReport) -> Vec<InsnId> {
         body(&self.cfg, &report.blocks)
+    }
+
+    /// The waits whose innermost loop this is.
+    pub fn waits_of(&self, report: &LoopReport) -> impl Iterator<Item = &Wait> {
+        // Waits are in order of address.
+        let first = self
+            .waits
+            .partition_point(|wait| wait.offset < report.start);
+        let id = report.id;
+        let end = report.end;
+        self.waits
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |wait| wait.offset < end)
+            .filter(move |wait| wait.in_loop == Some(id))
     }
 
     /// The timing this part was analysed with.

@@ -147,7 +147,13 @@ fn attribute(
             continue;
         };
         let between = work(producer);
-        let stall = (latency - between - 1.0 - stood(producer)).max(0.0);
+        let left = latency - between - 1.0;
+        // What has arrived needs no look at earlier waits; this also bounds how far back
+        // that look goes, since every wait between takes an issue slot.
+        let stall = match left > 0.0 {
+            true => (left - stood(producer)).max(0.0),
+            false => 0.0,
+        };
         if wait.stall.is_none_or(|known| stall > known) {
             wait.stall = Some(stall);
             wait.slowest = Some(producer);

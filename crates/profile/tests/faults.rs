@@ -1,4 +1,29 @@
 //! What metal-profiler 0.1.1 gets wrong, and the right answers.
+//!
+//! Its faults, each with the tests that show the right answer:
+//!
+//! * One destination per instruction, found in text:
+//!   `every_register_of_a_vector_load_is_a_destination`,
+//!   `a_mask_instruction_reads_what_it_compares_and_its_counter`.
+//! * Liveness from first to last touch, whole registers:
+//!   `a_register_is_free_between_its_last_use_and_its_next_definition`,
+//!   `halves_of_a_register_live_on_their_own`, `lanes_that_skip_a_branch_keep_their_registers`.
+//! * Loops only where `while` and jump touch, marks behind them:
+//!   `a_loop_is_found_whatever_stands_between_its_test_and_its_jump`.
+//! * One wait per loop, one slot, nothing carried, nests counted flat:
+//!   `every_wait_of_a_loop_counts_and_slots_are_told_apart`,
+//!   `a_loop_carried_chain_is_found_through_several_registers`, `nested_loops_multiply`.
+//! * Unknown costs one cycle, or what begins alike; conversions, bit counts and matrices:
+//!   `the_unknown_never_costs_one`, `a_name_that_begins_like_another_has_its_own_cost`,
+//!   `conversions_and_bit_counts_have_their_costs`, and `matrix_and_texture.rs`.
+//! * One latency, no bandwidth, no sharing of bytes, no hiding:
+//!   `a_longer_latency_is_an_assumption_the_user_can_change`,
+//!   `bytes_limit_a_loop_that_no_latency_does`, `lanes_that_read_one_place_share_its_bytes`,
+//!   `other_simdgroups_fill_a_stall`. What caches do is not modelled, and the report says so.
+//! * "Real" cycles: `cycles_are_called_modelled`, `the_report_states_the_models_error`.
+//! * Ends at the first `stop`: `helper_functions_and_the_constant_program_are_seen`,
+//!   `code_after_a_stop_is_seen_when_something_jumps_there`; textures in
+//!   `matrix_and_texture.rs`.
 
 mod common;
 
@@ -205,7 +230,7 @@ fn the_unknown_never_costs_one() {
 }
 
 #[test]
-fn conversions_bit_counts_and_matrices_have_their_costs() {
+fn conversions_and_bit_counts_have_their_costs() {
     let profile = profile(
         "convert s32_to_f, r1, r2, rte
          popcount r3, r2
@@ -361,4 +386,108 @@ fn newer_chips_are_refused() {
     let options = Options::new(Chip::named("m4").expect("m4"));
     let error = Profile::new(&program("stop"), &options).unwrap_err();
     assert!(error.to_string().contains("no cost table"), "{error}");
+}
+
+#[test]
+fn a_mask_instruction_reads_what_it_compares_and_its_counter() {
+    let profile = profile(
+        "mov_imm r0l, 0
+         if_icmp r0l, ult, r3, r4, 1
+         fadd32 r5, r6, r6
+         else_icmp r0l, ult, r3, r7, 1
+         fadd32 r5, r8, r8
+         pop_exec r0l, 1
+         device_store 0, i32, x, r5, u0_u1, 0, unsigned, 0
+         stop",
+    );
+    let entry = |index: usize| &profile.main.code.entries()[index];
+    // The first register of the text is the counter, read and written; the others are
+    // only read.
+    for (index, compared) in [(1, [3_u16, 4]), (3, [3, 7])] {
+        let reads: Vec<u16> = entry(index).reads.iter().collect();
+        let [a, b] = compared;
+        assert_eq!(reads, [0, 2 * a, 2 * a + 1, 2 * b, 2 * b + 1]);
+        assert_eq!(entry(index).writes.iter().collect::<Vec<_>>(), [0]);
+    }
+    // r7 is needed until the else, r4 only until the if.
+    let live: Vec<u16> = rows(&profile.main).iter().map(|row| row.pressure).collect();
+    assert!(live[1] > live[2], "{live:?}");
+}
+
+#[test]
+fn a_name_that_begins_like_another_has_its_own_cost() {
+    use assay_chip::Key;
+    let profile = profile(
+        "rsqrt r1, r2
+         rsqrt_special r1, r2
+         fadd32 r1, r2, r3
+         fadd16 r1l, r2l, r3l
+         imadd r1, r2, r3, r4
+         imadd r8_r9, r2, r3, r10_r11
+         stop",
+    );
+    let keys: Vec<Key> = (0..6)
+        .filter_map(|index| profile.main.charges.get(index).map(|charge| charge.key))
+        .collect();
+    for (index, key) in keys.iter().enumerate() {
+        assert!(!keys[..index].contains(key), "{key:?} twice");
+    }
+    assert!(profile.main.once.issue.exact().is_some());
+}
+
+#[test]
+fn bytes_limit_a_loop_that_no_latency_does() {
+    let profile = profile(
+        "mov_imm r0l, 0
+         top: device_load 0, i32, xyzw, r4_r5_r6_r7, u0_u1, r1, unsigned
+         device_load 0, i32, xyzw, r8_r9_r10_r11, u2_u3, r1, unsigned
+         iadd r1, r1, 1
+         while_icmp r0l, ult, r1, u4, 2
+         jmp_exec_any top
+         pop_exec r0l, 2
+         stop",
+    );
+    let report = &profile.main.loops[0];
+    // 32 lanes of two times 16 bytes.
+    assert_eq!(report.costs.device_bytes, 1024.0);
+    assert_eq!(report.bounds.verdict, Some(BoundKind::CoreBytes));
+    // DRAM would take longer still, unless caches help: said, but not decided.
+    let dram = report.bounds.get(BoundKind::DeviceBytes).expect("a bound");
+    let core = report.bounds.get(BoundKind::CoreBytes).expect("a bound");
+    assert!(dram.cycles.known > core.cycles.known);
+    assert!(
+        report
+            .bounds
+            .cache_share_needed
+            .is_some_and(|share| share > 0.5)
+    );
+}
+
+#[test]
+fn lanes_that_read_one_place_share_its_bytes() {
+    let bytes = |index: &str| {
+        let load = format!("device_load 0, i32, x, r4, u0_u1, {index}, unsigned\nwait 0\nstop");
+        profile(&load).main.once.device_bytes
+    };
+    assert_eq!((bytes("r1"), bytes("3")), (128.0, 4.0));
+}
+
+#[test]
+fn the_report_states_the_models_error() {
+    let text = text(&profile("fadd32 r1, r2, r3\nstop"), &Style::default());
+    assert!(text.contains("known error of the model"), "{text}");
+}
+
+#[test]
+fn code_after_a_stop_is_seen_when_something_jumps_there() {
+    let profile = profile(
+        "mov_imm r0l, 0
+         if_icmp r0l, ult, r1, r2, 1
+         jmp_exec_any more
+         stop
+         more: rcp r3, r4
+         stop",
+    );
+    assert_eq!(profile.main.once.ic.exact(), Some(6.0));
+    assert_eq!(profile.main.instructions, 6);
 }

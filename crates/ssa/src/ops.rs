@@ -177,6 +177,17 @@ impl IntCond {
         }
     }
 
+    /// The same comparison of unsigned numbers.
+    pub const fn unsigned(self) -> Self {
+        match self {
+            Self::Slt => Self::Ult,
+            Self::Sle => Self::Ule,
+            Self::Sgt => Self::Ugt,
+            Self::Sge => Self::Uge,
+            same => same,
+        }
+    }
+
     /// Whether the operands are compared as signed numbers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::Slt | Self::Sle | Self::Sgt | Self::Sge)

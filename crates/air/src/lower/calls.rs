@@ -10,9 +10,6 @@ use assay_ssa::{
     Symbol, Type, TypeKind, Value,
 };
 
-/// Whether a function constant was given a value, asked by our headers.
-const IS_DEFINED: &str = "air.is_function_constant_defined";
-
 /// A call our headers make so that clang takes a buffer for known to others; it does nothing.
 const ESCAPE: &str = "assay.escape";
 
@@ -147,7 +144,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     fn call_named(&mut self, call: &Call<'_>, resolved: Resolved) -> Lowered<Option<Value>> {
-        if resolved == Resolved::Unknown && self.callee_name(call) == IS_DEFINED {
+        if resolved == Resolved::Builtin(Builtin::IsFunctionConstantDefined.call()) {
             return Ok(Some(self.is_defined(call)));
         }
         if !tolerates_odd_widths(resolved) {

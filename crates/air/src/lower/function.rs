@@ -84,6 +84,7 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
         this.lower_parameters(params, kernel).map_err(in_function)?;
         this.lower_blocks(entry).map_err(in_function)?;
         this.place_hints();
+        super::lines::fill(&mut this.function, &this.lowering.target.locations);
         Ok(this.function)
     }
 

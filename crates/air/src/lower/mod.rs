@@ -9,12 +9,12 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | [`types`] | types |
-//! | [`kernel`], [`annotations`] | who the kernels are and what they take |
+//! | [`kernel`], [`annotations`], [`signature`] | who the kernels are and what they take |
 //! | [`function_constants`] | values given when a kernel is specialised |
 //! | [`globals`], [`constants`] | constant data, constants |
 //! | [`function`] | blocks, phis, branches |
 //! | [`arithmetic`], [`vectors`], [`memory`], [`odd_memory`], [`calls`] | instructions |
-//! | [`locations`], [`loops`] | source lines, hints |
+//! | [`locations`], [`lines`], [`loops`] | source lines, hints |
 
 mod annotations;
 mod arithmetic;
@@ -25,10 +25,12 @@ mod function_constants;
 mod given;
 mod globals;
 mod kernel;
+mod lines;
 mod locations;
 mod loops;
 mod memory;
 mod odd_memory;
+mod signature;
 mod types;
 mod vectors;
 
@@ -37,6 +39,7 @@ use assay_ssa::{self as ssa, FunctionId, GlobalId, Id, Symbol, Type, builtin::Re
 use function::FunctionLowering;
 use function_constants::FunctionConstants;
 pub use given::{ConstantKey, ConstantSyntax, GivenConstant};
+pub use signature::{Signature, Versions, signatures, versions};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -109,11 +112,8 @@ pub(crate) type Lowered<T> = Result<T, LowerError>;
 
 /// The names of the kernels of a module, in its order.
 pub fn kernel_names(module: &llvm::Module<'_>) -> Vec<String> {
-    let kernels = match Dialect::of(module) {
-        Dialect::Apple => kernel::find(module),
-        Dialect::Clang => annotations::find(module),
-    };
-    kernels.into_iter().map(|kernel| kernel.name).collect()
+    let signatures = signatures(module).into_iter();
+    signatures.map(|signature| signature.name).collect()
 }
 
 /// Lowers the kernels of a module and every function they call.

@@ -5,6 +5,8 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Explain a rule of a report's findings; without a name, list all rules
@@ -26,18 +28,29 @@ pub(crate) struct Args {
 enum Format {
     /// For people
     Text,
-    /// For programs
+    /// For programs; follows schemas/assay.explain.json
     Json,
+}
+
+/// The pages of rules.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Document {
+    /// Every rule, or the one that was asked for.
+    rules: Vec<Page>,
 }
 
 /// A rule of any command that has findings.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct Page {
+    /// Its name in reports.
     id: &'static str,
     /// The command whose reports name it.
     command: &'static str,
+    /// What it finds, in a sentence.
     title: String,
-    /// Markdown.
+    /// The page, as Markdown.
     page: String,
 }
 
@@ -108,11 +121,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     let text = match (args.format, &args.rule) {
         (Format::Json, _) => {
-            #[derive(Serialize)]
-            struct Body {
-                rules: Vec<Page>,
-            }
-            Envelope::new("assay.explain", 1, Body { rules: pages }).to_json()
+            let document = Document { rules: pages };
+            Envelope::new("assay.explain", 1, document).to_json()
         }
         (Format::Text, None) => list(&pages, context),
         (Format::Text, Some(_)) => pages.iter().map(|page| show(page, context)).collect(),
@@ -153,6 +163,11 @@ fn show(page: &Page, context: &Context) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<Document>("assay.explain", 1);
+    }
 
     #[test]
     fn every_page_has_the_headings_and_ids_are_unique() {

@@ -16,4 +16,5 @@ pub(crate) mod inspect;
 pub(crate) mod ir;
 pub(crate) mod man;
 pub(crate) mod profile;
+pub(crate) mod run;
 pub(crate) mod trace;

@@ -58,38 +58,161 @@ pub(super) struct GroupPlace {
 }
 
 impl Lowerer<'_> {
-    /// Takes a pointer apart without asking for anything.
-    pub(super) fn address(&mut self, ptr: Value) -> Done<Address> {
-        let mut address = Address {
+    /// A pointer as its own base.
+    const fn itself(ptr: Value) -> Address {
+        Address {
             base: ptr,
             terms: Vec::new(),
             offset: 0,
             inbounds: true,
+        }
+    }
+
+    /// Takes one `ptr_add` off an address; says whether there was one.
+    fn unwrap_step(&mut self, address: &mut Address) -> Done<bool> {
+        let Some((value, _)) = self.definition(address.base, 0)? else {
+            return Ok(false);
         };
+        let Some(InstData::PtrAdd {
+            base,
+            index,
+            scale,
+            offset,
+            extend,
+            flags,
+        }) = self.function.def_data(value).copied()
+        else {
+            return Ok(false);
+        };
+        address.base = base;
+        address.offset = address.offset.wrapping_add(offset);
+        address.inbounds &= flags.has(Flags::INBOUNDS);
+        if let Some(index) = index {
+            let signed = extend == IndexExtend::Sign;
+            self.index_term(address, index, scale, signed)?;
+        }
+        Ok(true)
+    }
+
+    /// Takes a pointer apart completely, without asking for anything.
+    pub(super) fn flatten(&mut self, ptr: Value) -> Done<Address> {
+        let mut address = Self::itself(ptr);
         for _ in 0..LONGEST {
-            let Some((value, _)) = self.definition(address.base, 0)? else {
+            if !self.unwrap_step(&mut address)? {
                 break;
-            };
-            let Some(InstData::PtrAdd {
-                base,
-                index,
-                scale,
-                offset,
-                extend,
-                flags,
-            }) = self.function.def_data(value).copied()
-            else {
-                break;
-            };
-            address.base = base;
-            address.offset = address.offset.wrapping_add(offset);
-            address.inbounds &= flags.has(Flags::INBOUNDS);
-            if let Some(index) = index {
-                let signed = extend == IndexExtend::Sign;
-                self.index_term(&mut address, index, scale, signed)?;
             }
         }
         Ok(address)
+    }
+
+    /// Takes a pointer apart as far as it pays for an access to elements of `unit` bytes:
+    /// a pointer that others use too, or that was computed outside this loop, is a base.
+    pub(super) fn address(&mut self, ptr: Value, unit: u32) -> Done<Address> {
+        let space = self.function.ty(ptr).space();
+        let mut address = Self::itself(ptr);
+        let mut best = address.clone();
+        let mut least = self.place_cost(&address, space, unit)?;
+        for _ in 0..LONGEST {
+            if !self.unwrap_step(&mut address)? {
+                break;
+            }
+            let cost = self.place_cost(&address, space, unit)?;
+            if cost <= least {
+                (best, least) = (address.clone(), cost);
+            }
+        }
+        Ok(best)
+    }
+
+    /// What an access at an address costs, in sixteenths of an instruction, with its
+    /// share of the base.
+    fn place_cost(&mut self, address: &Address, space: Option<Space>, unit: u32) -> Done<u32> {
+        let terms = address.terms.len() as u32;
+        let moved = u32::from(address.offset != 0);
+        let own = match space {
+            Some(Space::Threadgroup) => {
+                let fixed = self.src_if_known(address.base, 0)?.is_some();
+                match &address.terms[..] {
+                    [] => 0,
+                    [term] if term.scale == unit && (fixed || moved == 0) => 0,
+                    _ => terms,
+                }
+            }
+            Some(Space::Thread) => match terms {
+                0 => 0,
+                _ => terms + moved,
+            },
+            _ => self.device_cost(address, unit)?,
+        };
+        Ok(16 * own + self.base_cost(address.base, space)?)
+    }
+
+    fn device_cost(&mut self, address: &Address, unit: u32) -> Done<u32> {
+        let terms = address.terms.len() as u32;
+        let unit = unit.max(1);
+        let even = address.offset % i64::from(unit) == 0;
+        let elements = address.offset / i64::from(unit);
+        if terms == 0 && even && (-0x8000..0x8000).contains(&elements) {
+            return Ok(0);
+        }
+        let mut counted = even && address.inbounds;
+        for term in &address.terms {
+            counted &= self.is_narrow(*term)? && term.scale % unit == 0;
+        }
+        counted &= unit >= 2 || address.terms.iter().all(|term| term.scale == 1);
+        let first = address.terms.first();
+        let direct = first.is_some_and(|term| {
+            address.offset == 0 && shift_of(term.scale, unit).is_some_and(|shift| shift <= 2)
+        });
+        if counted {
+            return Ok(terms.saturating_sub(1) + u32::from(!direct));
+        }
+        if let [term] = address.terms[..]
+            && direct
+            && self.is_narrow(term)?
+        {
+            return Ok(0);
+        }
+        // The base is copied to registers, and everything added there.
+        Ok(2 + terms + u32::from(address.offset != 0))
+    }
+
+    /// Whether an index has at most 32 bits.
+    fn is_narrow(&mut self, term: Term) -> Done<bool> {
+        Ok(match term.index {
+            Index::Value(value) => self.width(value, 0)? != Width::W64,
+            Index::Reg(slice) => slice.width != Width::W64,
+        })
+    }
+
+    /// The share of computing a base: nothing for arguments and what is there anyway.
+    fn base_cost(&mut self, base: Value, space: Option<Space>) -> Done<u32> {
+        let Some((value, _)) = self.definition(base, 0)? else {
+            return Ok(0);
+        };
+        let Some(InstData::PtrAdd { .. }) = self.function.def_data(value) else {
+            return Ok(0);
+        };
+        if self.slots[value].is_some() {
+            return Ok(0);
+        }
+        if self.depth_of(value) < self.depth_here() {
+            return Ok(4);
+        }
+        let wide = !matches!(space, Some(Space::Threadgroup | Space::Thread));
+        let terms = self.flatten(value)?.terms.len() as u32;
+        let whole = terms + if wide { 2 } else { 0 };
+        Ok(16 * whole / self.uses[value].max(1))
+    }
+
+    fn depth_here(&self) -> u32 {
+        self.block.map_or(0, |block| self.depths[block])
+    }
+
+    fn depth_of(&self, value: Value) -> u32 {
+        self.function
+            .def_block(value, &self.inst_blocks)
+            .map_or(0, |block| self.depths[block])
     }
 
     /// Adds `index * scale`, with constants and extensions taken out of the index.
@@ -115,7 +238,7 @@ impl Lowerer<'_> {
             match self.behind(index, 0)? {
                 Some((InstData::Cast { op, arg, .. }, 0)) if wide => {
                     match (op, self.scalar_type(arg)) {
-                        (CastOp::ZExt, Some(Scalar::I32 | Scalar::I16)) => signed = false,
+                        (CastOp::ZExt, Some(_)) => signed = false,
                         (CastOp::SExt, Some(Scalar::I32 | Scalar::I16)) => signed = true,
                         _ => break,
                     }
@@ -156,7 +279,7 @@ impl Lowerer<'_> {
 
     /// A pointer of the result of `ptr_add`, computed.
     pub(super) fn pointer_into(&mut self, ptr: Value, dest: Slice) -> Done {
-        let address = self.address_step(ptr)?;
+        let address = self.base_of(ptr)?;
         match self.function.ty(ptr).space() {
             Some(Space::Threadgroup) => {
                 let base = self.scalar(address.base)?;
@@ -177,27 +300,20 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// One `ptr_add` taken apart: what is before it is needed for others too.
-    fn address_step(&mut self, ptr: Value) -> Done<Address> {
-        let mut address = Address {
-            base: ptr,
-            terms: Vec::new(),
-            offset: 0,
-            inbounds: true,
-        };
-        if let Some(InstData::PtrAdd {
-            base,
-            index,
-            scale,
-            offset,
-            extend,
-            ..
-        }) = self.function.def_data(ptr).copied()
-        {
-            address.base = base;
-            address.offset = offset;
-            if let Some(index) = index {
-                self.index_term(&mut address, index, scale, extend == IndexExtend::Sign)?;
+    /// A pointer taken apart up to one that is there anyway.
+    fn base_of(&mut self, ptr: Value) -> Done<Address> {
+        let mut address = Self::itself(ptr);
+        for _ in 0..LONGEST {
+            if !self.unwrap_step(&mut address)? {
+                break;
+            }
+            let known = self.definition(address.base, 0)?;
+            let there = known.is_some_and(|(value, _)| self.slots[value].is_some());
+            let outside = known.is_some_and(|(value, _)| {
+                self.depth_of(value) < self.depth_here() && self.function.def_data(value).is_some()
+            });
+            if there || outside {
+                break;
             }
         }
         Ok(address)
@@ -254,6 +370,17 @@ impl Lowerer<'_> {
 
     /// An index in at most 32 bits.
     fn index_src(&mut self, term: Term, width: Width) -> Done<Src> {
+        // The low half of a number that was extended is the number itself.
+        if width == Width::W16
+            && let Index::Value(value) = term.index
+            && let Some((InstData::Cast { op, arg, .. }, at)) = self.behind(value, 0)?
+            && matches!(
+                (op, self.scalar_type(arg)),
+                (CastOp::ZExt, Some(Scalar::I8 | Scalar::I16)) | (CastOp::SExt, Some(Scalar::I16))
+            )
+        {
+            return self.src(arg, at);
+        }
         let src = self.term_src(term)?;
         if src.width().halves() > width.halves() {
             return Ok(src.part(0, width));
@@ -328,15 +455,9 @@ impl Lowerer<'_> {
                 shift: 0,
             });
         }
-        let narrow = |lowerer: &mut Self, term: &Term| -> Done<bool> {
-            Ok(match term.index {
-                Index::Value(value) => lowerer.width(value, 0)? != Width::W64,
-                Index::Reg(slice) => slice.width != Width::W64,
-            })
-        };
         if let [term] = address.terms[..]
             && address.offset == 0
-            && narrow(self, &term)?
+            && self.is_narrow(term)?
             && let Some(shift) = shift_of(term.scale, unit)
             && shift <= most
         {
@@ -351,7 +472,7 @@ impl Lowerer<'_> {
         }
         let mut all_narrow = true;
         for term in &address.terms {
-            all_narrow &= narrow(self, term)? && term.scale % unit == 0;
+            all_narrow &= self.is_narrow(*term)? && term.scale % unit == 0;
         }
         let countable = unit >= 2 || address.terms.iter().all(|term| term.scale == 1);
         if all_narrow && even && address.inbounds && countable {

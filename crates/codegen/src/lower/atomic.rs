@@ -42,7 +42,7 @@ struct Place {
 impl Lowerer<'_> {
     fn atomic_place(&mut self, ptr: Value, access: Access) -> Done<Place> {
         let space = self.space(ptr)?;
-        let address: Address = self.address(ptr)?;
+        let address: Address = self.address(ptr, 4)?;
         let memory = self.memory(&address, space, access);
         match space {
             Space::Device => {

@@ -59,6 +59,10 @@ impl Lowerer<'_> {
                 let src = self.src(arg, lane)?;
                 self.sign_extend_into(dest, src, from, to);
             }
+            CastOp::FConvert if (from, to) == (Scalar::BF16, Scalar::F32) => {
+                let src = self.src(arg, lane)?;
+                self.widen_brain_into(dest, src);
+            }
             CastOp::FConvert => {
                 let single = match from {
                     Scalar::BF16 => self.brain_single(arg, lane)?,
@@ -68,10 +72,6 @@ impl Lowerer<'_> {
                     Scalar::BF16 => {
                         let single = self.as_single(single);
                         self.round_to_brain(dest, single);
-                    }
-                    Scalar::F32 if from == Scalar::BF16 => {
-                        let src = self.src(arg, lane)?;
-                        self.widen_brain_into(dest, src);
                     }
                     _ => self.float_move(dest, single),
                 }
@@ -290,7 +290,7 @@ impl Lowerer<'_> {
         let half = self
             .src(arg, lane / ratio)?
             .part((byte / 2) as u8, Width::W16);
-        if byte % 2 == 0 {
+        if byte.is_multiple_of(2) {
             self.mask_into(dest, half, 0xff);
         } else {
             self.shr_into(dest, half, Src::Const(8, Width::W16));

@@ -244,7 +244,7 @@ impl Emitter {
 
     fn node(&mut self, node: &Node, rest: &[Node]) {
         match node {
-            Node::Run { id, .. } | Node::Pass { id, .. } => {
+            Node::Run { id, .. } | Node::Pass { id, .. } | Node::Copy { id, .. } => {
                 let code = self.code(*id);
                 self.all(code.code);
             }
@@ -483,6 +483,7 @@ fn each_inst<'a>(region: &'a [Node], codes: &'a [Option<NodeCode>], f: &mut impl
     visit(region, &mut |node| {
         let (Node::Run { id, .. }
         | Node::Pass { id, .. }
+        | Node::Copy { id, .. }
         | Node::If { id, .. }
         | Node::LeaveIf { id, .. }) = node
         else {

@@ -173,7 +173,7 @@ impl Lowerer<'_> {
         };
         let space = self.space(ptr)?;
         let bytes = scalar.bytes();
-        let base = self.address(ptr)?;
+        let base = self.address(ptr, bytes)?;
         let memory = self.memory(&base, space, Access::aligned(bytes));
         let (row, column) = self.lane_place();
         let (row, column) = if turned & 1 != 0 {

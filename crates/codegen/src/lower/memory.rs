@@ -56,6 +56,12 @@ pub(super) fn runs(leaves: &[LeafType]) -> Vec<(usize, usize)> {
     runs
 }
 
+/// The elements an access moves, as far as its first number says.
+fn first_unit(leaves: &[LeafType], access: Access) -> u32 {
+    let bytes = leaves.first().map_or(4, |leaf| leaf.bytes());
+    bytes.min(4).min(access.align()).max(1)
+}
+
 impl Lowerer<'_> {
     /// What an access is to whoever wants to move it.
     pub(super) fn memory(&mut self, address: &Address, space: Space, access: Access) -> Memory {
@@ -66,7 +72,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn alias(&mut self, address: &Address, space: Space) -> Option<u32> {
+    pub(super) fn alias(&mut self, address: &Address, space: Space) -> Option<u32> {
         if space == Space::Thread {
             return Some(STACK);
         }
@@ -101,8 +107,9 @@ impl Lowerer<'_> {
 
     pub(super) fn load(&mut self, ptr: Value, access: Access, result: Value) -> Done {
         let space = self.space(ptr)?;
-        let address = self.address(ptr)?;
         let leaves = self.leaves(self.function.ty(result))?;
+        let unit = first_unit(&leaves, access);
+        let address = self.address(ptr, unit)?;
         let slots: Vec<Option<Slice>> = match &self.slots[result] {
             Some(slots) => slots.to_vec(),
             None => vec![None; leaves.len()],
@@ -143,8 +150,9 @@ impl Lowerer<'_> {
 
     pub(super) fn store(&mut self, ptr: Value, value: Value, access: Access) -> Done {
         let space = self.space(ptr)?;
-        let address = self.address(ptr)?;
         let leaves = self.leaves(self.function.ty(value))?;
+        let unit = first_unit(&leaves, access);
+        let address = self.address(ptr, unit)?;
         for (start, len) in runs(&leaves) {
             let Some(leaf) = leaves.get(start) else {
                 continue;
@@ -361,7 +369,8 @@ impl Lowerer<'_> {
             return self.unsupported("a copy of a varying amount of memory");
         };
         let (from, to) = (self.space(src)?, self.space(dst)?);
-        let (source, target) = (self.address(src)?, self.address(dst)?);
+        let unit = align.min(4);
+        let (source, target) = (self.address(src, unit)?, self.address(dst, unit)?);
         let access = Access::aligned(align);
         let (reads, writes) = (
             self.memory(&source, from, access),
@@ -406,7 +415,7 @@ impl Lowerer<'_> {
             return self.unsupported("a fill of a varying amount of memory");
         };
         let space = self.space(dst)?;
-        let target = self.address(dst)?;
+        let target = self.address(dst, align.min(4))?;
         let memory = self.memory(&target, space, Access::aligned(align));
         let byte = self.scalar(byte)?;
         let word = match byte.known() {

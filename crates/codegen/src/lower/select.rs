@@ -80,6 +80,11 @@ pub(super) struct Lowerer<'a> {
     pub(super) block: Option<Block>,
     pub(super) info: assay_ssa::analysis::UniformityInfo,
     pub(super) plans: super::merge::Plans,
+    /// Values that others hold at the moment.
+    pub(super) held: HashMap<Value, Value>,
+    /// How many loops each block is in.
+    pub(super) depths: IdMap<Block, u32>,
+    pub(super) inst_blocks: IdMap<SsaInst, Option<Block>>,
 }
 
 impl<'a> Lowerer<'a> {
@@ -133,6 +138,14 @@ impl<'a> Lowerer<'a> {
         let known = self.slots[value].as_ref();
         if let Some(slice) = known.and_then(|slots| slots.get(lane as usize).copied().flatten()) {
             return Ok(slice);
+        }
+        if self.mode == Mode::Main
+            && let Some(slices) = self.grouped_slots(value)
+        {
+            let slots: Vec<Option<Slice>> = slices.into_iter().map(Some).collect();
+            let found = slots.get(lane as usize).copied().flatten();
+            self.slots[value] = Some(slots.into_boxed_slice());
+            return found.map_or_else(|| self.malformed("a load without registers"), Ok);
         }
         let leaves = self.leaves(self.function.ty(value))?;
         let Some(leaf) = leaves.get(lane as usize).copied() else {
@@ -236,6 +249,7 @@ impl<'a> Lowerer<'a> {
             }
             self.hoistable[value] = false;
         }
+        let value = self.held.get(&value).copied().unwrap_or(value);
         Ok(Src::Reg(self.slot(value, lane)?))
     }
 
@@ -323,6 +337,13 @@ impl<'a> Lowerer<'a> {
                     ..NodeCode::default()
                 });
             }
+            Node::Copy { id, pairs } => {
+                self.copy_values(pairs)?;
+                codes[*id] = Some(NodeCode {
+                    code: std::mem::take(&mut self.out),
+                    ..NodeCode::default()
+                });
+            }
             Node::If {
                 id,
                 cond,
@@ -335,9 +356,17 @@ impl<'a> Lowerer<'a> {
                 self.decide(*id, *cond, codes)?;
             }
             Node::LeaveIf {
-                id, cond, copies, ..
+                id,
+                cond,
+                copies,
+                held,
+                ..
             } => {
+                let uses = &self.uses;
+                let used = held.iter().filter(|(_, param)| uses[*param] > 0);
+                self.held = used.copied().collect();
                 self.decide(*id, *cond, codes)?;
+                self.held.clear();
                 self.region(copies, codes)?;
             }
             Node::Scope { body, .. } | Node::Loop { body, .. } => self.region(body, codes)?,
@@ -363,7 +392,6 @@ impl<'a> Lowerer<'a> {
     /// The code of a block without its terminator.
     fn run(&mut self, block: Block) -> Done<Vec<Code>> {
         self.block = Some(block);
-        self.plan_block(block)?;
         let mut reversed: Vec<Code> = Vec::new();
         for &inst in self.function.insts(block).iter().rev() {
             self.one(inst)?;
@@ -386,7 +414,7 @@ impl<'a> Lowerer<'a> {
             Some(result) => self.slots[result].is_some(),
             None => true,
         };
-        if needed || self.has_effect(data) {
+        if needed || self.has_effect(data) || self.leads(inst) {
             self.instruction(inst)?;
         }
         Ok(())
@@ -415,12 +443,17 @@ impl<'a> Lowerer<'a> {
             .insts(from)
             .last()
             .and_then(|&inst| function.loc(inst));
+        let pairs: Vec<(Value, Value)> = params.iter().copied().zip(args.iter().copied()).collect();
+        self.copy_values(&pairs)
+    }
+
+    fn copy_values(&mut self, values: &[(Value, Value)]) -> Done {
         let mut pairs = Vec::new();
-        for (&param, &arg) in params.iter().zip(args) {
+        for &(param, arg) in values {
             if self.uses[param] == 0 {
                 continue;
             }
-            let lanes = self.leaves(function.ty(param))?.len();
+            let lanes = self.leaves(self.function.ty(param))?.len();
             for lane in 0..lanes as u32 {
                 let to = self.slot(param, lane)?;
                 let from = self.src(arg, lane)?;

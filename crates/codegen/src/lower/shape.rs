@@ -20,6 +20,8 @@ pub(super) enum Target {
     Again(Block),
     /// Out of the kernel.
     Out,
+    /// Behind a scope made here, around one loop.
+    Local(usize),
 }
 
 /// A piece of control.
@@ -29,6 +31,11 @@ pub(super) enum Node {
     Run { id: usize, block: Block },
     /// The parameters of an edge's target get their values.
     Pass { id: usize, from: Block, arm: Arm },
+    /// Values get the values of others, all at once.
+    Copy {
+        id: usize,
+        pairs: Vec<(Value, Value)>,
+    },
     /// Part the lanes.
     If {
         id: usize,
@@ -46,6 +53,8 @@ pub(super) enum Node {
         inverted: bool,
         copies: Vec<Node>,
         target: Target,
+        /// Values that others hold by now.
+        held: Vec<(Value, Value)>,
     },
     /// A region whose end lanes can go to.
     Scope { target: Target, body: Vec<Node> },
@@ -59,7 +68,13 @@ pub(super) enum Node {
 pub(super) fn shape(tree: &Tree) -> (Vec<Node>, usize) {
     let mut maker = Maker { next: 0 };
     let body = maker.region(&tree.body);
-    let body = settle(body, Some(Target::Out), 0);
+    let around = Around {
+        next: Some(Target::Out),
+        direct: Some(Target::Out),
+        depth: 0,
+    };
+    let mut locals = 0;
+    let body = settle(body, around, &mut locals);
     let body = if leaves(&body, Target::Out) {
         vec![Node::Scope {
             target: Target::Out,
@@ -125,8 +140,30 @@ impl Maker {
     }
 }
 
-/// Simplifies a region after whose end lanes are at `next`.
-fn settle(mut region: Vec<Node>, next: Option<Target>, depth: usize) -> Vec<Node> {
+/// What is around a region.
+#[derive(Clone, Copy)]
+struct Around {
+    /// Where lanes are after its end.
+    next: Option<Target>,
+    /// What lanes can leave for without waiting for anything else.
+    direct: Option<Target>,
+    depth: usize,
+}
+
+impl Around {
+    /// What is around an arm after whose end lanes are at `next`.
+    fn arm(self, next: Option<Target>) -> Around {
+        Around {
+            next,
+            direct: None,
+            depth: self.depth + 1,
+        }
+    }
+}
+
+/// Simplifies a region.
+fn settle(mut region: Vec<Node>, around: Around, locals: &mut usize) -> Vec<Node> {
+    let next = around.next;
     let mut out: Vec<Node> = Vec::new();
     region.reverse();
     while let Some(node) = region.pop() {
@@ -145,16 +182,20 @@ fn settle(mut region: Vec<Node>, next: Option<Target>, depth: usize) -> Vec<Node
                 then,
                 otherwise,
             } => {
-                let arms = (then, otherwise);
+                let test = Test { id, cond, inverted };
                 let rest: Vec<Node> = region.drain(..).rev().collect();
-                let (node, rest) = part(id, cond, inverted, arms, rest, next, depth);
+                let (node, rest) = part(test, (then, otherwise), rest, around, locals);
                 out.extend(node);
                 region = rest;
                 region.reverse();
             }
             Node::Scope { target, body } => {
-                // Lanes that leave a last scope are where the region ends.
-                let body = settle(body, Some(target), depth + 1);
+                let inside = Around {
+                    next: Some(target),
+                    direct: Some(target),
+                    depth: around.depth + 1,
+                };
+                let body = settle(body, inside, locals);
                 let node = Node::Scope { target, body };
                 if leaves(std::slice::from_ref(&node), target) {
                     out.extend(sink(node));
@@ -162,51 +203,158 @@ fn settle(mut region: Vec<Node>, next: Option<Target>, depth: usize) -> Vec<Node
                     out.extend(body);
                 }
             }
-            Node::Loop { header, body } => {
-                let body = settle(body, Some(Target::Again(header)), depth + 1);
-                out.push(Node::Loop { header, body });
-            }
+            Node::Loop { header, body } => match only_exit(&body, header) {
+                // Lanes that leave for a place further out wait right behind the loop.
+                Some(target) if around.direct != Some(target) && around.depth < DEEPEST => {
+                    let local = Target::Local(*locals);
+                    *locals += 1;
+                    let body = redirected(body, target, local);
+                    region.push(Node::Leave(target));
+                    region.push(Node::Scope {
+                        target: local,
+                        body: vec![Node::Loop { header, body }],
+                    });
+                }
+                _ => {
+                    let inside = Around {
+                        next: Some(Target::Again(header)),
+                        direct: around.direct,
+                        depth: around.depth + 1,
+                    };
+                    let body = settle(body, inside, locals);
+                    out.push(Node::Loop { header, body });
+                }
+            },
             other => out.push(other),
         }
     }
     out
 }
 
+/// The one place a loop's lanes leave for.
+fn only_exit(body: &[Node], header: Block) -> Option<Target> {
+    let mut found: Option<Target> = None;
+    let mut single = true;
+    let mut inner: Vec<Target> = vec![Target::Again(header)];
+    visit(body, &mut |node| match node {
+        Node::Scope { target, .. } => inner.push(*target),
+        Node::Loop { header, .. } => inner.push(Target::Again(*header)),
+        _ => {}
+    });
+    visit(body, &mut |node| {
+        if let Node::Leave(target) | Node::LeaveIf { target, .. } = node
+            && !inner.contains(target)
+        {
+            single &= found.is_none_or(|known| known == *target);
+            found = Some(*target);
+        }
+    });
+    found.filter(|target| single && is_forward(*target))
+}
+
+/// A region whose lanes leave for another place.
+fn redirected(region: Vec<Node>, from: Target, to: Target) -> Vec<Node> {
+    let all = |region| redirected(region, from, to);
+    region
+        .into_iter()
+        .map(|node| match node {
+            Node::Leave(target) if target == from => Node::Leave(to),
+            Node::If {
+                id,
+                cond,
+                inverted,
+                then,
+                otherwise,
+            } => Node::If {
+                id,
+                cond,
+                inverted,
+                then: all(then),
+                otherwise: all(otherwise),
+            },
+            Node::Scope { target, body } => Node::Scope {
+                target,
+                body: all(body),
+            },
+            Node::Loop { header, body } => Node::Loop {
+                header,
+                body: all(body),
+            },
+            other => other,
+        })
+        .collect()
+}
+
 type Arms = (Vec<Node>, Vec<Node>);
 
-/// An `if` with what follows it. Gives the node and what is still to follow.
-fn part(
+/// The test of an `if`.
+#[derive(Clone, Copy)]
+struct Test {
     id: usize,
     cond: Value,
     inverted: bool,
+}
+
+impl Test {
+    fn leave(self, inverted: bool, copies: Vec<Node>, target: Target) -> Node {
+        Node::LeaveIf {
+            id: self.id,
+            cond: self.cond,
+            inverted,
+            copies,
+            target,
+            held: Vec::new(),
+        }
+    }
+}
+
+/// An `if` with what follows it. Gives the node and what is still to follow.
+fn part(
+    test: Test,
     (then, otherwise): Arms,
     rest: Vec<Node>,
-    next: Option<Target>,
-    depth: usize,
+    around: Around,
+    locals: &mut usize,
 ) -> (Option<Node>, Vec<Node>) {
-    let goes = |arm: &[Node]| match arm.last() {
-        Some(Node::Leave(target)) => Some(*target),
-        _ => None,
+    let next = around.next;
+    let at_next = |arm: &[Node]| match arm.last() {
+        Some(Node::Leave(target)) => Some(*target) == next,
+        _ => false,
     };
-    let at_next = |arm: &[Node]| next.is_some() && goes(arm) == next;
     // What follows an arm that goes where the region ends is the other arm.
-    let may_absorb = depth < DEEPEST && !next.is_some_and(|next| loops_leave(&rest, next));
+    let may_absorb = around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(&rest, next));
     let (then, otherwise, rest) = match (at_next(&then), at_next(&otherwise)) {
-        (true, false) if may_absorb && !otherwise_ends(&otherwise) => {
+        (true, false) if may_absorb && !ends(&otherwise) => {
             (then, joined(otherwise, rest), Vec::new())
         }
-        (false, true) if may_absorb && !otherwise_ends(&then) => {
-            (joined(then, rest), otherwise, Vec::new())
-        }
+        (false, true) if may_absorb && !ends(&then) => (joined(then, rest), otherwise, Vec::new()),
         _ => (then, otherwise, rest),
     };
-    let inner = if rest.is_empty() { next } else { None };
-    let then = settle(then, inner, depth + 1);
-    let otherwise = settle(otherwise, inner, depth + 1);
+    // A loop that only some lanes enter, at the end of a scope that it leaves: the others
+    // leave before it, and the loop is not nested.
+    if let Some(next) = next
+        && is_forward(next)
+        && around.direct == Some(next)
+        && rest.iter().all(|node| matches!(node, Node::Pass { .. }))
+    {
+        let (enters, inverted) = match (&then[..], &otherwise[..]) {
+            (arm, []) => (arm, !test.inverted),
+            ([], arm) => (arm, test.inverted),
+            _ => (&[][..], test.inverted),
+        };
+        if matches!(enters.last(), Some(Node::Loop { .. })) && loops_leave(enters, next) {
+            let node = test.leave(inverted, rest, next);
+            let enters = if then.is_empty() { otherwise } else { then };
+            return (Some(node), enters);
+        }
+    }
+    let arm = around.arm(if rest.is_empty() { next } else { None });
+    let then = settle(then, arm, locals);
+    let otherwise = settle(otherwise, arm, locals);
     let (inverted, then, otherwise) = if then.is_empty() {
-        (!inverted, otherwise, then)
+        (!test.inverted, otherwise, then)
     } else {
-        (inverted, then, otherwise)
+        (test.inverted, then, otherwise)
     };
     if then.is_empty() {
         return (None, rest);
@@ -216,18 +364,12 @@ fn part(
         && is_forward(*target)
         && copies.iter().all(|node| matches!(node, Node::Pass { .. }))
     {
-        let node = Node::LeaveIf {
-            id,
-            cond,
-            inverted,
-            copies: copies.to_vec(),
-            target: *target,
-        };
+        let node = test.leave(inverted, copies.to_vec(), *target);
         return (Some(node), rest);
     }
     let node = Node::If {
-        id,
-        cond,
+        id: test.id,
+        cond: test.cond,
         inverted,
         then,
         otherwise,
@@ -240,7 +382,7 @@ fn joined(mut arm: Vec<Node>, rest: Vec<Node>) -> Vec<Node> {
     arm
 }
 
-fn otherwise_ends(arm: &[Node]) -> bool {
+fn ends(arm: &[Node]) -> bool {
     matches!(arm.last(), Some(Node::Leave(_)))
 }
 

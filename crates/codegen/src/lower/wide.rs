@@ -1,7 +1,7 @@
 //! 64-bit integers: additions and products of 32-bit numbers are instructions, the rest
 //! is made of 32-bit ones.
 
-use super::operand::{Condition, FloatSrc, IntSrc, Src, imm};
+use super::operand::{Condition, FloatSrc, IntSrc, Src};
 use super::select::{Done, Lowerer, shift};
 use crate::mir::{Inst, Operand, Slice};
 use assay_agx::{Field, Modifiers, Op, Width};
@@ -144,16 +144,7 @@ impl Lowerer<'_> {
             }
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
-                let table = match op {
-                    BinaryOp::And => super::int::AND,
-                    BinaryOp::Or => super::int::OR,
-                    _ => super::int::XOR,
-                };
-                for half in [0, 1] {
-                    let (x, y) = (a.part(2 * half, Width::W32), b.part(2 * half, Width::W32));
-                    let (x, y) = (self.operand(x), self.operand(y));
-                    self.bitop(table, word(dest, half), x, y);
-                }
+                self.wide_logic(op, dest, a, b);
                 Ok(())
             }
             BinaryOp::Shl | BinaryOp::LShr | BinaryOp::AShr => {
@@ -166,6 +157,20 @@ impl Lowerer<'_> {
                 let (a, b) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
                 self.wide_divide_into(op, a, b, dest)
             }
+        }
+    }
+
+    /// A bitwise function, word by word.
+    pub(super) fn wide_logic(&mut self, op: BinaryOp, dest: Slice, a: Src, b: Src) {
+        let table = match op {
+            BinaryOp::And => super::int::AND,
+            BinaryOp::Or => super::int::OR,
+            _ => super::int::XOR,
+        };
+        for half in [0, 1] {
+            let (x, y) = (a.part(2 * half, Width::W32), b.part(2 * half, Width::W32));
+            let (x, y) = (self.operand(x), self.operand(y));
+            self.bitop(table, word(dest, half), x, y);
         }
     }
 
@@ -504,15 +509,5 @@ impl Lowerer<'_> {
         self.choose_into(lowest, test, floor, Src::Reg(flipped));
         self.choose_into(dest, negative, Src::Reg(lowest), Src::Reg(clamped));
         Ok(())
-    }
-
-    /// `dest = a` extended to 64 bits.
-    pub(super) fn widen_into(&mut self, dest: Slice, source: IntSrc) {
-        if source.sx {
-            let a = self.wide_operand(source);
-            self.op(Op::Iadd, dest, &[a, imm(0)]);
-        } else {
-            self.zero_extend_into(dest, source.src);
-        }
     }
 }

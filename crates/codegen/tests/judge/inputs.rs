@@ -5,7 +5,10 @@
 //! lies outside stops both sides, which is a result too, but a poorer one. Each trial
 //! takes other sizes, and the last has numbers that make floats misbehave.
 
-use assay_ssa::{Binding, CastOp, Function, InstData, Kernel, Module, Scalar, Value, ValueDef};
+use assay_ssa::builtin::Family;
+use assay_ssa::{
+    Binding, Callee, CastOp, Function, InstData, Kernel, Module, Scalar, Value, ValueDef,
+};
 
 /// How many different inputs a kernel is judged with.
 pub(crate) const TRIALS: usize = 3;
@@ -21,16 +24,32 @@ const THREADGROUP_BYTES: u32 = 4096;
 pub(crate) struct Inputs {
     pub(crate) grid: [u32; 3],
     pub(crate) threadgroup: [u32; 3],
+    /// Threads work together, so that threadgroups must stay whole.
+    pub(crate) whole: bool,
     pub(crate) buffers: Vec<(u32, Vec<u8>)>,
     pub(crate) threadgroup_memory: Vec<(u32, u32)>,
 }
 
 impl Inputs {
     pub(crate) fn new(module: &Module, kernel: &Kernel, trial: usize, seed: u64) -> Inputs {
-        let (grid, threadgroup) = geometry(kernel, trial);
+        let (mut grid, threadgroup) = geometry(kernel, trial);
+        let whole = calls(module, kernel, |family| {
+            let together = [Family::Simd, Family::Quad, Family::Matrix, Family::Barrier];
+            together.contains(&family)
+        }) || kernel
+            .arguments
+            .iter()
+            .any(|argument| matches!(argument.binding, Binding::Threadgroup(_)));
+        let tiles = calls(module, kernel, |family| family == Family::Matrix);
+        if whole {
+            for (size, group) in grid.iter_mut().zip(threadgroup) {
+                *size = size.next_multiple_of(group);
+            }
+        }
         let mut inputs = Inputs {
             grid,
             threadgroup,
+            whole,
             buffers: Vec::new(),
             threadgroup_memory: Vec::new(),
         };
@@ -47,7 +66,14 @@ impl Inputs {
                         .param
                         .map_or(&[][..], |param| reads.of_param(param));
                     let bytes = match argument.buffer_size {
-                        Some(size) => block(size as usize, fields, trial, &mut random),
+                        Some(size) => {
+                            let sizes = if tiles {
+                                Sizes::Tiles
+                            } else {
+                                Sizes::of(trial)
+                            };
+                            block(size as usize, fields, sizes, &mut random)
+                        }
                         None => {
                             let size = (argument.size.max(4) as usize).min(64);
                             let scalar = scalar_named(&argument.type_name)
@@ -71,13 +97,11 @@ impl Inputs {
     pub(crate) fn smaller(&self) -> Vec<Inputs> {
         let threads = |grid: [u32; 3]| grid.iter().product::<u32>();
         let group = self.threadgroup;
-        let mut tried: Vec<([u32; 3], [u32; 3])> = vec![
-            ([1; 3], [1; 3]),
-            ([2, 1, 1], [2, 1, 1]),
-            ([32, 1, 1], [32, 1, 1]),
-            ([32, 1, 1], group),
-            (group, group),
-        ];
+        let mut tried: Vec<([u32; 3], [u32; 3])> = vec![(group, group)];
+        if !self.whole {
+            let small = [[1; 3], [2, 1, 1], [32, 1, 1]];
+            tried.splice(0..0, small.map(|size| (size, size)));
+        }
         for axis in 0..3 {
             let mut cut = self.grid;
             cut[axis] = group[axis];
@@ -93,6 +117,24 @@ impl Inputs {
             })
             .collect()
     }
+}
+
+/// Whether a kernel calls a builtin of some family.
+fn calls(module: &Module, kernel: &Kernel, is: impl Fn(Family) -> bool) -> bool {
+    let Some(function) = module.functions.get(kernel.function) else {
+        return false;
+    };
+    let mut insts = function
+        .blocks()
+        .iter()
+        .flat_map(|&block| function.insts(block));
+    insts.any(|&inst| match function.inst(inst) {
+        InstData::Call {
+            callee: Callee::Builtin(call),
+            ..
+        } => is(call.info().family),
+        _ => false,
+    })
 }
 
 /// A grid with a few threadgroups and, in the first trial, an odd tail.
@@ -283,8 +325,28 @@ fn scalar_named(name: &str) -> Option<Scalar> {
     })
 }
 
+/// What integers in scalars and structs look like.
+#[derive(Clone, Copy, Debug)]
+enum Sizes {
+    Odd,
+    Tiny,
+    Small,
+    /// For kernels of 8 by 8 tiles, whose tiles would overlap otherwise.
+    Tiles,
+}
+
+impl Sizes {
+    fn of(trial: usize) -> Sizes {
+        match trial {
+            0 => Sizes::Odd,
+            1 => Sizes::Tiny,
+            _ => Sizes::Small,
+        }
+    }
+}
+
 /// A scalar or struct: each number read from it gets a small value.
-fn block(size: usize, fields: &[Field], trial: usize, random: &mut Random) -> Vec<u8> {
+fn block(size: usize, fields: &[Field], sizes: Sizes, random: &mut Random) -> Vec<u8> {
     let mut bytes = vec![0; size.min(1 << 20)];
     let mut fields: Vec<Field> = fields.to_vec();
     fields.sort_by_key(|field| field.offset);
@@ -294,10 +356,16 @@ fn block(size: usize, fields: &[Field], trial: usize, random: &mut Random) -> Ve
         for lane in 0..field.lanes {
             let value = match field.scalar.is_float() {
                 true => float(field.scalar, random, 0),
-                false => match trial {
-                    0 => 7 + random.below(18),
-                    1 => 1 + random.below(4),
-                    _ => 1 + random.below(16),
+                // Strides, often in bytes: vectors must stay aligned.
+                false if field.scalar == Scalar::I64 => match sizes {
+                    Sizes::Tiny => 16 * random.below(3),
+                    _ => 16 + 16 * random.below(2),
+                },
+                false => match sizes {
+                    Sizes::Odd => 7 + random.below(18),
+                    Sizes::Tiny => 1 + random.below(4),
+                    Sizes::Small => 1 + random.below(16),
+                    Sizes::Tiles => 16 + 16 * random.below(2),
                 },
             };
             put(&mut bytes, field.offset + lane * width, width, value);

@@ -25,6 +25,8 @@ pub(crate) enum Verdict {
         finished: usize,
         /// Trials that both sides stopped.
         stopped: usize,
+        /// Trials whose result Metal does not define.
+        undefined: usize,
         /// Trials that were given up because they took too long.
         too_long: usize,
     },
@@ -49,12 +51,13 @@ pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
         Ok(code) => code,
         Err(error) => return refused(&error),
     };
-    let (mut finished, mut stopped, mut too_long) = (0, 0, 0);
+    let (mut finished, mut stopped, mut undefined, mut too_long) = (0, 0, 0, 0);
     for trial in 0..TRIALS {
         let inputs = Inputs::new(module, found, trial, seed);
         match compare(&program, &code, &inputs) {
             Compared::Equal => finished += 1,
             Compared::BothStopped => stopped += 1,
+            Compared::Undefined => undefined += 1,
             Compared::TooLong => too_long += 1,
             Compared::Different(what) => {
                 let subject = Subject {
@@ -70,6 +73,7 @@ pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
     Verdict::Same {
         finished,
         stopped,
+        undefined,
         too_long,
     }
 }
@@ -97,6 +101,7 @@ fn refused(error: &assay_codegen::Error) -> Verdict {
 enum Compared {
     Equal,
     BothStopped,
+    Undefined,
     TooLong,
     Different(Difference),
 }
@@ -117,26 +122,42 @@ enum Difference {
 }
 
 fn compare(program: &assay_exec::Program, code: &assay_agx::Program, inputs: &Inputs) -> Compared {
-    let expected = execute(program, inputs);
-    if matches!(expected, Ended::TooLong) {
-        return Compared::TooLong;
-    }
-    let got = emulate(code, inputs);
-    match (expected, got) {
-        (_, Ended::Faulty(message)) => Compared::Different(Difference::Stopped(message)),
+    let expected = match execute(program, inputs) {
+        Ended::Finished(buffers) => Ok(buffers),
+        Ended::Stopped(why) => Err(why),
+        Ended::TooLong => return Compared::TooLong,
+        Ended::Undefined => return Compared::Undefined,
+        Ended::Faulty(message) => return Compared::Different(Difference::Stopped(message)),
+    };
+    let different = |message: String| Compared::Different(Difference::Stopped(message));
+    match (expected, emulate(code, inputs, true)) {
+        (_, Ended::Faulty(message)) => different(message),
         (_, Ended::TooLong) => Compared::TooLong,
-        (Ended::Stopped(_), Ended::Stopped(_)) => Compared::BothStopped,
-        (Ended::Stopped(why), Ended::Finished(_)) => Compared::Different(Difference::Stopped(
-            format!("only the executor stopped: {why}"),
-        )),
-        (Ended::Finished(_), Ended::Stopped(why)) => Compared::Different(Difference::Stopped(
-            format!("only the emulator stopped: {why}"),
-        )),
-        (Ended::Finished(expected), Ended::Finished(got)) => {
-            first_difference(&expected, &got).map_or(Compared::Equal, Compared::Different)
+        (_, Ended::Undefined) => Compared::Undefined,
+        (Err(_), Ended::Stopped(_)) => Compared::BothStopped,
+        (Err(why), Ended::Finished(_)) => different(format!("only the executor stopped: {why}")),
+        (Ok(expected), Ended::Stopped(why)) => {
+            let difference = Difference::Stopped(format!("only the emulator stopped: {why}"));
+            with_zeroed_memory(code, inputs, &expected, difference)
         }
-        (Ended::Faulty(message), _) => Compared::Different(Difference::Stopped(message)),
-        (Ended::TooLong, _) => Compared::TooLong,
+        (Ok(expected), Ended::Finished(got)) => match first_difference(&expected, &got) {
+            None => Compared::Equal,
+            Some(difference) => with_zeroed_memory(code, inputs, &expected, difference),
+        },
+    }
+}
+
+/// Threadgroup and thread memory that nobody has written holds ones in a strict run and
+/// zeros in the executor. A kernel that reads it must agree when it holds zeros on both sides.
+fn with_zeroed_memory(
+    code: &assay_agx::Program,
+    inputs: &Inputs,
+    expected: &Buffers,
+    difference: Difference,
+) -> Compared {
+    match emulate(code, inputs, false) {
+        Ended::Finished(got) if first_difference(expected, &got).is_none() => Compared::Equal,
+        _ => Compared::Different(difference),
     }
 }
 

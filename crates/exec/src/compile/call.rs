@@ -1,10 +1,11 @@
 //! Calls of builtins.
 
 use super::{Compiler, Done};
-use crate::builtins::{self, LaneCall};
+use crate::builtins::{self, LaneCall, LaneKernel};
 use crate::code::{Op, PerLane, Reg};
 use crate::collective::{Collective, What};
 use crate::matrix::{MatrixOp, Origin, Product};
+use crate::rare;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Family};
 use assay_ssa::{Scalar, Value};
 
@@ -17,22 +18,35 @@ impl Compiler<'_> {
     ) -> Done {
         match (call.builtin, result) {
             (Builtin::ThreadgroupBarrier, _) => {
-                self.emit(Op::Barrier);
+                let flags = self.barrier_flags(args);
+                self.emit(Op::Barrier { flags });
                 Ok(())
             }
             // Lanes run in lockstep and memory is read and written in program order.
-            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier | Builtin::AtomicFence, _) => {
+            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier, _) => {
+                let flags = self.barrier_flags(args);
+                self.emit(Op::Order { flags });
                 Ok(())
             }
+            (Builtin::AtomicFence, _) => Ok(()),
             (Builtin::MatrixStore, _) => self.matrix_store(args),
             (builtin, Some(result)) => match builtin.info().family {
                 Family::Position => self.position(builtin, result),
                 Family::Matrix => self.matrix(call, args, result),
                 Family::Simd | Family::Quad => self.collective(call, args, result),
-                _ => self.arithmetic(call, args, result),
+                _ => match rare::two_results(builtin) {
+                    Some(kernel) => self.two_results(call, kernel, args, result),
+                    None => self.arithmetic(call, args, result),
+                },
             },
             (_, None) => self.unsupported(format!("builtin {call}")),
         }
+    }
+
+    /// Metal's `mem_flags` of a barrier; all if they are not known.
+    fn barrier_flags(&self, args: &[Value]) -> u8 {
+        let flags = args.first().and_then(|&arg| self.function.const_bits(arg));
+        flags.map_or(!0, |flags| flags as u8)
     }
 
     fn arithmetic(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {
@@ -77,8 +91,53 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// A builtin that gives one value back and writes another of the same width through its pointer.
+    fn two_results(
+        &mut self,
+        call: BuiltinCall,
+        kernel: LaneKernel,
+        args: &[Value],
+        result: Value,
+    ) -> Done {
+        let &[value, ptr] = args else {
+            return self.malformed(format!("builtin {call} takes a number and a pointer"));
+        };
+        let ty = self.function.ty(value);
+        let Some(scalar) = ty.lane_type() else {
+            return self.unsupported(format!("builtin {call} on {ty}"));
+        };
+        let written_type = match call.builtin {
+            Builtin::Frexp => ty.with_element(Scalar::I32),
+            _ => ty,
+        };
+        let given = self.regs(value)?;
+        let mut results = self.define(result)?;
+        let written: Vec<Reg> = given.iter().map(|_| self.register(false)).collect();
+        results.extend(&written);
+        let (args, results) = (self.list(&given), self.list(&results));
+        let call = LaneCall {
+            call,
+            scalar,
+            width: ty.lanes().into(),
+        };
+        self.program.per_lane.push(PerLane {
+            kernel,
+            call,
+            args,
+            results,
+        });
+        let index = self.program.per_lane.len() as u32 - 1;
+        self.emit(Op::PerLane { index });
+        let align = self.module.types.align(written_type);
+        self.store_registers(ptr, written_type, align, &written)
+    }
+
     fn position(&mut self, which: Builtin, result: Value) -> Done {
+        let used = self.parts[result];
         for (axis, d) in self.define(result)?.into_iter().enumerate() {
+            if used >> axis & 1 == 0 {
+                continue;
+            }
             self.emit(Op::Position {
                 which,
                 axis: axis as u8,
@@ -113,7 +172,7 @@ impl Compiler<'_> {
             regs.get(index).or(regs.first()).copied()
         };
         let results = self.define(result)?;
-        self.program.has_collectives = true;
+        self.program.reads_inactive |= matches!(what, What::Shuffle { .. } | What::Fill { .. });
         for (index, d) in results.into_iter().enumerate() {
             self.emit_collective(Collective {
                 what,

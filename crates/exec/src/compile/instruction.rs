@@ -18,7 +18,7 @@ impl Compiler<'_> {
         let data = *self.function.inst(inst);
         let result = self.function.result(inst);
         match (data, result) {
-            (InstData::Store { ptr, value, .. }, _) => self.store(ptr, value),
+            (InstData::Store { ptr, value, access }, _) => self.store(ptr, value, access.align()),
             (InstData::MemCopy { dst, src, size, .. }, _) => {
                 let (dst, src) = (self.reg(dst)?.index, self.reg(src)?.index);
                 let size = self.reg(size)?;
@@ -81,15 +81,19 @@ impl Compiler<'_> {
                 self.elementwise("fneg", f, &[arg], result)
             }
             InstData::Binary { op, args, .. } => {
-                let f = self
-                    .element(ty)
-                    .and_then(|scalar| arithmetic::binary(op, scalar));
+                let flushed = args.iter().all(|&arg| self.flushed.contains(arg));
+                let f = self.element(ty).and_then(|scalar| {
+                    let quick = arithmetic::binary_flushed(op, scalar).filter(|_| flushed);
+                    quick.or_else(|| arithmetic::binary(op, scalar))
+                });
                 self.elementwise(BinaryOp::name(op), f, &args, result)
             }
             InstData::Ternary { op, args, .. } => {
-                let f = self
-                    .element(ty)
-                    .and_then(|scalar| arithmetic::ternary(op, scalar));
+                let flushed = args.map(|arg| self.flushed.contains(arg));
+                let f = self.element(ty).and_then(|scalar| {
+                    let quick = arithmetic::ternary_flushed(scalar, flushed);
+                    quick.or_else(|| arithmetic::ternary(op, scalar))
+                });
                 self.elementwise(op.name(), f, &args, result)
             }
             InstData::IntCompare { cond, args, .. } => {
@@ -171,7 +175,7 @@ impl Compiler<'_> {
                 self.name(result, &[reg]);
                 Ok(())
             }
-            InstData::Load { ptr, .. } => self.load(ptr, result),
+            InstData::Load { ptr, access } => self.load(ptr, result, access.align()),
             InstData::PtrAdd {
                 base,
                 index,
@@ -444,7 +448,7 @@ impl Compiler<'_> {
     }
 
     /// Loads or stores of runs of numbers of one kind that follow each other.
-    fn transfers(&mut self, ty: Type, ptr: Value, regs: &[Reg]) -> Done<Vec<Transfer>> {
+    fn transfers(&mut self, ty: Type, ptr: Value, align: u32, regs: &[Reg]) -> Done<Vec<Transfer>> {
         if ty.is_vector() && ty.element() == Some(Scalar::I1) {
             return self.unsupported(format!("memory of type {ty}"));
         }
@@ -469,6 +473,8 @@ impl Compiler<'_> {
                 base: address.base,
                 index: address.index,
                 offset: address.offset.wrapping_add(first.offset.into()),
+                // A part lies as the whole does, where its own offset does not say less.
+                align: (1 << first.offset.trailing_zeros().min(12)).min(align.max(1)),
             });
             start = end;
         }
@@ -480,18 +486,29 @@ impl Compiler<'_> {
         self.program.transfers.len() as u32 - 1
     }
 
-    fn load(&mut self, ptr: Value, result: Value) -> Done {
+    fn load(&mut self, ptr: Value, result: Value, align: u32) -> Done {
         let regs = self.define(result)?;
-        for transfer in self.transfers(self.function.ty(result), ptr, &regs)? {
+        for transfer in self.transfers(self.function.ty(result), ptr, align, &regs)? {
             let transfer = self.transfer(transfer);
             self.emit(Op::Load { transfer });
         }
         Ok(())
     }
 
-    pub(super) fn store(&mut self, ptr: Value, value: Value) -> Done {
+    pub(super) fn store(&mut self, ptr: Value, value: Value, align: u32) -> Done {
         let regs = self.regs(value)?;
-        for transfer in self.transfers(self.function.ty(value), ptr, &regs)? {
+        self.store_registers(ptr, self.function.ty(value), align, &regs)
+    }
+
+    /// Stores registers as a value of a type.
+    pub(super) fn store_registers(
+        &mut self,
+        ptr: Value,
+        ty: Type,
+        align: u32,
+        regs: &[Reg],
+    ) -> Done {
+        for transfer in self.transfers(ty, ptr, align, regs)? {
             let transfer = self.transfer(transfer);
             self.emit(Op::Store { transfer });
         }

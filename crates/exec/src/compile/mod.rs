@@ -7,7 +7,9 @@
 mod address;
 mod call;
 mod control;
+mod flushed;
 mod instruction;
+mod parts;
 mod verify;
 
 use crate::code::{Cell, ConstantData, List, Op, Pointer, Program, Reg};
@@ -99,6 +101,10 @@ pub(super) struct Compiler<'a> {
     pub(super) uses: IdMap<Value, u32>,
     /// Values that become part of the operations that use them.
     pub(super) folded: IdSet<Value>,
+    /// Single-precision values that are never denormal.
+    pub(super) flushed: IdSet<Value>,
+    /// Which elements of each vector are used.
+    pub(super) parts: IdMap<Value, u32>,
 }
 
 pub(super) type Done<T = ()> = Result<T, CompileError>;
@@ -142,13 +148,15 @@ impl<'a> Compiler<'a> {
                 frame: 0,
                 static_threadgroup: 0,
                 in_order: false,
-                has_collectives: false,
+                reads_inactive: false,
             },
             values: IdMap::with_len(None, function.num_values()),
             known_places: Vec::new(),
             current: None,
             scopes: Vec::new(),
             folded: address::folded(function, &uses),
+            flushed: flushed::flushed(function),
+            parts: parts::used(function),
             uses,
         }
     }
@@ -351,11 +359,14 @@ impl<'a> Compiler<'a> {
             self.program.static_threadgroup = start.saturating_add(size);
             Pointer::Static(start)
         } else {
+            let name = global.name.clone();
             let bytes = match &global.data {
                 GlobalData::Bytes(bytes) => bytes.clone(),
-                _ => vec![0; size as usize],
+                GlobalData::Zero => vec![0; size as usize],
+                GlobalData::Undefined => {
+                    return self.unsupported(format!("constant data with addresses, \"{name}\","));
+                }
             };
-            let name = global.name.clone();
             self.program.data.push(ConstantData { name, bytes });
             Pointer::Constant(self.program.data.len() as u32 - 1)
         };

@@ -92,7 +92,7 @@ impl Simdgroup {
 
     /// Prepares for the threads of a new threadgroup.
     pub(crate) fn start(&mut self, program: &Program, pointers: &[(u32, u64)], threads: u32) {
-        if program.has_collectives {
+        if program.reads_inactive {
             // Shuffles can see registers of inactive lanes; those must not hold what was run before.
             self.narrow.fill([0; 32]);
             self.wide.fill([0; 32]);
@@ -159,22 +159,35 @@ impl Simdgroup {
         }
     }
 
-    /// A narrow register to write and others to read.
-    #[inline(always)]
-    fn narrows<const N: usize>(&mut self, d: u32, reads: [u32; N]) -> (&mut Narrow, [&Narrow; N]) {
-        let reads = reads.map(|reg| std::ptr::from_ref(self.n(reg)));
-        let d = self.n_mut(d);
-        // SAFETY: an operation writes none of the registers it reads (`compile::verify`).
-        (d, reads.map(|reg| unsafe { &*reg }))
+    /// The lanes that are active, and those that have a thread.
+    pub(crate) fn lanes(&self) -> (u32, u32) {
+        (self.mask, self.present)
     }
 
-    /// A wide register to write and others to read.
+    /// The barrier the simdgroup stands at; nothing if it has ended.
+    pub(crate) fn barrier(&self) -> Option<usize> {
+        (!self.finished).then(|| self.position.saturating_sub(1))
+    }
+
+    /// A narrow register that lives on while others are written.
+    ///
+    /// # Safety
+    /// The register must not be written as long as the reference lives; an operation writes none of the registers it
+    /// reads (`compile::verify`).
     #[inline(always)]
-    fn wides<const N: usize>(&mut self, d: u32, reads: [u32; N]) -> (&mut Wide, [&Wide; N]) {
-        let reads = reads.map(|reg| std::ptr::from_ref(self.w(reg)));
-        let d = self.w_mut(d);
+    unsafe fn held_n<'b>(&self, index: u32) -> &'b Narrow {
+        // SAFETY: registers stay where they are, and the caller promises not to write this one.
+        unsafe { &*std::ptr::from_ref(self.n(index)) }
+    }
+
+    /// The same for a wide register.
+    ///
+    /// # Safety
+    /// As for [`Simdgroup::held_n`].
+    #[inline(always)]
+    unsafe fn held_w<'b>(&self, index: u32) -> &'b Wide {
         // SAFETY: as above.
-        (d, reads.map(|reg| unsafe { &*reg }))
+        unsafe { &*std::ptr::from_ref(self.w(index)) }
     }
 
     /// Runs until a barrier or the end.
@@ -241,66 +254,77 @@ impl Simdgroup {
                 watch.step(position, self.mask);
             }
             match *op {
-                // SAFETY (all of these): the functions were chosen for this CPU.
+                // SAFETY (all of these): the functions were chosen for this CPU, and no operation writes what it reads.
                 Op::N1 { f, d, a } => {
-                    let (d, [a]) = self.narrows(d, [a]);
                     // SAFETY: see above.
-                    unsafe { f(d, a) }
+                    unsafe {
+                        let a = self.held_n(a);
+                        f(self.n_mut(d), a);
+                    }
                 }
                 Op::N2 { f, d, a, b } => {
-                    let (d, [a, b]) = self.narrows(d, [a, b]);
                     // SAFETY: see above.
-                    unsafe { f(d, a, b) }
+                    unsafe {
+                        let (a, b) = (self.held_n(a), self.held_n(b));
+                        f(self.n_mut(d), a, b);
+                    }
                 }
                 Op::N3 { f, d, a, b, c } => {
-                    let (d, [a, b, c]) = self.narrows(d, [a, b, c]);
                     // SAFETY: see above.
-                    unsafe { f(d, a, b, c) }
+                    unsafe {
+                        let (a, b, c) = (self.held_n(a), self.held_n(b), self.held_n(c));
+                        f(self.n_mut(d), a, b, c);
+                    }
                 }
                 Op::W1 { f, d, a } => {
-                    let (d, [a]) = self.wides(d, [a]);
                     // SAFETY: see above.
-                    unsafe { f(d, a) }
+                    unsafe {
+                        let a = self.held_w(a);
+                        f(self.w_mut(d), a);
+                    }
                 }
                 Op::W2 { f, d, a, b } => {
-                    let (d, [a, b]) = self.wides(d, [a, b]);
                     // SAFETY: see above.
-                    unsafe { f(d, a, b) }
+                    unsafe {
+                        let (a, b) = (self.held_w(a), self.held_w(b));
+                        f(self.w_mut(d), a, b);
+                    }
                 }
                 Op::Widen { f, d, a } => {
-                    let a = std::ptr::from_ref(self.n(a));
-                    // SAFETY: see above; the two are in different files.
-                    unsafe { f(self.w_mut(d), &*a) }
+                    // SAFETY: see above.
+                    unsafe {
+                        let a = self.held_n(a);
+                        f(self.w_mut(d), a);
+                    }
                 }
                 Op::Narrowing { f, d, a } => {
-                    let a = std::ptr::from_ref(self.w(a));
-                    // SAFETY: as above.
-                    unsafe { f(self.n_mut(d), &*a) }
+                    // SAFETY: see above.
+                    unsafe {
+                        let a = self.held_w(a);
+                        f(self.n_mut(d), a);
+                    }
                 }
                 Op::Compare { f, d, a, b } => {
-                    let (a, b) = (std::ptr::from_ref(self.w(a)), std::ptr::from_ref(self.w(b)));
-                    // SAFETY: as above.
-                    unsafe { f(self.n_mut(d), &*a, &*b) }
+                    // SAFETY: see above.
+                    unsafe {
+                        let (a, b) = (self.held_w(a), self.held_w(b));
+                        f(self.n_mut(d), a, b);
+                    }
                 }
                 Op::SelectNarrow { d, cond, yes, no } => {
-                    let (d, [cond, yes, no]) = self.narrows(d, [cond, yes, no]);
-                    for lane in 0..32 {
-                        d[lane] = if cond[lane] & 1 != 0 {
-                            yes[lane]
-                        } else {
-                            no[lane]
-                        };
+                    // SAFETY: see above.
+                    unsafe {
+                        let (cond, yes, no) =
+                            (self.held_n(cond), self.held_n(yes), self.held_n(no));
+                        select(self.n_mut(d), cond, yes, no);
                     }
                 }
                 Op::SelectWide { d, cond, yes, no } => {
-                    let cond = *self.n(cond);
-                    let (d, [yes, no]) = self.wides(d, [yes, no]);
-                    for lane in 0..32 {
-                        d[lane] = if cond[lane] & 1 != 0 {
-                            yes[lane]
-                        } else {
-                            no[lane]
-                        };
+                    // SAFETY: see above.
+                    unsafe {
+                        let (cond, yes, no) =
+                            (self.held_n(cond), self.held_w(yes), self.held_w(no));
+                        select(self.w_mut(d), cond, yes, no);
                     }
                 }
                 Op::PtrAdd {
@@ -321,13 +345,15 @@ impl Simdgroup {
                 }
                 Op::MoveNarrow { d, a } => {
                     let mask = self.mask;
-                    let (d, [a]) = self.narrows(d, [a]);
-                    blend(d, a, mask);
+                    // SAFETY: see above.
+                    let a = unsafe { self.held_n(a) };
+                    blend(self.n_mut(d), a, mask);
                 }
                 Op::MoveWide { d, a } => {
                     let mask = self.mask;
-                    let (d, [a]) = self.wides(d, [a]);
-                    blend(d, a, mask);
+                    // SAFETY: see above.
+                    let a = unsafe { self.held_w(a) };
+                    blend(self.w_mut(d), a, mask);
                 }
                 Op::If { cond, slot, target } => {
                     let holds = ballot(self.n(cond)) & self.mask;
@@ -370,9 +396,14 @@ impl Simdgroup {
                         return Err(self.trap(FaultKind::Unreachable, position));
                     }
                 }
-                Op::Barrier => {
+                Op::Barrier { .. } => {
                     self.position = next;
                     return Ok(Stop::Barrier);
+                }
+                Op::Order { flags } => {
+                    if W::ACTIVE {
+                        watch.order(around, flags);
+                    }
                 }
                 Op::End => {
                     self.finished = true;
@@ -417,15 +448,19 @@ impl Simdgroup {
     #[inline(always)]
     fn pointer(&mut self, d: u32, base: u32, index: u32, kind: Index, scale: u32, offset: i64) {
         let scale = u64::from(scale);
+        // SAFETY: an operation writes none of the registers it reads.
+        let base = unsafe { self.held_w(base) };
         match kind {
             Index::None => {
-                let (d, [base]) = self.wides(d, [base]);
+                let d = self.w_mut(d);
                 for lane in 0..32 {
                     d[lane] = base[lane].wrapping_add_signed(offset);
                 }
             }
             Index::Wide => {
-                let (d, [base, index]) = self.wides(d, [base, index]);
+                // SAFETY: as above.
+                let index = unsafe { self.held_w(index) };
+                let d = self.w_mut(d);
                 for lane in 0..32 {
                     let distance = index[lane].wrapping_mul(scale);
                     d[lane] = base[lane]
@@ -434,8 +469,9 @@ impl Simdgroup {
                 }
             }
             Index::Narrow { bits, signed } => {
-                let index = *self.n(index);
-                let (d, [base]) = self.wides(d, [base]);
+                // SAFETY: as above.
+                let index = unsafe { self.held_n(index) };
+                let d = self.w_mut(d);
                 if !signed {
                     for lane in 0..32 {
                         let distance = u64::from(index[lane]).wrapping_mul(scale);
@@ -454,6 +490,18 @@ impl Simdgroup {
                 }
             }
         }
+    }
+}
+
+/// One of two by a truth value.
+#[inline(always)]
+fn select<T: Copy>(d: &mut [T; 32], cond: &Narrow, yes: &[T; 32], no: &[T; 32]) {
+    for lane in 0..32 {
+        d[lane] = if cond[lane] & 1 != 0 {
+            yes[lane]
+        } else {
+            no[lane]
+        };
     }
 }
 

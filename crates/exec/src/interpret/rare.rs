@@ -1,13 +1,13 @@
 //! Operations that are not worth being in the loop itself.
 
-use super::watch::Watch;
-use super::{Simdgroup, Surroundings, Trap};
+use super::watch::{Seen, Watch};
+use super::{Simdgroup, Surroundings, Trap, blend};
 use crate::code::{Cell, Op, PerLane, Program, Reg};
 use crate::collective::{Collective, Operands};
 use crate::error::FaultKind;
 use crate::lanes::{Narrow, lanes_of};
 use crate::matrix::{self, MatrixOp, Origin};
-use crate::memory::Action;
+use crate::memory::{Action, Number, Stretch};
 use assay_num::matrix::element_of_lane;
 use assay_ssa::Scalar;
 
@@ -43,10 +43,43 @@ impl Simdgroup {
                 let (from, to) = (program.list(from), program.list(to));
                 self.repack(from, from_bytes.into(), to, to_bytes.into());
             }
-            Op::MemCopy { dst, src, size } => self.copy(around, dst, src, size, position)?,
-            Op::MemSet { dst, byte, size } => self.fill(around, dst, byte, size, position)?,
-            Op::Atomic { .. } | Op::CompareExchange { .. } => {
-                self.atomic(around, op, position)?;
+            Op::MemCopy { dst, src, size } => {
+                let mut mask = self.mask;
+                if W::ACTIVE {
+                    mask &= self.watch_bytes(around, watch, src, size, position, Action::Read);
+                    mask &= self.watch_bytes(around, watch, dst, size, position, Action::Write);
+                }
+                self.copy(around, mask, dst, src, size, position)?;
+            }
+            Op::MemSet { dst, byte, size } => {
+                let mut mask = self.mask;
+                if W::ACTIVE {
+                    mask = self.watch_bytes(around, watch, dst, size, position, Action::Write);
+                }
+                self.fill(around, mask, dst, byte, size, position)?;
+            }
+            Op::Atomic { ptr, cell, d, .. } | Op::CompareExchange { ptr, cell, d, .. } => {
+                let mut mask = self.mask;
+                if W::ACTIVE {
+                    let bytes = cell.bytes();
+                    let seen = Seen {
+                        around,
+                        group: self,
+                        position,
+                        mask,
+                        addresses: *self.w(ptr),
+                        size: bytes,
+                        align: bytes,
+                        cell,
+                        regs: &[],
+                        action: Action::Atomic,
+                    };
+                    mask = watch.access(&seen);
+                    for lane in lanes_of(self.mask & !mask) {
+                        self.set(d, lane, 0);
+                    }
+                }
+                self.atomic(around, mask, op, position)?;
             }
             Op::PerLane { index } => {
                 self.per_lane(program, &program.per_lane[index as usize]);
@@ -60,14 +93,83 @@ impl Simdgroup {
                     self.set(d, lane, u64::from(value));
                 }
             }
-            Op::Collective { index } => self.collective(&program.collectives[index as usize]),
+            Op::Collective { index } => {
+                let collective = &program.collectives[index as usize];
+                if W::ACTIVE {
+                    watch.collective(around, self, collective, position);
+                }
+                self.collective(collective);
+            }
             Op::Matrix { index } => {
-                self.matrix(around, &program.matrices[index as usize], position)?;
+                let op = &program.matrices[index as usize];
+                if W::ACTIVE && !self.watch_matrix(around, watch, op, position) {
+                    return Ok(());
+                }
+                self.matrix(around, op, position)?;
             }
             _ => {}
         }
-        let _ = watch;
         Ok(())
+    }
+
+    /// Tells the watch about the bytes each lane copies or fills; gives the lanes that may.
+    fn watch_bytes<W: Watch>(
+        &self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        ptr: u32,
+        size: Reg,
+        position: usize,
+        action: Action,
+    ) -> u32 {
+        let mut allowed = 0;
+        for lane in lanes_of(self.mask) {
+            allowed |= watch.access(&Seen {
+                around,
+                group: self,
+                position,
+                mask: 1 << lane,
+                addresses: *self.w(ptr),
+                size: u32::try_from(self.get(size, lane)).unwrap_or(u32::MAX),
+                align: 1,
+                cell: Cell::Byte,
+                regs: &[],
+                action,
+            });
+        }
+        allowed
+    }
+
+    /// Tells the watch about a matrix in memory; whether all lanes may go on.
+    fn watch_matrix<W: Watch>(
+        &self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        op: &MatrixOp,
+        position: usize,
+    ) -> bool {
+        let (regs, scalar, at, action) = match op {
+            MatrixOp::Load { d, scalar, at } => (d, *scalar, at, Action::Read),
+            MatrixOp::Store { a, scalar, at } => (a, *scalar, at, Action::Write),
+            _ => return true,
+        };
+        let tile = self.tile(at, scalar);
+        let mut allowed = !0;
+        for (which, &index) in regs.iter().enumerate() {
+            allowed &= watch.access(&Seen {
+                around,
+                group: self,
+                position,
+                mask: !0,
+                addresses: std::array::from_fn(|lane| tile.address(lane, which)),
+                size: scalar.bytes(),
+                align: scalar.bytes(),
+                cell: Cell::of(scalar),
+                regs: &[Reg { index, wide: false }],
+                action,
+            });
+        }
+        allowed == !0
     }
 
     fn repack(&mut self, from: &[Reg], from_bytes: usize, to: &[Reg], to_bytes: usize) {
@@ -102,12 +204,13 @@ impl Simdgroup {
     fn copy(
         &mut self,
         around: &Surroundings<'_>,
+        mask: u32,
         dst: u32,
         src: u32,
         size: Reg,
         position: usize,
     ) -> Result<(), Trap> {
-        for lane in lanes_of(self.mask) {
+        for lane in lanes_of(mask) {
             let trap = |kind| Trap {
                 kind,
                 position,
@@ -137,12 +240,13 @@ impl Simdgroup {
     fn fill(
         &mut self,
         around: &Surroundings<'_>,
+        mask: u32,
         dst: u32,
         byte: u32,
         size: Reg,
         position: usize,
     ) -> Result<(), Trap> {
-        for lane in lanes_of(self.mask) {
+        for lane in lanes_of(mask) {
             let size = u32::try_from(self.get(size, lane)).unwrap_or(u32::MAX);
             let place = around
                 .memory
@@ -162,8 +266,14 @@ impl Simdgroup {
     }
 
     /// Atomic operations happen lane by lane, lowest first.
-    fn atomic(&mut self, around: &Surroundings<'_>, op: &Op, position: usize) -> Result<(), Trap> {
-        for lane in lanes_of(self.mask) {
+    fn atomic(
+        &mut self,
+        around: &Surroundings<'_>,
+        mask: u32,
+        op: &Op,
+        position: usize,
+    ) -> Result<(), Trap> {
+        for lane in lanes_of(mask) {
             let (ptr, cell, d) = match *op {
                 Op::Atomic { ptr, cell, d, .. } | Op::CompareExchange { ptr, cell, d, .. } => {
                     (ptr, cell, d)
@@ -199,14 +309,28 @@ impl Simdgroup {
         Ok(())
     }
 
-    fn collective(&mut self, collective: &Collective) {
+    /// The operands of a collective.
+    pub(crate) fn operands(&self, collective: &Collective) -> Operands {
         let operand = |reg: Option<Reg>| reg.map(|reg| self.all(reg));
-        let operands = Operands {
+        Operands {
             a: self.all(collective.a),
             b: operand(collective.b).unwrap_or([0; 32]),
             c: operand(collective.c).unwrap_or([0; 32]),
             e: operand(collective.e),
-        };
+        }
+    }
+
+    fn collective(&mut self, collective: &Collective) {
+        let narrow = |reg: Reg| (!reg.wide).then(|| self.n(reg.index));
+        if let (false, Some(a)) = (collective.d.wide, narrow(collective.a)) {
+            let result = collective.apply_narrow(a, collective.b.and_then(narrow), self.mask);
+            if let Some(result) = result {
+                let mask = self.mask;
+                blend(self.n_mut(collective.d.index), &result, mask);
+                return;
+            }
+        }
+        let operands = self.operands(collective);
         let result = collective.apply(&operands, self.mask);
         for lane in lanes_of(self.mask) {
             self.set(collective.d, lane, result[lane]);
@@ -225,22 +349,40 @@ impl Simdgroup {
     ) -> Result<(), Trap> {
         match *op {
             MatrixOp::Load { d, scalar, at } => {
+                let tile = self.tile(&at, scalar);
+                let stretch = tile.stretch(around, Action::Read);
                 for lane in 0..32 {
                     for (which, reg) in d.into_iter().enumerate() {
-                        let place = self.element(around, &at, scalar, (lane, which), Action::Read);
-                        let place = place.map_err(|kind| Trap {
-                            kind,
-                            position,
-                            lane,
-                        })?;
-                        self.n_mut(reg)[lane] = place.read(Cell::of(scalar)) as u32;
+                        let address = tile.address(lane, which);
+                        let cell = Cell::of(scalar);
+                        let bits = match stretch {
+                            // SAFETY: in the stretch, and aligned.
+                            Some(place) if cell == Cell::Word => unsafe {
+                                u32::get(place.at(address))
+                            },
+                            // SAFETY: as above.
+                            Some(place) => u32::from(unsafe { u16::get(place.at(address)) }),
+                            None => {
+                                let bytes = scalar.bytes();
+                                let place = around.memory.place(address, bytes, lane, Action::Read);
+                                let place = place.map_err(|kind| Trap {
+                                    kind,
+                                    position,
+                                    lane,
+                                })?;
+                                place.read(cell) as u32
+                            }
+                        };
+                        self.n_mut(reg)[lane] = bits;
                     }
                 }
             }
             MatrixOp::Store { a, scalar, at } => {
+                let tile = self.tile(&at, scalar);
                 for lane in 0..32 {
                     for (which, reg) in a.into_iter().enumerate() {
-                        let place = self.element(around, &at, scalar, (lane, which), Action::Write);
+                        let (address, bytes) = (tile.address(lane, which), scalar.bytes());
+                        let place = around.memory.place(address, bytes, lane, Action::Write);
                         let place = place.map_err(|kind| Trap {
                             kind,
                             position,
@@ -272,28 +414,59 @@ impl Simdgroup {
         Ok(())
     }
 
-    /// Where an element of a matrix lies. Pointer and origin are those of the first active lane.
-    fn element(
-        &self,
-        around: &Surroundings<'_>,
-        at: &Origin,
-        scalar: Scalar,
-        (lane, which): (usize, usize),
-        action: Action,
-    ) -> Result<crate::memory::Place, FaultKind> {
+    /// Where a matrix lies. Pointer and origin are those of the first active lane.
+    fn tile(&self, at: &Origin, scalar: Scalar) -> Tile {
         let first = self.mask.trailing_zeros() as usize & 31;
-        let (row, column) = element_of_lane(lane);
-        let (mut row, mut column) = (row as u64, (column + which) as u64);
-        if self.get(at.transposed, first) & 1 != 0 {
-            std::mem::swap(&mut row, &mut column);
+        let (stride, bytes) = (self.w(at.stride)[first], u64::from(scalar.bytes()));
+        let (row, column) = (self.w(at.row)[first], self.w(at.column)[first]);
+        let index = row.wrapping_mul(stride).wrapping_add(column);
+        Tile {
+            start: self.w(at.ptr)[first].wrapping_add(index.wrapping_mul(bytes)),
+            stride,
+            bytes,
+            transposed: self.get(at.transposed, first) & 1 != 0,
         }
-        let row = row.wrapping_add(self.w(at.row)[first]);
-        let column = column.wrapping_add(self.w(at.column)[first]);
-        let index = row
-            .wrapping_mul(self.w(at.stride)[first])
-            .wrapping_add(column);
-        let distance = index.wrapping_mul(scalar.bytes().into());
-        let address = self.w(at.ptr)[first].wrapping_add(distance);
-        around.memory.place(address, scalar.bytes(), lane, action)
+    }
+}
+
+/// Eight by eight numbers in memory.
+#[derive(Clone, Copy, Debug)]
+struct Tile {
+    start: u64,
+    /// Numbers from one row to the next.
+    stride: u64,
+    bytes: u64,
+    transposed: bool,
+}
+
+impl Tile {
+    fn element(&self, row: u64, column: u64) -> u64 {
+        let index = row.wrapping_mul(self.stride).wrapping_add(column);
+        self.start.wrapping_add(index.wrapping_mul(self.bytes))
+    }
+
+    /// The address of one of a lane's two elements.
+    #[inline(always)]
+    fn address(&self, lane: usize, which: usize) -> u64 {
+        let (row, column) = element_of_lane(lane);
+        let (row, column) = (row as u64, (column + which) as u64);
+        if self.transposed {
+            self.element(column, row)
+        } else {
+            self.element(row, column)
+        }
+    }
+
+    /// Where all elements lie, if they are 16 or 32 bits wide, aligned and inside one region.
+    fn stretch(&self, around: &Surroundings<'_>, action: Action) -> Option<Stretch> {
+        if self.stride >= 1 << 24 || !matches!(self.bytes, 2 | 4) {
+            return None;
+        }
+        let (first, last) = (self.start, self.element(7, 7));
+        let stretch = around
+            .memory
+            .stretch(first, last, self.bytes as u32, action)?;
+        let bits = first | stretch.at(0) as u64;
+        (bits & (self.bytes - 1) == 0).then_some(stretch)
     }
 }

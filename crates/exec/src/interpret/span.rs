@@ -53,17 +53,15 @@ impl Span {
     pub(crate) fn of(addresses: &Wide) -> Self {
         let step = addresses[1].wrapping_sub(addresses[0]);
         if step <= 8 {
-            let mut different = 0;
-            for run in 0..4 {
-                let start = addresses[run * 8];
-                for lane in 0..8 {
-                    let expected = start.wrapping_add(lane as u64 * step);
-                    different |= addresses[run * 8 + lane] ^ expected;
-                }
+            let starts = [addresses[0], addresses[8], addresses[16], addresses[24]];
+            if is_run::<32>(addresses, 0, step) {
+                return Self::of_runs(32, starts, step);
             }
-            if different == 0 {
-                let starts = [addresses[0], addresses[8], addresses[16], addresses[24]];
-                return Self::of_runs(starts, step);
+            if is_run::<16>(addresses, 0, step) && is_run::<16>(addresses, 16, step) {
+                return Self::of_runs(16, starts, step);
+            }
+            if (0..4).all(|run| is_run::<8>(addresses, run * 8, step)) {
+                return Self::of_runs(8, starts, step);
             }
         }
         let (mut first, mut last) = (addresses[0], addresses[0]);
@@ -84,59 +82,70 @@ impl Span {
     /// The form of `base + index * scale`, by the indices.
     #[inline(always)]
     pub(crate) fn of_indices(base: u64, index: &Narrow, signed: bool, scale: u64) -> Self {
-        // With the sign bit flipped, signed numbers compare like unsigned ones.
-        let flip = if signed { 1 << 31 } else { 0 };
         let wide = |number: u32| {
             let number = if signed {
-                i64::from((number ^ flip) as i32) as u64
+                i64::from(number as i32) as u64
             } else {
                 u64::from(number)
             };
             base.wrapping_add(number.wrapping_mul(scale))
         };
-        let at = |lane: usize| index[lane] ^ flip;
-        let step = at(1).wrapping_sub(at(0));
-        if step <= 1 && step * scale as u32 <= 8 && scale <= 8 {
-            let mut different = 0;
-            for run in 0..4 {
-                let start = at(run * 8);
-                for lane in 0..8 {
-                    different |= at(run * 8 + lane) ^ start.wrapping_add(lane as u32 * step);
-                }
-            }
-            let starts = [at(0), at(8), at(16), at(24)];
-            // A run must not go over the end of the numbers.
-            if different == 0 && starts.iter().all(|&start| start <= u32::MAX - 7) {
-                return Self::of_runs(starts.map(wide), u64::from(step) * scale);
+        // The last number a run can start with: it must not go over the end of the numbers.
+        let (end, flip) = if signed {
+            (0x7fff_ffff, 1 << 31)
+        } else {
+            (u32::MAX, 0)
+        };
+        let step = index[1].wrapping_sub(index[0]);
+        if step <= 1 && scale <= 8 {
+            let starts = [index[0], index[8], index[16], index[24]];
+            let ends_well = |length: u32| {
+                let room = |start: u32| (start ^ flip) <= (end ^ flip) - (length - 1);
+                starts
+                    .iter()
+                    .step_by(length as usize / 8)
+                    .all(|&start| room(start))
+            };
+            let found = if narrow_run::<32>(index, 0, step) && ends_well(32) {
+                32
+            } else if narrow_run::<16>(index, 0, step)
+                && narrow_run::<16>(index, 16, step)
+                && ends_well(16)
+            {
+                16
+            } else if (0..4).all(|run| narrow_run::<8>(index, run * 8, step)) && ends_well(8) {
+                8
+            } else {
+                0
+            };
+            if found != 0 {
+                return Self::of_runs(found, starts.map(wide), u64::from(step) * scale);
             }
         }
-        let (mut first, mut last) = (at(0), at(0));
-        for lane in 0..32 {
-            first = first.min(at(lane));
-            last = last.max(at(lane));
+        let (mut first, mut last) = (index[0] ^ flip, index[0] ^ flip);
+        for &number in index {
+            first = first.min(number ^ flip);
+            last = last.max(number ^ flip);
         }
         Self {
-            first: wide(first),
-            last: wide(last),
+            first: wide(first ^ flip),
+            last: wide(last ^ flip),
             form: Form::Scattered,
             bits: base | scale,
         }
     }
 
     #[inline(always)]
-    fn of_runs(starts: [u64; 4], step: u64) -> Self {
+    fn of_runs(length: u8, starts: [u64; 4], step: u64) -> Self {
         let [a, b, c, d] = starts;
-        let follow = |start: u64, lanes: u64| start.wrapping_add(step * lanes);
-        let length = if b != follow(a, 8) || d != follow(c, 8) {
-            8
-        } else if c != follow(a, 16) {
-            16
-        } else {
-            32
+        let (first, last) = match length {
+            32 => (a, a),
+            16 => (a.min(c), a.max(c)),
+            _ => (a.min(b).min(c).min(d), a.max(b).max(c).max(d)),
         };
         Self {
-            first: a.min(b).min(c).min(d),
-            last: follow(a.max(b).max(c).max(d), 7),
+            first,
+            last: last.wrapping_add(step * (u64::from(length) - 1)),
             form: Form::Runs {
                 length,
                 step: step as u8,
@@ -144,6 +153,31 @@ impl Span {
             bits: a | b | c | d | step,
         }
     }
+}
+
+/// Whether `LEN` numbers from `start` on are each `step` (at most 8) above the one before.
+#[inline(always)]
+fn is_run<const LEN: usize>(numbers: &Wide, start: usize, step: u64) -> bool {
+    let first = numbers[start];
+    let mut different = 0;
+    for lane in 0..LEN {
+        let expected = first.wrapping_add(lane as u64 * step);
+        different |= numbers[start + lane] ^ expected;
+    }
+    different == 0
+}
+
+/// The same for a step of 0 or 1.
+#[inline(always)]
+fn narrow_run<const LEN: usize>(numbers: &Narrow, start: usize, step: u32) -> bool {
+    let first = numbers[start];
+    let taken = step.wrapping_neg();
+    let mut different = 0;
+    for lane in 0..LEN {
+        let expected = first.wrapping_add(lane as u32 & taken);
+        different |= numbers[start + lane] ^ expected;
+    }
+    different == 0
 }
 
 #[cfg(test)]

@@ -208,16 +208,15 @@ impl Simdgroup {
         let (span, addresses) = match t.index {
             None => {
                 let span = self.span(t.base).moved(t.offset);
-                let pointers: *const Wide = self.w(t.base);
-                // SAFETY: the register stays where it is, and a transfer does not write its own address (verified).
-                (span, Addresses::Pointers(unsafe { &*pointers }, t.offset))
+                // SAFETY: a transfer does not write its own address.
+                let pointers = unsafe { self.held_w(t.base) };
+                (span, Addresses::Pointers(pointers, t.offset))
             }
             Some(scaled) => {
                 let base = self.w(t.base)[0].wrapping_add(t.offset);
                 let scale = u64::from(scaled.scale);
-                let index: *const Narrow = self.n(scaled.reg);
                 // SAFETY: as above.
-                let index = unsafe { &*index };
+                let index = unsafe { self.held_n(scaled.reg) };
                 let span = Span::of_indices(base, index, scaled.signed, scale);
                 let signed = scaled.signed;
                 let addresses = Addresses::Indices {
@@ -262,7 +261,12 @@ impl Simdgroup {
                             unsafe {
                                 fetch::<$t, VECTOR>(&mut numbers, stretch, &addresses, form, extra)
                             };
-                            blend(self.n_mut(reg.index), &numbers.map(|$x| $widen), mask);
+                            let mut widened = [0u32; 32];
+                            for lane in 0..32 {
+                                let $x = numbers[lane];
+                                widened[lane] = $widen;
+                            }
+                            blend(self.n_mut(reg.index), &widened, mask);
                         }};
                     }
                     match t.cell {
@@ -343,7 +347,12 @@ impl Simdgroup {
                 let (form, reg) = (span.form, around.program.list(t.regs)[0]);
                 macro_rules! narrow {
                     ($t:ty, |$x:ident| $narrowed:expr) => {{
-                        let numbers: [$t; 32] = self.n(reg.index).map(|$x| $narrowed);
+                        let mut numbers = [0 as $t; 32];
+                        let source = self.n(reg.index);
+                        for lane in 0..32 {
+                            let $x = source[lane];
+                            numbers[lane] = $narrowed;
+                        }
                         // SAFETY: in the stretch, and aligned.
                         unsafe { put::<$t, VECTOR>(&numbers, mask, stretch, &addresses, form, 0) };
                     }};
@@ -466,6 +475,7 @@ impl Simdgroup {
             mask: self.mask,
             addresses: std::array::from_fn(|lane| addresses.at(lane)),
             size: t.size(),
+            align: t.align,
             cell: t.cell,
             regs,
             action,

@@ -4,8 +4,10 @@
 
 use super::{Simdgroup, Surroundings};
 use crate::code::{Cell, Reg};
+use crate::collective::Collective;
 use crate::lanes::Wide;
 use crate::memory::Action;
+use crate::position::Standpoint;
 
 /// Is told what a simdgroup does before it does it.
 pub(crate) trait Watch {
@@ -21,6 +23,29 @@ pub(crate) trait Watch {
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
         seen.mask
     }
+
+    /// The accesses of a simdgroup's lanes before and after this are in order, as far as the flags say.
+    #[inline(always)]
+    fn order(&mut self, _around: &Surroundings<'_>, _flags: u8) {}
+
+    /// Lanes are about to exchange numbers.
+    #[inline(always)]
+    fn collective(
+        &mut self,
+        _around: &Surroundings<'_>,
+        _group: &Simdgroup,
+        _collective: &Collective,
+        _position: usize,
+    ) {
+    }
+
+    /// A threadgroup starts.
+    #[inline(always)]
+    fn start(&mut self, _number: u64) {}
+
+    /// All simdgroups of a threadgroup stand at a barrier or have ended.
+    #[inline(always)]
+    fn meet(&mut self, _simdgroups: &[Simdgroup], _standpoint: &Standpoint<'_>) {}
 }
 
 /// An access of a simdgroup's lanes.
@@ -34,6 +59,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) addresses: Wide,
     /// Bytes each lane accesses: numbers of one kind that follow each other.
     pub(crate) size: u32,
+    /// Bytes the addresses are multiples of, if the program is right.
+    pub(crate) align: u32,
     pub(crate) cell: Cell,
     /// The registers that are read into or written from, where there are any.
     pub(crate) regs: &'a [Reg],

@@ -81,6 +81,46 @@ pub fn cross<M: Machine>(m: &M, a: [M::Float; 3], b: [M::Float; 3]) -> [M::Float
     [component(1, 2), component(2, 0), component(0, 1)]
 }
 
+/// A normal turned against what comes in: `n` where `dot(reference, i) < 0`, else `−n`.
+pub fn face_forward<M: Machine, const N: usize>(
+    m: &M,
+    n: [M::Float; N],
+    i: [M::Float; N],
+    reference: [M::Float; N],
+) -> [M::Float; N] {
+    let against = m.less(dot(m, &reference, &i), m.constant(0.0));
+    n.map(|x| m.select(against, x, m.neg(x)))
+}
+
+/// What comes in, reflected: `i − 2 · dot(n, i) · n`, the last product fused onto `i`.
+pub fn reflect<M: Machine, const N: usize>(
+    m: &M,
+    i: [M::Float; N],
+    n: [M::Float; N],
+) -> [M::Float; N] {
+    let factor = m.mul(m.constant(-2.0), dot(m, &n, &i));
+    std::array::from_fn(|axis| m.fma(factor, n[axis], i[axis]))
+}
+
+/// What comes in, refracted with a ratio of indices `eta`; zero where all of it is reflected.
+pub fn refract<M: Machine, const N: usize>(
+    m: &M,
+    i: [M::Float; N],
+    n: [M::Float; N],
+    eta: M::Float,
+) -> [M::Float; N] {
+    let (zero, one) = (m.constant(0.0), m.constant(1.0));
+    let cosine = dot(m, &n, &i);
+    let sine = m.fma(m.neg(cosine), cosine, one);
+    let left = m.fma(m.neg(m.mul(eta, eta)), sine, one);
+    let factor = m.neg(m.fma(eta, cosine, sqrt(m, left)));
+    let total = m.less(left, zero);
+    std::array::from_fn(|axis| {
+        let bent = m.fma(factor, n[axis], m.mul(eta, i[axis]));
+        m.select(total, zero, bent)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +145,15 @@ mod tests {
         );
         assert_eq!(normalizing_factor(&Host, &[0.0, 2.0]), 0.5);
         assert_eq!(dot(&Host, &[], &[]), 0.0);
+    }
+
+    #[test]
+    fn rays_are_turned() {
+        let (down, up) = ([0.6f32, -0.8], [0.0, 1.0]);
+        assert_eq!(reflect(&Host, down, up), [0.6, 0.8]);
+        assert_eq!(refract(&Host, [0.0, -1.0], up, 0.5), [0.0, -1.0]);
+        assert_eq!(refract(&Host, down, up, 2.0), [0.0, 0.0]);
+        assert_eq!(face_forward(&Host, up, down, up), up);
+        assert_eq!(face_forward(&Host, up, [0.0, 1.0], up), [-0.0, -1.0]);
     }
 }

@@ -1,6 +1,9 @@
 //! Every composed function, over any machine.
 
-pub use super::common::{cross, dot, length, mix, normalizing_factor, saturate, smoothstep, step};
+pub use super::common::{
+    cross, dot, face_forward, length, mix, normalizing_factor, reflect, refract, saturate,
+    smoothstep, step,
+};
 pub use super::exponential::{
     exp, exp10, fast_exp, fast_exp10, fast_log, fast_log10, fast_pow, log, log1p, log10, pow, powr,
 };

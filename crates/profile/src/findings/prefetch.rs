@@ -23,9 +23,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
     let main = look.main();
     for report in &main.loops {
         let waits: Vec<_> = main
-            .waits
-            .iter()
-            .filter(|wait| wait.in_loop == Some(report.id))
+            .waits_of(report)
             .filter(|wait| wait.stall.is_some_and(|stall| stall > 4.0))
             .collect();
         let body = look.own_body(report);

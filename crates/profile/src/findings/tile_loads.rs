@@ -31,12 +31,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         {
             continue;
         }
-        let stall: f64 = main
-            .waits
-            .iter()
-            .filter(|wait| wait.in_loop == Some(report.id))
-            .filter_map(|wait| wait.stall)
-            .sum();
+        let stall: f64 = main.waits_of(report).filter_map(|wait| wait.stall).sum();
         if stall <= 2.0 * report.costs.issue.known {
             continue;
         }

@@ -1,5 +1,6 @@
 //! A profile as text, as a page, as a graph.
 
+mod closing;
 mod dot;
 mod html;
 mod lines;
@@ -7,6 +8,7 @@ mod listing;
 mod side;
 mod source;
 mod text;
+mod wrap;
 
 pub use dot::dot;
 pub use html::{html, html_with_source};

@@ -3,11 +3,10 @@
 use super::Style;
 use super::lines::{LineCost, lines};
 use super::listing::{listing, words};
+use super::wrap::wrap;
 use crate::cost::{Costs, number};
-use crate::findings::{Finding, Severity};
 use crate::part::{LoopReport, Part};
 use crate::profile::Profile;
-use assay_agx::Class;
 use assay_chip::Unit;
 use assay_report::bar::bar;
 use assay_report::style::{Painter, Role};
@@ -45,26 +44,38 @@ pub fn text(profile: &Profile, style: &Style<'_>) -> String {
     report.out
 }
 
-struct Report<'a> {
-    out: String,
-    style: Style<'a>,
-    painter: Painter,
+/// How far the model can be trusted.
+const MODEL_ERROR: &str = "known error of the model: arithmetic a few per cent, latencies 10 to \
+     70 %; what caches do cannot be seen in code";
+
+pub(super) struct Report<'a> {
+    pub(super) out: String,
+    pub(super) style: Style<'a>,
+    pub(super) painter: Painter,
 }
 
 impl Report<'_> {
-    fn heading(&mut self, text: &str) {
+    pub(super) fn heading(&mut self, text: &str) {
         self.out.push('\n');
         self.out += &self.painter.paint(Role::Heading, text);
         self.out.push('\n');
     }
 
-    fn line(&mut self, text: &str) {
-        self.out += "  ";
-        self.out += text;
-        self.out.push('\n');
+    /// A line, indented; what does not fit goes on below.
+    pub(super) fn line(&mut self, text: &str) {
+        for (index, piece) in wrap(text, self.style.width, 2).iter().enumerate() {
+            self.out += if index == 0 { "  " } else { "      " };
+            self.out += piece;
+            self.out.push('\n');
+        }
     }
 
-    fn table(&mut self, table: Table) {
+    /// Columns left beside `others`, at most `most`.
+    pub(super) fn room(&self, others: usize, most: usize) -> usize {
+        self.style.width.saturating_sub(others).clamp(8, most)
+    }
+
+    pub(super) fn table(&mut self, table: Table) {
         self.out += &table
             .painter(self.painter)
             .indent(2)
@@ -76,11 +87,13 @@ impl Report<'_> {
             "" => "(unnamed)",
             name => name,
         };
-        self.out += &self.painter.paint(Role::Name, name);
-        self.out += &format!(
-            "  {} code, costs {} on {}; all cycles are modelled, per simdgroup of 32 threads\n",
+        let name = self.painter.paint(Role::Name, name);
+        let first = format!(
+            "{name}  {} code, costs {} on {}; all cycles are modelled, per simdgroup of 32 threads",
             profile.isa, profile.cost_model, profile.chip
         );
+        self.out += &wrap(&first, self.style.width, 0).join("\n    ");
+        self.out.push('\n');
         let main = &profile.main;
         let mut line = format!(
             "{} instructions, {} bytes, {} blocks, {} loop{}",
@@ -100,6 +113,7 @@ impl Report<'_> {
         if let Some(sentence) = profile.origin.sentence() {
             self.line(sentence);
         }
+        self.line(&self.painter.paint(Role::Dim, MODEL_ERROR));
     }
 
     fn registers(&mut self, profile: &Profile) {
@@ -136,7 +150,7 @@ impl Report<'_> {
             share if share >= 0.5 => (Role::Warn, "ok"),
             _ => (Role::Bad, "LOW"),
         };
-        let drawn = bar(occupancy.share, 40);
+        let drawn = bar(occupancy.share, self.room(45, 40));
         let drawn = self.painter.paint(role, &format!("{drawn}│"));
         self.line(&format!(
             "threads per core  {} of 1024 ({:.0} %) {drawn} {word}",
@@ -205,7 +219,7 @@ impl Report<'_> {
             cells.push(costs.bound().into());
             table.row(cells);
         };
-        row("every instruction once", &main.once);
+        row("each instruction", &main.once);
         row("shortest path", &main.paths.shortest);
         row("longest path", &main.paths.longest);
         for report in &main.loops {
@@ -239,7 +253,7 @@ impl Report<'_> {
             Column::right("IC"),
             Column::right("loads"),
             Column::right("stores"),
-            Column::right("carried chain"),
+            Column::right("carried"),
             Column::right("alone"),
             Column::left("limited by").shrink(),
         ]);
@@ -250,7 +264,7 @@ impl Report<'_> {
                 format!("{:#x}..{:#x}", report.start, report.end).into(),
                 report
                     .trips
-                    .map_or("unknown".to_owned(), |trips| trips.to_string())
+                    .map_or("?".to_owned(), |trips| trips.to_string())
                     .into(),
                 number(report.costs.instructions).into(),
                 report.costs.issue.to_string().into(),
@@ -362,6 +376,7 @@ impl Report<'_> {
             .map(|bound| bound.cycles.known)
             .fold(0.0, f64::max)
             .max(1e-9);
+        let bar_width = self.room(66, 24);
         let mut table = Table::new([
             Column::left("bound"),
             Column::right("cycles"),
@@ -380,7 +395,7 @@ impl Report<'_> {
                     false => bound.kind.name().into(),
                 },
                 bound.cycles.to_string().into(),
-                Cell::new(bar(bound.cycles.known / largest, 24), role),
+                Cell::new(bar(bound.cycles.known / largest, bar_width), role),
                 number(bound.without).into(),
             ]);
         }
@@ -482,154 +497,10 @@ impl Report<'_> {
             self.line(&format!("and {} more", part.blocks.len() - MOST));
         }
     }
-
-    fn mix(&mut self, part: &Part) {
-        self.heading("Instruction mix");
-        let mut counts: Vec<(&'static str, u32)> = Vec::new();
-        for (_, block) in part.cfg.reached() {
-            for entry in part.code.range(block.insns.clone()) {
-                let name = entry
-                    .known()
-                    .map_or("unknown", |insn| class_name(insn.class()));
-                match counts.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((name, 1)),
-                }
-            }
-        }
-        counts.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
-        let most = counts.first().map_or(1, |(_, count)| *count).max(1);
-        let mut table = Table::new([
-            Column::left(""),
-            Column::right(""),
-            Column::right(""),
-            Column::left(""),
-        ]);
-        for (name, count) in counts {
-            let share = f64::from(count) / f64::from(part.instructions.max(1));
-            table.row([
-                name.to_owned(),
-                count.to_string(),
-                format!("{:.0} %", share * 100.0),
-                bar(f64::from(count) / f64::from(most), 24)
-                    .trim_end()
-                    .to_owned(),
-            ]);
-        }
-        self.table(table);
-    }
-
-    fn constant_program(&mut self, part: &Part) {
-        self.heading("Constant program (runs once per dispatch)");
-        self.line(&format!(
-            "{} instructions, {} bytes, {} issue slots, {} half-registers",
-            part.instructions, part.code_bytes, part.once.issue, part.half_registers
-        ));
-    }
-
-    fn findings(&mut self, findings: &[Finding]) {
-        self.heading("Findings");
-        if findings.is_empty() {
-            self.line("none");
-            return;
-        }
-        for finding in findings {
-            let role = match finding.severity {
-                Severity::High => Role::Bad,
-                Severity::Medium => Role::Warn,
-                Severity::Low => Role::Dim,
-            };
-            let severity = self.painter.paint(role, finding.severity.name());
-            let rule = self.painter.paint(Role::Name, finding.rule);
-            let source = finding.source.as_ref().map_or(String::new(), |source| {
-                format!(" ({}:{})", source.file, source.line)
-            });
-            self.line(&format!(
-                "{severity} {rule} at {:#x}{source}: {}",
-                finding.range.0, finding.message
-            ));
-            if let Some(gain) = finding.gain {
-                let words = format!(
-                    "    estimated gain: {} {}",
-                    number(gain.amount),
-                    gain.metric.words()
-                );
-                self.line(&self.painter.paint(Role::Dim, &words));
-            }
-        }
-        self.line(
-            &self
-                .painter
-                .paint(Role::Dim, "`assay explain RULE` tells more"),
-        );
-    }
-
-    fn trouble(&mut self, part: &Part) {
-        use crate::cfg::Trouble;
-        if part.trouble.is_empty() {
-            return;
-        }
-        self.heading("Not followed");
-        const MOST: usize = 12;
-        for trouble in part.trouble.iter().take(MOST) {
-            let text = match trouble {
-                Trouble::StrayTarget { offset, target } => match target {
-                    Some(target) => format!("{offset:#x} jumps to {target:#x}, outside the code"),
-                    None => format!("{offset:#x} jumps before the start of the code"),
-                },
-                Trouble::IndirectCall { offset } => {
-                    format!("{offset:#x} calls through a register")
-                }
-                Trouble::UnknownInstruction { offset } => {
-                    format!("{offset:#x} is no known instruction")
-                }
-                Trouble::NoStop { offset } => format!("the code ends at {offset:#x} without stop"),
-                Trouble::Irreducible { offset } => {
-                    format!("a cycle through {offset:#x} has several entries: no natural loop")
-                }
-            };
-            self.line(&text);
-        }
-        if part.trouble.len() > MOST {
-            self.line(&format!("and {} more", part.trouble.len() - MOST));
-        }
-    }
 }
 
 /// `L0`, or `·L1` inside it.
 pub(crate) fn loop_name(report: &LoopReport) -> String {
     let inner = "·".repeat(report.depth.saturating_sub(1).min(8) as usize);
     format!("{inner}L{}", report.id.0)
-}
-
-fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Float32 => "float32",
-        Class::Float16 => "float16",
-        Class::Logic => "moves and logic",
-        Class::IntegerAdd => "integer add",
-        Class::IntegerMultiply => "integer multiply",
-        Class::BitField => "shifts and bit fields",
-        Class::BitCount => "bit counting",
-        Class::Select => "compare and select",
-        Class::Convert => "conversions",
-        Class::Round => "rounding",
-        Class::Transcendental => "transcendental",
-        Class::Derivative => "derivatives",
-        Class::SpecialRegister => "special registers",
-        Class::CrossLane => "shuffles and ballots",
-        Class::Reduction => "reductions",
-        Class::Matrix => "matrix",
-        Class::DeviceMemory => "device memory",
-        Class::ThreadgroupMemory => "threadgroup memory",
-        Class::StackMemory => "stack",
-        Class::Texture => "textures",
-        Class::Image => "image writes",
-        Class::Tile => "tile",
-        Class::Varying => "varyings",
-        Class::UniformStore => "uniform stores",
-        Class::Control => "control",
-        Class::Synchronisation => "waits and barriers",
-        Class::Other => "other",
-    }
 }

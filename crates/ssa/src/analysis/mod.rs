@@ -12,7 +12,7 @@ pub mod uniformity;
 pub use cfg::Cfg;
 pub use dominators::{Dominators, PostDominators};
 pub use loops::{Loop, LoopId, Loops};
-pub use trips::Trips;
+pub use trips::{ExitTest, Induction, Trips};
 pub use uniformity::UniformityInfo;
 
 /// Among which threads a value is the same, most uniform first: `max` joins two.

@@ -357,6 +357,10 @@ mod tests {
                 "air.normalize_function_constant_predicate.i8",
                 "normalize_function_constant_predicate",
             ),
+            (
+                "air.is_function_constant_defined",
+                "is_function_constant_defined",
+            ),
             ("air.atomic.fence", "atomic_fence"),
             (
                 "air.sample_texture_2d_array.v4f32",

@@ -297,7 +297,8 @@ builtins! {
     GridOrigin "grid_origin" Position ":P" Pure free DISPATCH, Never;
     GridSize "grid_size" Position ":P" Pure free DISPATCH, Never;
 
-    // Function constants: one when the byte is not zero.
+    // Function constants: whether one was given a value; one when the byte is not zero.
+    IsFunctionConstantDefined "is_function_constant_defined" Query "p:b" Pure free DISPATCH, Never;
     NormalizePredicate "normalize_function_constant_predicate" Query "I:I" Pure free Operands, Constant;
 
     // Textures, by kind (see `TextureKind`); arguments are not checked.

@@ -1,10 +1,12 @@
 //! What `assay inspect` found, as data: the JSON document is this.
 
+use assay_air::llvm;
 use assay_container::fat::SliceContent;
 use assay_container::gpu::Target;
 use assay_container::image::{CompiledFunction, Image};
 use assay_container::mtlb::{Function, FunctionKind, Metallib};
 use assay_container::{Contents, Error};
+use assay_ssa::Binding;
 use serde::Serialize;
 
 #[cfg(test)]
@@ -77,7 +79,7 @@ pub(crate) struct Library {
 }
 
 /// A function, as AIR or as machine code.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(crate) struct Kernel {
     /// Null when the file does not tell: machine code is anonymous.
@@ -96,6 +98,9 @@ pub(crate) struct Kernel {
     /// Version of the Metal language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metal: Option<String>,
+    /// The compiler, in its own words, when the bitcode was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) compiler: Option<String>,
     /// Where the bitcode or the machine code lies; null when only declared.
     pub(crate) offset: Option<u64>,
     /// How long it is.
@@ -109,6 +114,9 @@ pub(crate) struct Kernel {
     /// Machine code only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) machine: Option<Machine>,
+    /// Most threads of a threadgroup, if the kernel declares that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_threads: Option<u32>,
     /// Arguments, when the bitcode was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arguments: Option<Vec<Argument>>,
@@ -185,10 +193,7 @@ impl Document {
             }
         }
         kernels.extend(contents.compiled().into_iter().map(machine));
-        let listed = !matches!(
-            contents,
-            Contents::Bitcode(_) | Contents::Source(_) | Contents::Code(_)
-        );
+        let listed = !matches!(contents, Contents::Source(_) | Contents::Code(_));
         document.kernels = listed.then_some(kernels);
         Ok(document)
     }
@@ -222,6 +227,58 @@ impl Document {
                     .push(slice(target, *offset, self.file.bytes, functions.len()));
             }
             _ => {}
+        }
+    }
+
+    /// Adds the kernels of LLVM bitcode with their arguments. `metal` is the version of the
+    /// language, where the bitcode was made of source just now.
+    pub(crate) fn add_bitcode(
+        &mut self,
+        bitcode: &[u8],
+        metal: Option<&str>,
+    ) -> Result<(), assay_air::Error> {
+        let kernels = self.kernels.get_or_insert_default();
+        for module in llvm::read(bitcode)? {
+            let versions = assay_air::versions(&module);
+            for signature in assay_air::signatures(&module) {
+                kernels.push(Kernel {
+                    air: versions.air.clone(),
+                    metal: versions.metal.clone().or(metal.map(str::to_owned)),
+                    compiler: versions.compiler.clone(),
+                    ..Kernel::described(signature)
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the arguments of the kernels of a metallib, as far as they are few.
+    pub(crate) fn add_arguments(&mut self, contents: &Contents<'_>, most: usize) {
+        let Some(kernels) = self.kernels.as_mut().filter(|list| list.len() <= most) else {
+            return;
+        };
+        for kernel in kernels {
+            let libraries = contents.metallibs();
+            let library = kernel
+                .metallib
+                .and_then(|index| libraries.get(index as usize));
+            let name = kernel.name.as_deref();
+            let bitcode = library.and_then(|library| {
+                let mut functions = library.functions().iter();
+                let found = functions.find(|function| Some(&*function.name) == name)?;
+                found.bitcode
+            });
+            // What cannot be read is left without arguments; other commands say why.
+            let modules = bitcode.and_then(|bitcode| llvm::read(bitcode).ok());
+            for module in modules.into_iter().flatten() {
+                let signatures = assay_air::signatures(&module);
+                if let Some(one) = signatures.into_iter().find(|s| Some(&*s.name) == name) {
+                    kernel.compiler = assay_air::versions(&module).compiler;
+                    let described = Kernel::described(one);
+                    kernel.arguments = described.arguments;
+                    kernel.max_threads = described.max_threads;
+                }
+            }
         }
     }
 
@@ -288,8 +345,49 @@ fn air(function: &Function<'_>, metallib: u64) -> Kernel {
         source: function
             .source_path()
             .map(|(path, line)| format!("{path}:{line}")),
-        machine: None,
-        arguments: None,
+        ..Kernel::default()
+    }
+}
+
+impl Kernel {
+    /// What a module says about a kernel.
+    fn described(signature: assay_air::Signature) -> Self {
+        let arguments = signature.arguments.iter().map(Argument::new);
+        Kernel {
+            name: Some(signature.name),
+            kind: FunctionKind::Kernel.to_string(),
+            form: "air",
+            max_threads: signature.max_threads,
+            arguments: Some(arguments.collect()),
+            ..Kernel::default()
+        }
+    }
+}
+
+impl Argument {
+    fn new(argument: &assay_ssa::Argument) -> Self {
+        let (kind, index) = match argument.binding {
+            Binding::Buffer(index) => ("buffer", Some(index)),
+            Binding::Threadgroup(index) => ("threadgroup", Some(index)),
+            Binding::Texture(index) => ("texture", Some(index)),
+            Binding::Sampler(index) => ("sampler", Some(index)),
+            Binding::StageIn(index) => ("stage_in", Some(index)),
+            Binding::Builtin(builtin) => (builtin.info().name, None),
+            Binding::Other => ("other", None),
+        };
+        let stated = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let access = match argument.access {
+            assay_ssa::ArgumentAccess::Unknown => None,
+            assay_ssa::ArgumentAccess::ReadWrite => Some("read-write".to_owned()),
+            access => Some(access.name().to_owned()),
+        };
+        Argument {
+            name: stated(&argument.name),
+            kind: kind.to_owned(),
+            index,
+            access,
+            type_name: stated(&argument.type_name),
+        }
     }
 }
 
@@ -300,13 +398,8 @@ fn machine(function: &CompiledFunction<'_>) -> Kernel {
         name: function.name.clone().map(Into::into),
         kind: function.stage.to_string(),
         form: "agx",
-        metallib: None,
-        air: None,
-        metal: None,
         offset: Some(function.code_offset),
         bytes: Some(function.code.len() as u64),
-        hash: None,
-        source: None,
         machine: Some(Machine {
             gpu: function.gpu.to_string(),
             decodable: function.gpu.is_decodable(),
@@ -324,7 +417,7 @@ fn machine(function: &CompiledFunction<'_>) -> Kernel {
             threadgroup_bytes: metadata.and_then(|metadata| metadata.threadgroup_bytes),
             metadata_error: function.metadata_error.as_ref().map(ToString::to_string),
         }),
-        arguments: None,
+        ..Kernel::default()
     }
 }
 

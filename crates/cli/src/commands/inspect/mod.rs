@@ -6,19 +6,23 @@ mod text;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::input;
+use crate::source::{self, SourceArgs};
+use assay_container::Contents;
 use assay_report::envelope::Envelope;
 use document::Document;
 use std::path::PathBuf;
 
-/// List what is inside a metallib, binary archive, GPU Mach-O, or a file that carries metallibs
+/// List what is inside a metallib, bitcode, Metal source, binary archive, GPU Mach-O, or a file that carries metallibs
 ///
 /// The file is recognised by its content. For a metallib: its functions with type, AIR
-/// and Metal versions, size and hash. For machine code: the GPU, the parts of the code
+/// and Metal versions, size and hash. For bitcode and Metal source (compiled on the way),
+/// and for a few chosen functions of a metallib: the kernels with their arguments. For machine code: the GPU, the parts of the code
 /// and what the compiler stated about registers and memory.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay inspect default.metallib
   assay inspect libtorch_cpu.dylib --format json
+  assay inspect softmax.metal
   assay inspect kernels.gpubin -f softmax_float32")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
@@ -31,7 +35,13 @@ pub(crate) struct Args {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[command(flatten)]
+    source: SourceArgs,
 }
+
+/// Arguments are read unasked of so many kernels of a metallib.
+const MOST_READ: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
@@ -53,10 +63,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     let contents = assay_container::open(&bytes).map_err(fail)?;
     let mut document = Document::new(&path, bytes.len() as u64, &contents).map_err(fail)?;
+    let bad = |error: assay_air::Error| Failure::input(format!("{path}: {error}"));
+    if source::is_source(&args.file, &bytes) {
+        let bitcode = source::bitcode(&args.file, &bytes, &args.source)?;
+        let metal = args.source.standard().trim_start_matches("metal");
+        document.add_bitcode(&bitcode, Some(metal)).map_err(bad)?;
+    } else if let Contents::Bitcode(_) = contents {
+        document.add_bitcode(&bytes, None).map_err(bad)?;
+    }
     check_not_empty(&document)?;
     if let Some(name) = &args.function {
         select(&mut document, name)?;
     }
+    document.add_arguments(&contents, MOST_READ);
     let text = match args.format {
         Format::Text => text::render(&document, context.painter, context.width),
         Format::Json => Envelope::new("assay.inspect", 1, document).to_json(),

@@ -26,14 +26,23 @@ pub(super) fn render(document: &Document, painter: Painter, width: usize) -> Str
         .all()
         .filter(|kernel| kernel.form == "air")
         .collect();
-    if !air.is_empty() {
+    let (listed, alone): (Vec<&Kernel>, Vec<&Kernel>) =
+        air.iter().partition(|kernel| kernel.metallib.is_some());
+    if let Some(first) = alone.first() {
+        out.push_str(&module_line(first, alone.len()));
+    }
+    if !listed.is_empty() {
         out.push('\n');
         out.push_str(&air_functions(
-            &air,
+            &listed,
             document.metallibs.len(),
             painter,
             width,
         ));
+    }
+    for kernel in air.iter().filter(|kernel| kernel.arguments.is_some()) {
+        out.push('\n');
+        out.push_str(&arguments(kernel, painter, width));
     }
     let machine: Vec<&Kernel> = document
         .all()
@@ -132,6 +141,53 @@ fn air_functions(kernels: &[&Kernel], libraries: usize, painter: Painter, width:
         table.row(row);
     }
     table.render(width)
+}
+
+/// What holds for all kernels of one module.
+fn module_line(kernel: &Kernel, kernels: usize) -> String {
+    let stated = [("AIR", &kernel.air), ("Metal", &kernel.metal)];
+    let mut parts: Vec<String> = stated
+        .into_iter()
+        .filter_map(|(what, version)| Some(format!("{what} {}", version.as_ref()?)))
+        .collect();
+    parts.extend(kernel.compiler.clone());
+    parts.push(count(kernels as u64, "kernel"));
+    format!("{}\n", parts.join(", "))
+}
+
+/// The arguments of one kernel, under its name.
+fn arguments(kernel: &Kernel, painter: Painter, width: usize) -> String {
+    let name = kernel.name.as_deref().unwrap_or("(not named)");
+    let mut out = painter.paint(Role::Name, name).to_string();
+    if let Some(threads) = kernel.max_threads {
+        out.push_str(&format!(", at most {threads} threads per threadgroup"));
+    }
+    out.push('\n');
+    let list = kernel.arguments.as_deref().unwrap_or_default();
+    if list.is_empty() {
+        out.push_str("no arguments\n");
+        return out;
+    }
+    let mut table = Table::new([
+        Column::right("index"),
+        Column::left("kind"),
+        Column::left("access"),
+        Column::left("type").shrink(),
+        Column::left("name").shrink(),
+    ])
+    .painter(painter);
+    for argument in list {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        table.row([
+            argument.index.map_or(String::new(), |n| n.to_string()),
+            argument.kind.clone(),
+            text(&argument.access),
+            text(&argument.type_name),
+            text(&argument.name),
+        ]);
+    }
+    out.push_str(&table.render(width));
+    out
 }
 
 fn machine_functions(kernels: &[&Kernel], painter: Painter, width: usize) -> String {

@@ -23,7 +23,8 @@ use std::path::PathBuf;
   assay ir softmax.metal
   assay ir mlx.metallib -f rope_single_float32 --const 1=bool:true --const traditional=bool:false
   assay ir kernel.bc --no-opt
-  assay ir mlx.metallib --stats")]
+  assay ir mlx.metallib --stats
+  assay ir mlx.metallib --stats --each --no-opt")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
     file: PathBuf,
@@ -43,6 +44,10 @@ pub(crate) struct Args {
     /// Counts instead of the program; of all kernels, a summary
     #[arg(long)]
     stats: bool,
+
+    /// With --stats of all kernels: barriers, group and matrix operations of each, tab-separated
+    #[arg(long, requires = "stats", conflicts_with = "function")]
+    each: bool,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -106,7 +111,11 @@ fn summary(
     chosen: &[program::Kernel<'_>],
     context: &Context,
 ) -> CommandResult {
-    let summary = statistics::Summary::of(path, chosen, args.no_opt, context.progress);
+    let how = statistics::How {
+        no_opt: args.no_opt,
+        each: args.each,
+    };
+    let summary = statistics::Summary::of(path, chosen, how, context.progress);
     let failed = !summary.failures.is_empty();
     let text = match args.format {
         Format::Text => summary.render(context.painter),

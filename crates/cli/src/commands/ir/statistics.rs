@@ -22,7 +22,7 @@ pub(super) struct Counts {
     pub(super) functions: usize,
     pub(super) blocks: usize,
     pub(super) instructions: usize,
-    /// Instructions that know a line of the source.
+    /// Instructions that know a line of the user's source.
     pub(super) with_source_line: usize,
     pub(super) loads: usize,
     pub(super) stores: usize,
@@ -48,7 +48,8 @@ impl Counts {
                 for &inst in function.insts(block) {
                     counts.instructions += 1;
                     let line = function.loc(inst);
-                    let line = line.and_then(|loc| module.locations.resolve(loc, |_| true));
+                    let user = |file: &str| !assay_msl::is_own_header(file);
+                    let line = line.and_then(|loc| module.locations.resolve(loc, user));
                     counts.with_source_line += usize::from(line.is_some());
                     counts.add(function.inst(inst));
                 }
@@ -157,6 +158,15 @@ pub(super) fn render(programs: &[Program], width: usize) -> String {
     table.render(width)
 }
 
+/// What is wanted of a file's kernels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// Programs as they were read.
+    pub(super) no_opt: bool,
+    /// What each kernel holds, too.
+    pub(super) each: bool,
+}
+
 /// How a whole file of kernels was read.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -167,6 +177,8 @@ pub(super) struct Summary {
     verified: usize,
     optimised: bool,
     instructions: usize,
+    /// Instructions that know a line of the user's source.
+    with_source_line: usize,
     matrix_operations: usize,
     /// Kernels with arrays or structs in thread memory.
     with_thread_memory: usize,
@@ -174,8 +186,58 @@ pub(super) struct Summary {
     unknown_builtins: BTreeMap<String, usize>,
     /// Time on this machine's processor.
     host_seconds: f64,
+    /// What each kernel holds, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    each: Vec<Cooperation>,
     /// Kernels that could not be read, and why.
     pub(super) failures: Vec<FailureEntry>,
+}
+
+/// What a kernel does together with other threads, functions it calls counted at each call.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Cooperation {
+    kernel: String,
+    barriers: usize,
+    /// Simdgroup and quadgroup operations.
+    group_operations: usize,
+    matrix_operations: usize,
+}
+
+/// Calls deeper than this are not followed; recursion ends here too.
+const DEEPEST_CALL: usize = 32;
+
+impl Cooperation {
+    fn of(module: &Module, kernel: &assay_ssa::Kernel) -> Self {
+        let mut found = Cooperation {
+            kernel: kernel.name.clone(),
+            ..Cooperation::default()
+        };
+        found.add(module, kernel.function, DEEPEST_CALL);
+        found
+    }
+
+    fn add(&mut self, module: &Module, id: assay_ssa::FunctionId, depth: usize) {
+        let Some(function) = module.functions.get(id).filter(|_| depth > 0) else {
+            return;
+        };
+        let blocks = function.blocks().iter();
+        for &inst in blocks.flat_map(|&block| function.insts(block)) {
+            let InstData::Call { callee, .. } = *function.inst(inst) else {
+                continue;
+            };
+            match callee {
+                Callee::Function(callee) => self.add(module, callee, depth - 1),
+                Callee::Builtin(call) => match call.info().family {
+                    Family::Barrier => self.barriers += 1,
+                    Family::Simd | Family::Quad => self.group_operations += 1,
+                    Family::Matrix => self.matrix_operations += 1,
+                    _ => {}
+                },
+                Callee::Unknown(_) => {}
+            }
+        }
+    }
 }
 
 /// A kernel that could not be read.
@@ -193,11 +255,11 @@ const SHOWN_EVERY: usize = 256;
 const MOST_LISTED: usize = 20;
 
 impl Summary {
-    pub(super) fn of(path: &str, kernels: &[Kernel<'_>], no_opt: bool, progress: bool) -> Self {
+    pub(super) fn of(path: &str, kernels: &[Kernel<'_>], how: How, progress: bool) -> Self {
         let start = Instant::now();
         let done = AtomicUsize::new(0);
         let parts = kernels.par_iter().map(|kernel| {
-            let summary = Summary::of_one(kernel, no_opt);
+            let summary = Summary::of_one(kernel, how);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if progress && done.is_multiple_of(SHOWN_EVERY) {
                 anstream::eprint!("\r{done} of {} kernels\x1b[K", kernels.len());
@@ -213,19 +275,25 @@ impl Summary {
         summary
     }
 
-    fn of_one(kernel: &Kernel<'_>, no_opt: bool) -> Self {
+    fn of_one(kernel: &Kernel<'_>, how: How) -> Self {
         let mut summary = Summary {
             kernels: kernel.count(),
             ..Summary::default()
         };
-        match kernel.program(&[], no_opt) {
+        match kernel.program(&[], how.no_opt) {
             Ok(program) => {
                 let counts = Counts::of(&program.module);
                 summary.verified = program.module.kernels.len();
                 summary.optimised = program.optimised;
                 summary.instructions = counts.instructions;
+                summary.with_source_line = counts.with_source_line;
                 summary.matrix_operations = counts.matrix_operations;
                 summary.with_thread_memory = with_thread_memory(&program.module);
+                if how.each {
+                    let kernels = program.module.kernels.iter();
+                    let each = kernels.map(|kernel| Cooperation::of(&program.module, kernel));
+                    summary.each.extend(each);
+                }
                 let names = program.module.symbols.as_slice().iter();
                 summary
                     .unknown_builtins
@@ -244,6 +312,8 @@ impl Summary {
         self.verified += other.verified;
         self.optimised |= other.optimised;
         self.instructions += other.instructions;
+        self.with_source_line += other.with_source_line;
+        self.each.extend(other.each);
         self.matrix_operations += other.matrix_operations;
         self.with_thread_memory += other.with_thread_memory;
         for (name, count) in other.unknown_builtins {
@@ -255,10 +325,32 @@ impl Summary {
 
     pub(super) fn render(&self, painter: Painter) -> String {
         let mut text = String::new();
+        if !self.each.is_empty() {
+            text.push_str("kernel\tbarriers\tgroup operations\tmatrix operations\n");
+        }
+        for one in &self.each {
+            let (barriers, groups) = (one.barriers, one.group_operations);
+            let matrices = one.matrix_operations;
+            let _ = writeln!(text, "{}\t{barriers}\t{groups}\t{matrices}", one.kernel);
+        }
+        if self.each.is_empty() {
+            self.render_totals(&mut text);
+        }
+        self.render_failures(&mut text, painter);
+        text
+    }
+
+    fn render_totals(&self, text: &mut String) {
+        // Apple's metallibs carry no lines; that is no shortcoming to be shown.
+        let lines = match self.with_source_line {
+            0 => "none".to_owned(),
+            some => format!("{:.1} %", 100.0 * some as f64 / self.instructions as f64),
+        };
         let rows = [
             ("kernels", self.kernels.to_string()),
             ("verified", self.verified.to_string()),
             ("instructions", self.instructions.to_string()),
+            ("with source line", lines),
             ("matrix operations", self.matrix_operations.to_string()),
             ("with thread memory", self.with_thread_memory.to_string()),
             ("unknown builtins", self.unknown_builtins.len().to_string()),
@@ -270,6 +362,9 @@ impl Summary {
         for (name, count) in &self.unknown_builtins {
             let _ = writeln!(text, "  {count:>6}  {name}");
         }
+    }
+
+    fn render_failures(&self, text: &mut String, painter: Painter) {
         for failure in self.failures.iter().take(MOST_LISTED) {
             let _ = writeln!(
                 text,
@@ -286,6 +381,5 @@ impl Summary {
         {
             let _ = writeln!(text, "and {more} more");
         }
-        text
     }
 }

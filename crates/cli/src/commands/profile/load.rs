@@ -1,6 +1,7 @@
 //! From a file to the programs in it, for every command that profiles.
 
 use super::model::Model;
+use crate::apple;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::generate::{self, Generator};
@@ -9,6 +10,7 @@ use crate::phases::Phases;
 use crate::source;
 use assay_agx::{Program, assemble};
 use assay_container::{Contents, Extracted, SelectError, raw_program};
+use assay_device::apple::Route;
 use assay_profile::render::Sources;
 use assay_profile::{Options, Origin, Profile, Symbol};
 use std::path::Path;
@@ -126,6 +128,9 @@ pub(crate) fn from_bytes(
     if let Some(code) = from_text(path, &bytes, model)? {
         return Ok(raw(&code));
     }
+    if let Some(programs) = apples(path, &bytes, model, context)? {
+        return Ok(programs);
+    }
     let text = source::is_source(path, &bytes).then(|| bytes.to_vec());
     let bytes = generate::compiled(path, bytes, &model.code.source, phases)?;
     let fail = |error: assay_container::Error| with_advice(&shown, &error, error.advice());
@@ -173,6 +178,42 @@ fn from_text(path: &Path, bytes: &[u8], model: &Model) -> Result<Option<Vec<u8>>
     let assembly = assemble(model.isa, text, 0)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     Ok(Some(assembly.code))
+}
+
+/// Apple's own code for source and metallibs, on a Mac that can make it.
+fn apples(
+    path: &Path,
+    bytes: &[u8],
+    model: &Model,
+    context: &Context,
+) -> Result<Option<Vec<Loaded>>, Failure> {
+    let request = apple::Request {
+        path,
+        bytes,
+        function: model.function.as_deref(),
+        constants: &model.code.constants,
+        source: &model.code.source,
+    };
+    let made = apple::programs(model.code.compiler, &request, |text| context.note(text))?;
+    let Some(made) = made else {
+        return Ok(None);
+    };
+    let mut sources = Sources::default();
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        sources.add(&source::shown_name(path).display().to_string(), text);
+    }
+    let sources = Rc::new(sources);
+    let loaded = made.into_iter().map(|(extracted, route)| {
+        context.note(match route {
+            Route::MetalTt => "code made by Apple's metal-tt for M1 (apple7)",
+            Route::BinaryArchive => "code made by Apple's compiler for this machine's GPU",
+        });
+        Loaded {
+            sources: Rc::clone(&sources),
+            ..Loaded::extracted(extracted)
+        }
+    });
+    Ok(Some(loaded.collect()))
 }
 
 /// Code for the kernels of a program. One that cannot be generated is an error only when

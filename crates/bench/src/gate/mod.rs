@@ -1,0 +1,358 @@
+//! Whether a kernel computes what it should.
+//!
+//! A kernel that is fast because it does less is the oldest trick, so a result is believed only after
+//! - fresh random inputs in every trial, of the kind each argument needs, at several sizes, odd ones included;
+//! - outputs that start as a pattern, so that what is not written is seen, and guards around every buffer;
+//! - every element compared, with a tolerance relative to what went into it ([`Comparison`]);
+//! - the same bytes from the same inputs, twice;
+//! - other bytes from other inputs: one input after the other is replaced, and must matter where it does to the oracle;
+//! - a run over buffers that still hold the results of other inputs, so that nothing can be left as it was;
+//! - the extreme numbers that the registry names.
+//!
+//! ```no_run
+//! use assay_bench::{gate::{self, Plan}, registry::Registry, runner::Loaded};
+//! # fn device() -> assay_device::CpuDevice { unimplemented!() }
+//! let (mut device, registry) = (device(), Registry::embedded()?);
+//! let kernel = registry.kernel("softmax")?;
+//! let source = registry.source(kernel, None)?;
+//! let mut loaded = Loaded::compile(&mut device, &source.path, &source.text)?;
+//! let verdict = gate::examine(&mut device, &mut loaded, kernel, &Plan::quick(7))?;
+//! assert!(verdict.is_right(), "{verdict}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod compare;
+mod verdict;
+
+pub use compare::{Comparison, Element, Ulps};
+pub use verdict::{Finding, Tried, Verdict, What};
+
+use crate::Dtype;
+use crate::inputs::{self, Kind};
+use crate::oracle::{self, Answer, Tensor};
+use crate::random::Random;
+use crate::registry::{Case, CaseError, CaseRole, Kernel, SizeUse};
+use crate::runner::{Buffers, Guards, Loaded, Outcome};
+use assay_device::Device;
+
+/// How thoroughly to look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where all random numbers come from. A new one for every examination, told with its result.
+    pub seed: u64,
+    /// Trials with fresh inputs per size set and element type.
+    pub trials: u32,
+    /// Which size sets.
+    pub sizes: Vec<SizeUse>,
+    /// Which element types; all of the kernel's if empty.
+    pub dtypes: Vec<Dtype>,
+}
+
+impl Plan {
+    /// One trial at the quick sizes.
+    pub fn quick(seed: u64) -> Self {
+        Self {
+            seed,
+            trials: 1,
+            sizes: vec![SizeUse::Quick],
+            dtypes: Vec::new(),
+        }
+    }
+
+    /// Three trials at all sizes but the reference ones, which are large.
+    pub fn full(seed: u64) -> Self {
+        Self {
+            seed,
+            trials: 3,
+            sizes: vec![SizeUse::Quick, SizeUse::Odd, SizeUse::HeldOut],
+            dtypes: Vec::new(),
+        }
+    }
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The device could not run the kernel, for a reason that is not the kernel's.
+    #[error(transparent)]
+    Device(#[from] assay_device::Error),
+    /// The registry has no such case.
+    #[error(transparent)]
+    Case(#[from] CaseError),
+    /// The oracle has no answer.
+    #[error("kernel \"{kernel}\": {error}")]
+    Oracle {
+        /// The kernel.
+        kernel: String,
+        /// Why.
+        error: oracle::Error,
+    },
+    /// Nothing was tried.
+    #[error("kernel \"{kernel}\" has none of the sizes or element types asked for")]
+    Nothing {
+        /// The kernel.
+        kernel: String,
+    },
+}
+
+/// Examines a kernel. Mistakes of the kernel are findings of the verdict; the first case that has any ends it.
+pub fn examine(
+    device: &mut dyn Device,
+    loaded: &mut Loaded,
+    kernel: &Kernel,
+    plan: &Plan,
+) -> Result<Verdict, Error> {
+    let mut seeds = Random::new(plan.seed);
+    let mut verdict = Verdict::new(plan.seed);
+    for dtype in &kernel.dtypes {
+        if !plan.dtypes.is_empty() && !plan.dtypes.contains(dtype) {
+            continue;
+        }
+        for set in kernel
+            .sizes
+            .iter()
+            .filter(|set| plan.sizes.contains(&set.use_))
+        {
+            let case = Case::new(kernel, &set.name, *dtype)?;
+            let mut examiner = Examiner {
+                device: &mut *device,
+                loaded: &mut *loaded,
+                case: &case,
+                verdict: &mut verdict,
+            };
+            for trial in 0..plan.trials.max(1) {
+                examiner.trial(seeds.bits(), trial == 0)?;
+                if !examiner.verdict.is_right() {
+                    return Ok(verdict);
+                }
+            }
+        }
+    }
+    if verdict.tried.is_empty() {
+        return Err(Error::Nothing {
+            kernel: kernel.name.clone(),
+        });
+    }
+    Ok(verdict)
+}
+
+struct Examiner<'a> {
+    device: &'a mut dyn Device,
+    loaded: &'a mut Loaded,
+    case: &'a Case,
+    verdict: &'a mut Verdict,
+}
+
+impl Examiner<'_> {
+    fn trial(&mut self, seed: u64, first: bool) -> Result<(), Error> {
+        let inputs = inputs::random(self.case, seed, Kind::Usual);
+        let answers = self.answers(&inputs)?;
+        let Some(outcome) = self.run(seed, &inputs, Guards::Pattern)? else {
+            return Ok(());
+        };
+        self.judge(seed, &outcome, &answers);
+        if !first {
+            return Ok(());
+        }
+        self.replace_inputs(seed, &inputs, &outcome)?;
+        if !self.verdict.is_right() {
+            return Ok(());
+        }
+        self.repeat(seed, &inputs, &outcome)?;
+        self.run_over_old_results(seed, &inputs)?;
+        self.extremes(seed)
+    }
+
+    fn answers(&self, inputs: &[Tensor]) -> Result<Vec<Answer>, Error> {
+        oracle::answers(self.case, inputs).map_err(|error| Error::Oracle {
+            kernel: self.case.kernel.clone(),
+            error,
+        })
+    }
+
+    fn found(&mut self, seed: u64, what: What) {
+        self.verdict.findings.push(Finding {
+            size_set: self.case.size_set.clone(),
+            dtype: self.case.dtype,
+            seed,
+            what,
+        });
+    }
+
+    /// Runs once; a kernel's own failure is a finding.
+    fn run(
+        &mut self,
+        seed: u64,
+        inputs: &[Tensor],
+        guards: Guards,
+    ) -> Result<Option<Outcome>, Error> {
+        let outcome = self.loaded.run(self.device, self.case, inputs, guards);
+        self.outcome(seed, outcome)
+    }
+
+    fn outcome(
+        &mut self,
+        seed: u64,
+        outcome: Result<Outcome, assay_device::Error>,
+    ) -> Result<Option<Outcome>, Error> {
+        use assay_device::Error as Failure;
+        match outcome {
+            Ok(outcome) => {
+                let damage = outcome.damage.clone();
+                damage
+                    .into_iter()
+                    .for_each(|damage| self.found(seed, What::Damage(damage)));
+                Ok(Some(outcome))
+            }
+            Err(
+                failure @ (Failure::Fault(_)
+                | Failure::TimeOut { .. }
+                | Failure::ThreadgroupTooLarge { .. }
+                | Failure::ThreadgroupMemory { .. }
+                | Failure::Unbound { .. }
+                | Failure::Binding { .. }
+                | Failure::NoFunction { .. }),
+            ) => {
+                self.found(seed, What::Failure(failure));
+                Ok(None)
+            }
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Compares with what is right.
+    fn judge(&mut self, seed: u64, outcome: &Outcome, answers: &[Answer]) {
+        let comparisons = self.compare(outcome, answers);
+        for (output, comparison) in comparisons {
+            if !comparison.is_right() {
+                self.found(
+                    seed,
+                    What::Wrong {
+                        output: output.clone(),
+                        comparison: comparison.clone(),
+                    },
+                );
+            }
+            self.verdict.tried.push(Tried {
+                size_set: self.case.size_set.clone(),
+                dtype: self.case.dtype,
+                output,
+                comparison,
+            });
+        }
+    }
+
+    fn compare(&self, outcome: &Outcome, answers: &[Answer]) -> Vec<(String, Comparison)> {
+        let outputs = self
+            .case
+            .arguments
+            .iter()
+            .filter(|argument| matches!(argument.role, CaseRole::Output { .. }));
+        let compared =
+            outputs
+                .zip(&outcome.outputs)
+                .zip(answers)
+                .map(|((argument, bytes), answer)| {
+                    let comparison =
+                        Comparison::new(bytes, argument.dtype, answer, &self.case.tolerance);
+                    (argument.name.clone(), comparison)
+                });
+        compared.collect()
+    }
+
+    /// The same inputs must give the same bytes, without guards too.
+    fn repeat(&mut self, seed: u64, inputs: &[Tensor], before: &Outcome) -> Result<(), Error> {
+        if let Some(again) = self.run(seed, inputs, Guards::None)?
+            && again.outputs != before.outputs
+        {
+            self.found(seed, What::Unstable);
+        }
+        Ok(())
+    }
+
+    /// Another input must give another result, where it does to the oracle.
+    fn replace_inputs(
+        &mut self,
+        seed: u64,
+        inputs: &[Tensor],
+        before: &Outcome,
+    ) -> Result<(), Error> {
+        let others = inputs::random(self.case, !seed, Kind::Usual);
+        let names: Vec<String> = self.input_names();
+        for (place, (other, name)) in others.into_iter().zip(names).enumerate() {
+            let mut changed = inputs.to_vec();
+            changed
+                .get_mut(place)
+                .into_iter()
+                .for_each(|input| *input = other.clone());
+            let expected = self.answers(&changed)?;
+            // Whether the old result would be wrong now.
+            let matters = self
+                .compare(before, &expected)
+                .iter()
+                .any(|(_, comparison)| !comparison.is_right());
+            let Some(outcome) = self.run(seed, &changed, Guards::Pattern)? else {
+                return Ok(());
+            };
+            if matters && outcome.outputs == before.outputs {
+                self.found(seed, What::Ignored { input: name });
+            } else if self.verdict.is_right() {
+                self.judge(seed, &outcome, &expected);
+            }
+        }
+        Ok(())
+    }
+
+    fn input_names(&self) -> Vec<String> {
+        let inputs = self
+            .case
+            .arguments
+            .iter()
+            .filter(|argument| matches!(argument.role, CaseRole::Input { .. }));
+        inputs.map(|argument| argument.name.clone()).collect()
+    }
+
+    /// Buffers that hold the results of other inputs must be overwritten.
+    fn run_over_old_results(&mut self, seed: u64, inputs: &[Tensor]) -> Result<(), Error> {
+        let old = inputs::random(self.case, seed.rotate_left(32), Kind::Usual);
+        let buffers = Buffers::new(self.device, self.case, &old, Guards::Pattern)?;
+        let outcome = self.over_old_results(&buffers, inputs);
+        buffers.release(self.device)?;
+        let Some(outcome) = self.outcome(seed, outcome)? else {
+            return Ok(());
+        };
+        let answers = self.answers(inputs)?;
+        if self
+            .compare(&outcome, &answers)
+            .iter()
+            .any(|(_, comparison)| !comparison.is_right())
+        {
+            self.found(seed, What::Stale);
+        }
+        Ok(())
+    }
+
+    fn over_old_results(
+        &mut self,
+        buffers: &Buffers,
+        inputs: &[Tensor],
+    ) -> Result<Outcome, assay_device::Error> {
+        let dispatches = self.loaded.dispatches(self.device, self.case, buffers)?;
+        self.device.run(dispatches.clone())?;
+        let fresh = buffers.replace_inputs(self.device, self.case, inputs)?;
+        let finished = self.device.run(dispatches)?;
+        fresh.collect(self.device, self.case, finished)
+    }
+
+    fn extremes(&mut self, seed: u64) -> Result<(), Error> {
+        if !inputs::has_extremes(self.case) {
+            return Ok(());
+        }
+        let inputs = inputs::random(self.case, seed, Kind::Extreme);
+        let answers = self.answers(&inputs)?;
+        if let Some(outcome) = self.run(seed, &inputs, Guards::Pattern)? {
+            self.judge(seed, &outcome, &answers);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! What `assay bench` is made of: kernels, what is right, whether a result is, how long it took, what that is worth.
+//!
+//! - [`registry`]: the kernels with their arguments, sizes, geometry, tolerances and costs, as files;
+//!   [`formula`] are the small formulas in them.
+//! - [`inputs`]: random inputs of the kind each argument needs.
+//! - [`runner`]: a kernel at certain sizes on any [`assay_device::Device`], between guards.
+//! - [`gate`]: whether a kernel computes what it should.
+//! - [`stats`]: what samples of a time say; [`score`]: what the time is worth.
+//! - [`oracle`]: what each operation computes, in plain double precision.
+
+pub mod dtype;
+pub mod formula;
+pub mod gate;
+pub mod inputs;
+pub mod oracle;
+pub mod random;
+pub mod registry;
+pub mod runner;
+pub mod score;
+pub mod stats;
+
+pub use dtype::Dtype;

@@ -1,0 +1,139 @@
+//! `kernel.toml` as it is written.
+
+use crate::Dtype;
+use crate::formula::Sizes;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    /// What the kernel computes, in a line.
+    pub(super) summary: String,
+    /// The function of `oracle` that says what is right.
+    pub(super) oracle: String,
+    /// Name in the source without the element type behind it; the folder's name if absent.
+    pub(super) function: Option<String>,
+    /// Element types there are variants for.
+    #[serde(default = "single")]
+    pub(super) dtypes: Vec<Dtype>,
+    /// Sizes that follow from others, in order.
+    #[serde(default)]
+    pub(super) derived: Vec<(String, String)>,
+    /// Size sets by name.
+    pub(super) sizes: BTreeMap<String, Sizes>,
+    pub(super) arguments: Vec<Argument>,
+    /// Function constants.
+    #[serde(default)]
+    pub(super) constants: Vec<Constant>,
+    pub(super) passes: Vec<Pass>,
+    pub(super) tolerance: BTreeMap<Dtype, Tolerance>,
+    pub(super) cost: Cost,
+}
+
+fn single() -> Vec<Dtype> {
+    vec![Dtype::F32]
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    Input,
+    Output,
+    Scratch,
+    Scalar,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Argument {
+    pub(super) name: String,
+    pub(super) role: Role,
+    /// The variant's element type if absent.
+    pub(super) dtype: Option<Dtype>,
+    #[serde(default)]
+    pub(super) shape: Vec<String>,
+    /// Of inputs: what the numbers are like.
+    pub(super) values: Option<Values>,
+    /// Of indices: all are below this.
+    pub(super) below: Option<String>,
+    /// Of numbers: a factor.
+    pub(super) scale: Option<String>,
+    /// Of inputs: numbers the kernel must also get right.
+    #[serde(default)]
+    pub(super) extremes: Vec<f64>,
+    /// Of scalars.
+    pub(super) value: Option<String>,
+}
+
+/// What the numbers of an input are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Values {
+    /// Normally distributed.
+    Normal,
+    /// Evenly between −1 and 1.
+    Uniform,
+    /// Normally distributed, without sign and never nearer to 0 than 2⁻¹⁰.
+    Positive,
+    /// Numbers near 1, so that long products stay in range.
+    NearOne,
+    /// Whole numbers from 0, below a bound.
+    Index,
+    /// 0 or 1.
+    Mask,
+    /// 0 or minus infinity, at least one 0 in each row.
+    AdditiveMask,
+    /// One 1 in each row, otherwise 0.
+    OneHot,
+    /// −1 or 1.
+    Sign,
+    /// Not negative, each row adds up to 1.
+    Probability,
+    /// Logarithms of probabilities.
+    LogProbability,
+    /// No two numbers of a row are equal.
+    Distinct,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Constant {
+    pub(super) name: String,
+    pub(super) index: u32,
+    pub(super) value: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pass {
+    /// Name in the source without the element type; the kernel's if absent.
+    pub(super) function: Option<String>,
+    /// What is bound to 0, 1, 2, …: names of arguments, or `=FORMULA` for a 32-bit whole number. All arguments in order
+    /// if absent.
+    pub(super) arguments: Option<Vec<String>>,
+    /// Threads of the grid, or
+    pub(super) threads: Option<Vec<String>>,
+    /// threadgroups of the grid.
+    pub(super) groups: Option<Vec<String>>,
+    pub(super) threadgroup: Vec<String>,
+    /// Bytes of threadgroup memory 0, 1, 2, …
+    #[serde(default)]
+    pub(super) threadgroup_memory: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tolerance {
+    pub(super) relative: f64,
+    pub(super) absolute: f64,
+    pub(super) reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Cost {
+    pub(super) flops: String,
+    /// Inputs read once and outputs written once if absent.
+    pub(super) bytes: Option<String>,
+}

@@ -1,0 +1,163 @@
+//! The kernels there are: `kernels/SET/NAME/kernel.toml` and the Metal source beside it.
+//!
+//! A [`Registry`] is made from files given as text, so it does not matter where they come from; [`Registry::embedded`]
+//! is the one in the repository. A [`Kernel`] is checked completely when it is read: each formula has a value for each
+//! size set and each element type. A [`Case`] is a kernel at certain sizes.
+//!
+//! ```
+//! use assay_bench::{Dtype, registry::{Case, Registry}};
+//! let registry = Registry::embedded()?;
+//! let kernel = registry.kernel("layer_norm")?;
+//! let case = Case::new(kernel, "quick", Dtype::F32)?;
+//! assert!(case.passes[0].groups() >= 2);
+//! let source = registry.source(kernel, Some("m2-max"))?;
+//! assert!(source.text.contains("layer_norm_f32"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod case;
+mod check;
+mod embedded;
+mod error;
+mod file;
+mod kernel;
+mod source;
+
+pub use case::{Case, CaseArgument, CaseBinding, CaseError, CaseExtent, CasePass, CaseRole};
+pub use error::Error;
+pub use kernel::{
+    Argument, Constant, Grid, Kernel, Pass, PassBinding, Role, Set, SizeSet, SizeUse, Tolerance,
+    Values,
+};
+pub use source::{Headers, Resolved, Sources, flatten, hash};
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// Kernels by name.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    kernels: BTreeMap<String, Kernel>,
+    headers: Headers,
+}
+
+/// What belongs to a folder of a kernel, before it is put together.
+#[derive(Default)]
+struct Folder<'a> {
+    description: Option<(&'a str, &'a str)>,
+    sources: Sources,
+}
+
+impl Registry {
+    /// The registry of the repository.
+    pub fn embedded() -> Result<&'static Self, &'static Error> {
+        static REGISTRY: OnceLock<Result<Registry, Error>> = OnceLock::new();
+        let read = || Registry::from_files(embedded::FILES.iter().copied());
+        REGISTRY.get_or_init(read).as_ref()
+    }
+
+    /// A registry from files: path below its folder, with `/`, and text.
+    pub fn from_files<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, Error> {
+        let mut headers = Headers::new();
+        let mut folders: BTreeMap<(Set, &str), Folder<'_>> = BTreeMap::new();
+        for (path, text) in files {
+            let strange = || Error::Path {
+                path: path.to_owned(),
+            };
+            let parts: Vec<&str> = path.split('/').collect();
+            if let ["include", header] = parts[..] {
+                headers.insert(header.to_owned(), text.to_owned());
+                continue;
+            }
+            let [set, name, file] = parts[..] else {
+                return Err(strange());
+            };
+            let set = Set::ALL
+                .into_iter()
+                .find(|known| known.name() == set)
+                .ok_or_else(strange)?;
+            let folder = folders.entry((set, name)).or_default();
+            if file == "kernel.toml" {
+                folder.description = Some((path, text));
+                continue;
+            }
+            let stem = file.strip_suffix(".metal").ok_or_else(strange)?;
+            let source = (path.to_owned(), text.to_owned());
+            match stem.split_once('.') {
+                None if stem == name => folder.sources.default = Some(source),
+                Some((first, chip)) if first == name => {
+                    folder.sources.variants.insert(chip.to_owned(), source);
+                }
+                _ => return Err(strange()),
+            }
+        }
+        let mut kernels = BTreeMap::new();
+        for ((set, name), folder) in folders {
+            let kernel = read(set, name, folder)?;
+            kernel.sources.resolve(name, None, &headers)?;
+            if kernels.insert(name.to_owned(), kernel).is_some() {
+                return Err(Error::Twice {
+                    name: name.to_owned(),
+                });
+            }
+        }
+        Ok(Self { kernels, headers })
+    }
+
+    /// All kernels, by name.
+    pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.values()
+    }
+
+    /// The kernels of a set, by name.
+    pub fn set(&self, set: Set) -> impl Iterator<Item = &Kernel> {
+        self.kernels().filter(move |kernel| kernel.set == set)
+    }
+
+    /// A kernel by its name.
+    pub fn kernel(&self, name: &str) -> Result<&Kernel, Error> {
+        self.kernels.get(name).ok_or_else(|| Error::Unknown {
+            name: name.to_owned(),
+            nearest: self.near(name),
+        })
+    }
+
+    /// The source a chip gets.
+    pub fn source(&self, kernel: &Kernel, chip: Option<&str>) -> Result<Resolved, Error> {
+        kernel.sources.resolve(&kernel.name, chip, &self.headers)
+    }
+
+    /// The headers that sources include.
+    pub fn headers(&self) -> &Headers {
+        &self.headers
+    }
+
+    /// Names that contain what was asked for, or the other way round, or share its first part.
+    fn near(&self, name: &str) -> Vec<String> {
+        let first = name.split('_').next().unwrap_or(name);
+        let near = |known: &&String| {
+            known.contains(name) || name.contains(known.as_str()) || known.starts_with(first)
+        };
+        self.kernels.keys().filter(near).take(5).cloned().collect()
+    }
+}
+
+fn read(set: Set, name: &str, folder: Folder<'_>) -> Result<Kernel, Error> {
+    let incomplete = |missing: String| Error::Incomplete {
+        name: name.to_owned(),
+        missing,
+    };
+    let (path, text) = folder
+        .description
+        .ok_or_else(|| incomplete("kernel.toml".to_owned()))?;
+    if folder.sources.default.is_none() {
+        return Err(incomplete(format!("{name}.metal")));
+    }
+    let file: file::File = toml::from_str(text).map_err(|error| Error::Toml {
+        path: path.to_owned(),
+        why: error.to_string().trim_end().to_owned(),
+    })?;
+    check::kernel(path, set, name, &file, folder.sources)
+}

@@ -1,0 +1,341 @@
+//! Kernels that are wrong on purpose, each in a way that has passed for right somewhere: all are caught, and for the
+//! right reason.
+
+mod common;
+
+use assay_bench::gate::{self, Plan, Verdict, What};
+use assay_bench::registry::{Kernel, Registry};
+use assay_bench::runner::Loaded;
+use assay_device::{
+    BufferId, CompileOptions, Constant, CpuDevice, Device, DeviceFacts, Dispatch, Error, Finished,
+    LibraryId, PipelineFacts, PipelineId, Source, Storage, SubmissionId,
+};
+
+const HEAD: &str = "#include <metal_stdlib>\nusing namespace metal;\n";
+
+fn kernel(name: &str) -> &'static Kernel {
+    Registry::embedded().unwrap().kernel(name).unwrap()
+}
+
+/// The verdict over a source in place of a kernel's own; nothing without a clang.
+fn verdict(name: &str, source: &str) -> Option<Verdict> {
+    let mut device = common::device()?;
+    let text = format!("{HEAD}{source}");
+    let mut loaded = Loaded::compile(&mut device, "cheat.metal", &text)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let plan = Plan {
+        trials: 1,
+        ..Plan::full(11)
+    };
+    Some(gate::examine(&mut device, &mut loaded, kernel(name), &plan).unwrap())
+}
+
+fn caught(name: &str, source: &str, expected: &str) {
+    let Some(verdict) = verdict(name, source) else {
+        return;
+    };
+    let told: Vec<String> = verdict.findings.iter().map(ToString::to_string).collect();
+    assert!(
+        told.iter().any(|told| told.contains(expected)),
+        "{name}: {verdict}\nfound {told:#?}\nexpected {expected}"
+    );
+}
+
+/// The registry's own source with one change.
+fn changed(name: &str, old: &str, new: &str) -> String {
+    let registry = Registry::embedded().unwrap();
+    let text = registry.source(kernel(name), None).unwrap().text;
+    assert!(text.contains(old), "{name} has no {old}");
+    text.replacen(old, new, 1)
+}
+
+const RELU: &str = "device const float *x [[buffer(0)]], device float *y [[buffer(1)]], constant uint &n [[buffer(2)]], \
+    constant uint &grid_size [[buffer(3)]], uint i [[thread_position_in_grid]]";
+
+fn relu(body: &str) -> String {
+    format!(
+        "kernel void relu_f32({RELU}) {{ for (uint e = i; e < n; e += grid_size) {{ {body} }} }}"
+    )
+}
+
+#[test]
+fn a_plain_relu_passes() {
+    let Some(verdict) = verdict("relu", &relu("y[e] = max(x[e], 0.0f);")) else {
+        return;
+    };
+    assert!(verdict.is_right(), "{verdict}");
+}
+
+#[test]
+fn the_expected_value_of_the_answer_is_not_the_answer() {
+    // The mean of squared differences of normal numbers is near 2, and the norm near the root of the count.
+    caught(
+        "mse_loss",
+        &changed("mse_loss", "y[0] = sum / float(n)", "y[0] = 2.0f"),
+        "stayed the same",
+    );
+    caught(
+        "frobenius_norm",
+        &changed("frobenius_norm", "y[0] = sqrt(sum)", "y[0] = sqrt(3711.0f)"),
+        "wrong",
+    );
+}
+
+#[test]
+fn zeros_are_not_small_enough_to_pass() {
+    caught(
+        "softmax",
+        &changed("softmax", "exp(x - shift) * factor", "0.0f"),
+        "wrong",
+    );
+}
+
+#[test]
+fn leaving_out_the_tail_is_seen() {
+    caught(
+        "relu",
+        &relu("if (e < n / 4 * 4) y[e] = max(x[e], 0.0f);"),
+        "3 never written",
+    );
+    caught(
+        "sqr_mm",
+        &changed(
+            "sqr_mm",
+            "r < rows && c < cols",
+            "r < rows && c < cols / 8 * 8",
+        ),
+        "never written",
+    );
+}
+
+#[test]
+fn computing_only_the_start_is_seen() {
+    // Products of random numbers soon are too small for a loose absolute tolerance to tell from 0.
+    caught(
+        "cumprod",
+        &changed("cumprod", "y[i] = upto", "y[i] = i < 64 ? upto : 0.0f"),
+        "wrong",
+    );
+}
+
+#[test]
+fn reading_beside_a_buffer_gives_nan() {
+    caught(
+        "relu",
+        &relu("y[e] = max(x[e], 0.0f); if (e + 1 == n) y[e] += x[n];"),
+        "not finite",
+    );
+    caught(
+        "relu",
+        &relu("y[e] = max(x[e], 0.0f); if (e == 0) y[e] += *(x - 1);"),
+        "not finite",
+    );
+}
+
+#[test]
+fn reading_behind_a_buffer_to_no_effect_is_seen_where_bounds_are_checked() {
+    caught(
+        "relu",
+        &relu("y[e] = max(x[e], 0.0f) + (x[e + 1] > 1e30f ? 1.0f : 0.0f);"),
+        "relu_f32",
+    );
+}
+
+#[test]
+fn reading_far_beside_a_buffer_is_a_fault() {
+    caught(
+        "relu",
+        &relu("y[e] = max(x[e], 0.0f) + (x[e + 100000] > 1e30f ? 1.0f : 0.0f);"),
+        "kernel \"relu_f32\"",
+    );
+}
+
+#[test]
+fn writing_beside_a_buffer_is_seen() {
+    caught(
+        "relu",
+        &relu("y[e] = max(x[e], 0.0f); if (e == 0) y[n] = 0.0f;"),
+        "wrote behind \"y\"",
+    );
+    caught(
+        "relu",
+        &relu("y[e] = max(x[e], 0.0f); if (e == 0) *(y - 1) = 0.0f;"),
+        "wrote before \"y\"",
+    );
+}
+
+#[test]
+fn changing_an_input_is_seen() {
+    let source = relu("y[e] = max(x[e], 0.0f); ((device float *)x)[e] = y[e];");
+    caught("relu", &source, "changed the input \"x\"");
+}
+
+#[test]
+fn a_cached_answer_is_seen() {
+    // Work is done only where the output was not written before, as in the first of many timed runs.
+    let source = relu("if (as_type<uint>(y[e]) != 0x7fda7fdau) return; y[e] = max(x[e], 0.0f);");
+    caught("relu", &source, "still holds the results of other inputs");
+}
+
+#[test]
+fn sizes_other_than_those_shown_are_tried() {
+    caught(
+        "layer_norm",
+        &changed(
+            "layer_norm",
+            "team.each(x, y, cols,",
+            "if (cols < 1025) team.each(x, y, cols,",
+        ),
+        "odd sizes",
+    );
+    // Right for the quick and the odd sizes, wrong for the one that is held out.
+    caught(
+        "layer_norm",
+        &changed(
+            "layer_norm",
+            "team.each(x, y, cols,",
+            "if (cols % 4 != 0) team.each(x, y, cols,",
+        ),
+        "held_out sizes",
+    );
+}
+
+#[test]
+fn an_ignored_input_is_seen() {
+    caught(
+        "bias_add",
+        &changed("bias_add", "return x + bias", "return x"),
+        "wrong",
+    );
+    // Right as long as the mask happens to be as it is: the gate asks with another.
+    let source = changed(
+        "dropout",
+        "mask * x * (1.0f / (1.0f - p))",
+        "x * (1.0f / (1.0f - p))",
+    );
+    caught("dropout", &source, "wrong");
+}
+
+#[test]
+fn a_loss_of_precision_is_seen() {
+    caught(
+        "rms_norm",
+        &changed(
+            "rms_norm",
+            "return (x - shift) * factor",
+            "return float(half(x) * half(factor))",
+        ),
+        "wrong",
+    );
+    caught(
+        "sqr_mm",
+        &changed(
+            "sqr_mm",
+            "left[e] = inside ? a(row0 + r, k0 + k) : 0.0f",
+            "left[e] = inside ? float(half(a(row0 + r, k0 + k))) : 0.0f",
+        ),
+        "wrong",
+    );
+}
+
+#[test]
+fn a_softmax_without_shift_is_seen() {
+    let source = changed(
+        "softmax",
+        "float shift = team.largest_of(x, cols)",
+        "float shift = 0.0f",
+    );
+    caught("softmax", &source, "wrong");
+}
+
+#[test]
+fn too_large_a_threadgroup_memory_is_no_silent_zero() {
+    let source =
+        relu("threadgroup float big[9000]; big[e % 9000] = x[e]; y[e] = max(big[e % 9000], 0.0f);");
+    caught("relu", &source, "threadgroup memory");
+}
+
+/// A device whose results now and then differ in a bit, as those of a kernel with a race do.
+#[derive(Debug)]
+struct Racy {
+    inner: CpuDevice,
+    reads: u32,
+}
+
+impl Device for Racy {
+    fn facts(&self) -> &DeviceFacts {
+        self.inner.facts()
+    }
+    fn compile(
+        &mut self,
+        source: Source<'_>,
+        options: &CompileOptions,
+    ) -> Result<LibraryId, Error> {
+        self.inner.compile(source, options)
+    }
+    fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {
+        self.inner.load(bytes)
+    }
+    fn functions(&self, library: LibraryId) -> Result<Vec<String>, Error> {
+        self.inner.functions(library)
+    }
+    fn pipeline(
+        &mut self,
+        library: LibraryId,
+        function: &str,
+        constants: &[Constant],
+    ) -> Result<PipelineId, Error> {
+        self.inner.pipeline(library, function, constants)
+    }
+    fn pipeline_facts(&self, pipeline: PipelineId) -> Result<&PipelineFacts, Error> {
+        self.inner.pipeline_facts(pipeline)
+    }
+    fn buffer(&mut self, bytes: u64, storage: Storage) -> Result<BufferId, Error> {
+        self.inner.buffer(bytes, storage)
+    }
+    fn buffer_size(&self, buffer: BufferId) -> Result<u64, Error> {
+        self.inner.buffer_size(buffer)
+    }
+    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.inner.write(buffer, offset, bytes)
+    }
+    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+        self.inner.read(buffer, offset, bytes)?;
+        self.reads += 1;
+        // The second of the two buffers of a softmax is its output; one bit of it, in every third run.
+        if self.reads.is_multiple_of(6) {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+        }
+        Ok(())
+    }
+    fn release(&mut self, buffer: BufferId) -> Result<(), Error> {
+        self.inner.release(buffer)
+    }
+    fn submit(&mut self, dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
+        self.inner.submit(dispatches)
+    }
+    fn wait(&mut self, submission: SubmissionId) -> Result<Finished, Error> {
+        self.inner.wait(submission)
+    }
+}
+
+#[test]
+fn results_that_change_by_a_bit_are_seen() {
+    let Some(inner) = common::device() else {
+        return;
+    };
+    let mut device = Racy { inner, reads: 0 };
+    let registry = Registry::embedded().unwrap();
+    let source = registry.source(kernel("softmax"), None).unwrap();
+    let mut loaded = Loaded::compile(&mut device, &source.path, &source.text).unwrap();
+    let verdict =
+        gate::examine(&mut device, &mut loaded, kernel("softmax"), &Plan::quick(3)).unwrap();
+    assert!(
+        verdict
+            .findings
+            .iter()
+            .any(|finding| finding.what == What::Unstable),
+        "{verdict}"
+    );
+}

@@ -1,0 +1,52 @@
+//! What a kernel wants, told to someone who left something out.
+
+use super::element::Element;
+use assay_device::{Argument, ArgumentBinding, PipelineFacts};
+use std::fmt::Write as _;
+
+/// The arguments of a kernel, and a command line to start from.
+pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> String {
+    let mut text = format!("{} has these arguments:\n", facts.function);
+    let mut line = format!("assay run {file}");
+    if needs_name {
+        let _ = write!(line, " -f {}", facts.function);
+    }
+    line.push_str(" --grid N --threadgroup ");
+    line.push_str(&facts.max_threads.min(256).to_string());
+    for argument in &facts.arguments {
+        let (word, index) = match argument.binding {
+            ArgumentBinding::Buffer(index) => ("buffer", index),
+            ArgumentBinding::Threadgroup(index) => ("threadgroup", index),
+            _ => continue,
+        };
+        let Argument {
+            name, type_name, ..
+        } = argument;
+        let access = argument.space.map_or("", |space| space.name());
+        let _ = writeln!(text, "  {word} {index}  {access} {type_name}  {name}");
+        let _ = write!(line, " {}", option(argument, index));
+    }
+    let _ = write!(text, "for example:\n  {line}");
+    text
+}
+
+fn option(argument: &Argument, index: u32) -> String {
+    let element = Element::in_metal(&argument.type_name);
+    match (argument.binding, argument.buffer_size, element) {
+        (ArgumentBinding::Threadgroup(_), ..) => format!("--tgmem {index}=BYTES"),
+        (_, Some(size), Some(element)) => {
+            let count = (size as usize / element.size).clamp(1, 64);
+            let values = vec!["1"; count].join(",");
+            format!("--bytes {index}={}:{values}", element.name)
+        }
+        (_, Some(size), None) => format!("--bytes {index}=u8:…({size} bytes)"),
+        (_, None, element) => {
+            let name = element.map_or("f32", |element| element.name);
+            let kind = match argument.access {
+                assay_ssa::ArgumentAccess::Read => "random",
+                _ => "zeros",
+            };
+            format!("--buffer {index}={kind}:{name}:N")
+        }
+    }
+}

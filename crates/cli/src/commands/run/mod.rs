@@ -1,0 +1,187 @@
+//! `assay run`: run a kernel on the CPU.
+
+mod advice;
+mod element;
+mod inputs;
+mod report;
+mod work;
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use crate::source::SourceArgs;
+use assay_device::Constant;
+use assay_report::envelope::Envelope;
+use std::path::PathBuf;
+
+/// Run a kernel on the CPU, and look at what it computes
+///
+/// FILE is Metal source (compiled on the way), a metallib, or LLVM bitcode. Every access is checked: one outside its
+/// buffer ends the run with the place in the source and the thread. Arithmetic is that of Apple GPUs; times are this
+/// CPU's and say nothing about a GPU.
+///
+/// Random floats lie between -1 and 1, random integers are any bits. The values of --bytes lie as in a C
+/// struct, each aligned to its size.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay run saxpy.metal --grid 1024 --threadgroup 256 --buffer 0=x.npy --buffer 1=y.npy \\
+      --bytes 2=f32:2.5 --bytes 3=u32:1024 --out 1=result.npy
+  assay run softmax.metal --groups 8 --threadgroup 256 --buffer 0=random:f32:8x512 \\
+      --buffer 1=zeros:f32:8x512 --bytes 2=u32:512 --print 1:8
+  assay run mlx.metallib -f vs_Addfloat32 --grid 64 --threadgroup 64 --buffer 0=iota:f32:64 \\
+      --buffer 1=iota:f32:1 --buffer 2=zeros:f32:64 --bytes 3=u32:64 --format json --print 2
+  assay run kernel.metal        # says which arguments the kernel has")]
+pub(crate) struct Args {
+    /// The file; `-` is standard input
+    file: PathBuf,
+
+    /// The kernel to run, when the file has several
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
+
+    /// Threads in the grid
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple, conflicts_with = "groups")]
+    grid: Option<Triple>,
+
+    /// Threadgroups in the grid, instead of threads
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
+    groups: Option<Triple>,
+
+    /// Threads in a threadgroup
+    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
+    threadgroup: Option<Triple>,
+
+    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE[:SEED];
+    /// TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64 or 64x32
+    #[arg(long = "buffer", value_name = "I=CONTENTS")]
+    buffers: Vec<String>,
+
+    /// A few values instead of a buffer; a value may change the type, as in 3=u32:64,32,f32:0.5
+    #[arg(long, value_name = "I=TYPE:VALUE[,VALUE...]")]
+    bytes: Vec<String>,
+
+    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
+    #[arg(long, value_name = "I=BYTES")]
+    tgmem: Vec<String>,
+
+    /// A value for a function constant, by number or name; may be repeated
+    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
+    constants: Vec<Constant>,
+
+    /// Write a buffer to a file afterwards, flat and with its type; a name without `=` is where
+    /// the report goes
+    #[arg(short = 'o', long = "out", id = "out", value_name = "I=FILE.npy")]
+    outputs: Vec<PathBuf>,
+
+    /// Show the first N numbers of a buffer (16 when not said)
+    #[arg(long, value_name = "I[:N]", value_parser = printed)]
+    print: Vec<(u32, usize)>,
+
+    /// Run so often, each time from the same contents, and report the median
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    repeat: u32,
+
+    /// Threads of this CPU to use [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// Operations one simdgroup may run [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.run.json
+    Json,
+}
+
+/// Numbers shown of a buffer unless said otherwise.
+const SHOWN: usize = 16;
+
+/// Three sizes; what is left out is 1.
+#[derive(Clone, Copy, Debug)]
+struct Triple([u32; 3]);
+
+fn triple(text: &str) -> Result<Triple, String> {
+    let mut values = [1; 3];
+    let mut parts = text.split(',');
+    for (value, part) in values.iter_mut().zip(parts.by_ref()) {
+        *value = number(part.trim())?;
+    }
+    match parts.next() {
+        None => Ok(Triple(values)),
+        Some(_) => Err("more than three numbers".to_owned()),
+    }
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|error| format!("`{text}`: {error}"))
+}
+
+fn printed(text: &str) -> Result<(u32, usize), String> {
+    let (index, count) = match text.split_once(':') {
+        Some((index, count)) => (
+            index,
+            count
+                .parse()
+                .map_err(|error| format!("`{count}`: {error}"))?,
+        ),
+        None => (text, SHOWN),
+    };
+    Ok((number(index)?, count))
+}
+
+/// Where results go: buffers to files, the report to another.
+struct Destinations {
+    files: Vec<(u32, PathBuf)>,
+    report: Option<PathBuf>,
+}
+
+fn destinations(args: &Args) -> Result<Destinations, Failure> {
+    let mut destinations = Destinations {
+        files: Vec::new(),
+        report: None,
+    };
+    for path in &args.outputs {
+        let text = path.display().to_string();
+        if !text.contains('=') {
+            destinations.report = Some(path.clone());
+            continue;
+        }
+        let (index, file) = inputs::split("--out", &text)?;
+        destinations.files.push((index, PathBuf::from(file)));
+    }
+    Ok(destinations)
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let destinations = destinations(args)?;
+    let report = work::run(args, &destinations.files, context)?;
+    let context = Context {
+        out: destinations.report,
+        ..context.clone()
+    };
+    let text = match args.format {
+        Format::Json => Envelope::new("assay.run", 1, report).to_json(),
+        Format::Text => report.text(&context),
+    };
+    context.write(&text)?;
+    Ok(Outcome::Fine)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::report::Report>("assay.run", 1);
+    }
+}

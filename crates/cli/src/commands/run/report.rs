@@ -1,0 +1,183 @@
+//! What a run gave, as text and as JSON.
+
+use super::element::Element;
+use crate::context::Context;
+use assay_report::style::Role;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a run gave.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Report {
+    /// The kernel.
+    pub(super) kernel: String,
+    /// Threads in each direction.
+    pub(super) grid: [u32; 3],
+    /// Threads of a threadgroup in each direction.
+    pub(super) threadgroup: [u32; 3],
+    /// Whether threadgroups ran one after the other, because device atomics make the result depend on order.
+    pub(super) in_order: bool,
+    /// How long the runs took.
+    pub(super) time: Times,
+    /// Buffers that were asked for with `--print`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) buffers: Vec<Shown>,
+    /// Files that were written with `--out`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) files: Vec<Written>,
+}
+
+/// Times of all runs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Times {
+    /// Always `host`: this CPU's time for running the kernel itself. It says nothing about a GPU.
+    pub(super) origin: &'static str,
+    /// Threads of the CPU that ran it.
+    pub(super) threads: usize,
+    /// Milliseconds of each run.
+    pub(super) samples_ms: Vec<f64>,
+    pub(super) median_ms: f64,
+    pub(super) least_ms: f64,
+    pub(super) most_ms: f64,
+}
+
+/// A buffer after the run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Shown {
+    /// Its index.
+    pub(super) index: u32,
+    /// The argument's name in the source.
+    pub(super) name: String,
+    /// The type of its numbers.
+    #[serde(rename = "type")]
+    pub(super) element: &'static str,
+    /// How many numbers it has.
+    pub(super) length: usize,
+    /// The first of them; null for infinities and NaN.
+    pub(super) values: Vec<Option<f64>>,
+    #[serde(skip)]
+    pub(super) texts: Vec<String>,
+}
+
+/// A file that was written.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Written {
+    /// The buffer's index.
+    pub(super) index: u32,
+    /// The file.
+    pub(super) path: String,
+}
+
+impl Times {
+    pub(super) fn new(samples: &[Duration], threads: usize) -> Times {
+        let samples_ms: Vec<f64> = samples
+            .iter()
+            .map(|time| time.as_secs_f64() * 1e3)
+            .collect();
+        let mut sorted = samples_ms.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
+        let middle = sorted.len() / 2;
+        let median_ms = match sorted.len() % 2 {
+            0 => (at(middle.saturating_sub(1)) + at(middle)) / 2.0,
+            _ => at(middle),
+        };
+        Times {
+            origin: assay_device::Origin::Host.name(),
+            threads,
+            median_ms,
+            least_ms: at(0),
+            most_ms: at(sorted.len().saturating_sub(1)),
+            samples_ms,
+        }
+    }
+}
+
+impl Shown {
+    pub(super) fn new(
+        index: u32,
+        name: &str,
+        element: &'static Element,
+        data: &[u8],
+        most: usize,
+    ) -> Shown {
+        let numbers = data.chunks_exact(element.size).take(most);
+        let (texts, values) = numbers.map(|bytes| element.show(bytes)).unzip();
+        Shown {
+            index,
+            name: name.to_owned(),
+            element: element.name,
+            length: data.len() / element.size,
+            values,
+            texts,
+        }
+    }
+
+    /// The numbers, as many to a line as fit.
+    fn text(&self, context: &Context) -> String {
+        let title = format!(
+            "{} ({}, {} × {})",
+            self.name, self.index, self.length, self.element
+        );
+        let mut text = context.painter.paint(Role::Heading, &title).to_string();
+        let widest = self.texts.iter().map(String::len).max().unwrap_or(0) + 2;
+        let line = (context.width / widest).max(1);
+        for (number, value) in self.texts.iter().enumerate() {
+            if number % line == 0 {
+                text.push('\n');
+            }
+            let _ = write!(text, "{value:>widest$}");
+        }
+        if self.texts.len() < self.length {
+            let _ = write!(text, "\n  … and {} more", self.length - self.texts.len());
+        }
+        text.push('\n');
+        text
+    }
+}
+
+impl Report {
+    pub(super) fn text(&self, context: &Context) -> String {
+        let mut text = String::new();
+        for buffer in &self.buffers {
+            text += &buffer.text(context);
+        }
+        let [x, y, z] = self.grid;
+        let [gx, gy, gz] = self.threadgroup;
+        let _ = writeln!(
+            text,
+            "{}: {x} × {y} × {z} threads in threadgroups of {gx} × {gy} × {gz}{}",
+            self.kernel,
+            match self.in_order {
+                true => ", in order",
+                false => "",
+            }
+        );
+        let _ = writeln!(text, "{}", self.time);
+        for file in &self.files {
+            let _ = writeln!(text, "buffer {} → {}", file.index, file.path);
+        }
+        text
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plural = if self.threads == 1 { "" } else { "s" };
+        write!(f, "{:.3} ms", self.median_ms)?;
+        if self.samples_ms.len() > 1 {
+            let (count, least, most) = (self.samples_ms.len(), self.least_ms, self.most_ms);
+            write!(f, " median of {count} runs ({least:.3} to {most:.3})")?;
+        }
+        let (origin, threads) = (self.origin, self.threads);
+        write!(
+            f,
+            " ({origin}: {threads} thread{plural} of this CPU, no GPU)"
+        )
+    }
+}

@@ -1,0 +1,283 @@
+//! From the command line through the device to a report.
+
+use super::element::Element;
+use super::inputs::{Filled, Inputs};
+use super::report::{Report, Shown, Times, Written};
+use super::{Args, advice};
+use crate::context::Context;
+use crate::failure::{Failure, Kind};
+use crate::input;
+use crate::interrupt;
+use crate::npy::Array;
+use crate::output::Output;
+use crate::source;
+use assay_device::{
+    ArgumentBinding, Binding, BufferId, CpuDevice, Device, Dispatch, Error, Extent, PipelineFacts,
+    PipelineId, Settings, Storage,
+};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A kernel ready to run, and what is bound to it.
+struct Work<'a> {
+    args: &'a Args,
+    device: CpuDevice,
+    pipeline: PipelineId,
+    facts: PipelineFacts,
+    /// Whether the kernel must be named, because the file has several.
+    several: bool,
+    inputs: Inputs,
+    buffers: Vec<(u32, BufferId)>,
+}
+
+pub(super) fn run(
+    args: &Args,
+    files: &[(u32, PathBuf)],
+    context: &Context,
+) -> Result<Report, Failure> {
+    let mut work = Work::new(args, context)?;
+    let bound = |index: u32| {
+        work.inputs
+            .buffers
+            .iter()
+            .any(|buffer| buffer.index == index)
+    };
+    let printed = args.print.iter().map(|(index, _)| ("--print", *index));
+    let written = files.iter().map(|(index, _)| ("--out", *index));
+    for (option, index) in printed.chain(written) {
+        if !bound(index) {
+            let message = format!("{option} {index}: no --buffer has index {index}");
+            return Err(work.with_arguments(Failure::usage(message)));
+        }
+    }
+    let dispatch = work.dispatch()?;
+    let samples = work.repeat(&dispatch, context)?;
+    work.report(&dispatch, &samples, files)
+}
+
+impl<'a> Work<'a> {
+    fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
+        let mut device = CpuDevice::new(Settings {
+            threads: args.threads.map(usize::from),
+            max_steps: args.max_steps,
+            cancel: Some(interrupt::flag()),
+            ..Settings::default()
+        })
+        .map_err(|error| Failure::new(Kind::Missing, error.to_string()))?;
+        let path = args.file.display().to_string();
+        let bytes = input::open(&args.file)?;
+        let code = match source::is_source(&args.file, &bytes) {
+            true => source::bitcode(&args.file, &bytes, &args.source)?,
+            false => bytes.to_vec(),
+        };
+        drop(bytes);
+        let library = device
+            .load(code)
+            .map_err(|error| Failure::input(format!("{path}: {error}")))?;
+        let names = device.functions(library).map_err(failure)?;
+        let name = match (&args.function, &names[..]) {
+            (Some(name), _) => name.clone(),
+            (None, [only]) => only.clone(),
+            (None, _) => return Err(choose(&path, &names)),
+        };
+        let pipeline = device.pipeline(library, &name, &args.constants);
+        let pipeline = pipeline.map_err(failure)?;
+        let facts = device.pipeline_facts(pipeline).map_err(failure)?.clone();
+        let work = Work {
+            args,
+            device,
+            pipeline,
+            facts,
+            several: names.len() > 1,
+            inputs: Inputs::new(args)?,
+            buffers: Vec::new(),
+        };
+        work.remark(context);
+        Ok(work)
+    }
+
+    /// Notes buffers whose numbers are of another type than the kernel's.
+    fn remark(&self, context: &Context) {
+        for Filled { index, element, .. } in &self.inputs.buffers {
+            let arguments = self.facts.arguments.iter();
+            let mut arguments = arguments.filter(|a| a.binding == ArgumentBinding::Buffer(*index));
+            let Some(argument) = arguments.next() else {
+                let function = &self.facts.function;
+                context.note(&format!("note: {function} has no buffer {index}"));
+                continue;
+            };
+            let wanted = Element::in_metal(&argument.type_name);
+            if wanted.is_some_and(|wanted| !element.suits(wanted)) {
+                let (name, ty) = (&argument.name, &argument.type_name);
+                context.note(&format!(
+                    "note: buffer {index} (\"{name}\") is {ty} in the kernel and {} here",
+                    element.name
+                ));
+            }
+        }
+    }
+
+    fn with_arguments(&self, failure: Failure) -> Failure {
+        let file = self.args.file.display().to_string();
+        failure.advice(advice::arguments(&file, &self.facts, self.several))
+    }
+
+    /// The dispatch the command line asks for, with buffers made.
+    fn dispatch(&mut self) -> Result<Dispatch, Failure> {
+        let missing = |what: &str| Failure::usage(format!("{what} is missing"));
+        let extent = match (self.args.grid, self.args.groups) {
+            (Some(threads), _) => Extent::Threads(threads.0),
+            (None, Some(groups)) => Extent::Groups(groups.0),
+            (None, None) => return Err(self.with_arguments(missing("--grid"))),
+        };
+        let Some(threadgroup) = self.args.threadgroup else {
+            return Err(self.with_arguments(missing("--threadgroup")));
+        };
+        let mut dispatch = Dispatch::new(self.pipeline, extent, threadgroup.0);
+        for filled in &self.inputs.buffers {
+            let size = filled.data.len() as u64;
+            let buffer = self.device.buffer(size, Storage::Shared).map_err(failure)?;
+            self.buffers.push((filled.index, buffer));
+            dispatch = dispatch.bind(filled.index, Binding::Buffer { buffer, offset: 0 });
+        }
+        for (index, bytes) in &self.inputs.bytes {
+            dispatch = dispatch.bind(*index, Binding::Bytes(bytes.clone()));
+        }
+        for (index, bytes) in &self.inputs.memory {
+            dispatch = dispatch.bind(*index, Binding::ThreadgroupMemory(*bytes));
+        }
+        Ok(dispatch)
+    }
+
+    /// Runs as often as asked, each time from the same contents.
+    fn repeat(&mut self, dispatch: &Dispatch, context: &Context) -> Result<Vec<Duration>, Failure> {
+        let spinner = context.progress.then(indicatif::ProgressBar::new_spinner);
+        if let Some(spinner) = &spinner {
+            spinner.set_message(format!("running {}", self.facts.function));
+            spinner.enable_steady_tick(Duration::from_millis(200));
+        }
+        interrupt::cooperate();
+        let mut samples = Vec::new();
+        for _ in 0..self.args.repeat {
+            for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
+                let written = self.device.write(*buffer, 0, &filled.data);
+                written.map_err(failure)?;
+            }
+            match self.device.run(vec![dispatch.clone()]) {
+                Ok(finished) => samples.push(finished.total.length),
+                Err(error) => {
+                    let unbound = matches!(error, Error::Unbound { .. } | Error::Binding { .. });
+                    let failure = failure(error);
+                    return Err(match unbound {
+                        true => self.with_arguments(failure),
+                        false => failure,
+                    });
+                }
+            }
+        }
+        if let Some(spinner) = spinner {
+            spinner.finish_and_clear();
+        }
+        Ok(samples)
+    }
+
+    fn report(
+        &mut self,
+        dispatch: &Dispatch,
+        samples: &[Duration],
+        files: &[(u32, PathBuf)],
+    ) -> Result<Report, Failure> {
+        let mut shown = Vec::new();
+        for &(index, most) in &self.args.print {
+            let (element, data) = self.contents(index)?;
+            let name = self.argument_name(index);
+            shown.push(Shown::new(index, &name, element, &data, most));
+        }
+        let mut written = Vec::new();
+        for (index, path) in files {
+            let (element, data) = self.contents(*index)?;
+            let array = Array {
+                descr: element.descr.to_owned(),
+                shape: vec![(data.len() / element.size) as u64],
+                data,
+            };
+            let mut output = Output::open(Some(path))?;
+            output.write_all(&array.to_bytes())?;
+            output.finish()?;
+            written.push(Written {
+                index: *index,
+                path: path.display().to_string(),
+            });
+        }
+        let threads = self.args.threads.map(usize::from);
+        let threads = threads.unwrap_or_else(rayon::current_num_threads);
+        let program = self.device.program(self.pipeline).map_err(failure)?;
+        let group = dispatch.threadgroup;
+        Ok(Report {
+            kernel: self.facts.function.clone(),
+            grid: match dispatch.extent {
+                Extent::Threads(threads) => threads,
+                Extent::Groups(groups) => {
+                    std::array::from_fn(|axis| groups[axis].saturating_mul(group[axis]))
+                }
+            },
+            threadgroup: group,
+            in_order: program.runs_in_order(),
+            time: Times::new(samples, threads),
+            buffers: shown,
+            files: written,
+        })
+    }
+
+    fn contents(&mut self, index: u32) -> Result<(&'static Element, Vec<u8>), Failure> {
+        let mut known = self.inputs.buffers.iter().zip(&self.buffers);
+        let found = known.find(|(filled, _)| filled.index == index);
+        let Some((filled, &(_, buffer))) = found else {
+            return Err(Failure::usage(format!("no --buffer has index {index}")));
+        };
+        let data = self.device.contents(buffer).map_err(failure)?;
+        Ok((filled.element, data))
+    }
+
+    fn argument_name(&self, index: u32) -> String {
+        let mut arguments = self.facts.arguments.iter();
+        let found = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
+        found.map_or("buffer".to_owned(), |argument| argument.name.clone())
+    }
+}
+
+/// Most kernels named to someone who has to choose.
+const MOST_NAMED: usize = 20;
+
+fn choose(path: &str, names: &[String]) -> Failure {
+    let shown: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let more = if names.len() > shown.len() {
+        ", …"
+    } else {
+        ""
+    };
+    Failure::usage(format!("{path} has {} kernels", names.len()))
+        .advice(format!("choose one with -f: {}{more}", shown.join(", ")))
+}
+
+/// A device's error with its exit code.
+fn failure(error: Error) -> Failure {
+    let kind = match &error {
+        Error::Fault(_) | Error::TimeOut { .. } | Error::Cancelled => Kind::Verdict,
+        Error::Source(_) | Error::Library(_) | Error::Pipeline { .. } => Kind::Input,
+        Error::Compiler(_) | Error::Unsupported { .. } | Error::OutOfMemory { .. } => Kind::Missing,
+        _ => Kind::Usage,
+    };
+    let advice = match &error {
+        Error::MissingConstant { index, .. } => {
+            Some(format!("give it a value: --const {index}=TYPE:VALUE"))
+        }
+        _ => None,
+    };
+    let failure = Failure::new(kind, error.to_string());
+    match advice {
+        Some(advice) => failure.advice(advice),
+        None => failure,
+    }
+}

@@ -1,0 +1,267 @@
+//! `assay run` from the outside. Bitcode that comes with the project needs no compiler.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn kernels() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../air/tests/fixtures/clang-19.bc")
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command
+        .env(
+            "ASSAY_CACHE",
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"),
+        )
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "80")
+        .arg("run");
+    command
+}
+
+fn run(file: &Path, arguments: &str) -> Output {
+    command()
+        .arg(file)
+        .args(arguments.split_whitespace())
+        .output()
+        .expect("assay runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// `y += 3, 0, -3, ⅛` where x is 0.
+const SAXPY: &str =
+    "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:f32:8 --buffer 1=iota:f32:4";
+
+#[test]
+fn results_are_shown_as_text() {
+    let output = run(
+        &kernels(),
+        &format!("{SAXPY} --bytes 2=i32:4 --print 1 --print 0:2"),
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    let expected = "y (1, 4 × f32)\n      3      1     -1  3.125\nx (0, 8 × f32)\n  0  0\n  … and 6 more\n\
+                    saxpy: 4 × 1 × 1 threads in threadgroups of 4 × 1 × 1\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("(host: "), "{text}");
+}
+
+#[test]
+fn results_are_shown_as_json_with_times_of_every_run() {
+    let line = format!("{SAXPY} --bytes 2=i32:4 --print 1:3 --repeat 3 --threads 1 --format json");
+    let document = json(&run(&kernels(), &line));
+    assert_eq!(document["schema"]["name"], "assay.run");
+    assert_eq!(
+        document["buffers"][0]["values"],
+        serde_json::json!([3.0, 1.0, -1.0])
+    );
+    assert_eq!(document["buffers"][0]["length"], 4);
+    assert_eq!(document["time"]["origin"], "host");
+    assert_eq!(document["time"]["threads"], 1);
+    assert_eq!(
+        document["time"]["samples_ms"].as_array().map(Vec::len),
+        Some(3)
+    );
+}
+
+#[test]
+fn arrays_come_from_files_and_go_to_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (first, second, report) = (path("first.npy"), path("second.npy"), path("report.txt"));
+    let line = format!("{SAXPY} --bytes 2=i32:4 --out 1={first} --out {report}");
+    let output = run(&kernels(), &line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    assert!(
+        std::fs::read_to_string(report)
+            .expect("a report")
+            .contains("(host: ")
+    );
+    let line = "-f saxpy --groups 1 --threadgroup 4 --bytes 2=i32:4 --buffer 0=zeros:f32:8";
+    let output = run(
+        &kernels(),
+        &format!("{line} --buffer 1={first} --out 1={second}"),
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let bytes = std::fs::read(second).expect("an array");
+    let numbers = [6.0f32, 1.0, -4.0, 3.25].map(f32::to_le_bytes).concat();
+    assert!(bytes.starts_with(b"\x93NUMPY") && bytes.ends_with(&numbers));
+}
+
+#[test]
+fn threadgroup_memory_and_half_floats_are_bound() {
+    let line = "-f row_sum --grid 32 --threadgroup 32 --buffer 0=iota:f16:512 --buffer 1=zeros:bf16:1 \
+                --tgmem 0=128 --print 1";
+    let output = run(&kernels(), line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // 130816, rounded to eight bits.
+    assert!(
+        stdout(&output).contains("\n  131072\n"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn what_is_missing_is_said_with_an_example() {
+    let output = run(&kernels(), &format!("{SAXPY} --print 1"));
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(text.contains("buffer 2 (\"n\") is not bound"), "{text}");
+    assert!(text.contains("buffer 1  device float  y"), "{text}");
+    let example = "-f saxpy --grid N --threadgroup 256 --buffer 0=random:f32:N --buffer 1=zeros:f32:N \
+                   --bytes 2=i32:1";
+    assert!(text.contains(example), "{text}");
+    let output = run(&kernels(), "--grid 4 --threadgroup 4");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("choose one with -f: saxpy, row_sum"));
+    let output = run(&kernels(), "-f sapxy --grid 4 --threadgroup 4");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("nearest first: saxpy"),
+        "{}",
+        stderr(&output)
+    );
+    let output = run(&kernels(), "-f specialised_f32 --grid 4 --threadgroup 4");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--const "), "{}", stderr(&output));
+}
+
+#[test]
+fn mistakes_in_the_line_are_usage_errors() {
+    for (arguments, words) in [
+        ("--buffer 0=zeros:f99:4", "f99"),
+        ("--buffer x=zeros:f32:4", "INDEX="),
+        ("--buffer 0=nothing.npz", "is no file"),
+        ("--bytes 2=5", "it has no type"),
+        ("--buffer 0=zeros:f32:4 --bytes 0=u32:1", "bound twice"),
+        ("--print 7", "no --buffer has index 7"),
+        ("--out 7=x.npy", "no --buffer has index 7"),
+    ] {
+        let line = format!("-f saxpy --grid 4 --threadgroup 4 {arguments}");
+        let output = run(&kernels(), &line);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(
+            stderr(&output).contains(words),
+            "{arguments}: {}",
+            stderr(&output)
+        );
+    }
+    let output = run(
+        &kernels(),
+        "-f saxpy --grid 512 --threadgroup 512 --buffer 0=zeros:f32:8",
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("takes 256"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_fault_is_a_verdict_with_its_place() {
+    let line = "-f saxpy --grid 8 --threadgroup 4 --buffer 0=zeros:f32:12 --buffer 1=iota:f32:4 --bytes 2=i32:8";
+    let output = run(&kernels(), line);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stderr(&output);
+    assert!(text.contains("/src/kernels.cpp:59"), "{text}");
+    assert!(text.contains("in thread (4, 0, 0)"), "{text}");
+    let document = json(&run(&kernels(), &format!("{line} --format json")));
+    assert_eq!(document["error"]["exit_code"], 1);
+}
+
+#[test]
+fn numbers_of_another_type_are_noted() {
+    let line = "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:u32:8 --buffer 1=zeros:f32:4 --bytes 2=i32:4";
+    let output = run(&kernels(), line);
+    assert_eq!(output.status.code(), Some(0));
+    let expected = "note: buffer 0 (\"x\") is float in the kernel and u32 here\n";
+    assert_eq!(stderr(&output), expected);
+}
+
+#[test]
+fn an_endless_kernel_is_stopped_by_a_limit_and_by_a_signal() {
+    if !has_clang() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("spin.metal");
+    let text = "kernel void spin(device volatile uint* x) { while (*x == 0) {} }\n";
+    std::fs::write(&path, text).expect("written");
+    let line = "--grid 1 --threadgroup 1 --buffer 0=zeros:u32:1";
+    let output = run(&path, &format!("{line} --max-steps 1000"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).contains("the limit on steps"),
+        "{}",
+        stderr(&output)
+    );
+    #[cfg(unix)]
+    {
+        let mut child = command();
+        let child = child
+            .arg(&path)
+            .args(line.split(' '))
+            .stderr(Stdio::piped());
+        let child = child.spawn().expect("assay runs");
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        let id = child.id().to_string();
+        let status = Command::new("kill").args(["-INT", &id]).status();
+        assert!(status.is_ok_and(|status| status.success()));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr(&output).contains("stopped on request"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn source_comes_from_standard_input() {
+    if !has_clang() {
+        return;
+    }
+    let mut child = command()
+        .args("- --grid 3 --threadgroup 3 --buffer 0=iota:f32:3 --print 0".split(' '))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("assay runs");
+    let text = b"kernel void f(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }";
+    let mut stdin = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, text).expect("written");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("  0  2  4\n"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[allow(clippy::print_stderr, reason = "the skip must be seen")]
+fn has_clang() -> bool {
+    let doctor = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .arg("doctor")
+        .output();
+    let found = doctor.is_ok_and(|output| output.status.code() == Some(0));
+    if !found {
+        eprintln!("skipped: no clang on this machine passes the probe");
+    }
+    found
+}

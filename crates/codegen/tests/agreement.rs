@@ -1,0 +1,44 @@
+//! Every example kernel's generated code computes what its program computes.
+
+#[allow(dead_code, reason = "an example uses the rest")]
+mod judge;
+
+use judge::{Verdict, load};
+use std::path::Path;
+
+/// Kernels whose code cannot be generated yet, and why. A kernel that can be generated
+/// must not be listed.
+const NOT_YET: [(&str, &str); 0] = [];
+
+#[test]
+#[allow(clippy::print_stderr, reason = "what was skipped must be seen")]
+fn generated_code_agrees_with_the_program() {
+    if load::compiler().is_none() {
+        eprintln!("skipped: no clang on this machine passes the probe");
+        return;
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels");
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the examples")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "metal")
+        })
+        .collect();
+    files.sort();
+    let mut wrong = Vec::new();
+    for file in &files {
+        let bitcode = load::bitcode(file, &load::Build::default()).expect("it compiles");
+        for kernel in load::kernel_names(&bitcode).expect("bitcode") {
+            let module = load::program(&bitcode, &kernel).expect("a program");
+            let known = NOT_YET.iter().find(|(name, _)| *name == kernel);
+            match (judge::judge(&module, &kernel, 1), known) {
+                (Verdict::Same { finished, .. }, None) if finished > 0 => {}
+                (Verdict::Unsupported(what), Some((_, reason))) if what == *reason => {}
+                (verdict, _) => wrong.push(format!("{kernel}: {verdict:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

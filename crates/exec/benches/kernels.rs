@@ -1,0 +1,194 @@
+//! Host time of kernels: `cargo bench -p assay-exec`.
+//!
+//! Kernels are compiled from `.metal` files, so a clang is needed; `ASSAY_CLANG` names it. Times per core are CPU time
+//! (what the scheduler gave the workers), not wall time, so that a busy machine does not change them; the scaling
+//! over cores is by wall time.
+
+#![allow(clippy::print_stdout, reason = "a program")]
+
+use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program};
+use std::path::Path;
+use std::time::Instant;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// One kernel with its data.
+struct Case {
+    name: &'static str,
+    program: Program,
+    grid: Grid,
+    buffers: Vec<Buffer>,
+    /// What is counted, how much of it there is, and the name of the rate.
+    work: f64,
+    unit: &'static str,
+}
+
+fn compile(folder: &str, file: &str, kernel: &str) -> Result<Program, Failure> {
+    let clang = std::env::var("ASSAY_CLANG").unwrap_or_else(|_| "clang-19".to_owned());
+    let mut compiler = assay_msl::Compiler::new(clang);
+    compiler.identity = compiler.version().unwrap_or_default();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(folder)
+        .join(format!("{file}.metal"));
+    let text = std::fs::read(&path)?;
+    let cache = std::env::temp_dir().join("assay-bench-headers");
+    let source = assay_msl::Source {
+        path: &path,
+        text: &text,
+    };
+    let compiled = assay_msl::compile(source, &compiler, &assay_msl::Options::new(cache))?;
+    let modules = assay_air::llvm::read(&compiled.code)?;
+    let module = modules.first().ok_or("no module")?;
+    let mut module = assay_air::lower(module, &assay_air::Options::default())?;
+    assay_opt::pipeline::optimize(&mut module)?;
+    Ok(Program::compile(&module, kernel, &Options::default())?)
+}
+
+/// Seconds the workers of this process have had a CPU, where the system says so.
+fn cpu_seconds() -> Option<f64> {
+    let mut sum = 0.0;
+    for task in std::fs::read_dir("/proc/self/task").ok()? {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        sum += text.split(' ').next()?.parse::<f64>().ok()?;
+    }
+    Some(sum / 1e9)
+}
+
+impl Case {
+    fn bindings(&self) -> Bindings {
+        let mut bindings = Bindings::new();
+        for (index, buffer) in (0..).zip(&self.buffers) {
+            bindings.set(index, buffer.clone());
+        }
+        bindings
+    }
+
+    /// Median CPU and wall seconds of some runs of something on so many workers.
+    fn measure(
+        &self,
+        workers: usize,
+        run: impl Fn(&Self, &mut Bindings) + Sync,
+    ) -> Result<(f64, f64), Failure> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()?;
+        let (mut cpu, mut wall) = (Vec::new(), Vec::new());
+        for _ in 0..5 {
+            let mut bindings = self.bindings();
+            let (before, start) = (cpu_seconds(), Instant::now());
+            pool.install(|| run(self, &mut bindings));
+            let elapsed = start.elapsed().as_secs_f64();
+            wall.push(elapsed);
+            cpu.push(match (before, cpu_seconds()) {
+                (Some(before), Some(after)) => after - before,
+                _ => elapsed,
+            });
+        }
+        cpu.sort_by(f64::total_cmp);
+        wall.sort_by(f64::total_cmp);
+        Ok((cpu[2], wall[2]))
+    }
+
+    fn plain(&self, bindings: &mut Bindings) {
+        self.program
+            .run(&self.grid, bindings, &Limits::default())
+            .expect("runs");
+    }
+}
+
+fn floats(len: usize) -> Buffer {
+    let values: Vec<f32> = (0..len)
+        .map(|i| (i * 7919 % 1000) as f32 / 500.0 - 1.0)
+        .collect();
+    Buffer::from_slice(&values)
+}
+
+fn word(value: u32) -> Buffer {
+    Buffer::from_slice(&[value])
+}
+
+fn cases() -> Result<Vec<Case>, Failure> {
+    let examples = "../../examples/kernels";
+    let (threads, rounds) = (1u32 << 14, 256u32);
+    let n = 512u32;
+    let square = || floats((n * n) as usize);
+    let product = || vec![square(), square(), square(), word(n), word(n), word(n)];
+    let flops = 2.0 * f64::from(n).powi(3);
+    let rows = |count: usize| floats(count << 10);
+    Ok(vec![
+        Case {
+            name: "multiply-adds",
+            program: compile("benches", "multiply_add", "multiply_add")?,
+            grid: Grid::line(threads, 256),
+            buffers: vec![Buffer::zeroed(threads as usize * 4), word(rounds)],
+            work: f64::from(threads) * f64::from(rounds) * 8.0,
+            unit: "G lane operations/s",
+        },
+        Case {
+            name: "matmul_tiled 512³",
+            program: compile(examples, "matmul_tiled", "matmul_tiled")?,
+            grid: Grid::threads([n, n, 1], [16, 16, 1]),
+            buffers: product(),
+            work: flops,
+            unit: "GFLOP/s",
+        },
+        Case {
+            name: "matmul_simdgroup 512³",
+            program: compile(examples, "matmul_simdgroup", "matmul_simdgroup_f32")?,
+            grid: Grid::threads([n / 16 * 32, n / 16, 1], [32, 1, 1]),
+            buffers: product().drain(..5).collect(),
+            work: flops,
+            unit: "GFLOP/s",
+        },
+        Case {
+            name: "softmax 1024×1024",
+            program: compile(examples, "softmax", "softmax")?,
+            grid: Grid::line(1024 * 256, 256),
+            buffers: vec![rows(1024), rows(1024), word(1024)],
+            work: 1024.0 * 256.0,
+            unit: "ns a thread",
+        },
+        Case {
+            name: "layernorm 1024×1024",
+            program: compile(examples, "layernorm", "layernorm")?,
+            grid: Grid::line(1024 * 256, 256),
+            buffers: vec![
+                rows(1024),
+                rows(1024),
+                rows(1),
+                rows(1),
+                word(1024),
+                floats(1),
+            ],
+            work: 1024.0 * 256.0,
+            unit: "ns a thread",
+        },
+    ])
+}
+
+fn main() -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism()?.get();
+    let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
+    for case in cases()? {
+        if wanted
+            .as_ref()
+            .is_some_and(|wanted| !case.name.contains(wanted.as_str()))
+        {
+            continue;
+        }
+        let (cpu, wall) = case.measure(1, Case::plain)?;
+        let rate = if case.unit == "ns a thread" {
+            cpu / case.work * 1e9
+        } else {
+            case.work / cpu / 1e9
+        };
+        let (_, together) = case.measure(cores, Case::plain)?;
+        println!(
+            "{:24} {rate:7.2} {} on one core; {:.2}× on {cores} cores",
+            case.name,
+            case.unit,
+            wall / together
+        );
+    }
+    Ok(())
+}

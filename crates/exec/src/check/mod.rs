@@ -1,0 +1,396 @@
+//! Finds what a kernel must not do and mostly gets away with: see [`Program::check`].
+//!
+//! Every piece of writable memory has a [record](mark::Record) of who wrote and read it last; an access is compared with it
+//! before it happens. A piece is as large as the smallest number the program accesses, so neighbouring numbers
+//! are told apart. Threadgroups run one after the other, in order, so the reports are the same every time; whether
+//! two accesses are ordered does not depend on the order in which they happened to run, only on what lies between them.
+//!
+//! Known limits: barriers of quadgroups count as barriers of the simdgroup; a fence orders nothing; of many
+//! threads that read a number before another writes it, one or two are remembered.
+
+mod mark;
+mod report;
+mod shadow;
+
+pub use report::{Location, Party, Report, ReportKind};
+
+use crate::code::{Op, Program};
+use crate::collective::Collective;
+use crate::dispatch::{Bindings, Job, Limits};
+use crate::error::RunError;
+use crate::geometry::Grid;
+use crate::interpret::watch::{Seen, Watch};
+use crate::interpret::{Simdgroup, Surroundings};
+use crate::lanes::lanes_of;
+use crate::memory::Action;
+use crate::position::Standpoint;
+use mark::{Mark, Record};
+use shadow::Shadow;
+use std::collections::BTreeSet;
+
+/// Most reports of one dispatch.
+const MAX_REPORTS: usize = 100;
+
+impl Program {
+    /// Runs the kernel over a grid and reports what it did that it must not: accesses outside buffers, misaligned ones, reads
+    /// of memory nobody has written, races, barriers and shuffles without all their threads. Each is reported
+    /// once for a pair of operations, in the order found. An access outside its buffer does not happen; a read of it gives
+    /// zero.
+    ///
+    /// What is left are errors that end a dispatch: limits, unreachable code.
+    pub fn check(
+        &self,
+        grid: &Grid,
+        bindings: &mut Bindings,
+        limits: &Limits<'_>,
+    ) -> Result<Vec<Report>, RunError> {
+        grid.check(self.max_threads)?;
+        let job = self.job(grid, bindings, limits)?;
+        let granule = self.smallest_access();
+        job.check_memory(1, Checker::memory(&job, granule))?;
+        let mut checker = Checker::new(&job, granule);
+        let mut worker = job.worker();
+        for group in 0..job.groups() {
+            job.run_group(&mut worker, group, &mut checker)?;
+        }
+        Ok(checker.reports)
+    }
+
+    /// Bytes of the smallest number the program accesses.
+    fn smallest_access(&self) -> u32 {
+        let transfers = self.transfers.iter().map(|t| t.cell.bytes());
+        let others = self.ops.iter().map(|op| match op {
+            Op::MemCopy { .. } | Op::MemSet { .. } => 1,
+            Op::Matrix { .. } => 2,
+            _ => 4,
+        });
+        transfers.chain(others).min().unwrap_or(4).min(4)
+    }
+}
+
+/// The two kinds of memory that barriers order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Space {
+    Device = 0,
+    Threadgroup = 1,
+}
+
+/// Metal's `mem_flags`.
+const MEM_DEVICE: u8 = 1;
+const MEM_THREADGROUP: u8 = 2;
+
+/// The watch that checks.
+struct Checker<'a> {
+    program: &'a Program,
+    grid: &'a Grid,
+    shadow: Shadow,
+    /// The present; counts what orders accesses.
+    now: u32,
+    /// When the threadgroup started, and when it last met at a barrier for each space.
+    started: u32,
+    met: [u32; 2],
+    /// When the lanes of each simdgroup were last in order, for each space.
+    ordered: Vec<[u32; 2]>,
+    /// When each threadgroup started.
+    starts: Vec<u32>,
+    reports: Vec<Report>,
+    known: BTreeSet<(ReportKind, usize, usize)>,
+}
+
+impl<'a> Checker<'a> {
+    /// Bytes of records needed.
+    fn memory(job: &Job<'a>, granule: u32) -> u64 {
+        Shadow::memory(job, granule)
+    }
+
+    fn new(job: &Job<'a>, granule: u32) -> Self {
+        Self {
+            program: job.program,
+            grid: job.grid,
+            shadow: Shadow::new(job, granule),
+            now: 0,
+            started: 0,
+            met: [0; 2],
+            ordered: vec![[0; 2]; job.simdgroups() as usize],
+            starts: Vec::new(),
+            reports: Vec::new(),
+            known: BTreeSet::new(),
+        }
+    }
+
+    fn tick(&mut self) -> u32 {
+        self.now = self.now.saturating_add(1);
+        self.now
+    }
+
+    /// Position in the grid of the thread a mark names.
+    fn thread_of(&self, mark: Mark) -> [u32; 3] {
+        let group = self.starts.partition_point(|&start| start <= mark.time());
+        let group = self.grid.group(group.saturating_sub(1) as u64);
+        let local = group.thread(mark.thread());
+        std::array::from_fn(|axis| group.origin[axis].wrapping_add(local[axis]))
+    }
+
+    fn is_new(&mut self, kind: ReportKind, position: usize, other: usize) -> bool {
+        self.reports.len() < MAX_REPORTS && self.known.insert((kind, position, other))
+    }
+
+    #[cold]
+    fn report(
+        &mut self,
+        kind: ReportKind,
+        seen: &Seen<'_>,
+        lane: usize,
+        other: Option<(Mark, Action)>,
+    ) {
+        let other_position = other.and_then(|(mark, _)| mark.position());
+        if !self.is_new(kind, seen.position, other_position.unwrap_or(usize::MAX)) {
+            return;
+        }
+        let address = seen.addresses[lane & 31];
+        let (region, offset) = seen.around.memory.locate(address);
+        let target = region.map_or("no buffer", |region| &region.name);
+        let location = Location {
+            target: target.to_owned(),
+            buffer: region.and_then(|region| region.buffer),
+            offset,
+            size: seen.size,
+            action: seen.action.name(),
+        };
+        let party = |(mark, action): (Mark, Action)| Party {
+            place: mark.position().and_then(|at| self.program.place(at)),
+            thread: self.thread_of(mark),
+            action: action.name(),
+        };
+        let report = Report {
+            kind,
+            kernel: self.program.name.clone(),
+            place: self.program.place(seen.position),
+            thread: seen.around.standpoint.thread(lane as u32),
+            location: Some(location),
+            other: other.map(party),
+        };
+        self.reports.push(report);
+    }
+
+    /// A report without memory.
+    #[cold]
+    fn report_thread(&mut self, kind: ReportKind, position: usize, thread: [u32; 3]) {
+        if self.is_new(kind, position, usize::MAX) {
+            self.reports.push(Report {
+                kind,
+                kernel: self.program.name.clone(),
+                place: self.program.place(position),
+                thread,
+                location: None,
+                other: None,
+            });
+        }
+    }
+
+    fn set_ordered(&mut self, simdgroup: usize, flags: u8) {
+        let now = self.tick();
+        if let Some(ordered) = self.ordered.get_mut(simdgroup) {
+            if flags & MEM_DEVICE != 0 {
+                ordered[Space::Device as usize] = now;
+            }
+            if flags & MEM_THREADGROUP != 0 {
+                ordered[Space::Threadgroup as usize] = now;
+            }
+        }
+    }
+}
+
+impl Watch for Checker<'_> {
+    const ACTIVE: bool = true;
+
+    fn start(&mut self, _number: u64) {
+        self.started = self.tick();
+        self.starts.push(self.started);
+        self.met = [self.started; 2];
+        self.ordered.fill([self.started; 2]);
+        self.shadow.start();
+    }
+
+    fn access(&mut self, seen: &Seen<'_>) -> u32 {
+        self.check_access(seen)
+    }
+
+    fn order(&mut self, around: &Surroundings<'_>, flags: u8) {
+        self.set_ordered(around.standpoint.simdgroup as usize, flags);
+    }
+
+    fn collective(
+        &mut self,
+        around: &Surroundings<'_>,
+        group: &Simdgroup,
+        collective: &Collective,
+        position: usize,
+    ) {
+        self.set_ordered(around.standpoint.simdgroup as usize, !0);
+        if !collective.is_shuffle() {
+            return;
+        }
+        let (mask, _) = group.lanes();
+        let operands = group.operands(collective);
+        for lane in lanes_of(mask) {
+            let source = collective.source(&operands, lane);
+            if source.is_some_and(|(_, source)| mask >> source & 1 == 0) {
+                let thread = around.standpoint.thread(lane as u32);
+                self.report_thread(ReportKind::InactiveLane, position, thread);
+                return;
+            }
+        }
+    }
+
+    fn meet(&mut self, simdgroups: &[Simdgroup], standpoint: &Standpoint<'_>) {
+        let Some(barrier) = simdgroups.iter().find_map(Simdgroup::barrier) else {
+            return;
+        };
+        for (index, simdgroup) in simdgroups.iter().enumerate() {
+            let (mask, present) = simdgroup.lanes();
+            let missing = match simdgroup.barrier() {
+                Some(at) if at == barrier => present & !mask,
+                _ => present,
+            };
+            if missing != 0 {
+                let standpoint = Standpoint {
+                    simdgroup: index as u32,
+                    ..*standpoint
+                };
+                let thread = standpoint.thread(missing.trailing_zeros());
+                self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
+                break;
+            }
+        }
+        let flags = match self.program.ops.get(barrier) {
+            Some(Op::Barrier { flags }) => *flags,
+            _ => 0,
+        };
+        let now = self.tick();
+        for (space, flag) in [
+            (Space::Device, MEM_DEVICE),
+            (Space::Threadgroup, MEM_THREADGROUP),
+        ] {
+            if flags & flag != 0 {
+                self.met[space as usize] = now;
+                for ordered in &mut self.ordered {
+                    ordered[space as usize] = now;
+                }
+            }
+        }
+    }
+}
+
+/// Who asks whether an access is ordered after another.
+#[derive(Clone, Copy)]
+struct Asker {
+    mark: Mark,
+    space: Space,
+    /// When the threadgroup started and last met, and when the simdgroup was last in order.
+    started: u32,
+    met: u32,
+    ordered: u32,
+}
+
+impl Asker {
+    /// Whether an access of the same threadgroup may happen at the same time as mine.
+    #[inline(always)]
+    fn clashes(&self, other: Mark) -> bool {
+        if other.time() < self.met || other.thread() == self.mark.thread() {
+            return false;
+        }
+        other.simdgroup() != self.mark.simdgroup() || other.time() >= self.ordered
+    }
+
+    /// Whether an access is another threadgroup's.
+    #[inline(always)]
+    fn is_outside(&self, other: Mark) -> bool {
+        other.time() < self.started && !other.is_none()
+    }
+}
+
+/// What is wrong with an access: the kind and the other side.
+type Wrong = Option<(ReportKind, Mark, Action)>;
+
+fn action_of(writer: Mark) -> Action {
+    if writer.is_atomic() {
+        Action::Atomic
+    } else {
+        Action::Write
+    }
+}
+
+impl Asker {
+    /// Looks at a record before a read and notes it.
+    #[inline(always)]
+    fn read(&self, record: &mut Record) -> Wrong {
+        let writer = record.writer;
+        let mut wrong = None;
+        if self.is_outside(writer) {
+            if self.space == Space::Device && !writer.is_atomic() {
+                wrong = Some((ReportKind::GroupRace, writer, Action::Write));
+            }
+        } else if writer.flag() && self.clashes(writer) {
+            wrong = Some((ReportKind::Race, writer, action_of(writer)));
+        }
+        let reader = record.reader;
+        if reader.time() >= self.started && reader.simdgroup() == self.mark.simdgroup() {
+            if reader.time() < self.ordered {
+                record.reader = self.mark;
+            } else if reader.thread() != self.mark.thread() {
+                record.reader = reader.flagged(true);
+            }
+        } else {
+            if self.is_outside(reader) {
+                record.outside = reader;
+            } else {
+                record.second = reader;
+            }
+            record.reader = self.mark;
+        }
+        wrong
+    }
+
+    /// Looks at a record before a write (`changes`: of another value) and notes it.
+    #[inline(always)]
+    fn write(&self, record: &mut Record, changes: bool, atomic: bool) -> Wrong {
+        let writer = record.writer;
+        let mut wrong = None;
+        let same_operation = writer.position() == self.mark.position();
+        let harmless = writer.is_atomic() && atomic || !changes && same_operation;
+        if self.is_outside(writer) {
+            if self.space == Space::Device && !harmless {
+                wrong = Some((ReportKind::GroupRace, writer, action_of(writer)));
+            }
+        } else if self.clashes(writer) && !harmless && (changes || writer.flag()) {
+            wrong = Some((ReportKind::Race, writer, action_of(writer)));
+        }
+        if wrong.is_none() && (changes || atomic) {
+            wrong = self.readers(record, atomic);
+        }
+        record.writer = self.mark.flagged(changes || atomic).atomic(atomic);
+        wrong
+    }
+
+    /// Reads that a write may happen at the same time as.
+    #[inline(always)]
+    fn readers(&self, record: &Record, atomic: bool) -> Wrong {
+        let outside = [record.reader, record.second, record.outside];
+        if self.space == Space::Device && !atomic {
+            for mark in outside {
+                if self.is_outside(mark) {
+                    return Some((ReportKind::GroupRace, mark, Action::Read));
+                }
+            }
+        }
+        for mark in [record.reader, record.second] {
+            let several =
+                mark.flag() && mark.thread() == self.mark.thread() && mark.time() >= self.ordered;
+            if mark.time() >= self.started && (several || self.clashes(mark)) {
+                return Some((ReportKind::Race, mark, Action::Read));
+            }
+        }
+        None
+    }
+}

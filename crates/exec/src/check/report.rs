@@ -1,0 +1,126 @@
+//! What checking finds.
+
+use std::fmt;
+
+/// Something a kernel must not do, and did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// What.
+    pub kind: ReportKind,
+    /// The kernel.
+    pub kernel: String,
+    /// File, line and column, where known.
+    pub place: Option<String>,
+    /// Position in the grid of the thread that did it.
+    pub thread: [u32; 3],
+    /// The memory it is about.
+    pub location: Option<Location>,
+    /// The other access of a race.
+    pub other: Option<Party>,
+}
+
+/// Kinds of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReportKind {
+    /// A read or write outside what the pointer points into, or of nothing.
+    OutOfBounds,
+    /// An access that is not aligned as the type it uses says.
+    Misaligned,
+    /// Threadgroup or thread memory is read that nobody has written.
+    Uninitialised,
+    /// Two threads of a threadgroup touch the same memory, one writes, and no barrier orders them.
+    Race,
+    /// Two threadgroups touch the same memory, and one writes.
+    GroupRace,
+    /// A barrier that not all threads of the threadgroup reach.
+    DivergentBarrier,
+    /// A shuffle that reads a lane that is not active.
+    InactiveLane,
+}
+
+impl ReportKind {
+    /// A short name, as used in `// expect:` comments and by scripts.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OutOfBounds => "out-of-bounds",
+            Self::Misaligned => "misaligned",
+            Self::Uninitialised => "uninitialised",
+            Self::Race => "race",
+            Self::GroupRace => "group-race",
+            Self::DivergentBarrier => "divergent-barrier",
+            Self::InactiveLane => "inactive-lane",
+        }
+    }
+
+    const fn sentence(self) -> &'static str {
+        match self {
+            Self::OutOfBounds => "access outside its buffer",
+            Self::Misaligned => "misaligned access",
+            Self::Uninitialised => "read of memory nobody has written",
+            Self::Race => "race between threads of a threadgroup",
+            Self::GroupRace => "race between threadgroups",
+            Self::DivergentBarrier => "barrier that not all threads reach",
+            Self::InactiveLane => "shuffle from a lane that is not active",
+        }
+    }
+}
+
+/// A place in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// What it is in, by name.
+    pub target: String,
+    /// The index of the buffer, if it is one.
+    pub buffer: Option<u32>,
+    /// Offset in bytes; negative below the start.
+    pub offset: i64,
+    /// Bytes accessed.
+    pub size: u32,
+    /// `read`, `write` or `atomic access`.
+    pub action: &'static str,
+}
+
+/// The other side of a race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// File, line and column, where known.
+    pub place: Option<String>,
+    /// Position of the thread in the grid.
+    pub thread: [u32; 3],
+    /// `read`, `write` or `atomic access`.
+    pub action: &'static str,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel \"{}\"", self.kernel)?;
+        if let Some(place) = &self.place {
+            write!(f, ", {place}")?;
+        }
+        write!(f, ": {}", self.kind.sentence())?;
+        if let Some(at) = &self.location {
+            let Location {
+                action,
+                size,
+                offset,
+                target,
+                ..
+            } = at;
+            write!(
+                f,
+                ": {action} of {size} bytes at offset {offset} of {target}"
+            )?;
+        }
+        let [x, y, z] = self.thread;
+        write!(f, ", in thread ({x}, {y}, {z})")?;
+        if let Some(other) = &self.other {
+            let [x, y, z] = other.thread;
+            write!(f, "; the other: {}", other.action)?;
+            if let Some(place) = &other.place {
+                write!(f, " at {place}")?;
+            }
+            write!(f, ", thread ({x}, {y}, {z})")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! The end of a text report: instruction mix, constant program, findings, what could
+//! not be followed.
+
+use super::text::Report;
+use crate::cost::number;
+use crate::findings::{Finding, Severity};
+use crate::part::Part;
+use assay_agx::Class;
+use assay_report::bar::bar;
+use assay_report::style::Role;
+use assay_report::table::{Column, Table};
+
+impl Report<'_> {
+    pub(super) fn mix(&mut self, part: &Part) {
+        self.heading("Instruction mix");
+        let mut counts: Vec<(&'static str, u32)> = Vec::new();
+        for (_, block) in part.cfg.reached() {
+            for entry in part.code.range(block.insns.clone()) {
+                let name = entry
+                    .known()
+                    .map_or("unknown", |insn| class_name(insn.class()));
+                match counts.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((name, 1)),
+                }
+            }
+        }
+        counts.sort_by_key(|&(name, count)| (std::cmp::Reverse(count), name));
+        let most = counts.first().map_or(1, |(_, count)| *count).max(1);
+        let mut table = Table::new([
+            Column::left(""),
+            Column::right(""),
+            Column::right(""),
+            Column::left(""),
+        ]);
+        for (name, count) in counts {
+            let share = f64::from(count) / f64::from(part.instructions.max(1));
+            table.row([
+                name.to_owned(),
+                count.to_string(),
+                format!("{:.0} %", share * 100.0),
+                bar(f64::from(count) / f64::from(most), 24)
+                    .trim_end()
+                    .to_owned(),
+            ]);
+        }
+        self.table(table);
+    }
+
+    pub(super) fn constant_program(&mut self, part: &Part) {
+        self.heading("Constant program (runs once per dispatch)");
+        self.line(&format!(
+            "{} instructions, {} bytes, {} issue slots, {} half-registers",
+            part.instructions, part.code_bytes, part.once.issue, part.half_registers
+        ));
+    }
+
+    pub(super) fn findings(&mut self, findings: &[Finding]) {
+        self.heading("Findings");
+        if findings.is_empty() {
+            self.line("none");
+            return;
+        }
+        for finding in findings {
+            let role = match finding.severity {
+                Severity::High => Role::Bad,
+                Severity::Medium => Role::Warn,
+                Severity::Low => Role::Dim,
+            };
+            let severity = self.painter.paint(role, finding.severity.name());
+            let rule = self.painter.paint(Role::Name, finding.rule);
+            let source = finding.source.as_ref().map_or(String::new(), |source| {
+                format!(" ({}:{})", source.file, source.line)
+            });
+            self.line(&format!(
+                "{severity} {rule} at {:#x}{source}: {}",
+                finding.range.0, finding.message
+            ));
+            if let Some(gain) = finding.gain {
+                let words = format!(
+                    "    estimated gain: {} {}",
+                    number(gain.amount),
+                    gain.metric.words()
+                );
+                self.line(&self.painter.paint(Role::Dim, &words));
+            }
+        }
+        self.line(
+            &self
+                .painter
+                .paint(Role::Dim, "`assay explain RULE` tells more"),
+        );
+    }
+
+    pub(super) fn trouble(&mut self, part: &Part) {
+        use crate::cfg::Trouble;
+        if part.trouble.is_empty() {
+            return;
+        }
+        self.heading("Not followed");
+        const MOST: usize = 12;
+        for trouble in part.trouble.iter().take(MOST) {
+            let text = match trouble {
+                Trouble::StrayTarget { offset, target } => match target {
+                    Some(target) => format!("{offset:#x} jumps to {target:#x}, outside the code"),
+                    None => format!("{offset:#x} jumps before the start of the code"),
+                },
+                Trouble::IndirectCall { offset } => {
+                    format!("{offset:#x} calls through a register")
+                }
+                Trouble::UnknownInstruction { offset } => {
+                    format!("{offset:#x} is no known instruction")
+                }
+                Trouble::NoStop { offset } => format!("the code ends at {offset:#x} without stop"),
+                Trouble::Irreducible { offset } => {
+                    format!("a cycle through {offset:#x} has several entries: no natural loop")
+                }
+            };
+            self.line(&text);
+        }
+        if part.trouble.len() > MOST {
+            self.line(&format!("and {} more", part.trouble.len() - MOST));
+        }
+    }
+}
+
+fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Float32 => "float32",
+        Class::Float16 => "float16",
+        Class::Logic => "moves and logic",
+        Class::IntegerAdd => "integer add",
+        Class::IntegerMultiply => "integer multiply",
+        Class::BitField => "shifts and bit fields",
+        Class::BitCount => "bit counting",
+        Class::Select => "compare and select",
+        Class::Convert => "conversions",
+        Class::Round => "rounding",
+        Class::Transcendental => "transcendental",
+        Class::Derivative => "derivatives",
+        Class::SpecialRegister => "special registers",
+        Class::CrossLane => "shuffles and ballots",
+        Class::Reduction => "reductions",
+        Class::Matrix => "matrix",
+        Class::DeviceMemory => "device memory",
+        Class::ThreadgroupMemory => "threadgroup memory",
+        Class::StackMemory => "stack",
+        Class::Texture => "textures",
+        Class::Image => "image writes",
+        Class::Tile => "tile",
+        Class::Varying => "varyings",
+        Class::UniformStore => "uniform stores",
+        Class::Control => "control",
+        Class::Synchronisation => "waits and barriers",
+        Class::Other => "other",
+    }
+}

@@ -1,0 +1,14 @@
+// Half of the threads never come to the barrier.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void divergent_barrier(device float *out [[buffer(0)]],
+                              device const float *in [[buffer(1)]],
+                              uint i [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[64];
+    tile[i] = in[i];
+    if (i % 2 == 0) {
+        threadgroup_barrier(mem_flags::mem_threadgroup); // expect: divergent-barrier
+    }
+    out[i] = tile[i];
+}

@@ -1,0 +1,10 @@
+// A counter that every thread reads and writes without an atomic operation.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void lost_update(device float *out [[buffer(0)]],
+                        device uint *counter [[buffer(1)]],
+                        uint i [[thread_position_in_grid]]) {
+    counter[0] += i + 1; // expect: race
+    out[i] = 1.0f;
+}

@@ -1,0 +1,14 @@
+// Only half of the array is filled before all of it is read.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void never_written(device float *out [[buffer(0)]],
+                          device const float *in [[buffer(1)]],
+                          uint i [[thread_position_in_threadgroup]]) {
+    threadgroup float tile[64];
+    if (i < 32) {
+        tile[i] = in[i];
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    out[i] = tile[i]; // expect: uninitialised
+}

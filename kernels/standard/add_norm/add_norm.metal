@@ -1,0 +1,40 @@
+// Layer norm of every row of a sum.
+#include <metal_stdlib>
+using namespace metal;
+#include "team.h"
+
+struct Sum {
+    float operator()(float x, float r) const { return x + r; }
+};
+struct SquareOfSum {
+    float mean;
+    float operator()(float x, float r) const { return (x + r - mean) * (x + r - mean); }
+};
+struct NormOfSum {
+    float mean, factor;
+    float operator()(float x, float r) const { return (x + r - mean) * factor; }
+};
+
+template <typename T>
+kernel void add_norm(device const T *x [[buffer(0)]],
+                     device const T *residual [[buffer(1)]],
+                     device T *y [[buffer(2)]],
+                     constant uint &cols [[buffer(3)]],
+                     constant float &eps [[buffer(4)]],
+                     TEAM_PARAMETERS) {
+    threadgroup float shared[32];
+    Team team = TEAM(shared);
+    x += group.y * cols;
+    y += group.y * cols;
+    residual += group.y * cols;
+    float mean = team.sum_of(x, residual, cols, Sum()) / float(cols);
+    float variance = team.sum_of(x, residual, cols, SquareOfSum{mean}) / float(cols);
+    team.each(x, residual, y, cols, NormOfSum{mean, rsqrt(variance + eps)});
+}
+
+template [[host_name("add_norm_f32")]] kernel void add_norm<float>(
+    device const float *, device const float *, device float *, constant uint &, constant float &, TEAM_TYPES);
+template [[host_name("add_norm_f16")]] kernel void add_norm<half>(
+    device const half *, device const half *, device half *, constant uint &, constant float &, TEAM_TYPES);
+template [[host_name("add_norm_bf16")]] kernel void add_norm<bfloat>(
+    device const bfloat *, device const bfloat *, device bfloat *, constant uint &, constant float &, TEAM_TYPES);

@@ -1,0 +1,18 @@
+// swish(x + a), the same function as add_silu.
+#include <metal_stdlib>
+using namespace metal;
+#include "activation.h"
+#include "elementwise.h"
+
+struct AddSwish {
+    float operator()(float x, float a) const { return silu(x + a); }
+};
+
+kernel void add_swish_f32(device const float *x [[buffer(0)]],
+                          device const float *a [[buffer(1)]],
+                          device float *y [[buffer(2)]],
+                          constant uint &n [[buffer(3)]],
+                          uint i [[thread_position_in_grid]],
+                          uint grid_size [[threads_per_grid]]) {
+    each_of_two(x, a, y, n, i, grid_size, AddSwish());
+}

@@ -1,0 +1,17 @@
+// x + tanh(a).
+#include <metal_stdlib>
+using namespace metal;
+#include "elementwise.h"
+
+struct ResidualTanh {
+    float operator()(float x, float a) const { return x + precise::tanh(a); }
+};
+
+kernel void residual_tanh_f32(device const float *x [[buffer(0)]],
+                              device const float *a [[buffer(1)]],
+                              device float *y [[buffer(2)]],
+                              constant uint &n [[buffer(3)]],
+                              uint i [[thread_position_in_grid]],
+                              uint grid_size [[threads_per_grid]]) {
+    each_of_two(x, a, y, n, i, grid_size, ResidualTanh());
+}
