@@ -1,4 +1,5 @@
 // Half of the threads never come to the barrier.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

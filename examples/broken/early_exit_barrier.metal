@@ -1,4 +1,5 @@
 // Threads past the end are gone when the others wait for them.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

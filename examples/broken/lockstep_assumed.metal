@@ -1,4 +1,5 @@
 // Lanes of one simdgroup read what their neighbours wrote, with nothing to order them.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
 // A counter that every thread reads and writes without an atomic operation.
+// dispatch: 64 threads by 64; buffers of 64 and 1 numbers
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
 // A vector of four at an address that is a multiple of four bytes only.
+// dispatch: 64 threads by 32; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

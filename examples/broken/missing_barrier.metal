@@ -1,4 +1,5 @@
 // The other half of the threadgroup may not have written yet.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
 // The tile is refilled while others still read it.
+// dispatch: 64 threads by 64; buffers of 64 and 256 numbers
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
 // Only half of the array is filled before all of it is read.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

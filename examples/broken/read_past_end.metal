@@ -1,4 +1,5 @@
 // Each thread reads its neighbour's number; the last one has none.
+// dispatch: 96 threads by 32; buffers of 96 and 96 numbers
 #include <metal_stdlib>
 using namespace metal;
 

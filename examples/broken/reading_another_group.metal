@@ -1,4 +1,5 @@
 // A sum over what other threadgroups write in the same dispatch.
+// dispatch: 128 threads by 32; buffers of 1 and 4 numbers
 #include <metal_stdlib>
 using namespace metal;
 

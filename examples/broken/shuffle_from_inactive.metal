@@ -1,4 +1,5 @@
 // The lanes the numbers come from are not there.
+// dispatch: 64 threads by 32; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
 // A stencil whose right edge lies outside the array in threadgroup memory.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

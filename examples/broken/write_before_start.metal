@@ -1,4 +1,5 @@
 // The first thread writes below the buffer.
+// dispatch: 96 threads by 32; buffers of 96 and 96 numbers
 #include <metal_stdlib>
 using namespace metal;
 

@@ -1,4 +1,5 @@
 // The barrier orders threadgroup memory; what is shared lies in device memory.
+// dispatch: 64 threads by 64; buffers of 64 and 64 numbers
 #include <metal_stdlib>
 using namespace metal;
 

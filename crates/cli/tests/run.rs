@@ -182,6 +182,35 @@ fn a_fault_is_a_verdict_with_its_place() {
 }
 
 #[test]
+fn a_check_reports_everything_and_the_results_are_there() {
+    let line = "-f saxpy --grid 8 --threadgroup 4 --buffer 0=zeros:f32:12 --buffer 1=iota:f32:4 --check --print 1";
+    let output = run(&kernels(), &format!("{line} --bytes 2=i32:8"));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(
+        text.contains("\nout-of-bounds: kernel \"saxpy\", /src/kernels.cpp:59"),
+        "{text}"
+    );
+    assert!(text.contains("  3      1     -1  3.125"), "{text}");
+    let document = json(&run(
+        &kernels(),
+        &format!("{line} --bytes 2=i32:8 --format json"),
+    ));
+    assert_eq!(document["checked"][0]["kind"], "out-of-bounds");
+    assert_eq!(
+        document["checked"][0]["thread"],
+        serde_json::json!([4, 0, 0])
+    );
+    let output = run(&kernels(), &format!("{line} --bytes 2=i32:4"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("\nnothing found\n"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
 fn numbers_of_another_type_are_noted() {
     let line = "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:u32:8 --buffer 1=zeros:f32:4 --bytes 2=i32:4";
     let output = run(&kernels(), line);

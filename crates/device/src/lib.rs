@@ -55,6 +55,7 @@ mod source;
 mod time;
 
 pub use assay_air::{ConstantKey, GivenConstant as Constant};
+pub use assay_exec::{Location, Party, Report, ReportKind};
 pub use assay_msl::{Diagnostic, Note, Place, Standard};
 pub use assay_ssa::{Argument, Binding as ArgumentBinding};
 pub use cpu::{CpuDevice, Settings};

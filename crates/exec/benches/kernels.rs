@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "a program")]
 
-use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program};
+use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Sample};
 use std::path::Path;
 use std::time::Instant;
 
@@ -96,6 +96,22 @@ impl Case {
     }
 }
 
+impl Case {
+    fn checked(&self, bindings: &mut Bindings) {
+        let limits = Limits::default();
+        let reports = self.program.check(&self.grid, bindings, &limits);
+        assert_eq!(reports, Ok(vec![]), "{}", self.name);
+    }
+
+    fn counted(&self, bindings: &mut Bindings) {
+        let limits = Limits::default();
+        let counts = self
+            .program
+            .count(&self.grid, bindings, &limits, Sample::All);
+        assert!(counts.is_ok(), "{}", self.name);
+    }
+}
+
 fn floats(len: usize) -> Buffer {
     let values: Vec<f32> = (0..len)
         .map(|i| (i * 7919 % 1000) as f32 / 500.0 - 1.0)
@@ -122,7 +138,7 @@ fn cases() -> Result<Vec<Case>, Failure> {
             grid: Grid::line(threads, 256),
             buffers: vec![Buffer::zeroed(threads as usize * 4), word(rounds)],
             work: f64::from(threads) * f64::from(rounds) * 8.0,
-            unit: "G lane operations/s",
+            unit: "G multiply-adds/s",
         },
         Case {
             name: "matmul_tiled 512³",
@@ -183,11 +199,15 @@ fn main() -> Result<(), Failure> {
             case.work / cpu / 1e9
         };
         let (_, together) = case.measure(cores, Case::plain)?;
+        let (checked, _) = case.measure(1, Case::checked)?;
+        let (counted, _) = case.measure(1, Case::counted)?;
         println!(
-            "{:24} {rate:7.2} {} on one core; {:.2}× on {cores} cores",
+            "{:22} {rate:7.2} {} a core; {:.2}× on {cores}; checking {:.1}×, counting {:.1}×",
             case.name,
             case.unit,
-            wall / together
+            wall / together,
+            checked / cpu,
+            counted / cpu
         );
     }
     Ok(())

@@ -6,8 +6,9 @@
 
 use crate::atomics::Update;
 use crate::builtins::{LaneCall, LaneKernel};
+use crate::class::Class;
 use crate::collective::Collective;
-use crate::lanes::{Compare, N1, N2, N3, Narrowing, W1, W2, Widen};
+use crate::lanes::{Compare, Level, N1, N2, N3, Narrowing, W1, W2, Widen};
 use crate::matrix::{MatrixOp, Product};
 use assay_ssa::builtin::Builtin;
 use assay_ssa::{Argument, Binding, Scalar};
@@ -242,6 +243,11 @@ pub(crate) enum Op {
         d: u32,
         a: u32,
     },
+    /// Several moves, one after the other: pairs of a register and its new value, all narrow or all wide.
+    Moves {
+        list: List,
+        wide: bool,
+    },
     /// Parts the lanes; the slot and the one after it hold who waits. Goes to `target` if no lane takes the first arm.
     If {
         cond: u32,
@@ -254,6 +260,10 @@ pub(crate) enum Op {
         target: u32,
     },
     EndIf {
+        slot: u32,
+    },
+    /// Ends an arm that has no other.
+    EndThen {
         slot: u32,
     },
     ScopeBegin {
@@ -318,6 +328,8 @@ pub struct Program {
     /// Where each operation came from: an index into `places`, or `u32::MAX`.
     pub(crate) origins: Vec<u32>,
     pub(crate) places: Vec<String>,
+    /// What kind of instruction each operation stands for.
+    pub(crate) classes: Vec<Class>,
     pub(crate) lists: Vec<Reg>,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) collectives: Vec<Collective>,
@@ -337,6 +349,8 @@ pub struct Program {
     pub(crate) static_threadgroup: u32,
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
+    /// The vector instructions its functions were chosen for.
+    pub(crate) level: Level,
     /// Whether registers of inactive lanes can be read.
     pub(crate) reads_inactive: bool,
 }
@@ -387,6 +401,34 @@ impl Program {
     pub(crate) fn place(&self, position: usize) -> Option<String> {
         let origin = *self.origins.get(position)?;
         self.places.get(origin as usize).cloned()
+    }
+
+    /// The same without the column.
+    pub(crate) fn line(&self, position: usize) -> Option<String> {
+        let place = self.place(position)?;
+        let line = place.rsplit_once(':').map(|(line, _)| line.to_owned());
+        Some(line.unwrap_or(place))
+    }
+
+    /// What kind of instruction an operation stands for.
+    #[inline(always)]
+    pub(crate) fn class(&self, position: usize) -> Class {
+        self.classes
+            .get(position)
+            .copied()
+            .unwrap_or(Class::Bookkeeping)
+    }
+
+    /// Whether an operation gets a number from memory.
+    pub(crate) fn loads(&self, op: &Op) -> bool {
+        match op {
+            Op::Load { .. } | Op::Atomic { .. } | Op::CompareExchange { .. } => true,
+            Op::Matrix { index } => {
+                let op = self.matrices.get(*index as usize);
+                matches!(op, Some(MatrixOp::Load { .. }))
+            }
+            _ => false,
+        }
     }
 
     /// The entries of a list.

@@ -376,6 +376,7 @@ impl Job<'_> {
                     max_steps: self.limits.max_steps,
                     cancel: self.limits.cancel,
                 };
+                watch.turn(index);
                 simdgroup
                     .run(&around, watch)
                     .map_err(|trap| self.fault(trap, &around))?;

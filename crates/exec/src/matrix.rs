@@ -47,14 +47,53 @@ pub(crate) struct Product {
 
 type Lanes = [[u32; 32]; 2];
 
+/// Where a lane's first element lies in the matrix. Loops below are written out: they must become vector code.
+const PLACES: [(usize, usize); 32] = {
+    let mut places = [(0, 0); 32];
+    let mut lane = 0;
+    while lane < 32 {
+        places[lane] = layout::element_of_lane(lane);
+        lane += 1;
+    }
+    places
+};
+
+#[inline(always)]
+fn gather<T: Copy + Default>(lanes: &Lanes, read: impl Fn(u32) -> T) -> [[T; 8]; 8] {
+    let mut matrix = [[T::default(); 8]; 8];
+    for lane in 0..32 {
+        let (row, column) = PLACES[lane];
+        matrix[row][column] = read(lanes[0][lane]);
+        matrix[row][column + 1] = read(lanes[1][lane]);
+    }
+    matrix
+}
+
+#[inline(always)]
+fn scatter<T: Copy>(matrix: &[[T; 8]; 8], write: impl Fn(T) -> u32) -> Lanes {
+    let mut lanes = [[0; 32]; 2];
+    for lane in 0..32 {
+        let (row, column) = PLACES[lane];
+        lanes[0][lane] = write(matrix[row][column]);
+        lanes[1][lane] = write(matrix[row][column + 1]);
+    }
+    lanes
+}
+
+#[inline(always)]
 fn singles(lanes: &Lanes, scalar: Scalar) -> [[f32; 8]; 8] {
-    layout::gather(&lanes.map(|half| half.map(|bits| widened(bits, scalar))))
+    match scalar {
+        Scalar::F16 | Scalar::BF16 => gather(lanes, |bits| widened(bits, scalar)),
+        _ => gather(lanes, f32::from_bits),
+    }
 }
 
+#[inline(always)]
 fn halves(lanes: &Lanes) -> [[u16; 8]; 8] {
-    layout::gather(&lanes.map(|half| half.map(|bits| bits as u16)))
+    gather(lanes, |bits| bits as u16)
 }
 
+#[inline(always)]
 fn widened(bits: u32, scalar: Scalar) -> f32 {
     match scalar {
         Scalar::F16 => num::f16_to_f32(bits as u16),
@@ -63,6 +102,7 @@ fn widened(bits: u32, scalar: Scalar) -> f32 {
     }
 }
 
+#[inline(always)]
 fn narrowed(value: f32, scalar: Scalar) -> u32 {
     match scalar {
         Scalar::F16 => u32::from(num::f32_to_f16(value)),
@@ -78,16 +118,22 @@ fn product(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
         && of.d_type == Scalar::F16
         && of.c.is_none_or(|(_, scalar)| scalar == Scalar::F16);
     if all_half {
-        let c = c.map_or([[0; 8]; 8], halves);
+        let c = match c {
+            Some(c) => halves(c),
+            None => [[0; 8]; 8],
+        };
         let result = layout::multiply_add_half(&halves(a), &halves(b), &c);
-        return layout::scatter(&result).map(|half| half.map(u32::from));
+        return scatter(&result, u32::from);
     }
     let start = match (c, of.c) {
         (Some(c), Some((_, scalar))) => singles(c, scalar),
         _ => [[0.0; 8]; 8],
     };
     let result = layout::multiply_add(&singles(a, of.a.1), &singles(b, of.b.1), &start);
-    layout::scatter(&result).map(|half| half.map(|value| narrowed(value, of.d_type)))
+    match of.d_type {
+        Scalar::F16 | Scalar::BF16 => scatter(&result, |value| narrowed(value, of.d_type)),
+        _ => scatter(&result, f32::to_bits),
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -102,11 +102,24 @@ pub(crate) fn for_each_register(
             let op = program.matrices.get(index as usize).ok_or(missing)?;
             matrix(program, op, &mut all).ok_or(missing)?;
         }
+        Op::Moves { list, wide } => {
+            for pair in program.list(list).chunks(2) {
+                match *pair {
+                    [to, from] if to != from && to.wide == wide && from.wide == wide => {
+                        all(&[from], &[]);
+                    }
+                    _ => return Err("a move of a register to itself or to another kind"),
+                }
+            }
+            let to = program.list(list).iter().step_by(2);
+            to.for_each(|&to| visit(to, Writes));
+        }
         Op::If { cond, .. } => all(&[narrow(cond)], &[]),
         Op::Barrier { .. }
         | Op::Order { .. }
         | Op::Else { .. }
         | Op::EndIf { .. }
+        | Op::EndThen { .. }
         | Op::ScopeBegin { .. }
         | Op::ScopeEnd { .. }
         | Op::LoopEnd { .. }

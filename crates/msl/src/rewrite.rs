@@ -6,6 +6,7 @@ use crate::lexer::{Kind, Tokens};
 use crate::outline::Outline;
 use crate::patch::{Patch, Patched};
 use crate::{components, constants, kernels, literals, overloads, spaces};
+use std::collections::HashSet;
 
 /// What the pass makes of a source.
 #[derive(Debug)]
@@ -77,6 +78,10 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
 /// Keywords, numbers, casts and pragmas: what one token decides.
 fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch) {
     let has_bfloat = tokens.text.contains("bfloat");
+    let type_params = match has_bfloat {
+        true => type_params(tokens),
+        false => HashSet::new(),
+    };
     for index in 0..tokens.len() {
         if let Some(fate) = fates.get(index).copied().flatten() {
             patch.replace(index, spaces::spelling(fate));
@@ -94,6 +99,9 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
             Kind::Word if has_bfloat && is_conversion(tokens, index) => {
                 patch.replace(index, format!("::__metal_to_{}", tokens.get(index)));
             }
+            Kind::Word if type_params.contains(tokens.get(index)) && converts(tokens, index) => {
+                patch.replace(index, format!("::__metal_make<{}>", tokens.get(index)));
+            }
             Kind::Directive => {
                 if let Some(text) = pragma(tokens.get(index)) {
                     patch.replace(index, text);
@@ -104,10 +112,28 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
     }
 }
 
+/// Names of types that templates are given, any of which may be `half` or `bfloat`.
+fn type_params<'a>(tokens: &Tokens<'a>) -> HashSet<&'a str> {
+    let introduces = |index: usize| {
+        let keyword = tokens.is(index, "typename") || tokens.is(index, "class");
+        let in_list = index > 0 && matches!(tokens.get(index - 1), "<" | ",");
+        let ends = matches!(tokens.get(index + 2), "," | ">" | "=");
+        keyword && in_list && ends && tokens.kind(index + 1) == Kind::Word
+    };
+    (0..tokens.len())
+        .filter(|&index| introduces(index))
+        .map(|index| tokens.get(index + 1))
+        .collect()
+}
+
 /// Whether `half(…)` or `bfloat(…)` converts a value: C++ does not convert one of these
 /// two types to the other.
 fn is_conversion(tokens: &Tokens<'_>, index: usize) -> bool {
-    let named = tokens.is(index, "half") || tokens.is(index, "bfloat");
+    (tokens.is(index, "half") || tokens.is(index, "bfloat")) && converts(tokens, index)
+}
+
+/// Whether the name of a type, with what is in parentheses behind it, is an expression.
+fn converts(tokens: &Tokens<'_>, index: usize) -> bool {
     let declares = matches!(tokens.get(index + 2), "*" | "&" | ")");
     let before = index.checked_sub(1).map_or("", |at| tokens.get(at));
     let starts_expression = matches!(
@@ -136,7 +162,7 @@ fn is_conversion(tokens: &Tokens<'_>, index: usize) -> bool {
             | "||"
             | "!"
     );
-    named && tokens.is(index + 1, "(") && !declares && starts_expression
+    tokens.is(index + 1, "(") && !declares && starts_expression
 }
 
 /// `#pragma METAL fp contract(off)` means what clang's own pragma says; the other

@@ -26,6 +26,18 @@ pub enum BoundKind {
 }
 
 impl BoundKind {
+    /// In a word or two, for tables.
+    pub const fn short(self) -> &'static str {
+        match self {
+            BoundKind::Issue => "issue",
+            BoundKind::Complex => "IC",
+            BoundKind::Dependence => "dependence",
+            BoundKind::MemoryLatency => "latency",
+            BoundKind::CoreBytes => "core bytes",
+            BoundKind::DeviceBytes => "device bytes",
+        }
+    }
+
     /// In a few words.
     pub const fn name(self) -> &'static str {
         match self {

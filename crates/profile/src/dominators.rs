@@ -2,6 +2,10 @@
 //!
 //! The iterative algorithm of Cooper, Harvey and Kennedy over reverse postorder. All
 //! functions hang under one imaginary root.
+//!
+//! The program form has dominators too; these are not those. They run over machine
+//! code's blocks with several entries, and this crate and that one depend on nothing
+//! they could share a graph through: a crate for some sixty lines would cost more.
 
 use crate::BlockId;
 use crate::cfg::Cfg;

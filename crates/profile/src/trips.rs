@@ -11,8 +11,8 @@ use crate::dominators::Dominators;
 use crate::loops::{Loop, Loops};
 use crate::{BlockId, InsnId, LoopId};
 use assay_agx::{
-    Compare, ExecEffect, Field, Instruction, Op, Operand, Order, Program, Reg, UniformConstants,
-    Width,
+    Compare, ExecEffect, Field, Instruction, Op, Operand, Order, Program, Reg, RegSet,
+    UniformConstants, Width,
 };
 
 /// A counted loop that runs longer is no longer simulated.
@@ -149,8 +149,11 @@ impl Search<'_> {
     fn writes_of(&self, reg: Reg) -> impl Iterator<Item = InsnId> {
         let halves = reg.half_range();
         self.insns()
-            .filter(move |(_, insn)| {
-                let writes = insn.writes();
+            .filter(move |(id, _)| {
+                let writes = self
+                    .code
+                    .get(*id)
+                    .map_or(RegSet::EMPTY, |entry| entry.writes);
                 halves.clone().any(|half| writes.contains(half))
             })
             .map(|(id, _)| id)
@@ -204,8 +207,8 @@ impl Search<'_> {
                 return None;
             }
             for insn_id in above.ids().rev() {
-                let insn = self.code.get(insn_id)?.known()?;
-                let writes = insn.writes();
+                let entry = self.code.get(insn_id)?;
+                let (insn, writes) = (entry.known()?, entry.writes);
                 if reg.half_range().any(|half| writes.contains(half)) {
                     let whole = insn.dest()?.reg()?.half == reg.half
                         && insn.dest()?.reg()?.width == reg.width;

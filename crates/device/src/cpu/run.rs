@@ -6,7 +6,7 @@ use crate::dispatch::{Binding, Dispatch};
 use crate::error::{Error, Fault, FaultKind};
 use crate::ids::{BufferId, PipelineId};
 use crate::time::{Finished, Origin, Time};
-use assay_exec::{Bindings, Buffer, Grid, Limits, RunError};
+use assay_exec::{Bindings, Buffer, Grid, Limits, Program, RunError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -96,8 +96,33 @@ impl CpuDevice {
         })
     }
 
-    /// Lends the buffers to the executor, runs, and takes them back.
+    /// Runs one dispatch as [`Device::run`](crate::Device::run) would, slowly and in order, and says what it did that it
+    /// must not: accesses outside buffers, memory read that nobody wrote, races, barriers and shuffles without all
+    /// their threads. An access outside its buffer does not happen. Results are in the buffers afterwards.
+    pub fn check_run(&mut self, dispatch: &Dispatch) -> Result<Vec<assay_exec::Report>, Error> {
+        let job = self.check(dispatch)?;
+        let request = self.settings.cancel.clone();
+        let outcome = watch::watched(request.as_deref(), None, |stop| {
+            self.lend(0, &job, stop, Program::check)
+        });
+        outcome.map_err(|stop| match stop {
+            Stop::Stopped => Error::Cancelled,
+            Stop::Failed(error) => error,
+        })
+    }
+
     fn run_one(&mut self, number: usize, job: &Job<'_>, stop: &AtomicBool) -> Result<(), Stop> {
+        self.lend(number, job, stop, Program::run).map(|_| ())
+    }
+
+    /// Lends the buffers to the executor, runs, and takes them back.
+    fn lend<T: Send>(
+        &mut self,
+        number: usize,
+        job: &Job<'_>,
+        stop: &AtomicBool,
+        how: fn(&Program, &Grid, &mut Bindings, &Limits<'_>) -> Result<T, RunError>,
+    ) -> Result<T, Stop> {
         let mut bindings = Bindings::new();
         let mut lent: Vec<(BufferId, u32)> = Vec::new();
         for (index, binding) in job.bindings {
@@ -121,36 +146,29 @@ impl CpuDevice {
                 }
             }
         }
-        let result = self.execute(job, &mut bindings, stop);
+        let result = match self.pipelines.get(job.pipeline) {
+            Ok(pipeline) => {
+                let limits = Limits {
+                    max_steps: self.settings.max_steps.unwrap_or(u64::MAX),
+                    max_memory: self.max_memory(),
+                    cancel: Some(stop),
+                };
+                let mut run = || how(&pipeline.program, &job.grid, &mut bindings, &limits);
+                let result = match &self.pool {
+                    Some(pool) => pool.install(run),
+                    None => run(),
+                };
+                result.map_err(|error| failure(error, number))
+            }
+            Err(error) => Err(Stop::Failed(error)),
+        };
         for (buffer, index) in lent {
             if let (Ok(place), Some(memory)) = (self.buffers.get_mut(buffer), bindings.take(index))
             {
                 *place = memory;
             }
         }
-        result.map_err(|error| failure(error, number))
-    }
-
-    fn execute(
-        &self,
-        job: &Job<'_>,
-        bindings: &mut Bindings,
-        stop: &AtomicBool,
-    ) -> Result<(), RunError> {
-        let Ok(pipeline) = self.pipelines.get(job.pipeline) else {
-            return Ok(()); // `check` has seen it.
-        };
-        let limits = Limits {
-            max_steps: self.settings.max_steps.unwrap_or(u64::MAX),
-            max_memory: self.max_memory(),
-            cancel: Some(stop),
-        };
-        let run = |bindings: &mut Bindings| pipeline.program.run(&job.grid, bindings, &limits);
-        match &self.pool {
-            Some(pool) => pool.install(|| run(bindings)),
-            None => run(bindings),
-        }
-        .map(|_| ())
+        result
     }
 }
 

@@ -309,3 +309,19 @@ fn memory_is_limited_and_given_back() {
         Err(Error::NoSuchId { what: "buffer", .. })
     ));
 }
+
+#[test]
+fn a_checked_run_reports_and_goes_on() {
+    let (mut device, pipeline) = device("saxpy");
+    let (dispatch, y) = saxpy(&mut device, pipeline, 12);
+    let reports = device.check_run(&dispatch).unwrap();
+    assert!(!reports.is_empty());
+    assert!(
+        reports
+            .iter()
+            .all(|report| report.kind == crate::ReportKind::OutOfBounds)
+    );
+    assert_eq!(read(&mut device, y)[..4], [4.0, 1.0, -2.0, 1.125]);
+    let (dispatch, _) = saxpy(&mut device, pipeline, 4);
+    assert_eq!(device.check_run(&dispatch), Ok(Vec::new()));
+}

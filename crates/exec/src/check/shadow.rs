@@ -168,7 +168,10 @@ impl Checker<'_> {
                         }
                         asker.read(record)
                     }
-                    Action::Write => asker.write(record, changes(seen, lane), false),
+                    Action::Write => {
+                        let changes = changes(seen, lane, record.writer, asker.mark);
+                        asker.write(record, changes, false)
+                    }
                     Action::Atomic => asker.write(record, true, true),
                 };
                 if let Some((kind, mark, action)) = wrong {
@@ -204,21 +207,31 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a store gives the memory another value. One whose values are not in registers is taken to.
-fn changes(seen: &Seen<'_>, lane: usize) -> bool {
+/// Whether a store gives the memory another value than it has, or than a lane before gives it in the same operation. One
+/// whose values are not in registers is taken to.
+fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
+    let address = seen.addresses[lane];
     let place = seen
         .around
         .memory
-        .place(seen.addresses[lane], seen.size, lane, seen.action);
-    let Ok(mut place) = place else {
+        .place(address, seen.size, lane, seen.action);
+    let (Ok(mut place), false) = (place, seen.regs.is_empty()) else {
         return true;
     };
-    if seen.regs.is_empty() {
-        return true;
-    }
+    let before = writer.thread() as usize % 32;
+    let same_access = writer.time() == own.time()
+        && writer.position() == own.position()
+        && writer.simdgroup() == own.simdgroup()
+        && before < lane
+        && seen.mask >> before & 1 != 0
+        && seen.addresses[before] == address;
     seen.regs.iter().any(|&reg| {
-        let differs = place.read(seen.cell) != seen.group.get(reg, lane);
+        let old = if same_access {
+            seen.group.get(reg, before)
+        } else {
+            place.read(seen.cell)
+        };
         place = place.at(seen.cell.bytes());
-        differs
+        old != seen.group.get(reg, lane)
     })
 }

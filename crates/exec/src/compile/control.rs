@@ -67,6 +67,10 @@ impl Compiler<'_> {
                 self.region(then)?;
                 let middle = self.here();
                 self.patch(start, middle);
+                if otherwise.is_empty() {
+                    self.emit(Op::EndThen { slot });
+                    return Ok(());
+                }
                 let turn = self.emit(Op::Else { slot, target: 0 });
                 self.region(otherwise)?;
                 let end = self.here();
@@ -163,8 +167,18 @@ impl Compiler<'_> {
                 self.shift(saved, source);
             }
         }
-        for (to, from) in moves {
-            self.shift(to, from);
+        // Narrow and wide registers do not get in each other's way.
+        for wide in [false, true] {
+            let of_kind = moves.iter().filter(|(to, _)| to.wide == wide);
+            let pairs: Vec<Reg> = of_kind.flat_map(|&(to, from)| [to, from]).collect();
+            match pairs[..] {
+                [] => {}
+                [to, from] => self.shift(to, from),
+                _ => {
+                    let list = self.list(&pairs);
+                    self.emit(Op::Moves { list, wide });
+                }
+            }
         }
         Ok(())
     }

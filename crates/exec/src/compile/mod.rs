@@ -12,6 +12,7 @@ mod instruction;
 mod parts;
 mod verify;
 
+use crate::class::Class;
 use crate::code::{Cell, ConstantData, List, Op, Pointer, Program, Reg};
 use crate::collective::Collective;
 use crate::error::CompileError;
@@ -133,6 +134,7 @@ impl<'a> Compiler<'a> {
                 ops: Vec::new(),
                 origins: Vec::new(),
                 places: Vec::new(),
+                classes: Vec::new(),
                 lists: Vec::new(),
                 transfers: Vec::new(),
                 collectives: Vec::new(),
@@ -148,6 +150,7 @@ impl<'a> Compiler<'a> {
                 frame: 0,
                 static_threadgroup: 0,
                 in_order: false,
+                level: crate::lanes::Level::of_this_cpu(),
                 reads_inactive: false,
             },
             values: IdMap::with_len(None, function.num_values()),
@@ -183,9 +186,49 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn emit(&mut self, op: Op) -> usize {
         let place = self.place();
+        let class = self.class(&op);
+        self.program.classes.push(class);
         self.program.ops.push(op);
         self.program.origins.push(place);
         self.program.ops.len() - 1
+    }
+
+    /// The kind of instruction an operation stands for.
+    fn class(&self, op: &Op) -> Class {
+        let arithmetic = || {
+            let inst = self.current.map(|inst| self.function.inst(inst));
+            inst.map_or(Class::Issue, Class::of)
+        };
+        match op {
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::MemCopy { .. }
+            | Op::MemSet { .. }
+            | Op::Atomic { .. }
+            | Op::CompareExchange { .. } => Class::Memory,
+            Op::Matrix { index } => match self.program.matrices.get(*index as usize) {
+                Some(MatrixOp::Load { .. } | MatrixOp::Store { .. }) => Class::Memory,
+                Some(MatrixOp::Diagonal { .. }) => Class::Issue,
+                _ => Class::Matrix,
+            },
+            Op::Barrier { .. } | Op::Order { .. } => Class::Barrier,
+            Op::If { .. } => Class::Branch,
+            Op::MoveNarrow { .. }
+            | Op::MoveWide { .. }
+            | Op::Moves { .. }
+            | Op::Else { .. }
+            | Op::EndIf { .. }
+            | Op::EndThen { .. }
+            | Op::ScopeBegin { .. }
+            | Op::ScopeEnd { .. }
+            | Op::LoopEnd { .. }
+            | Op::Leave { .. }
+            | Op::SkipIfNone { .. }
+            | Op::Return
+            | Op::Unreachable
+            | Op::End => Class::Bookkeeping,
+            _ => arithmetic(),
+        }
     }
 
     pub(super) fn emit_collective(&mut self, collective: Collective) {

@@ -21,6 +21,8 @@ pub(super) fn verify(program: &Program) -> Result<(), &'static str> {
             sound &= reg.index < len;
             match role {
                 Role::Reads => reads.push(reg),
+                // Moves happen one after the other, and each is looked at by itself.
+                Role::Writes if matches!(op, Op::Moves { .. }) => {}
                 Role::Writes => sound &= !reads.contains(&reg),
             }
         })?;
@@ -42,9 +44,10 @@ fn control_exists(program: &Program, op: &Op) -> bool {
         }
         Op::EndIf { slot } => slot + 1 < program.slots,
         Op::LoopEnd { slot, target } => slot < program.slots && target_exists(target),
-        Op::ScopeBegin { slot } | Op::ScopeEnd { slot } | Op::Leave { slot } => {
-            slot < program.slots
-        }
+        Op::ScopeBegin { slot }
+        | Op::ScopeEnd { slot }
+        | Op::EndThen { slot }
+        | Op::Leave { slot } => slot < program.slots,
         Op::SkipIfNone { target } => target_exists(target),
         _ => true,
     }

@@ -13,15 +13,23 @@ use crate::error::FaultKind;
 use crate::lanes::{Level, Narrow, Wide, ballot};
 use crate::memory::View;
 use crate::position::Standpoint;
-use span::Span;
+use span::{Indices, Span};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watch::Watch;
+
+/// A register at the start of a cache line: vector loads across two lines cost twice, and a load of what was just stored
+/// more than that.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Aligned<T>(T);
 
 /// The registers and the control state of one simdgroup.
 #[derive(Debug)]
 pub(crate) struct Simdgroup {
-    narrow: Vec<Narrow>,
-    wide: Vec<Wide>,
+    narrow: Vec<Aligned<Narrow>>,
+    wide: Vec<Aligned<Wide>>,
+    /// What is known about the narrow registers as indices.
+    indices: Vec<Indices>,
     /// What is known about the wide registers as addresses.
     spans: Vec<Span>,
     slots: Vec<u32>,
@@ -62,8 +70,9 @@ pub(crate) struct Surroundings<'a> {
 impl Simdgroup {
     pub(crate) fn new(program: &Program, pointers: &[(u32, u64)]) -> Self {
         let mut group = Self {
-            narrow: vec![[0; 32]; program.narrow as usize],
-            wide: vec![[0; 32]; program.wide as usize],
+            narrow: vec![Aligned([0; 32]); program.narrow as usize],
+            wide: vec![Aligned([0; 32]); program.wide as usize],
+            indices: vec![Indices::UNKNOWN; program.narrow as usize],
             spans: vec![Span::UNKNOWN; program.wide as usize],
             slots: vec![0; program.slots as usize],
             mask: 0,
@@ -79,23 +88,24 @@ impl Simdgroup {
     fn fill_constants(&mut self, program: &Program, pointers: &[(u32, u64)]) {
         for &(reg, bits) in &program.constants {
             if reg.wide {
-                self.wide[reg.index as usize] = [bits; 32];
+                self.wide[reg.index as usize].0 = [bits; 32];
             } else {
-                self.narrow[reg.index as usize] = [bits as u32; 32];
+                self.narrow[reg.index as usize].0 = [bits as u32; 32];
             }
         }
         for &(index, address) in pointers {
-            self.wide[index as usize] = [address; 32];
+            self.wide[index as usize].0 = [address; 32];
         }
         self.spans.fill(Span::UNKNOWN);
+        self.indices.fill(Indices::UNKNOWN);
     }
 
     /// Prepares for the threads of a new threadgroup.
     pub(crate) fn start(&mut self, program: &Program, pointers: &[(u32, u64)], threads: u32) {
         if program.reads_inactive {
             // Shuffles can see registers of inactive lanes; those must not hold what was run before.
-            self.narrow.fill([0; 32]);
-            self.wide.fill([0; 32]);
+            self.narrow.fill(Aligned([0; 32]));
+            self.wide.fill(Aligned([0; 32]));
             self.fill_constants(program, pointers);
         }
         self.present = if threads >= 32 {
@@ -113,21 +123,25 @@ impl Simdgroup {
     pub(crate) fn n(&self, index: u32) -> &Narrow {
         debug_assert!((index as usize) < self.narrow.len());
         // SAFETY: all registers of a program exist (`compile::verify`), and the file has the program's size (`run`).
-        unsafe { self.narrow.get_unchecked(index as usize) }
+        unsafe { &self.narrow.get_unchecked(index as usize).0 }
     }
 
+    /// A register to be written; what was known about it as an index is forgotten.
     #[inline(always)]
     fn n_mut(&mut self, index: u32) -> &mut Narrow {
         debug_assert!((index as usize) < self.narrow.len());
-        // SAFETY: as above.
-        unsafe { self.narrow.get_unchecked_mut(index as usize) }
+        // SAFETY: as above; there are as many indices.
+        unsafe {
+            self.indices.get_unchecked_mut(index as usize).form = span::Form::Unknown;
+            &mut self.narrow.get_unchecked_mut(index as usize).0
+        }
     }
 
     #[inline(always)]
     pub(crate) fn w(&self, index: u32) -> &Wide {
         debug_assert!((index as usize) < self.wide.len());
         // SAFETY: as above.
-        unsafe { self.wide.get_unchecked(index as usize) }
+        unsafe { &self.wide.get_unchecked(index as usize).0 }
     }
 
     /// A register to be written; what was known about it as an address is forgotten.
@@ -137,7 +151,7 @@ impl Simdgroup {
         // SAFETY: as above; there are as many spans.
         unsafe {
             self.spans.get_unchecked_mut(index as usize).form = span::Form::Unknown;
-            self.wide.get_unchecked_mut(index as usize)
+            &mut self.wide.get_unchecked_mut(index as usize).0
         }
     }
 
@@ -203,7 +217,7 @@ impl Simdgroup {
                 && self.slots.len() == program.slots as usize,
             "a simdgroup runs the program it was made for"
         );
-        match Level::of_this_cpu() {
+        match program.level {
             Level::Portable => self.run_at::<W, false>(around, watch),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the CPU has the features.
@@ -355,6 +369,22 @@ impl Simdgroup {
                     let a = unsafe { self.held_w(a) };
                     blend(self.w_mut(d), a, mask);
                 }
+                Op::Moves { list, wide } => {
+                    let mask = self.mask;
+                    for pair in program.list(list).chunks_exact(2) {
+                        let (d, a) = (pair[0].index, pair[1].index);
+                        // SAFETY: see above; each is a move to another register.
+                        unsafe {
+                            if wide {
+                                let a = self.held_w(a);
+                                blend(self.w_mut(d), a, mask);
+                            } else {
+                                let a = self.held_n(a);
+                                blend(self.n_mut(d), a, mask);
+                            }
+                        }
+                    }
+                }
                 Op::If { cond, slot, target } => {
                     let holds = ballot(self.n(cond)) & self.mask;
                     self.slots[slot as usize] = self.mask & !holds;
@@ -372,6 +402,7 @@ impl Simdgroup {
                     }
                 }
                 Op::EndIf { slot } => self.mask |= self.slots[slot as usize + 1],
+                Op::EndThen { slot } => self.mask |= self.slots[slot as usize],
                 Op::ScopeBegin { slot } => self.slots[slot as usize] = 0,
                 Op::ScopeEnd { slot } => self.mask |= self.slots[slot as usize],
                 Op::LoopEnd { slot, target } => {

@@ -337,8 +337,8 @@ impl Simdgroup {
         }
     }
 
-    fn pair(&self, regs: [u32; 2]) -> [Narrow; 2] {
-        regs.map(|reg| *self.n(reg))
+    fn pair(&self, [first, second]: [u32; 2]) -> [Narrow; 2] {
+        [*self.n(first), *self.n(second)]
     }
 
     fn matrix(
@@ -350,30 +350,22 @@ impl Simdgroup {
         match *op {
             MatrixOp::Load { d, scalar, at } => {
                 let tile = self.tile(&at, scalar);
-                let stretch = tile.stretch(around, Action::Read);
+                if let Some(stretch) = tile.stretch(around, Action::Read) {
+                    for (which, reg) in d.into_iter().enumerate() {
+                        tile.fetch(stretch, which, self.n_mut(reg));
+                    }
+                    return Ok(());
+                }
                 for lane in 0..32 {
                     for (which, reg) in d.into_iter().enumerate() {
-                        let address = tile.address(lane, which);
-                        let cell = Cell::of(scalar);
-                        let bits = match stretch {
-                            // SAFETY: in the stretch, and aligned.
-                            Some(place) if cell == Cell::Word => unsafe {
-                                u32::get(place.at(address))
-                            },
-                            // SAFETY: as above.
-                            Some(place) => u32::from(unsafe { u16::get(place.at(address)) }),
-                            None => {
-                                let bytes = scalar.bytes();
-                                let place = around.memory.place(address, bytes, lane, Action::Read);
-                                let place = place.map_err(|kind| Trap {
-                                    kind,
-                                    position,
-                                    lane,
-                                })?;
-                                place.read(cell) as u32
-                            }
-                        };
-                        self.n_mut(reg)[lane] = bits;
+                        let (address, bytes) = (tile.address(lane, which), scalar.bytes());
+                        let place = around.memory.place(address, bytes, lane, Action::Read);
+                        let place = place.map_err(|kind| Trap {
+                            kind,
+                            position,
+                            lane,
+                        })?;
+                        self.n_mut(reg)[lane] = place.read(Cell::of(scalar)) as u32;
                     }
                 }
             }
@@ -454,6 +446,27 @@ impl Tile {
             self.element(column, row)
         } else {
             self.element(row, column)
+        }
+    }
+
+    /// Reads one element for each lane. The stretch must be this tile's.
+    fn fetch(&self, stretch: Stretch, which: usize, numbers: &mut Narrow) {
+        let words = self.bytes == 4;
+        let (mut across, mut down) = (self.bytes as usize, (self.stride * self.bytes) as usize);
+        if self.transposed {
+            std::mem::swap(&mut across, &mut down);
+        }
+        let start = stretch.at(self.start);
+        for (lane, number) in numbers.iter_mut().enumerate() {
+            let (row, column) = element_of_lane(lane);
+            let place = start.wrapping_add(row * down + (column + which) * across);
+            *number = if words {
+                // SAFETY: an element of the tile, which lies in the stretch, aligned.
+                unsafe { u32::get(place) }
+            } else {
+                // SAFETY: as above.
+                u32::from(unsafe { u16::get(place) })
+            };
         }
     }
 

@@ -60,7 +60,11 @@ impl Span {
             if is_run::<16>(addresses, 0, step) && is_run::<16>(addresses, 16, step) {
                 return Self::of_runs(16, starts, step);
             }
-            if (0..4).all(|run| is_run::<8>(addresses, run * 8, step)) {
+            if is_run::<8>(addresses, 0, step)
+                && is_run::<8>(addresses, 8, step)
+                && is_run::<8>(addresses, 16, step)
+                && is_run::<8>(addresses, 24, step)
+            {
                 return Self::of_runs(8, starts, step);
             }
         }
@@ -79,58 +83,28 @@ impl Span {
         }
     }
 
-    /// The form of `base + index * scale`, by the indices.
+    /// The form of `base + index * scale`, given that of the indices.
     #[inline(always)]
-    pub(crate) fn of_indices(base: u64, index: &Narrow, signed: bool, scale: u64) -> Self {
+    pub(crate) fn of_indices(base: u64, indices: &Indices, scale: u64) -> Self {
         let wide = |number: u32| {
-            let number = if signed {
+            let number = if indices.signed {
                 i64::from(number as i32) as u64
             } else {
                 u64::from(number)
             };
             base.wrapping_add(number.wrapping_mul(scale))
         };
-        // The last number a run can start with: it must not go over the end of the numbers.
-        let (end, flip) = if signed {
-            (0x7fff_ffff, 1 << 31)
-        } else {
-            (u32::MAX, 0)
+        let form = match indices.form {
+            Form::Runs { length, step } if scale <= 8 => Form::Runs {
+                length,
+                step: step * scale as u8,
+            },
+            _ => Form::Scattered,
         };
-        let step = index[1].wrapping_sub(index[0]);
-        if step <= 1 && scale <= 8 {
-            let starts = [index[0], index[8], index[16], index[24]];
-            let ends_well = |length: u32| {
-                let room = |start: u32| (start ^ flip) <= (end ^ flip) - (length - 1);
-                starts
-                    .iter()
-                    .step_by(length as usize / 8)
-                    .all(|&start| room(start))
-            };
-            let found = if narrow_run::<32>(index, 0, step) && ends_well(32) {
-                32
-            } else if narrow_run::<16>(index, 0, step)
-                && narrow_run::<16>(index, 16, step)
-                && ends_well(16)
-            {
-                16
-            } else if (0..4).all(|run| narrow_run::<8>(index, run * 8, step)) && ends_well(8) {
-                8
-            } else {
-                0
-            };
-            if found != 0 {
-                return Self::of_runs(found, starts.map(wide), u64::from(step) * scale);
-            }
-        }
-        let (mut first, mut last) = (index[0] ^ flip, index[0] ^ flip);
-        for &number in index {
-            first = first.min(number ^ flip);
-            last = last.max(number ^ flip);
-        }
         Self {
-            first: wide(first ^ flip),
-            last: wide(last ^ flip),
-            form: Form::Scattered,
+            first: wide(indices.first),
+            last: wide(indices.last),
+            form,
             bits: base | scale,
         }
     }
@@ -152,6 +126,88 @@ impl Span {
             },
             bits: a | b | c | d | step,
         }
+    }
+}
+
+/// The form of 32 indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Indices {
+    /// The lowest and the highest.
+    first: u32,
+    last: u32,
+    /// In steps of 0 or 1.
+    pub(crate) form: Form,
+    /// How they were read.
+    pub(crate) signed: bool,
+}
+
+impl Indices {
+    pub(crate) const UNKNOWN: Self = Self {
+        first: 0,
+        last: 0,
+        form: Form::Unknown,
+        signed: false,
+    };
+
+    #[inline(always)]
+    pub(crate) fn of(index: &Narrow, signed: bool) -> Self {
+        let step = index[1].wrapping_sub(index[0]);
+        if step <= 1 {
+            let starts = [index[0], index[8], index[16], index[24]];
+            let length = if narrow_run::<32>(index, 0, step) {
+                32
+            } else if narrow_run::<16>(index, 0, step) && narrow_run::<16>(index, 16, step) {
+                16
+            } else if narrow_run::<8>(index, 0, step)
+                && narrow_run::<8>(index, 8, step)
+                && narrow_run::<8>(index, 16, step)
+                && narrow_run::<8>(index, 24, step)
+            {
+                8
+            } else {
+                0
+            };
+            if length != 0
+                && let Some(found) = Self::of_runs(length, starts, step, signed)
+            {
+                return found;
+            }
+        }
+        // With the sign bit flipped, signed numbers compare like unsigned ones.
+        let flip = if signed { 1 << 31 } else { 0 };
+        let (mut first, mut last) = (u32::MAX, 0);
+        for &number in index {
+            first = first.min(number ^ flip);
+            last = last.max(number ^ flip);
+        }
+        Self {
+            first: first ^ flip,
+            last: last ^ flip,
+            form: Form::Scattered,
+            signed,
+        }
+    }
+
+    /// Nothing if a run goes over the end of the numbers.
+    #[inline(always)]
+    fn of_runs(length: u8, [a, b, c, d]: [u32; 4], step: u32, signed: bool) -> Option<Self> {
+        let flip = if signed { 1 << 31 } else { 0 };
+        let [a, b, c, d] = [a ^ flip, b ^ flip, c ^ flip, d ^ flip];
+        let (first, last) = match length {
+            32 => (a, a),
+            16 => (a.min(c), a.max(c)),
+            _ => (a.min(b).min(c).min(d), a.max(b).max(c).max(d)),
+        };
+        let last = last.checked_add(step * (u32::from(length) - 1))?;
+        Some(Self {
+            first: first ^ flip,
+            last: last ^ flip,
+            form: Form::Runs {
+                length,
+                step: step as u8,
+            },
+            signed,
+        })
     }
 }
 
@@ -233,7 +289,7 @@ mod tests {
                         };
                         (value.wrapping_mul(scale)).wrapping_add(base)
                     });
-                    let seen = Span::of_indices(base, &index, signed, scale);
+                    let seen = Span::of_indices(base, &Indices::of(&index, signed), scale);
                     let bounds = (addresses.iter().min(), addresses.iter().max());
                     assert_eq!(
                         (Some(&seen.first), Some(&seen.last)),

@@ -3,7 +3,7 @@
 //! The quick way needs all 32 addresses inside one region; then lanes are moved by runs, or one by one without further
 //! checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
 
-use super::span::{Form, Span};
+use super::span::{Form, Indices, Span};
 use super::watch::{Seen, Watch};
 use super::{Simdgroup, Surroundings, Trap, blend};
 use crate::code::{Cell, Transfer};
@@ -202,6 +202,18 @@ impl Simdgroup {
         found
     }
 
+    /// The form of the indices in a register; looked at once.
+    #[inline(always)]
+    fn indices(&mut self, reg: u32, signed: bool) -> Indices {
+        let known = self.indices[reg as usize];
+        if known.form != Form::Unknown && known.signed == signed {
+            return known;
+        }
+        let found = Indices::of(self.n(reg), signed);
+        self.indices[reg as usize] = found;
+        found
+    }
+
     /// The addresses of a transfer and their form. The addresses borrow registers the transfer does not write.
     #[inline(always)]
     fn addresses<'b>(&mut self, t: &Transfer) -> (Addresses<'b>, Span) {
@@ -217,7 +229,8 @@ impl Simdgroup {
                 let scale = u64::from(scaled.scale);
                 // SAFETY: as above.
                 let index = unsafe { self.held_n(scaled.reg) };
-                let span = Span::of_indices(base, index, scaled.signed, scale);
+                let indices = self.indices(scaled.reg, scaled.signed);
+                let span = Span::of_indices(base, &indices, scale);
                 let signed = scaled.signed;
                 let addresses = Addresses::Indices {
                     base,

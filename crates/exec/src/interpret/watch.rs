@@ -43,6 +43,10 @@ pub(crate) trait Watch {
     #[inline(always)]
     fn start(&mut self, _number: u64) {}
 
+    /// A simdgroup of the threadgroup goes on.
+    #[inline(always)]
+    fn turn(&mut self, _simdgroup: usize) {}
+
     /// All simdgroups of a threadgroup stand at a barrier or have ended.
     #[inline(always)]
     fn meet(&mut self, _simdgroups: &[Simdgroup], _standpoint: &Standpoint<'_>) {}

@@ -82,13 +82,34 @@ pub(crate) fn example(file: &str, kernel: &str) -> Option<Program> {
     program_of(&text, file, kernel)
 }
 
-/// Runs a program with buffers 0, 1, 2, … and gives them back.
-pub(crate) fn run(program: &Program, grid: Grid, buffers: Vec<Buffer>) -> Vec<Buffer> {
+fn bind(buffers: &[Buffer]) -> Bindings {
     let mut bindings = Bindings::new();
-    let count = buffers.len() as u32;
     for (index, buffer) in (0..).zip(buffers) {
-        bindings.set(index, buffer);
+        bindings.set(index, buffer.clone());
     }
+    bindings
+}
+
+/// Runs a program with buffers 0, 1, 2, … and gives them back. Checking must find nothing and compute the same.
+pub(crate) fn run(program: &Program, grid: Grid, buffers: Vec<Buffer>) -> Vec<Buffer> {
+    let results = run_unchecked(program, grid, &buffers);
+    let mut bindings = bind(&buffers);
+    let reports = program.check(&grid, &mut bindings, &Limits::default());
+    assert_eq!(reports, Ok(vec![]), "{}", program.name());
+    for (index, result) in (0..).zip(&results) {
+        let checked = bindings.get(index).map(Buffer::bytes);
+        assert!(
+            checked == Some(result.bytes()),
+            "buffer {index} is another when checked"
+        );
+    }
+    results
+}
+
+/// The same without checking.
+pub(crate) fn run_unchecked(program: &Program, grid: Grid, buffers: &[Buffer]) -> Vec<Buffer> {
+    let mut bindings = bind(buffers);
+    let count = buffers.len() as u32;
     let limits = Limits {
         max_steps: 100_000_000,
         ..Limits::default()

@@ -1,8 +1,11 @@
 //! The example kernels, compiled from source and compared with plain references.
 
+mod check;
 mod common;
+mod count;
 mod elementwise;
 mod faults;
+mod features;
 mod groups;
 mod integers;
 mod matrices;

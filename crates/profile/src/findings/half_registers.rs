@@ -70,22 +70,20 @@ fn widens(insn: &Instruction) -> bool {
 /// Whether a result is still needed at the peak, looking ahead in its block.
 fn spans_peak(look: &Look<'_>, id: InsnId) -> bool {
     let main = look.main();
-    let (Some(insn), Some(block)) = (look.insn(id), main.cfg.block_of(id)) else {
+    let block = main.cfg.block_of(id);
+    let Some(block) = block.and_then(|block| main.cfg.block(block)) else {
         return false;
     };
-    let Some(block) = main.cfg.block(block) else {
-        return false;
-    };
-    let result = insn.writes();
+    let result = look.writes(id);
     let mut last_use = id;
     for next in block.ids().filter(|&next| next > id) {
-        let Some(next_insn) = look.insn(next) else {
+        if look.insn(next).is_none() {
             break;
-        };
-        if next_insn.reads().intersects(&result) {
+        }
+        if look.reads(next).intersects(&result) {
             last_use = next;
         }
-        if next_insn.writes().intersects(&result) {
+        if look.writes(next).intersects(&result) {
             break;
         }
     }

@@ -25,11 +25,9 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         let mut variant = look.written_in(report);
         let mut writes = [0_u8; 256];
         for id in look.main().body(report) {
-            if let Some(insn) = look.insn(id) {
-                for half in insn.writes().iter() {
-                    if let Some(count) = writes.get_mut(usize::from(half)) {
-                        *count = count.saturating_add(1);
-                    }
+            for half in look.writes(id).iter() {
+                if let Some(count) = writes.get_mut(usize::from(half)) {
+                    *count = count.saturating_add(1);
                 }
             }
         }
@@ -43,15 +41,15 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         let depth = look.if_depth(first_id);
         let mut found = Vec::new();
         for &(id, insn) in &body {
-            let reads = insn.reads();
+            let reads = look.reads(id);
             // Constants are cheaper to make again than to keep.
             let work = super::look::is_pure(insn) && insn.op() != Op::MovImm && !is_move(insn);
             if work
                 && !reads.intersects(&variant)
-                && once(insn.writes())
+                && once(look.writes(id))
                 && look.if_depth(id) == depth
             {
-                variant = variant.difference(insn.writes());
+                variant = variant.difference(look.writes(id));
                 found.push(id);
             }
         }

@@ -42,6 +42,20 @@ impl<'a> Look<'a> {
         self.profile.main.code.get(id)?.known()
     }
 
+    /// Half-registers an instruction reads. Worked out once, when it was decoded.
+    #[inline]
+    pub fn reads(&self, id: InsnId) -> RegSet {
+        let entry = self.profile.main.code.get(id);
+        entry.map_or(RegSet::EMPTY, |entry| entry.reads)
+    }
+
+    /// Half-registers an instruction writes. Worked out once, when it was decoded.
+    #[inline]
+    pub fn writes(&self, id: InsnId) -> RegSet {
+        let entry = self.profile.main.code.get(id);
+        entry.map_or(RegSet::EMPTY, |entry| entry.writes)
+    }
+
     /// Issue slots of an instruction, as far as known.
     pub fn issue(&self, id: InsnId) -> f64 {
         let charge = self.profile.main.charges.get(id.index());
@@ -116,8 +130,7 @@ impl<'a> Look<'a> {
         let main = &self.profile.main;
         main.body(report)
             .into_iter()
-            .filter_map(|id| main.code.get(id)?.known())
-            .fold(RegSet::EMPTY, |all, insn| all.union(insn.writes()))
+            .fold(RegSet::EMPTY, |all, id| all.union(self.writes(id)))
     }
 
     /// Conditions open at an instruction.

@@ -39,7 +39,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             if insn.op() == Op::DeviceLoad {
                 loads.extend(describe(id, insn, &sums));
             }
-            let writes = insn.writes();
+            let writes = look.writes(id);
             sums.retain(|&(sum, from, _)| !writes.contains(sum) && !writes.contains(from));
             sums.extend(sum_of(insn));
             // What a load reads from is another place once its index changed.

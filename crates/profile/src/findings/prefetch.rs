@@ -35,16 +35,16 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         // Everything computed from loaded data.
         let mut tainted = RegSet::EMPTY;
         for _ in 0..2 {
-            for &(_, insn) in &body {
-                if insn.op() == Op::DeviceLoad || insn.reads().intersects(&tainted) {
-                    tainted = tainted.union(insn.writes());
+            for &(id, insn) in &body {
+                if insn.op() == Op::DeviceLoad || look.reads(id).intersects(&tainted) {
+                    tainted = tainted.union(look.writes(id));
                 }
             }
         }
         let Some(wait) = waits.first() else {
             continue;
         };
-        let chases = loads().any(|(_, insn)| insn.reads().intersects(&tainted));
+        let chases = loads().any(|(id, _)| look.reads(id).intersects(&tainted));
         let ahead = wait.slowest.is_none_or(|load| load > wait.at);
         if chases || ahead || loads().next().is_none() {
             continue;

@@ -29,17 +29,17 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         // Registers that hold the same value in every lane, within this block.
         let mut same = RegSet::EMPTY;
         for (id, insn) in insns {
-            let reads = insn.reads();
+            let reads = look.reads(id);
             let uniform = super::look::is_pure(insn)
                 && reads.difference(same).is_empty()
                 && (!insn.uniforms_read().is_empty() || !reads.is_empty());
             if uniform {
-                same = same.union(insn.writes());
+                same = same.union(look.writes(id));
                 if !matches!(insn.op(), Op::MovImm | Op::Bitop) && look.if_depth(id) == 0 {
                     found.push(id);
                 }
             } else {
-                same = same.difference(insn.writes());
+                same = same.difference(look.writes(id));
             }
         }
     }

@@ -149,7 +149,7 @@ impl Report<'_> {
             share if share >= 0.5 => (Role::Warn, "ok"),
             _ => (Role::Bad, "LOW"),
         };
-        let drawn = bar(occupancy.share, self.room(45, 40));
+        let drawn = bar(occupancy.share, self.room(48, 40));
         let drawn = self.painter.paint(role, &format!("{drawn}│"));
         self.line(&format!(
             "threads per core  {} of 1024 ({:.0} %) {drawn} {word}",

@@ -23,8 +23,7 @@ impl Report<'_> {
             Column::right("insns"),
             Column::right("issue"),
             Column::right("IC"),
-            Column::right("loads"),
-            Column::right("stores"),
+            Column::right("ld/st"),
             Column::right("carried"),
             Column::right("alone"),
             Column::left("limited by").shrink(),
@@ -41,8 +40,7 @@ impl Report<'_> {
                 number(report.costs.instructions).into(),
                 report.costs.issue.to_string().into(),
                 report.costs.ic.to_string().into(),
-                report.loads.to_string().into(),
-                report.stores.to_string().into(),
+                format!("{}/{}", report.loads, report.stores).into(),
                 chain
                     .map_or("–".to_owned(), |chain| number(chain.cycles))
                     .into(),
@@ -50,7 +48,7 @@ impl Report<'_> {
                 report
                     .bounds
                     .verdict
-                    .map_or("no verdict", |kind| kind.name())
+                    .map_or("no verdict", |kind| kind.short())
                     .into(),
             ]);
         }

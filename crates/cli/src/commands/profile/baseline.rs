@@ -97,6 +97,7 @@ pub(super) fn check(
             };
             Envelope::new("assay.diff", 1, document).to_json()
         }
+        _ if !changed && comparisons.len() == 1 => format!("1 kernel matches {}", file.display()),
         _ if !changed => format!("{} kernels match {}", comparisons.len(), file.display()),
         _ => format!(
             "{}\nIf this is intended, update the file:\n  {update}\n",

@@ -29,6 +29,7 @@ use std::path::PathBuf;
       --buffer 1=zeros:f32:8x512 --bytes 2=u32:512 --print 1:8
   assay run mlx.metallib -f vs_Addfloat32 --grid 64 --threadgroup 64 --buffer 0=iota:f32:64 \\
       --buffer 1=iota:f32:1 --buffer 2=zeros:f32:64 --bytes 3=u32:64 --format json --print 2
+  assay run kernel.metal --grid 64 --threadgroup 64 --buffer 0=zeros:f32:64 --check
   assay run kernel.metal        # says which arguments the kernel has")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
@@ -79,6 +80,11 @@ pub(crate) struct Args {
     /// Run so often, each time from the same contents, and report the median
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeat: u32,
+
+    /// Look for what a kernel gets away with: accesses outside buffers, races, memory read that nobody
+    /// wrote, barriers and shuffles without all their threads; exit code 1 when something was found
+    #[arg(long, conflicts_with = "repeat")]
+    check: bool,
 
     /// Threads of this CPU to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -166,6 +172,10 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let destinations = destinations(args)?;
     let report = work::run(args, &destinations.files, context)?;
+    let outcome = match report.found() {
+        true => Outcome::Failed,
+        false => Outcome::Fine,
+    };
     let context = Context {
         out: destinations.report,
         ..context.clone()
@@ -175,7 +185,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         Format::Text => report.text(&context),
     };
     context.write(&text)?;
-    Ok(Outcome::Fine)
+    Ok(outcome)
 }
 
 #[cfg(test)]

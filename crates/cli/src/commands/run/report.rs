@@ -19,8 +19,12 @@ pub(super) struct Report {
     pub(super) threadgroup: [u32; 3],
     /// Whether threadgroups ran one after the other, because device atomics make the result depend on order.
     pub(super) in_order: bool,
-    /// How long the runs took.
-    pub(super) time: Times,
+    /// How long the runs took; not there after a check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) time: Option<Times>,
+    /// What `--check` found; empty when the kernel is clean, not there when it was not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checked: Option<Vec<Finding>>,
     /// Buffers that were asked for with `--print`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) buffers: Vec<Shown>,
@@ -42,6 +46,52 @@ pub(super) struct Times {
     pub(super) median_ms: f64,
     pub(super) least_ms: f64,
     pub(super) most_ms: f64,
+}
+
+/// Something the kernel must not do.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Finding {
+    /// What, such as `race` or `out-of-bounds`.
+    kind: &'static str,
+    /// File, line and column, where known.
+    place: Option<String>,
+    /// Position in the grid of the thread that did it.
+    thread: [u32; 3],
+    /// The buffer it is about, if it is one.
+    buffer: Option<u32>,
+    /// Offset in bytes in the buffer or other memory.
+    offset: Option<i64>,
+    /// The other access of a race.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<Other>,
+    /// All of it in words.
+    message: String,
+}
+
+/// The other access of a race.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Other {
+    place: Option<String>,
+    thread: [u32; 3],
+}
+
+impl Finding {
+    pub(super) fn new(report: &assay_device::Report) -> Finding {
+        Finding {
+            kind: report.kind.name(),
+            place: report.place.clone(),
+            thread: report.thread,
+            buffer: report.location.as_ref().and_then(|at| at.buffer),
+            offset: report.location.as_ref().map(|at| at.offset),
+            other: report.other.as_ref().map(|other| Other {
+                place: other.place.clone(),
+                thread: other.thread,
+            }),
+            message: report.to_string(),
+        }
+    }
 }
 
 /// A buffer after the run.
@@ -141,7 +191,24 @@ impl Shown {
     }
 }
 
+fn findings(found: &[Finding], context: &Context) -> String {
+    if found.is_empty() {
+        return context.painter.paint(Role::Good, "nothing found") + "\n";
+    }
+    let mut text = String::new();
+    for finding in found {
+        let kind = context.painter.paint(Role::Bad, finding.kind);
+        let _ = writeln!(text, "{kind}: {}", finding.message);
+    }
+    text
+}
+
 impl Report {
+    /// Whether a check found something.
+    pub(super) fn found(&self) -> bool {
+        self.checked.as_ref().is_some_and(|found| !found.is_empty())
+    }
+
     pub(super) fn text(&self, context: &Context) -> String {
         let mut text = String::new();
         for buffer in &self.buffers {
@@ -158,7 +225,12 @@ impl Report {
                 false => "",
             }
         );
-        let _ = writeln!(text, "{}", self.time);
+        if let Some(time) = &self.time {
+            let _ = writeln!(text, "{time}");
+        }
+        if let Some(found) = &self.checked {
+            text += &findings(found, context);
+        }
         for file in &self.files {
             let _ = writeln!(text, "buffer {} → {}", file.index, file.path);
         }

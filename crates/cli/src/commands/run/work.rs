@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::inputs::{Filled, Inputs};
-use super::report::{Report, Shown, Times, Written};
+use super::report::{Finding, Report, Shown, Times, Written};
 use super::{Args, advice};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
@@ -52,8 +52,17 @@ pub(super) fn run(
         }
     }
     let dispatch = work.dispatch()?;
-    let samples = work.repeat(&dispatch, context)?;
-    work.report(&dispatch, &samples, files)
+    let ran = match args.check {
+        true => Ran::Checked(work.check(&dispatch, context)?),
+        false => Ran::Timed(work.repeat(&dispatch, context)?),
+    };
+    work.report(&dispatch, ran, files)
+}
+
+/// How the kernel was run.
+enum Ran {
+    Timed(Vec<Duration>),
+    Checked(Vec<assay_device::Report>),
 }
 
 impl<'a> Work<'a> {
@@ -152,40 +161,64 @@ impl<'a> Work<'a> {
 
     /// Runs as often as asked, each time from the same contents.
     fn repeat(&mut self, dispatch: &Dispatch, context: &Context) -> Result<Vec<Duration>, Failure> {
-        let spinner = context.progress.then(indicatif::ProgressBar::new_spinner);
-        if let Some(spinner) = &spinner {
-            spinner.set_message(format!("running {}", self.facts.function));
-            spinner.enable_steady_tick(Duration::from_millis(200));
-        }
-        interrupt::cooperate();
+        let spinner = self.spinner(context);
         let mut samples = Vec::new();
         for _ in 0..self.args.repeat {
-            for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
-                let written = self.device.write(*buffer, 0, &filled.data);
-                written.map_err(failure)?;
-            }
-            match self.device.run(vec![dispatch.clone()]) {
-                Ok(finished) => samples.push(finished.total.length),
-                Err(error) => {
-                    let unbound = matches!(error, Error::Unbound { .. } | Error::Binding { .. });
-                    let failure = failure(error);
-                    return Err(match unbound {
-                        true => self.with_arguments(failure),
-                        false => failure,
-                    });
-                }
-            }
+            self.fill()?;
+            let finished = self.device.run(vec![dispatch.clone()]);
+            let finished = finished.map_err(|error| self.explained(error))?;
+            samples.push(finished.total.length);
         }
-        if let Some(spinner) = spinner {
-            spinner.finish_and_clear();
-        }
+        spinner.finish_and_clear();
         Ok(samples)
+    }
+
+    /// Runs once and looks for what the kernel must not do.
+    fn check(
+        &mut self,
+        dispatch: &Dispatch,
+        context: &Context,
+    ) -> Result<Vec<assay_device::Report>, Failure> {
+        let spinner = self.spinner(context);
+        self.fill()?;
+        let reports = self.device.check_run(dispatch);
+        spinner.finish_and_clear();
+        reports.map_err(|error| self.explained(error))
+    }
+
+    /// Gives the buffers the contents they start with.
+    fn fill(&mut self) -> Result<(), Failure> {
+        for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
+            let written = self.device.write(*buffer, 0, &filled.data);
+            written.map_err(failure)?;
+        }
+        Ok(())
+    }
+
+    /// Shows that something is going on; from here on Ctrl-C is ours.
+    fn spinner(&self, context: &Context) -> indicatif::ProgressBar {
+        interrupt::cooperate();
+        if !context.progress {
+            return indicatif::ProgressBar::hidden();
+        }
+        let spinner = indicatif::ProgressBar::new_spinner();
+        spinner.set_message(format!("running {}", self.facts.function));
+        spinner.enable_steady_tick(Duration::from_millis(200));
+        spinner
+    }
+
+    /// A device's error; what is about arguments shows them all.
+    fn explained(&self, error: Error) -> Failure {
+        match error {
+            Error::Unbound { .. } | Error::Binding { .. } => self.with_arguments(failure(error)),
+            _ => failure(error),
+        }
     }
 
     fn report(
         &mut self,
         dispatch: &Dispatch,
-        samples: &[Duration],
+        ran: Ran,
         files: &[(u32, PathBuf)],
     ) -> Result<Report, Failure> {
         let mut shown = Vec::new();
@@ -214,6 +247,10 @@ impl<'a> Work<'a> {
         let threads = threads.unwrap_or_else(rayon::current_num_threads);
         let program = self.device.program(self.pipeline).map_err(failure)?;
         let group = dispatch.threadgroup;
+        let (time, checked) = match ran {
+            Ran::Timed(samples) => (Some(Times::new(&samples, threads)), None),
+            Ran::Checked(reports) => (None, Some(reports.iter().map(Finding::new).collect())),
+        };
         Ok(Report {
             kernel: self.facts.function.clone(),
             grid: match dispatch.extent {
@@ -224,7 +261,8 @@ impl<'a> Work<'a> {
             },
             threadgroup: group,
             in_order: program.runs_in_order(),
-            time: Times::new(samples, threads),
+            time,
+            checked,
             buffers: shown,
             files: written,
         })

@@ -1,0 +1,172 @@
+//! Small models of what memory does with the addresses of a simdgroup.
+
+use crate::lanes::{Wide, lanes_of};
+
+/// Bytes of a cache line.
+pub(super) const LINE: u64 = 128;
+/// Bytes of a sector.
+pub(super) const SECTOR: u64 = 32;
+
+/// Sets and ways of the first-level cache: 8 KB in lines of 128 bytes. *Chosen*: four ways, least recently used goes.
+const SETS: usize = 16;
+const WAYS: usize = 4;
+
+/// The first-level cache.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    /// Line numbers plus one, most recent first.
+    sets: [[u64; WAYS]; SETS],
+}
+
+impl Cache {
+    pub(super) fn new() -> Self {
+        Self {
+            sets: [[0; WAYS]; SETS],
+        }
+    }
+
+    /// Loads a line; whether it was there.
+    #[inline(always)]
+    pub(super) fn load(&mut self, line: u64) -> bool {
+        let set = &mut self.sets[line as usize % SETS];
+        let tag = line + 1;
+        let found = set.iter().position(|&known| known == tag);
+        let place = found.unwrap_or(WAYS - 1);
+        set[..=place].rotate_right(1);
+        set[0] = tag;
+        found.is_some()
+    }
+}
+
+/// Distinct blocks of memory, in the order first touched.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    numbers: [u64; 64],
+    len: usize,
+}
+
+impl Blocks {
+    /// The blocks of `block` bytes that active lanes touch with `size` (at most 16) bytes each.
+    #[inline(always)]
+    pub(super) fn of(addresses: &Wide, mask: u32, size: u64, block: u64) -> Self {
+        let mut blocks = Self {
+            numbers: [0; 64],
+            len: 0,
+        };
+        let mut highest = None;
+        for lane in lanes_of(mask) {
+            let address = addresses[lane];
+            let (first, last) = (address / block, (address + size - 1) / block);
+            for number in [first, last] {
+                // Mostly addresses go up; then comparing with the highest is enough.
+                let new = match highest {
+                    Some(known) if number == known => false,
+                    Some(known) if number < known => !blocks.as_slice().contains(&number),
+                    _ => true,
+                };
+                if new && let Some(slot) = blocks.numbers.get_mut(blocks.len) {
+                    *slot = number;
+                    blocks.len += 1;
+                    highest = highest.max(Some(number));
+                }
+            }
+        }
+        blocks
+    }
+
+    #[inline(always)]
+    pub(super) fn as_slice(&self) -> &[u64] {
+        &self.numbers[..self.len]
+    }
+}
+
+/// Banks of threadgroup memory. *Chosen*: 32 of four bytes.
+const BANKS: usize = 32;
+
+/// How often threadgroup memory must be accessed for the active lanes to get a word each: the most distinct words in one bank.
+#[inline(always)]
+pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
+    let mut words = [0; 32];
+    let mut counts = [0u8; BANKS];
+    let mut last = [u64::MAX; BANKS];
+    let (mut passes, mut len) = (0, 0);
+    for lane in lanes_of(mask) {
+        let word = addresses[lane].wrapping_add(extra) / 4;
+        let bank = word as usize % BANKS;
+        if last[bank] == word {
+            continue;
+        }
+        if counts[bank] > 0 && words[..len].contains(&word) {
+            continue;
+        }
+        last[bank] = word;
+        words[len] = word;
+        len += 1;
+        counts[bank] += 1;
+        passes = passes.max(u32::from(counts[bank]));
+    }
+    passes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes(f: impl Fn(u64) -> u64) -> Wide {
+        std::array::from_fn(|lane| f(lane as u64))
+    }
+
+    #[test]
+    fn lines_and_sectors_of_well_known_patterns() {
+        let count =
+            |addresses: &Wide, size, block| Blocks::of(addresses, !0, size, block).as_slice().len();
+        let row = lanes(|l| 1024 + l * 4);
+        assert_eq!((count(&row, 4, LINE), count(&row, 4, SECTOR)), (1, 4));
+        let shifted = lanes(|l| 1028 + l * 4);
+        assert_eq!(
+            (count(&shifted, 4, LINE), count(&shifted, 4, SECTOR)),
+            (2, 5)
+        );
+        let column = lanes(|l| l * 4096);
+        assert_eq!(
+            (count(&column, 4, LINE), count(&column, 4, SECTOR)),
+            (32, 32)
+        );
+        let same = lanes(|_| 64);
+        assert_eq!((count(&same, 4, LINE), count(&same, 4, SECTOR)), (1, 1));
+        let vectors = lanes(|l| l * 16);
+        assert_eq!(
+            (count(&vectors, 16, LINE), count(&vectors, 16, SECTOR)),
+            (4, 16)
+        );
+        let down = lanes(|l| 4096 - l * 4);
+        assert_eq!(count(&down, 4, LINE), 2);
+        assert_eq!(Blocks::of(&row, 0xff, 4, SECTOR).as_slice().len(), 1);
+    }
+
+    #[test]
+    fn banks_of_well_known_patterns() {
+        assert_eq!(bank_passes(&lanes(|l| l * 4), !0, 0), 1);
+        assert_eq!(bank_passes(&lanes(|_| 12), !0, 0), 1);
+        assert_eq!(bank_passes(&lanes(|l| l * 8), !0, 0), 2);
+        assert_eq!(bank_passes(&lanes(|l| l * 128), !0, 0), 32);
+        assert_eq!(bank_passes(&lanes(|l| l * 132), !0, 0), 1, "padded by one");
+        assert_eq!(bank_passes(&lanes(|l| l * 128), 0b1011, 0), 3);
+        assert_eq!(
+            bank_passes(&lanes(|l| l % 2 * 128), !0, 0),
+            2,
+            "two words, over and over"
+        );
+    }
+
+    #[test]
+    fn the_cache_forgets_what_was_used_longest_ago() {
+        let mut cache = Cache::new();
+        let same_set = |n: u64| n * SETS as u64;
+        assert!((0..4).all(|n| !cache.load(same_set(n))));
+        assert!(cache.load(same_set(0)));
+        assert!(!cache.load(same_set(4)), "takes the place of 1");
+        assert!(cache.load(same_set(0)));
+        assert!(!cache.load(same_set(1)));
+    }
+}

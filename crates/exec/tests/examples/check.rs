@@ -1,0 +1,177 @@
+//! Broken kernels are caught at the line that is wrong, and whatever else happens the reports are the same every time.
+
+use crate::common::{program_of, random};
+use assay_exec::{Bindings, Buffer, Grid, Limits, Report, ReportKind, RunError};
+use std::path::Path;
+
+/// What a kernel of `examples/broken` says about itself.
+struct Broken {
+    name: String,
+    text: String,
+    grid: Grid,
+    buffers: Vec<usize>,
+    kind: String,
+    line: usize,
+}
+
+fn broken() -> Vec<Broken> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/broken");
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let text = std::fs::read_to_string(&path).expect("a text");
+        let dispatch = text.lines().find(|line| line.starts_with("// dispatch:"));
+        let numbers: Vec<u32> = dispatch
+            .expect("a dispatch")
+            .split(|c: char| !c.is_ascii_digit())
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        let expectations: Vec<(usize, &str)> = text
+            .lines()
+            .enumerate()
+            .filter_map(|(line, text)| Some((line + 1, text.split_once("// expect: ")?.1)))
+            .collect();
+        let [(line, kind)] = expectations[..] else {
+            panic!("{name}: one line is wrong");
+        };
+        all.push(Broken {
+            name: name.to_string(),
+            grid: Grid::line(numbers[0], numbers[1]),
+            buffers: numbers[2..].iter().map(|&n| n as usize).collect(),
+            kind: kind.to_owned(),
+            line,
+            text: text.clone(),
+        });
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+impl Broken {
+    fn reports(&self) -> Option<Vec<Report>> {
+        let program = program_of(&self.text, &format!("{}.metal", self.name), &self.name)?;
+        let mut bindings = Bindings::new();
+        for (index, &len) in (0..).zip(&self.buffers) {
+            bindings.set(index, Buffer::from_slice(&random(index + 1, len)));
+        }
+        let reports = program.check(&self.grid, &mut bindings, &Limits::default());
+        Some(reports.unwrap_or_else(|error| panic!("{}: {error}", self.name)))
+    }
+}
+
+#[test]
+fn every_broken_kernel_is_caught_at_its_line() {
+    let mut kinds = Vec::new();
+    for broken in broken() {
+        let Some(reports) = broken.reports() else {
+            return;
+        };
+        let place = format!("{}.metal:{}:", broken.name, broken.line);
+        let right = |report: &&Report| {
+            report.kind.name() == broken.kind
+                && report.kernel == broken.name
+                && report
+                    .place
+                    .as_ref()
+                    .is_some_and(|known| known.contains(&place))
+        };
+        let all: Vec<String> = reports.iter().map(Report::to_string).collect();
+        let found = reports.iter().find(right);
+        let found = found.unwrap_or_else(|| panic!("{} at {place} not in {all:#?}", broken.kind));
+        assert!(
+            reports.iter().all(|report| report.kind == found.kind),
+            "something else too: {all:#?}"
+        );
+        kinds.push(found.kind);
+        let in_memory = !matches!(
+            found.kind,
+            ReportKind::DivergentBarrier | ReportKind::InactiveLane
+        );
+        assert_eq!(found.location.is_some(), in_memory, "{found}");
+        let two = matches!(found.kind, ReportKind::Race | ReportKind::GroupRace);
+        assert_eq!(found.other.is_some(), two, "{found}");
+        assert_eq!(broken.reports(), Some(reports), "the same every time");
+    }
+    kinds.sort();
+    kinds.dedup();
+    assert_eq!(kinds.len(), 7, "a kernel for each kind: {kinds:?}");
+}
+
+#[test]
+fn a_report_names_both_sides() {
+    let all = broken();
+    let race = all.iter().find(|b| b.name == "missing_barrier");
+    let Some(reports) = race.expect("the kernel").reports() else {
+        return;
+    };
+    let report = &reports[0];
+    let location = report.location.as_ref().expect("memory");
+    let other = report.other.as_ref().expect("another");
+    // Thread 32, the first of its simdgroup, writes what thread 31 of the other has read.
+    assert_eq!((report.thread, other.thread), ([32, 0, 0], [31, 0, 0]));
+    assert_eq!((location.offset, location.size), (32 * 4, 4));
+    assert_eq!((location.action, other.action), ("write", "read"));
+    let text = report.to_string();
+    assert!(text.contains("missing_barrier.metal:13"), "{text}");
+    assert!(text.contains("missing_barrier.metal:12"), "{text}");
+}
+
+#[test]
+fn what_is_only_nearly_a_race_is_none() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let sources = [
+        // All threads store the same number by one instruction.
+        "kernel void k(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[0] = 7; }",
+        // Atomics order themselves.
+        "kernel void k(device atomic_uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { atomic_fetch_add_explicit(&x[i & 1], i, memory_order_relaxed); }",
+        // A barrier of the simdgroup orders its lanes.
+        "kernel void k(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]], uint l [[thread_index_in_simdgroup]], uint s [[simdgroup_index_in_threadgroup]]) { threadgroup float t[64]; t[s * 32 + l] = float(i); simdgroup_barrier(mem_flags::mem_threadgroup); x[i] = t[s * 32 + (l ^ 5)]; }",
+        // Device memory, ordered for device memory.
+        "kernel void k(device float *x [[buffer(0)]], uint i [[thread_position_in_threadgroup]], uint g [[threadgroup_position_in_grid]]) { x[g * 64 + i] = float(i); threadgroup_barrier(mem_flags::mem_device); float y = x[g * 64 + 63 - i]; threadgroup_barrier(mem_flags::mem_device); x[g * 64 + i] = y; }",
+        // Neighbouring bytes are not the same place.
+        "kernel void k(device uchar *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = uchar(i * 3); }",
+        "kernel void k(device half *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = half(i) + x[i]; }",
+    ];
+    for source in sources {
+        let Some(program) = program_of(&format!("{head}{source}"), "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(1024));
+        let reports = program.check(&Grid::line(128, 64), &mut bindings, &Limits::default());
+        assert_eq!(reports, Ok(vec![]), "{source}");
+    }
+}
+
+#[test]
+fn checking_obeys_the_limits() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let text = format!(
+        "{head}kernel void k(device volatile int *x [[buffer(0)]]) {{ while (x[0] == 0) {{ }} x[1] = 1; }}"
+    );
+    let Some(program) = program_of(&text, "k.metal", "k") else {
+        return;
+    };
+    let run = |limits: &Limits<'_>| {
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(4096));
+        program.check(&Grid::line(1, 1), &mut bindings, limits)
+    };
+    let steps = Limits {
+        max_steps: 1000,
+        ..Limits::default()
+    };
+    assert!(matches!(run(&steps), Err(RunError::Fault(_))));
+    let flag = std::sync::atomic::AtomicBool::new(true);
+    let cancel = Limits {
+        cancel: Some(&flag),
+        ..Limits::default()
+    };
+    assert!(matches!(run(&cancel), Err(RunError::Fault(_))));
+    let small = Limits {
+        max_memory: 8192,
+        ..Limits::default()
+    };
+    assert!(matches!(run(&small), Err(RunError::TooLarge { .. })));
+}
