@@ -26,9 +26,13 @@ mod matrix;
 mod memory;
 mod merge;
 mod operand;
+mod place;
 mod select;
 mod shape;
+mod shuffle;
 mod source;
+mod steps;
+mod vote;
 mod wide;
 
 use crate::mir::{self, Kernel};

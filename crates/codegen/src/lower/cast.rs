@@ -290,7 +290,7 @@ impl Lowerer<'_> {
         let half = self
             .src(arg, lane / ratio)?
             .part((byte / 2) as u8, Width::W16);
-        if byte % 2 == 0 {
+        if byte.is_multiple_of(2) {
             self.mask_into(dest, half, 0xff);
         } else {
             self.shr_into(dest, half, Src::Const(8, Width::W16));

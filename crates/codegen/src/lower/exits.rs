@@ -107,9 +107,7 @@ impl Exits<'_> {
         let start = body.len().checked_sub(2).filter(|&at| at > guard)?;
         let pairs = self.matched(target, header, body, guard, start)?;
         // Nothing in between computes a starting value.
-        let Some((_, starts)) = self.args(body.get(start)?) else {
-            return None;
-        };
+        let (_, starts) = self.args(body.get(start)?)?;
         let mut between: IdSet<Block> = IdSet::new();
         visit(body.get(guard + 1..start)?, &mut |node| {
             if let Node::Run { block, .. } = node {

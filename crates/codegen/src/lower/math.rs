@@ -289,7 +289,6 @@ impl<'a> Lowerer<'a> {
             }
             _ => return Ok(false),
         };
-        drop(writer);
         for (lane, dest) in needed {
             if let Some(&value) = values.get(lane as usize) {
                 let value = self.as_single(value);

@@ -1,0 +1,224 @@
+//! Reductions and prefixes that the hardware has no instruction for, by shuffles.
+
+use super::lanes::Combine;
+use super::operand::{FloatSrc, Src, float_code, imm, used};
+use super::select::{Done, Lowerer};
+use super::shuffle::pick;
+use crate::mir::Slice;
+use assay_agx::{Op, Width};
+use assay_ssa::{IntCond, Scalar};
+
+/// A reduction or prefix the hardware does not have.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) combine: Combine,
+    pub(super) scalar: Scalar,
+    pub(super) signed: bool,
+    pub(super) quad: bool,
+}
+
+impl Steps {
+    const fn lanes(self) -> u64 {
+        if self.quad { 4 } else { 32 }
+    }
+}
+
+impl Lowerer<'_> {
+    /// `dest = a ∘ b` for a combination the hardware has no reduction for.
+    pub(super) fn combine_into(&mut self, steps: Steps, a: Src, b: Src, dest: Slice) -> Done<bool> {
+        use assay_ssa::BinaryOp;
+        let Steps {
+            combine,
+            scalar,
+            signed,
+            ..
+        } = steps;
+        let cond = match (combine, signed) {
+            (Combine::Min, true) => Some(IntCond::Slt),
+            (Combine::Min, false) => Some(IntCond::Ult),
+            (Combine::Max, true) => Some(IntCond::Sge),
+            (Combine::Max, false) => Some(IntCond::Uge),
+            _ => None,
+        };
+        match scalar {
+            Scalar::BF16 => {
+                let (x, y) = (self.widen_brain(a), self.widen_brain(b));
+                let (x, y) = (FloatSrc::plain(x), FloatSrc::plain(y));
+                let op = match combine {
+                    Combine::Sum => Op::Fadd32,
+                    Combine::Product => Op::Fmul32,
+                    Combine::Min | Combine::Max => {
+                        let code = match combine {
+                            Combine::Min => float_code::LESS_OR_NAN,
+                            _ => float_code::GREATER_OR_NAN,
+                        };
+                        let test = self.float_compare(code, false, x, y);
+                        self.select_into(dest, test, a, b);
+                        return Ok(true);
+                    }
+                    _ => return Ok(false),
+                };
+                let single = self.temp(Width::W32);
+                self.float_op(op, single, &[x, y]);
+                self.round_to_brain(dest, Src::Reg(single));
+            }
+            Scalar::F16 | Scalar::F32 => {
+                let half = scalar == Scalar::F16;
+                let op = match (combine, half) {
+                    (Combine::Sum, true) => Op::Fadd16,
+                    (Combine::Sum, false) => Op::Fadd32,
+                    (Combine::Product, true) => Op::Fmul16,
+                    (Combine::Product, false) => Op::Fmul32,
+                    _ => return Ok(false),
+                };
+                self.float_op(op, dest, &[FloatSrc::plain(a), FloatSrc::plain(b)]);
+            }
+            Scalar::I64 => match combine {
+                Combine::Sum => {
+                    self.wide_sum(Op::Iadd, dest, Self::bare(a), Self::bare(b), 0);
+                }
+                Combine::Product => self.wide_mul_into(dest, a, b),
+                Combine::Min | Combine::Max => {
+                    let test = self.wide_compare(cond.unwrap_or(IntCond::Ult), a, b);
+                    self.choose_into(dest, test, a, b);
+                }
+                Combine::And => self.wide_logic(BinaryOp::And, dest, a, b),
+                Combine::Or => self.wide_logic(BinaryOp::Or, dest, a, b),
+                Combine::Xor => self.wide_logic(BinaryOp::Xor, dest, a, b),
+            },
+            _ => {
+                let zero = Src::Const(0, dest.width);
+                let whole = self.temp(dest.width);
+                match combine {
+                    Combine::Product => self.mul_add_into(whole, a, b, zero),
+                    Combine::Sum => self.add_into(whole, a, b),
+                    _ => return Ok(false),
+                }
+                match scalar {
+                    Scalar::I16 | Scalar::I32 => self.copy(dest, Src::Reg(whole)),
+                    _ => self.mask_into(dest, Src::Reg(whole), scalar.mask()),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A shuffle by a known distance, of any width.
+    pub(super) fn shuffle_by(&mut self, name: &'static str, source: Src, by: u64) -> Src {
+        let dest = self.temp(source.width());
+        let parts: &[(u8, Width)] = match source.width() {
+            Width::W64 => &[(0, Width::W32), (2, Width::W32)],
+            width => &[(0, width)],
+        };
+        for &(half, width) in parts {
+            let to = Slice {
+                half: dest.half + half,
+                width,
+                ..dest
+            };
+            let from = used(self.reg(source.part(half, width)));
+            self.cross_inst(Op::Shuffle, Some(name), to, &[from, imm(by as i64)]);
+        }
+        Src::Reg(dest)
+    }
+
+    /// Neighbours first, then pairs of pairs, towards the first lane of the group; the
+    /// lanes that are missing are the last ones.
+    pub(super) fn reduce_in_steps(&mut self, steps: Steps, source: Src, dest: Slice) -> Done<bool> {
+        if !self.together() {
+            return self.unsupported("this reduction in divergent control flow");
+        }
+        let quad = steps.quad;
+        let active = self.active(quad);
+        let own = self.temp(Width::W32);
+        self.special_register(own, 52);
+        let place = match quad {
+            true => {
+                let inside = self.temp(Width::W32);
+                self.mask_into(inside, Src::Reg(own), 3);
+                inside
+            }
+            false => own,
+        };
+        let mut value = source;
+        let mut distance = 1;
+        while distance < steps.lanes() {
+            let down = pick(quad, "simd_shuffle_down", "quad_shuffle_down");
+            let other = self.shuffle_by(down, value, distance);
+            // Only if the other lane takes part: otherwise it has no value.
+            let at = self.temp(Width::W32);
+            let by = Src::Const(distance, Width::W32);
+            self.add_into(at, Src::Reg(place), by);
+            let bit = self.temp(Width::W32);
+            self.extract_into(bit, Src::Reg(active), Src::Reg(at), 1);
+            let test = self.int_compare(IntCond::Ne, Src::Reg(bit), Src::Const(0, Width::W32));
+            let real = self.temp(dest.width);
+            self.choose_into(real, test, other, value);
+            let both = self.temp(dest.width);
+            if !self.combine_into(steps, value, Src::Reg(real), both)? {
+                return Ok(false);
+            }
+            let next = self.temp(dest.width);
+            self.choose_into(next, test, Src::Reg(both), value);
+            value = Src::Reg(next);
+            distance *= 2;
+        }
+        let all = self.shuffle_by(pick(quad, "simd_shuffle", "quad_shuffle"), value, 0);
+        self.copy(dest, all);
+        Ok(true)
+    }
+
+    /// The value 1, 2, 4, … lanes below is added, where there is such a lane.
+    pub(super) fn scan_in_steps(
+        &mut self,
+        steps: Steps,
+        inclusive: bool,
+        source: Src,
+        dest: Slice,
+    ) -> Done<bool> {
+        if !self.together() {
+            return self.unsupported("this prefix in divergent control flow");
+        }
+        let quad = steps.quad;
+        let own = self.temp(Width::W32);
+        self.special_register(own, 52);
+        let place = self.temp(Width::W32);
+        self.mask_into(place, Src::Reg(own), steps.lanes() - 1);
+        let up = pick(quad, "simd_shuffle_up", "quad_shuffle_up");
+        let mut value = source;
+        let mut distance = 1;
+        while distance < steps.lanes() {
+            let other = self.shuffle_by(up, value, distance);
+            let both = self.temp(dest.width);
+            if !self.combine_into(steps, other, value, both)? {
+                return Ok(false);
+            }
+            let by = Src::Const(distance, Width::W32);
+            let test = self.int_compare(IntCond::Uge, Src::Reg(place), by);
+            let next = self.temp(dest.width);
+            self.choose_into(next, test, Src::Reg(both), value);
+            value = Src::Reg(next);
+            distance *= 2;
+        }
+        if inclusive {
+            self.copy(dest, value);
+            return Ok(true);
+        }
+        let below = self.shuffle_by(up, value, 1);
+        let first = match (steps.combine, steps.scalar) {
+            (Combine::Product, Scalar::F32) => 0x3f80_0000,
+            (Combine::Product, Scalar::F16) => 0x3c00,
+            (Combine::Product, Scalar::BF16) => 0x3f80,
+            (Combine::Product, _) => 1,
+            _ => 0,
+        };
+        let start = Src::Const(first, dest.width);
+        let start = match dest.width {
+            Width::W64 => Src::Reg(self.reg(start)),
+            _ => start,
+        };
+        let test = self.int_compare(IntCond::Eq, Src::Reg(place), Src::Const(0, Width::W32));
+        self.choose_into(dest, test, start, below);
+        Ok(true)
+    }
+}

@@ -1,0 +1,175 @@
+//! Votes: ballots, and what is decided by them.
+
+use super::operand::{Src, choice, imm, used};
+use super::select::{Done, Lowerer};
+use crate::mir::{Inst, Operand, Slice};
+use assay_agx::{Field, List, Op, Width};
+use assay_ssa::builtin::Builtin;
+use assay_ssa::{IntCond, Scalar, Value};
+
+impl Lowerer<'_> {
+    /// One bit per lane in which a comparison of integers holds.
+    pub(super) fn ballot_inst(
+        &mut self,
+        dest: Slice,
+        quad: bool,
+        (code, a, b): (u8, Operand, Operand),
+    ) {
+        let op = match quad {
+            true => Op::IcmpQuadBallot,
+            false => Op::IcmpBallot,
+        };
+        let mut inst = Inst::new(op)
+            .with(Field::Dest, Operand::Def(dest))
+            .with(Field::Condition, choice(List::IntegerCondition, code))
+            .with(Field::A, a)
+            .with(Field::B, b);
+        inst.convergent = true;
+        self.push(inst);
+    }
+
+    /// The votes of the active lanes whose truth value is set.
+    pub(super) fn votes(&mut self, value: Value, quad: bool) -> Done<Slice> {
+        let src = self.scalar(value)?;
+        let slice = self.reg(src);
+        let dest = self.temp(Width::W32);
+        // Not equal to zero.
+        self.ballot_inst(dest, quad, (8, used(slice), imm(0)));
+        Ok(dest)
+    }
+
+    pub(super) fn active(&mut self, quad: bool) -> Slice {
+        let dest = self.temp(Width::W32);
+        self.ballot_inst(dest, quad, always());
+        dest
+    }
+
+    pub(super) fn vote(
+        &mut self,
+        builtin: Builtin,
+        scalar: Option<Scalar>,
+        args: &[Value],
+        lane: u32,
+        dest: Slice,
+    ) -> Done<bool> {
+        let quad = builtin.info().family == assay_ssa::builtin::Family::Quad;
+        let zero = Src::Const(0, Width::W32);
+        match (builtin, args) {
+            (Builtin::SimdBallot | Builtin::QuadBallot, &[value]) => {
+                let votes = self.votes(value, quad)?;
+                self.resize(dest, Src::Reg(votes));
+            }
+            (Builtin::SimdActiveThreadsMask | Builtin::QuadActiveThreadsMask, _) => {
+                let votes = self.active(quad);
+                self.resize(dest, Src::Reg(votes));
+            }
+            (Builtin::SimdAny | Builtin::QuadAny, &[value]) => {
+                let votes = self.votes(value, quad)?;
+                let test = self.int_compare(IntCond::Ne, Src::Reg(votes), zero);
+                self.truth_into(dest, test);
+            }
+            (Builtin::SimdAll | Builtin::QuadAll, &[value]) => {
+                // Nobody votes against.
+                let src = self.scalar(value)?;
+                let slice = self.reg(src);
+                let against = self.temp(Width::W32);
+                self.ballot_inst(against, quad, (0, used(slice), imm(0)));
+                let test = self.int_compare(IntCond::Eq, Src::Reg(against), zero);
+                self.truth_into(dest, test);
+            }
+            (Builtin::SimdVoteAny | Builtin::QuadVoteAny, &[value])
+            | (Builtin::SimdVoteAll | Builtin::QuadVoteAll, &[value]) => {
+                let given = self.scalar(value)?;
+                let given = given.part(0, given.width().min(Width::W32));
+                let active = self.active(quad);
+                let both = self.temp(Width::W32);
+                let (a, b) = (self.operand(given), self.operand(Src::Reg(active)));
+                self.bitop(super::int::AND, both, a, b);
+                let all = matches!(builtin, Builtin::SimdVoteAll | Builtin::QuadVoteAll);
+                let test = match all {
+                    true => self.int_compare(IntCond::Eq, Src::Reg(both), Src::Reg(active)),
+                    false => self.int_compare(IntCond::Ne, Src::Reg(both), zero),
+                };
+                self.truth_into(dest, test);
+            }
+            (Builtin::SimdIsFirst | Builtin::QuadIsFirst, _) => {
+                let first = self.first_active(quad);
+                let own = self.temp(Width::W32);
+                self.special_register(own, 52);
+                if quad {
+                    let inside = self.temp(Width::W32);
+                    self.mask_into(inside, Src::Reg(own), 3);
+                    let test = self.int_compare(IntCond::Eq, Src::Reg(inside), Src::Reg(first));
+                    self.truth_into(dest, test);
+                } else {
+                    let test = self.int_compare(IntCond::Eq, Src::Reg(own), Src::Reg(first));
+                    self.truth_into(dest, test);
+                }
+            }
+            (Builtin::SimdBroadcastFirst, &[value]) if scalar != Some(Scalar::I64) => {
+                if !self.together() {
+                    return self.first_of_divergent(value, lane, dest);
+                }
+                let source = self.src(value, lane)?;
+                let source = used(self.reg(source));
+                // Lanes that started together start with lane 0.
+                self.cross_inst(Op::Shuffle, Some("simd_shuffle"), dest, &[source, imm(0)]);
+            }
+            (Builtin::SimdShuffleAndFillUp, &[_, _, _, ..])
+            | (Builtin::SimdShuffleAndFillDown, &[_, _, _, ..]) => {
+                return self.filled(builtin == Builtin::SimdShuffleAndFillUp, args, lane, dest);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// The value of the lowest active lane: the sum over lanes of it, zero elsewhere, as
+    /// bits.
+    pub(super) fn first_of_divergent(
+        &mut self,
+        value: Value,
+        lane: u32,
+        dest: Slice,
+    ) -> Done<bool> {
+        let source = self.src(value, lane)?;
+        let first = self.first_active(false);
+        let own = self.temp(Width::W32);
+        self.special_register(own, 52);
+        let test = self.int_compare(IntCond::Eq, Src::Reg(own), Src::Reg(first));
+        let mine = self.temp(dest.width);
+        self.select_into(mine, test, source, Src::Const(0, dest.width));
+        self.reduce_inst("simd_or", dest, Src::Reg(mine));
+        Ok(true)
+    }
+
+    /// The number of the lowest active lane.
+    pub(super) fn first_active(&mut self, quad: bool) -> Slice {
+        let active = self.active(quad);
+        let negated = self.temp(Width::W32);
+        self.sub_into(negated, Src::Const(0, Width::W32), Src::Reg(active));
+        let lowest = self.temp(Width::W32);
+        let (a, b) = (
+            self.operand(Src::Reg(active)),
+            self.operand(Src::Reg(negated)),
+        );
+        self.bitop(super::int::AND, lowest, a, b);
+        let first = self.temp(Width::W32);
+        self.op(Op::Ffs, first, &[used(lowest)]);
+        first
+    }
+
+    /// A mask in the width of the result.
+    pub(super) fn resize(&mut self, dest: Slice, src: Src) {
+        match dest.width {
+            Width::W32 => self.copy(dest, src),
+            Width::W16 => self.copy(dest, src.part(0, Width::W16)),
+            Width::W64 => self.zero_extend_into(dest, src),
+        }
+    }
+}
+
+/// A comparison of integers that always holds.
+pub(super) fn always() -> (u8, Operand, Operand) {
+    (0, imm(0), imm(0))
+}
