@@ -19,8 +19,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-fn show(file: &str, kernel: &str) -> Result<(), String> {
-    let bitcode = load::bitcode(Path::new(file), &load::Build::default())?;
+fn show(file: &str, kernel: &str, fast_math: bool) -> Result<(), String> {
+    let build = load::Build {
+        fast_math,
+        ..load::Build::default()
+    };
+    let bitcode = load::bitcode(Path::new(file), &build)?;
     let module = load::program(&bitcode, kernel)?;
     let options = assay_codegen::Options::default();
     let mir = assay_codegen::lower::lower(&module, kernel, &options)
@@ -47,11 +51,15 @@ fn show(file: &str, kernel: &str) -> Result<(), String> {
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [file, kernel] = args.as_slice() else {
-        eprintln!("usage: listing FILE KERNEL");
-        return ExitCode::from(2);
+    let (file, kernel, fast_math) = match args.as_slice() {
+        [file, kernel] => (file, kernel, true),
+        [option, file, kernel] if option == "--precise" => (file, kernel, false),
+        _ => {
+            eprintln!("usage: listing [--precise] FILE KERNEL");
+            return ExitCode::from(2);
+        }
     };
-    match show(file, kernel) {
+    match show(file, kernel, fast_math) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("listing: {message}");

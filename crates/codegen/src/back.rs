@@ -34,10 +34,11 @@ mod spill;
 mod waits;
 
 use crate::mir::{Function, Kernel};
-use crate::{Error, Options};
+use crate::{Error, ErrorKind, Options};
+use allocate::{Allocation, Bounds};
 use assay_agx::{Field, Op, Operand, Program, Reg};
 use encode::Encoded;
-use machine::Machine;
+use machine::{Code, Machine};
 
 pub(crate) use bits::BitSet;
 pub(crate) use liveness::mask;
@@ -82,16 +83,14 @@ fn part(
     propagate::propagate(&mut function);
     forward::forward_copies(&mut function);
     dead::remove_dead(&mut function);
-    let bounds = allocate::Bounds {
+    let bounds = Bounds {
         first: u16::from(function.uses_exec),
         limit,
     };
-    schedule::schedule(&mut function, bounds.first, limit);
-    let allocation = fit::fit(&mut function, bounds)?;
-    let function = &function;
-    let mut code = assign::assign(function, &allocation)?;
-    let (start, stack_bytes) = prologue(function, function.stack_bytes);
+    let (function, allocation) = &place(function, bounds)?;
+    let mut code = assign::assign(function, allocation)?;
     peephole::clean(&mut code);
+    let (start, stack_bytes) = prologue(&code, function.uses_exec, function.stack_bytes);
     waits::insert_waits(&mut code);
     hints::set_hints(&mut code, function);
     Ok(Part {
@@ -101,9 +100,39 @@ fn part(
     })
 }
 
+/// Schedules as boldly as occupancy allows, and allocates. Of several tries the best is
+/// the one that keeps least on the stack, then the one in the best row of the occupancy
+/// table, then the boldest.
+fn place(function: Function, bounds: Bounds) -> Result<(Function, Allocation), ErrorKind> {
+    let mut best: Option<((u32, usize), Function, Allocation)> = None;
+    for outstanding in schedule::TRIES {
+        let mut tried = function.clone();
+        let scheduled = schedule::schedule(&mut tried, bounds, outstanding);
+        if outstanding != 0 && !scheduled.changed {
+            continue;
+        }
+        let allocation = match fit::fit(&mut tried, bounds) {
+            Ok(allocation) => allocation,
+            Err(_) if outstanding != 0 => continue,
+            Err(error) => return Err(error),
+        };
+        let score = (tried.stack_bytes, allocate::row(allocation.halves));
+        let aim = (function.stack_bytes, allocate::row(scheduled.needed));
+        if best.as_ref().is_none_or(|(best, _, _)| score < *best) {
+            best = Some((score, tried, allocation));
+        }
+        if score <= aim {
+            break;
+        }
+    }
+    let none = || ErrorKind::Internal("no schedule was tried".to_owned());
+    best.map(|(_, function, allocation)| (function, allocation))
+        .ok_or_else(none)
+}
+
 /// What comes before everything: room on the stack, and the nesting counter at zero.
 /// Gives the bytes of stack too.
-fn prologue(function: &Function, stack_bytes: u32) -> (Vec<Machine>, u32) {
+fn prologue(code: &Code, uses_exec: bool, stack_bytes: u32) -> (Vec<Machine>, u32) {
     let mut start = Vec::new();
     let mut bytes = 0;
     if stack_bytes != 0 {
@@ -114,7 +143,7 @@ fn prologue(function: &Function, stack_bytes: u32) -> (Vec<Machine>, u32) {
             Machine::new(Op::StackAdjust, None).with(Field::Index, Operand::Imm(i64::from(words))),
         );
     }
-    if function.uses_exec {
+    if uses_exec && code.iter().flatten().any(Machine::uses_counter) {
         start.push(copies::immediate(Reg::half(0), 0, None));
     }
     (start, bytes)

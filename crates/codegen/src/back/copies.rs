@@ -84,21 +84,36 @@ fn steps(copies: &[Copy]) -> Vec<Step> {
 }
 
 fn reads(step: Step, half: u16, halves: u16) -> bool {
-    step.from < half + halves && half < step.from + step.halves
+    overlap(step.from, step.halves, half, halves)
 }
 
 /// Every pending step's target is read by another. Exchanges the two ends of one step,
 /// which then is done; the others find their values where they went.
 fn break_cycle(pending: &mut Vec<Step>, moves: &mut Vec<Machine>, loc: Option<Loc>) {
-    // Words and halves do not mix in a cycle of exchanges; split, some may be ready.
-    let words = pending.iter().filter(|step| step.halves == 2).count();
-    if words != 0 && words != pending.len() {
-        split_words(pending);
-        return;
+    // Words and halves do not mix in a cycle of exchanges.
+    let pure = pending.iter().position(|step| {
+        let same_size = |other: &Step| other.halves == step.halves || !meet(*other, *step);
+        pending.iter().all(same_size)
+    });
+    match pure {
+        Some(at) => {
+            let step = pending.swap_remove(at);
+            exchange(step, pending, moves, loc);
+        }
+        // Split, some may be ready.
+        None => split_words(pending),
     }
-    if let Some(step) = pending.pop() {
-        exchange(step, pending, moves, loc);
-    }
+}
+
+/// Whether two steps name a half in common.
+fn meet(a: Step, b: Step) -> bool {
+    [a.to, a.from].into_iter().any(|half| {
+        overlap(half, a.halves, b.to, b.halves) || overlap(half, a.halves, b.from, b.halves)
+    })
+}
+
+fn overlap(a: u16, a_halves: u16, b: u16, b_halves: u16) -> bool {
+    a < b + b_halves && b < a + a_halves
 }
 
 fn split_words(pending: &mut Vec<Step>) {

@@ -82,4 +82,23 @@ impl Machine {
                 | Op::TextureLoad
         )
     }
+
+    /// Whether it reads or writes the nesting counter.
+    pub(crate) fn uses_counter(&self) -> bool {
+        let named = self
+            .operands
+            .iter()
+            .any(|(_, operand)| operand.half_range().contains(&0));
+        named
+            || matches!(
+                self.op,
+                Op::IfIcmp
+                    | Op::IfFcmp
+                    | Op::ElseIcmp
+                    | Op::ElseFcmp
+                    | Op::WhileIcmp
+                    | Op::WhileFcmp
+                    | Op::PopExec
+            )
+    }
 }

@@ -6,7 +6,7 @@
 //! the rest is still computed with. Registers that loads occupy early must not cost a
 //! step of occupancy: if they would, a block keeps its order.
 
-use super::allocate::row;
+use super::allocate::{Bounds, row};
 use super::dag::{Dag, Dags, is_slow_load};
 use super::liveness::{Liveness, mask, members};
 use super::pressure::pressure;
@@ -16,25 +16,43 @@ use assay_chip::occupancy::STEPS;
 use assay_ssa::id::Id;
 use std::collections::BTreeSet;
 
-/// Loads outstanding before some are used, and how few are left before more go out.
-const HIGH: usize = 16;
-const LOW: usize = 8;
+/// Loads outstanding before some are used, boldest first; 0 leaves all as it is. More go
+/// out when half of them are used.
+pub(crate) const TRIES: [usize; 3] = [16, 8, 0];
 
-/// Instructions that are ready and compared with each other, at most.
-const CHOICE: usize = 64;
+/// Instructions that are ready and compared with each other, at most: by rank, and by
+/// what they do to registers when those run out.
+const CHOICE: usize = 48;
+const CHOICE_BY_REGISTERS: usize = 12;
 
 /// Halves kept back for what alignment wastes.
 const SLACK: u16 = 6;
 
-/// Reorders the blocks of a function. `first` halves are reserved, and `limit` is where
-/// the register file ends.
-pub(crate) fn schedule(function: &mut Function, first: u16, limit: u16) {
+/// What scheduling found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scheduled {
+    /// Whether any block has another order now.
+    pub(crate) changed: bool,
+    /// Halves that were needed before, reserved ones included.
+    pub(crate) needed: u16,
+}
+
+/// Reorders the blocks of a function with at most so many loads outstanding.
+pub(crate) fn schedule(function: &mut Function, bounds: Bounds, outstanding: usize) -> Scheduled {
+    let Bounds { first, limit } = bounds;
     let liveness = Liveness::new(function);
     let ranges = Ranges::new(function, &liveness);
     let needed = pressure(function, &ranges).into_iter().max().unwrap_or(0);
     let step = STEPS.get(row(needed + first)).copied();
     let step = step.map_or(limit, |step| step.half_registers as u16);
     let room = step.min(limit).saturating_sub(first + SLACK);
+    let mut scheduled = Scheduled {
+        changed: false,
+        needed: needed + first,
+    };
+    if outstanding == 0 {
+        return scheduled;
+    }
     let mut dags = Dags::new(function);
     let mut counts = Counts::new(function.vregs.len());
     for (index, block) in function.blocks.as_mut_slice().iter_mut().enumerate() {
@@ -52,7 +70,7 @@ pub(crate) fn schedule(function: &mut Function, first: u16, limit: u16) {
         live_out.extend(kept.map(|slice| (slice.reg, mask(slice))));
         let dag = dags.build(insts);
         counts.start(insts, &live_in, &live_out);
-        let order = Scheduler::new(insts, &dag, &mut counts, room).run();
+        let order = Scheduler::new(insts, &dag, &mut counts, room, outstanding).run();
         let mut peak = |order: &[u32]| {
             counts.start(insts, &live_in, &live_out);
             counts.peak(insts, order)
@@ -60,9 +78,11 @@ pub(crate) fn schedule(function: &mut Function, first: u16, limit: u16) {
         let old: Vec<u32> = (0..insts.len() as u32).collect();
         let (before, after) = (peak(&old), peak(&order));
         if order.len() == insts.len() && (after <= i32::from(room) || after <= before) {
+            scheduled.changed |= order != old;
             reorder(&mut block.insts, head, &order);
         }
     }
+    scheduled
 }
 
 fn reorder(insts: &mut [Inst], head: usize, order: &[u32]) {
@@ -199,13 +219,20 @@ struct Scheduler<'a> {
     /// Loads that nobody has used yet.
     waiting: Vec<bool>,
     outstanding: usize,
+    high: usize,
     issuing: bool,
 }
 
 const NOTHING: u32 = u32::MAX;
 
 impl<'a> Scheduler<'a> {
-    fn new(insts: &'a [Inst], dag: &'a Dag, counts: &'a mut Counts, room: u16) -> Scheduler<'a> {
+    fn new(
+        insts: &'a [Inst],
+        dag: &'a Dag,
+        counts: &'a mut Counts,
+        room: u16,
+        high: usize,
+    ) -> Scheduler<'a> {
         let mut serves = vec![NOTHING; insts.len()];
         for (node, inst) in insts.iter().enumerate().rev() {
             if is_slow_load(inst)
@@ -233,6 +260,7 @@ impl<'a> Scheduler<'a> {
             ready: ready.map(|(node, _)| node).collect(),
             waiting: vec![false; insts.len()],
             outstanding: 0,
+            high,
             issuing: true,
         }
     }
@@ -255,7 +283,9 @@ impl<'a> Scheduler<'a> {
         if grows <= 0 || self.counts.now + grows <= self.room {
             return Some(best);
         }
-        candidates().min_by_key(|node| (change(*node), *node))
+        candidates()
+            .take(CHOICE_BY_REGISTERS)
+            .min_by_key(|node| (change(*node), *node))
     }
 
     /// The lowest goes next.
@@ -291,11 +321,11 @@ impl<'a> Scheduler<'a> {
                 self.outstanding -= 1;
             }
         }
-        self.issuing = match self.outstanding {
-            HIGH.. => false,
-            0..=LOW => true,
-            _ => self.issuing,
-        };
+        if self.outstanding >= self.high {
+            self.issuing = false;
+        } else if self.outstanding <= self.high / 2 {
+            self.issuing = true;
+        }
         for next in self.dag.after.get(at).into_iter().flatten() {
             if let Some(before) = self.before.get_mut(*next as usize) {
                 *before -= 1;

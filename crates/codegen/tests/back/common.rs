@@ -22,8 +22,11 @@ pub(crate) fn kernel(text: &str, register_limit: u16) -> Kernel {
 
 /// The program of a function.
 pub(crate) fn compile(text: &str, register_limit: u16) -> Program {
-    back::finish(kernel(text, register_limit), &Options::default())
-        .unwrap_or_else(|error| panic!("{error}\n{text}"))
+    let program = back::finish(kernel(text, register_limit), &Options::default())
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let unknown = program.walk().find(|(_, item)| item.known().is_none());
+    assert!(unknown.is_none(), "{unknown:?}");
+    program
 }
 
 /// The instructions of a program up to its end, as text.

@@ -2,5 +2,6 @@
 //! strict runs must find every value where it is read.
 
 mod common;
+mod files;
 mod programs;
 mod random;
