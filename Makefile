@@ -25,8 +25,8 @@ judge:
 	@./scripts/judge.sh
 
 quality:
-	$(CARGO) run --release --quiet -p assay-codegen --example quality > target/quality.md
-	@cat target/quality.md
+	$(CARGO) run --release --quiet -p assay-codegen --example quality > crates/codegen/QUALITY.md
+	@tail -n 3 crates/codegen/QUALITY.md
 
 setup:
 	@./scripts/setup.sh

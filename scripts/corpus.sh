@@ -32,7 +32,7 @@ wheel() {
   python3 -m pip download --quiet --no-deps --platform macosx_14_0_arm64 --python-version 3.12 \
     --only-binary=:all: "$1==$2" -d corpus/wheels || missing "the $1 $2 wheel could not be fetched"
   rm -rf "corpus/$3.part"
-  python3 -m zipfile -e "corpus/wheels/${1//-/_}-$2"-*-*.whl "corpus/$3.part" || missing "the $1 wheel could not be opened"
+  python3 -m zipfile -e "corpus/wheels/${1//-/_}-$2"-*.whl "corpus/$3.part" || missing "the $1 wheel could not be opened"
   mv "corpus/$3.part" "corpus/$3"
 }
 

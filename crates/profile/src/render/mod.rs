@@ -8,6 +8,7 @@ mod listing;
 mod side;
 mod source;
 mod text;
+mod time;
 mod wrap;
 
 pub use dot::dot;
