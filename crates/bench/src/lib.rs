@@ -5,6 +5,7 @@
 //! - [`inputs`]: random inputs of the kind each argument needs.
 //! - [`runner`]: a kernel at certain sizes on any [`assay_device::Device`], between guards.
 //! - [`gate`]: whether a kernel computes what it should.
+//! - [`measure`]: how long it takes.
 //! - [`stats`]: what samples of a time say; [`score`]: what the time is worth.
 //! - [`oracle`]: what each operation computes, in plain double precision.
 
@@ -12,6 +13,7 @@ pub mod dtype;
 pub mod formula;
 pub mod gate;
 pub mod inputs;
+pub mod measure;
 pub mod oracle;
 pub mod random;
 pub mod registry;

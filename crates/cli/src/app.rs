@@ -83,6 +83,7 @@ commands! {
     Compile compile;
     Ir ir;
     Run run;
+    Bench bench;
     Emu emu;
     Trace trace;
     Disasm disasm;

@@ -118,9 +118,10 @@ fn flat_image(volume: &Volume) -> Result<Tensor, Error> {
     )
 }
 
-/// A 3 × 3 convolution that keeps the image's size, and a function.
+/// A convolution that keeps the image's size, with zeros around it, and a function. Windows are odd.
 fn layer(x: &Tensor, w: &Tensor, function: impl Fn(f64) -> f64) -> Result<Tensor, Error> {
-    map(&flat_image(&convolve(x, w, 1)?)?, function)
+    let [_, window, _, _] = w.extents()?;
+    map(&flat_image(&convolve(x, w, window / 2)?)?, function)
 }
 
 /// The channels of two images side by side.

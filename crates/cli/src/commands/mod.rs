@@ -4,6 +4,7 @@
 //! `run(&Args, &Context) -> CommandResult`. [`crate::app`] lists them.
 
 pub(crate) mod asm;
+pub(crate) mod bench;
 pub(crate) mod chips;
 pub(crate) mod compile;
 pub(crate) mod completions;

@@ -1,0 +1,107 @@
+//! Which registry, which kernels.
+
+use super::{Args, SetName};
+use crate::failure::Failure;
+use assay_bench::Dtype;
+use assay_bench::registry::{Kernel, Registry, Set};
+use std::path::Path;
+
+/// The registry that was asked for.
+pub(super) enum Chosen {
+    BuiltIn,
+    Folder(Registry),
+}
+
+impl Chosen {
+    pub(super) fn get(&self) -> Result<&Registry, Failure> {
+        match self {
+            Self::BuiltIn => {
+                Registry::embedded().map_err(|error| Failure::input(error.to_string()))
+            }
+            Self::Folder(registry) => Ok(registry),
+        }
+    }
+}
+
+/// Most files of a folder of kernels; more is another folder.
+const MOST_FILES: usize = 10_000;
+
+pub(super) fn registry(args: &Args) -> Result<Chosen, Failure> {
+    let Some(folder) = &args.kernels else {
+        return Ok(Chosen::BuiltIn);
+    };
+    let mut files = Vec::new();
+    collect(folder, "", &mut files)?;
+    let files = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()));
+    let registry = Registry::from_files(files);
+    let registry =
+        registry.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
+    Ok(Chosen::Folder(registry))
+}
+
+/// The `.toml`, `.metal` and `.h` files below a folder, three levels deep.
+fn collect(folder: &Path, below: &str, files: &mut Vec<(String, String)>) -> Result<(), Failure> {
+    let unreadable =
+        |error: std::io::Error| Failure::input(format!("{}: {error}", folder.display()));
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            continue;
+        };
+        let below = match below {
+            "" => name.to_owned(),
+            _ => format!("{below}/{name}"),
+        };
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if path.is_dir() && below.matches('/').count() < 2 && !name.starts_with('.') {
+            collect(&path, &below, files)?;
+        } else if matches!(extension, Some("toml" | "metal" | "h")) {
+            let text = std::fs::read_to_string(&path);
+            let text =
+                text.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+            files.push((below, text));
+        }
+        if files.len() > MOST_FILES {
+            return Err(Failure::input(format!(
+                "{}: more than {MOST_FILES} files",
+                folder.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn kernels<'a>(args: &Args, registry: &'a Registry) -> Result<Vec<&'a Kernel>, Failure> {
+    if !args.names.is_empty() {
+        let named = args.names.iter().map(|name| registry.kernel(name));
+        let named = named.collect::<Result<Vec<_>, _>>();
+        return named.map_err(|error| {
+            Failure::usage(error.to_string()).advice("assay bench --list shows all kernels")
+        });
+    }
+    let sets: Vec<Set> = args
+        .set
+        .iter()
+        .map(|set| match set {
+            SetName::Common => Set::Common,
+            SetName::Standard => Set::Standard,
+            SetName::Full => Set::Full,
+        })
+        .collect();
+    if sets.is_empty() && !args.all && !args.list {
+        return Err(Failure::usage("no kernel is named")
+            .advice("name some, or say --set SET or --all; assay bench --list shows all kernels"));
+    }
+    let chosen = registry
+        .kernels()
+        .filter(|kernel| sets.is_empty() || sets.contains(&kernel.set));
+    Ok(chosen.collect())
+}
+
+pub(super) fn dtype(text: &str) -> Result<Dtype, String> {
+    let known = [Dtype::F32, Dtype::F16, Dtype::Bf16];
+    let found = known.into_iter().find(|dtype| dtype.name() == text);
+    found.ok_or_else(|| "element types are f32, f16 and bf16".to_owned())
+}

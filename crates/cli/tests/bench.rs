@@ -1,0 +1,145 @@
+//! `assay bench` as a user meets it.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn assay(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.arg("bench").args(arguments);
+    command.env(
+        "ASSAY_CACHE",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-cache"),
+    );
+    command.env("COLUMNS", "80").env_remove("NO_COLOR");
+    command.output().expect("assay runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether the machine lacks a clang; the test then says so and passes.
+#[allow(clippy::print_stderr, reason = "the skip must be seen")]
+fn no_clang(output: &Output) -> bool {
+    let missing = output.status.code() == Some(4);
+    if missing {
+        eprintln!("skipped: {}", text(&output.stderr));
+    }
+    missing
+}
+
+#[test]
+fn kernels_are_examined_and_timed() {
+    let output = assay(&["relu", "softmax", "--quick", "--seed", "5"]);
+    if no_clang(&output) {
+        return;
+    }
+    let shown = text(&output.stdout);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{shown}{}",
+        text(&output.stderr)
+    );
+    assert!(shown.contains("4 right, 0 wrong; seed 5"), "{shown}");
+    assert!(shown.contains("They say nothing about a GPU"), "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+fn json_holds_every_sample_and_the_hash_of_the_source() {
+    let output = assay(&["cumsum", "--quick", "--format", "json"]);
+    if no_clang(&output) {
+        return;
+    }
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["schema"]["name"], "assay.bench");
+    let row = &json["kernels"][0];
+    assert_eq!(
+        (&row["name"], &row["right"]),
+        (&"cumsum".into(), &true.into())
+    );
+    assert_eq!(row["source_hash"].as_str().map(str::len), Some(32));
+    assert_eq!(row["time"]["origin"], "host");
+    let samples = row["time"]["samples_ms"].as_array().expect("samples");
+    assert!(samples.len() >= 5, "{samples:?}");
+}
+
+#[test]
+fn a_wrong_kernel_is_told_with_the_element_and_exit_code_1() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("wrong_relu.metal");
+    let source = "#include <metal_stdlib>\nusing namespace metal;\n\
+        kernel void relu_f32(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],\n\
+        constant uint &n [[buffer(2)]], constant uint &size [[buffer(3)]], uint i [[thread_position_in_grid]]) {\n\
+        for (uint e = i; e + 1 < n; e += size) y[e] = max(x[e], 0.0f);\n}\n";
+    std::fs::write(&file, source).expect("written");
+    let output = assay(&["relu", "--quick", "--source", &file.to_string_lossy()]);
+    if no_clang(&output) {
+        return;
+    }
+    let shown = text(&output.stdout);
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{shown}{}",
+        text(&output.stderr)
+    );
+    assert!(
+        shown.contains("WRONG") && shown.contains("1 never written; element 2102"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn usage_errors_say_what_to_do() {
+    let output = assay(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("--list"),
+        "{}",
+        text(&output.stderr)
+    );
+    let output = assay(&["sofmax"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        text(&output.stderr).contains("no kernel is called \"sofmax\""),
+        "{}",
+        text(&output.stderr)
+    );
+    let output = assay(&["relu", "--sizes", "huge"]);
+    if !no_clang(&output) {
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(
+            text(&output.stderr).contains(
+                "there is no size set \"huge\"; there are reference, quick, odd, held_out"
+            )
+        );
+    }
+}
+
+#[test]
+fn kernels_are_listed_and_described() {
+    let listed = text(&assay(&["--list"]).stdout);
+    assert_eq!(
+        listed
+            .lines()
+            .filter(|line| line.contains(" common "))
+            .count(),
+        75,
+        "{listed}"
+    );
+    let described = text(&assay(&["batch_mm", "--describe"]).stdout);
+    assert!(
+        described.contains("batch_matmul_f32(a, b, c, m, n, k)"),
+        "{described}"
+    );
+    assert!(
+        described.contains("8 × 2 × 128 groups of 128 × 1 × 1"),
+        "{described}"
+    );
+}
