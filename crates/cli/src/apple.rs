@@ -159,9 +159,9 @@ mod tests {
             constants: &[],
             source: &line.source,
         };
-        let failure = programs(Compiler::Apple, &request, |_| {})
-            .err()
-            .expect("no Xcode here");
+        let Err(failure) = programs(Compiler::Apple, &request, |_| {}) else {
+            panic!("there is no Xcode here");
+        };
         assert_eq!(failure.kind, Kind::Missing);
         assert!(failure.message.contains("Xcode"), "{}", failure.message);
         assert!(
