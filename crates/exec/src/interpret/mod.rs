@@ -218,7 +218,7 @@ impl Simdgroup {
             "a simdgroup runs the program it was made for"
         );
         match program.level {
-            Level::Portable => self.run_at::<W, false>(around, watch),
+            Level::Portable => self.run_at::<W, 0>(around, watch),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the CPU has the features.
             Level::Avx2 => unsafe { self.run_avx2(around, watch) },
@@ -235,7 +235,7 @@ impl Simdgroup {
         around: &Surroundings<'_>,
         watch: &mut W,
     ) -> Result<Stop, Trap> {
-        self.run_at::<W, true>(around, watch)
+        self.run_at::<W, 32>(around, watch)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -245,12 +245,12 @@ impl Simdgroup {
         around: &Surroundings<'_>,
         watch: &mut W,
     ) -> Result<Stop, Trap> {
-        self.run_at::<W, true>(around, watch)
+        self.run_at::<W, 64>(around, watch)
     }
 
-    /// `VECTOR`: compiled for a CPU with AVX.
+    /// `VECTOR`: bytes of the vector registers it is compiled for; 0 if that is not known.
     #[inline(always)]
-    fn run_at<W: Watch, const VECTOR: bool>(
+    fn run_at<W: Watch, const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,

@@ -46,18 +46,26 @@ impl Addresses<'_> {
     }
 }
 
-/// Copies `LEN` bytes; with vector instructions if there are any. Other threads may access either side meanwhile, so
-/// this is no ordinary copy.
+/// Copies bytes, with vector instructions of `VECTOR` bytes if there are any. Other threads may access either side
+/// meanwhile, so this is no ordinary copy. The width is that of the operations that read the register next: a load of what
+/// two narrower stores wrote has to wait for both.
 ///
 /// # Safety
-/// Both sides must have that many bytes, aligned to `T`; with `VECTOR`, the CPU must have AVX.
+/// Both sides must have that many bytes, aligned to `T`; the CPU must have such instructions.
 #[inline(always)]
-unsafe fn copy<T: Number, const VECTOR: bool>(to: *mut u8, from: *mut u8, len: usize) {
+unsafe fn copy<T: Number, const VECTOR: usize>(to: *mut u8, from: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
-    if VECTOR && len.is_multiple_of(16) {
-        // SAFETY: as the caller promises.
-        unsafe { vector_copy(to, from, len) };
-        return;
+    {
+        if VECTOR == 64 && len.is_multiple_of(64) {
+            // SAFETY: as the caller promises.
+            unsafe { copy_64(to, from, len) };
+            return;
+        }
+        if VECTOR != 0 && len.is_multiple_of(16) {
+            // SAFETY: as the caller promises.
+            unsafe { copy_32(to, from, len) };
+            return;
+        }
     }
     let mut done = 0;
     while done < len {
@@ -68,15 +76,33 @@ unsafe fn copy<T: Number, const VECTOR: bool>(to: *mut u8, from: *mut u8, len: u
 }
 
 /// # Safety
+/// Both sides must have `len` bytes, a multiple of 64.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn copy_64(to: *mut u8, from: *mut u8, len: usize) {
+    let mut done = 0;
+    while done < len {
+        // SAFETY: reads and writes 64 of the promised bytes; the CPU does so like a row of relaxed atomic accesses.
+        unsafe {
+            std::arch::asm!("vmovdqu64 {t}, [{from}]", "vmovdqu64 [{to}], {t}",
+                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(zmm_reg) _,
+                options(nostack, preserves_flags));
+        }
+        done += 64;
+    }
+}
+
+/// # Safety
 /// Both sides must have `len` bytes, a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx")]
 #[inline]
-unsafe fn vector_copy(to: *mut u8, from: *mut u8, len: usize) {
+unsafe fn copy_32(to: *mut u8, from: *mut u8, len: usize) {
     use std::arch::asm;
     let mut done = 0;
     while done + 32 <= len {
-        // SAFETY: reads and writes 32 of the promised bytes; the CPU does so like a row of relaxed atomic accesses.
+        // SAFETY: as above, 32 bytes.
         unsafe {
             asm!("vmovdqu {t}, [{from}]", "vmovdqu [{to}], {t}",
                 from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(ymm_reg) _,
@@ -99,7 +125,7 @@ unsafe fn vector_copy(to: *mut u8, from: *mut u8, len: usize) {
 /// # Safety
 /// All addresses, `extra` further on, must lie in the stretch with the size of a number and be aligned to it.
 #[inline(always)]
-unsafe fn fetch<T: Number, const VECTOR: bool>(
+unsafe fn fetch<T: Number, const VECTOR: usize>(
     numbers: &mut [T; 32],
     stretch: Stretch,
     addresses: &Addresses<'_>,
@@ -151,7 +177,7 @@ unsafe fn fetch<T: Number, const VECTOR: bool>(
 /// # Safety
 /// As for [`fetch`].
 #[inline(always)]
-unsafe fn put<T: Number, const VECTOR: bool>(
+unsafe fn put<T: Number, const VECTOR: usize>(
     numbers: &[T; 32],
     mask: u32,
     stretch: Stretch,
@@ -245,7 +271,7 @@ impl Simdgroup {
     }
 
     #[inline(always)]
-    pub(super) fn load<W: Watch, const VECTOR: bool>(
+    pub(super) fn load<W: Watch, const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,
@@ -336,7 +362,7 @@ impl Simdgroup {
     }
 
     #[inline(always)]
-    pub(super) fn store<W: Watch, const VECTOR: bool>(
+    pub(super) fn store<W: Watch, const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,
