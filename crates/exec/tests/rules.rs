@@ -392,3 +392,33 @@ fn half_and_bfloat_convert_through_templates() {
     };
     holds(&case);
 }
+
+/// What kernels in the wild are written with, all in one.
+#[test]
+fn the_language_works_as_in_metal() {
+    let case = Case {
+        name: "language",
+        source: "template <typename T, typename = enable_if_t<is_integral<T>::value>> int kind(T) { return 1; }\n\
+                 template <typename T, typename = void, typename = enable_if_t<is_floating_point<T>::value>> int kind(T) { return 2; }\n\
+                 template <typename T> struct Size { static constant constexpr int value = 4; };\n\
+                 template <> struct Size<half> { static constant constexpr int value = 2; };\n\
+                 struct Pair { float a, b; Pair operator+(Pair o) const { return Pair{a + o.a, b + o.b}; } };\n\
+                 template <int N> float times(float x) { if constexpr (N > 2) return x * N; else return x; }\n\
+                 template <typename... Ts> float sum(Ts... xs) { return (xs + ...); }\n\
+                 void bump(thread float &x) { x += 1; }\n\
+                 kernel void k(device float *o, uint i [[thread_position_in_grid]]) {\n\
+                 float x = i; bump(x);\n\
+                 auto twice = [&](float y) { return y * 2 + x; };\n\
+                 Pair p = Pair{x, 1} + Pair{1, 2};\n\
+                 float4 v = float4(1, 2, 3, 4); v.xy = v.wz; packed_float3 q = packed_float3(v.zyx);\n\
+                 o[i] = twice(1) + p.a + p.b + kind(3) + kind(3.0f) + Size<half>::value + Size<float>::value\n\
+                 + times<1>(1) + times<3>(1) + sum(1.0f, 2.0f, 3.0f) + v.x * 10 + q[1]; }",
+        fast_math: false,
+        buffers: vec![Buffer::from_slice(&[0.0f32; 32])],
+        expected: Buffer::from_slice(&std::array::from_fn::<f32, 32, _>(|i| {
+            let x = i as f32 + 1.0;
+            (2.0 + x) + (x + 1.0) + 3.0 + 3.0 + 6.0 + 4.0 + 6.0 + 40.0 + 3.0
+        })),
+    };
+    holds(&case);
+}
