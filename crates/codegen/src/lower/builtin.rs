@@ -245,6 +245,7 @@ impl Lowerer<'_> {
                 let chosen = self.ordered(builtin == Builtin::Fminimum, x, y);
                 self.narrow_into(dest, scalar, chosen);
             }
+            (Builtin::Fmod, &[x, y]) => self.remainder(scalar, [x, y], lane, dest)?,
             (Builtin::Ldexp, &[x, e]) => {
                 let source = self.single(x, lane)?;
                 let exponent = self.src(e, lane)?;
@@ -502,24 +503,5 @@ impl Lowerer<'_> {
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    // ---- packing ----
-
-    /// Normalised integers in a word.
-    fn packing(&mut self, builtin: Builtin, args: &[Value], result: Value) -> Done<bool> {
-        let (count, signed, packs) = match builtin {
-            Builtin::PackUnorm4x8 => (4, false, true),
-            Builtin::PackSnorm4x8 => (4, true, true),
-            Builtin::PackUnorm2x16 => (2, false, true),
-            Builtin::PackSnorm2x16 => (2, true, true),
-            Builtin::UnpackUnorm4x8 => (4, false, false),
-            Builtin::UnpackSnorm4x8 => (4, true, false),
-            Builtin::UnpackUnorm2x16 => (2, false, false),
-            Builtin::UnpackSnorm2x16 => (2, true, false),
-            _ => return Ok(false),
-        };
-        let _ = (count, signed, packs, args, result);
-        Ok(false)
     }
 }

@@ -47,6 +47,9 @@ impl Lowerer<'_> {
         lane: u32,
         dest: Slice,
     ) -> Done {
+        if op == BinaryOp::FRem {
+            return self.remainder(scalar, args, lane, dest);
+        }
         if scalar == Scalar::BF16 {
             let (a, b) = (
                 self.brain_single(args[0], lane)?,
@@ -79,7 +82,6 @@ impl Lowerer<'_> {
             BinaryOp::FSub => self.float_op(add, dest, &[a, b.negated()]),
             BinaryOp::FMul => self.float_op(mul, dest, &[a, b]),
             BinaryOp::FDiv => self.divide_floats(a, b, dest),
-            BinaryOp::FRem => return self.unsupported("a float remainder"),
             _ => return self.malformed("a float operation on integers"),
         }
         Ok(())
