@@ -6,9 +6,9 @@
 FOLDER is a checkout of MetalBench. Its registry says how each kernel is dispatched and how near it
 must come; its `Model` classes are the reference, in double precision where MLX has it. Without --full the
 sizes of metalbench.json replace those of the registry for the slow ones; slow ones that have their
-sizes written into them are left out. The same file names the kernels that are known to be wrong, each
+sizes written into them are left out. The same file names the kernels that are known not to agree, each
 with the reason; a race must be found by --check too. Prints the kernels that differ and the ten slowest.
-Exit 0: all agree but those known to be wrong; 1: otherwise; 4: mlx or numpy is missing.
+Exit 0: all agree but those known not to; 1: otherwise; 4: mlx or numpy is missing.
 """
 
 import argparse
@@ -167,14 +167,14 @@ def main():
             known.append(f"{label}: {reason}\n    {problem}")
         elif problem or reason:
             wrong += 1
-            print(f"{label}: {problem or 'agrees, though it is known to be wrong'}", flush=True)
+            print(f"{label}: {problem or 'agrees, though it is known not to'}", flush=True)
     rows.sort(reverse=True)
     total = sum(seconds for seconds, _ in rows)
     agree = len(rows) - wrong - len(known)
     sizes = "registered" if args.full else "reduced"
     print(f"MetalBench, {sizes} sizes: {agree} of {len(rows)} kernels agree with MLX; {total:.0f} s (host)")
     if known:
-        print("known to be wrong:", *known, sep="\n  ")
+        print("known not to agree:", *known, sep="\n  ")
     if left:
         print(f"left out, as their sizes are fixed and large (--full runs them): {', '.join(left)}")
     print("slowest:")
