@@ -4,11 +4,20 @@
 //!
 //! | pass | what it decides |
 //! |---|---|
-//! | `liveness`, `ranges` | where every half register is needed |
+//! | `propagate`, `forward`, `dead` | which copies and results nobody needs |
+//! | `schedule`, on a `dag` | when to ask memory, within a step of occupancy |
+//! | `liveness`, `ranges`, `pressure` | where every half register is needed |
+//! | `groups`, `coalesce` | which registers become one, or neighbours |
 //! | `allocate` | which half registers |
-//! | `assign`, `copies` | instructions over them; parallel copies become moves |
-//! | `waits` | where to wait for memory |
+//! | `spill`, `reload`, under `fit` | what is made again or kept on the stack |
+//! | `assign`, `copies` | instructions over half registers; parallel copies become moves |
+//! | `peephole` | jumps and mask levels that do nothing |
+//! | `waits` | slots, and where to wait for memory |
+//! | `hints` | what the register cache keeps and drops |
 //! | `encode` | bytes, jumps, source lines |
+//!
+//! What is not done: a register is in one place or on the stack for all of its life (no
+//! splitting between), and blocks are scheduled one by one.
 
 mod allocate;
 mod assign;

@@ -9,6 +9,7 @@ use super::machine::{Code, Machine};
 use crate::mir::Function;
 use assay_agx::{Field, Hint, Op, Operand, Reg, RegSet};
 use assay_ssa::id::Id;
+use std::ops::Range;
 
 /// Reads at most so many instructions later count as soon.
 const SOON: u32 = 16;
@@ -149,7 +150,8 @@ fn parked(code: &Code, function: &Function, live_in: &[RegSet]) -> Vec<RegSet> {
     let mut parked = vec![RegSet::EMPTY; code.len()];
     for (from, block) in function.blocks.as_slice().iter().enumerate() {
         for to in block.successors.iter().map(|to| to.index()) {
-            let (Some(needed), run) = (live_in.get(to), while_waiting(from, to, &jumps)) else {
+            let run = while_waiting(from, to, &jumps, code.len());
+            let Some(needed) = live_in.get(to) else {
                 continue;
             };
             for parked in parked.get_mut(run).into_iter().flatten() {
@@ -161,26 +163,30 @@ fn parked(code: &Code, function: &Function, live_in: &[RegSet]) -> Vec<RegSet> {
 }
 
 /// The blocks that can run between a lane's leaving one block and its going on in
-/// another; `jumps` are those that go back.
-fn while_waiting(from: usize, to: usize, jumps: &[(usize, usize)]) -> std::ops::Range<usize> {
-    if to <= from {
-        // Back to a loop's start: until the last jump there.
-        let last = jumps.iter().filter(|(_, start)| *start == to);
-        let end = last.map(|(end, _)| end + 1).max();
-        return from + 1..end.unwrap_or(usize::MAX).max(from + 1);
-    }
-    // Forwards, and round every loop that is not left before.
+/// another; `jumps` are those that go back, `blocks` is how many blocks there are.
+fn while_waiting(from: usize, to: usize, jumps: &[(usize, usize)], blocks: usize) -> Range<usize> {
+    let back = to <= from;
+    let end = match back {
+        // To a loop's start: until the last jump there.
+        true => {
+            let there = jumps.iter().filter(|(_, head)| *head == to);
+            let last = there.map(|(end, _)| end + 1).max();
+            last.unwrap_or(blocks).max(from + 1)
+        }
+        false => to,
+    };
+    // And round every loop that is not left before then.
     let mut start = from + 1;
     let mut grown = true;
     while grown {
         grown = false;
-        for &(end, head) in jumps {
-            let inside = end < to && (end >= start || end == from);
-            if inside && head < start {
+        for &(jump, head) in jumps {
+            let inside = jump < end && (jump >= start || jump == from);
+            if inside && head < start && !(back && head == to) {
                 start = head;
                 grown = true;
             }
         }
     }
-    start..to
+    start..end.min(blocks)
 }
