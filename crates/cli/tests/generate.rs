@@ -142,7 +142,14 @@ fn naive_and_tiled_are_told_apart() {
     assert!(output.status.success(), "{}", stderr(&output));
     let table = stdout(&output);
     assert!(table.contains("matmul_naive → matmul_tiled"), "{table}");
-    assert!(table.contains("device_bytes"), "{table}");
+    let bytes = table
+        .lines()
+        .find(|line| line.contains("hot_bytes_per_float"));
+    let bytes = bytes.expect("the bytes of a multiply-add");
+    assert!(
+        bytes.contains("0.5") && bytes.ends_with("helped"),
+        "{table}"
+    );
 }
 
 #[test]
