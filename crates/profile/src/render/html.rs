@@ -41,7 +41,7 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
     };
     body += &format!(
         "<h1>{}</h1><p>{} code, costs <b>{}</b> on <b>{}</b>. All cycles are <b>modelled</b>, per \
-         simdgroup of 32 threads. {} instructions, {} bytes, {} blocks, {} loops.</p>",
+         simdgroup of 32 threads. {} instructions, {} bytes, {} blocks, {} loop{}.</p>",
         escape(name),
         profile.isa,
         profile.cost_model,
@@ -49,10 +49,14 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
         part.instructions,
         part.code_bytes,
         part.blocks.len(),
-        part.loops.len()
+        part.loops.len(),
+        if part.loops.len() == 1 { "" } else { "s" }
     );
     if let Some(sentence) = profile.origin.sentence() {
-        body += &format!("<p>The {}.</p>", escape(sentence));
+        let mut letters = sentence.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        let sentence: String = first.into_iter().chain(letters).collect();
+        body += &format!("<p>{}.</p>", escape(&sentence));
     }
     let occupancy = &profile.occupancy;
     body += &format!(
@@ -99,9 +103,6 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
     body += "</table>";
     body += &findings(profile);
     body += &loops(part);
-    body += "<h2>Control flow</h2><div class=scroll>";
-    body += &graph(part);
-    body += "</div>";
     match source(profile, sources) {
         Some(shown) => {
             body += "<h2>Source and code</h2><p>Cost is what a simdgroup alone spends because of the \
@@ -115,6 +116,9 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
             body += &format!("<h2>Listing</h2><div class=scroll>{}</div>", table(part));
         }
     }
+    body += "<h2>Control flow</h2><div class=scroll>";
+    body += &graph(part);
+    body += "</div>";
     if let Some(constant) = &profile.constant_program {
         body += "<h2>Constant program</h2><div class=scroll>";
         body += &table(constant);
@@ -129,7 +133,7 @@ fn findings(profile: &Profile) -> String {
     if profile.findings.is_empty() {
         return out + "<p>None.</p>";
     }
-    out += "<table><tr><th>severity</th><th>rule</th><th>at</th><th>what</th><th>estimated gain</th></tr>";
+    out += "<div class=scroll><table><tr><th>severity</th><th>rule</th><th>at</th><th>what</th><th>estimated gain</th></tr>";
     for finding in &profile.findings {
         let gain = finding.gain.map_or(String::new(), |gain| {
             format!("{} {}", number(gain.amount), gain.metric.words())
@@ -150,7 +154,7 @@ fn findings(profile: &Profile) -> String {
             escape(&gain)
         );
     }
-    out + "</table>"
+    out + "</table></div>"
 }
 
 fn loops(part: &Part) -> String {

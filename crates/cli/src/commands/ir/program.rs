@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use assay_air::{ConstantKey, GivenConstant, Options, llvm};
 use assay_container::Contents;
+use assay_ssa::{FunctionConstantId, Id, Value, ValueDef};
 use std::sync::Arc;
 
 /// The kernels of a file.
@@ -158,9 +159,9 @@ impl Kernel<'_> {
         let mut lowered = self.lower(constants)?;
         let mut given = constants.to_vec();
         let mut assumed = Vec::new();
-        for constant in lowered.function_constants.as_slice() {
+        for (id, constant) in lowered.function_constants.iter() {
             let is = |value: &GivenConstant| value.key.is(constant.index, &constant.name);
-            if constants.iter().any(is) {
+            if constants.iter().any(is) || !is_used(&lowered, id) {
                 continue;
             }
             assumed.push(constant.name.clone());
@@ -200,6 +201,15 @@ impl Kernel<'_> {
         }
         Ok(lowered)
     }
+}
+
+/// Whether a program reads a function constant.
+fn is_used(module: &assay_ssa::Module, id: FunctionConstantId) -> bool {
+    module.functions.as_slice().iter().any(|function| {
+        let values = (0..function.num_values()).map(Value::from_index);
+        let mut definitions = values.map(|value| function.def(value));
+        definitions.any(|definition| definition == ValueDef::FunctionConstant(id))
+    })
 }
 
 /// Checks a program and, unless told otherwise, optimises it and checks it again.
