@@ -406,8 +406,13 @@ impl Program {
     /// The same without the column.
     pub(crate) fn line(&self, position: usize) -> Option<String> {
         let place = self.place(position)?;
-        let line = place.rsplit_once(':').map(|(line, _)| line.to_owned());
-        Some(line.unwrap_or(place))
+        // `file:line:column`, or `file:line` where no column is known.
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        let line = place.rsplit_once(':').filter(|(line, column)| {
+            let before = line.rsplit_once(':').map(|(_, number)| number);
+            is_number(column) && before.is_some_and(is_number)
+        });
+        Some(line.map_or_else(|| place.clone(), |(line, _)| line.to_owned()))
     }
 
     /// What kind of instruction an operation stands for.
