@@ -19,7 +19,7 @@ pub(super) fn escaping(function: &Function, folded: &IdSet<Value>) -> IdSet<Valu
     let dominators = Dominators::new(&cfg, function);
     let loops = Loops::new(&cfg, &dominators, function);
     let mut escaping = IdSet::new();
-    if loops.len() == 0 {
+    if loops.is_empty() {
         return escaping;
     }
     let inst_blocks = function.inst_blocks();
