@@ -3,7 +3,7 @@
 use super::{Compiler, Done};
 use crate::code::{Op, Reg};
 use assay_opt::control::{Arm, Item, Label, Tree, edge};
-use assay_ssa::Block;
+use assay_ssa::{Block, Inst};
 
 /// Where lanes go that do not come to the end of an item: the outermost scope or loop (by its place among those
 /// around) they leave or repeat, 0 if they return. Nothing if all lanes come to the end.
@@ -155,8 +155,28 @@ impl Compiler<'_> {
             if !self.function.inst(inst).is_terminator() {
                 self.current = Some(inst);
                 self.instruction(inst)?;
+                self.keep(inst)?;
             }
         }
+        Ok(())
+    }
+
+    /// Copies a value that outlives its loop under the mask, so that later iterations do not spoil it for lanes that left.
+    fn keep(&mut self, inst: Inst) -> Done {
+        let result = self.function.result(inst);
+        let Some(result) = result.filter(|&result| self.escaping.contains(result)) else {
+            return Ok(());
+        };
+        if self.folded.contains(result) {
+            return Ok(());
+        }
+        let mut kept = Vec::new();
+        for made in self.regs(result)? {
+            let reg = self.register(made.wide);
+            self.shift(reg, made);
+            kept.push(reg);
+        }
+        self.name(result, &kept);
         Ok(())
     }
 

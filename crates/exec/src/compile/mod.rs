@@ -5,6 +5,7 @@
 //! their operand.
 
 mod address;
+mod allocate;
 mod call;
 mod control;
 mod flushed;
@@ -58,7 +59,9 @@ impl Program {
         compiler.bind_parameters()?;
         compiler.tree(&tree)?;
         compiler.emit(Op::End);
-        match verify::verify(&compiler.program) {
+        let program = &mut compiler.program;
+        let sound = verify::verify(program).and_then(|()| allocate::allocate(program));
+        match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),
             Err(what) => Err(malformed(what)),
         }
@@ -102,6 +105,8 @@ pub(super) struct Compiler<'a> {
     pub(super) uses: IdMap<Value, u32>,
     /// Values that become part of the operations that use them.
     pub(super) folded: IdSet<Value>,
+    /// Values made in a loop and used behind it.
+    pub(super) escaping: IdSet<Value>,
     /// Single-precision values that are never denormal.
     pub(super) flushed: IdSet<Value>,
     /// Which elements of each vector are used.
@@ -123,6 +128,7 @@ impl<'a> Compiler<'a> {
                 function.for_each_operand(inst, |value| uses[value] += 1);
             }
         }
+        let folded = address::folded(function, &uses);
         Self {
             module,
             function,
@@ -157,7 +163,8 @@ impl<'a> Compiler<'a> {
             known_places: Vec::new(),
             current: None,
             scopes: Vec::new(),
-            folded: address::folded(function, &uses),
+            escaping: allocate::escaping(function, &folded),
+            folded,
             flushed: flushed::flushed(function),
             parts: parts::used(function),
             uses,
