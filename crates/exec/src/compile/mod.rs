@@ -273,10 +273,7 @@ impl<'a> Compiler<'a> {
             return u32::MAX;
         };
         let file = locations.file_name(location.file);
-        let text = match location.column {
-            0 => format!("{file}:{}", location.line),
-            column => format!("{file}:{}:{column}", location.line),
-        };
+        let text = format!("{file}:{}:{}", location.line, location.column);
         self.program.places.push(text);
         let place = self.program.places.len() as u32 - 1;
         self.known_places.push((loc, place));
