@@ -47,8 +47,11 @@ fn what_only_a_mac_offers_is_listed_and_not_required() {
         [
             "clang",
             "cache folder",
+            "Apple chip",
             "Metal GPU",
+            "GPU counters",
             "Metal compiler",
+            "metal-tt",
             "xctrace",
             "MLX in Python"
         ]
