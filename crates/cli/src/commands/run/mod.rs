@@ -3,6 +3,7 @@
 mod advice;
 mod counts;
 mod element;
+mod engine;
 mod inputs;
 mod report;
 mod work;
@@ -39,6 +40,10 @@ pub(crate) struct Args {
     /// The kernel to run, when the file has several
     #[arg(short, long, value_name = "NAME")]
     function: Option<String>,
+
+    /// What runs it
+    #[arg(long, value_enum, default_value_t)]
+    device: engine::Which,
 
     /// Threads in the grid
     #[arg(long, value_name = "X,Y,Z", value_parser = triple, conflicts_with = "groups")]

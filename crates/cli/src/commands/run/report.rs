@@ -3,6 +3,7 @@
 use super::counts::Counted;
 use super::element::Element;
 use crate::context::Context;
+use assay_device::Origin;
 use assay_report::style::Role;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -41,10 +42,10 @@ pub(super) struct Report {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Times {
-    /// Always `host`: this CPU's time for running the kernel itself. It says nothing about a GPU.
+    /// `host`: this CPU's time for running the kernel itself, which says nothing about a GPU; `measured`: a GPU's.
     pub(super) origin: &'static str,
-    /// Threads of the CPU that ran it.
-    pub(super) threads: usize,
+    /// Threads of the CPU that ran it; null for a GPU.
+    pub(super) threads: Option<usize>,
     /// Milliseconds of each run.
     pub(super) samples_ms: Vec<f64>,
     pub(super) median_ms: f64,
@@ -128,7 +129,7 @@ pub(super) struct Written {
 }
 
 impl Times {
-    pub(super) fn new(samples: &[Duration], threads: usize) -> Times {
+    pub(super) fn new(samples: &[Duration], origin: Origin, threads: Option<usize>) -> Times {
         let samples_ms: Vec<f64> = samples
             .iter()
             .map(|time| time.as_secs_f64() * 1e3)
@@ -142,7 +143,7 @@ impl Times {
             _ => at(middle),
         };
         Times {
-            origin: assay_device::Origin::Host.name(),
+            origin: origin.name(),
             threads,
             median_ms,
             least_ms: at(0),
@@ -247,16 +248,16 @@ impl Report {
 
 impl std::fmt::Display for Times {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = if self.threads == 1 { "" } else { "s" };
         write!(f, "{:.3} ms", self.median_ms)?;
         if self.samples_ms.len() > 1 {
             let (count, least, most) = (self.samples_ms.len(), self.least_ms, self.most_ms);
             write!(f, " median of {count} runs ({least:.3} to {most:.3})")?;
         }
-        let (origin, threads) = (self.origin, self.threads);
-        write!(
-            f,
-            " ({origin}: {threads} thread{plural} of this CPU, no GPU)"
-        )
+        let origin = self.origin;
+        match self.threads {
+            Some(1) => write!(f, " ({origin}: 1 thread of this CPU, no GPU)"),
+            Some(threads) => write!(f, " ({origin}: {threads} threads of this CPU, no GPU)"),
+            None => write!(f, " ({origin} by the GPU)"),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::counts::Counted;
 use super::element::Element;
+use super::engine::Engine;
 use super::inputs::{Filled, Inputs};
 use super::report::{Finding, Report, Shown, Times, Written};
 use super::{Args, advice};
@@ -11,10 +12,9 @@ use crate::input;
 use crate::interrupt;
 use crate::npy::Array;
 use crate::output::Output;
-use crate::source;
 use assay_device::{
-    ArgumentBinding, Binding, BufferId, CpuDevice, Device, Dispatch, Error, Extent, PipelineFacts,
-    PipelineId, Settings, Storage,
+    ArgumentBinding, Binding, BufferId, Dispatch, Error, Extent, Origin, PipelineFacts, PipelineId,
+    Storage,
 };
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// A kernel ready to run, and what is bound to it.
 struct Work<'a> {
     args: &'a Args,
-    device: CpuDevice,
+    engine: Engine,
     pipeline: PipelineId,
     facts: PipelineFacts,
     /// Whether the kernel must be named, because the file has several.
@@ -70,23 +70,12 @@ enum Ran {
 
 impl<'a> Work<'a> {
     fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
-        let mut device = CpuDevice::new(Settings {
-            threads: args.threads.map(usize::from),
-            max_steps: args.max_steps,
-            cancel: Some(interrupt::flag()),
-            ..Settings::default()
-        })
-        .map_err(|error| Failure::new(Kind::Missing, error.to_string()))?;
+        let mut engine = Engine::open(args)?;
         let path = args.file.display().to_string();
         let bytes = input::open(&args.file)?;
-        let code = match source::is_source(&args.file, &bytes) {
-            true => source::bitcode(&args.file, &bytes, &args.source)?,
-            false => bytes.to_vec(),
-        };
+        let library = engine.load(args, &bytes)?;
         drop(bytes);
-        let library = device
-            .load(code)
-            .map_err(|error| Failure::input(format!("{path}: {error}")))?;
+        let device = engine.device();
         let names = device.functions(library).map_err(failure)?;
         let name = match (&args.function, &names[..]) {
             (Some(name), _) => name.clone(),
@@ -98,7 +87,7 @@ impl<'a> Work<'a> {
         let facts = device.pipeline_facts(pipeline).map_err(failure)?.clone();
         let work = Work {
             args,
-            device,
+            engine,
             pipeline,
             facts,
             several: names.len() > 1,
@@ -149,7 +138,11 @@ impl<'a> Work<'a> {
         let mut dispatch = Dispatch::new(self.pipeline, extent, threadgroup.0);
         for filled in &self.inputs.buffers {
             let size = filled.data.len() as u64;
-            let buffer = self.device.buffer(size, Storage::Shared).map_err(failure)?;
+            let buffer = self
+                .engine
+                .device()
+                .buffer(size, Storage::Shared)
+                .map_err(failure)?;
             self.buffers.push((filled.index, buffer));
             dispatch = dispatch.bind(filled.index, Binding::Buffer { buffer, offset: 0 });
         }
@@ -168,7 +161,7 @@ impl<'a> Work<'a> {
         let mut samples = Vec::new();
         for _ in 0..self.args.repeat {
             self.fill()?;
-            let finished = self.device.run(vec![dispatch.clone()]);
+            let finished = self.engine.device().run(vec![dispatch.clone()]);
             let finished = finished.map_err(|error| self.explained(error))?;
             samples.push(finished.total.length);
         }
@@ -184,7 +177,7 @@ impl<'a> Work<'a> {
     ) -> Result<Vec<assay_device::Report>, Failure> {
         let spinner = self.spinner(context);
         self.fill()?;
-        let reports = self.device.check_run(dispatch);
+        let reports = self.engine.cpu("--check")?.check_run(dispatch);
         spinner.finish_and_clear();
         reports.map_err(|error| self.explained(error))
     }
@@ -201,7 +194,7 @@ impl<'a> Work<'a> {
             Some(count) => assay_device::Sample::Threadgroups(count),
             None => assay_device::Sample::All,
         };
-        let counts = self.device.count_run(dispatch, sample);
+        let counts = self.engine.cpu("--counts")?.count_run(dispatch, sample);
         spinner.finish_and_clear();
         counts.map_err(|error| self.explained(error))
     }
@@ -209,7 +202,7 @@ impl<'a> Work<'a> {
     /// Gives the buffers the contents they start with.
     fn fill(&mut self) -> Result<(), Failure> {
         for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
-            let written = self.device.write(*buffer, 0, &filled.data);
+            let written = self.engine.device().write(*buffer, 0, &filled.data);
             written.map_err(failure)?;
         }
         Ok(())
@@ -263,13 +256,22 @@ impl<'a> Work<'a> {
                 path: path.display().to_string(),
             });
         }
-        let threads = self.args.threads.map(usize::from);
-        let threads = threads.unwrap_or_else(rayon::current_num_threads);
-        let program = self.device.program(self.pipeline).map_err(failure)?;
+        let origin = self.engine.device().facts().origin;
+        let threads = (origin == Origin::Host).then(|| {
+            let asked = self.args.threads.map(usize::from);
+            asked.unwrap_or_else(rayon::current_num_threads)
+        });
+        let in_order = match &self.engine {
+            Engine::Cpu(device) => device
+                .program(self.pipeline)
+                .map_err(failure)?
+                .runs_in_order(),
+            Engine::Metal(_) => false,
+        };
         let group = dispatch.threadgroup;
         let (mut time, mut checked, mut counts) = (None, None, None);
         match ran {
-            Ran::Timed(samples) => time = Some(Times::new(&samples, threads)),
+            Ran::Timed(samples) => time = Some(Times::new(&samples, origin, threads)),
             Ran::Checked(reports) => checked = Some(reports.iter().map(Finding::new).collect()),
             Ran::Counted(counted) => counts = Some(Counted::new(&counted)),
         }
@@ -282,7 +284,7 @@ impl<'a> Work<'a> {
                 }
             },
             threadgroup: group,
-            in_order: program.runs_in_order(),
+            in_order,
             time,
             checked,
             counts,
@@ -297,7 +299,7 @@ impl<'a> Work<'a> {
         let Some((filled, &(_, buffer))) = found else {
             return Err(Failure::usage(format!("no --buffer has index {index}")));
         };
-        let data = self.device.contents(buffer).map_err(failure)?;
+        let data = self.engine.device().contents(buffer).map_err(failure)?;
         Ok((filled.element, data))
     }
 
@@ -323,11 +325,14 @@ fn choose(path: &str, names: &[String]) -> Failure {
 }
 
 /// A device's error with its exit code.
-fn failure(error: Error) -> Failure {
+pub(super) fn failure(error: Error) -> Failure {
     let kind = match &error {
         Error::Fault(_) | Error::TimeOut { .. } | Error::Cancelled => Kind::Verdict,
         Error::Source(_) | Error::Library(_) | Error::Pipeline { .. } => Kind::Input,
-        Error::Compiler(_) | Error::Unsupported { .. } | Error::OutOfMemory { .. } => Kind::Missing,
+        Error::Compiler(_)
+        | Error::NoDevice(_)
+        | Error::Unsupported { .. }
+        | Error::OutOfMemory { .. } => Kind::Missing,
         _ => Kind::Usage,
     };
     let advice = match &error {

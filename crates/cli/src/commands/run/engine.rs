@@ -1,0 +1,97 @@
+//! Where a kernel runs: on this CPU, or on the Mac's GPU.
+
+use super::Args;
+use super::work::failure;
+use crate::commands::compile::show;
+use crate::failure::{Failure, Kind};
+use crate::interrupt;
+use crate::source;
+use assay_device::{
+    CompileOptions, CpuDevice, Device, Error, GpuDevice, LibraryId, MetalSettings, Settings, Source,
+};
+
+/// Which device runs the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Which {
+    /// This CPU; works anywhere
+    #[default]
+    Cpu,
+    /// The Mac's GPU
+    Metal,
+}
+
+/// A device, and what only the CPU can do.
+pub(super) enum Engine {
+    Cpu(Box<CpuDevice>),
+    Metal(Box<dyn GpuDevice>),
+}
+
+impl Engine {
+    pub(super) fn open(args: &Args) -> Result<Engine, Failure> {
+        let missing = |error: Error| Failure::new(Kind::Missing, error.to_string());
+        match args.device {
+            Which::Metal => {
+                let device = assay_device::open_metal(MetalSettings::default());
+                Ok(Engine::Metal(device.map_err(missing)?))
+            }
+            Which::Cpu => {
+                let device = CpuDevice::new(Settings {
+                    threads: args.threads.map(usize::from),
+                    max_steps: args.max_steps,
+                    cancel: Some(interrupt::flag()),
+                    ..Settings::default()
+                });
+                Ok(Engine::Cpu(Box::new(device.map_err(missing)?)))
+            }
+        }
+    }
+
+    pub(super) fn device(&mut self) -> &mut dyn Device {
+        match self {
+            Engine::Cpu(device) => &mut **device,
+            Engine::Metal(device) => &mut **device,
+        }
+    }
+
+    /// The CPU, for what no GPU does.
+    pub(super) fn cpu(&mut self, option: &str) -> Result<&mut CpuDevice, Failure> {
+        match self {
+            Engine::Cpu(device) => Ok(device),
+            Engine::Metal(_) => Err(Failure::usage(format!("{option} runs on the CPU"))
+                .advice("leave --device metal out: the CPU device checks and counts")),
+        }
+    }
+
+    /// Brings the file's code to the device: Metal compiles source itself, the CPU gets it through clang.
+    pub(super) fn load(&mut self, args: &Args, bytes: &[u8]) -> Result<LibraryId, Failure> {
+        let path = args.file.display();
+        let is_source = source::is_source(&args.file, bytes);
+        if let (Engine::Metal(device), true) = (&mut *self, is_source) {
+            let given = args.source.options();
+            let options = CompileOptions {
+                fast_math: given.fast_math,
+                standard: given.standard,
+                include_folders: given.include_folders,
+                defines: given.defines,
+            };
+            let text = String::from_utf8_lossy(bytes);
+            let name = source::shown_name(&args.file);
+            let source = Source {
+                path: name,
+                text: &text,
+            };
+            return device
+                .compile(source, &options)
+                .map_err(|error| match error {
+                    Error::Source(errors) => show::failure(name, &assay_msl::Error::Source(errors)),
+                    other => failure(other),
+                });
+        }
+        let code = match is_source {
+            true => source::bitcode(&args.file, bytes, &args.source)?,
+            false => bytes.to_vec(),
+        };
+        let loaded = self.device().load(code);
+        loaded.map_err(|error| Failure::input(format!("{path}: {error}")))
+    }
+}
