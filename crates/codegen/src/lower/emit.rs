@@ -4,9 +4,10 @@
 //! opens a *level*; a lane that waits for the end of the construct whose level is the
 //! `n`th from the inside has the counter `n`, and closing a level takes one off.
 
+use super::cost::{cost, has_barrier};
 use super::operand::Condition;
 use super::select::{Code, NodeCode};
-use super::shape::{Node, Target, count, visit};
+use super::shape::{Node, Target, count};
 use crate::mir::{Block, BlockId, Function, Inst, Operand};
 use assay_agx::{Field, List, MiniFloat, Modifiers, Op, Operand as Fixed};
 use assay_ssa::{IdVec, Loc};
@@ -14,8 +15,6 @@ use assay_ssa::{IdVec, Loc};
 /// Bodies from this cost on are jumped over when no lane takes them: 19 instructions,
 /// times two for a branch that is not taken half of the time.
 const JUMP_FROM: u32 = 38;
-/// A load or store counts as this many instructions.
-const MEMORY_COST: u32 = 10;
 /// Mask instructions open or close at most this many levels at once.
 const MOST_LEVELS: u32 = 3;
 
@@ -477,45 +476,4 @@ fn whiles_always(region: &[Node], target: Target) -> bool {
         }
         _ => false,
     })
-}
-
-fn each_inst<'a>(region: &'a [Node], codes: &'a [Option<NodeCode>], f: &mut impl FnMut(&'a Inst)) {
-    visit(region, &mut |node| {
-        let (Node::Run { id, .. }
-        | Node::Pass { id, .. }
-        | Node::Copy { id, .. }
-        | Node::If { id, .. }
-        | Node::LeaveIf { id, .. }) = node
-        else {
-            return;
-        };
-        let code = codes.get(*id).and_then(Option::as_ref);
-        for piece in code.map(|code| &code.code[..]).unwrap_or_default() {
-            match piece {
-                Code::Inst(inst) => f(inst),
-                Code::Loop { body, .. } => body.iter().for_each(&mut *f),
-            }
-        }
-    });
-}
-
-fn has_barrier(region: &[Node], codes: &[Option<NodeCode>]) -> bool {
-    let mut found = false;
-    each_inst(region, codes, &mut |inst| {
-        found |= is(inst, Op::ThreadgroupBarrier);
-    });
-    found
-}
-
-fn is(inst: &Inst, wanted: Op) -> bool {
-    matches!(inst.opcode, crate::mir::Opcode::Machine { op, .. } if op == wanted)
-}
-
-fn cost(region: &[Node], codes: &[Option<NodeCode>]) -> u32 {
-    let mut total = 0u32;
-    each_inst(region, codes, &mut |inst| {
-        let heavy = is(inst, Op::DeviceLoad) || is(inst, Op::Atomic);
-        total += if heavy { MEMORY_COST } else { 1 };
-    });
-    total
 }

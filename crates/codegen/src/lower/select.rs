@@ -7,11 +7,11 @@
 
 use super::layout::{Carrier, Layout};
 use super::leaf::Leaf;
-use super::operand::{Condition, Src, choice, cut, imm, uniform, used};
+use super::operand::{Condition, Src, cut, imm, uniform, used};
 use super::shape::Node;
-use crate::mir::{Inst, Memory, Opcode, Operand, Slice, VReg, VRegData};
+use crate::mir::{Inst, Opcode, Operand, Slice, VReg, VRegData};
 use crate::{Error, ErrorKind};
-use assay_agx::{Field, List, Modifiers, Op, Operand as Fixed, Width};
+use assay_agx::{Field, Modifiers, Op, Operand as Fixed, Width};
 use assay_opt::control::{Arm, edge};
 use assay_ssa::{
     Block, Callee, Function, IdMap, IdVec, Inst as SsaInst, InstData, Kernel, Loc, Module, Value,
@@ -463,62 +463,6 @@ impl<'a> Lowerer<'a> {
             }
         }
         self.copies(&pairs);
-        Ok(())
-    }
-
-    /// Selects the constant program: what the main program found in uniforms.
-    pub(super) fn constant_program(&mut self) -> Done<Vec<Code>> {
-        let mut stores: HashMap<Value, Vec<Stored>> = HashMap::new();
-        for stored in self.stored.clone() {
-            stores.entry(stored.value).or_default().push(stored);
-        }
-        let cfg = assay_ssa::analysis::Cfg::new(self.function);
-        let mut reversed: Vec<Code> = Vec::new();
-        for &block in cfg.order().iter().rev() {
-            for &inst in self.function.insts(block).iter().rev() {
-                let Some(result) = self.function.result(inst) else {
-                    continue;
-                };
-                if !self.hoistable[result] {
-                    continue;
-                }
-                self.loc = self.function.loc(inst);
-                if let Some(list) = stores.remove(&result) {
-                    for stored in list {
-                        self.store_uniform(stored)?;
-                    }
-                    let code = std::mem::take(&mut self.out);
-                    reversed.extend(code.into_iter().rev());
-                }
-                if self.slots[result].is_some() {
-                    self.instruction(inst)?;
-                    let code = std::mem::take(&mut self.out);
-                    reversed.extend(code.into_iter().rev());
-                }
-            }
-        }
-        reversed.reverse();
-        Ok(reversed)
-    }
-
-    fn store_uniform(&mut self, stored: Stored) -> Done {
-        let src = self.src(stored.value, stored.lane)?;
-        let slice = self.reg(src);
-        let halves = Slice {
-            width: Width::W16,
-            count: stored.width.halves() as u8,
-            ..slice
-        };
-        let inst = Inst::new(Op::UniformStore)
-            .with(Field::Format, choice(List::Format, 1))
-            .with(Field::Data, used(halves))
-            .with(Field::Index, imm(i64::from(stored.half)));
-        let mut inst = inst;
-        inst.memory = Some(Memory {
-            alias: Some(super::memory::UNIFORMS),
-            ..Memory::default()
-        });
-        self.push(inst);
         Ok(())
     }
 }
