@@ -109,10 +109,10 @@ impl Dags {
             if let Some(effect) = effect(inst) {
                 order_memory(&mut dag, &mut memory, node, effect);
             }
-            if inst.convergent {
-                if let Some(earlier) = convergent.replace(node) {
-                    dag.edge(earlier, node);
-                }
+            if inst.convergent
+                && let Some(earlier) = convergent.replace(node)
+            {
+                dag.edge(earlier, node);
             }
         }
         for reg in self.touched.drain(..) {
