@@ -22,8 +22,8 @@ pub(crate) const TRIES: [usize; 3] = [16, 8, 0];
 
 /// Instructions that are ready and compared with each other, at most: by rank, and by
 /// what they do to registers when those run out.
-const CHOICE: usize = 48;
-const CHOICE_BY_REGISTERS: usize = 12;
+const CHOICE: usize = 24;
+const CHOICE_BY_REGISTERS: usize = 8;
 
 /// Halves kept back for what alignment wastes.
 const SLACK: u16 = 6;
