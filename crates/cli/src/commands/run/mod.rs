@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
     threadgroup: Option<Triple>,
 
-    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE[:SEED];
+    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE:SEED;
     /// TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64 or 64x32
     #[arg(long = "buffer", value_name = "I=CONTENTS")]
     buffers: Vec<String>,
