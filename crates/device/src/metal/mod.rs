@@ -41,7 +41,7 @@ const TEXT_PREFIX: &str = "program_source:";
 /// Metal's limit of bytes bound without a buffer.
 const MAX_INLINE_BYTES: u32 = 4096;
 
-/// What a [`MetalDevice`] may do.
+/// What a Metal device may do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MetalSettings {
     /// How long one submission may take; 30 s when not said.
