@@ -113,6 +113,7 @@ fn integer_builtins() {
     for name in ["min.s", "min.u", "max.s", "max.u", "mulhi.u"] {
         cases.push(("i64", format!("call {name}(v5, v7)")));
     }
+    cases.extend(single.map(|name| ("i64", format!("call {name}(v5)"))));
     let cases: Vec<(&str, &str, &str)> = cases
         .iter()
         .map(|(ty, operation)| (*ty, operation.as_str(), *ty))

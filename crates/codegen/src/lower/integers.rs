@@ -121,7 +121,7 @@ impl Lowerer<'_> {
         Src::Reg(dest)
     }
 
-    fn integer_word(
+    pub(super) fn integer_word(
         &mut self,
         builtin: Builtin,
         signed: bool,

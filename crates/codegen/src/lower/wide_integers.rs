@@ -5,7 +5,7 @@ use super::select::Lowerer;
 use super::wide::word;
 use crate::mir::Slice;
 use assay_agx::{Op, Width};
-use assay_ssa::IntCond;
+use assay_ssa::{IntCond, Scalar};
 use assay_ssa::builtin::Builtin;
 
 impl Lowerer<'_> {
@@ -46,6 +46,29 @@ impl Lowerer<'_> {
                 let sum = self.temp(Width::W32);
                 self.add_into(sum, Src::Reg(counts[0]), Src::Reg(counts[1]));
                 self.zero_extend_into(dest, Src::Reg(sum));
+            }
+            (Builtin::Clz | Builtin::Ctz, &[a, ..]) => {
+                // Zeros of the part that is looked at first, or 32 and those of the other.
+                let (first, other) = match builtin {
+                    Builtin::Clz => (a.high(), a.low()),
+                    _ => (a.low(), a.high()),
+                };
+                let mut zeros = |part| self.integer_word(builtin, false, Scalar::I32, &[part]);
+                let (Some(near), Some(far)) = (zeros(first), zeros(other)) else {
+                    return false;
+                };
+                let beyond = self.temp(Width::W32);
+                self.add_into(beyond, far, Src::Const(32, Width::W32));
+                let test = self.int_compare(IntCond::Eq, first, zero);
+                let count = self.temp(Width::W32);
+                self.select_into(count, test, Src::Reg(beyond), near);
+                self.zero_extend_into(dest, Src::Reg(count));
+            }
+            (Builtin::ReverseBits, &[a]) => {
+                for (place, part) in [(0, a.high()), (1, a.low())] {
+                    let operand = self.operand(part);
+                    self.op(Op::Bitrev, word(dest, place), &[operand]);
+                }
             }
             (Builtin::MulHi, &[a, b]) if !signed => {
                 self.wide_mul_high(dest, a, b);
