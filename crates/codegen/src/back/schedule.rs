@@ -69,14 +69,24 @@ pub(crate) fn schedule(function: &mut Function, bounds: Bounds, outstanding: usi
         let kept = controls.iter().flat_map(Inst::uses);
         live_out.extend(kept.map(|slice| (slice.reg, mask(slice))));
         let dag = dags.build(insts);
-        counts.start(insts, &live_in, &live_out);
-        let order = Scheduler::new(insts, &dag, &mut counts, room, outstanding).run();
+        let mut orders = [false, true].map(|frugal| {
+            counts.start(insts, &live_in, &live_out);
+            let scheduler = Scheduler::new(insts, &dag, &mut counts, room, outstanding);
+            Scheduler {
+                frugal,
+                ..scheduler
+            }
+            .run()
+        });
         let mut peak = |order: &[u32]| {
             counts.start(insts, &live_in, &live_out);
             counts.peak(insts, order)
         };
         let old: Vec<u32> = (0..insts.len() as u32).collect();
-        let (before, after) = (peak(&old), peak(&order));
+        let before = peak(&old);
+        let peaks = [peak(&orders[0]), peak(&orders[1])];
+        let chosen = usize::from(peaks[1] < peaks[0]);
+        let (order, after) = (std::mem::take(&mut orders[chosen]), peaks[chosen]);
         if order.len() == insts.len() && (after <= i32::from(room) || after <= before) {
             scheduled.changed |= order != old;
             reorder(&mut block.insts, head, &order);
@@ -221,6 +231,10 @@ struct Scheduler<'a> {
     outstanding: usize,
     high: usize,
     issuing: bool,
+    /// Loads that are not out yet.
+    loads: usize,
+    /// Once all loads are out, prefer what frees registers.
+    frugal: bool,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -262,6 +276,8 @@ impl<'a> Scheduler<'a> {
             outstanding: 0,
             high,
             issuing: true,
+            loads: insts.iter().filter(|inst| is_slow_load(inst)).count(),
+            frugal: false,
         }
     }
 
@@ -276,9 +292,12 @@ impl<'a> Scheduler<'a> {
 
     fn choose(&self) -> Option<u32> {
         let candidates = || self.ready.iter().copied().take(CHOICE);
-        let best = candidates().min_by_key(|node| self.rank(*node))?;
         let inst = |node: u32| self.insts.get(node as usize);
         let change = |node: u32| inst(node).map_or(0, |inst| self.counts.change(inst));
+        if self.frugal && self.loads == 0 {
+            return candidates().min_by_key(|node| (self.rank(*node).0, change(*node), *node));
+        }
+        let best = candidates().min_by_key(|node| self.rank(*node))?;
         let grows = change(best);
         if grows <= 0 || self.counts.now + grows <= self.room {
             return Some(best);
@@ -312,6 +331,7 @@ impl<'a> Scheduler<'a> {
             {
                 *waiting = true;
                 self.outstanding += 1;
+                self.loads = self.loads.saturating_sub(1);
             }
         }
         for from in self.dag.reads.get(at).into_iter().flatten() {

@@ -5,8 +5,8 @@ use super::select::Lowerer;
 use super::wide::word;
 use crate::mir::Slice;
 use assay_agx::{Op, Width};
-use assay_ssa::{IntCond, Scalar};
 use assay_ssa::builtin::Builtin;
+use assay_ssa::{IntCond, Scalar};
 
 impl Lowerer<'_> {
     /// Builtins on 64-bit numbers.
