@@ -11,3 +11,4 @@ pub mod html;
 pub mod number;
 pub mod style;
 pub mod table;
+pub mod wrap;

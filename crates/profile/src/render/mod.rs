@@ -9,7 +9,6 @@ mod side;
 mod source;
 mod text;
 mod time;
-mod wrap;
 
 pub use dot::dot;
 pub use html::{html, html_with_source};

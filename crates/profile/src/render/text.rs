@@ -2,7 +2,6 @@
 
 use super::Style;
 use super::listing::listing;
-use super::wrap::wrap;
 use crate::cost::{Costs, number};
 use crate::part::{LoopReport, Part};
 use crate::profile::Profile;
@@ -10,6 +9,7 @@ use assay_chip::Unit;
 use assay_report::bar::bar;
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
+use assay_report::wrap::wrap;
 
 /// The whole report.
 pub fn text(profile: &Profile, style: &Style<'_>) -> String {

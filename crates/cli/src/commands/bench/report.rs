@@ -9,6 +9,7 @@ use assay_bench::stats::Stop;
 use assay_report::number;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
+use assay_report::wrap::wrap;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -144,7 +145,8 @@ impl Report {
                 let name = context
                     .painter
                     .paint(role, &format!("{} {}", row.name, row.dtype));
-                let _ = writeln!(text, "\n{name}: {line}");
+                let pieces = wrap(&format!("{name}: {line}"), context.width, 0);
+                let _ = writeln!(text, "\n{}", pieces.join("\n      "));
             }
         }
         let _ = write!(

@@ -2,7 +2,7 @@
 
 /// Cuts a text so that each piece, after `indent` columns (six for all but the first),
 /// fits into `width` columns. Colours take no room; a word longer than a line stays whole.
-pub(crate) fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = String::new();
     let mut column = indent;
