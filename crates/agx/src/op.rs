@@ -128,6 +128,23 @@ pub enum Op {
     Unknown,
 }
 
+impl Op {
+    /// Whether it writes the nesting counter `r0l`, and with it the execution mask.
+    pub const fn writes_exec_mask(self) -> bool {
+        matches!(
+            self,
+            Op::IfIcmp
+                | Op::IfFcmp
+                | Op::ElseIcmp
+                | Op::ElseFcmp
+                | Op::WhileIcmp
+                | Op::WhileFcmp
+                | Op::PopExec
+                | Op::PopExecUnknown
+        )
+    }
+}
+
 /// The part of the machine an instruction occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {

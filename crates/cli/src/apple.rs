@@ -84,13 +84,7 @@ fn compile(request: &Request<'_>, is_source: bool) -> Result<Vec<(Extracted, Rou
     let made;
     let library = if is_source {
         let text = String::from_utf8_lossy(request.bytes);
-        let options = request.source.options();
-        let options = CompileOptions {
-            fast_math: options.fast_math,
-            standard: options.standard,
-            include_folders: options.include_folders,
-            defines: options.defines,
-        };
+        let options = CompileOptions::from(request.source);
         let source = Source {
             path: source::shown_name(request.path),
             text: &text,

@@ -6,6 +6,7 @@
 use crate::commands::compile::show;
 use crate::failure::Failure;
 use crate::toolchain;
+use assay_device::CompileOptions;
 use assay_msl::{Options, Source, Standard, compile};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,17 @@ impl SourceArgs {
             standard: self.std,
             fast_math: !self.no_fast_math,
             ..Options::new(toolchain::cache_folder())
+        }
+    }
+}
+
+impl From<&SourceArgs> for CompileOptions {
+    fn from(args: &SourceArgs) -> CompileOptions {
+        CompileOptions {
+            fast_math: !args.no_fast_math,
+            standard: args.std,
+            include_folders: args.include.clone(),
+            defines: args.define.clone(),
         }
     }
 }

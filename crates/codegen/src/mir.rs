@@ -262,20 +262,13 @@ impl Inst {
             return true;
         }
         match self.opcode {
-            Opcode::Machine { op, .. } => matches!(
-                op,
-                Op::IfIcmp
-                    | Op::IfFcmp
-                    | Op::ElseIcmp
-                    | Op::ElseFcmp
-                    | Op::WhileIcmp
-                    | Op::WhileFcmp
-                    | Op::PopExec
-                    | Op::JmpExecAny
-                    | Op::JmpExecNone
-                    | Op::JmpIncomplete
-                    | Op::Stop
-            ),
+            Opcode::Machine { op, .. } => {
+                op.writes_exec_mask()
+                    || matches!(
+                        op,
+                        Op::JmpExecAny | Op::JmpExecNone | Op::JmpIncomplete | Op::Stop
+                    )
+            }
             _ => false,
         }
     }

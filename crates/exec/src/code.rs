@@ -318,6 +318,24 @@ pub(crate) enum Pointer {
     Constant(u32),
 }
 
+/// A place in the user's source.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// `file:line`.
+    pub(crate) line: String,
+    /// From 1; 0 when it is not known.
+    pub(crate) column: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.column {
+            0 => f.write_str(&self.line),
+            column => write!(f, "{}:{column}", self.line),
+        }
+    }
+}
+
 /// A kernel compiled for the executor.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -327,7 +345,7 @@ pub struct Program {
     pub(crate) ops: Vec<Op>,
     /// Where each operation came from: an index into `places`, or `u32::MAX`.
     pub(crate) origins: Vec<u32>,
-    pub(crate) places: Vec<String>,
+    pub(crate) places: Vec<Place>,
     /// What kind of instruction each operation stands for.
     pub(crate) classes: Vec<Class>,
     pub(crate) lists: Vec<Reg>,
@@ -397,22 +415,19 @@ impl Program {
         self.ops.len()
     }
 
+    fn origin(&self, position: usize) -> Option<&Place> {
+        let origin = *self.origins.get(position)?;
+        self.places.get(origin as usize)
+    }
+
     /// Where in the source an operation comes from, if that is known.
     pub(crate) fn place(&self, position: usize) -> Option<String> {
-        let origin = *self.origins.get(position)?;
-        self.places.get(origin as usize).cloned()
+        self.origin(position).map(Place::to_string)
     }
 
     /// The same without the column.
     pub(crate) fn line(&self, position: usize) -> Option<String> {
-        let place = self.place(position)?;
-        // `file:line:column`, or `file:line` where no column is known.
-        let is_number = |text: &str| text.parse::<u32>().is_ok();
-        let line = place.rsplit_once(':').filter(|(line, column)| {
-            let before = line.rsplit_once(':').map(|(_, number)| number);
-            is_number(column) && before.is_some_and(is_number)
-        });
-        Some(line.map_or_else(|| place.clone(), |(line, _)| line.to_owned()))
+        self.origin(position).map(|place| place.line.clone())
     }
 
     /// What kind of instruction an operation stands for.

@@ -214,7 +214,7 @@ impl Arrivals {
         self.time.push(start + latency.unwrap_or(0.0) as f32);
         self.before.push(before);
         // The execution mask orders instructions by issue, not by latency.
-        if is_mask(entry.op()) {
+        if entry.op().writes_exec_mask() {
             return;
         }
         for half in entry.writes.iter() {
@@ -237,21 +237,6 @@ impl Arrivals {
                 .filter(|&before| before != NONE)
         })
     }
-}
-
-/// Whether an operation writes the execution mask's counter.
-fn is_mask(op: Op) -> bool {
-    matches!(
-        op,
-        Op::IfIcmp
-            | Op::IfFcmp
-            | Op::ElseIcmp
-            | Op::ElseFcmp
-            | Op::WhileIcmp
-            | Op::WhileFcmp
-            | Op::PopExec
-            | Op::PopExecUnknown
-    )
 }
 
 /// The longest chain of dependent instructions in a straight sequence.

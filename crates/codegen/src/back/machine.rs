@@ -89,16 +89,6 @@ impl Machine {
             .operands
             .iter()
             .any(|(_, operand)| operand.half_range().contains(&0));
-        named
-            || matches!(
-                self.op,
-                Op::IfIcmp
-                    | Op::IfFcmp
-                    | Op::ElseIcmp
-                    | Op::ElseFcmp
-                    | Op::WhileIcmp
-                    | Op::WhileFcmp
-                    | Op::PopExec
-            )
+        named || self.op.writes_exec_mask()
     }
 }

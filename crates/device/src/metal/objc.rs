@@ -103,7 +103,7 @@ impl Objc {
             let bytes = constant_bytes(constant);
             let pointer = NonNull::from(bytes.as_slice()).cast::<c_void>();
             // SAFETY: the bytes live during the call, which copies as many as the type has;
-            // `constant_bytes` gives at least sixteen elements' worth.
+            // `constant_bytes` gives more than any type has.
             unsafe {
                 values.setConstantValue_type_atIndex(pointer, known.r#type(), known.index());
             }

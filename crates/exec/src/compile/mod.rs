@@ -14,7 +14,7 @@ mod parts;
 mod verify;
 
 use crate::class::Class;
-use crate::code::{Cell, ConstantData, List, Op, Pointer, Program, Reg};
+use crate::code::{Cell, ConstantData, List, Op, Place, Pointer, Program, Reg};
 use crate::collective::Collective;
 use crate::error::CompileError;
 use crate::matrix::MatrixOp;
@@ -178,7 +178,11 @@ impl<'a> Compiler<'a> {
         Err(CompileError::Unsupported {
             kernel: self.program.name.clone(),
             what: what.into(),
-            place: self.program.places.get(place as usize).cloned(),
+            place: self
+                .program
+                .places
+                .get(place as usize)
+                .map(Place::to_string),
         })
     }
 
@@ -273,8 +277,10 @@ impl<'a> Compiler<'a> {
             return u32::MAX;
         };
         let file = locations.file_name(location.file);
-        let text = format!("{file}:{}:{}", location.line, location.column);
-        self.program.places.push(text);
+        self.program.places.push(Place {
+            line: format!("{file}:{}", location.line),
+            column: location.column,
+        });
         let place = self.program.places.len() as u32 - 1;
         self.known_places.push((loc, place));
         place

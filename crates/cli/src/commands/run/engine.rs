@@ -67,13 +67,7 @@ impl Engine {
         let path = args.file.display();
         let is_source = source::is_source(&args.file, bytes);
         if let (Engine::Metal(device), true) = (&mut *self, is_source) {
-            let given = args.source.options();
-            let options = CompileOptions {
-                fast_math: given.fast_math,
-                standard: given.standard,
-                include_folders: given.include_folders,
-                defines: given.defines,
-            };
+            let options = CompileOptions::from(&args.source);
             let text = String::from_utf8_lossy(bytes);
             let name = source::shown_name(&args.file);
             let source = Source {
