@@ -11,6 +11,10 @@ fn assay(arguments: &[&str]) -> Output {
         "ASSAY_CACHE",
         Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-cache"),
     );
+    command.env(
+        "ASSAY_BOARD",
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-board.db"),
+    );
     command.env("COLUMNS", "80").env_remove("NO_COLOR");
     command.output().expect("assay runs")
 }

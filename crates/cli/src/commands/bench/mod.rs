@@ -15,6 +15,7 @@ use std::path::PathBuf;
 /// Every kernel gets fresh random inputs at several sizes, and every element is compared with a double-precision oracle.
 /// Outputs start as NaN, buffers lie between guards, results must repeat, depend on every input that matters and replace
 /// old results. Then the kernel is timed. On the CPU times are host times: they say nothing about a GPU.
+/// What is right goes on the board at once, with its source and all samples (assay board shows it).
 ///
 /// --source examines a file of yours in place of a kernel's own source: it must have the same functions, arguments
 /// and geometry, which --describe shows.
@@ -82,6 +83,14 @@ pub(crate) struct Args {
     /// Another folder of kernels, in place of those built in
     #[arg(long, value_name = "FOLDER")]
     kernels: Option<PathBuf>,
+
+    /// Do not put results on the board
+    #[arg(long)]
+    no_save: bool,
+
+    /// The board [default: $ASSAY_BOARD, or board.db in your data folder]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_save")]
+    board: Option<PathBuf>,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]

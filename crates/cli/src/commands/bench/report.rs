@@ -1,11 +1,13 @@
 //! What was found, as text and as JSON.
 
+use crate::commands::board::save;
 use crate::context::Context;
 use crate::failure::Failure;
 use assay_bench::gate::{Finding, Tried, Verdict};
 use assay_bench::measure::Measurement;
 use assay_bench::registry::{Case, CaseExtent, CaseRole, Kernel, Registry, Resolved};
 use assay_bench::stats::Stop;
+use assay_board::Recorded;
 use assay_report::number;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
@@ -25,6 +27,9 @@ pub(super) struct Report {
     wrong: usize,
     /// One per kernel and element type.
     kernels: Vec<Row>,
+    /// What went on the board, for people.
+    #[serde(skip)]
+    saved: Option<String>,
 }
 
 /// What was found about a kernel in an element type.
@@ -53,6 +58,19 @@ pub(super) struct Row {
     /// How long it takes, where it was timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<Time>,
+    /// Where it stands on the board, where it was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    board: Option<OnBoard>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OnBoard {
+    /// The number of the run.
+    run: i64,
+    /// `first` at its place, `again` the source that holds the record, a new `record`, a `tie` with the record, or
+    /// `slower`.
+    standing: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -102,13 +120,14 @@ struct Time {
 }
 
 impl Report {
-    pub(super) fn new(seed: u64, kernels: Vec<Row>) -> Self {
+    pub(super) fn new(seed: u64, kernels: Vec<Row>, saved: Option<String>) -> Self {
         let right = kernels.iter().filter(|row| row.right).count();
         Self {
             seed,
             right,
             wrong: kernels.len() - right,
             kernels,
+            saved,
         }
     }
 
@@ -160,6 +179,10 @@ impl Report {
             );
         }
         text.push('\n');
+        if let Some(saved) = &self.saved {
+            text += &wrap(saved, context.width, 0).join("\n      ");
+            text.push('\n');
+        }
         text
     }
 }
@@ -170,7 +193,7 @@ impl Row {
         source: &Resolved,
         case: &Case,
         verdict: &Verdict,
-        time: Option<Measurement>,
+        time: Option<&Measurement>,
     ) -> Self {
         Self {
             name: kernel.name.clone(),
@@ -183,7 +206,22 @@ impl Row {
             comparisons: verdict.tried.len(),
             worst: verdict.worst().map(Worst::new),
             time: time.map(|time| Time::new(case, time)),
+            board: None,
         }
+    }
+
+    /// What the samples say against themselves.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let time = self.time.as_ref();
+        time.map_or_else(Vec::new, |time| time.remarks.clone())
+    }
+
+    /// Where the run stands on the board.
+    pub(super) fn set_saved(&mut self, saved: Option<Recorded>) {
+        self.board = saved.map(|saved| OnBoard {
+            run: saved.run,
+            standing: save::word(saved.standing),
+        });
     }
 
     fn cells(&self) -> Vec<Cell> {
@@ -228,8 +266,8 @@ impl Worst {
 }
 
 impl Time {
-    fn new(case: &Case, measured: Measurement) -> Self {
-        let remarks = remarks(&measured);
+    fn new(case: &Case, measured: &Measurement) -> Self {
+        let remarks = remarks(measured);
         let summary = measured.summary;
         let ms = |seconds: f64| seconds * 1e3;
         Self {

@@ -2,6 +2,7 @@
 
 use super::Args;
 use super::report::{Report, Row};
+use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
@@ -11,7 +12,9 @@ use assay_bench::measure::{self, Measurement};
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
 use assay_bench::stats::StopRule;
+use assay_board::Subject;
 use assay_device::{CpuDevice, Error, Settings};
+use assay_msl::Compiler;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -29,9 +32,14 @@ pub(super) fn run(
             Failure::usage("--source is for one kernel").advice("name the kernel it stands for")
         );
     }
+    let saver = match args.no_save || args.no_time {
+        true => Saver::nowhere(),
+        false => Saver::open(args.board.as_deref(), context)?,
+    };
     interrupt::cooperate();
+    let compiler = toolchain::find()?;
     let settings = Settings {
-        compiler: Some(toolchain::find()?),
+        compiler: Some(compiler.clone()),
         cache: toolchain::cache_folder(),
         timeout: Some(TIMEOUT),
         cancel: Some(interrupt::flag()),
@@ -43,6 +51,8 @@ pub(super) fn run(
         args,
         device,
         seed: args.seed.unwrap_or_else(fresh_seed),
+        compiler,
+        saver,
     };
     let bar = progress(kernels.len(), context);
     let mut rows = Vec::new();
@@ -52,13 +62,15 @@ pub(super) fn run(
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(Report::new(work.seed, rows))
+    Ok(Report::new(work.seed, rows, work.saver.told()))
 }
 
 struct Work<'a> {
     args: &'a Args,
     device: CpuDevice,
     seed: u64,
+    compiler: Compiler,
+    saver: Saver,
 }
 
 impl Work<'_> {
@@ -90,7 +102,24 @@ impl Work<'_> {
                 true => self.time(&mut loaded, &case)?,
                 false => None,
             };
-            rows.push(Row::new(kernel, &source, &case, &verdict, time));
+            let mut row = Row::new(kernel, &source, &case, &verdict, time.as_ref());
+            if let Some(measured) = &time {
+                let subject = Subject {
+                    kernel,
+                    source: &source,
+                    case: &case,
+                };
+                let extras = Extras {
+                    remarks: row.remarks(),
+                    reference: None,
+                };
+                let setting = save::here(measured, Some(&self.compiler));
+                let saved = self
+                    .saver
+                    .save(subject, &verdict, measured, setting, extras)?;
+                row.set_saved(saved);
+            }
+            rows.push(row);
         }
         Ok(rows)
     }
