@@ -113,14 +113,17 @@ fn depths(function: &Function) -> IdMap<Block, u32> {
     depths
 }
 
-/// Arguments and threadgroup variables in order.
+/// Arguments, threadgroup variables and constant data in order.
 fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> {
     for index in 0..function.num_values() {
         let value = assay_ssa::Id::from_index(index);
         if let ValueDef::Global(id) = function.def(value)
             && lowerer.uses[value] > 0
         {
-            lowerer.layout.global(lowerer.module, id);
+            let group = lowerer.layout.global(lowerer.module, id);
+            if group.is_none() {
+                lowerer.layout.table(lowerer.module, id);
+            }
         }
     }
     let entry = function.entry();
@@ -166,6 +169,7 @@ fn finish(
     let mut program = Program::new(options.isa, &lowerer.kernel.name);
     program.bindings = lowerer.layout.bindings.clone();
     program.constants = lowerer.layout.constants();
+    program.data = lowerer.layout.data.clone();
     program.half_uniforms = Some(lowerer.layout.half_uniforms());
     program.threadgroup_bytes = Some(lowerer.layout.threadgroup_bytes);
     program.threadgroup_size = options.threadgroup;

@@ -91,6 +91,9 @@ pub(super) fn emulate(code: &Program, inputs: &Inputs, strict: bool) -> Ended {
             Err(error) => return Ended::Faulty(error.to_string()),
         }
     }
+    if let Err(error) = launch.place_data(code, &mut memory) {
+        return Ended::Faulty(error.to_string());
+    }
     // Dynamic threadgroup memory comes after what the program declares, in order.
     let fixed = code.threadgroup_bytes.unwrap_or(0).next_multiple_of(16);
     let mut end = 0;
