@@ -293,18 +293,7 @@ fn parameter_list(
 fn before_attributes(tokens: &Tokens<'_>, declaration: usize, open: usize) -> Option<usize> {
     let mut at = open.checked_sub(1)?;
     while tokens.is(at, "]") {
-        let mut depth = 0usize;
-        loop {
-            match tokens.get(at) {
-                "]" => depth += 1,
-                "[" => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            at = at.checked_sub(1)?;
-        }
+        at = tokens.group_start(at)?;
         at = at.checked_sub(1)?;
     }
     (at >= declaration).then_some(at)
