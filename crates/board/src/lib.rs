@@ -6,19 +6,27 @@
 //! - [`Outcome`] is a run that may enter: only a right verdict and steady results make one.
 //! - [`Board::record`] writes it and says where it stands. A record changes hands only when the statistics say so, and
 //!   never to the source that holds it.
-//! - [`Filter`] and [`Board::entries`] read.
+//! - [`Filter`] and [`Board::entries`] read; [`render`] shows.
+//! - [`import`] takes other people's figures as [`Claim`]s. They have a table of their own, so no query can rank them
+//!   with what was verified here.
+//! - [`verify`] compares a new run with what the board says.
 //!
 //! The figure of a source is its *middle* run, not its fastest: the best of many runs is luck as much as speed.
 
+mod claim;
 mod clock;
 mod entry;
 mod error;
+pub mod import;
 mod outcome;
 mod query;
 mod record;
+pub mod render;
 mod schema;
 mod store;
+pub mod verify;
 
+pub use claim::{Claim, Imported};
 pub use clock::utc;
 pub use entry::{Device, Entry, Reference, Run};
 pub use error::Error;

@@ -15,6 +15,7 @@ mod cost;
 mod divide;
 mod emit;
 mod exits;
+mod fill;
 mod float;
 mod hoist;
 mod instruction;
@@ -85,6 +86,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         block: None,
         info: UniformityInfo::of_kernel(function),
         plans: merge::Plans::default(),
+        uses_selector: false,
         held: HashMap::new(),
         depths: depths(function),
         inst_blocks: function.inst_blocks(),
@@ -96,6 +98,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
     let mut main = emit::emit(&region, codes);
     main.vregs = std::mem::take(&mut lowerer.vregs);
     main.stack_bytes = lowerer.layout.stack_bytes;
+    main.uses_selector = lowerer.uses_selector;
     let constant = constant_program(&mut lowerer)?;
     lowerer.layout.check()?;
     finish(&lowerer, options, main, constant)
