@@ -525,8 +525,9 @@ impl Compiler<'_> {
     ) -> Done<Cell> {
         let ty = self.function.ty(value);
         let shared = self.function.ty(ptr).space() != Some(Space::Threadgroup);
-        if shared && (ordered || self.uses[result] > 0) {
-            self.program.in_order = true;
+        if ordered || self.uses[result] > 0 {
+            self.program.in_turn = true;
+            self.program.in_order |= shared;
         }
         match ty.lane_type() {
             Some(scalar @ (Scalar::I32 | Scalar::I64 | Scalar::F32)) if !ty.is_vector() => {

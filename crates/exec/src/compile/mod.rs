@@ -7,6 +7,7 @@
 mod address;
 mod allocate;
 mod call;
+mod coalesce;
 mod control;
 mod flushed;
 mod instruction;
@@ -60,7 +61,9 @@ impl Program {
         compiler.tree(&tree)?;
         compiler.emit(Op::End);
         let program = &mut compiler.program;
-        let sound = verify::verify(program).and_then(|()| allocate::allocate(program));
+        let sound = verify::verify(program)
+            .and_then(|()| coalesce::coalesce(program))
+            .and_then(|()| allocate::allocate(program));
         match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),
             Err(what) => Err(malformed(what)),
@@ -156,6 +159,7 @@ impl<'a> Compiler<'a> {
                 frame: 0,
                 static_threadgroup: 0,
                 in_order: false,
+                in_turn: false,
                 level: crate::lanes::Level::of_this_cpu(),
                 reads_inactive: false,
             },

@@ -1,14 +1,16 @@
 //! Loads and stores.
 //!
-//! The quick way needs all 32 addresses inside one region; then lanes are moved by runs, or one by one without further
-//! checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
+//! The quick way needs all addresses of the simdgroups, or of one of them, inside one region; then lanes are moved by runs, or
+//! one by one without further checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
 
-use super::span::{Form, Indices, Span};
+use super::batch::Aligned;
+use super::pointer::blend;
+use super::span::{Form, Indices, Part, Span};
 use super::watch::{Seen, Watch};
-use super::{Simdgroup, Surroundings, Trap, blend};
+use super::{Batch, Surroundings, Trap};
 use crate::code::{Cell, Transfer};
 use crate::lanes::{Narrow, Wide, lanes_of};
-use crate::memory::{Action, Number, Stretch};
+use crate::memory::{Action, Number, Place, Stretch};
 
 /// The addresses of an access.
 #[derive(Clone, Copy)]
@@ -215,225 +217,235 @@ unsafe fn put<T: Number, const VECTOR: usize>(
     }
 }
 
-impl Simdgroup {
-    /// The form of the pointers in a register; looked at once.
+/// Numbers of an access that lie in one stretch, all aligned.
+#[derive(Clone, Copy)]
+struct Found {
+    stretch: Stretch,
+    form: Form,
+}
+
+impl Batch {
+    /// The form of the pointers in a register of some simdgroups; looked at once.
     #[inline(always)]
-    fn span(&mut self, reg: u32) -> Span {
+    fn span(&mut self, reg: u32, part: Part) -> Span {
         let known = self.spans[reg as usize];
-        if known.form != Form::Unknown {
+        if known.form != Form::Unknown && known.part == part {
             return known;
         }
-        let found = Span::of(self.w(reg));
+        let start = reg as usize * self.len + usize::from(part.0);
+        let found = self.wide.get(start..start + usize::from(part.1));
+        let found = Span::of(plain(found.unwrap_or(&[])), part);
         self.spans[reg as usize] = found;
         found
     }
 
-    /// The form of the indices in a register; looked at once.
+    /// The form of the indices in a register of some simdgroups; looked at once.
     #[inline(always)]
-    fn indices(&mut self, reg: u32, signed: bool) -> Indices {
+    fn indices(&mut self, reg: u32, signed: bool, part: Part) -> Indices {
         let known = self.indices[reg as usize];
-        if known.form != Form::Unknown && known.signed == signed {
+        if known.form != Form::Unknown && known.signed == signed && known.part == part {
             return known;
         }
-        let found = Indices::of(self.n(reg), signed);
+        let start = reg as usize * self.len + usize::from(part.0);
+        let found = self.narrow.get(start..start + usize::from(part.1));
+        let found = Indices::of(plain(found.unwrap_or(&[])), signed, part);
         self.indices[reg as usize] = found;
         found
     }
 
-    /// The addresses of a transfer and their form. The addresses borrow registers the transfer does not write.
+    /// Where some simdgroups' numbers of a transfer are, if the quick way is open to them.
     #[inline(always)]
-    fn addresses<'b>(&mut self, t: &Transfer) -> (Addresses<'b>, Span) {
-        let (span, addresses) = match t.index {
-            None => {
-                let span = self.span(t.base).moved(t.offset);
-                // SAFETY: a transfer does not write its own address.
-                let pointers = unsafe { self.held_w(t.base) };
-                (span, Addresses::Pointers(pointers, t.offset))
-            }
+    fn find(
+        &mut self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        part: Part,
+        action: Action,
+    ) -> Option<Found> {
+        let span = match t.index {
+            None => self.span(t.base, part).moved(t.offset),
             Some(scaled) => {
-                let base = self.w(t.base)[0].wrapping_add(t.offset);
-                let scale = u64::from(scaled.scale);
-                // SAFETY: as above.
-                let index = unsafe { self.held_n(scaled.reg) };
-                let indices = self.indices(scaled.reg, scaled.signed);
-                let span = Span::of_indices(base, &indices, scale);
-                let signed = scaled.signed;
-                let addresses = Addresses::Indices {
-                    base,
-                    index,
-                    signed,
-                    scale,
-                };
-                (span, addresses)
+                let base = self.w_of(t.base, 0)[0].wrapping_add(t.offset);
+                let indices = self.indices(scaled.reg, scaled.signed, part);
+                Span::of_indices(base, &indices, scaled.scale.into())
             }
         };
-        (addresses, span)
+        let memory = &around.memory;
+        let stretch = memory.stretch(span.first, span.last, t.size(), action)?;
+        let cell = u64::from(t.cell.bytes());
+        let aligned = (span.bits | stretch.at(0) as u64) & (cell - 1) == 0;
+        aligned.then_some(Found {
+            stretch,
+            form: span.form,
+        })
     }
 
+    /// The same for one of several simdgroups.
+    #[inline(never)]
+    fn find_one(
+        &mut self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        at: usize,
+        action: Action,
+    ) -> Option<Found> {
+        self.find(around, t, (at as u8, 1), action)
+    }
+
+    /// The addresses of a simdgroup. They borrow registers that the transfer does not write.
     #[inline(always)]
-    pub(super) fn load<W: Watch, const VECTOR: usize>(
+    fn addresses<'b>(&self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
+        match t.index {
+            None => {
+                let pointers = std::ptr::from_ref(self.w_of(t.base, simdgroup));
+                // SAFETY: registers stay where they are, and a transfer does not write its own address.
+                Addresses::Pointers(unsafe { &*pointers }, t.offset)
+            }
+            Some(scaled) => {
+                let index = std::ptr::from_ref(self.n_of(scaled.reg, simdgroup));
+                Addresses::Indices {
+                    base: self.w_of(t.base, 0)[0].wrapping_add(t.offset),
+                    // SAFETY: as above.
+                    index: unsafe { &*index },
+                    signed: scaled.signed,
+                    scale: scaled.scale.into(),
+                }
+            }
+        }
+    }
+
+    /// A load or store of all active simdgroups: together, if that goes, or one after the other.
+    #[inline(always)]
+    pub(super) fn transfer<W: Watch, const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,
         t: &Transfer,
+        action: Action,
         position: usize,
     ) -> Result<(), Trap> {
-        let (addresses, span) = self.addresses(t);
-        let size = t.size();
-        let stretch = around
-            .memory
-            .stretch(span.first, span.last, size, Action::Read);
-        let mut mask = self.mask;
-        if W::ACTIVE {
-            mask = self.watched(around, watch, t, position, &addresses, Action::Read);
+        let active = self.active;
+        let part = (active.first as u8, active.count as u8);
+        if active.count == 0 {
+            return Ok(());
         }
-        let cell = u64::from(t.cell.bytes());
-        match stretch {
-            Some(stretch) if (span.bits | stretch.at(0) as u64) & (cell - 1) == 0 => {
-                for (number, &reg) in around.program.list(t.regs).iter().enumerate() {
-                    let extra = number as u64 * cell;
-                    let form = span.form;
-                    macro_rules! narrow {
-                        ($t:ty, |$x:ident| $widen:expr) => {{
-                            let mut numbers = [0 as $t; 32];
-                            // SAFETY: in the stretch, and aligned.
-                            unsafe {
-                                fetch::<$t, VECTOR>(&mut numbers, stretch, &addresses, form, extra)
-                            };
-                            let mut widened = [0u32; 32];
-                            for lane in 0..32 {
-                                let $x = numbers[lane];
-                                widened[lane] = $widen;
-                            }
-                            blend(self.n_mut(reg.index), &widened, mask);
-                        }};
-                    }
-                    match t.cell {
-                        Cell::Word if mask == !0 => {
-                            let d = self.n_mut(reg.index);
-                            // SAFETY: as above.
-                            unsafe { fetch::<u32, VECTOR>(d, stretch, &addresses, form, extra) };
-                        }
-                        Cell::Word => narrow!(u32, |x| x),
-                        Cell::Short => narrow!(u16, |x| u32::from(x)),
-                        Cell::Byte => narrow!(u8, |x| u32::from(x)),
-                        Cell::Truth => narrow!(u8, |x| u32::from(x != 0)),
-                        Cell::Long => {
-                            let mut numbers = [0; 32];
-                            // SAFETY: as above.
-                            unsafe {
-                                fetch::<u64, VECTOR>(&mut numbers, stretch, &addresses, form, extra)
-                            };
-                            blend(self.w_mut(reg.index), &numbers, mask);
-                        }
-                    }
-                }
-                Ok(())
+        let together = self.find(around, t, part, action);
+        for at in active.range() {
+            let mut mask = self.mask_of(at);
+            if mask == 0 {
+                continue;
             }
-            _ => self.load_each(around, t, &addresses, mask, position),
-        }
-    }
-
-    #[inline(never)]
-    fn load_each(
-        &mut self,
-        around: &Surroundings<'_>,
-        t: &Transfer,
-        addresses: &Addresses<'_>,
-        mask: u32,
-        position: usize,
-    ) -> Result<(), Trap> {
-        let regs = around.program.list(t.regs);
-        for lane in lanes_of(mask) {
-            let place = around
-                .memory
-                .place(addresses.at(lane), t.size(), lane, Action::Read);
-            let mut place = place.map_err(|kind| Trap {
-                kind,
-                position,
-                lane,
-            })?;
-            for &reg in regs {
-                self.set(reg, lane, place.read(t.cell));
-                place = place.at(t.cell.bytes());
+            let found = match together {
+                None if active.count > 1 => self.find_one(around, t, at, action),
+                found => found,
+            };
+            let addresses = self.addresses(t, at);
+            if W::ACTIVE {
+                mask = self.watched(around, watch, t, position, &addresses, action);
+            }
+            match (found, action) {
+                (Some(found), Action::Read) => {
+                    self.load::<VECTOR>(around, t, &addresses, found, at, mask);
+                }
+                (Some(found), _) => {
+                    self.store::<VECTOR>(around, t, &addresses, found, at, mask);
+                }
+                (None, _) => {
+                    self.current = at;
+                    self.one_by_one(&around.of(self), t, &addresses, mask, action, position)?;
+                    self.current = 0;
+                }
             }
         }
         Ok(())
     }
 
     #[inline(always)]
-    pub(super) fn store<W: Watch, const VECTOR: usize>(
+    fn load<const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
-        watch: &mut W,
         t: &Transfer,
-        position: usize,
-    ) -> Result<(), Trap> {
-        let (addresses, span) = self.addresses(t);
-        let size = t.size();
-        let stretch = around
-            .memory
-            .stretch(span.first, span.last, size, Action::Write);
-        let mut mask = self.mask;
-        if W::ACTIVE {
-            mask = self.watched(around, watch, t, position, &addresses, Action::Write);
+        addresses: &Addresses<'_>,
+        Found { stretch, form }: Found,
+        at: usize,
+        mask: u32,
+    ) {
+        let mut extra = 0;
+        for &reg in around.program.list(t.regs) {
+            macro_rules! narrow {
+                ($t:ty, |$x:ident| $widen:expr) => {{
+                    let mut numbers = [0 as $t; 32];
+                    // SAFETY: in the stretch, and aligned.
+                    unsafe { fetch::<$t, VECTOR>(&mut numbers, stretch, addresses, form, extra) };
+                    let mut widened = [0u32; 32];
+                    for lane in 0..32 {
+                        let $x = numbers[lane];
+                        widened[lane] = $widen;
+                    }
+                    blend(self.n_of_mut(reg.index, at), &widened, mask);
+                }};
+            }
+            match t.cell {
+                Cell::Word if mask == !0 => {
+                    let d = self.n_of_mut(reg.index, at);
+                    // SAFETY: as above.
+                    unsafe { fetch::<u32, VECTOR>(d, stretch, addresses, form, extra) };
+                }
+                Cell::Word => narrow!(u32, |x| x),
+                Cell::Short => narrow!(u16, |x| u32::from(x)),
+                Cell::Byte => narrow!(u8, |x| u32::from(x)),
+                Cell::Truth => narrow!(u8, |x| u32::from(x != 0)),
+                Cell::Long => {
+                    let mut numbers = [0; 32];
+                    // SAFETY: as above.
+                    unsafe { fetch::<u64, VECTOR>(&mut numbers, stretch, addresses, form, extra) };
+                    blend(self.w_of_mut(reg.index, at), &numbers, mask);
+                }
+            }
+            extra += u64::from(t.cell.bytes());
         }
-        let cell = u64::from(t.cell.bytes());
-        // Numbers of several lanes that overlap must be written lane by lane.
-        let apart = t.regs.len == 1;
-        match stretch {
-            Some(stretch) if apart && (span.bits | stretch.at(0) as u64) & (cell - 1) == 0 => {
-                let (form, reg) = (span.form, around.program.list(t.regs)[0]);
-                macro_rules! narrow {
-                    ($t:ty, |$x:ident| $narrowed:expr) => {{
-                        let mut numbers = [0 as $t; 32];
-                        let source = self.n(reg.index);
-                        for lane in 0..32 {
-                            let $x = source[lane];
-                            numbers[lane] = $narrowed;
-                        }
-                        // SAFETY: in the stretch, and aligned.
-                        unsafe { put::<$t, VECTOR>(&numbers, mask, stretch, &addresses, form, 0) };
-                    }};
+    }
+
+    #[inline(always)]
+    fn store<const VECTOR: usize>(
+        &mut self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        addresses: &Addresses<'_>,
+        Found { stretch, form }: Found,
+        at: usize,
+        mask: u32,
+    ) {
+        let &[reg] = around.program.list(t.regs) else {
+            // Numbers of several lanes that overlap must be written lane by lane.
+            return self.store_vectors(around, t, addresses, stretch, at, mask);
+        };
+        macro_rules! narrow {
+            ($t:ty, |$x:ident| $narrowed:expr) => {{
+                let mut numbers = [0 as $t; 32];
+                let source = self.n_of(reg.index, at);
+                for lane in 0..32 {
+                    let $x = source[lane];
+                    numbers[lane] = $narrowed;
                 }
-                match t.cell {
-                    Cell::Word => {
-                        // SAFETY: as above.
-                        unsafe {
-                            put::<u32, VECTOR>(
-                                self.n(reg.index),
-                                mask,
-                                stretch,
-                                &addresses,
-                                form,
-                                0,
-                            )
-                        };
-                    }
-                    Cell::Short => narrow!(u16, |x| x as u16),
-                    Cell::Byte => narrow!(u8, |x| x as u8),
-                    Cell::Truth => narrow!(u8, |x| x as u8 & 1),
-                    Cell::Long => {
-                        // SAFETY: as above.
-                        unsafe {
-                            put::<u64, VECTOR>(
-                                self.w(reg.index),
-                                mask,
-                                stretch,
-                                &addresses,
-                                form,
-                                0,
-                            )
-                        };
-                    }
-                }
-                Ok(())
+                // SAFETY: in the stretch, and aligned.
+                unsafe { put::<$t, VECTOR>(&numbers, mask, stretch, addresses, form, 0) };
+            }};
+        }
+        match t.cell {
+            Cell::Word => {
+                let numbers = self.n_of(reg.index, at);
+                // SAFETY: as above.
+                unsafe { put::<u32, VECTOR>(numbers, mask, stretch, addresses, form, 0) };
             }
-            Some(stretch) if (span.bits | stretch.at(0) as u64) & (cell - 1) == 0 => {
-                self.store_vectors(around, t, &addresses, mask, stretch);
-                Ok(())
+            Cell::Short => narrow!(u16, |x| x as u16),
+            Cell::Byte => narrow!(u8, |x| x as u8),
+            Cell::Truth => narrow!(u8, |x| x as u8 & 1),
+            Cell::Long => {
+                let numbers = self.w_of(reg.index, at);
+                // SAFETY: as above.
+                unsafe { put::<u64, VECTOR>(numbers, mask, stretch, addresses, form, 0) };
             }
-            _ => self.store_each(around, t, &addresses, mask, position),
         }
     }
 
@@ -444,8 +456,9 @@ impl Simdgroup {
         around: &Surroundings<'_>,
         t: &Transfer,
         addresses: &Addresses<'_>,
-        mask: u32,
         stretch: Stretch,
+        at: usize,
+        mask: u32,
     ) {
         let regs = around.program.list(t.regs);
         for lane in lanes_of(mask) {
@@ -454,11 +467,11 @@ impl Simdgroup {
                 // SAFETY: in the stretch, and aligned.
                 unsafe {
                     match t.cell {
-                        Cell::Word => u32::set(place, self.n(reg.index)[lane]),
-                        Cell::Short => u16::set(place, self.n(reg.index)[lane] as u16),
-                        Cell::Byte => u8::set(place, self.n(reg.index)[lane] as u8),
-                        Cell::Truth => u8::set(place, self.n(reg.index)[lane] as u8 & 1),
-                        Cell::Long => u64::set(place, self.w(reg.index)[lane]),
+                        Cell::Word => u32::set(place, self.n_of(reg.index, at)[lane]),
+                        Cell::Short => u16::set(place, self.n_of(reg.index, at)[lane] as u16),
+                        Cell::Byte => u8::set(place, self.n_of(reg.index, at)[lane] as u8),
+                        Cell::Truth => u8::set(place, self.n_of(reg.index, at)[lane] as u8 & 1),
+                        Cell::Long => u64::set(place, self.w_of(reg.index, at)[lane]),
                     }
                 }
                 place = place.wrapping_add(t.cell.bytes() as usize);
@@ -466,27 +479,32 @@ impl Simdgroup {
         }
     }
 
+    /// Lane by lane in the current simdgroup, each looked at by itself.
     #[inline(never)]
-    fn store_each(
+    fn one_by_one(
         &mut self,
         around: &Surroundings<'_>,
         t: &Transfer,
         addresses: &Addresses<'_>,
         mask: u32,
+        action: Action,
         position: usize,
     ) -> Result<(), Trap> {
-        let regs = around.program.list(t.regs);
         for lane in lanes_of(mask) {
             let place = around
                 .memory
-                .place(addresses.at(lane), t.size(), lane, Action::Write);
-            let mut place = place.map_err(|kind| Trap {
+                .place(addresses.at(lane), t.size(), lane, action);
+            let mut place: Place = place.map_err(|kind| Trap {
                 kind,
                 position,
                 lane,
             })?;
-            for &reg in regs {
-                place.write(t.cell, self.get(reg, lane));
+            for &reg in around.program.list(t.regs) {
+                if action == Action::Read {
+                    self.set(reg, lane, place.read(t.cell));
+                } else {
+                    place.write(t.cell, self.get(reg, lane));
+                }
                 place = place.at(t.cell.bytes());
             }
         }
@@ -513,7 +531,7 @@ impl Simdgroup {
             around,
             group: self,
             position,
-            mask: self.mask,
+            mask: self.mask(),
             addresses: all,
             size: t.size(),
             align: t.align,
@@ -523,10 +541,17 @@ impl Simdgroup {
         };
         let allowed = watch.access(&seen);
         if action == Action::Read {
-            for lane in lanes_of(self.mask & !allowed) {
+            for lane in lanes_of(self.mask() & !allowed) {
                 regs.iter().for_each(|&reg| self.set(reg, lane, 0));
             }
         }
         allowed
     }
+}
+
+/// Registers without what aligns them.
+#[inline(always)]
+fn plain<T>(registers: &[Aligned<T>]) -> &[T] {
+    // SAFETY: a register is as large as its alignment allows, so there is nothing between them.
+    unsafe { std::slice::from_raw_parts(registers.as_ptr().cast(), registers.len()) }
 }
