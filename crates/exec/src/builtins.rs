@@ -159,6 +159,9 @@ fn rounding(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
             Scalar::F16 => Some(
                 each_lane!(N2 |a: u32, b: u32| -> u32 { u32::from(half::next_after(a as u16, b as u16)) }),
             ),
+            Scalar::BF16 => Some(
+                each_lane!(N2 |a: u32, b: u32| -> u32 { u32::from(brain::next_after(a as u16, b as u16)) }),
+            ),
             _ => None,
         },
         _ => None,
