@@ -5,7 +5,7 @@
 //! lanes is passed over. All of them reach a barrier together, or the batch is [split](Batch::split) and each
 //! simdgroup goes its own way.
 
-use super::span::{Form, Indices, Span};
+use super::span::{Indices, Span};
 use crate::code::{Program, Reg};
 use crate::lanes::{Narrow, Wide};
 
@@ -95,10 +95,13 @@ pub(crate) struct Batch {
     /// Registers, for each those of all simdgroups.
     pub(super) narrow: Vec<Aligned<Narrow>>,
     pub(super) wide: Vec<Aligned<Wide>>,
-    /// What is known about the narrow registers as indices.
+    /// What was found out about the narrow registers as indices, and whether it still holds. That is kept apart: it changes
+    /// with every write, and to read it with what surrounds it would have to wait for the write.
     pub(super) indices: Vec<Indices>,
-    /// What is known about the wide registers as addresses.
+    pub(super) indices_hold: Vec<bool>,
+    /// The same about the wide registers as addresses.
     pub(super) spans: Vec<Span>,
+    pub(super) spans_hold: Vec<bool>,
     pub(super) slots: Vec<Masks>,
     masks: Masks,
     pub(super) active: Active,
@@ -140,7 +143,9 @@ impl Batch {
             narrow: vec![Aligned([0; 32]); program.narrow as usize * len],
             wide: vec![Aligned([0; 32]); program.wide as usize * len],
             indices: vec![Indices::UNKNOWN; program.narrow as usize],
+            indices_hold: vec![false; program.narrow as usize],
             spans: vec![Span::UNKNOWN; program.wide as usize],
+            spans_hold: vec![false; program.wide as usize],
             slots: vec![[0; MOST]; program.slots as usize],
             masks: [0; MOST],
             active: Active::default(),
@@ -171,8 +176,8 @@ impl Batch {
         for &(index, address) in pointers {
             self.wide[place(index)].fill(Aligned([address; 32]));
         }
-        self.spans.fill(Span::UNKNOWN);
-        self.indices.fill(Indices::UNKNOWN);
+        self.spans_hold.fill(false);
+        self.indices_hold.fill(false);
     }
 
     /// Prepares for a new threadgroup of so many threads.
@@ -224,7 +229,9 @@ impl Batch {
                     .copied()
                     .collect(),
                 indices: vec![Indices::UNKNOWN; self.indices.len()],
+                indices_hold: vec![false; self.indices.len()],
                 spans: vec![Span::UNKNOWN; self.spans.len()],
+                spans_hold: vec![false; self.spans.len()],
                 slots: self.slots.iter().map(of).collect(),
                 masks,
                 active: Active::of(&masks),
@@ -320,7 +327,7 @@ impl Batch {
         debug_assert!(at < self.narrow.len());
         // SAFETY: as above; there are as many indices as registers.
         unsafe {
-            self.indices.get_unchecked_mut(index as usize).form = Form::Unknown;
+            *self.indices_hold.get_unchecked_mut(index as usize) = false;
             &mut self.narrow.get_unchecked_mut(at).0
         }
     }
@@ -341,7 +348,7 @@ impl Batch {
         debug_assert!(at < self.wide.len());
         // SAFETY: as above; there are as many spans as registers.
         unsafe {
-            self.spans.get_unchecked_mut(index as usize).form = Form::Unknown;
+            *self.spans_hold.get_unchecked_mut(index as usize) = false;
             &mut self.wide.get_unchecked_mut(at).0
         }
     }
@@ -360,7 +367,7 @@ impl Batch {
         let at = self.at(index, self.active.first);
         debug_assert!(at + self.active.count <= self.narrow.len());
         // SAFETY: all registers of a program exist (`compile::verify`); there are as many indices.
-        unsafe { self.indices.get_unchecked_mut(index as usize).form = Form::Unknown };
+        unsafe { *self.indices_hold.get_unchecked_mut(index as usize) = false };
         self.narrow.as_mut_ptr().wrapping_add(at).cast()
     }
 
@@ -378,7 +385,7 @@ impl Batch {
         let at = self.at(index, self.active.first);
         debug_assert!(at + self.active.count <= self.wide.len());
         // SAFETY: as above; there are as many spans.
-        unsafe { self.spans.get_unchecked_mut(index as usize).form = Form::Unknown };
+        unsafe { *self.spans_hold.get_unchecked_mut(index as usize) = false };
         self.wide.as_mut_ptr().wrapping_add(at).cast()
     }
 

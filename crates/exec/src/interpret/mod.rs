@@ -4,6 +4,7 @@
 //! pointer arithmetic inside it; arithmetic is called through the pointers of [`crate::lanes`], chosen for the same level.
 
 mod batch;
+mod copy;
 mod pointer;
 mod rare;
 pub(crate) mod span;
@@ -219,12 +220,15 @@ impl Batch {
                     }
                 }
                 Op::If { cond, slot, target } => {
-                    let mut holds = self.masks();
+                    let mut parted = 0;
                     for at in self.active.range() {
-                        holds[at & (MOST - 1)] &= ballot::<VECTOR>(self.n_of(cond, at));
+                        parted |= self.mask_of(at) & !ballot::<VECTOR>(self.n_of(cond, at));
                     }
-                    self.slots[slot as usize] = without(self.masks(), holds);
-                    self.set_masks(holds);
+                    if parted == 0 {
+                        self.slots[slot as usize] = [0; MOST];
+                    } else {
+                        self.part::<VECTOR>(cond, slot as usize);
+                    }
                     if self.is_idle() {
                         next = target as usize;
                     }
@@ -309,10 +313,23 @@ impl Batch {
         }
     }
 
+    /// Leaves the lanes for which a condition holds active; the others wait in a slot.
+    #[inline(always)]
+    fn part<const VECTOR: usize>(&mut self, cond: u32, slot: usize) {
+        let mut holds = self.masks();
+        for at in self.active.range() {
+            holds[at & (MOST - 1)] &= ballot::<VECTOR>(self.n_of(cond, at));
+        }
+        self.slots[slot] = without(self.masks(), holds);
+        self.set_masks(holds);
+    }
+
     /// The lanes that waited in a slot are active again.
     #[inline(always)]
     fn join(&mut self, slot: usize) {
-        self.set_masks(both(self.masks(), self.slots[slot]));
+        if self.slots[slot] != [0; MOST] {
+            self.set_masks(both(self.masks(), self.slots[slot]));
+        }
     }
 
     /// Counts a return to the start of a loop; an error if that was often enough.

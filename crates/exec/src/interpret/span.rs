@@ -23,22 +23,24 @@ pub(crate) struct Span {
     pub(crate) part: Part,
 }
 
-/// How addresses follow each other.
+/// How addresses follow each other: in each run of so many lanes, each address is `step` above the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Nobody has looked yet.
-    Unknown,
-    /// In each run of so many lanes, each address is `step` bytes above the one before.
-    Runs { length: u8, step: u8 },
+pub(crate) struct Form {
+    /// 32, 16 or 8; 0 if there are no such runs.
+    pub(crate) length: u32,
+    pub(crate) step: u32,
+}
+
+impl Form {
     /// Anyhow.
-    Scattered,
+    pub(crate) const SCATTERED: Self = Self { length: 0, step: 0 };
 }
 
 impl Span {
     pub(crate) const UNKNOWN: Self = Self {
         first: 0,
         last: 0,
-        form: Form::Unknown,
+        form: Form::SCATTERED,
         bits: 0,
         part: (0, 0),
     };
@@ -87,7 +89,7 @@ impl Span {
         Self {
             first,
             last,
-            form: Form::Scattered,
+            form: Form::SCATTERED,
             bits,
             part,
         }
@@ -104,12 +106,13 @@ impl Span {
             };
             base.wrapping_add(number.wrapping_mul(scale))
         };
-        let form = match indices.form {
-            Form::Runs { length, step } if scale <= 8 => Form::Runs {
-                length,
-                step: step * scale as u8,
-            },
-            _ => Form::Scattered,
+        let form = if scale <= 8 {
+            Form {
+                length: indices.form.length,
+                step: indices.form.step * scale as u32,
+            }
+        } else {
+            Form::SCATTERED
         };
         Self {
             first: wide(indices.first),
@@ -121,7 +124,7 @@ impl Span {
     }
 
     #[inline(always)]
-    fn of_runs(addresses: &[Wide], length: u8, step: u64, part: Part) -> Self {
+    fn of_runs(addresses: &[Wide], length: u32, step: u64, part: Part) -> Self {
         let (mut first, mut last, mut bits) = (u64::MAX, 0, step);
         for lanes in addresses {
             let mut start = 0;
@@ -129,15 +132,15 @@ impl Span {
                 first = first.min(lanes[start]);
                 last = last.max(lanes[start]);
                 bits |= lanes[start];
-                start += usize::from(length);
+                start += length as usize;
             }
         }
         Self {
             first,
             last: last.wrapping_add(step * (u64::from(length) - 1)),
-            form: Form::Runs {
+            form: Form {
                 length,
-                step: step as u8,
+                step: step as u32,
             },
             bits,
             part,
@@ -163,23 +166,23 @@ impl Indices {
     pub(crate) const UNKNOWN: Self = Self {
         first: 0,
         last: 0,
-        form: Form::Unknown,
+        form: Form::SCATTERED,
         signed: false,
         part: (0, 0),
     };
 
     #[inline(always)]
-    pub(crate) fn of(index: &[Narrow], signed: bool, part: Part) -> Self {
+    pub(crate) fn of<const VECTOR: usize>(index: &[Narrow], signed: bool, part: Part) -> Self {
         let step = match index {
             [lanes, ..] => lanes[1].wrapping_sub(lanes[0]),
             [] => return Self::UNKNOWN,
         };
         if step <= 1 {
-            let length = if narrow_runs::<32>(index, step) {
+            let length = if narrow_runs::<32, VECTOR>(index, step) {
                 32
-            } else if narrow_runs::<16>(index, step) {
+            } else if narrow_runs::<16, VECTOR>(index, step) {
                 16
-            } else if narrow_runs::<8>(index, step) {
+            } else if narrow_runs::<8, VECTOR>(index, step) {
                 8
             } else {
                 0
@@ -202,7 +205,7 @@ impl Indices {
         Self {
             first: first ^ flip,
             last: last ^ flip,
-            form: Form::Scattered,
+            form: Form::SCATTERED,
             signed,
             part,
         }
@@ -210,7 +213,7 @@ impl Indices {
 
     /// Nothing if the last number of a run is below its first.
     #[inline(always)]
-    fn of_runs(index: &[Narrow], length: u8, step: u32, signed: bool, part: Part) -> Option<Self> {
+    fn of_runs(index: &[Narrow], length: u32, step: u32, signed: bool, part: Part) -> Option<Self> {
         let flip = if signed { 1 << 31 } else { 0 };
         let (mut first, mut last) = (u32::MAX, 0);
         for lanes in index {
@@ -218,17 +221,14 @@ impl Indices {
             while start < 32 {
                 first = first.min(lanes[start] ^ flip);
                 last = last.max(lanes[start] ^ flip);
-                start += usize::from(length);
+                start += length as usize;
             }
         }
-        let last = last.checked_add(step * (u32::from(length) - 1))?;
+        let last = last.checked_add(step * (length - 1))?;
         Some(Self {
             first: first ^ flip,
             last: last ^ flip,
-            form: Form::Runs {
-                length,
-                step: step as u8,
-            },
+            form: Form { length, step },
             signed,
             part,
         })
@@ -250,9 +250,14 @@ fn wide_runs<const LEN: usize>(numbers: &[Wide], step: u64) -> bool {
     different == 0
 }
 
-/// The same for a step of 0 or 1.
+/// The same for a step of 0 or 1. `VECTOR`: bytes of the vector registers there are, or 0.
 #[inline(always)]
-fn narrow_runs<const LEN: usize>(numbers: &[Narrow], step: u32) -> bool {
+fn narrow_runs<const LEN: usize, const VECTOR: usize>(numbers: &[Narrow], step: u32) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if VECTOR == 64 {
+        // SAFETY: the CPU has such registers.
+        return unsafe { narrow_runs_64::<LEN>(numbers, step) };
+    }
     let taken = step.wrapping_neg();
     let mut different = 0;
     for lanes in numbers {
@@ -266,6 +271,50 @@ fn narrow_runs<const LEN: usize>(numbers: &[Narrow], step: u32) -> bool {
     different == 0
 }
 
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn narrow_runs_64<const LEN: usize>(numbers: &[Narrow], step: u32) -> bool {
+    use std::arch::x86_64::{
+        _mm512_add_epi32, _mm512_and_si512, _mm512_cmpneq_epi32_mask, _mm512_loadu_si512,
+        _mm512_permutexvar_epi32, _mm512_set1_epi32, _mm512_setr_epi32, _mm512_setzero_si512,
+    };
+    let lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let in_run = match LEN {
+        8 => _mm512_and_si512(lane, _mm512_set1_epi32(7)),
+        _ => lane,
+    };
+    // The lane each run starts with.
+    let start = match LEN {
+        8 => _mm512_and_si512(lane, _mm512_set1_epi32(8)),
+        _ => _mm512_setzero_si512(),
+    };
+    let taken = _mm512_set1_epi32(step.wrapping_neg() as i32);
+    let low_add = _mm512_and_si512(in_run, taken);
+    let high_add = match LEN {
+        32 => _mm512_and_si512(_mm512_add_epi32(lane, _mm512_set1_epi32(16)), taken),
+        _ => low_add,
+    };
+    let mut different = 0;
+    for lanes in numbers {
+        // SAFETY: sixteen lanes each.
+        let (low, high) = unsafe {
+            (
+                _mm512_loadu_si512(lanes.as_ptr().cast()),
+                _mm512_loadu_si512(lanes.as_ptr().add(16).cast()),
+            )
+        };
+        let low_start = _mm512_permutexvar_epi32(start, low);
+        let high_start = match LEN {
+            32 => low_start,
+            _ => _mm512_permutexvar_epi32(start, high),
+        };
+        different |= _mm512_cmpneq_epi32_mask(low, _mm512_add_epi32(low_start, low_add));
+        different |= _mm512_cmpneq_epi32_mask(high, _mm512_add_epi32(high_start, high_add));
+    }
+    different == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,13 +323,23 @@ mod tests {
         std::array::from_fn(|lane| f(lane as u64))
     }
 
+    /// As this CPU finds it, and as any does.
+    fn indices(index: &[Narrow], signed: bool, part: Part) -> Indices {
+        let found = Indices::of::<0>(index, signed, part);
+        #[cfg(target_arch = "x86_64")]
+        if crate::lanes::Level::of_this_cpu() == crate::lanes::Level::Avx512 {
+            assert_eq!(Indices::of::<64>(index, signed, part), found);
+        }
+        found
+    }
+
     fn of(addresses: &Wide) -> Span {
         Span::of(std::slice::from_ref(addresses), (0, 1))
     }
 
     #[test]
     fn rows_of_a_threadgroup_are_seen() {
-        let runs = |length, step| Form::Runs { length, step };
+        let runs = |length, step| Form { length, step };
         assert_eq!(of(&lanes(|l| 1000 + l * 4)).form, runs(32, 4));
         assert_eq!(of(&lanes(|_| 1000)).form, runs(32, 0));
         assert_eq!(of(&lanes(|l| l / 16 * 500 + l % 16 * 2)).form, runs(16, 2));
@@ -288,7 +347,7 @@ mod tests {
         assert_eq!(of(&lanes(|l| 900 - l / 8 * 100)).form, runs(8, 0));
         let scattered = of(&lanes(|l| 5000 + l * 7 % 32));
         assert_eq!((scattered.first, scattered.last), (5000, 5031));
-        assert_eq!(scattered.form, Form::Scattered);
+        assert_eq!(scattered.form, Form::SCATTERED);
     }
 
     #[test]
@@ -317,15 +376,15 @@ mod tests {
                         };
                         (value.wrapping_mul(scale)).wrapping_add(base)
                     });
-                    let seen =
-                        Span::of_indices(base, &Indices::of(&[index], signed, (0, 1)), scale);
+                    let seen = Span::of_indices(base, &indices(&[index], signed, (0, 1)), scale);
                     let bounds = (addresses.iter().min(), addresses.iter().max());
                     assert_eq!(
                         (Some(&seen.first), Some(&seen.last)),
                         bounds,
                         "case {number}, signed {signed}, scale {scale}"
                     );
-                    if let Form::Runs { length, step } = seen.form {
+                    let Form { length, step } = seen.form;
+                    if length != 0 {
                         for lane in 0..32 {
                             let start = lane / length as usize * length as usize;
                             let expected =
@@ -342,7 +401,7 @@ mod tests {
     fn simdgroups_side_by_side_have_one_form() {
         let rows = [lanes(|l| 4096 + l * 4), lanes(|l| 1024 + l * 4)];
         let seen = Span::of(&rows, (2, 2));
-        let runs = |length, step| Form::Runs { length, step };
+        let runs = |length, step| Form { length, step };
         assert_eq!((seen.first, seen.last), (1024, 4096 + 31 * 4));
         assert_eq!((seen.form, seen.part), (runs(32, 4), (2, 2)));
         let mixed = [
@@ -351,6 +410,6 @@ mod tests {
         ];
         assert_eq!(Span::of(&mixed, (0, 2)).form, runs(16, 4));
         let index = [[5; 32], std::array::from_fn(|lane| lane as u32)];
-        assert_eq!(Indices::of(&index, false, (0, 2)).form, Form::Scattered);
+        assert_eq!(indices(&index, false, (0, 2)).form, Form::SCATTERED);
     }
 }

@@ -4,218 +4,14 @@
 //! one by one without further checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
 
 use super::batch::Aligned;
+use super::copy::{Addresses, fetch, put};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
 use super::watch::{Seen, Watch};
 use super::{Batch, Surroundings, Trap};
 use crate::code::{Cell, Transfer};
-use crate::lanes::{Narrow, Wide, lanes_of};
+use crate::lanes::lanes_of;
 use crate::memory::{Action, Number, Place, Stretch};
-
-/// The addresses of an access.
-#[derive(Clone, Copy)]
-enum Addresses<'a> {
-    /// A pointer in each lane, and a distance.
-    Pointers(&'a Wide, u64),
-    /// One pointer and an index in each lane.
-    Indices {
-        base: u64,
-        index: &'a Narrow,
-        signed: bool,
-        scale: u64,
-    },
-}
-
-impl Addresses<'_> {
-    #[inline(always)]
-    fn at(&self, lane: usize) -> u64 {
-        match *self {
-            Self::Pointers(pointers, distance) => pointers[lane].wrapping_add(distance),
-            Self::Indices {
-                base,
-                index,
-                signed,
-                scale,
-            } => {
-                let number = if signed {
-                    i64::from(index[lane] as i32) as u64
-                } else {
-                    u64::from(index[lane])
-                };
-                base.wrapping_add(number.wrapping_mul(scale))
-            }
-        }
-    }
-}
-
-/// Copies bytes, with vector instructions of `VECTOR` bytes if there are any. Other threads may access either side
-/// meanwhile, so this is no ordinary copy. The width is that of the operations that read the register next: a load of what
-/// two narrower stores wrote has to wait for both.
-///
-/// # Safety
-/// Both sides must have that many bytes, aligned to `T`; the CPU must have such instructions.
-#[inline(always)]
-unsafe fn copy<T: Number, const VECTOR: usize>(to: *mut u8, from: *mut u8, len: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if VECTOR == 64 && len.is_multiple_of(64) {
-            // SAFETY: as the caller promises.
-            unsafe { copy_64(to, from, len) };
-            return;
-        }
-        if VECTOR != 0 && len.is_multiple_of(16) {
-            // SAFETY: as the caller promises.
-            unsafe { copy_32(to, from, len) };
-            return;
-        }
-    }
-    let mut done = 0;
-    while done < len {
-        // SAFETY: inside what the caller promises, and aligned.
-        unsafe { T::set(to.add(done), T::get(from.add(done))) };
-        done += size_of::<T>();
-    }
-}
-
-/// # Safety
-/// Both sides must have `len` bytes, a multiple of 64.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-#[inline]
-unsafe fn copy_64(to: *mut u8, from: *mut u8, len: usize) {
-    let mut done = 0;
-    while done < len {
-        // SAFETY: reads and writes 64 of the promised bytes; the CPU does so like a row of relaxed atomic accesses.
-        unsafe {
-            std::arch::asm!("vmovdqu64 {t}, [{from}]", "vmovdqu64 [{to}], {t}",
-                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(zmm_reg) _,
-                options(nostack, preserves_flags));
-        }
-        done += 64;
-    }
-}
-
-/// # Safety
-/// Both sides must have `len` bytes, a multiple of 16.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx")]
-#[inline]
-unsafe fn copy_32(to: *mut u8, from: *mut u8, len: usize) {
-    use std::arch::asm;
-    let mut done = 0;
-    while done + 32 <= len {
-        // SAFETY: as above, 32 bytes.
-        unsafe {
-            asm!("vmovdqu {t}, [{from}]", "vmovdqu [{to}], {t}",
-                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(ymm_reg) _,
-                options(nostack, preserves_flags));
-        }
-        done += 32;
-    }
-    if done < len {
-        // SAFETY: as above, 16 bytes.
-        unsafe {
-            asm!("vmovdqu {t:x}, [{from}]", "vmovdqu [{to}], {t:x}",
-                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(xmm_reg) _,
-                options(nostack, preserves_flags));
-        }
-    }
-}
-
-/// Reads a number for each lane.
-///
-/// # Safety
-/// All addresses, `extra` further on, must lie in the stretch with the size of a number and be aligned to it.
-#[inline(always)]
-unsafe fn fetch<T: Number, const VECTOR: usize>(
-    numbers: &mut [T; 32],
-    stretch: Stretch,
-    addresses: &Addresses<'_>,
-    form: Form,
-    extra: u64,
-) {
-    let place = |lane: usize| stretch.at(addresses.at(lane).wrapping_add(extra));
-    match form {
-        Form::Runs { length, step } if usize::from(step) == size_of::<T>() => {
-            let mut copy = |start: usize, lanes: usize| {
-                let to = numbers[start..].as_mut_ptr().cast();
-                // SAFETY: a run of lanes is a run of numbers, inside the stretch by the caller's promise.
-                unsafe { copy::<T, VECTOR>(to, place(start), lanes * size_of::<T>()) }
-            };
-            match length {
-                32 => copy(0, 32),
-                16 => {
-                    copy(0, 16);
-                    copy(16, 16);
-                }
-                _ => (0..4).for_each(|run| copy(run * 8, 8)),
-            }
-        }
-        Form::Runs {
-            length: 32,
-            step: 0,
-        } => {
-            // SAFETY: by the caller's promise.
-            *numbers = [unsafe { T::get(place(0)) }; 32];
-        }
-        Form::Runs { step: 0, .. } => {
-            for run in 0..4 {
-                // SAFETY: by the caller's promise.
-                let number = unsafe { T::get(place(run * 8)) };
-                numbers[run * 8..run * 8 + 8].fill(number);
-            }
-        }
-        _ => {
-            for (lane, number) in numbers.iter_mut().enumerate() {
-                // SAFETY: by the caller's promise.
-                *number = unsafe { T::get(place(lane)) };
-            }
-        }
-    }
-}
-
-/// Writes the active lanes' numbers, lowest lane first.
-///
-/// # Safety
-/// As for [`fetch`].
-#[inline(always)]
-unsafe fn put<T: Number, const VECTOR: usize>(
-    numbers: &[T; 32],
-    mask: u32,
-    stretch: Stretch,
-    addresses: &Addresses<'_>,
-    form: Form,
-    extra: u64,
-) {
-    let place = |lane: usize| stretch.at(addresses.at(lane).wrapping_add(extra));
-    match form {
-        Form::Runs { length, step } if mask == !0 && usize::from(step) == size_of::<T>() => {
-            let length = usize::from(length);
-            let mut start = 0;
-            while start < 32 {
-                let from = numbers[start..].as_ptr().cast_mut().cast();
-                // SAFETY: by the caller's promise.
-                unsafe { copy::<T, VECTOR>(place(start), from, length * size_of::<T>()) };
-                start += length;
-            }
-        }
-        // The last one stays.
-        Form::Runs {
-            length: 32,
-            step: 0,
-        } if mask != 0 => {
-            let lane = 31 - mask.leading_zeros() as usize;
-            // SAFETY: by the caller's promise.
-            unsafe { T::set(place(lane), numbers[lane]) }
-        }
-        _ => {
-            for lane in lanes_of(mask) {
-                // SAFETY: by the caller's promise.
-                unsafe { T::set(place(lane), numbers[lane]) }
-            }
-        }
-    }
-}
 
 /// Numbers of an access that lie in one stretch, all aligned.
 #[derive(Clone, Copy)]
@@ -228,34 +24,35 @@ impl Batch {
     /// The form of the pointers in a register of some simdgroups; looked at once.
     #[inline(always)]
     fn span(&mut self, reg: u32, part: Part) -> Span {
-        let known = self.spans[reg as usize];
-        if known.form != Form::Unknown && known.part == part {
-            return known;
+        if self.spans_hold[reg as usize] && self.spans[reg as usize].part == part {
+            return self.spans[reg as usize];
         }
         let start = reg as usize * self.len + usize::from(part.0);
         let found = self.wide.get(start..start + usize::from(part.1));
         let found = Span::of(plain(found.unwrap_or(&[])), part);
         self.spans[reg as usize] = found;
+        self.spans_hold[reg as usize] = true;
         found
     }
 
     /// The form of the indices in a register of some simdgroups; looked at once.
     #[inline(always)]
-    fn indices(&mut self, reg: u32, signed: bool, part: Part) -> Indices {
-        let known = self.indices[reg as usize];
-        if known.form != Form::Unknown && known.signed == signed && known.part == part {
-            return known;
+    fn indices<const VECTOR: usize>(&mut self, reg: u32, signed: bool, part: Part) -> Indices {
+        let known = &self.indices[reg as usize];
+        if self.indices_hold[reg as usize] && known.signed == signed && known.part == part {
+            return *known;
         }
         let start = reg as usize * self.len + usize::from(part.0);
         let found = self.narrow.get(start..start + usize::from(part.1));
-        let found = Indices::of(plain(found.unwrap_or(&[])), signed, part);
+        let found = Indices::of::<VECTOR>(plain(found.unwrap_or(&[])), signed, part);
         self.indices[reg as usize] = found;
+        self.indices_hold[reg as usize] = true;
         found
     }
 
     /// Where some simdgroups' numbers of a transfer are, if the quick way is open to them.
     #[inline(always)]
-    fn find(
+    fn find<const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         t: &Transfer,
@@ -266,7 +63,7 @@ impl Batch {
             None => self.span(t.base, part).moved(t.offset),
             Some(scaled) => {
                 let base = self.w_of(t.base, 0)[0].wrapping_add(t.offset);
-                let indices = self.indices(scaled.reg, scaled.signed, part);
+                let indices = self.indices::<VECTOR>(scaled.reg, scaled.signed, part);
                 Span::of_indices(base, &indices, scaled.scale.into())
             }
         };
@@ -289,7 +86,7 @@ impl Batch {
         at: usize,
         action: Action,
     ) -> Option<Found> {
-        self.find(around, t, (at as u8, 1), action)
+        self.find::<0>(around, t, (at as u8, 1), action)
     }
 
     /// The addresses of a simdgroup. They borrow registers that the transfer does not write.
@@ -329,7 +126,7 @@ impl Batch {
         if active.count == 0 {
             return Ok(());
         }
-        let together = self.find(around, t, part, action);
+        let together = self.find::<VECTOR>(around, t, part, action);
         for at in active.range() {
             let mut mask = self.mask_of(at);
             if mask == 0 {
