@@ -10,6 +10,9 @@ use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Sample};
 use std::path::Path;
 use std::time::Instant;
 
+/// Runs of each measurement.
+const RUNS: usize = 15;
+
 type Failure = Box<dyn std::error::Error>;
 
 /// One kernel with its data.
@@ -63,17 +66,14 @@ impl Case {
         bindings
     }
 
-    /// Median CPU and wall seconds of some runs of something on so many workers.
+    /// Least CPU and wall seconds of some runs of something: other work on the machine only adds.
     fn measure(
         &self,
-        workers: usize,
+        pool: &rayon::ThreadPool,
         run: impl Fn(&Self, &mut Bindings) + Sync,
-    ) -> Result<(f64, f64), Failure> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(workers)
-            .build()?;
+    ) -> (f64, f64) {
         let (mut cpu, mut wall) = (Vec::new(), Vec::new());
-        for _ in 0..5 {
+        for _ in 0..RUNS {
             let mut bindings = self.bindings();
             let (before, start) = (cpu_seconds(), Instant::now());
             pool.install(|| run(self, &mut bindings));
@@ -84,9 +84,8 @@ impl Case {
                 _ => elapsed,
             });
         }
-        cpu.sort_by(f64::total_cmp);
-        wall.sort_by(f64::total_cmp);
-        Ok((cpu[2], wall[2]))
+        let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+        (least(&cpu), least(&wall))
     }
 
     fn plain(&self, bindings: &mut Bindings) {
@@ -184,6 +183,8 @@ fn cases() -> Result<Vec<Case>, Failure> {
 
 fn main() -> Result<(), Failure> {
     let cores = std::thread::available_parallelism()?.get();
+    let pool = |workers| rayon::ThreadPoolBuilder::new().num_threads(workers).build();
+    let (one, all) = (pool(1)?, pool(cores)?);
     let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
     for case in cases()? {
         if wanted
@@ -192,15 +193,19 @@ fn main() -> Result<(), Failure> {
         {
             continue;
         }
-        let (cpu, wall) = case.measure(1, Case::plain)?;
+        let (cpu, wall) = case.measure(&one, Case::plain);
         let rate = if case.unit == "ns a thread" {
             cpu / case.work * 1e9
         } else {
             case.work / cpu / 1e9
         };
-        let (_, together) = case.measure(cores, Case::plain)?;
-        let (checked, _) = case.measure(1, Case::checked)?;
-        let (counted, _) = case.measure(1, Case::counted)?;
+        if std::env::args().any(|arg| arg == "--plain") {
+            println!("{:22} {rate:7.2} {} a core", case.name, case.unit);
+            continue;
+        }
+        let (_, together) = case.measure(&all, Case::plain);
+        let (checked, _) = case.measure(&one, Case::checked);
+        let (counted, _) = case.measure(&one, Case::counted);
         println!(
             "{:22} {rate:7.2} {} a core; {:.2}× on {cores}; checking {:.1}×, counting {:.1}×",
             case.name,

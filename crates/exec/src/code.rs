@@ -289,6 +289,28 @@ pub(crate) enum Op {
     End,
 }
 
+impl Op {
+    /// Whether it can change which lanes are active, wait, or go elsewhere.
+    pub(crate) fn is_control(&self) -> bool {
+        matches!(
+            self,
+            Self::Barrier { .. }
+                | Self::If { .. }
+                | Self::Else { .. }
+                | Self::EndIf { .. }
+                | Self::EndThen { .. }
+                | Self::ScopeBegin { .. }
+                | Self::ScopeEnd { .. }
+                | Self::LoopEnd { .. }
+                | Self::Leave { .. }
+                | Self::SkipIfNone { .. }
+                | Self::Return
+                | Self::Unreachable
+                | Self::End
+        )
+    }
+}
+
 /// A call computed lane by lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PerLane {
@@ -367,6 +389,8 @@ pub struct Program {
     pub(crate) static_threadgroup: u32,
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
+    /// Atomics of any memory whose outcome depends on order: simdgroups run one after the other.
+    pub(crate) in_turn: bool,
     /// The vector instructions its functions were chosen for.
     pub(crate) level: Level,
     /// Whether registers of inactive lanes can be read.

@@ -5,7 +5,7 @@ use crate::code::{Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
 use crate::interpret::watch::{Unwatched, Watch};
-use crate::interpret::{Simdgroup, Surroundings, Trap};
+use crate::interpret::{Batch, Stop, Surroundings, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::Standpoint;
 use assay_ssa::Binding;
@@ -120,7 +120,7 @@ pub(crate) struct Job<'a> {
 
 /// One worker's memory, kept from threadgroup to threadgroup.
 pub(crate) struct Worker {
-    simdgroups: Vec<Simdgroup>,
+    batches: Vec<Batch>,
     frames: Vec<Buffer>,
     threadgroup: Buffer,
 }
@@ -290,19 +290,36 @@ impl Job<'_> {
         Ok(())
     }
 
-    pub(crate) fn worker(&self) -> Worker {
+    /// Memory for a worker whose simdgroups run in step as far as that goes.
+    fn worker(&self) -> Worker {
+        let simdgroups = self.simdgroups() as usize;
+        self.worker_of(Batch::size(self.program, simdgroups))
+    }
+
+    /// Memory for a worker whose simdgroups run by themselves, as it must be to watch them.
+    pub(crate) fn watched_worker(&self) -> Worker {
+        self.worker_of(1)
+    }
+
+    fn worker_of(&self, batch: usize) -> Worker {
         let count = self.simdgroups() as usize;
         let frame = self.program.frame as usize * 32;
+        let new = |number: usize| {
+            Batch::new(
+                self.program,
+                &self.pointers,
+                number,
+                batch.min(count - number),
+            )
+        };
         Worker {
-            simdgroups: (0..count)
-                .map(|_| Simdgroup::new(self.program, &self.pointers))
-                .collect(),
+            batches: (0..count).step_by(batch).map(new).collect(),
             frames: (0..count).map(|_| Buffer::zeroed(frame)).collect(),
             threadgroup: Buffer::zeroed(self.threadgroup_bytes as usize),
         }
     }
 
-    /// Runs one threadgroup: each simdgroup until a barrier or its end, in turns, until all have ended.
+    /// Runs one threadgroup: each batch of simdgroups until a barrier or its end, in turns, until all have ended.
     pub(crate) fn run_group<W: Watch>(
         &self,
         worker: &mut Worker,
@@ -329,64 +346,84 @@ impl Job<'_> {
             name: "threadgroup memory".into(),
             buffer: None,
         };
-        let count = threads.div_ceil(32) as usize;
-        let mut frames = Vec::with_capacity(count);
-        for (index, (simdgroup, frame)) in worker
-            .simdgroups
+        let frames: Vec<Region> = worker
+            .frames
             .iter_mut()
-            .zip(&mut worker.frames)
-            .enumerate()
-            .take(count)
-        {
-            simdgroup.start(self.program, &self.pointers, threads - index as u32 * 32);
-            frame.bytes_mut().fill(0);
-            frames.push(Region {
-                base: frame.as_mut_ptr(),
-                len: self.program.frame.into(),
-                lane_stride: self.program.frame.into(),
-                writable: true,
-                name: "thread memory".into(),
-                buffer: None,
-            });
+            .map(|frame| {
+                frame.bytes_mut().fill(0);
+                Region {
+                    base: frame.as_mut_ptr(),
+                    len: self.program.frame.into(),
+                    lane_stride: self.program.frame.into(),
+                    writable: true,
+                    name: "thread memory".into(),
+                    buffer: None,
+                }
+            })
+            .collect();
+        for batch in &mut worker.batches {
+            batch.start(self.program, &self.pointers, threads);
         }
         watch.start(number);
-        let standpoint = Standpoint {
-            grid: self.grid,
-            group,
-            simdgroup: 0,
+        let around = Surroundings {
+            program: self.program,
+            memory: View {
+                shared: &self.regions,
+                threadgroup: &threadgroup,
+                thread: &Region::nothing(),
+            },
+            frames: &frames,
+            standpoint: Standpoint {
+                grid: self.grid,
+                group,
+                simdgroup: 0,
+            },
+            alone: false,
+            max_steps: self.limits.max_steps,
+            cancel: self.limits.cancel,
         };
-        loop {
-            let mut running = false;
-            for (index, frame) in frames.iter().enumerate() {
-                let simdgroup = &mut worker.simdgroups[index];
-                if simdgroup.finished {
-                    continue;
-                }
-                let around = Surroundings {
-                    program: self.program,
-                    memory: View {
-                        shared: &self.regions,
-                        threadgroup: &threadgroup,
-                        thread: frame,
-                    },
-                    standpoint: Standpoint {
-                        simdgroup: index as u32,
-                        ..standpoint
-                    },
-                    max_steps: self.limits.max_steps,
-                    cancel: self.limits.cancel,
-                };
-                watch.turn(index);
-                simdgroup
-                    .run(&around, watch)
-                    .map_err(|trap| self.fault(trap, &around))?;
-                running |= !simdgroup.finished;
-            }
-            if !running {
-                return Ok(());
-            }
-            watch.meet(&worker.simdgroups[..count], &standpoint);
+        while self.run_round(&mut worker.batches, &around, watch)? {
+            watch.meet(&worker.batches, &around.standpoint);
         }
+        Ok(())
+    }
+
+    /// Runs every batch to its next barrier or its end; whether one is left.
+    fn run_round<W: Watch>(
+        &self,
+        batches: &mut Vec<Batch>,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+    ) -> Result<bool, Box<Fault>> {
+        let mut next = 0;
+        while next < batches.len() {
+            let alone = batches.len() == 1;
+            let batch = &mut batches[next];
+            if batch.finished || batch.at_barrier {
+                next += 1;
+                continue;
+            }
+            let around = Surroundings {
+                alone,
+                ..around.of(batch)
+            };
+            watch.turn(next);
+            let stop = batch.run(&around, watch);
+            match stop.map_err(|trap| self.fault(trap, &around.of(batch)))? {
+                Stop::Barrier => batch.at_barrier = true,
+                Stop::Finished => {}
+                Stop::Parted => {
+                    let parts = batch.split();
+                    batches.splice(next..=next, parts);
+                }
+            }
+        }
+        let mut left = false;
+        for batch in batches {
+            batch.at_barrier = false;
+            left |= !batch.finished;
+        }
+        Ok(left)
     }
 
     fn fault(&self, trap: Trap, around: &Surroundings<'_>) -> Box<Fault> {

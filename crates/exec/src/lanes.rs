@@ -8,15 +8,17 @@ pub(crate) type Narrow = [u32; 32];
 /// 32 values of 64 bits (integers and pointers), one per lane.
 pub(crate) type Wide = [u64; 32];
 
-/// A function over lanes. `unsafe`: one made for a CPU's features must run on such a CPU.
-pub(crate) type N1 = unsafe fn(&mut Narrow, &Narrow);
-pub(crate) type N2 = unsafe fn(&mut Narrow, &Narrow, &Narrow);
-pub(crate) type N3 = unsafe fn(&mut Narrow, &Narrow, &Narrow, &Narrow);
-pub(crate) type W1 = unsafe fn(&mut Wide, &Wide);
-pub(crate) type W2 = unsafe fn(&mut Wide, &Wide, &Wide);
-pub(crate) type Widen = unsafe fn(&mut Wide, &Narrow);
-pub(crate) type Narrowing = unsafe fn(&mut Narrow, &Wide);
-pub(crate) type Compare = unsafe fn(&mut Narrow, &Wide, &Wide);
+/// A function over lanes: of the registers of some simdgroups, one after the other in memory, whose number comes last.
+/// Each simdgroup's numbers are read before its result is written, so a register may be both.
+/// `unsafe`: all registers must be there, and one made for a CPU's features must run on such a CPU.
+pub(crate) type N1 = unsafe fn(*mut Narrow, *const Narrow, usize);
+pub(crate) type N2 = unsafe fn(*mut Narrow, *const Narrow, *const Narrow, usize);
+pub(crate) type N3 = unsafe fn(*mut Narrow, *const Narrow, *const Narrow, *const Narrow, usize);
+pub(crate) type W1 = unsafe fn(*mut Wide, *const Wide, usize);
+pub(crate) type W2 = unsafe fn(*mut Wide, *const Wide, *const Wide, usize);
+pub(crate) type Widen = unsafe fn(*mut Wide, *const Narrow, usize);
+pub(crate) type Narrowing = unsafe fn(*mut Narrow, *const Wide, usize);
+pub(crate) type Compare = unsafe fn(*mut Narrow, *const Wide, *const Wide, usize);
 
 /// A lane function of any shape.
 #[derive(Clone, Copy, Debug)]
@@ -73,23 +75,38 @@ macro_rules! each_lane {
         #[inline(always)]
         fn one($($x: $t),*) -> $d $body
         #[inline(always)]
-        fn all(result: &mut [$d; 32], $($x: &[$t; 32]),*) {
+        fn all($($x: &[$t; 32]),*) -> [$d; 32] {
+            let mut result = [0; 32];
             for lane in 0..32 {
                 result[lane] = one($($x[lane]),*);
+            }
+            result
+        }
+        /// # Safety
+        /// See the shapes.
+        #[inline(always)]
+        unsafe fn each(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
+            for at in 0..count {
+                $crate::lanes::one_simdgroup();
+                // SAFETY: the caller promises that they are there.
+                unsafe { *result.add(at) = all($(&*$x.add(at)),*) };
             }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c")]
-        fn avx2(result: &mut [$d; 32], $($x: &[$t; 32]),*) {
-            all(result, $($x),*);
+        unsafe fn avx2(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
+            // SAFETY: as the caller promises.
+            unsafe { each(result, $($x,)* count) };
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
-        fn avx512(result: &mut [$d; 32], $($x: &[$t; 32]),*) {
-            all(result, $($x),*);
+        unsafe fn avx512(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
+            // SAFETY: as the caller promises.
+            unsafe { each(result, $($x,)* count) };
         }
-        fn portable(result: &mut [$d; 32], $($x: &[$t; 32]),*) {
-            all(result, $($x),*);
+        unsafe fn portable(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
+            // SAFETY: as the caller promises.
+            unsafe { each(result, $($x,)* count) };
         }
         let chosen: $crate::lanes::$shape = match $crate::lanes::Level::of_this_cpu() {
             $crate::lanes::Level::Portable => portable,
@@ -103,12 +120,66 @@ macro_rules! each_lane {
 }
 pub(crate) use each_lane;
 
-/// The lanes whose truth value holds.
+/// Stands in loops over simdgroups: lanes of one fill vector registers as they lie, and the compiler is not to gather those of
+/// several instead.
 #[inline(always)]
-pub(crate) fn ballot(values: &Narrow) -> u32 {
+pub(crate) fn one_simdgroup() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: no instruction at all.
+    unsafe {
+        std::arch::asm!("", options(nomem, nostack, preserves_flags));
+    }
+}
+
+/// The lanes whose truth value holds. `VECTOR`: bytes of the vector registers there are, or 0.
+#[inline(always)]
+pub(crate) fn ballot<const VECTOR: usize>(values: &Narrow) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    match VECTOR {
+        // SAFETY: the CPU has such registers, and the instructions that go with them.
+        64 => return unsafe { ballot_64(values) },
+        // SAFETY: as above.
+        32 => return unsafe { ballot_32(values) },
+        _ => {}
+    }
     let mut mask = 0;
     for (lane, &value) in values.iter().enumerate() {
         mask |= (value & 1) << lane;
+    }
+    mask
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn ballot_64(values: &Narrow) -> u32 {
+    use std::arch::x86_64::{_mm512_loadu_si512, _mm512_set1_epi32, _mm512_test_epi32_mask};
+    let start = values.as_ptr();
+    // SAFETY: sixteen lanes each.
+    let (low, high) = unsafe {
+        (
+            _mm512_loadu_si512(start.cast()),
+            _mm512_loadu_si512(start.add(16).cast()),
+        )
+    };
+    let one = _mm512_set1_epi32(1);
+    let bits = |lanes| u32::from(_mm512_test_epi32_mask(lanes, one));
+    bits(low) | bits(high) << 16
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn ballot_32(values: &Narrow) -> u32 {
+    use std::arch::x86_64::{
+        _mm256_castsi256_ps, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_slli_epi32,
+    };
+    let mut mask = 0;
+    for at in 0..4 {
+        // SAFETY: eight lanes.
+        let lanes = unsafe { _mm256_loadu_si256(values.as_ptr().add(at * 8).cast()) };
+        let signs = _mm256_castsi256_ps(_mm256_slli_epi32::<31>(lanes));
+        mask |= (_mm256_movemask_ps(signs) as u32) << (at * 8);
     }
     mask
 }

@@ -1,6 +1,7 @@
 //! Brain-float operations on bit patterns: the single-precision operation, rounded.
 
 use crate::convert::{bf16_to_f32, f32_to_bf16};
+use crate::flush::flush;
 use crate::single;
 
 /// A single-precision function of one brain float, rounded.
@@ -71,6 +72,27 @@ pub const fn abs(value: u16) -> u16 {
     value & 0x7fff
 }
 
+/// The next number from `from` toward `to`. Denormals are skipped.
+pub fn next_after(from: u16, to: u16) -> u16 {
+    let (x, y) = (flush(bf16_to_f32(from)), flush(bf16_to_f32(to)));
+    if x.is_nan() || y.is_nan() {
+        return 0x7fc0;
+    }
+    if x == y {
+        return (y.to_bits() >> 16) as u16;
+    }
+    if x == 0.0 {
+        return 0x0080 | to & 0x8000;
+    }
+    let next = if (y > x) == (x > 0.0) {
+        from + 1
+    } else {
+        from - 1
+    };
+    let is_denormal = next & 0x7f80 == 0;
+    if is_denormal { next & 0x8000 } else { next }
+}
+
 /// Which classes of `llvm.is.fpclass` a number belongs to, as bits.
 ///
 /// ```
@@ -92,6 +114,17 @@ mod tests {
         assert_eq!(add(0x3f81, 0x3b80), 0x3f82);
         assert_eq!(mul(0x7f7f, 0x4000), 0x7f80);
         assert_eq!(sub(0x7f80, 0x7f80), 0x7fc0);
+    }
+
+    #[test]
+    fn the_next_number_is_one_of_eight_bits() {
+        assert_eq!(next_after(0x3f80, 0x4000), 0x3f81);
+        assert_eq!(next_after(0xbf80, 0x0000), 0xbf7f);
+        assert_eq!(next_after(0x0000, 0xbf80), 0x8080);
+        assert_eq!(next_after(0x0080, 0x0000), 0);
+        assert_eq!(next_after(0x0001, 0x8001), 0x8000);
+        assert_eq!(next_after(0x7f7f, 0x7f80), 0x7f80);
+        assert_eq!(next_after(0x7fc1, 0x3f80), 0x7fc0);
     }
 
     #[test]

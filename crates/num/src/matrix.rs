@@ -55,12 +55,15 @@ pub fn scatter<T: Copy>(matrix: &[[T; 8]; 8]) -> [[T; LANES]; 2] {
 pub fn multiply_add(a: &[[f32; 8]; 8], b: &[[f32; 8]; 8], c: &[[f32; 8]; 8]) -> [[f32; 8]; 8] {
     // Operands are flushed once; what an operation makes is flushed already. The bits are those of `single::fma`.
     let (a, b, mut result) = (flushed(a), flushed(b), flushed(c));
-    for row in 0..8 {
+    for (row, sums) in result.iter_mut().enumerate() {
         for inner in 0..8 {
+            // A row at a time, each made anew: the compiler keeps those in vector registers.
+            let (left, right, before) = (a[row][inner], &b[inner], *sums);
+            let mut next = [0.0; 8];
             for column in 0..8 {
-                let sum = a[row][inner].mul_add(b[inner][column], result[row][column]);
-                result[row][column] = finish(sum);
+                next[column] = finish(left.mul_add(right[column], before[column]));
             }
+            *sums = next;
         }
     }
     result
@@ -68,9 +71,13 @@ pub fn multiply_add(a: &[[f32; 8]; 8], b: &[[f32; 8]; 8], c: &[[f32; 8]; 8]) -> 
 
 #[inline(always)]
 fn flushed(matrix: &[[f32; 8]; 8]) -> [[f32; 8]; 8] {
-    let mut result = *matrix;
-    for element in result.as_flattened_mut() {
-        *element = flush(*element);
+    let mut result = [[0.0; 8]; 8];
+    for (flushed, &element) in result
+        .as_flattened_mut()
+        .iter_mut()
+        .zip(matrix.as_flattened())
+    {
+        *flushed = flush(element);
     }
     result
 }

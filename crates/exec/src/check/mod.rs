@@ -20,7 +20,7 @@ use crate::dispatch::{Bindings, Job, Limits};
 use crate::error::RunError;
 use crate::geometry::Grid;
 use crate::interpret::watch::{Seen, Watch};
-use crate::interpret::{Simdgroup, Surroundings};
+use crate::interpret::{Batch, Surroundings};
 use crate::lanes::lanes_of;
 use crate::memory::Action;
 use crate::position::Standpoint;
@@ -49,7 +49,7 @@ impl Program {
         let granule = self.smallest_access();
         job.check_memory(1, Checker::memory(&job, granule))?;
         let mut checker = Checker::new(&job, granule);
-        let mut worker = job.worker();
+        let mut worker = job.watched_worker();
         for group in 0..job.groups() {
             job.run_group(&mut worker, group, &mut checker)?;
         }
@@ -223,7 +223,7 @@ impl Watch for Checker<'_> {
     fn collective(
         &mut self,
         around: &Surroundings<'_>,
-        group: &Simdgroup,
+        group: &Batch,
         collective: &Collective,
         position: usize,
     ) {
@@ -243,8 +243,8 @@ impl Watch for Checker<'_> {
         }
     }
 
-    fn meet(&mut self, simdgroups: &[Simdgroup], standpoint: &Standpoint<'_>) {
-        let Some(barrier) = simdgroups.iter().find_map(Simdgroup::barrier) else {
+    fn meet(&mut self, simdgroups: &[Batch], standpoint: &Standpoint<'_>) {
+        let Some(barrier) = simdgroups.iter().find_map(Batch::barrier) else {
             return;
         };
         for (index, simdgroup) in simdgroups.iter().enumerate() {

@@ -148,7 +148,7 @@ fn lives(program: &Program) -> Result<Vec<Life>, &'static str> {
 }
 
 /// Gives every mention of a register its new number.
-fn rename(program: &mut Program, map: &[Vec<u32>; 2]) {
+pub(super) fn rename(program: &mut Program, map: &[Vec<u32>; 2]) {
     // One that no operation mentions has no new number, and needs none.
     let number = |index: u32, kind: usize| {
         let known = map[kind].get(index as usize).copied();

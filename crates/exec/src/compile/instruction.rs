@@ -3,12 +3,10 @@
 use super::{Compiler, Done};
 use crate::arithmetic;
 use crate::atomics::Update;
-use crate::code::{Cell, Index, Op, Reg, Transfer};
+use crate::code::{Index, Op, Reg};
 use crate::lanes::LaneFn;
 use crate::memory::{OFFSET_BITS, THREAD};
-use assay_ssa::{
-    BinaryOp, Callee, CastOp, Inst, InstData, IntCond, Scalar, Space, Type, UnaryOp, Value,
-};
+use assay_ssa::{BinaryOp, Callee, CastOp, Inst, InstData, IntCond, Scalar, Type, UnaryOp, Value};
 
 /// Stands for an index past all elements: an undefined element of a shuffle.
 const UNDEF_LANE: u32 = assay_ssa::UNDEF_LANE;
@@ -445,94 +443,5 @@ impl Compiler<'_> {
             }
         }
         Ok((start, self.leaves(ty)?.len()))
-    }
-
-    /// Loads or stores of runs of numbers of one kind that follow each other.
-    fn transfers(&mut self, ty: Type, ptr: Value, align: u32, regs: &[Reg]) -> Done<Vec<Transfer>> {
-        if ty.is_vector() && ty.element() == Some(Scalar::I1) {
-            return self.unsupported(format!("memory of type {ty}"));
-        }
-        let address = self.address(ptr)?;
-        let leaves = self.leaves(ty)?;
-        let mut transfers = Vec::new();
-        let mut start = 0;
-        while let Some(first) = leaves.get(start) {
-            let cell = first.cell();
-            let mut end = start + 1;
-            let next = |end: usize| first.offset + (end - start) as u32 * cell.bytes();
-            while leaves
-                .get(end)
-                .is_some_and(|leaf| leaf.cell() == cell && leaf.offset == next(end))
-            {
-                end += 1;
-            }
-            let regs = self.list(regs.get(start..end).unwrap_or(&[]));
-            transfers.push(Transfer {
-                regs,
-                cell,
-                base: address.base,
-                index: address.index,
-                offset: address.offset.wrapping_add(first.offset.into()),
-                // A part lies as the whole does, where its own offset does not say less.
-                align: (1 << first.offset.trailing_zeros().min(12)).min(align.max(1)),
-            });
-            start = end;
-        }
-        Ok(transfers)
-    }
-
-    fn transfer(&mut self, transfer: Transfer) -> u32 {
-        self.program.transfers.push(transfer);
-        self.program.transfers.len() as u32 - 1
-    }
-
-    fn load(&mut self, ptr: Value, result: Value, align: u32) -> Done {
-        let regs = self.define(result)?;
-        for transfer in self.transfers(self.function.ty(result), ptr, align, &regs)? {
-            let transfer = self.transfer(transfer);
-            self.emit(Op::Load { transfer });
-        }
-        Ok(())
-    }
-
-    pub(super) fn store(&mut self, ptr: Value, value: Value, align: u32) -> Done {
-        let regs = self.regs(value)?;
-        self.store_registers(ptr, self.function.ty(value), align, &regs)
-    }
-
-    /// Stores registers as a value of a type.
-    pub(super) fn store_registers(
-        &mut self,
-        ptr: Value,
-        ty: Type,
-        align: u32,
-        regs: &[Reg],
-    ) -> Done {
-        for transfer in self.transfers(ty, ptr, align, regs)? {
-            let transfer = self.transfer(transfer);
-            self.emit(Op::Store { transfer });
-        }
-        Ok(())
-    }
-
-    /// The memory cell of an atomic access; notes whether the dispatch must run in order.
-    fn atomic_cell(
-        &mut self,
-        value: Value,
-        ptr: Value,
-        result: Value,
-        ordered: bool,
-    ) -> Done<Cell> {
-        let ty = self.function.ty(value);
-        let shared = self.function.ty(ptr).space() != Some(Space::Threadgroup);
-        if shared && (ordered || self.uses[result] > 0) {
-            self.program.in_order = true;
-        }
-        match ty.lane_type() {
-            Some(scalar @ (Scalar::I32 | Scalar::I64 | Scalar::F32)) if !ty.is_vector() => {
-                Ok(Cell::of(scalar))
-            }
-            _ => self.unsupported(format!("an atomic operation on {ty}")),
-        }
     }
 }

@@ -7,20 +7,22 @@
 mod address;
 mod allocate;
 mod call;
+mod coalesce;
 mod control;
 mod flushed;
 mod instruction;
+mod leaves;
+mod memory;
 mod parts;
 mod verify;
 
 use crate::class::Class;
-use crate::code::{Cell, ConstantData, List, Op, Place, Pointer, Program, Reg};
+use crate::code::{ConstantData, List, Op, Place, Pointer, Program, Reg};
 use crate::collective::Collective;
 use crate::error::CompileError;
 use crate::matrix::MatrixOp;
 use assay_ssa::{
-    Aggregate, Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Module, Scalar, Space,
-    Type, TypeKind, Value, ValueDef,
+    Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Module, Space, Value, ValueDef,
 };
 
 /// How a kernel is compiled.
@@ -60,34 +62,15 @@ impl Program {
         compiler.tree(&tree)?;
         compiler.emit(Op::End);
         let program = &mut compiler.program;
-        let sound = verify::verify(program).and_then(|()| allocate::allocate(program));
+        let sound = verify::verify(program)
+            .and_then(|()| coalesce::coalesce(program))
+            .and_then(|()| allocate::allocate(program));
         match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),
             Err(what) => Err(malformed(what)),
         }
     }
 }
-
-/// One number of a value, and where it lies in memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
-    /// Its type; nothing for a pointer.
-    pub(super) scalar: Option<Scalar>,
-    pub(super) offset: u32,
-}
-
-impl Leaf {
-    pub(super) fn wide(self) -> bool {
-        matches!(self.scalar, None | Some(Scalar::I64))
-    }
-
-    pub(super) fn cell(self) -> Cell {
-        self.scalar.map_or(Cell::Long, Cell::of)
-    }
-}
-
-/// Most numbers of a value.
-const MAX_LEAVES: usize = 4096;
 
 pub(super) struct Compiler<'a> {
     pub(super) module: &'a Module,
@@ -156,6 +139,7 @@ impl<'a> Compiler<'a> {
                 frame: 0,
                 static_threadgroup: 0,
                 in_order: false,
+                in_turn: false,
                 level: crate::lanes::Level::of_this_cpu(),
                 reads_inactive: false,
             },
@@ -430,61 +414,6 @@ impl<'a> Compiler<'a> {
         self.program.pointers.push((reg.index, pointer));
         self.name(value, &[reg]);
         Ok(vec![reg])
-    }
-
-    // ---- types ----
-
-    /// The numbers a value of a type is made of.
-    pub(super) fn leaves(&mut self, ty: Type) -> Done<Vec<Leaf>> {
-        let mut leaves = Vec::new();
-        self.collect(ty, 0, &mut leaves)?;
-        Ok(leaves)
-    }
-
-    fn collect(&mut self, ty: Type, offset: u32, leaves: &mut Vec<Leaf>) -> Done {
-        if leaves.len() > MAX_LEAVES {
-            return self.unsupported(format!("a value of more than {MAX_LEAVES} numbers"));
-        }
-        match ty.kind() {
-            TypeKind::Void => {}
-            TypeKind::Pointer(_) => leaves.push(Leaf {
-                scalar: None,
-                offset,
-            }),
-            TypeKind::Scalar(_) | TypeKind::Vector(..) | TypeKind::Matrix(_) => {
-                let scalar = ty.element();
-                let bytes = scalar.map_or(0, Scalar::bytes);
-                leaves.extend((0..u32::from(ty.lanes())).map(|index| Leaf {
-                    scalar,
-                    offset: offset + index * bytes,
-                }));
-            }
-            TypeKind::Aggregate(id) => {
-                let module = self.module;
-                match module.types.get(id) {
-                    Some(Aggregate::Array {
-                        element,
-                        len,
-                        stride,
-                    }) => {
-                        for index in 0..*len {
-                            self.collect(
-                                *element,
-                                offset.saturating_add(index.saturating_mul(*stride)),
-                                leaves,
-                            )?;
-                        }
-                    }
-                    Some(Aggregate::Struct { fields, .. }) => {
-                        for field in fields {
-                            self.collect(field.ty, offset.saturating_add(field.offset), leaves)?;
-                        }
-                    }
-                    None => return self.malformed("unknown type"),
-                }
-            }
-        }
-        Ok(())
     }
 
     // ---- parameters ----

@@ -1,12 +1,13 @@
 //! The promise a program keeps to the interpreter, checked once when it is made.
 //!
-//! The interpreter reads registers, slots and tables without looking at their bounds again, and writes a result while it
-//! holds references to the operands. Both are sound because of what is checked here and because a program never changes.
+//! The interpreter reads registers, slots and tables without looking at their bounds again, and mostly writes a result
+//! while it holds references to the operands. Both are sound because of what is checked here and because a program never changes.
 
+use super::coalesce::may_write_operand;
 use crate::code::{Op, Program};
 use crate::operands::{Role, for_each_register};
 
-/// Checks that all registers, slots and jump targets exist, and that no operation writes what it reads.
+/// Checks that all registers, slots and jump targets exist, and that only operations that may write what they read.
 pub(super) fn verify(program: &Program) -> Result<(), &'static str> {
     let outside = "an operation names a register, slot or target that does not exist";
     for op in &program.ops {
@@ -23,7 +24,7 @@ pub(super) fn verify(program: &Program) -> Result<(), &'static str> {
                 Role::Reads => reads.push(reg),
                 // Moves happen one after the other, and each is looked at by itself.
                 Role::Writes if matches!(op, Op::Moves { .. }) => {}
-                Role::Writes => sound &= !reads.contains(&reg),
+                Role::Writes => sound &= may_write_operand(op) || !reads.contains(&reg),
             }
         })?;
         if !sound || !control_exists(program, op) {

@@ -152,7 +152,7 @@ impl Program {
             Sample::Threadgroups(count) => count.clamp(1, groups),
         };
         let mut counter = Counter::new(&job);
-        let mut worker = job.worker();
+        let mut worker = job.watched_worker();
         for number in 0..wanted {
             let group = (u128::from(number) * u128::from(groups) / u128::from(wanted)) as u64;
             job.run_group(&mut worker, group, &mut counter)?;

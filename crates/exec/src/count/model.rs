@@ -106,19 +106,10 @@ const BANKS: usize = 32;
 /// How often threadgroup memory must be accessed for the active lanes to get a word each: the most distinct words in one bank.
 #[inline(always)]
 pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
-    // Side by side or all the same, each half of the lanes the same as the other or going on from it: no two in one bank.
-    let step = addresses[1].wrapping_sub(addresses[0]);
-    if step == 0 || step == 4 {
-        let mut differs = 0;
-        for lane in 0..16 {
-            let expected = step * lane as u64;
-            differs |= addresses[lane].wrapping_sub(addresses[0]) ^ expected;
-            differs |= addresses[lane + 16].wrapping_sub(addresses[16]) ^ expected;
-        }
-        let apart = addresses[16].wrapping_sub(addresses[0]);
-        if differs == 0 && (apart == 0 || apart == 16 * step) {
-            return u32::from(mask != 0);
-        }
+    match passes_of_halves(addresses) {
+        Some(1) => return u32::from(mask != 0),
+        Some(passes) if mask == !0 => return passes,
+        _ => {}
     }
     let mut words = [0; 32];
     let mut counts = [0u8; BANKS];
@@ -140,6 +131,38 @@ pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
         passes = passes.max(u32::from(counts[bank]));
     }
     passes
+}
+
+/// The same if each half of the lanes goes side by side or has one word: rows of a threadgroup sixteen wide.
+#[inline(always)]
+fn passes_of_halves(addresses: &Wide) -> Option<u32> {
+    let step = addresses[1].wrapping_sub(addresses[0]);
+    if step != 0 && step != 4 {
+        return None;
+    }
+    let mut differs = 0;
+    for lane in 0..16 {
+        let expected = step * lane as u64;
+        differs |= addresses[lane].wrapping_sub(addresses[0]) ^ expected;
+        differs |= addresses[lane + 16].wrapping_sub(addresses[16]) ^ expected;
+    }
+    let aligned = (addresses[0] | addresses[16]).is_multiple_of(4);
+    if differs != 0 || !aligned {
+        return None;
+    }
+    let (low, high) = (
+        addresses[0].min(addresses[16]),
+        addresses[0].max(addresses[16]),
+    );
+    let (apart, width) = ((high - low) / 4, step * 4);
+    // Words up to half the banks away share a word or a bank with nobody; others do if they come round to the same banks.
+    let round = apart % BANKS as u64;
+    let clash = if step == 0 {
+        apart != 0 && round == 0
+    } else {
+        apart > width && round != width
+    };
+    Some(1 + u32::from(clash))
 }
 
 #[cfg(test)]
@@ -191,6 +214,35 @@ mod tests {
             2,
             "two words, over and over"
         );
+    }
+
+    #[test]
+    fn halves_count_like_any_other_lanes() {
+        for step in [0, 4] {
+            for apart in (0..400).step_by(4) {
+                let halves = lanes(|l| 4096 + l / 16 * apart + l % 16 * step);
+                let mut mixed = halves;
+                mixed.swap(1, 14);
+                mixed.swap(2, 30);
+                let words = |lanes: &Wide| {
+                    let mut banks = vec![std::collections::BTreeSet::new(); BANKS];
+                    for address in lanes {
+                        banks[(address / 4) as usize % BANKS].insert(address / 4);
+                    }
+                    banks.iter().map(|bank| bank.len() as u32).max()
+                };
+                assert_eq!(
+                    Some(bank_passes(&halves, !0, 0)),
+                    words(&halves),
+                    "{step} {apart}"
+                );
+                assert_eq!(
+                    Some(bank_passes(&mixed, !0, 0)),
+                    words(&mixed),
+                    "{step} {apart}"
+                );
+            }
+        }
     }
 
     #[test]

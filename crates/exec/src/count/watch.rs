@@ -8,14 +8,26 @@ use crate::interpret::watch::{Seen, Watch};
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
 use crate::operands::{Role, for_each_register};
 
-/// What is counted for each operation of the program.
+/// What is counted for each operation that accesses memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    runs: u64,
-    lanes: u64,
     bytes: u64,
     lines: u64,
 }
+
+/// Operations that follow each other and run with the same lanes: counted when the first of them runs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    first: u32,
+    end: u32,
+    /// Those that are no bookkeeping.
+    instructions: u64,
+    runs: u64,
+    lanes: u64,
+}
+
+/// Marks an operation that begins no stretch.
+const WITHIN: u32 = u32::MAX;
 
 /// Registers an operation reads and writes, as one number each: wide ones follow the narrow ones.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +42,9 @@ pub(super) struct Counter<'a> {
     program: &'a Program,
     counts: Counts,
     tallies: Vec<Tally>,
+    stretches: Vec<Stretch>,
+    /// For each operation the stretch that begins with it.
+    begins: Vec<u32>,
     flows: Vec<Flow>,
     registers: Vec<u32>,
     /// For each simdgroup, the loads each register's number depends on, one after the other.
@@ -58,6 +73,7 @@ impl<'a> Counter<'a> {
         let count = program.narrow as usize + program.wide as usize;
         let lines = |len: u64| vec![0; len.div_ceil(LINE) as usize];
         let simdgroups = job.simdgroups() as usize;
+        let (stretches, begins) = stretches(program);
         Self {
             program,
             counts: Counts {
@@ -65,6 +81,8 @@ impl<'a> Counter<'a> {
                 ..Counts::default()
             },
             tallies: vec![Tally::default(); program.ops.len()],
+            stretches,
+            begins,
             flows,
             registers,
             depths: vec![vec![0; count]; simdgroups],
@@ -91,13 +109,15 @@ impl<'a> Counter<'a> {
         let mut by_class = Class::ALL.map(|class| (class, 0));
         let mut lines: Vec<LineCounts> = Vec::new();
         let mut known = std::collections::BTreeMap::new();
-        for (position, tally) in self.tallies.iter().enumerate().filter(|(_, t)| t.runs > 0) {
-            let class = self.program.class(position);
-            by_class[class as usize].1 += tally.runs;
+        let run = self.stretches.iter().filter(|stretch| stretch.runs > 0);
+        for (stretch, position) in run.flat_map(|s| (s.first..s.end).map(move |at| (s, at))) {
+            let position = position as usize;
+            let (class, tally) = (self.program.class(position), self.tallies[position]);
+            by_class[class as usize].1 += stretch.runs;
             if class == Class::Bookkeeping {
                 continue;
             }
-            self.counts.active_lanes += tally.lanes;
+            self.counts.active_lanes += stretch.lanes;
             let place = self.program.line(position).unwrap_or_default();
             let index = *known.entry(place.clone()).or_insert_with(|| {
                 lines.push(LineCounts {
@@ -107,8 +127,8 @@ impl<'a> Counter<'a> {
                 lines.len() - 1
             });
             let line = &mut lines[index];
-            line.instructions += tally.runs;
-            line.memory_operations += if tally.bytes > 0 { tally.runs } else { 0 };
+            line.instructions += stretch.runs;
+            line.memory_operations += if tally.bytes > 0 { stretch.runs } else { 0 };
             line.bytes += tally.bytes;
             line.lines += tally.lines;
         }
@@ -175,24 +195,26 @@ impl<'a> Counter<'a> {
         }
     }
 
+    /// Follows numbers through a stretch: how many loads each depends on.
     #[inline(always)]
-    fn depth(&mut self, position: usize) {
-        let flow = self.flows[position];
+    fn depth(&mut self, stretch: Stretch) {
         let Some(depths) = self.depths.get_mut(self.current) else {
             return;
         };
-        let start = flow.start as usize;
-        let middle = start + usize::from(flow.reads);
-        let mut depth = 0;
-        for &register in &self.registers[start..middle] {
-            depth = depth.max(depths[register as usize]);
-        }
-        if flow.loads {
-            depth = depth.saturating_add(1);
-            self.counts.load_depth = self.counts.load_depth.max(depth.into());
-        }
-        for &register in &self.registers[middle..middle + usize::from(flow.writes)] {
-            depths[register as usize] = depth;
+        for flow in &self.flows[stretch.first as usize..stretch.end as usize] {
+            let start = flow.start as usize;
+            let middle = start + usize::from(flow.reads);
+            let mut depth = 0;
+            for &register in &self.registers[start..middle] {
+                depth = depth.max(depths[register as usize]);
+            }
+            if flow.loads {
+                depth = depth.saturating_add(1);
+                self.counts.load_depth = self.counts.load_depth.max(depth.into());
+            }
+            for &register in &self.registers[middle..middle + usize::from(flow.writes)] {
+                depths[register as usize] = depth;
+            }
         }
     }
 }
@@ -202,16 +224,16 @@ impl Watch for Counter<'_> {
 
     #[inline(always)]
     fn step(&mut self, position: usize, mask: u32) {
-        if mask == 0 {
+        let begins = self.begins[position];
+        if begins == WITHIN || mask == 0 {
             return;
         }
-        let tally = &mut self.tallies[position];
-        tally.runs += 1;
-        tally.lanes += u64::from(mask.count_ones());
-        if self.program.class(position) != Class::Bookkeeping {
-            self.own[self.current] += 1;
-        }
-        self.depth(position);
+        let stretch = &mut self.stretches[begins as usize];
+        stretch.runs += 1;
+        stretch.lanes += u64::from(mask.count_ones());
+        self.own[self.current] += stretch.instructions;
+        let stretch = *stretch;
+        self.depth(stretch);
     }
 
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
@@ -241,6 +263,45 @@ impl Watch for Counter<'_> {
     fn turn(&mut self, simdgroup: usize) {
         self.current = simdgroup;
     }
+}
+
+/// The stretches of a program, and for each operation the one that begins with it. Whatever changes the mask, waits or is
+/// jumped to bounds them.
+fn stretches(program: &Program) -> (Vec<Stretch>, Vec<u32>) {
+    let mut jumped_to = vec![false; program.ops.len() + 1];
+    for op in &program.ops {
+        let target = match *op {
+            // Who takes the first arm of an if may go on behind its end.
+            Op::Else { target, .. } => {
+                jumped_to[target as usize] = true;
+                target + 1
+            }
+            Op::If { target, .. } | Op::LoopEnd { target, .. } | Op::SkipIfNone { target } => {
+                target
+            }
+            _ => continue,
+        };
+        jumped_to[target as usize] = true;
+    }
+    let mut stretches: Vec<Stretch> = Vec::new();
+    let mut begins = vec![WITHIN; program.ops.len()];
+    let mut goes_on = false;
+    for (position, op) in program.ops.iter().enumerate() {
+        let class = program.class(position);
+        if !goes_on || jumped_to[position] {
+            begins[position] = stretches.len() as u32;
+            stretches.push(Stretch {
+                first: position as u32,
+                ..Stretch::default()
+            });
+        }
+        if let Some(stretch) = stretches.last_mut() {
+            stretch.end = position as u32 + 1;
+            stretch.instructions += u64::from(class != Class::Bookkeeping);
+        }
+        goes_on = !op.is_control();
+    }
+    (stretches, begins)
 }
 
 /// Adds an access to sums.

@@ -1,51 +1,34 @@
-//! Runs the bytecode of one simdgroup.
+//! Runs the bytecode of simdgroups.
 //!
-//! The loop in [`Simdgroup::run`] is compiled once for each level of vector instructions, with the loads, stores and
+//! The loop in [`Batch::run`] is compiled once for each level of vector instructions, with the loads, stores and
 //! pointer arithmetic inside it; arithmetic is called through the pointers of [`crate::lanes`], chosen for the same level.
 
+mod batch;
+mod copy;
+mod pointer;
 mod rare;
 pub(crate) mod span;
 mod transfer;
 pub(crate) mod watch;
 
-use crate::code::{Index, Op, Program, Reg};
+pub(crate) use batch::{Batch, MOST};
+
+use crate::code::{Op, Program};
 use crate::error::FaultKind;
-use crate::lanes::{Level, Narrow, Wide, ballot};
-use crate::memory::View;
+use crate::lanes::{Level, ballot};
+use crate::memory::{Action, Region, View};
 use crate::position::Standpoint;
-use span::{Indices, Span};
+use batch::{both, without};
 use std::sync::atomic::{AtomicBool, Ordering};
 use watch::Watch;
 
-/// A register at the start of a cache line: vector loads across two lines cost twice, and a load of what was just stored
-/// more than that.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-struct Aligned<T>(T);
-
-/// The registers and the control state of one simdgroup.
-#[derive(Debug)]
-pub(crate) struct Simdgroup {
-    narrow: Vec<Aligned<Narrow>>,
-    wide: Vec<Aligned<Wide>>,
-    /// What is known about the narrow registers as indices.
-    indices: Vec<Indices>,
-    /// What is known about the wide registers as addresses.
-    spans: Vec<Span>,
-    slots: Vec<u32>,
-    /// Active lanes.
-    mask: u32,
-    /// Lanes that have a thread.
-    present: u32,
-    position: usize,
-    pub(crate) steps: u64,
-    pub(crate) finished: bool,
-}
-
-/// Why a simdgroup stopped running.
+/// Why a batch stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
+    /// All simdgroups of the batch that have not ended stand at a barrier.
     Barrier,
+    /// Some do: the batch must be split.
+    Parted,
     Finished,
 }
 
@@ -57,153 +40,40 @@ pub(crate) struct Trap {
     pub(crate) lane: usize,
 }
 
-/// What a simdgroup runs in.
+/// What a batch runs in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Surroundings<'a> {
     pub(crate) program: &'a Program,
     pub(crate) memory: View<'a>,
+    /// Thread memory of each simdgroup of the threadgroup.
+    pub(crate) frames: &'a [Region],
     pub(crate) standpoint: Standpoint<'a>,
+    /// Whether the batch is the whole threadgroup.
+    pub(crate) alone: bool,
     pub(crate) max_steps: u64,
     pub(crate) cancel: Option<&'a AtomicBool>,
 }
 
-impl Simdgroup {
-    pub(crate) fn new(program: &Program, pointers: &[(u32, u64)]) -> Self {
-        let mut group = Self {
-            narrow: vec![Aligned([0; 32]); program.narrow as usize],
-            wide: vec![Aligned([0; 32]); program.wide as usize],
-            indices: vec![Indices::UNKNOWN; program.narrow as usize],
-            spans: vec![Span::UNKNOWN; program.wide as usize],
-            slots: vec![0; program.slots as usize],
-            mask: 0,
-            present: 0,
-            position: 0,
-            steps: 0,
-            finished: true,
-        };
-        group.fill_constants(program, pointers);
-        group
-    }
-
-    fn fill_constants(&mut self, program: &Program, pointers: &[(u32, u64)]) {
-        for &(reg, bits) in &program.constants {
-            if reg.wide {
-                self.wide[reg.index as usize].0 = [bits; 32];
-            } else {
-                self.narrow[reg.index as usize].0 = [bits as u32; 32];
-            }
-        }
-        for &(index, address) in pointers {
-            self.wide[index as usize].0 = [address; 32];
-        }
-        self.spans.fill(Span::UNKNOWN);
-        self.indices.fill(Indices::UNKNOWN);
-    }
-
-    /// Prepares for the threads of a new threadgroup.
-    pub(crate) fn start(&mut self, program: &Program, pointers: &[(u32, u64)], threads: u32) {
-        if program.reads_inactive {
-            // Shuffles can see registers of inactive lanes; those must not hold what was run before.
-            self.narrow.fill(Aligned([0; 32]));
-            self.wide.fill(Aligned([0; 32]));
-            self.fill_constants(program, pointers);
-        }
-        self.present = if threads >= 32 {
-            !0
-        } else {
-            (1 << threads) - 1
-        };
-        self.mask = self.present;
-        self.position = 0;
-        self.steps = program.ops.len() as u64;
-        self.finished = self.present == 0;
-    }
-
-    #[inline(always)]
-    pub(crate) fn n(&self, index: u32) -> &Narrow {
-        debug_assert!((index as usize) < self.narrow.len());
-        // SAFETY: all registers of a program exist (`compile::verify`), and the file has the program's size (`run`).
-        unsafe { &self.narrow.get_unchecked(index as usize).0 }
-    }
-
-    /// A register to be written; what was known about it as an index is forgotten.
-    #[inline(always)]
-    fn n_mut(&mut self, index: u32) -> &mut Narrow {
-        debug_assert!((index as usize) < self.narrow.len());
-        // SAFETY: as above; there are as many indices.
-        unsafe {
-            self.indices.get_unchecked_mut(index as usize).form = span::Form::Unknown;
-            &mut self.narrow.get_unchecked_mut(index as usize).0
+impl Surroundings<'_> {
+    /// Those of the current simdgroup of a batch.
+    pub(crate) fn of(&self, batch: &Batch) -> Self {
+        let number = batch.number + batch.current;
+        let thread = self.frames.get(number).unwrap_or(self.memory.thread);
+        Self {
+            memory: View {
+                thread,
+                ..self.memory
+            },
+            standpoint: Standpoint {
+                simdgroup: number as u32,
+                ..self.standpoint
+            },
+            ..*self
         }
     }
+}
 
-    #[inline(always)]
-    pub(crate) fn w(&self, index: u32) -> &Wide {
-        debug_assert!((index as usize) < self.wide.len());
-        // SAFETY: as above.
-        unsafe { &self.wide.get_unchecked(index as usize).0 }
-    }
-
-    /// A register to be written; what was known about it as an address is forgotten.
-    #[inline(always)]
-    fn w_mut(&mut self, index: u32) -> &mut Wide {
-        debug_assert!((index as usize) < self.wide.len());
-        // SAFETY: as above; there are as many spans.
-        unsafe {
-            self.spans.get_unchecked_mut(index as usize).form = span::Form::Unknown;
-            &mut self.wide.get_unchecked_mut(index as usize).0
-        }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, reg: Reg, lane: usize) -> u64 {
-        if reg.wide {
-            self.w(reg.index)[lane & 31]
-        } else {
-            u64::from(self.n(reg.index)[lane & 31])
-        }
-    }
-
-    #[inline]
-    fn set(&mut self, reg: Reg, lane: usize, value: u64) {
-        if reg.wide {
-            self.w_mut(reg.index)[lane & 31] = value;
-        } else {
-            self.n_mut(reg.index)[lane & 31] = value as u32;
-        }
-    }
-
-    /// The lanes that are active, and those that have a thread.
-    pub(crate) fn lanes(&self) -> (u32, u32) {
-        (self.mask, self.present)
-    }
-
-    /// The barrier the simdgroup stands at; nothing if it has ended.
-    pub(crate) fn barrier(&self) -> Option<usize> {
-        (!self.finished).then(|| self.position.saturating_sub(1))
-    }
-
-    /// A narrow register that lives on while others are written.
-    ///
-    /// # Safety
-    /// The register must not be written as long as the reference lives; an operation writes none of the registers it
-    /// reads (`compile::verify`).
-    #[inline(always)]
-    unsafe fn held_n<'b>(&self, index: u32) -> &'b Narrow {
-        // SAFETY: registers stay where they are, and the caller promises not to write this one.
-        unsafe { &*std::ptr::from_ref(self.n(index)) }
-    }
-
-    /// The same for a wide register.
-    ///
-    /// # Safety
-    /// As for [`Simdgroup::held_n`].
-    #[inline(always)]
-    unsafe fn held_w<'b>(&self, index: u32) -> &'b Wide {
-        // SAFETY: as above.
-        unsafe { &*std::ptr::from_ref(self.w(index)) }
-    }
-
+impl Batch {
     /// Runs until a barrier or the end.
     pub(crate) fn run<W: Watch>(
         &mut self,
@@ -212,10 +82,12 @@ impl Simdgroup {
     ) -> Result<Stop, Trap> {
         let program = around.program;
         assert!(
-            self.narrow.len() == program.narrow as usize
-                && self.wide.len() == program.wide as usize
+            self.narrow.len() == program.narrow as usize * self.len
+                && self.indices.len() == program.narrow as usize
+                && self.wide.len() == program.wide as usize * self.len
+                && self.spans.len() == program.wide as usize
                 && self.slots.len() == program.slots as usize,
-            "a simdgroup runs the program it was made for"
+            "a batch runs the program it was made for"
         );
         match program.level {
             Level::Portable => self.run_at::<W, 0>(around, watch),
@@ -265,82 +137,60 @@ impl Simdgroup {
             };
             next += 1;
             if W::ACTIVE {
-                watch.step(position, self.mask);
+                watch.step(position, self.mask());
             }
             match *op {
-                // SAFETY (all of these): the functions were chosen for this CPU, and no operation writes what it reads.
+                // SAFETY (all of these): the functions were chosen for this CPU, and the registers exist.
                 Op::N1 { f, d, a } => {
+                    let a = self.ns(a);
+                    let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let a = self.held_n(a);
-                        f(self.n_mut(d), a);
-                    }
+                    unsafe { f(d, a, count) };
                 }
                 Op::N2 { f, d, a, b } => {
+                    let (a, b) = (self.ns(a), self.ns(b));
+                    let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let (a, b) = (self.held_n(a), self.held_n(b));
-                        f(self.n_mut(d), a, b);
-                    }
+                    unsafe { f(d, a, b, count) };
                 }
                 Op::N3 { f, d, a, b, c } => {
+                    let (a, b, c) = (self.ns(a), self.ns(b), self.ns(c));
+                    let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let (a, b, c) = (self.held_n(a), self.held_n(b), self.held_n(c));
-                        f(self.n_mut(d), a, b, c);
-                    }
+                    unsafe { f(d, a, b, c, count) };
                 }
                 Op::W1 { f, d, a } => {
+                    let a = self.ws(a);
+                    let (d, count) = (self.ws_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let a = self.held_w(a);
-                        f(self.w_mut(d), a);
-                    }
+                    unsafe { f(d, a, count) };
                 }
                 Op::W2 { f, d, a, b } => {
+                    let (a, b) = (self.ws(a), self.ws(b));
+                    let (d, count) = (self.ws_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let (a, b) = (self.held_w(a), self.held_w(b));
-                        f(self.w_mut(d), a, b);
-                    }
+                    unsafe { f(d, a, b, count) };
                 }
                 Op::Widen { f, d, a } => {
+                    let a = self.ns(a);
+                    let (d, count) = (self.ws_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let a = self.held_n(a);
-                        f(self.w_mut(d), a);
-                    }
+                    unsafe { f(d, a, count) };
                 }
                 Op::Narrowing { f, d, a } => {
+                    let a = self.ws(a);
+                    let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let a = self.held_w(a);
-                        f(self.n_mut(d), a);
-                    }
+                    unsafe { f(d, a, count) };
                 }
                 Op::Compare { f, d, a, b } => {
+                    let (a, b) = (self.ws(a), self.ws(b));
+                    let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
-                    unsafe {
-                        let (a, b) = (self.held_w(a), self.held_w(b));
-                        f(self.n_mut(d), a, b);
-                    }
+                    unsafe { f(d, a, b, count) };
                 }
-                Op::SelectNarrow { d, cond, yes, no } => {
-                    // SAFETY: see above.
-                    unsafe {
-                        let (cond, yes, no) =
-                            (self.held_n(cond), self.held_n(yes), self.held_n(no));
-                        select(self.n_mut(d), cond, yes, no);
-                    }
-                }
-                Op::SelectWide { d, cond, yes, no } => {
-                    // SAFETY: see above.
-                    unsafe {
-                        let (cond, yes, no) =
-                            (self.held_n(cond), self.held_w(yes), self.held_w(no));
-                        select(self.w_mut(d), cond, yes, no);
-                    }
-                }
+                Op::SelectNarrow { d, cond, yes, no } => self.select_narrow(d, cond, yes, no),
+                Op::SelectWide { d, cond, yes, no } => self.select_wide(d, cond, yes, no),
                 Op::PtrAdd {
                     d,
                     base,
@@ -350,88 +200,86 @@ impl Simdgroup {
                     offset,
                 } => self.pointer(d, base, index, kind, scale, offset),
                 Op::Load { transfer } => {
-                    let transfer = &program.transfers[transfer as usize];
-                    self.load::<W, VECTOR>(around, watch, transfer, position)?;
+                    let t = &program.transfers[transfer as usize];
+                    self.transfer::<W, VECTOR>(around, watch, t, Action::Read, position)?;
                 }
                 Op::Store { transfer } => {
-                    let transfer = &program.transfers[transfer as usize];
-                    self.store::<W, VECTOR>(around, watch, transfer, position)?;
+                    let t = &program.transfers[transfer as usize];
+                    self.transfer::<W, VECTOR>(around, watch, t, Action::Write, position)?;
                 }
-                Op::MoveNarrow { d, a } => {
-                    let mask = self.mask;
-                    // SAFETY: see above.
-                    let a = unsafe { self.held_n(a) };
-                    blend(self.n_mut(d), a, mask);
-                }
-                Op::MoveWide { d, a } => {
-                    let mask = self.mask;
-                    // SAFETY: see above.
-                    let a = unsafe { self.held_w(a) };
-                    blend(self.w_mut(d), a, mask);
-                }
+                Op::MoveNarrow { d, a } => self.move_narrow(d, a),
+                Op::MoveWide { d, a } => self.move_wide(d, a),
                 Op::Moves { list, wide } => {
-                    let mask = self.mask;
                     for pair in program.list(list).chunks_exact(2) {
                         let (d, a) = (pair[0].index, pair[1].index);
-                        // SAFETY: see above; each is a move to another register.
-                        unsafe {
-                            if wide {
-                                let a = self.held_w(a);
-                                blend(self.w_mut(d), a, mask);
-                            } else {
-                                let a = self.held_n(a);
-                                blend(self.n_mut(d), a, mask);
-                            }
+                        if wide {
+                            self.move_wide(d, a);
+                        } else {
+                            self.move_narrow(d, a);
                         }
                     }
                 }
                 Op::If { cond, slot, target } => {
-                    let holds = ballot(self.n(cond)) & self.mask;
-                    self.slots[slot as usize] = self.mask & !holds;
-                    self.mask = holds;
-                    if holds == 0 {
+                    let mut parted = 0;
+                    for at in self.active.range() {
+                        parted |= self.mask_of(at) & !ballot::<VECTOR>(self.n_of(cond, at));
+                    }
+                    if parted == 0 {
+                        self.slots[slot as usize] = [0; MOST];
+                    } else {
+                        self.part::<VECTOR>(cond, slot as usize);
+                    }
+                    if self.is_idle() {
                         next = target as usize;
                     }
                 }
                 Op::Else { slot, target } => {
                     let others = self.slots[slot as usize];
-                    if others == 0 {
+                    if others == [0; MOST] {
                         // Nobody to wait for: past the end of the if.
                         next = target as usize + 1;
                     } else {
-                        self.slots[slot as usize + 1] = self.mask;
-                        self.mask = others;
+                        self.slots[slot as usize + 1] = self.masks();
+                        self.set_masks(others);
                     }
                 }
-                Op::EndIf { slot } => self.mask |= self.slots[slot as usize + 1],
-                Op::EndThen { slot } => self.mask |= self.slots[slot as usize],
-                Op::ScopeBegin { slot } => self.slots[slot as usize] = 0,
-                Op::ScopeEnd { slot } => self.mask |= self.slots[slot as usize],
+                Op::EndIf { slot } => self.join(slot as usize + 1),
+                Op::EndThen { slot } | Op::ScopeEnd { slot } => self.join(slot as usize),
+                Op::ScopeBegin { slot } => self.slots[slot as usize] = [0; MOST],
                 Op::LoopEnd { slot, target } => {
-                    self.mask |= std::mem::take(&mut self.slots[slot as usize]);
-                    if self.mask != 0 {
+                    self.join(slot as usize);
+                    self.slots[slot as usize] = [0; MOST];
+                    if !self.is_idle() {
                         next = target as usize;
                         self.again(around, position, next)?;
                     }
                 }
                 Op::Leave { slot } => {
-                    self.slots[slot as usize] |= self.mask;
-                    self.mask = 0;
+                    self.slots[slot as usize] = both(self.slots[slot as usize], self.masks());
+                    self.set_masks([0; MOST]);
                 }
                 Op::SkipIfNone { target } => {
-                    if self.mask == 0 {
+                    if self.is_idle() {
                         next = target as usize;
                     }
                 }
-                Op::Return => self.mask = 0,
+                Op::Return => self.return_active(),
                 Op::Unreachable => {
-                    if self.mask != 0 {
+                    if !self.is_idle() {
                         return Err(self.trap(FaultKind::Unreachable, position));
                     }
                 }
                 Op::Barrier { .. } => {
                     self.position = next;
-                    return Ok(Stop::Barrier);
+                    if self.is_idle() {
+                        continue;
+                    }
+                    if self.len > 1 && self.has_absent() {
+                        return Ok(Stop::Parted);
+                    }
+                    if W::ACTIVE || !around.alone {
+                        return Ok(Stop::Barrier);
+                    }
                 }
                 Op::Order { flags } => {
                     if W::ACTIVE {
@@ -442,17 +290,45 @@ impl Simdgroup {
                     self.finished = true;
                     return Ok(Stop::Finished);
                 }
-                ref rare => self.rare(around, watch, rare, position)?,
+                ref rare => {
+                    for at in self.active.range() {
+                        if self.mask_of(at) != 0 {
+                            self.current = at;
+                            self.rare(&around.of(self), watch, rare, position)?;
+                        }
+                    }
+                    self.current = 0;
+                }
             }
         }
     }
 
     #[cold]
-    fn trap(&self, kind: FaultKind, position: usize) -> Trap {
+    fn trap(&mut self, kind: FaultKind, position: usize) -> Trap {
+        self.current = self.active.first;
         Trap {
             kind,
             position,
-            lane: self.mask.trailing_zeros() as usize & 31,
+            lane: self.mask().trailing_zeros() as usize & 31,
+        }
+    }
+
+    /// Leaves the lanes for which a condition holds active; the others wait in a slot.
+    #[inline(always)]
+    fn part<const VECTOR: usize>(&mut self, cond: u32, slot: usize) {
+        let mut holds = self.masks();
+        for at in self.active.range() {
+            holds[at & (MOST - 1)] &= ballot::<VECTOR>(self.n_of(cond, at));
+        }
+        self.slots[slot] = without(self.masks(), holds);
+        self.set_masks(holds);
+    }
+
+    /// The lanes that waited in a slot are active again.
+    #[inline(always)]
+    fn join(&mut self, slot: usize) {
+        if self.slots[slot] != [0; MOST] {
+            self.set_masks(both(self.masks(), self.slots[slot]));
         }
     }
 
@@ -476,80 +352,5 @@ impl Simdgroup {
             return Err(self.trap(FaultKind::Cancelled, position));
         }
         Ok(())
-    }
-
-    #[inline(always)]
-    fn pointer(&mut self, d: u32, base: u32, index: u32, kind: Index, scale: u32, offset: i64) {
-        let scale = u64::from(scale);
-        // SAFETY: an operation writes none of the registers it reads.
-        let base = unsafe { self.held_w(base) };
-        match kind {
-            Index::None => {
-                let d = self.w_mut(d);
-                for lane in 0..32 {
-                    d[lane] = base[lane].wrapping_add_signed(offset);
-                }
-            }
-            Index::Wide => {
-                // SAFETY: as above.
-                let index = unsafe { self.held_w(index) };
-                let d = self.w_mut(d);
-                for lane in 0..32 {
-                    let distance = index[lane].wrapping_mul(scale);
-                    d[lane] = base[lane]
-                        .wrapping_add(distance)
-                        .wrapping_add_signed(offset);
-                }
-            }
-            Index::Narrow { bits, signed } => {
-                // SAFETY: as above.
-                let index = unsafe { self.held_n(index) };
-                let d = self.w_mut(d);
-                if !signed {
-                    for lane in 0..32 {
-                        let distance = u64::from(index[lane]).wrapping_mul(scale);
-                        d[lane] = base[lane]
-                            .wrapping_add(distance)
-                            .wrapping_add_signed(offset);
-                    }
-                    return;
-                }
-                let shift = 32 - u32::from(bits.clamp(1, 32));
-                for lane in 0..32 {
-                    let number = i64::from((index[lane] << shift) as i32 >> shift) as u64;
-                    d[lane] = base[lane]
-                        .wrapping_add(number.wrapping_mul(scale))
-                        .wrapping_add_signed(offset);
-                }
-            }
-        }
-    }
-}
-
-/// One of two by a truth value.
-#[inline(always)]
-fn select<T: Copy>(d: &mut [T; 32], cond: &Narrow, yes: &[T; 32], no: &[T; 32]) {
-    for lane in 0..32 {
-        d[lane] = if cond[lane] & 1 != 0 {
-            yes[lane]
-        } else {
-            no[lane]
-        };
-    }
-}
-
-/// Takes over the numbers of the lanes in the mask.
-#[inline(always)]
-fn blend<T: Copy>(d: &mut [T; 32], a: &[T; 32], mask: u32) {
-    if mask == !0 {
-        *d = *a;
-        return;
-    }
-    for lane in 0..32 {
-        d[lane] = if mask >> lane & 1 != 0 {
-            a[lane]
-        } else {
-            d[lane]
-        };
     }
 }

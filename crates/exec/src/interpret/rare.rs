@@ -1,7 +1,8 @@
 //! Operations that are not worth being in the loop itself.
 
+use super::pointer::blend;
 use super::watch::{Seen, Watch};
-use super::{Simdgroup, Surroundings, Trap, blend};
+use super::{Batch, Surroundings, Trap};
 use crate::code::{Cell, Op, PerLane, Program, Reg};
 use crate::collective::{Collective, Operands};
 use crate::error::FaultKind;
@@ -11,7 +12,7 @@ use crate::memory::{Action, Number, Stretch};
 use assay_num::matrix::element_of_lane;
 use assay_ssa::Scalar;
 
-impl Simdgroup {
+impl Batch {
     fn all(&self, reg: Reg) -> [u64; 32] {
         std::array::from_fn(|lane| self.get(reg, lane))
     }
@@ -44,7 +45,7 @@ impl Simdgroup {
                 self.repack(from, from_bytes.into(), to, to_bytes.into());
             }
             Op::MemCopy { dst, src, size } => {
-                let mut mask = self.mask;
+                let mut mask = self.mask();
                 if W::ACTIVE {
                     mask &= self.watch_bytes(around, watch, src, size, position, Action::Read);
                     mask &= self.watch_bytes(around, watch, dst, size, position, Action::Write);
@@ -52,14 +53,14 @@ impl Simdgroup {
                 self.copy(around, mask, dst, src, size, position)?;
             }
             Op::MemSet { dst, byte, size } => {
-                let mut mask = self.mask;
+                let mut mask = self.mask();
                 if W::ACTIVE {
                     mask = self.watch_bytes(around, watch, dst, size, position, Action::Write);
                 }
                 self.fill(around, mask, dst, byte, size, position)?;
             }
             Op::Atomic { ptr, cell, d, .. } | Op::CompareExchange { ptr, cell, d, .. } => {
-                let mut mask = self.mask;
+                let mut mask = self.mask();
                 if W::ACTIVE {
                     let bytes = cell.bytes();
                     let seen = Seen {
@@ -75,7 +76,7 @@ impl Simdgroup {
                         action: Action::Atomic,
                     };
                     mask = watch.access(&seen);
-                    for lane in lanes_of(self.mask & !mask) {
+                    for lane in lanes_of(self.mask() & !mask) {
                         self.set(d, lane, 0);
                     }
                 }
@@ -123,7 +124,7 @@ impl Simdgroup {
         action: Action,
     ) -> u32 {
         let mut allowed = 0;
-        for lane in lanes_of(self.mask) {
+        for lane in lanes_of(self.mask()) {
             allowed |= watch.access(&Seen {
                 around,
                 group: self,
@@ -323,16 +324,16 @@ impl Simdgroup {
     fn collective(&mut self, collective: &Collective) {
         let narrow = |reg: Reg| (!reg.wide).then(|| self.n(reg.index));
         if let (false, Some(a)) = (collective.d.wide, narrow(collective.a)) {
-            let result = collective.apply_narrow(a, collective.b.and_then(narrow), self.mask);
+            let result = collective.apply_narrow(a, collective.b.and_then(narrow), self.mask());
             if let Some(result) = result {
-                let mask = self.mask;
+                let mask = self.mask();
                 blend(self.n_mut(collective.d.index), &result, mask);
                 return;
             }
         }
         let operands = self.operands(collective);
-        let result = collective.apply(&operands, self.mask);
-        for lane in lanes_of(self.mask) {
+        let result = collective.apply(&operands, self.mask());
+        for lane in lanes_of(self.mask()) {
             self.set(collective.d, lane, result[lane]);
         }
     }
@@ -408,7 +409,7 @@ impl Simdgroup {
 
     /// Where a matrix lies. Pointer and origin are those of the first active lane.
     fn tile(&self, at: &Origin, scalar: Scalar) -> Tile {
-        let first = self.mask.trailing_zeros() as usize & 31;
+        let first = self.mask().trailing_zeros() as usize & 31;
         let (stride, bytes) = (self.w(at.stride)[first], u64::from(scalar.bytes()));
         let (row, column) = (self.w(at.row)[first], self.w(at.column)[first]);
         let index = row.wrapping_mul(stride).wrapping_add(column);

@@ -2,7 +2,7 @@
 //!
 //! The interpreter is compiled once for each kind of watch; without one, nothing of this is left in it.
 
-use super::{Simdgroup, Surroundings};
+use super::{Batch, Surroundings};
 use crate::code::{Cell, Reg};
 use crate::collective::Collective;
 use crate::lanes::Wide;
@@ -33,7 +33,7 @@ pub(crate) trait Watch {
     fn collective(
         &mut self,
         _around: &Surroundings<'_>,
-        _group: &Simdgroup,
+        _group: &Batch,
         _collective: &Collective,
         _position: usize,
     ) {
@@ -49,14 +49,14 @@ pub(crate) trait Watch {
 
     /// All simdgroups of a threadgroup stand at a barrier or have ended.
     #[inline(always)]
-    fn meet(&mut self, _simdgroups: &[Simdgroup], _standpoint: &Standpoint<'_>) {}
+    fn meet(&mut self, _simdgroups: &[Batch], _standpoint: &Standpoint<'_>) {}
 }
 
 /// An access of a simdgroup's lanes.
 #[derive(Debug)]
 pub(crate) struct Seen<'a> {
     pub(crate) around: &'a Surroundings<'a>,
-    pub(crate) group: &'a Simdgroup,
+    pub(crate) group: &'a Batch,
     /// Of the operation.
     pub(crate) position: usize,
     pub(crate) mask: u32,

@@ -10,3 +10,4 @@ mod groups;
 mod integers;
 mod matrices;
 mod more;
+mod step;

@@ -1,0 +1,207 @@
+//! Numbers between registers and memory, once it is known that all of them are there.
+//!
+//! Other threads may access the same memory meanwhile, so these are no ordinary copies.
+
+use super::span::Form;
+use crate::lanes::{Narrow, Wide, lanes_of};
+use crate::memory::{Number, Stretch};
+
+/// The addresses of an access.
+#[derive(Clone, Copy)]
+pub(super) enum Addresses<'a> {
+    /// A pointer in each lane, and a distance.
+    Pointers(&'a Wide, u64),
+    /// One pointer and an index in each lane.
+    Indices {
+        base: u64,
+        index: &'a Narrow,
+        signed: bool,
+        scale: u64,
+    },
+}
+
+impl Addresses<'_> {
+    #[inline(always)]
+    pub(super) fn at(&self, lane: usize) -> u64 {
+        match *self {
+            Self::Pointers(pointers, distance) => pointers[lane].wrapping_add(distance),
+            Self::Indices {
+                base,
+                index,
+                signed,
+                scale,
+            } => {
+                let number = if signed {
+                    i64::from(index[lane] as i32) as u64
+                } else {
+                    u64::from(index[lane])
+                };
+                base.wrapping_add(number.wrapping_mul(scale))
+            }
+        }
+    }
+}
+
+/// Copies bytes, with vector instructions of `VECTOR` bytes if there are any. Other threads may access either side
+/// meanwhile, so this is no ordinary copy. The width is that of the operations that read the register next: a load of what
+/// two narrower stores wrote has to wait for both.
+///
+/// # Safety
+/// Both sides must have that many bytes, aligned to `T`; the CPU must have such instructions.
+#[inline(always)]
+unsafe fn copy<T: Number, const VECTOR: usize>(to: *mut u8, from: *mut u8, len: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if VECTOR == 64 && len.is_multiple_of(64) {
+            // SAFETY: as the caller promises.
+            unsafe { copy_64(to, from, len) };
+            return;
+        }
+        if VECTOR != 0 && len.is_multiple_of(16) {
+            // SAFETY: as the caller promises.
+            unsafe { copy_32(to, from, len) };
+            return;
+        }
+    }
+    let mut done = 0;
+    while done < len {
+        // SAFETY: inside what the caller promises, and aligned.
+        unsafe { T::set(to.add(done), T::get(from.add(done))) };
+        done += size_of::<T>();
+    }
+}
+
+/// # Safety
+/// Both sides must have `len` bytes, a multiple of 64.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn copy_64(to: *mut u8, from: *mut u8, len: usize) {
+    let mut done = 0;
+    while done < len {
+        // SAFETY: reads and writes 64 of the promised bytes; the CPU does so like a row of relaxed atomic accesses.
+        unsafe {
+            std::arch::asm!("vmovdqu64 {t}, [{from}]", "vmovdqu64 [{to}], {t}",
+                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(zmm_reg) _,
+                options(nostack, preserves_flags));
+        }
+        done += 64;
+    }
+}
+
+/// # Safety
+/// Both sides must have `len` bytes, a multiple of 16.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx")]
+#[inline]
+unsafe fn copy_32(to: *mut u8, from: *mut u8, len: usize) {
+    use std::arch::asm;
+    let mut done = 0;
+    while done + 32 <= len {
+        // SAFETY: as above, 32 bytes.
+        unsafe {
+            asm!("vmovdqu {t}, [{from}]", "vmovdqu [{to}], {t}",
+                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(ymm_reg) _,
+                options(nostack, preserves_flags));
+        }
+        done += 32;
+    }
+    if done < len {
+        // SAFETY: as above, 16 bytes.
+        unsafe {
+            asm!("vmovdqu {t:x}, [{from}]", "vmovdqu [{to}], {t:x}",
+                from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(xmm_reg) _,
+                options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// Reads a number for each lane.
+///
+/// # Safety
+/// All addresses, `extra` further on, must lie in the stretch with the size of a number and be aligned to it.
+#[inline(always)]
+pub(super) unsafe fn fetch<T: Number, const VECTOR: usize>(
+    numbers: &mut [T; 32],
+    stretch: Stretch,
+    addresses: &Addresses<'_>,
+    form: Form,
+    extra: u64,
+) {
+    let place = |lane: usize| stretch.at(addresses.at(lane).wrapping_add(extra));
+    let (length, step) = (form.length, form.step as usize);
+    match length {
+        1.. if step == size_of::<T>() => {
+            let mut copy = |start: usize, lanes: usize| {
+                let to = numbers[start..].as_mut_ptr().cast();
+                // SAFETY: a run of lanes is a run of numbers, inside the stretch by the caller's promise.
+                unsafe { copy::<T, VECTOR>(to, place(start), lanes * size_of::<T>()) }
+            };
+            match length {
+                32 => copy(0, 32),
+                16 => {
+                    copy(0, 16);
+                    copy(16, 16);
+                }
+                _ => (0..4).for_each(|run| copy(run * 8, 8)),
+            }
+        }
+        32 if step == 0 => {
+            // SAFETY: by the caller's promise.
+            *numbers = [unsafe { T::get(place(0)) }; 32];
+        }
+        1.. if step == 0 => {
+            for run in 0..4 {
+                // SAFETY: by the caller's promise.
+                let number = unsafe { T::get(place(run * 8)) };
+                numbers[run * 8..run * 8 + 8].fill(number);
+            }
+        }
+        _ => {
+            for (lane, number) in numbers.iter_mut().enumerate() {
+                // SAFETY: by the caller's promise.
+                *number = unsafe { T::get(place(lane)) };
+            }
+        }
+    }
+}
+
+/// Writes the active lanes' numbers, lowest lane first.
+///
+/// # Safety
+/// As for [`fetch`].
+#[inline(always)]
+pub(super) unsafe fn put<T: Number, const VECTOR: usize>(
+    numbers: &[T; 32],
+    mask: u32,
+    stretch: Stretch,
+    addresses: &Addresses<'_>,
+    form: Form,
+    extra: u64,
+) {
+    let place = |lane: usize| stretch.at(addresses.at(lane).wrapping_add(extra));
+    let (length, step) = (form.length as usize, form.step as usize);
+    match length {
+        1.. if mask == !0 && step == size_of::<T>() => {
+            let mut start = 0;
+            while start < 32 {
+                let from = numbers[start..].as_ptr().cast_mut().cast();
+                // SAFETY: by the caller's promise.
+                unsafe { copy::<T, VECTOR>(place(start), from, length * size_of::<T>()) };
+                start += length;
+            }
+        }
+        // The last one stays.
+        32 if step == 0 && mask != 0 => {
+            let lane = 31 - mask.leading_zeros() as usize;
+            // SAFETY: by the caller's promise.
+            unsafe { T::set(place(lane), numbers[lane]) }
+        }
+        _ => {
+            for lane in lanes_of(mask) {
+                // SAFETY: by the caller's promise.
+                unsafe { T::set(place(lane), numbers[lane]) }
+            }
+        }
+    }
+}
