@@ -1,4 +1,5 @@
-//! Every example kernel's generated code computes what its program computes.
+//! The generated code of every example kernel, and of kernels that use what is rare,
+//! computes what its program computes.
 
 #[allow(dead_code, reason = "an example uses the rest")]
 mod judge;
@@ -17,9 +18,10 @@ fn generated_code_agrees_with_the_program() {
         eprintln!("skipped: no clang on this machine passes the probe");
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("the examples")
+    let mut files: Vec<_> = ["../../examples/kernels", "tests/kernels"]
+        .iter()
+        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+        .flat_map(|folder| std::fs::read_dir(folder).expect("kernels"))
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
             path.extension()

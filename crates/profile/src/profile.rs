@@ -259,6 +259,15 @@ impl Profile {
             None => (&self.main.bounds, None),
         }
     }
+
+    /// Cycles a simdgroup alone waits for memory in a loop, or in the whole program.
+    pub fn stalls(&self, within: Option<&crate::LoopReport>) -> f64 {
+        let waits = self.main.waits.iter();
+        waits
+            .filter(|wait| within.is_none_or(|report| wait.in_loop == Some(report.id)))
+            .filter_map(|wait| wait.stall)
+            .sum()
+    }
 }
 
 fn occupancy_report(

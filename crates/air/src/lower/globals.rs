@@ -75,6 +75,11 @@ impl Lowering<'_, '_> {
         Ok(id)
     }
 
+    /// The variable of the module that became a global.
+    pub(super) fn global_number(&self, id: GlobalId) -> Option<usize> {
+        self.global_ids.iter().position(|known| *known == Some(id))
+    }
+
     fn global_data(&self, ty: TypeId, initializer: ValueId) -> Lowered<GlobalData> {
         match self.source.constant(initializer) {
             Some(Constant::Null) => return Ok(GlobalData::Zero),

@@ -234,6 +234,9 @@ impl FunctionLowering<'_, '_, '_> {
             return Ok(self.builder().constant(ty, 1));
         }
         let pointer = self.value(pointer)?;
+        if let Some(address) = self.table_load(pointer, ty)? {
+            return Ok(address);
+        }
         if let Some(width) = odd {
             let access = self.access(index, Type::I8, align, volatile);
             return self.load_odd(pointer, ty, width, access);

@@ -219,7 +219,7 @@ impl Layout {
         const THREADGROUP: u32 = 32768;
         if self.threadgroup_bytes > THREADGROUP {
             return Err(ErrorKind::TooLarge {
-                what: "bytes of threadgroup memory",
+                what: crate::THREADGROUP_MEMORY,
                 needed: u64::from(self.threadgroup_bytes),
                 available: u64::from(THREADGROUP),
             }

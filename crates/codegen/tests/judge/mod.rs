@@ -32,6 +32,8 @@ pub(crate) enum Verdict {
         /// Why trials did not run to their end.
         why: Vec<String>,
     },
+    /// Apple's GPUs make no pipeline of it.
+    NoPipeline(String),
     /// The generator cannot do it; the reason groups kernels.
     Unsupported(String),
     /// The executor cannot run it, so there is nothing to compare with.
@@ -107,6 +109,11 @@ fn reason_not_executed(error: &assay_exec::CompileError) -> String {
 fn refused(error: &assay_codegen::Error) -> Verdict {
     match &error.kind {
         ErrorKind::Unsupported(what) => Verdict::Unsupported(what.clone()),
+        ErrorKind::TooLarge {
+            what, available, ..
+        } if *what == assay_codegen::THREADGROUP_MEMORY => {
+            Verdict::NoPipeline(format!("more than {available} {what}"))
+        }
         ErrorKind::TooLarge { what, .. } => Verdict::Unsupported(format!("too many {what}")),
         _ => Verdict::Differs(error.to_string()),
     }
