@@ -6,7 +6,7 @@ const APPLE: &[u8] = include_bytes!("fixtures/apple.bc");
 const CLANG: &[u8] = include_bytes!("fixtures/clang-22.bc");
 
 /// Reads, lowers and optimises; verification may find faults in what damage made of the program, and that
-/// is all. What it has found none in is optimised, and has none afterwards.
+/// is all. Some (a store to constant memory) show only when pointers have been traced.
 fn survive(bytes: &[u8]) -> Result<(), String> {
     let modules = llvm::read(bytes).map_err(|error| {
         assert!(
@@ -18,9 +18,8 @@ fn survive(bytes: &[u8]) -> Result<(), String> {
     for module in &modules {
         let mut program = lower(module, &Options::default()).map_err(|error| error.to_string())?;
         assay_ssa::verify(&program).map_err(|errors| errors[0].to_string())?;
-        if assay_opt::pipeline::optimize(&mut program).is_ok() {
-            assert_eq!(assay_ssa::verify(&program), Ok(()), "after optimising");
-        }
+        assay_opt::pipeline::optimize(&mut program).map_err(|error| error.to_string())?;
+        assay_ssa::verify(&program).map_err(|errors| errors[0].to_string())?;
     }
     Ok(())
 }

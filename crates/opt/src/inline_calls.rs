@@ -2,8 +2,8 @@
 //!
 //! Kernels are small trees of calls and the hardware's calls are costly, so they go.
 //! Functions are handled callees first, so each body is copied once per call and already
-//! flat. Calls of functions that call themselves stay calls; who cannot run one says so.
-//! [`unfold_recursion`](crate::unfold_recursion) leaves only those that do it through others.
+//! flat. Calls of functions that call themselves stay calls; who cannot run one says so. After
+//! [`unfold_recursion`](crate::unfold_recursion) there are hardly any.
 
 use assay_ssa::{
     Block, Callee, Function, FunctionId, IdMap, IdSet, Inst, InstData, Loc, LoopHint, Module,
@@ -54,7 +54,7 @@ pub fn inline_calls(module: &mut Module) -> Result<bool, InlineError> {
 
 /// The functions in an order in which callees come before callers, and those that call
 /// themselves, directly or through others. Calls of the others form no cycle.
-fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
+pub(crate) fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
@@ -102,7 +102,7 @@ fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
     (order, recursive)
 }
 
-fn callees(function: &Function) -> Vec<FunctionId> {
+pub(crate) fn callees(function: &Function) -> Vec<FunctionId> {
     let insts = function
         .blocks()
         .iter()

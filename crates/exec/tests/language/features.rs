@@ -156,7 +156,9 @@ const FEATURES: &[Feature] = &[
     },
     Feature {
         name: "recursion that ends soon",
-        before: "float mirror(float x) { if (x < 0) return 1 - mirror(-x); return x * 2; }",
+        before: "float other(float x);\n\
+                 float mirror(float x) { if (x < 0) return 1 - mirror(-x); return x < 10 ? other(x) : x * 2; }\n\
+                 float other(float x) { if (x > 9.5f) return mirror(x); return x * 2; }",
         body: "o[i] = mirror(float(i) - 16);",
         expected: |i| {
             if i < 16.0 {
