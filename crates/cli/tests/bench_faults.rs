@@ -1,28 +1,9 @@
 //! `assay bench` over kernels that are broken in every way: each is told apart, and the sweep goes on.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod bench_common;
 
-fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // What an earlier run left.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn assay(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.arg("bench").args(arguments);
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-faults-cache");
-    command.env("ASSAY_CACHE", cache);
-    command.env("COLUMNS", "80").env_remove("NO_COLOR");
-    command.output().expect("assay runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use bench_common::{assay, scratch, text};
+use std::path::Path;
 
 const DESCRIPTION: &str = r#"
 summary = "Numbers below 0 become 0"
@@ -84,7 +65,8 @@ fn beside_a_sound_one(
     let shown = folder.to_string_lossy();
     let mut arguments = vec!["--all", "--kernels", &*shown, "--quick"];
     arguments.extend(more);
-    let output = assay(&arguments);
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-faults-cache");
+    let output = assay(&kept, &arguments);
     let code = output.status.code().expect("a code");
     if code == 4 {
         return None;

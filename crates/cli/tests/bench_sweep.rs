@@ -1,42 +1,12 @@
 //! Sweeps of `assay bench`: references, locks, going on after an interruption, plans, new kernels.
 
+mod bench_common;
+
+use bench_common::{assay, command, no_clang, scratch, text};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
-
-fn scratch(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-fn command(cache: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.arg("bench").args(arguments);
-    command.env("ASSAY_CACHE", cache).env("COLUMNS", "80");
-    command.env_remove("NO_COLOR").env_remove("ASSAY_PYTHON");
-    command
-}
-
-fn assay(cache: &Path, arguments: &[&str]) -> Output {
-    command(cache, arguments).output().expect("assay runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Whether the machine lacks a clang; the test then says so and passes.
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
-fn no_clang(output: &Output) -> bool {
-    let missing = output.status.code() == Some(4);
-    if missing {
-        eprintln!("skipped: {}", text(&output.stderr));
-    }
-    missing
-}
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout)

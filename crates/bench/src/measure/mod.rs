@@ -74,15 +74,6 @@ impl Cache {
     }
 }
 
-/// What happened before the first sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WarmedUp {
-    /// Runs.
-    pub runs: usize,
-    /// Whether times were stable at the end; `None` when nobody looked.
-    pub stable: Option<bool>,
-}
-
 /// Times of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
@@ -96,8 +87,10 @@ pub struct Measurement {
     pub batch: usize,
     /// What caches held before a sample.
     pub cache: Cache,
-    /// What happened before the first sample.
-    pub warm_up: WarmedUp,
+    /// Runs before the first sample.
+    pub warm_up: usize,
+    /// Whether times were stable after them; `None` when nobody looked.
+    pub warm_up_stable: Option<bool>,
     /// Sets of buffers that took turns.
     pub sets: usize,
     /// Why there are no more samples.
@@ -147,6 +140,14 @@ struct Race<'a> {
     sides: Vec<Side<'a>>,
 }
 
+/// What happened before the first sample.
+struct WarmedUp {
+    runs: usize,
+    stable: Option<bool>,
+    /// The last times of one run, which say how many belong into a sample.
+    last: Vec<f64>,
+}
+
 /// What was sampled of the kernel.
 #[derive(Default)]
 struct Sampled {
@@ -163,10 +164,10 @@ impl Race<'_> {
         }
         self.turns.inputs = Vec::new();
         let mut caches = Caches::new(self.device, self.plan.cache)?;
-        let (warm_up, last) = self.warm_up()?;
+        let warmed_up = self.warm_up()?;
         let batch = match self.plan.cache {
             Cache::Cold => 1,
-            Cache::Rotating => self.batch(&last),
+            Cache::Rotating => self.batch(&warmed_up.last),
         };
         let (sampled, stop) = self.sample(batch, &mut caches)?;
         caches.release(self.device)?;
@@ -185,7 +186,8 @@ impl Race<'_> {
                 .collect(),
             batch,
             cache: self.plan.cache,
-            warm_up,
+            warm_up: warmed_up.runs,
+            warm_up_stable: warmed_up.stable,
             sets: self.turns.len(),
             stop,
             summary,
@@ -197,8 +199,8 @@ impl Race<'_> {
         }))
     }
 
-    /// Runs before the first sample; gives the last times of one run, which say how many belong into a sample.
-    fn warm_up(&mut self) -> Result<(WarmedUp, Vec<f64>), Error> {
+    /// Runs before the first sample.
+    fn warm_up(&mut self) -> Result<WarmedUp, Error> {
         let start = Instant::now();
         let mut times = Vec::new();
         let first = self.turns.len();
@@ -224,7 +226,7 @@ impl Race<'_> {
         }
         let runs = first + times.len();
         let last = times.split_off(times.len().saturating_sub(WINDOW));
-        Ok((WarmedUp { runs, stable }, last))
+        Ok(WarmedUp { runs, stable, last })
     }
 
     /// Runs of a sample: so many that the shortest of all sides lasts long enough, unless the longest then lasts too long.

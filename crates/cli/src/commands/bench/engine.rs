@@ -4,6 +4,7 @@ use super::{Args, DeviceName};
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
 use assay_device::{CpuDevice, Device, MetalSettings, Settings};
+use assay_msl::Compiler;
 use std::time::Duration;
 
 /// Seconds that one submission may take, when nothing else is said: reference sizes take long on a CPU.
@@ -13,7 +14,7 @@ const QUICK_SECONDS: f64 = 60.0;
 /// A device, and the compiler it uses if that is not its own.
 pub(super) struct Engine {
     pub(super) device: Box<dyn Device>,
-    pub(super) compiler: Option<String>,
+    pub(super) compiler: Option<Compiler>,
 }
 
 impl Engine {
@@ -28,9 +29,8 @@ impl Engine {
             }),
             DeviceName::Cpu => {
                 let compiler = toolchain::find()?;
-                let identity = compiler.identity.lines().next().map(str::to_owned);
                 let device = CpuDevice::new(Settings {
-                    compiler: Some(compiler),
+                    compiler: Some(compiler.clone()),
                     cache: toolchain::cache_folder(),
                     timeout,
                     cancel: Some(interrupt::flag()),
@@ -38,7 +38,7 @@ impl Engine {
                 });
                 Ok(Engine {
                     device: Box::new(device.map_err(missing)?),
-                    compiler: identity,
+                    compiler: Some(compiler),
                 })
             }
         }

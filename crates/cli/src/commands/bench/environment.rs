@@ -3,6 +3,7 @@
 use crate::commands::doctor;
 use assay_chip::Chip;
 use assay_device::{Device, Machine};
+use assay_msl::Compiler;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -48,7 +49,7 @@ pub(super) struct Mac {
 }
 
 impl Environment {
-    pub(super) fn new(kind: &str, device: &dyn Device, compiler: Option<String>) -> Self {
+    pub(super) fn new(kind: &str, device: &dyn Device, compiler: Option<&Compiler>) -> Self {
         let machine = Machine::detect(&doctor::System);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
@@ -62,7 +63,7 @@ impl Environment {
                 .or_else(linux_cpu),
             cpu_threads: std::thread::available_parallelism().map_or(1, usize::from),
             load: linux_load(),
-            compiler,
+            compiler: compiler.map(|compiler| compiler.identity.clone()),
             mac: machine.map(|machine| Mac {
                 name: machine.name,
                 chip: machine.chip,

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 /// Every kernel gets fresh random inputs at several sizes, and every element is compared with a double-precision oracle.
 /// Outputs start as NaN, buffers lie between guards, results must repeat, depend on every input that matters and replace
 /// old results. Then the kernel is timed, in turns with references. On the CPU times are host times: they say nothing
-/// about a GPU.
+/// about a GPU. What is right goes on the board at once, with its source and all samples (assay board shows it).
 ///
 /// A reference is MLX or PyTorch if a Python here has them (ASSAY_PYTHON names one), the oracle, or a program of yours.
 ///
@@ -110,9 +110,13 @@ pub(crate) struct Args {
     #[arg(long)]
     resume: bool,
 
-    /// Do not enter results into the board
+    /// Do not put results on the board
     #[arg(long)]
     no_save: bool,
+
+    /// The board [default: $ASSAY_BOARD, or board.db in your data folder]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_save")]
+    board: Option<PathBuf>,
 
     /// Show what would be run, and do not
     #[arg(long, conflicts_with_all = ["list", "describe"])]

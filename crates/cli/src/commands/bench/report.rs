@@ -35,6 +35,9 @@ pub(super) struct Report {
     pub(super) overall: Option<Overall>,
     /// One per kernel and element type.
     pub(super) kernels: Vec<Row>,
+    /// What went on the board, for people.
+    #[serde(skip)]
+    pub(super) saved: Option<String>,
 }
 
 /// Rows together.
@@ -89,9 +92,22 @@ pub(super) struct Row {
     /// How long it takes, where it was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<Time>,
+    /// Where it stands on the board, where it was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) board: Option<OnBoard>,
     /// The static profile of each dispatch, where it was asked for; modelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) profile: Vec<super::profile::Pass>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct OnBoard {
+    /// The number of the run.
+    pub(super) run: i64,
+    /// `first` at its place, `again` the source that holds the record, a new `record`, a `tie` with the record, or
+    /// `slower`.
+    pub(super) standing: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -201,6 +217,7 @@ impl Report {
         environment: Environment,
         target: &str,
         kernels: Vec<Row>,
+        saved: Option<String>,
     ) -> Self {
         let count = |which: fn(&Row) -> bool| kernels.iter().filter(|row| which(row)).count();
         Self {
@@ -212,6 +229,7 @@ impl Report {
             wrong: count(|row| !row.right && row.refused.is_none()),
             overall: Overall::new(&kernels),
             kernels,
+            saved,
         }
     }
 }
@@ -356,8 +374,8 @@ impl Time {
             }
             .to_owned(),
             remarks,
-            warm_up: measured.warm_up.runs,
-            warm_up_stable: measured.warm_up.stable,
+            warm_up: measured.warm_up,
+            warm_up_stable: measured.warm_up_stable,
             batch: measured.batch,
             cache: measured.cache.name().to_owned(),
             buffer_sets: measured.sets,

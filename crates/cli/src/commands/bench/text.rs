@@ -337,6 +337,9 @@ impl Page<'_> {
                 "Times are this CPU's, at {sizes} sizes. They say nothing about a GPU."
             ));
         }
+        if let Some(saved) = &self.report.saved {
+            self.line(saved);
+        }
     }
 }
 

@@ -3,23 +3,26 @@
 use super::engine::Engine;
 use super::environment::Environment;
 use super::reference::References;
-use super::report::{Report, Row, Time};
+use super::report::{OnBoard, Report, Row, Time};
 use super::score::Scores;
 use super::sweep::Sweep;
 use super::{Args, profile, select};
+use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
 use assay_bench::Dtype;
 use assay_bench::gate;
 use assay_bench::lock::{self, Lock, Taken};
-use assay_bench::measure::{self, Cache, WarmUp};
+use assay_bench::measure::{self, Cache, Measurement, WarmUp};
+use assay_bench::reference::Clock;
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
 use assay_bench::score::Peaks;
 use assay_bench::stats::StopRule;
+use assay_board::{Subject, Timed};
 use assay_chip::Chip;
-use assay_device::Error;
+use assay_device::{Error, Origin};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
@@ -41,10 +44,17 @@ pub(super) fn run(
             Failure::usage("--source is for one kernel").advice("name the kernel it stands for")
         );
     }
+    let saver = match args.no_save || args.no_time {
+        true => Saver::nowhere(),
+        false => Saver::open(args.board.as_deref(), context)?,
+    };
     interrupt::cooperate();
     let engine = Engine::open(args)?;
-    let environment =
-        Environment::new(args.device.name(), &*engine.device, engine.compiler.clone());
+    let environment = Environment::new(
+        args.device.name(),
+        &*engine.device,
+        engine.compiler.as_ref(),
+    );
     let references = References::start(args, context)?;
     let mut sweep = Sweep::open(args, chosen, &references)?;
     let chip = match (&args.chip, environment.chip()) {
@@ -60,6 +70,7 @@ pub(super) fn run(
         peaks: environment.chip().as_ref().and_then(Peaks::of),
         chip,
         seed: sweep.seed,
+        saver,
         context,
         bar: progress(chosen.sound.len(), context),
     };
@@ -75,12 +86,9 @@ pub(super) fn run(
     }
     work.bar.finish_and_clear();
     sweep.finish();
-    Ok(Report::new(
-        work.seed,
-        environment,
-        args.target.name(),
-        rows,
-    ))
+    let (seed, saved) = (work.seed, work.saver.told());
+    let target = args.target.name();
+    Ok(Report::new(seed, environment, target, rows, saved))
 }
 
 struct Work<'a> {
@@ -92,6 +100,7 @@ struct Work<'a> {
     /// For profiles.
     chip: Chip,
     seed: u64,
+    saver: Saver,
     context: &'a Context,
     bar: ProgressBar,
 }
@@ -191,11 +200,23 @@ impl Work<'_> {
             gate::Error::Device(error) => error.into(),
             other => Refusal::Kernel(other.to_string()),
         })?;
-        let time = match verdict.is_right() && !self.args.no_time {
-            true => self.time(loaded, &case)?,
+        let measured = match verdict.is_right() && !self.args.no_time {
+            true => self.measure(loaded, &case)?,
             false => None,
         };
+        let time = measured.as_ref().and_then(|measured| {
+            let scores = Scores::new(&case, measured, self.args.target, self.peaks.as_ref())?;
+            Some(Time::new(&case, measured, scores))
+        });
         let mut row = Row::new(kernel, source, &case, &verdict, time);
+        if let Some(measured) = &measured {
+            let subject = Subject {
+                kernel,
+                source,
+                case: &case,
+            };
+            row.board = self.save(subject, &verdict, measured, &row)?;
+        }
         if self.args.profile {
             row.profile = profile::passes(&case, source, &self.chip).map_err(Refusal::All)?;
         }
@@ -219,14 +240,41 @@ impl Work<'_> {
         })
     }
 
-    fn time(&mut self, loaded: &mut Loaded, case: &Case) -> Result<Option<Time>, Refusal> {
+    fn measure(
+        &mut self,
+        loaded: &mut Loaded,
+        case: &Case,
+    ) -> Result<Option<Measurement>, Refusal> {
         let plan = plan(self.args, self.seed);
         let device = &mut *self.engine.device;
         let references = &mut self.references.all;
-        let measured = measure::measure(device, loaded, case, &plan, references)?;
-        Ok(measured.and_then(|measured| {
-            let scores = Scores::new(case, &measured, self.args.target, self.peaks.as_ref())?;
-            Some(Time::new(case, &measured, scores))
+        Ok(measure::measure(device, loaded, case, &plan, references)?)
+    }
+
+    /// Puts a run on the board.
+    fn save(
+        &mut self,
+        subject: Subject<'_>,
+        verdict: &gate::Verdict,
+        measured: &Measurement,
+        row: &Row,
+    ) -> Result<Option<OnBoard>, Refusal> {
+        let extras = Extras {
+            remarks: row
+                .time
+                .as_ref()
+                .map_or_else(Vec::new, |time| time.remarks.clone()),
+            reference: by_the_same_clock(measured),
+        };
+        let mut setting = save::here(measured, self.engine.compiler.as_ref());
+        if measured.cache == Cache::Cold {
+            setting.mode = measured.cache.name().to_owned();
+        }
+        let saved = self.saver.save(subject, verdict, measured, setting, extras);
+        let saved = saved.map_err(Refusal::All)?;
+        Ok(saved.map(|saved| OnBoard {
+            run: saved.run,
+            standing: save::word(saved.standing).to_owned(),
         }))
     }
 
@@ -258,6 +306,23 @@ impl Work<'_> {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+/// The first reference whose times are by the clock of the kernel's: others say nothing beside them.
+fn by_the_same_clock(measured: &Measurement) -> Option<Timed> {
+    let same = |clock| {
+        matches!(
+            (clock, measured.origin),
+            (Clock::Host, Origin::Host) | (Clock::Gpu, Origin::Measured)
+        )
+    };
+    let mut rivals = measured.rivals.iter().filter(|rival| same(rival.clock));
+    rivals.find_map(|rival| {
+        Some(Timed {
+            name: rival.name.clone(),
+            samples: rival.times.as_ref().ok()?.samples.clone(),
+        })
+    })
 }
 
 /// How to measure.
