@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seeds=${SEEDS:-1}
 page=${PAGE:-}
-sample=${SAMPLE:-300}
+sample=${SAMPLE:-320}
 mlx=corpus/mlx-0.32.4/mlx/lib/mlx.metallib
 
 clone() { # NAME URL COMMIT

@@ -45,6 +45,8 @@ pub struct Program {
     pub scratch_bytes: Option<u32>,
     /// Threads per threadgroup the program was compiled for, if fixed.
     pub threadgroup_size: Option<[u32; 3]>,
+    /// The most threads per threadgroup that the source declares, if it does.
+    pub declared_threads: Option<u32>,
     /// Source lines, ascending by offset.
     pub lines: Vec<Line>,
     /// Source files that `lines` refers to by index.

@@ -176,6 +176,7 @@ fn finish(
     program.half_uniforms = Some(lowerer.layout.half_uniforms());
     program.threadgroup_bytes = Some(lowerer.layout.threadgroup_bytes);
     program.threadgroup_size = options.threadgroup;
+    program.declared_threads = lowerer.kernel.max_threads;
     program.files = module
         .locations
         .files()

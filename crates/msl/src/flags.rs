@@ -54,6 +54,10 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         &["-fconvergent-functions"],
         "a helper that calls simd_sum must not be copied into both arms of a branch",
     ),
+    (
+        &["-fno-delete-null-pointer-checks"],
+        "address 0 is an ordinary place of threadgroup memory; kernels read there and ignore the number",
+    ),
     (&["-O2"], "what Apple's compiler does before it writes AIR"),
     (
         &["-fno-vectorize", "-fno-slp-vectorize"],

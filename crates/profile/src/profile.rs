@@ -238,7 +238,10 @@ impl Profile {
                 let table = assay_chip::CostTable::of(options.costs);
                 table.get(assay_chip::Key::DeviceLoad).latency
             }),
-            max_threads_per_threadgroup: occupancy.by_registers,
+            max_threads_per_threadgroup: match program.declared_threads {
+                Some(declared) => occupancy.by_registers.min(declared),
+                None => occupancy.by_registers,
+            },
             occupancy,
             scratch_bytes: program.scratch_bytes,
             threadgroup_bytes,

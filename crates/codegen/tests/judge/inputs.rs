@@ -18,7 +18,7 @@ pub(crate) const TRIALS: usize = 3;
 /// threadgroup with patience: some kernels do a fixed amount of work.
 pub(crate) const MORE_TRIALS: usize = SIDES.len() + 1;
 
-const SIDES: [u64; 5] = [4, 8, 16, 64, 128];
+const SIDES: [u64; 6] = [2, 4, 8, 16, 64, 128];
 
 /// Elements of a buffer whose size nothing says, at first.
 const ELEMENTS: usize = 20_000;
@@ -26,8 +26,9 @@ const ELEMENTS: usize = 20_000;
 /// The most bytes of such a buffer: some kernels have the sizes written into them.
 const LARGEST: u64 = 64 << 20;
 
-/// Bytes given to each `[[threadgroup(n)]]` argument.
+/// Bytes given to each `[[threadgroup(n)]]` argument, at first and at most.
 const THREADGROUP_BYTES: u32 = 4096;
+const MOST_THREADGROUP_BYTES: u32 = 32 << 10;
 
 /// What a kernel is given.
 #[derive(Clone, Debug)]
@@ -141,6 +142,18 @@ impl Inputs {
         let wanted = (wanted as usize).next_multiple_of(64);
         *data = array(wanted, known.scalar, self.trial, known.random);
         true
+    }
+
+    /// Doubles the threadgroup memory of every argument, while one threadgroup's fits.
+    pub(crate) fn grow_threadgroup_memory(&mut self) -> bool {
+        let all: u32 = self.threadgroup_memory.iter().map(|(_, bytes)| bytes).sum();
+        let fits = all > 0 && 2 * all <= MOST_THREADGROUP_BYTES;
+        if fits {
+            for (_, bytes) in &mut self.threadgroup_memory {
+                *bytes *= 2;
+            }
+        }
+        fits
     }
 
     /// The same inputs with fewer threads, smallest first.

@@ -153,14 +153,21 @@ fn compare(
         Ended::Finished(buffers) => Ok(buffers),
         Ended::Stopped(why) | Ended::Beyond { why, .. } => Err(why),
         Ended::TooLong => return Compared::TooLong,
-        Ended::Undefined(why) => return Compared::Undefined(why),
-        Ended::Faulty(message) => return Compared::Different(Difference::Stopped(message)),
+        Ended::Undefined(why) | Ended::Overrun { why, .. } => return Compared::Undefined(why),
+        Ended::Faulty(message) | Ended::Unwritten(message) => {
+            return Compared::Different(Difference::Stopped(message));
+        }
     };
     let different = |message: String| Compared::Different(Difference::Stopped(message));
     match (expected, emulate(code, inputs, true)) {
         (_, Ended::Faulty(message)) => different(message),
         (_, Ended::TooLong) => Compared::TooLong,
-        (_, Ended::Undefined(why)) => Compared::Undefined(why),
+        (_, Ended::Undefined(why) | Ended::Overrun { why, .. }) => Compared::Undefined(why),
+        (Ok(expected), Ended::Unwritten(why)) if run::uninitialised(program, inputs).is_some() => {
+            let difference = Difference::Stopped(why);
+            with_zeroed_memory(program, code, inputs, &expected, difference)
+        }
+        (_, Ended::Unwritten(why)) => different(why),
         (Err(why), Ended::Stopped(_) | Ended::Beyond { .. }) => Compared::BothStopped(why),
         (Err(why), Ended::Finished(_)) => different(format!("only the executor stopped: {why}")),
         (Ok(expected), Ended::Stopped(why) | Ended::Beyond { why, .. }) => {
@@ -175,7 +182,8 @@ fn compare(
 }
 
 /// Threadgroup and thread memory that nobody has written holds ones in a strict run and
-/// zeros in the executor. A kernel that reads it must agree when it holds zeros on both sides.
+/// zeros in the executor. A kernel that reads it must agree when it holds zeros on both sides
+/// (variables of threads become registers; reading one that was never written is the same).
 /// What else Metal leaves open (races, misaligned accesses), the executor's checks tell.
 fn with_zeroed_memory(
     program: &assay_exec::Program,

@@ -17,6 +17,11 @@ pub(super) enum Ended {
         bytes: u64,
         why: String,
     },
+    /// It went beyond the end of a variable of a thread or threadgroup. The hardware does
+    /// not notice while there is other memory behind it.
+    Overrun { threadgroup: bool, why: String },
+    /// It reads a register that was never written.
+    Unwritten(String),
     /// Metal does not say what comes out: a matrix operation or a shuffle that needs
     /// threads which are not there.
     Undefined(String),
@@ -42,20 +47,29 @@ fn bindings(inputs: &Inputs) -> Bindings {
 
 /// What the executor's checks find whose outcome Metal does not define.
 pub(super) fn undefined(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
+    first_report(program, inputs, |kind| {
+        !matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised)
+    })
+}
+
+/// A read of memory that nobody has written, as the executor's checks find it.
+pub(super) fn uninitialised(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
+    first_report(program, inputs, |kind| kind == ReportKind::Uninitialised)
+}
+
+fn first_report(
+    program: &assay_exec::Program,
+    inputs: &Inputs,
+    wanted: impl Fn(ReportKind) -> bool,
+) -> Option<String> {
     let limits = Limits {
         max_steps: inputs.max_steps,
         ..Limits::default()
     };
     let grid = Grid::threads(inputs.grid, inputs.threadgroup);
     let reports = program.check(&grid, &mut bindings(inputs), &limits);
-    let defined = |report: &assay_exec::Report| {
-        matches!(
-            report.kind,
-            ReportKind::OutOfBounds | ReportKind::Uninitialised
-        )
-    };
     let reports = reports.ok()?;
-    let first = reports.iter().find(|report| !defined(report))?;
+    let first = reports.iter().find(|report| wanted(report.kind))?;
     Some(first.to_string())
 }
 
@@ -65,6 +79,8 @@ pub(super) fn execute(program: &assay_exec::Program, inputs: &mut Inputs) -> End
         match execute_once(program, inputs) {
             Ended::Beyond { buffer, bytes, .. } if inputs.grow(buffer, bytes) => {}
             Ended::Beyond { why, .. } => return Ended::Stopped(why),
+            Ended::Overrun { threadgroup, .. }
+                if threadgroup && inputs.grow_threadgroup_memory() => {}
             ended => return ended,
         }
     }
@@ -102,7 +118,7 @@ fn execute_once(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
     }
 }
 
-/// An access after the end of a buffer: how long it would have to be.
+/// An access outside of something: what would have to be longer.
 fn beyond(kind: &assay_exec::FaultKind, why: &str) -> Option<Ended> {
     let assay_exec::FaultKind::OutOfBounds {
         target,
@@ -113,12 +129,16 @@ fn beyond(kind: &assay_exec::FaultKind, why: &str) -> Option<Ended> {
     else {
         return None;
     };
-    let number = target.strip_prefix("buffer ")?.split(' ').next()?;
-    Some(Ended::Beyond {
-        buffer: number.parse().ok()?,
-        bytes: u64::try_from(*offset).ok()?.checked_add((*size).into())?,
-        why: why.to_owned(),
-    })
+    let why = why.to_owned();
+    if let Some(rest) = target.strip_prefix("buffer ") {
+        return Some(Ended::Beyond {
+            buffer: rest.split(' ').next()?.parse().ok()?,
+            bytes: u64::try_from(*offset).ok()?.checked_add((*size).into())?,
+            why,
+        });
+    }
+    let threadgroup = target == "threadgroup memory";
+    (threadgroup || target == "thread memory").then_some(Ended::Overrun { threadgroup, why })
 }
 
 pub(super) fn emulate(code: &Program, inputs: &Inputs, strict: bool) -> Ended {
@@ -190,6 +210,7 @@ pub(super) fn emulate(code: &Program, inputs: &Inputs, strict: bool) -> Ended {
             match fault.kind {
                 FaultKind::TooManySteps { .. } => Ended::TooLong,
                 FaultKind::OutOfBounds { .. } => Ended::Stopped(message),
+                FaultKind::ReadUnwritten { .. } => Ended::Unwritten(message),
                 FaultKind::PartialMatrix { .. } | FaultKind::ReadOfUndefinedShuffle { .. } => {
                     Ended::Undefined(message)
                 }

@@ -41,3 +41,14 @@ kernel void fill_by_a_varying_distance(device float* y [[buffer(0)]], device con
     sum -= 4.0f * simd_shuffle_and_fill_down(v, f, ushort(by[i] % 9), ushort(8));
     y[i] = sum;
 }
+
+kernel void reduce_under_a_mask(device uint* y [[buffer(0)]], device uchar* z [[buffer(1)]],
+                                device bfloat* b [[buffer(3)]],
+                                uint i [[thread_position_in_grid]],
+                                uint lane [[thread_index_in_simdgroup]]) {
+    if ((lane * 5) % 7 > 2) {
+        y[i] = simd_product(y[i] | 1) + quad_product(y[i] + 3);
+        z[i] = simd_product(z[i]);
+        b[i] = simd_sum(b[i]) + simd_max(b[i]) * quad_sum(b[i]);
+    }
+}
