@@ -22,7 +22,8 @@ Environment:
   NO_COLOR     no colour, whatever the terminal
   COLUMNS      lay text out for this many columns
   ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
-  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder";
+  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder
+  ASSAY_BOARD  the file that assay bench saves to and assay board shows";
 
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
 #[derive(Debug, Parser)]
@@ -84,6 +85,7 @@ commands! {
     Ir ir;
     Run run;
     Bench bench;
+    Board board;
     Emu emu;
     Trace trace;
     Disasm disasm;
