@@ -29,6 +29,10 @@ pub struct Program {
     pub constant_program: Vec<u8>,
     /// Values the driver puts into uniforms before anything runs.
     pub constants: Vec<UniformConstants>,
+    /// Constant data the program reads from memory, as one block of bytes. The driver puts
+    /// it at an address that is a multiple of 256; [`BoundValue::DataAddress`] says where
+    /// the program expects to find it.
+    pub data: Vec<u8>,
     /// Where arguments and system values are found.
     pub bindings: Vec<Binding>,
     /// Half registers the program needs (highest used plus one), if stated.
@@ -83,6 +87,11 @@ pub enum BoundValue {
         /// Index of the buffer.
         index: u32,
         /// First byte.
+        offset: u32,
+    },
+    /// The address of a byte of [`Program::data`]: a 64-bit uniform.
+    DataAddress {
+        /// Which byte.
         offset: u32,
     },
     /// A heap of texture or sampler descriptors: a 64-bit uniform.

@@ -211,16 +211,16 @@ fn report(judged: &[Judged], unread: usize, seconds: f64, verbose: bool) {
                 finished: 0,
                 stopped,
                 undefined,
-                why: first,
+                why: all,
                 ..
             } => {
                 let why = match (stopped, undefined) {
                     (0, 0) => "too long",
-                    (0, _) => "undefined",
+                    (0, _) => "undefined in the kernel",
                     _ => "both stopped",
                 };
-                if let Some(why) = first.as_ref().filter(|_| verbose) {
-                    println!("both stopped: {}: {why}", one.name);
+                for why in all.iter().filter(|_| verbose) {
+                    println!("not finished: {}: {why}", one.name);
                 }
                 never_finished.entry(why).or_default().push(&one.name);
             }

@@ -76,6 +76,18 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
     (&["-Wno-error"], "an error is an error of the language only"),
 ];
 
+/// Options of the compiling pass when lines are recorded.
+pub(crate) const LINES: &[(&[&str], &str)] = &[
+    (
+        &["-gline-tables-only", "-gno-column-info"],
+        "lines are what instructions are traced to",
+    ),
+    (
+        &["-fdebug-compilation-dir=."],
+        "the result must not depend on the folder it was made in",
+    ),
+];
+
 /// Metal's default arithmetic. Plain `-ffast-math` would let the optimiser assume that
 /// nothing is infinite, and drop the `-INFINITY` of a masked softmax.
 pub(crate) const FAST_MATH: &[&str] = &["-ffast-math", "-fhonor-infinities", "-fhonor-nans"];

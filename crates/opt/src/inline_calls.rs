@@ -2,9 +2,8 @@
 //!
 //! Kernels are small trees of calls and the hardware's calls are costly, so they go.
 //! Functions are handled callees first, so each body is copied once per call and already
-//! flat. Metal forbids recursion, yet its compiler lets it pass, and libraries have functions
-//! that call themselves (a reflection formula of the gamma function, say). Calls of such
-//! functions stay calls; who cannot run one says so.
+//! flat. Calls of functions that call themselves stay calls; who cannot run one says so.
+//! [`unfold_recursion`](crate::unfold_recursion) leaves only those that do it through others.
 
 use assay_ssa::{
     Block, Callee, Function, FunctionId, IdMap, IdSet, Inst, InstData, Loc, LoopHint, Module,
@@ -113,7 +112,7 @@ fn callees(function: &Function) -> Vec<FunctionId> {
         .collect()
 }
 
-fn callee_of(function: &Function, inst: Inst) -> Option<FunctionId> {
+pub(crate) fn callee_of(function: &Function, inst: Inst) -> Option<FunctionId> {
     match *function.inst(inst) {
         InstData::Call {
             callee: Callee::Function(callee),
@@ -174,7 +173,7 @@ fn inline_into(
 
 /// Splits `block` at the call: what follows goes to a new block whose parameter stands for
 /// the call's result.
-fn split(
+pub(crate) fn split(
     caller: &mut Function,
     block: Block,
     at: usize,

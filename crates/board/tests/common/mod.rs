@@ -4,7 +4,7 @@
 
 use assay_bench::Dtype;
 use assay_bench::gate::{Comparison, Tried, Ulps, Verdict};
-use assay_bench::measure::Measurement;
+use assay_bench::measure::{Cache, Measurement};
 use assay_bench::random::Random;
 use assay_bench::registry::{Case, Kernel, Registry, Resolved, hash};
 use assay_bench::stats::{Stop, Summary};
@@ -49,7 +49,11 @@ pub(crate) fn times(seed: u64, milliseconds: f64) -> Vec<f64> {
 pub(crate) fn measurement(origin: Origin, samples: Vec<f64>) -> Measurement {
     Measurement {
         origin,
+        wall: samples.clone(),
+        batch: 1,
+        cache: Cache::Rotating,
         warm_up: 3,
+        warm_up_stable: None,
         sets: 2,
         stop: Stop::Precise,
         summary: Summary::of(&samples).unwrap_or_else(|| Summary::of(&[1.0]).unwrap()),
@@ -57,6 +61,7 @@ pub(crate) fn measurement(origin: Origin, samples: Vec<f64>) -> Measurement {
         modes: None,
         samples,
         steady_results: true,
+        rivals: Vec::new(),
     }
 }
 

@@ -200,7 +200,7 @@ impl Lowerer<'_> {
             value = Src::Reg(next);
             distance *= 2;
         }
-        if inclusive {
+        if inclusive && !steps.scalar.is_float() {
             self.copy(dest, value);
             return Ok(true);
         }
@@ -218,7 +218,13 @@ impl Lowerer<'_> {
             _ => start,
         };
         let test = self.int_compare(IntCond::Eq, Src::Reg(place), Src::Const(0, Width::W32));
-        self.choose_into(dest, test, start, below);
-        Ok(true)
+        if !inclusive {
+            self.choose_into(dest, test, start, below);
+            return Ok(true);
+        }
+        // The order of floats: what is below first, then the lane's own.
+        let before = self.temp(dest.width);
+        self.choose_into(before, test, start, below);
+        self.combine_into(steps, Src::Reg(before), source, dest)
     }
 }

@@ -10,15 +10,21 @@ use assay_ssa::{
     Binding, Callee, CastOp, Function, InstData, Kernel, Module, Scalar, Value, ValueDef,
 };
 
-/// The trial after the others, for kernels that finished none: some have the sizes of
-/// their buffers written into them.
-pub(crate) const LARGE: usize = 3;
+/// Trials that every kernel is given.
+pub(crate) const TRIALS: usize = 3;
 
-/// Elements of a buffer whose size nothing says.
+/// More of them, for kernels that finished none: all sizes the same, from what a filter
+/// of a convolution fits into to multiples of the largest tiles. The last is one
+/// threadgroup with patience: some kernels do a fixed amount of work.
+pub(crate) const MORE_TRIALS: usize = SIDES.len() + 1;
+
+const SIDES: [u64; 5] = [4, 8, 16, 64, 128];
+
+/// Elements of a buffer whose size nothing says, at first.
 const ELEMENTS: usize = 20_000;
 
-/// Bytes of such a buffer in the last trial.
-const LARGE_BYTES: usize = 32 << 20;
+/// The most bytes of such a buffer: some kernels have the sizes written into them.
+const LARGEST: u64 = 64 << 20;
 
 /// Bytes given to each `[[threadgroup(n)]]` argument.
 const THREADGROUP_BYTES: u32 = 4096;
@@ -32,6 +38,18 @@ pub(crate) struct Inputs {
     pub(crate) whole: bool,
     pub(crate) buffers: Vec<(u32, Vec<u8>)>,
     pub(crate) threadgroup_memory: Vec<(u32, u32)>,
+    /// Operations of one simdgroup after which the executor gives up.
+    pub(crate) max_steps: u64,
+    trial: usize,
+    arrays: Vec<Array>,
+}
+
+/// A buffer whose size nothing says.
+#[derive(Clone, Copy, Debug)]
+struct Array {
+    index: u32,
+    scalar: Scalar,
+    random: Random,
 }
 
 impl Inputs {
@@ -56,7 +74,14 @@ impl Inputs {
             whole,
             buffers: Vec::new(),
             threadgroup_memory: Vec::new(),
+            max_steps: 1_000_000,
+            trial,
+            arrays: Vec::new(),
         };
+        if trial + 1 == TRIALS + MORE_TRIALS {
+            inputs.grid = threadgroup;
+            inputs.max_steps = 64_000_000;
+        }
         let reads = Reads::of(module, kernel);
         for argument in &kernel.arguments {
             match argument.binding {
@@ -71,10 +96,9 @@ impl Inputs {
                         .map_or(&[][..], |param| reads.of_param(param));
                     let bytes = match argument.buffer_size {
                         Some(size) => {
-                            let sizes = if tiles {
-                                Sizes::Tiles
-                            } else {
-                                Sizes::of(trial)
+                            let sizes = match Sizes::of(trial) {
+                                Sizes::Odd | Sizes::Tiny if tiles => Sizes::Tiles,
+                                other => other,
                             };
                             block(size as usize, fields, sizes, &mut random)
                         }
@@ -83,11 +107,12 @@ impl Inputs {
                             let scalar = scalar_named(&argument.type_name)
                                 .or_else(|| fields.first().map(|field| field.scalar));
                             let scalar = scalar.unwrap_or(Scalar::I32);
-                            let bytes = match trial {
-                                LARGE => LARGE_BYTES,
-                                _ => ELEMENTS * size,
-                            };
-                            array(bytes, scalar, trial, &mut random)
+                            inputs.arrays.push(Array {
+                                index,
+                                scalar,
+                                random,
+                            });
+                            array(ELEMENTS * size, scalar, trial, random)
                         }
                     };
                     inputs.buffers.push((index, bytes));
@@ -99,6 +124,23 @@ impl Inputs {
             }
         }
         inputs
+    }
+
+    /// Makes a buffer longer, so that it has so many bytes; the bytes it has stay. Nothing
+    /// changes if its size is known or it would be too long.
+    pub(crate) fn grow(&mut self, index: u32, bytes: u64) -> bool {
+        let known = self.arrays.iter().find(|array| array.index == index);
+        let place = self.buffers.iter_mut().find(|(other, _)| *other == index);
+        let (Some(known), Some((_, data))) = (known, place) else {
+            return false;
+        };
+        if bytes > LARGEST || bytes <= data.len() as u64 {
+            return false;
+        }
+        let wanted = bytes.max(2 * data.len() as u64).min(LARGEST);
+        let wanted = (wanted as usize).next_multiple_of(64);
+        *data = array(wanted, known.scalar, self.trial, known.random);
+        true
     }
 
     /// The same inputs with fewer threads, smallest first.
@@ -340,6 +382,8 @@ enum Sizes {
     Tiny,
     /// Multiples of a tile: matrices would overlap and packed rows be misaligned otherwise.
     Tiles,
+    /// This number, which tiles divide.
+    Sides(u64),
 }
 
 impl Sizes {
@@ -347,7 +391,8 @@ impl Sizes {
         match trial {
             0 => Sizes::Odd,
             1 => Sizes::Tiny,
-            _ => Sizes::Tiles,
+            2 => Sizes::Tiles,
+            _ => Sizes::Sides(SIDES.get(trial - TRIALS).copied().unwrap_or(4)),
         }
     }
 }
@@ -372,6 +417,7 @@ fn block(size: usize, fields: &[Field], sizes: Sizes, random: &mut Random) -> Ve
                     Sizes::Odd => 7 + random.below(18),
                     Sizes::Tiny => 1 + random.below(4),
                     Sizes::Tiles => 16 + 16 * random.below(2),
+                    Sizes::Sides(side) => side,
                 },
             };
             put(&mut bytes, field.offset + lane * width, width, value);
@@ -381,12 +427,12 @@ fn block(size: usize, fields: &[Field], sizes: Sizes, random: &mut Random) -> Ve
 }
 
 /// An array: floats around zero, or integers that may serve as indices.
-fn array(bytes: usize, scalar: Scalar, trial: usize, random: &mut Random) -> Vec<u8> {
+fn array(bytes: usize, scalar: Scalar, trial: usize, mut random: Random) -> Vec<u8> {
     let mut data = vec![0; bytes];
     let width = scalar.bytes() as usize;
     for at in (0..bytes).step_by(width) {
         let value = match (scalar.is_float(), trial) {
-            (true, _) => float(scalar, random, trial),
+            (true, _) => float(scalar, &mut random, trial),
             (false, 0) => random.below(8),
             (false, 1) => 1 + random.below(3),
             (false, 2) => random.next(),
@@ -427,6 +473,7 @@ fn float(scalar: Scalar, random: &mut Random, trial: usize) -> u64 {
 }
 
 /// A small generator: the same numbers on every machine.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -4,24 +4,22 @@ use super::location;
 use super::save::{Extras, Saver};
 use super::selection::Selection;
 use super::setting::setting;
+use crate::commands::bench::{DeviceName, Engine, usual_plan};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
-use crate::{interrupt, toolchain};
+use crate::interrupt;
 use assay_bench::gate::{self, Finding, Verdict};
 use assay_bench::measure::{self, Measurement};
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
-use assay_bench::stats::StopRule;
 use assay_board::verify::{Answer, Judgement, Spread, judge};
 use assay_board::{Board, Entry, Subject};
-use assay_device::{CpuDevice, Origin, Settings};
-use assay_msl::Compiler;
+use assay_device::Origin;
 use assay_report::envelope::Envelope;
 use assay_report::number;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
 use serde::Serialize;
-use std::time::Duration;
 
 /// Run the holders of records again, from the sources on the board, and compare
 ///
@@ -72,11 +70,7 @@ pub(super) struct Args {
 pub(super) struct Report {
     /// Where all random inputs came from.
     seed: u64,
-    /// The device; results of others were passed over.
-    device: String,
-    /// Whose clock: `measured` is a GPU's, `host` a CPU's.
-    origin: &'static str,
-    /// One per source.
+    /// One per source; results of other devices were passed over.
     results: Vec<Again>,
 }
 
@@ -87,6 +81,9 @@ struct Again {
     kernel: String,
     dtype: String,
     size_set: String,
+    device: String,
+    /// Whose clock: `measured` is a GPU's, `host` a CPU's.
+    origin: &'static str,
     source_hash: String,
     /// Whether it is still right.
     right: bool,
@@ -127,46 +124,37 @@ struct Runs {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
-    let compiler = toolchain::find()?;
-    let here = setting(Origin::Host, Some(&compiler)).device;
     let board = args.selection.open()?;
-    let entries = entries(args, &board, &here)?;
-    let saver = match args.no_save {
+    let found = entries(args, &board)?;
+    let mut saver = match args.no_save {
         true => Saver::nowhere(),
         false => Saver::open(args.selection.board.as_deref(), context)?,
     };
     interrupt::cooperate();
-    let device = CpuDevice::new(Settings {
-        compiler: Some(compiler.clone()),
-        cache: toolchain::cache_folder(),
-        timeout: Some(Duration::from_secs(600)),
-        cancel: Some(interrupt::flag()),
-        ..Settings::default()
-    });
-    let device = device.map_err(|error| Failure::new(Kind::Missing, error.to_string()))?;
     let seed = args.seed.unwrap_or_else(|| super::setting::now() as u64);
-    let mut work = Work {
-        quick: args.quick,
-        rounds: args.rounds,
-        seed,
-        board,
-        device,
-        compiler,
-        saver,
-    };
     let mut results = Vec::new();
-    for entry in &entries {
-        results.push(work.again(entry)?);
+    for (origin, entries) in found {
+        let device = match origin {
+            Origin::Host => DeviceName::Cpu,
+            Origin::Measured => DeviceName::Metal,
+        };
+        let mut work = Work {
+            quick: args.quick,
+            rounds: args.rounds,
+            seed,
+            origin,
+            board: &board,
+            engine: Engine::on(device, args.quick, None)?,
+            saver: &mut saver,
+        };
+        for entry in &entries {
+            results.push(work.again(entry)?);
+        }
     }
-    let report = Report {
-        seed,
-        device: here,
-        origin: Origin::Host.name(),
-        results,
-    };
+    let report = Report { seed, results };
     let text = match args.format {
         super::Format::Json => Envelope::new("assay.board-verify", 1, &report).to_json(),
-        super::Format::Text => report.text(context, work.saver.told()),
+        super::Format::Text => report.text(context, saver.told()),
     };
     context.write(&text)?;
     Ok(match report.results.iter().all(Again::is_fine) {
@@ -175,43 +163,53 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     })
 }
 
-/// What can be run again here.
-fn entries(args: &Args, board: &Board, here: &str) -> Result<Vec<Entry>, Failure> {
+/// What can be run again here, by clock.
+fn entries(args: &Args, board: &Board) -> Result<Vec<(Origin, Vec<Entry>)>, Failure> {
     let mut filter = args.selection.filter(true);
     filter.kernels.clone_from(&args.names);
     let found = board.entries(&filter).map_err(location::failure)?;
     let names = args.names.join(", ");
-    if found.is_empty() {
+    let Some(first) = found.first() else {
         let message = format!("nothing verified of {names} is on the board");
         return Err(Failure::input(message).advice("assay bench NAME puts it there"));
-    }
-    let elsewhere = found.iter().find(|entry| entry.device.name != here);
-    let elsewhere = elsewhere.map(|entry| entry.device.heading());
-    let of_here = |entry: &Entry| {
-        entry.device.name == here && entry.device.origin == "host" && entry.mode.is_empty()
     };
-    let entries: Vec<Entry> = found.into_iter().filter(of_here).collect();
-    match (entries.is_empty(), elsewhere) {
-        (true, Some(device)) => {
-            let message = format!("{names}: the results are of {device}, and this is {here}");
-            Err(Failure::new(Kind::Missing, message)
+    let elsewhere = format!(
+        "{names}: the results are of {}, which is not this machine",
+        first.device.heading()
+    );
+    let mut here = Vec::new();
+    for origin in [Origin::Measured, Origin::Host] {
+        let device = setting(origin, None).device;
+        let of_here = |entry: &&Entry| {
+            entry.device.origin == origin.name()
+                && entry.device.name == device
+                && entry.mode.is_empty()
+        };
+        let entries: Vec<Entry> = found.iter().filter(of_here).cloned().collect();
+        if !entries.is_empty() {
+            here.push((origin, entries));
+        }
+    }
+    match here.is_empty() {
+        true => {
+            Err(Failure::new(Kind::Missing, elsewhere)
                 .advice("run assay board verify on that machine"))
         }
-        _ => Ok(entries),
+        false => Ok(here),
     }
 }
 
-struct Work {
+struct Work<'a> {
     quick: bool,
     rounds: u8,
     seed: u64,
-    board: Board,
-    device: CpuDevice,
-    compiler: Compiler,
-    saver: Saver,
+    origin: Origin,
+    board: &'a Board,
+    engine: Engine,
+    saver: &'a mut Saver,
 }
 
-impl Work {
+impl Work<'_> {
     /// Runs a source again.
     fn again(&mut self, entry: &Entry) -> Result<Again, Failure> {
         let input = |message: String| Failure::input(format!("{}: {message}", entry.title()));
@@ -241,14 +239,14 @@ impl Work {
             case: &case,
         };
         for measured in &rounds {
-            let setting = setting(measured.origin, Some(&self.compiler));
+            let setting = setting(measured.origin, self.engine.compiler.as_ref());
             let extras = Extras::default();
             self.saver
                 .save(subject, &verdict, measured, setting, extras)?;
         }
         let new: Vec<Vec<f64>> = rounds.into_iter().map(|round| round.samples).collect();
         let judged = judge(&earlier, &new).map(|judged| Compared::new(&judged, &new));
-        Ok(Again::new(entry, &verdict, judged))
+        Ok(Again::new(entry, self.origin, &verdict, judged))
     }
 
     /// Examines a source, and times it in rounds if it is right.
@@ -261,7 +259,8 @@ impl Work {
         let input = |error: &dyn std::fmt::Display| {
             Failure::input(format!("{} {}: {error}", kernel.name, case.dtype))
         };
-        let loaded = Loaded::compile(&mut self.device, &source.path, &source.text);
+        let device = &mut *self.engine.device;
+        let loaded = Loaded::compile(device, &source.path, &source.text);
         let mut loaded = loaded.map_err(|error| input(&error))?;
         let plan = match self.quick {
             true => gate::Plan::quick(self.seed),
@@ -271,28 +270,15 @@ impl Work {
             dtypes: vec![case.dtype],
             ..plan
         };
-        let verdict = gate::examine(&mut self.device, &mut loaded, kernel, &plan);
+        let verdict = gate::examine(device, &mut loaded, kernel, &plan);
         let verdict = verdict.map_err(|error| input(&error))?;
         if !verdict.is_right() {
             return Ok((verdict, Vec::new()));
         }
-        let stop = match self.quick {
-            true => StopRule {
-                least: 5,
-                most: 50,
-                precision: 0.02,
-                time: Duration::from_millis(300),
-            },
-            false => StopRule::default(),
-        };
         let mut rounds = Vec::new();
         for round in 0..self.rounds {
-            let plan = measure::Plan {
-                seed: self.seed.wrapping_add(u64::from(round)),
-                warm_up: 3,
-                stop,
-            };
-            let measured = measure::measure(&mut self.device, &mut loaded, case, &plan);
+            let plan = usual_plan(self.quick, self.seed.wrapping_add(u64::from(round)));
+            let measured = measure::measure(device, &mut loaded, case, &plan, &mut []);
             rounds.extend(measured.map_err(|error| input(&error))?);
         }
         Ok((verdict, rounds))
@@ -327,11 +313,13 @@ impl Compared {
 }
 
 impl Again {
-    fn new(entry: &Entry, verdict: &Verdict, compared: Option<Compared>) -> Self {
+    fn new(entry: &Entry, origin: Origin, verdict: &Verdict, compared: Option<Compared>) -> Self {
         Self {
             kernel: entry.kernel.clone(),
             dtype: entry.dtype.clone(),
             size_set: entry.size_set.clone(),
+            device: entry.device.name.clone(),
+            origin: origin.name(),
             source_hash: entry.source_hash.clone(),
             right: verdict.is_right(),
             findings: verdict.findings.iter().map(Finding::to_string).collect(),
@@ -396,11 +384,15 @@ impl Report {
                 text += &format!("\n{} {}: {finding}\n", result.kernel, result.dtype);
             }
         }
-        let clock = format!(
-            "\nseed {}; {} times of {}",
-            self.seed, self.origin, self.device
-        );
-        text += &assay_report::wrap::wrap(&clock, context.width, 0).join("\n      ");
+        let mut clocks: Vec<String> = Vec::new();
+        for result in &self.results {
+            let clock = format!("{} times of {}", result.origin, result.device);
+            if !clocks.contains(&clock) {
+                clocks.push(clock);
+            }
+        }
+        let clocks = format!("\nseed {}; {}", self.seed, clocks.join(", "));
+        text += &assay_report::wrap::wrap(&clocks, context.width, 0).join("\n      ");
         text.push('\n');
         if let Some(saved) = saved {
             text += &assay_report::wrap::wrap(&saved, context.width, 0).join("\n      ");
