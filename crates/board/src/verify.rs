@@ -1,30 +1,41 @@
-//! A new run beside what the board says about its source.
+//! New runs beside what the board says about their source.
 
 use crate::record::LEAST;
 use assay_bench::stats::{self, Comparison, Order};
 
-/// How a new run compares with earlier ones of the same source.
+/// How new runs compare with earlier ones of the same source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// What it comes to.
     pub answer: Answer,
-    /// The middle earlier run beside the new one: the ratio says how many times faster the new one is.
+    /// The middle earlier run beside the middle new one: the ratio says how many times faster the new one is.
     pub comparison: Comparison,
-    /// The fastest and slowest median of the earlier runs, in seconds.
-    pub earlier: [f64; 2],
-    /// How many earlier runs there are.
-    pub runs: usize,
-    /// The new median, in seconds.
-    pub median: f64,
+    /// The earlier runs.
+    pub earlier: Spread,
+    /// The new ones.
+    pub new: Spread,
 }
 
-/// What a new run says about the board's figure.
+/// Medians of several runs, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// How many runs.
+    pub runs: usize,
+    /// The fastest.
+    pub fastest: f64,
+    /// The middle one: of an even number the slower of the two in the middle.
+    pub middle: f64,
+    /// The slowest.
+    pub slowest: f64,
+}
+
+/// What new runs say about the board's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The same, as far as the samples tell.
     Tie,
-    /// The samples differ, but the source has shown both faster and slower medians before.
-    WithinEarlier,
+    /// The samples of the middle runs differ, but runs of this source differ as much among themselves.
+    WithinSpread,
     /// Faster than the board says.
     Faster,
     /// Slower than the board says.
@@ -36,48 +47,64 @@ impl Answer {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tie => "tie",
-            Self::WithinEarlier => "within-earlier",
+            Self::WithinSpread => "within-spread",
             Self::Faster => "faster",
             Self::Slower => "slower",
         }
     }
 }
 
-/// Compares the samples of a new run, in seconds, with those of earlier runs. `None` when there are none, or ones that
-/// are no times.
+/// Compares samples of new runs, in seconds, with those of earlier ones. `None` when there are none of either, or ones
+/// that are no times.
 ///
 /// An interval from the samples of one run knows nothing of what changes between runs, such as the machine's other
-/// work or its heat. Where there are several earlier runs, their medians do: a new one among them is no news.
+/// work or its heat. The medians of several runs do: where those of old and new overlap, a difference is no news.
 ///
 /// ```
 /// use assay_board::verify::{Answer, judge};
 /// let about = |ms: f64| (0..30).map(|i| ms * (1.0 + 0.001 * f64::from(i % 5))).collect::<Vec<_>>();
-/// assert_eq!(judge(&[about(2.0)], &about(2.0)).map(|found| found.answer), Some(Answer::Tie));
-/// assert_eq!(judge(&[about(2.0)], &about(3.0)).map(|found| found.answer), Some(Answer::Slower));
-/// let earlier = [about(1.9), about(2.0), about(2.4)];
-/// assert_eq!(judge(&earlier, &about(2.2)).map(|found| found.answer), Some(Answer::WithinEarlier));
+/// let answer = |earlier: &[f64], new: &[f64]| {
+///     let runs = |medians: &[f64]| medians.iter().map(|ms| about(*ms)).collect::<Vec<_>>();
+///     judge(&runs(earlier), &runs(new)).map(|found| found.answer)
+/// };
+/// assert_eq!(answer(&[2.0], &[2.0]), Some(Answer::Tie));
+/// assert_eq!(answer(&[2.0], &[2.9, 3.0, 3.1]), Some(Answer::Slower));
+/// assert_eq!(answer(&[2.0, 2.1], &[1.5, 1.6, 1.7]), Some(Answer::Faster));
+/// assert_eq!(answer(&[1.9, 2.0, 2.4], &[2.2]), Some(Answer::WithinSpread));
+/// assert_eq!(answer(&[2.0], &[1.9, 2.2, 2.3]), Some(Answer::WithinSpread));
 /// ```
-pub fn judge(earlier: &[Vec<f64>], new: &[f64]) -> Option<Judgement> {
-    let mut medians: Vec<(f64, &Vec<f64>)> = earlier
-        .iter()
-        .filter_map(|samples| Some((stats::median(samples)?, samples)))
-        .collect();
-    medians.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (fastest, slowest) = (medians.first()?.0, medians.last()?.0);
-    let (_, middle) = medians.get(medians.len() / 2)?;
-    let comparison = stats::compare(middle, new, LEAST)?;
-    let median = stats::median(new)?;
+pub fn judge(earlier: &[Vec<f64>], new: &[Vec<f64>]) -> Option<Judgement> {
+    let (earlier, old_samples) = spread(earlier)?;
+    let (new, new_samples) = spread(new)?;
+    let comparison = stats::compare(old_samples, new_samples, LEAST)?;
+    let overlap = earlier.fastest <= new.slowest && new.fastest <= earlier.slowest;
     let answer = match comparison.order {
         Order::Tie => Answer::Tie,
-        _ if (fastest..=slowest).contains(&median) => Answer::WithinEarlier,
+        _ if overlap => Answer::WithinSpread,
         Order::SecondFaster => Answer::Faster,
         Order::FirstFaster => Answer::Slower,
     };
     Some(Judgement {
         answer,
         comparison,
-        earlier: [fastest, slowest],
-        runs: medians.len(),
-        median,
+        earlier,
+        new,
     })
+}
+
+/// The medians of runs, and the samples of the middle one.
+fn spread(runs: &[Vec<f64>]) -> Option<(Spread, &[f64])> {
+    let mut medians: Vec<(f64, &[f64])> = runs
+        .iter()
+        .filter_map(|samples| Some((stats::median(samples)?, samples.as_slice())))
+        .collect();
+    medians.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (middle, samples) = *medians.get(medians.len() / 2)?;
+    let spread = Spread {
+        runs: medians.len(),
+        fastest: medians.first()?.0,
+        middle,
+        slowest: medians.last()?.0,
+    };
+    Some((spread, samples))
 }

@@ -23,6 +23,7 @@ Environment:
   COLUMNS      lay text out for this many columns
   ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
   ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder
+  ASSAY_BOARD  the file that assay bench saves to and assay board shows
   ASSAY_PYTHON the Python that has MLX or PyTorch, for assay bench --reference";
 
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
@@ -85,6 +86,7 @@ commands! {
     Ir ir;
     Run run;
     Bench bench;
+    Board board;
     Emu emu;
     Trace trace;
     Disasm disasm;

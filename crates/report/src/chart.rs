@@ -187,12 +187,21 @@ impl Chart {
     }
 }
 
-/// A power of ten as people read it: `0.01`, `1`, `1,000`.
+/// A power of ten as people read it: `0.01`, `1`, `1,000`, `10⁵`.
 fn power_of_ten(power: i32) -> String {
-    match u32::try_from(power) {
-        Ok(power) if power <= 6 => crate::number::grouped(10u64.pow(power)),
-        Err(_) if power >= -4 => format!("{:.*}", power.unsigned_abs() as usize, 10f64.powi(power)),
-        _ => format!("1e{power}"),
+    match power {
+        0..=3 => crate::number::grouped(10u64.pow(power.unsigned_abs())),
+        -3..=-1 => format!("{:.*}", power.unsigned_abs() as usize, 10f64.powi(power)),
+        _ => {
+            let raised = power.to_string().chars().map(|character| match character {
+                '-' => '⁻',
+                digit => {
+                    let digit = digit.to_digit(10).unwrap_or(0) as usize;
+                    ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit.min(9)]
+                }
+            });
+            format!("10{}", raised.collect::<String>())
+        }
     }
 }
 
@@ -214,8 +223,8 @@ mod tests {
 
     #[test]
     fn powers_are_written_for_people() {
-        let written = [-5, -2, 0, 3, 7].map(power_of_ten);
-        assert_eq!(written, ["1e-5", "0.01", "1", "1,000", "1e7"]);
+        let written = [-5, -2, 0, 3, 12].map(power_of_ten);
+        assert_eq!(written, ["10⁻⁵", "0.01", "1", "1,000", "10¹²"]);
     }
 
     #[test]

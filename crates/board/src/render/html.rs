@@ -2,7 +2,7 @@
 
 use super::{View, by_device, clock, figure, precision, roofline, short};
 use crate::claim::Claim;
-use crate::entry::{Device, Entry};
+use crate::entry::{Device, Entry, Reference};
 use assay_report::html::{escape, page};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -65,29 +65,39 @@ fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
              standard</span><span><i class=\"set-full\"></i>full</span></p>\n",
         );
     }
-    headings(
-        out,
-        &[
-            ("kernel", ""),
-            ("sizes", ""),
-            ("time", "n"),
-            ("±", "n"),
-            ("Gflop/s", "n wide"),
-            ("GB/s", "n wide"),
-            ("roofline", "n"),
-            ("speed-up", "n"),
-            ("runs", "n wide"),
-            ("source", "wide"),
-            ("taken", "wide"),
-        ],
-    );
+    let shown = Shown {
+        roofline: entries.iter().any(|entry| entry.run.roofline.is_some()),
+        speedup: entries.iter().any(|entry| entry.run.reference.is_some()),
+    };
+    let columns = [
+        (true, ("kernel", "")),
+        (true, ("sizes", "")),
+        (true, ("time", "n")),
+        (true, ("±", "n")),
+        (true, ("Gflop/s", "n wide")),
+        (true, ("GB/s", "n wide")),
+        (shown.roofline, ("roofline", "n")),
+        (shown.speedup, ("speed-up", "n")),
+        (true, ("runs", "n wide")),
+        (true, ("source", "wide")),
+        (true, ("taken", "wide")),
+    ];
+    let columns = columns.into_iter().filter(|(shown, _)| *shown);
+    headings(out, &columns.map(|(_, column)| column).collect::<Vec<_>>());
     for entry in entries {
-        row(out, entry);
+        row(out, entry, shown);
     }
     out.push_str("</tbody></table></div>\n");
 }
 
-fn row(out: &mut String, entry: &Entry) {
+/// Columns that not every device has figures for.
+#[derive(Clone, Copy)]
+struct Shown {
+    roofline: bool,
+    speedup: bool,
+}
+
+fn row(out: &mut String, entry: &Entry, shown: Shown) {
     let run = &entry.run;
     let class = match entry.record {
         true => "",
@@ -97,7 +107,7 @@ fn row(out: &mut String, entry: &Entry) {
     let sizes: Vec<String> = sizes.map(|(name, size)| format!("{name} {size}")).collect();
     let _ = write!(
         out,
-        "<tr{class}><td>{} <span class=\"dim\">{}</span></td><td title=\"{}\">{}</td>",
+        "<tr{class}><td>{} <span class=\"dim wide\">{}</span></td><td title=\"{}\">{}</td>",
         escape(&entry.title()),
         escape(&entry.set),
         escape(&sizes.join(", ")),
@@ -109,27 +119,19 @@ fn row(out: &mut String, entry: &Entry) {
     number(out, "n", Some(precision), &format!("{precision:.1} %"));
     number(out, "n wide", Some(run.gflops), &figure(run.gflops));
     number(out, "n wide", Some(run.gbps), &figure(run.gbps));
-    let roof = run.roofline.map_or(String::new(), |part| {
-        let percent = part * 100.0;
-        let bar = percent.clamp(0.0, 100.0);
-        format!("<span class=\"roof\"><b style=\"width:{bar:.0}%\"></b></span>{percent:.0} %")
-    });
-    number(out, "n", run.roofline, &roof);
-    let reference = run.reference.as_ref();
-    let speedup = reference.map_or(String::new(), |reference| {
-        let class = match reference.speedup {
-            speedup if speedup >= 1.0 => "good",
-            _ => "warn",
-        };
-        let (name, speedup) = (escape(&reference.name), figure(reference.speedup));
-        format!("<span class=\"{class}\" title=\"over {name}\">{speedup}×</span>")
-    });
-    number(
-        out,
-        "n",
-        reference.map(|reference| reference.speedup),
-        &speedup,
-    );
+    if shown.roofline {
+        number(out, "n", run.roofline, &roof(run.roofline));
+    }
+    if shown.speedup {
+        let reference = run.reference.as_ref();
+        let speedup = reference.map(|reference| reference.speedup);
+        number(
+            out,
+            "n",
+            speedup,
+            &reference.map_or(String::new(), self::speedup),
+        );
+    }
     number(
         out,
         "n wide",
@@ -143,6 +145,25 @@ fn row(out: &mut String, entry: &Entry) {
         escape(short(&entry.source_hash)),
         escape(run.taken_at.get(..10).unwrap_or_default())
     );
+}
+
+/// The part of the roof that is reached, as a bar and a figure.
+fn roof(part: Option<f64>) -> String {
+    let Some(part) = part else {
+        return String::new();
+    };
+    let percent = part * 100.0;
+    let bar = percent.clamp(0.0, 100.0);
+    format!("<span class=\"roof\"><b style=\"width:{bar:.0}%\"></b></span>{percent:.0} %")
+}
+
+fn speedup(reference: &Reference) -> String {
+    let class = match reference.speedup {
+        speedup if speedup >= 1.0 => "good",
+        _ => "warn",
+    };
+    let (name, speedup) = (escape(&reference.name), figure(reference.speedup));
+    format!("<span class=\"{class}\" title=\"over {name}\">{speedup}×</span>")
 }
 
 /// A cell of a figure, which sorts by its value. `shown` is markup.

@@ -12,17 +12,26 @@ const SECONDS: f64 = 600.0;
 const QUICK_SECONDS: f64 = 60.0;
 
 /// A device, and the compiler it uses if that is not its own.
-pub(super) struct Engine {
-    pub(super) device: Box<dyn Device>,
-    pub(super) compiler: Option<Compiler>,
+pub(crate) struct Engine {
+    pub(crate) device: Box<dyn Device>,
+    pub(crate) compiler: Option<Compiler>,
 }
 
 impl Engine {
     pub(super) fn open(args: &Args) -> Result<Engine, Failure> {
+        Self::on(args.device, args.quick, args.timeout)
+    }
+
+    /// A device whose submissions may take so many seconds.
+    pub(crate) fn on(
+        device: DeviceName,
+        quick: bool,
+        seconds: Option<f64>,
+    ) -> Result<Engine, Failure> {
         let missing = |error: assay_device::Error| Failure::new(Kind::Missing, error.to_string());
-        let default = if args.quick { QUICK_SECONDS } else { SECONDS };
-        let timeout = Some(Duration::from_secs_f64(args.timeout.unwrap_or(default)));
-        match args.device {
+        let default = if quick { QUICK_SECONDS } else { SECONDS };
+        let timeout = Some(Duration::from_secs_f64(seconds.unwrap_or(default)));
+        match device {
             DeviceName::Metal => Ok(Engine {
                 device: open_metal(timeout).map_err(missing)?,
                 compiler: None,

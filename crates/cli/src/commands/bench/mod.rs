@@ -13,6 +13,9 @@ mod sweep;
 mod text;
 mod work;
 
+pub(crate) use engine::Engine;
+pub(crate) use work::usual_plan;
+
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use assay_bench::Dtype;
@@ -174,7 +177,7 @@ enum SetName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum DeviceName {
+pub(crate) enum DeviceName {
     /// This machine's CPU; times are host times
     Cpu,
     /// The Mac's GPU

@@ -327,7 +327,30 @@ fn by_the_same_clock(measured: &Measurement) -> Option<Timed> {
 
 /// How to measure.
 fn plan(args: &Args, seed: u64) -> measure::Plan {
-    let stop = match args.quick {
+    let usual = usual_plan(args.quick, seed);
+    let stop = match args.iters.map(|samples| samples as usize) {
+        Some(samples) => StopRule {
+            least: samples,
+            most: samples.min(MOST_SAMPLES),
+            time: Duration::MAX,
+            ..usual.stop
+        },
+        None => usual.stop,
+    };
+    measure::Plan {
+        warm_up: args.warmup.map_or(usual.warm_up, WarmUp::Runs),
+        stop,
+        cache: match args.cold_start {
+            true => Cache::Cold,
+            false => Cache::Rotating,
+        },
+        ..usual
+    }
+}
+
+/// How to measure when nothing else is said.
+pub(crate) fn usual_plan(quick: bool, seed: u64) -> measure::Plan {
+    let stop = match quick {
         true => StopRule {
             least: 5,
             most: 50,
@@ -336,24 +359,12 @@ fn plan(args: &Args, seed: u64) -> measure::Plan {
         },
         false => StopRule::default(),
     };
-    let stop = match args.iters.map(|samples| samples as usize) {
-        Some(samples) => StopRule {
-            least: samples,
-            most: samples.min(MOST_SAMPLES),
-            time: Duration::MAX,
-            ..stop
-        },
-        None => stop,
-    };
-    let until = if args.quick { QUICK_WARM_UP } else { WARM_UP };
+    let until = if quick { QUICK_WARM_UP } else { WARM_UP };
     measure::Plan {
         seed,
-        warm_up: args.warmup.map_or(WarmUp::UntilStable(until), WarmUp::Runs),
+        warm_up: WarmUp::UntilStable(until),
         stop,
-        cache: match args.cold_start {
-            true => Cache::Cold,
-            false => Cache::Rotating,
-        },
+        cache: Cache::Rotating,
     }
 }
 
