@@ -77,7 +77,10 @@ fn a_command_is_a_reference() {
 *) echo '{"ok":true}';; esac; done"#;
     std::fs::write(&script, answers).expect("written");
     let reference = format!("cmd:/bin/sh {}", script.display());
-    let output = assay(&cache, &["relu", "--quick", "--reference", &reference]);
+    let output = assay(
+        &cache,
+        &["relu", "--quick", "--iters", "7", "--reference", &reference],
+    );
     if no_clang(&output) {
         return;
     }
@@ -326,7 +329,7 @@ fn reports_fit_narrow_terminals() {
     let cache = scratch("sweep-narrow");
     for arguments in [&["relu", "softmax"][..], &["softmax"][..]] {
         let mut all = arguments.to_vec();
-        all.extend(["--quick", "--reference", "oracle", "--profile"]);
+        all.extend(["--quick", "--reference", "oracle", "--profile", "--no-save"]);
         let mut narrow = command(&cache, &all);
         let output = narrow.env("COLUMNS", "50").output().expect("assay runs");
         if no_clang(&output) {

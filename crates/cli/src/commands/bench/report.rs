@@ -352,9 +352,13 @@ impl Figures {
         }
     }
 
-    /// Half of the median's interval, in per cent of it.
-    pub(super) fn uncertainty(&self) -> f64 {
-        (self.median_high_ms - self.median_low_ms) / self.median_ms * 50.0
+    /// Half of the median's interval, in per cent of it; with fewer than six samples there is no such interval.
+    pub(super) fn uncertainty(&self) -> String {
+        let percent = (self.median_high_ms - self.median_low_ms) / self.median_ms * 50.0;
+        match self.samples_ms.len() {
+            0..6 => "?".to_owned(),
+            _ => format!("{percent:.1} %"),
+        }
     }
 }
 

@@ -128,11 +128,11 @@ impl Page<'_> {
         };
         let stop = match time.stop.as_str() {
             "precise" => "the median is precise",
-            "samples" => "as many samples as allowed",
+            "samples" => "these are all the samples allowed",
             _ => "the time was over",
         };
         let text = format!(
-            "{} sizes; {} runs to warm up{warm_up}; {cache}; stopped because {stop}",
+            "{} sizes; {} runs to warm up{warm_up}; {cache}; stopped: {stop}",
             time.sizes, time.warm_up
         );
         self.fact("measured", &text);
@@ -232,9 +232,8 @@ impl Page<'_> {
                         pass.chip,
                     )
                 }
-                (None, why) => {
-                    format!("{}: {}", pass.function, why.as_deref().unwrap_or("no code"))
-                }
+                (None, Some(why)) => why.clone(),
+                (None, None) => format!("{}: no code", pass.function),
             };
             self.fact("profile", &text);
         }
@@ -372,7 +371,7 @@ fn cells(row: &Row, wide: bool, timed: bool, reference: bool) -> Vec<Cell> {
     let figures = row.time.as_ref().map(|time| &time.figures);
     if timed {
         let time = figures.map_or(String::new(), |f| milliseconds(f.median_ms));
-        let uncertainty = figures.map_or(String::new(), |f| format!("{:.1} %", f.uncertainty()));
+        let uncertainty = figures.map_or(String::new(), Figures::uncertainty);
         cells.extend([Cell::from(time), Cell::from(uncertainty)]);
     }
     if reference {
@@ -400,8 +399,8 @@ fn milliseconds(value: f64) -> String {
 }
 
 fn median(figures: &Figures) -> String {
-    let (median, half) = (figures.median_ms, figures.uncertainty());
-    format!("{} ± {half:.1} %", milliseconds(median))
+    let median = milliseconds(figures.median_ms);
+    format!("{median} ± {}", figures.uncertainty())
 }
 
 fn times(ratio: f64) -> String {
@@ -414,6 +413,7 @@ fn short(value: f64) -> String {
         value if value >= 100.0 => 0,
         value if value >= 10.0 => 1,
         value if value >= 0.1 || value == 0.0 => 2,
+        value if value >= 0.001 => 4,
         _ => return format!("{value:.1e}"),
     };
     format!("{value:.digits$}")
