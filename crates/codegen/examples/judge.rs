@@ -178,7 +178,7 @@ fn of_file(path: &Path, args: &Args) -> Result<Vec<Case>, String> {
 
 /// So many of the cases, the same for the same seed, in their order.
 fn sample(cases: Vec<Case>, count: usize, seed: u64) -> Vec<Case> {
-    let mut random = judge::inputs::Random::new(seed);
+    let mut random = judge::values::Random::new(seed);
     let mut left = cases.len() as u64;
     let mut wanted = count as u64;
     cases
@@ -222,6 +222,8 @@ struct Summary<'a> {
     unread: usize,
     same: usize,
     differs: Vec<(&'a str, &'a str)>,
+    /// Of kernels that finished no trial, why the first did not.
+    evidence: Vec<(&'a str, &'a str)>,
     groups: BTreeMap<Fate, BTreeMap<String, Vec<&'a str>>>,
     seconds: f64,
     slowest: Option<&'a Judged>,
@@ -269,8 +271,11 @@ impl<'a> Summary<'a> {
                     finished: 0,
                     stopped,
                     undefined,
+                    why: all,
                     ..
                 } => {
+                    let first = all.first().map_or("", String::as_str);
+                    summary.evidence.push((&one.name, first));
                     let why = match (stopped, undefined) {
                         (0, 0) => "too long",
                         (0, _) => "undefined in the kernel",
@@ -358,6 +363,12 @@ impl<'a> Summary<'a> {
             }
         }
         println!();
+        for (name, why) in &self.evidence {
+            println!("* `{name}`: {why}");
+        }
+        if !self.evidence.is_empty() {
+            println!();
+        }
     }
 }
 

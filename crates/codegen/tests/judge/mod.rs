@@ -9,6 +9,7 @@
 pub(crate) mod inputs;
 pub(crate) mod load;
 mod run;
+pub(crate) mod values;
 
 use inputs::{Inputs, MORE_TRIALS, TRIALS};
 
