@@ -10,9 +10,9 @@
 //! keep the values they had, so the results stay the same too. Memory, values passed to blocks
 //! and collectives look at the mask.
 //!
-//! Threadgroups run in parallel; the simdgroups of one take turns at barriers. Results do not depend
-//! on the number of workers, unless the kernel itself races: a kernel that uses atomics on
-//! device memory whose outcome depends on order runs its threadgroups in order.
+//! Threadgroups run in parallel; up to eight simdgroups of one run in step, so that an operation is decoded once for all of
+//! them, and such batches take turns at barriers. Results do not depend on the number of workers, unless the kernel
+//! itself races: a kernel that uses atomics on device memory whose outcome depends on order runs its threadgroups in order.
 //!
 //! Every access is checked against the bounds of what it points into; one outside stops the
 //! dispatch with a [`Fault`] that says where.

@@ -208,20 +208,8 @@ impl<'a> Compiler<'a> {
             },
             Op::Barrier { .. } | Op::Order { .. } => Class::Barrier,
             Op::If { .. } => Class::Branch,
-            Op::MoveNarrow { .. }
-            | Op::MoveWide { .. }
-            | Op::Moves { .. }
-            | Op::Else { .. }
-            | Op::EndIf { .. }
-            | Op::EndThen { .. }
-            | Op::ScopeBegin { .. }
-            | Op::ScopeEnd { .. }
-            | Op::LoopEnd { .. }
-            | Op::Leave { .. }
-            | Op::SkipIfNone { .. }
-            | Op::Return
-            | Op::Unreachable
-            | Op::End => Class::Bookkeeping,
+            Op::MoveNarrow { .. } | Op::MoveWide { .. } | Op::Moves { .. } => Class::Bookkeeping,
+            op if op.is_control() => Class::Bookkeeping,
             _ => arithmetic(),
         }
     }

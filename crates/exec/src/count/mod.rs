@@ -11,8 +11,10 @@ mod watch;
 pub use crate::class::Class;
 use crate::code::Program;
 use crate::dispatch::{Bindings, Limits};
-use crate::error::RunError;
+use crate::error::{Fault, RunError};
 use crate::geometry::Grid;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 use watch::Counter;
 
 /// Which threadgroups are run.
@@ -123,7 +125,39 @@ pub struct LineCounts {
     pub lines: u64,
 }
 
+impl Traffic {
+    fn add(&mut self, other: &Self) {
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.atomics += other.atomics;
+        self.bytes_loaded += other.bytes_loaded;
+        self.bytes_stored += other.bytes_stored;
+    }
+}
+
 impl Counts {
+    /// Adds what was counted of other threadgroups; what is only known in the end stays as it is.
+    fn add(&mut self, other: &Self) {
+        self.simdgroups += other.simdgroups;
+        self.threads += other.threads;
+        self.fewest = self.fewest.min(other.fewest);
+        self.most = self.most.max(other.most);
+        self.load_depth = self.load_depth.max(other.load_depth);
+        self.thread_memory.add(&other.thread_memory);
+        let (own, more) = (&mut self.device, &other.device);
+        own.traffic.add(&more.traffic);
+        own.accesses += more.accesses;
+        own.lines += more.lines;
+        own.sectors += more.sectors;
+        own.cache_hits += more.cache_hits;
+        own.cache_misses += more.cache_misses;
+        own.threadgroup_lines += more.threadgroup_lines;
+        let (own, more) = (&mut self.threadgroup, &other.threadgroup);
+        own.traffic.add(&more.traffic);
+        own.accesses += more.accesses;
+        own.bank_passes += more.bank_passes;
+    }
+
     /// Instructions of a kind.
     pub fn instructions(&self, class: Class) -> u64 {
         let found = self.instructions.iter().find(|(known, _)| *known == class);
@@ -145,19 +179,55 @@ impl Program {
     ) -> Result<Counts, RunError> {
         grid.check(self.max_threads)?;
         let job = self.job(grid, bindings, limits)?;
-        job.check_memory(1, Counter::memory(&job))?;
         let groups = job.groups();
         let wanted = match sample {
             Sample::All => groups,
             Sample::Threadgroups(count) => count.clamp(1, groups),
         };
-        let mut counter = Counter::new(&job);
-        let mut worker = job.watched_worker();
-        for number in 0..wanted {
-            let group = (u128::from(number) * u128::from(groups) / u128::from(wanted)) as u64;
-            job.run_group(&mut worker, group, &mut counter)?;
-            counter.end_group(grid.group(group).threads());
+        // A threadgroup's counts do not depend on others, only the sum does on all.
+        let workers = match self.in_order {
+            true => 1,
+            false => (rayon::current_num_threads() as u64).min(wanted),
+        };
+        job.check_memory(workers, Counter::memory(&job).saturating_mul(workers))?;
+        let next = AtomicU64::new(0);
+        let work = |_| {
+            let (mut counter, mut worker) = (Counter::new(&job), job.watched_worker());
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= wanted {
+                    return Ok(counter);
+                }
+                let group = (u128::from(number) * u128::from(groups) / u128::from(wanted)) as u64;
+                if let Err(fault) = job.run_group(&mut worker, group, &mut counter) {
+                    // All before this one have been given out, so the first fault is found whoever comes to it.
+                    next.store(wanted, Ordering::Relaxed);
+                    return Err((group, fault));
+                }
+                counter.end_group(grid.group(group).threads());
+            }
+        };
+        let done: Vec<_> = (0..workers).into_par_iter().map(work).collect();
+        let mut sum: Option<Counter<'_>> = None;
+        let mut first: Option<(u64, Box<Fault>)> = None;
+        for one in done {
+            match one {
+                Ok(counter) => {
+                    sum = Some(match sum {
+                        Some(sum) => sum.merge(counter),
+                        None => counter,
+                    });
+                }
+                Err(found) if first.as_ref().is_none_or(|known| found.0 < known.0) => {
+                    first = Some(found);
+                }
+                Err(_) => {}
+            }
         }
+        if let Some((_, fault)) = first {
+            return Err(fault.into());
+        }
+        let counter = sum.unwrap_or_else(|| Counter::new(&job));
         Ok(counter.finish(groups, wanted))
     }
 }

@@ -36,6 +36,8 @@ struct Flow {
     reads: u16,
     writes: u16,
     loads: bool,
+    /// Each register read goes to the one written in its place, and to no other.
+    pairs: bool,
 }
 
 pub(super) struct Counter<'a> {
@@ -53,7 +55,7 @@ pub(super) struct Counter<'a> {
     own: Vec<u64>,
     current: usize,
     cache: Cache,
-    /// By region and line, the number of the threadgroup (from 1) that touched it last.
+    /// By region and line, the number of the threadgroup (from 1, as they were counted here) that touched it last.
     touched: Vec<Vec<u32>>,
     group: u32,
 }
@@ -105,7 +107,27 @@ impl<'a> Counter<'a> {
         }
     }
 
+    /// Takes in what another has counted of the same dispatch.
+    pub(super) fn merge(mut self, other: Self) -> Self {
+        self.counts.add(&other.counts);
+        for (own, other) in self.tallies.iter_mut().zip(&other.tallies) {
+            own.bytes += other.bytes;
+            own.lines += other.lines;
+        }
+        for (own, other) in self.stretches.iter_mut().zip(&other.stretches) {
+            own.runs += other.runs;
+            own.lanes += other.lanes;
+        }
+        let lines = self.touched.iter_mut().flatten();
+        for (own, other) in lines.zip(other.touched.iter().flatten()) {
+            *own |= *other;
+        }
+        self
+    }
+
     pub(super) fn finish(mut self, groups: u64, sampled: u64) -> Counts {
+        let touched = self.touched.iter().flatten();
+        self.counts.device.dispatch_lines = touched.filter(|&&group| group != 0).count() as u64;
         let mut by_class = Class::ALL.map(|class| (class, 0));
         let mut lines: Vec<LineCounts> = Vec::new();
         let mut known = std::collections::BTreeMap::new();
@@ -172,7 +194,6 @@ impl<'a> Counter<'a> {
                 let touched = self.touched.get_mut(region as usize);
                 let touched = touched.and_then(|lines| lines.get_mut((inside / LINE) as usize));
                 if let Some(touched) = touched {
-                    counts.dispatch_lines += u64::from(*touched == 0);
                     counts.threadgroup_lines += u64::from(*touched != self.group);
                     *touched = self.group;
                 }
@@ -204,6 +225,13 @@ impl<'a> Counter<'a> {
         for flow in &self.flows[stretch.first as usize..stretch.end as usize] {
             let start = flow.start as usize;
             let middle = start + usize::from(flow.reads);
+            if flow.pairs {
+                let (from, to) = self.registers[start..].split_at(usize::from(flow.reads));
+                for (&from, &to) in from.iter().zip(to) {
+                    depths[to as usize] = depths[from as usize];
+                }
+                continue;
+            }
             let mut depth = 0;
             for &register in &self.registers[start..middle] {
                 depth = depth.max(depths[register as usize]);
@@ -346,6 +374,7 @@ fn flows(program: &Program) -> (Vec<Flow>, Vec<u32>) {
             reads: read,
             writes: written,
             loads: program.loads(op),
+            pairs: matches!(op, Op::Moves { .. }),
         }
     };
     (program.ops.iter().map(&mut flow_of).collect(), registers)

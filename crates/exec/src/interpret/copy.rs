@@ -49,7 +49,7 @@ impl Addresses<'_> {
 /// # Safety
 /// Both sides must have that many bytes, aligned to `T`; the CPU must have such instructions.
 #[inline(always)]
-unsafe fn copy<T: Number, const VECTOR: usize>(to: *mut u8, from: *mut u8, len: usize) {
+pub(super) unsafe fn copy<T: Number, const VECTOR: usize>(to: *mut u8, from: *mut u8, len: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         if VECTOR == 64 && len.is_multiple_of(64) {
@@ -112,6 +112,25 @@ unsafe fn copy_32(to: *mut u8, from: *mut u8, len: usize) {
             asm!("vmovdqu {t:x}, [{from}]", "vmovdqu [{to}], {t:x}",
                 from = in(reg) from.add(done), to = in(reg) to.add(done), t = out(xmm_reg) _,
                 options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// Writes those of 32 words that are in the mask.
+///
+/// # Safety
+/// Both sides must have 32 words.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+#[inline]
+unsafe fn store_some(to: *mut u8, from: *const u8, mask: u32) {
+    for (half, mask) in [mask as u16, (mask >> 16) as u16].into_iter().enumerate() {
+        // SAFETY: reads 64 of the promised bytes and writes the words in the mask; the CPU does so like a row of
+        // relaxed atomic accesses.
+        unsafe {
+            std::arch::asm!("vmovdqu32 {t}, [{from}]", "vmovdqu32 [{to}]{{{mask}}}, {t}",
+                from = in(reg) from.add(half * 64), to = in(reg) to.add(half * 64), t = out(zmm_reg) _,
+                mask = in(kreg) mask, options(nostack, preserves_flags));
         }
     }
 }
@@ -190,6 +209,11 @@ pub(super) unsafe fn put<T: Number, const VECTOR: usize>(
                 unsafe { copy::<T, VECTOR>(place(start), from, length * size_of::<T>()) };
                 start += length;
             }
+        }
+        #[cfg(target_arch = "x86_64")]
+        32 if VECTOR == 64 && step == 4 && size_of::<T>() == 4 => {
+            // SAFETY: by the caller's promise; there are 32 numbers of four bytes.
+            unsafe { store_some(place(0), numbers.as_ptr().cast(), mask) };
         }
         // The last one stays.
         32 if step == 0 && mask != 0 => {

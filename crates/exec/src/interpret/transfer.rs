@@ -4,7 +4,7 @@
 //! one by one without further checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
 
 use super::batch::Aligned;
-use super::copy::{Addresses, fetch, put};
+use super::copy::{Addresses, copy, fetch, put};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
 use super::watch::{Seen, Watch};
@@ -127,6 +127,20 @@ impl Batch {
             return Ok(());
         }
         let together = self.find::<VECTOR>(around, t, part, action);
+        if !W::ACTIVE
+            && active.full
+            && t.cell == Cell::Word
+            && let Some(found) = together
+            && found.form
+                == (Form {
+                    length: 32,
+                    step: 4,
+                })
+            && let &[reg] = around.program.list(t.regs)
+        {
+            self.rows::<VECTOR>(t, found.stretch, reg.index, action);
+            return Ok(());
+        }
         for at in active.range() {
             let mut mask = self.mask_of(at);
             if mask == 0 {
@@ -155,6 +169,30 @@ impl Batch {
             }
         }
         Ok(())
+    }
+
+    /// What most accesses are: a row of words for each simdgroup, all lanes active.
+    #[inline(always)]
+    fn rows<const VECTOR: usize>(
+        &mut self,
+        t: &Transfer,
+        stretch: Stretch,
+        reg: u32,
+        action: Action,
+    ) {
+        for at in self.active.range() {
+            let place = stretch.at(self.addresses(t, at).at(0));
+            // SAFETY: 32 words in the stretch, aligned, and as many in a register.
+            unsafe {
+                if action == Action::Read {
+                    let register = self.n_of_mut(reg, at).as_mut_ptr().cast();
+                    copy::<u32, VECTOR>(register, place, 128);
+                } else {
+                    let register = self.n_of(reg, at).as_ptr().cast_mut().cast();
+                    copy::<u32, VECTOR>(place, register, 128);
+                }
+            }
+        }
     }
 
     #[inline(always)]

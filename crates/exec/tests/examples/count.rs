@@ -165,3 +165,25 @@ fn lanes_that_part_are_seen() {
     let share = counts.active_lanes as f64 / (instructions * 32) as f64;
     assert!((0.25..0.30).contains(&share), "{share}");
 }
+
+#[test]
+fn counts_do_not_depend_on_the_number_of_workers() {
+    let source = "kernel void k(device float *out [[buffer(0)]], device const float *in [[buffer(1)]], uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]]) {\n    threadgroup float x[64]; x[t] = in[i / 3];\n    threadgroup_barrier(mem_flags::mem_threadgroup);\n    float sum = 0; for (uint k = 0; k < i % 7; ++k) sum += x[(t * k) & 63];\n    out[i] = sum;\n}";
+    let counted = |workers: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
+        pool.expect("a pool")
+            .install(|| count(source, Grid::line(3000, 64)))
+    };
+    let alone = counted(1);
+    assert_eq!(counted(3), alone);
+    assert_eq!(counted(64), alone);
+}
+
+#[test]
+fn a_value_carried_beside_a_loaded_one_does_not_depend_on_it() {
+    let source = "kernel void k(device float *out [[buffer(0)]], device const float *in [[buffer(1)]], uint i [[thread_position_in_grid]]) {\n    float a = 0, b = 1; for (uint k = i; k < 500; k += 64) { float c = in[k]; a = b; b = c; }\n    out[i] = a - b;\n}";
+    let Some(counts) = count(source, Grid::line(64, 64)) else {
+        return;
+    };
+    assert_eq!(counts.load_depth, 1);
+}
