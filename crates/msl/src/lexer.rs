@@ -44,6 +44,10 @@ pub(crate) struct Tokens<'t> {
     pub(crate) list: Vec<Token>,
 }
 
+/// Attributes and the like in brackets are looked for so many tokens back, and no further: in a text of
+/// nothing but brackets every one would be looked at for every other.
+const LONGEST_BEFORE: usize = 1 << 10;
+
 /// Operators that are longer than one character and matter as one token. `>>` is not
 /// among them: it may close two template argument lists.
 const LONG: [&str; 17] = [
@@ -135,10 +139,11 @@ impl<'t> Tokens<'t> {
         end
     }
 
-    /// The index of the bracket that the one at `close` closes.
+    /// The index of the bracket that the one at `close` closes, if it is not too far back.
     pub(crate) fn group_start(&self, close: usize) -> Option<usize> {
         let mut depth = 0usize;
-        (0..=close).rev().find(|&index| {
+        let first = close.saturating_sub(LONGEST_BEFORE);
+        (first..=close).rev().find(|&index| {
             match self.get(index) {
                 ")" | "]" | "}" if self.kind(index) == Kind::Punctuation => depth += 1,
                 "(" | "[" | "{" if self.kind(index) == Kind::Punctuation => {
