@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge quality setup
+.PHONY: demo test lint docs unit corpus judge coverage quality setup
 
 CARGO ?= cargo
 
@@ -23,6 +23,9 @@ corpus:
 
 judge:
 	@./scripts/judge.sh
+
+coverage:
+	SEEDS="1 2 3" PAGE=crates/codegen/COVERAGE.md ./scripts/judge.sh
 
 quality:
 	$(CARGO) run --release --quiet -p assay-codegen --example quality > crates/codegen/QUALITY.md

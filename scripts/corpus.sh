@@ -6,11 +6,13 @@
 #   metalbench  MetalBench's kernels run and are compared with MLX on the CPU: at reduced sizes in
 #               minutes, with CORPUS_FULL=1 at registered sizes in tens of minutes
 #   torch       as mlx, for the metallibs inside PyTorch
+#   sources     every file of MetalBench, candle, mlx-native and llama.cpp compiles
 #   lines       how many instructions of MetalBench's kernels carry a line of their source
 #   fidelity    MLX's source compiled by us against Apple's AIR of the same version: barriers, group
 #               and matrix operations of every kernel
 #
 # Usage: scripts/corpus.sh [PART]...   The first three when none is named.
+# What lies in corpus/ already is not fetched: corpus/MetalBench may be a checkout of your own.
 # Exit 1: a kernel failed or differs. Exit 3: something could not be fetched, the rest is fine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +23,9 @@ source_version=0.32.2
 source_commit=846d176227a0ac13d2667e58d2bb68b322109ab0
 torch_version=2.15.0
 metalbench_commit=72c6aec7e8152bb8874b9a17008ce88a7dae5174
+candle_commit=2a13b0f3ff62f7e67013597f2996f764c5735e21
+mlx_native_commit=b30e508e498f27ffe825a6a0b17fbaa4c656cefd
+llama_commit=b21e4de74567f5eef213765c9476a843c2e43f0d
 library=corpus/mlx-$apple_version/mlx/lib/mlx.metallib
 
 missing() { echo "corpus: $1" >&2; exit 3; }
@@ -86,6 +91,21 @@ part_torch() {
   $assay ir corpus/torch-$torch_version/torch/lib/libtorch_cpu.dylib --stats
 }
 
+part_sources() {
+  checkout MetalBench https://github.com/Lazarus-931/MetalBench $metalbench_commit
+  checkout candle https://github.com/huggingface/candle $candle_commit
+  checkout mlx-native https://github.com/robertelee78/mlx-native $mlx_native_commit
+  checkout llama.cpp https://github.com/ggml-org/llama.cpp $llama_commit
+  local folder table tables=()
+  for folder in MetalBench candle mlx-native llama.cpp/ggml/src/ggml-metal; do
+    table=corpus/${folder%%/*}.json
+    tables+=("$table")
+    # Some files are not expected to compile; the table knows which.
+    $assay compile "corpus/$folder" -I corpus/llama.cpp/ggml/src --format json >"$table" || true
+  done
+  python3 scripts/source_table.py "${tables[@]}"
+}
+
 part_lines() {
   checkout MetalBench https://github.com/Lazarus-931/MetalBench $metalbench_commit
   find corpus/MetalBench -name '*.metal' | sort | while read -r file; do
@@ -102,7 +122,8 @@ part_fidelity() {
   find corpus/mlx-src-$source_version -name '*.metal' | sort | while read -r file; do
     local target
     target=$bitcode/$(basename "$file" .metal).bc
-    [ -f "$target" ] || $assay compile "$file" -I corpus/mlx-src-$source_version -fno-fast-math --no-lines \
+    # Bitcode older than the program is of another compiler.
+    [ "$target" -nt $assay ] || $assay compile "$file" -I corpus/mlx-src-$source_version -fno-fast-math --no-lines \
       -o "$target" >/dev/null 2>&1 || echo "not compiled: $file" >&2
   done
   $assay ir corpus/mlx-$source_version/mlx/lib/mlx.metallib --stats --each --no-opt >corpus/apple.tsv
@@ -115,7 +136,7 @@ cargo build --release --quiet -p assay-cli
 worst=0
 for part; do
   case $part in
-    mlx | run | metalbench | torch | lines | fidelity) ;;
+    mlx | run | metalbench | torch | sources | lines | fidelity) ;;
     *) echo "corpus: no part named $part" >&2; exit 2 ;;
   esac
   status=0

@@ -29,6 +29,10 @@ pub struct Program {
     pub constant_program: Vec<u8>,
     /// Values the driver puts into uniforms before anything runs.
     pub constants: Vec<UniformConstants>,
+    /// Constant data the program reads from memory, as one block of bytes. The driver puts
+    /// it at an address that is a multiple of 256; [`BoundValue::DataAddress`] says where
+    /// the program expects to find it.
+    pub data: Vec<u8>,
     /// Where arguments and system values are found.
     pub bindings: Vec<Binding>,
     /// Half registers the program needs (highest used plus one), if stated.
@@ -41,6 +45,8 @@ pub struct Program {
     pub scratch_bytes: Option<u32>,
     /// Threads per threadgroup the program was compiled for, if fixed.
     pub threadgroup_size: Option<[u32; 3]>,
+    /// The most threads per threadgroup that the source declares, if it does.
+    pub declared_threads: Option<u32>,
     /// Source lines, ascending by offset.
     pub lines: Vec<Line>,
     /// Source files that `lines` refers to by index.
@@ -83,6 +89,11 @@ pub enum BoundValue {
         /// Index of the buffer.
         index: u32,
         /// First byte.
+        offset: u32,
+    },
+    /// The address of a byte of [`Program::data`]: a 64-bit uniform.
+    DataAddress {
+        /// Which byte.
         offset: u32,
     },
     /// A heap of texture or sampler descriptors: a 64-bit uniform.

@@ -104,17 +104,18 @@ impl Loaded {
         if let Some(ready) = known {
             return Ok(ready.pipeline);
         }
-        let given: Vec<Constant> = constants
-            .iter()
-            .map(|&(index, value)| constant(index, value))
-            .collect();
-        let pipeline = device.pipeline(self.library, function, &given)?;
+        let pipeline = device.pipeline(self.library, function, &given(constants))?;
         self.pipelines.push(Ready {
             function: function.to_owned(),
             constants: constants.to_vec(),
             pipeline,
         });
         Ok(pipeline)
+    }
+
+    /// The pipeline of a function that has no constants.
+    pub fn alone(&self, device: &mut dyn Device, function: &str) -> Result<PipelineId, Error> {
+        device.pipeline(self.library, function, &[])
     }
 
     /// The dispatches of a case, over buffers made by [`Buffers::new`].
@@ -124,11 +125,7 @@ impl Loaded {
         case: &Case,
         buffers: &Buffers,
     ) -> Result<Vec<Dispatch>, Error> {
-        let constants: Vec<(u32, u32)> = case
-            .constants
-            .iter()
-            .map(|(index, _, value)| (*index, *value))
-            .collect();
+        let constants = numbers(case);
         let mut dispatches = Vec::with_capacity(case.passes.len());
         for pass in &case.passes {
             let pipeline = self.pipeline(device, &pass.function, &constants)?;
@@ -154,12 +151,25 @@ impl Loaded {
     }
 }
 
-fn constant(index: u32, value: u32) -> Constant {
-    Constant {
+/// The function constants of a case, as devices and compilers are given them.
+pub fn constants(case: &Case) -> Vec<Constant> {
+    given(&numbers(case))
+}
+
+fn numbers(case: &Case) -> Vec<(u32, u32)> {
+    let constants = case.constants.iter();
+    constants
+        .map(|(index, _, value)| (*index, *value))
+        .collect()
+}
+
+fn given(constants: &[(u32, u32)]) -> Vec<Constant> {
+    let given = constants.iter().map(|&(index, value)| Constant {
         key: ConstantKey::Index(index),
         ty: assay_ssa::Type::I32,
         elements: vec![u64::from(value)],
-    }
+    });
+    given.collect()
 }
 
 fn dispatch(pipeline: PipelineId, pass: &CasePass, case: &Case, buffers: &Buffers) -> Dispatch {

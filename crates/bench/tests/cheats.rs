@@ -1,15 +1,15 @@
 //! Kernels that are wrong on purpose, each in a way that has passed for right somewhere: all are caught, and for the
 //! right reason.
 
+#[path = "common/wrapped.rs"]
+mod wrapped;
+
 mod common;
 
 use assay_bench::gate::{self, Plan, Verdict, What};
 use assay_bench::registry::{Kernel, Registry};
 use assay_bench::runner::Loaded;
-use assay_device::{
-    BufferId, CompileOptions, Constant, CpuDevice, Device, DeviceFacts, Dispatch, Error, Finished,
-    LibraryId, PipelineFacts, PipelineId, Source, Storage, SubmissionId,
-};
+use wrapped::Wrapped;
 
 const HEAD: &str = "#include <metal_stdlib>\nusing namespace metal;\n";
 
@@ -255,77 +255,22 @@ fn too_large_a_threadgroup_memory_is_no_silent_zero() {
     caught("relu", &source, "threadgroup memory");
 }
 
-/// A device whose results now and then differ in a bit, as those of a kernel with a race do.
-#[derive(Debug)]
-struct Racy {
-    inner: CpuDevice,
-    reads: u32,
-}
-
-impl Device for Racy {
-    fn facts(&self) -> &DeviceFacts {
-        self.inner.facts()
-    }
-    fn compile(
-        &mut self,
-        source: Source<'_>,
-        options: &CompileOptions,
-    ) -> Result<LibraryId, Error> {
-        self.inner.compile(source, options)
-    }
-    fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {
-        self.inner.load(bytes)
-    }
-    fn functions(&self, library: LibraryId) -> Result<Vec<String>, Error> {
-        self.inner.functions(library)
-    }
-    fn pipeline(
-        &mut self,
-        library: LibraryId,
-        function: &str,
-        constants: &[Constant],
-    ) -> Result<PipelineId, Error> {
-        self.inner.pipeline(library, function, constants)
-    }
-    fn pipeline_facts(&self, pipeline: PipelineId) -> Result<&PipelineFacts, Error> {
-        self.inner.pipeline_facts(pipeline)
-    }
-    fn buffer(&mut self, bytes: u64, storage: Storage) -> Result<BufferId, Error> {
-        self.inner.buffer(bytes, storage)
-    }
-    fn buffer_size(&self, buffer: BufferId) -> Result<u64, Error> {
-        self.inner.buffer_size(buffer)
-    }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        self.inner.write(buffer, offset, bytes)
-    }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
-        self.inner.read(buffer, offset, bytes)?;
-        self.reads += 1;
-        // The second of the two buffers of a softmax is its output; one bit of it, in every third run.
-        if self.reads.is_multiple_of(6) {
-            let middle = bytes.len() / 2;
-            bytes[middle] ^= 1;
-        }
-        Ok(())
-    }
-    fn release(&mut self, buffer: BufferId) -> Result<(), Error> {
-        self.inner.release(buffer)
-    }
-    fn submit(&mut self, dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
-        self.inner.submit(dispatches)
-    }
-    fn wait(&mut self, submission: SubmissionId) -> Result<Finished, Error> {
-        self.inner.wait(submission)
-    }
-}
-
+/// As those of a kernel with a race do.
 #[test]
 fn results_that_change_by_a_bit_are_seen() {
     let Some(inner) = common::device() else {
         return;
     };
-    let mut device = Racy { inner, reads: 0 };
+    let mut device = Wrapped::new(inner);
+    let mut reads = 0u32;
+    device.on_read = Box::new(move |bytes| {
+        reads += 1;
+        // The second of the two buffers of a softmax is its output; one bit of it, in every third run.
+        if reads.is_multiple_of(6) {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+        }
+    });
     let registry = Registry::embedded().unwrap();
     let source = registry.source(kernel("softmax"), None).unwrap();
     let mut loaded = Loaded::compile(&mut device, &source.path, &source.text).unwrap();

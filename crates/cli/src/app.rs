@@ -22,7 +22,9 @@ Environment:
   NO_COLOR     no colour, whatever the terminal
   COLUMNS      lay text out for this many columns
   ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
-  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder";
+  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder
+  ASSAY_BOARD  the file that assay bench saves to and assay board shows
+  ASSAY_PYTHON the Python that has MLX or PyTorch, for assay bench --reference";
 
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
 #[derive(Debug, Parser)]
@@ -84,6 +86,7 @@ commands! {
     Ir ir;
     Run run;
     Bench bench;
+    Board board;
     Emu emu;
     Trace trace;
     Disasm disasm;
@@ -111,6 +114,7 @@ pub(crate) fn main() -> ExitCode {
     match cli.command.run(&context) {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(Kind::Verdict as u8),
+        Ok(Outcome::Unreadable) => ExitCode::from(Kind::Input as u8),
         Ok(Outcome::Missing) => ExitCode::from(Kind::Missing as u8),
         Err(failure) if failure.kind == Kind::ClosedPipe => ExitCode::SUCCESS,
         Err(failure) => {

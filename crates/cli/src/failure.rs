@@ -42,6 +42,8 @@ pub(crate) enum Outcome {
     Fine,
     /// Exit code 1: the report is already printed and says what failed.
     Failed,
+    /// Exit code 3: the report is already printed and says what could not be read.
+    Unreadable,
     /// Exit code 4: the report is already printed and says what is missing.
     Missing,
 }

@@ -11,7 +11,7 @@ use assay_msl::{Options, Source, Standard, compile};
 use std::path::{Path, PathBuf};
 
 /// The options of a compiler.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Options for Metal source")]
 pub(crate) struct SourceArgs {
     /// Search this folder for #include; may be repeated

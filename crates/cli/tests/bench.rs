@@ -1,32 +1,15 @@
 //! `assay bench` as a user meets it.
 
+mod bench_common;
+
+use bench_common::{no_clang, text};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn assay(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.arg("bench").args(arguments);
-    command.env(
-        "ASSAY_CACHE",
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-cache"),
-    );
-    command.env("COLUMNS", "80").env_remove("NO_COLOR");
-    command.output().expect("assay runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// Whether the machine lacks a clang; the test then says so and passes.
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
-fn no_clang(output: &Output) -> bool {
-    let missing = output.status.code() == Some(4);
-    if missing {
-        eprintln!("skipped: {}", text(&output.stderr));
-    }
-    missing
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-cache");
+    bench_common::assay(&kept, arguments)
 }
 
 #[test]

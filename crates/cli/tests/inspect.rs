@@ -1,29 +1,18 @@
 //! `assay inspect` from the outside.
 
+mod common;
+
 use assay_container::builder::{
     ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image,
 };
 use assay_container::gpu::Gpu;
 use assay_container::mtlb::FunctionKind;
+use common::Folder;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 const STOP: &[u8] = &[0x88, 0x00];
-
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Folder(tempfile::tempdir().expect("a folder"))
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.path().join(name);
-        std::fs::write(&path, bytes).expect("written");
-        path
-    }
-}
 
 fn inspect(path: &PathBuf, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_assay"))

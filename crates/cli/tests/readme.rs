@@ -87,12 +87,15 @@ fn the_commands_print_what_the_readme_shows() {
         folder.display(),
         std::env::var("PATH").unwrap_or_default()
     );
+    // The tour starts with an empty board, not with the user's.
+    let tour = tempfile::tempdir().expect("a folder");
     for step in steps {
         let output = Command::new("sh")
             .args(["-c", &step.command])
             .current_dir(root())
             .env("PATH", &path)
             .env("COLUMNS", "100")
+            .env("ASSAY_BOARD", tour.path().join("board.db"))
             .output()
             .expect("sh runs");
         if output.status.code() == Some(4) {

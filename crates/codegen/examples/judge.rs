@@ -26,7 +26,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [-I FOLDER] FILE...";
+const USAGE: &str =
+    "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [--section TITLE] [-I FOLDER] FILE...";
 
 #[derive(Default)]
 struct Args {
@@ -35,6 +36,8 @@ struct Args {
     sample: Option<usize>,
     seed: u64,
     verbose: bool,
+    /// Title of a Markdown section, which is printed in place of the report.
+    section: Option<String>,
     build: load::Build,
 }
 
@@ -49,6 +52,7 @@ impl Args {
             let mut value = || args.next().ok_or(format!("{arg} needs a value"));
             let number = |text: String| text.parse().map_err(|_| format!("{text} is no number"));
             match arg.as_str() {
+                "--section" => parsed.section = Some(value()?),
                 "-v" => parsed.verbose = true,
                 "--only" => parsed.only = Some(value()?),
                 "--sample" => parsed.sample = Some(number(value()?)? as usize),
@@ -105,14 +109,16 @@ fn main() -> ExitCode {
         .map(|case| judge_one(case, args.seed))
         .collect();
     for message in &unread {
-        println!("not compiled: {message}");
+        eprintln!("not compiled: {message}");
     }
-    report(
-        &judged,
-        unread.len(),
-        start.elapsed().as_secs_f64(),
-        args.verbose,
-    );
+    if args.verbose {
+        unfinished(&judged);
+    }
+    let summary = Summary::of(&judged, unread.len(), start.elapsed().as_secs_f64());
+    match &args.section {
+        Some(title) => summary.section(title),
+        None => summary.text(),
+    }
     let differs = |judged: &Judged| matches!(judged.verdict, Verdict::Differs(_));
     match judged.iter().any(differs) {
         true => ExitCode::from(1),
@@ -172,7 +178,7 @@ fn of_file(path: &Path, args: &Args) -> Result<Vec<Case>, String> {
 
 /// So many of the cases, the same for the same seed, in their order.
 fn sample(cases: Vec<Case>, count: usize, seed: u64) -> Vec<Case> {
-    let mut random = judge::inputs::Random::new(seed);
+    let mut random = judge::values::Random::new(seed);
     let mut left = cases.len() as u64;
     let mut wanted = count as u64;
     cases
@@ -189,10 +195,19 @@ fn sample(cases: Vec<Case>, count: usize, seed: u64) -> Vec<Case> {
 fn judge_one(case: &Case, seed: u64) -> Judged {
     let start = Instant::now();
     CURRENT.with(|current| *current.borrow_mut() = format!("{} of {}", case.name, case.file));
-    let verdict = match load::program(&case.bitcode, &case.name) {
+    let with = |number| match load::program_with(&case.bitcode, &case.name, number) {
         Ok(module) => judge::judge(&module, &case.name, seed),
         Err(message) => Verdict::NotExecuted(format!("not read: {message}")),
     };
+    let unfinished = |verdict: &Verdict| matches!(verdict, Verdict::Same { finished: 0, .. });
+    let mut verdict = with(0);
+    if unfinished(&verdict) {
+        // A function constant that says by how much a loop goes on must not be zero.
+        let other = with(1);
+        if !unfinished(&other) {
+            verdict = other;
+        }
+    }
     Judged {
         name: case.name.clone(),
         verdict,
@@ -200,67 +215,173 @@ fn judge_one(case: &Case, seed: u64) -> Judged {
     }
 }
 
-fn report(judged: &[Judged], unread: usize, seconds: f64, verbose: bool) {
-    let mut unsupported: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let mut not_executed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let (mut same, mut differs) = (0, 0);
-    let mut never_finished: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for one in judged {
-        match &one.verdict {
-            Verdict::Same {
-                finished: 0,
-                stopped,
-                undefined,
-                why: first,
-                ..
-            } => {
-                let why = match (stopped, undefined) {
-                    (0, 0) => "too long",
-                    (0, _) => "undefined",
-                    _ => "both stopped",
-                };
-                if let Some(why) = first.as_ref().filter(|_| verbose) {
-                    println!("both stopped: {}: {why}", one.name);
-                }
-                never_finished.entry(why).or_default().push(&one.name);
-            }
-            Verdict::Same { .. } => same += 1,
-            Verdict::Unsupported(why) => unsupported.entry(why).or_default().push(&one.name),
-            Verdict::NotExecuted(why) => not_executed.entry(why).or_default().push(&one.name),
-            Verdict::Differs(what) => {
-                differs += 1;
-                println!("differs: {}: {what}", one.name);
-            }
+/// Kernels by what became of them, and by reason where there is one.
+#[derive(Default)]
+struct Summary<'a> {
+    kernels: usize,
+    unread: usize,
+    same: usize,
+    differs: Vec<(&'a str, &'a str)>,
+    /// Of kernels that finished no trial, why the first did not.
+    evidence: Vec<(&'a str, &'a str)>,
+    groups: BTreeMap<Fate, BTreeMap<String, Vec<&'a str>>>,
+    seconds: f64,
+    slowest: Option<&'a Judged>,
+}
+
+/// What can become of a kernel besides a comparison, in the order of the report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    NotFinished,
+    NoPipeline,
+    NotGenerated,
+    NotExecuted,
+}
+
+impl Fate {
+    const ALL: [Fate; 4] = [
+        Fate::NotFinished,
+        Fate::NoPipeline,
+        Fate::NotGenerated,
+        Fate::NotExecuted,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Fate::NotFinished => "no trial finished",
+            Fate::NoPipeline => "not possible on the hardware",
+            Fate::NotGenerated => "not generated",
+            Fate::NotExecuted => "not run by the executor",
         }
-    }
-    let count = |groups: &BTreeMap<&str, Vec<&str>>| groups.values().map(Vec::len).sum::<usize>();
-    println!("kernels                    {:>7}", judged.len());
-    println!("files not compiled         {unread:>7}");
-    println!("the same bytes             {same:>7}");
-    println!("no trial finished          {:>7}", count(&never_finished));
-    reasons(&never_finished);
-    println!("different                  {differs:>7}");
-    println!("not generated              {:>7}", count(&unsupported));
-    reasons(&unsupported);
-    println!("not run by the executor    {:>7}", count(&not_executed));
-    reasons(&not_executed);
-    println!("host time                  {seconds:>6.1} s");
-    let slowest = judged.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    if let Some(one) = slowest {
-        println!(
-            "slowest                    {:>6.1} s  {}",
-            one.seconds, one.name
-        );
     }
 }
 
-/// Reasons, the most frequent first, each with a kernel to look at.
-fn reasons(groups: &BTreeMap<&str, Vec<&str>>) {
-    let mut rows: Vec<(&str, &Vec<&str>)> =
-        groups.iter().map(|(why, names)| (*why, names)).collect();
-    rows.sort_by_key(|(why, names)| (std::cmp::Reverse(names.len()), *why));
-    for (why, names) in rows {
-        let first = names.first().copied().unwrap_or_default();
-        println!("  {:>6}  {why} (such as {first})", names.len());
+impl<'a> Summary<'a> {
+    fn of(judged: &'a [Judged], unread: usize, seconds: f64) -> Summary<'a> {
+        let mut summary = Summary {
+            kernels: judged.len(),
+            unread,
+            seconds,
+            slowest: judged.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds)),
+            ..Summary::default()
+        };
+        for one in judged {
+            let (fate, why) = match &one.verdict {
+                Verdict::Same {
+                    finished: 0,
+                    stopped,
+                    undefined,
+                    why: all,
+                    ..
+                } => {
+                    let first = all.first().map_or("", String::as_str);
+                    summary.evidence.push((&one.name, first));
+                    let why = match (stopped, undefined) {
+                        (0, 0) => "too long",
+                        (0, _) => "undefined in the kernel",
+                        _ => "both stopped",
+                    };
+                    (Fate::NotFinished, why.to_owned())
+                }
+                Verdict::Same { .. } => {
+                    summary.same += 1;
+                    continue;
+                }
+                Verdict::Differs(what) => {
+                    summary.differs.push((&one.name, what));
+                    continue;
+                }
+                Verdict::NoPipeline(why) => (Fate::NoPipeline, why.clone()),
+                Verdict::Unsupported(why) => (Fate::NotGenerated, why.clone()),
+                Verdict::NotExecuted(why) => (Fate::NotExecuted, why.clone()),
+            };
+            let group = summary.groups.entry(fate).or_default();
+            group.entry(why).or_default().push(&one.name);
+        }
+        summary
+    }
+
+    fn count(&self, fate: Fate) -> usize {
+        let group = self.groups.get(&fate);
+        group.map_or(0, |group| group.values().map(Vec::len).sum())
+    }
+
+    /// The reasons of a fate, the most frequent first, each with a kernel to look at.
+    fn reasons(&self, fate: Fate) -> Vec<(usize, &str, &'a str)> {
+        let group = self.groups.get(&fate).into_iter().flatten();
+        let mut rows: Vec<_> = group
+            .map(|(why, names)| {
+                let first = names.first().copied().unwrap_or_default();
+                (names.len(), why.as_str(), first)
+            })
+            .collect();
+        rows.sort_by_key(|(count, why, _)| (std::cmp::Reverse(*count), *why));
+        rows
+    }
+
+    fn text(&self) {
+        for (name, what) in &self.differs {
+            println!("differs: {name}: {what}");
+        }
+        println!("{:<28}{:>6}", "kernels", self.kernels);
+        println!("{:<28}{:>6}", "files not compiled", self.unread);
+        println!("{:<28}{:>6}", "the same bytes", self.same);
+        println!("{:<28}{:>6}", "different", self.differs.len());
+        for fate in Fate::ALL {
+            println!("{:<28}{:>6}", fate.name(), self.count(fate));
+            for (count, why, first) in self.reasons(fate) {
+                println!("  {count:>6}  {why} (such as {first})");
+            }
+        }
+        println!("{:<28}{:>6.1} s (host)", "time", self.seconds);
+        if let Some(one) = self.slowest {
+            println!("{:<28}{:>6.1} s  {}", "slowest", one.seconds, one.name);
+        }
+    }
+
+    /// The same as a section of a page.
+    fn section(&self, title: &str) {
+        println!("## {title}\n");
+        println!(
+            "| kernels | the same bytes | different | no trial finished | not possible on the hardware | not generated | not run by the executor |"
+        );
+        println!("|---|---|---|---|---|---|---|");
+        let others = Fate::ALL.map(|fate| format!(" {} |", self.count(fate)));
+        let (same, differ) = (self.same, self.differs.len());
+        println!(
+            "| {} | {same} | {differ} |{}\n",
+            self.kernels,
+            others.concat()
+        );
+        if self.groups.is_empty() {
+            return;
+        }
+        println!("| | reason | kernels | such as |\n|---|---|---|---|");
+        for fate in Fate::ALL {
+            for (count, why, first) in self.reasons(fate) {
+                println!("| {} | {why} | {count} | `{first}` |", fate.name());
+            }
+        }
+        println!();
+        for (name, why) in &self.evidence {
+            println!("* `{name}`: {why}");
+        }
+        if !self.evidence.is_empty() {
+            println!();
+        }
+    }
+}
+
+/// Why trials of kernels that finished none did not finish.
+fn unfinished(judged: &[Judged]) {
+    for one in judged {
+        if let Verdict::Same {
+            finished: 0, why, ..
+        } = &one.verdict
+        {
+            for why in why {
+                println!("not finished: {}: {why}", one.name);
+            }
+        }
     }
 }

@@ -93,18 +93,21 @@ fn part(
     forward::forward_copies(&mut function);
     dead::remove_dead(&mut function);
     let bounds = Bounds {
-        first: u16::from(function.uses_exec),
+        first: match function.uses_selector {
+            true => 2,
+            false => u16::from(function.uses_exec),
+        },
         limit,
     };
     let (function, allocation) = &place(function, bounds)?;
     let mut code = assign::assign(function, allocation)?;
     peephole::clean(&mut code);
-    let (start, stack_bytes) = prologue(&code, function.uses_exec, function.stack_bytes);
+    let (start, stack_bytes) = prologue(&code, function);
     waits::insert_waits(&mut code);
     hints::set_hints(&mut code, function);
     Ok(Part {
         encoded: encode::encode(&start, &code, options.isa, kernel)?,
-        halves: allocation.halves,
+        halves: allocation.halves.max(bounds.first),
         stack_bytes,
     })
 }
@@ -139,11 +142,12 @@ fn place(function: Function, bounds: Bounds) -> Result<(Function, Allocation), E
         .ok_or_else(none)
 }
 
-/// What comes before everything: room on the stack, and the nesting counter at zero.
-/// Gives the bytes of stack too.
-fn prologue(code: &Code, uses_exec: bool, stack_bytes: u32) -> (Vec<Machine>, u32) {
+/// What comes before everything: room on the stack, the nesting counter and the selector
+/// of shuffles at zero. Gives the bytes of stack too.
+fn prologue(code: &Code, function: &Function) -> (Vec<Machine>, u32) {
     let mut start = Vec::new();
     let mut bytes = 0;
+    let stack_bytes = function.stack_bytes;
     if stack_bytes != 0 {
         // Compilers reserve ten words beyond what they use, for what is not known.
         let words = (stack_bytes.div_ceil(4) + 10).next_multiple_of(4);
@@ -152,8 +156,11 @@ fn prologue(code: &Code, uses_exec: bool, stack_bytes: u32) -> (Vec<Machine>, u3
             Machine::new(Op::StackAdjust, None).with(Field::Index, Operand::Imm(i64::from(words))),
         );
     }
-    if uses_exec && code.iter().flatten().any(Machine::uses_counter) {
+    if function.uses_exec && code.iter().flatten().any(Machine::uses_counter) {
         start.push(copies::immediate(Reg::half(0), 0, None));
+    }
+    if function.uses_selector {
+        start.push(copies::immediate(Reg::half(1), 0, None));
     }
     (start, bytes)
 }

@@ -12,6 +12,10 @@ pub struct Error {
     pub line: u32,
 }
 
+/// What [`ErrorKind::TooLarge`] names when a kernel declares more threadgroup memory than
+/// Apple's GPUs have: Metal makes no pipeline of such a kernel.
+pub const THREADGROUP_MEMORY: &str = "bytes of threadgroup memory";
+
 /// What is the matter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

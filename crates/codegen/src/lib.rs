@@ -14,7 +14,7 @@ pub mod mir;
 
 mod error;
 
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, THREADGROUP_MEMORY};
 
 use assay_agx::{Isa, Program};
 use assay_ssa::Module;

@@ -15,6 +15,7 @@ mod cost;
 mod divide;
 mod emit;
 mod exits;
+mod fill;
 mod float;
 mod hoist;
 mod instruction;
@@ -85,6 +86,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         block: None,
         info: UniformityInfo::of_kernel(function),
         plans: merge::Plans::default(),
+        uses_selector: false,
         held: HashMap::new(),
         depths: depths(function),
         inst_blocks: function.inst_blocks(),
@@ -96,6 +98,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
     let mut main = emit::emit(&region, codes);
     main.vregs = std::mem::take(&mut lowerer.vregs);
     main.stack_bytes = lowerer.layout.stack_bytes;
+    main.uses_selector = lowerer.uses_selector;
     let constant = constant_program(&mut lowerer)?;
     lowerer.layout.check()?;
     finish(&lowerer, options, main, constant)
@@ -113,14 +116,17 @@ fn depths(function: &Function) -> IdMap<Block, u32> {
     depths
 }
 
-/// Arguments and threadgroup variables in order.
+/// Arguments, threadgroup variables and constant data in order.
 fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> {
     for index in 0..function.num_values() {
         let value = assay_ssa::Id::from_index(index);
         if let ValueDef::Global(id) = function.def(value)
             && lowerer.uses[value] > 0
         {
-            lowerer.layout.global(lowerer.module, id);
+            let group = lowerer.layout.global(lowerer.module, id);
+            if group.is_none() {
+                lowerer.layout.table(lowerer.module, id);
+            }
         }
     }
     let entry = function.entry();
@@ -166,9 +172,11 @@ fn finish(
     let mut program = Program::new(options.isa, &lowerer.kernel.name);
     program.bindings = lowerer.layout.bindings.clone();
     program.constants = lowerer.layout.constants();
+    program.data = lowerer.layout.data.clone();
     program.half_uniforms = Some(lowerer.layout.half_uniforms());
     program.threadgroup_bytes = Some(lowerer.layout.threadgroup_bytes);
     program.threadgroup_size = options.threadgroup;
+    program.declared_threads = lowerer.kernel.max_threads;
     program.files = module
         .locations
         .files()

@@ -20,6 +20,11 @@
 //!   once an ordinary instruction writes it: its destination is [`Operand::COUNTER`], and
 //!   it counts as control. When [`Function::uses_exec`] is set, [`crate::back`] reserves
 //!   the counter and puts `mov_imm r0l, 0` first.
+//! * A shuffle accumulates the lane numbers that the four lanes of a quad ask for, active
+//!   or not. Where some are masked off, the number is put into [`Operand::SELECTOR`]
+//!   (`r0h`), which [`crate::back`] sets to zero first and keeps free when
+//!   [`Function::uses_selector`] is set; whoever writes it writes zero again in the same
+//!   block, by convergent instructions, whose order is kept.
 //! * The destination of a matrix instruction shares no register with its first two
 //!   sources (the third may be the same).
 //! * Blocks are in layout order; falling off the end of one goes on with the next.
@@ -150,6 +155,8 @@ pub struct Function {
     pub blocks: assay_ssa::IdVec<BlockId, Block>,
     /// Whether any instruction uses the nesting counter.
     pub uses_exec: bool,
+    /// Whether any instruction uses the selector of shuffles.
+    pub uses_selector: bool,
     /// Bytes of stack the lowering has laid out (arrays that stayed in memory), from
     /// offset 0; spills come after them.
     pub stack_bytes: u32,
@@ -174,6 +181,9 @@ pub struct Kernel {
 impl Operand {
     /// The nesting counter `r0l` as a destination.
     pub const COUNTER: Operand = Operand::Fixed(Fixed::Reg(assay_agx::Reg::half(0)));
+
+    /// The selector of shuffles where lanes are masked off, `r0h`.
+    pub const SELECTOR: Operand = Operand::Fixed(Fixed::Reg(assay_agx::Reg::half(1)));
 }
 
 impl Slice {

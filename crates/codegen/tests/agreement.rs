@@ -1,4 +1,5 @@
-//! Every example kernel's generated code computes what its program computes.
+//! The generated code of every example kernel, and of kernels that use what is rare,
+//! computes what its program computes.
 
 #[allow(dead_code, reason = "an example uses the rest")]
 mod judge;
@@ -17,9 +18,10 @@ fn generated_code_agrees_with_the_program() {
         eprintln!("skipped: no clang on this machine passes the probe");
         return;
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("the examples")
+    let mut files: Vec<_> = ["../../examples/kernels", "tests/kernels"]
+        .iter()
+        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+        .flat_map(|folder| std::fs::read_dir(folder).expect("kernels"))
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
             path.extension()
@@ -41,4 +43,30 @@ fn generated_code_agrees_with_the_program() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Threads that fit a core with the registers of a kernel's code.
+fn threads(kernel: &str) -> (u32, Option<u32>) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/pressure.metal");
+    let bitcode = load::bitcode(&file, &load::Build::default()).expect("it compiles");
+    let module = load::program(&bitcode, kernel).expect("a program");
+    let code = assay_codegen::generate(&module, kernel, &Default::default()).expect("code");
+    let halves = code.half_registers.map_or(0, u32::from);
+    let most = assay_chip::occupancy::threads_for_half_registers(halves);
+    (most.expect("a row of the table"), code.declared_threads)
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "what was skipped must be seen")]
+fn registers_are_allocated_for_the_declared_maximum() {
+    if load::compiler().is_none() {
+        eprintln!("skipped: no clang on this machine passes the probe");
+        return;
+    }
+    let (free, declared) = threads("pressure_free");
+    assert!(free < 1024 && declared.is_none(), "{free} threads");
+    assert_eq!(threads("pressure_1024"), (1024, Some(1024)));
+    let (most, declared) = threads("pressure_512");
+    assert!((512..=free.max(512)).contains(&most), "{most} threads");
+    assert_eq!(declared, Some(512));
 }

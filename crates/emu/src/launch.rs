@@ -1,5 +1,6 @@
 //! What to run: the geometry and limits of a launch.
 
+use crate::device::{DeviceMemory, TooManyBuffers};
 use crate::fault::Thread;
 use crate::uniforms::{NoSuchUniform, Uniforms};
 use assay_agx::{Axis, BoundValue, Program, SystemValue};
@@ -74,6 +75,9 @@ pub enum LaunchError {
     /// A value of the program does not fit the uniforms.
     #[error("the program's constants do not fit: {0}")]
     Uniform(#[from] NoSuchUniform),
+    /// There is no room for the program's constant data.
+    #[error("the program's constant data cannot be placed: {0}")]
+    Data(#[from] TooManyBuffers),
     /// The thread to follow is not in the grid.
     #[error("there is no such thread to follow: {0}")]
     NoSuchThread(Thread),
@@ -125,6 +129,27 @@ impl Launch {
             simdgroup: (index / 32) as u32,
             lane: (index % 32) as u32,
         })
+    }
+
+    /// Adds the constant data of a program to the memory it will run on, and tells the
+    /// program where it is.
+    pub fn place_data(
+        &mut self,
+        program: &Program,
+        memory: &mut DeviceMemory,
+    ) -> Result<(), LaunchError> {
+        if program.data.is_empty() {
+            return Ok(());
+        }
+        let buffer = memory.add(&program.data)?;
+        let start = memory.address(buffer);
+        for binding in &program.bindings {
+            if let BoundValue::DataAddress { offset } = binding.value {
+                let bytes = (start + u64::from(offset)).to_le_bytes();
+                self.uniforms.set_bytes(binding.first_half, &bytes)?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn geometry(&self, program: &Program) -> Result<Geometry, LaunchError> {

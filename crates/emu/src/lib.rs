@@ -56,6 +56,7 @@ mod op;
 mod ops;
 mod poison;
 mod simdgroup;
+mod touch;
 mod trace;
 mod uniforms;
 

@@ -8,7 +8,8 @@
 //! cache works on whole registers, and both compilers whose code we know (Apple's and
 //! Mesa's) never discard a register that inactive lanes still need.
 
-use crate::op::{OpIndex, Touch, Touches};
+use crate::op::OpIndex;
+use crate::touch::{Touch, Touches};
 
 /// One entry for every number a row can have in a [`Touch`], so that indexing needs no check.
 const ROWS: usize = u8::MAX as usize + 1;

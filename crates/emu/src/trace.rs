@@ -1,8 +1,9 @@
 //! Following one thread, instruction by instruction.
 
 use crate::fault::Thread;
-use crate::op::{MicroOp, Operation, Touch};
+use crate::op::{MicroOp, Operation};
 use crate::simdgroup::Simdgroup;
+use crate::touch::Touch;
 
 /// One executed instruction of the thread that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]

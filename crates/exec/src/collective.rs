@@ -287,7 +287,8 @@ impl Collective {
             }
             What::Inclusive { op, group } => {
                 let combine = |x, y| op.apply(scalar, x, y);
-                reduce::inclusive(a, mask, op.identity(scalar), group.into(), combine)
+                let (identity, first) = (op.identity(scalar), op.first(scalar));
+                reduce::inclusive(a, mask, identity, first, group.into(), combine)
             }
             What::Exclusive { op, group } => {
                 let combine = |x, y| op.apply(scalar, x, y);

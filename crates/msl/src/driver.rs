@@ -249,15 +249,13 @@ impl Session<'_> {
             stubs.display().to_string(),
             "-".to_owned(),
         ]);
-        let name = path
-            .display()
-            .to_string()
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"");
+        let name = in_line_marker(path);
         let run = self.run(&arguments, format!("# 1 \"{name}\"\n{text}").as_bytes())?;
-        let output = String::from_utf8_lossy(&run.stdout).into_owned();
         if run.success {
-            return Ok(output);
+            // Where the cache is must not show in the result.
+            let stubs = format!("\"{}/", in_line_marker(&stubs));
+            let own = format!("\"{}", headers::OWN_PREFIX);
+            return Ok(String::from_utf8_lossy(&run.stdout).replace(&stubs, &own));
         }
         Err(Error::Source(preprocessor_errors(&run.stderr, path, text)))
     }
@@ -289,7 +287,7 @@ impl Session<'_> {
             Emit::Text => "-S".to_owned(),
         });
         if self.options.debug_lines {
-            arguments.extend(["-gline-tables-only", "-gno-column-info"].map(str::to_owned));
+            arguments.extend(flags::of(flags::LINES).map(str::to_owned));
         }
         arguments.extend(["-emit-llvm", "-o", "-", "-"].map(str::to_owned));
         self.run(&arguments, text.as_bytes())
@@ -352,6 +350,12 @@ impl Session<'_> {
             error,
         })
     }
+}
+
+/// A path as it stands between the quotes of a line marker.
+fn in_line_marker(path: &Path) -> String {
+    let name = path.display().to_string();
+    name.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 fn blames_header(stderr: &str) -> bool {

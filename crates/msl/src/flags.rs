@@ -54,6 +54,10 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         &["-fconvergent-functions"],
         "a helper that calls simd_sum must not be copied into both arms of a branch",
     ),
+    (
+        &["-fno-delete-null-pointer-checks"],
+        "address 0 is an ordinary place of threadgroup memory; kernels read there and ignore the number",
+    ),
     (&["-O2"], "what Apple's compiler does before it writes AIR"),
     (
         &["-fno-vectorize", "-fno-slp-vectorize"],
@@ -74,6 +78,18 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
     ),
     (&["-Wno-c++11-narrowing"], "Metal lets braces narrow"),
     (&["-Wno-error"], "an error is an error of the language only"),
+];
+
+/// Options of the compiling pass when lines are recorded.
+pub(crate) const LINES: &[(&[&str], &str)] = &[
+    (
+        &["-gline-tables-only", "-gno-column-info"],
+        "lines are what instructions are traced to",
+    ),
+    (
+        &["-fdebug-compilation-dir=."],
+        "the result must not depend on the folder it was made in",
+    ),
 ];
 
 /// Metal's default arithmetic. Plain `-ffast-math` would let the optimiser assume that

@@ -8,14 +8,15 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// Start of the file names under which our own headers appear in diagnostics.
-pub(crate) const OWN_PREFIX: &str = "<metal>/";
+/// Start of the file names under which our own headers appear in diagnostics and lines. Of a name
+/// that does not start at the root a precompiled header would remember the folder it was made in.
+pub(crate) const OWN_PREFIX: &str = "/<metal>/";
 
 /// Whether a file name in line information is one of the headers that come with this crate, not
 /// a file of the user's.
 ///
 /// ```
-/// assert!(assay_msl::is_own_header("/somewhere/<metal>/metal_math"));
+/// assert!(assay_msl::is_own_header("/<metal>/metal_math"));
 /// assert!(!assay_msl::is_own_header("softmax.metal"));
 /// ```
 pub fn is_own_header(file: &str) -> bool {

@@ -103,7 +103,7 @@ impl Kernels {
         let lists = attributes::find(tokens, item.declaration..body.start);
         let max = max_threads(tokens, &lists);
         let info = KernelInfo {
-            name: full,
+            name: host_name(tokens, &lists).unwrap_or(full),
             max_threads_per_threadgroup: max
                 .clone()
                 .and_then(|range| attributes::integer_value(tokens, range))
@@ -133,11 +133,7 @@ impl Kernels {
 
     fn instantiation(&mut self, tokens: &Tokens<'_>, item: &Item, patch: &mut Patch) {
         let lists = attributes::find(tokens, item.head.clone());
-        let host_name = lists
-            .iter()
-            .flat_map(|list| &list.attributes)
-            .find(|attribute| tokens.get(attribute.name) == "host_name")
-            .and_then(|attribute| attributes::string_value(tokens, attribute.arguments.clone()));
+        let host_name = host_name(tokens, &lists);
         let explicit = parameters_of(tokens, item.head.start, item.head.end);
         let name = match &explicit {
             Some((name, _)) => tokens.get(*name),
@@ -221,6 +217,13 @@ fn max_threads(tokens: &Tokens<'_>, lists: &[AttributeList]) -> Option<Range<usi
         .flat_map(|list| &list.attributes)
         .find(|attribute| tokens.get(attribute.name) == "max_total_threads_per_threadgroup")
         .map(|attribute| attribute.arguments.clone())
+}
+
+/// The name `[[host_name("…")]]` gives.
+fn host_name(tokens: &Tokens<'_>, lists: &[AttributeList]) -> Option<String> {
+    let mut all = lists.iter().flat_map(|list| &list.attributes);
+    let attribute = all.find(|attribute| tokens.get(attribute.name) == "host_name")?;
+    attributes::string_value(tokens, attribute.arguments.clone())
 }
 
 /// The attribute that carries a kernel's description into the bitcode.

@@ -135,6 +135,21 @@ impl<'t> Tokens<'t> {
         end
     }
 
+    /// The index of the bracket that the one at `close` closes.
+    pub(crate) fn group_start(&self, close: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        (0..=close).rev().find(|&index| {
+            match self.get(index) {
+                ")" | "]" | "}" if self.kind(index) == Kind::Punctuation => depth += 1,
+                "(" | "[" | "{" if self.kind(index) == Kind::Punctuation => {
+                    depth = depth.saturating_sub(1);
+                }
+                _ => {}
+            }
+            depth == 0
+        })
+    }
+
     /// The index after the `>` that closes the `<` at `open`, at most `end`. Parens
     /// and brackets inside hide their `>`; a `;` or `{` means it was no list at all.
     pub(crate) fn after_angles(&self, open: usize, end: usize) -> Option<usize> {

@@ -255,7 +255,7 @@ fn parameter_list(
     open: usize,
     after: usize,
 ) -> Option<(usize, Range<usize>)> {
-    let before = open.checked_sub(1).filter(|index| *index >= declaration)?;
+    let before = before_attributes(tokens, declaration, open)?;
     if NOT_A_FUNCTION.contains(&tokens.get(before)) {
         return None;
     }
@@ -287,6 +287,16 @@ fn parameter_list(
     }
     let is_operator = (declaration..open).any(|index| tokens.is(index, "operator"));
     (tokens.is_word(name) || is_operator).then_some((name, open..after))
+}
+
+/// The last token before `open` and the attributes in front of it: `k` of `k [[…]] (`.
+fn before_attributes(tokens: &Tokens<'_>, declaration: usize, open: usize) -> Option<usize> {
+    let mut at = open.checked_sub(1)?;
+    while tokens.is(at, "]") {
+        at = tokens.group_start(at)?;
+        at = at.checked_sub(1)?;
+    }
+    (at >= declaration).then_some(at)
 }
 
 fn class_name(tokens: &Tokens<'_>, start: usize, end: usize) -> Option<String> {

@@ -211,6 +211,9 @@ struct Declarator {
 
 impl Declarator {
     fn read(tokens: &Tokens<'_>, plain: &[usize]) -> Declarator {
+        if let Some(declarator) = Declarator::of_array(tokens, plain) {
+            return declarator;
+        }
         let cut = |stop: &str| {
             plain
                 .iter()
@@ -245,6 +248,28 @@ impl Declarator {
             indirection: star.and_then(|at| typed.get(at).copied()),
             indirect: star.is_some() || array < plain.len(),
         }
+    }
+}
+
+impl Declarator {
+    /// `T (&name)[n]` or `T (*name)[n]`: the type is that of the array.
+    fn of_array(tokens: &Tokens<'_>, plain: &[usize]) -> Option<Declarator> {
+        let open = plain.iter().position(|&index| tokens.is(index, "("))?;
+        let close = plain.iter().position(|&index| tokens.is(index, ")"))?;
+        let inside = plain.get(open + 1..close)?;
+        let indirection = *inside.first()?;
+        if !matches!(tokens.get(indirection), "*" | "&") {
+            return None;
+        }
+        let outside = plain.iter().take(open).chain(plain.iter().skip(close + 1));
+        let of_type =
+            |index: &usize| !is_space(tokens.get(*index)) || tokens.is(*index, "constant");
+        Some(Declarator {
+            name: inside.last().copied().filter(|&last| tokens.is_word(last)),
+            type_tokens: outside.copied().filter(of_type).collect(),
+            indirection: Some(indirection),
+            indirect: true,
+        })
     }
 }
 

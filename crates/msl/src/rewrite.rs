@@ -281,4 +281,18 @@ mod tests {
             rewritten.patched.text
         );
     }
+
+    #[test]
+    fn plain_kernels_may_have_a_host_name_and_attributes_behind_theirs() {
+        let rewritten = pass(
+            "[[host_name(\"a\")]] kernel void k(device int* x) {}\n\
+             kernel void l [[max_total_threads_per_threadgroup(64), host_name(\"b\")]] (device int* x) {}\n\
+             kernel void m [[maybe_unused]] [[deprecated(\"so\")]] (device int* x) {}",
+        );
+        let kernels = rewritten.kernels.iter();
+        let found: Vec<_> = kernels
+            .map(|k| (k.name.as_str(), k.max_threads_per_threadgroup))
+            .collect();
+        assert_eq!(found, [("a", 0), ("b", 64), ("m", 0)]);
+    }
 }

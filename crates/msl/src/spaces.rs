@@ -166,22 +166,9 @@ fn starts_statement(tokens: &Tokens<'_>, index: usize) -> (bool, bool) {
             "volatile" | "const" | "constexpr" => {}
             ")" => {
                 // Perhaps the end of `alignas(…)`.
-                let mut depth = 0usize;
-                let mut open = before;
-                loop {
-                    match tokens.get(open) {
-                        ")" => depth += 1,
-                        "(" => depth -= 1,
-                        _ => {}
-                    }
-                    if depth == 0 {
-                        break;
-                    }
-                    match open.checked_sub(1) {
-                        Some(previous) => open = previous,
-                        None => return (false, has_static),
-                    }
-                }
+                let Some(open) = tokens.group_start(before) else {
+                    return (false, has_static);
+                };
                 match open.checked_sub(1) {
                     Some(word) if tokens.is(word, "alignas") => {
                         at = word;

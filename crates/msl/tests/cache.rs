@@ -79,3 +79,19 @@ fn options_that_change_the_library_have_their_own_header() {
     compiles(&compiler, &options);
     assert_eq!(headers(cache.path()).len(), 2);
 }
+
+#[test]
+fn the_result_does_not_depend_on_the_folder_of_the_cache() {
+    for compiler in compilers() {
+        let (here, there) = (Cache::new(), Cache::new());
+        let source = Source {
+            path: Path::new("k.metal"),
+            text: b"#include <metal_stdlib>\nkernel void k(device float* a) { a[0] = metal::exp(a[1]); }",
+        };
+        let [one, other] = [here.path(), there.path()].map(|cache| {
+            let compiled = compile(source, &compiler, &Options::new(cache));
+            compiled.unwrap_or_else(|error| panic!("{error}")).code
+        });
+        assert!(one == other, "{}", compiler.command_line());
+    }
+}

@@ -3,8 +3,9 @@
 //! *Chosen*: the public documentation does not say in which order the hardware adds.
 //!
 //! A **reduction** combines neighbours: lanes 0 and 1, 2 and 3, …, then pairs of pairs, up to the whole group. A
-//! **prefix** adds the value 1, then 2, 4, 8, 16 lanes below (Hillis and Steele). With these two orders the last lane of
-//! an inclusive prefix has exactly the bits of the reduction.
+//! **prefix** adds the value 1, then 2, 4, 8, 16 lanes below (Hillis and Steele). The hardware has exclusive prefixes
+//! only; an inclusive one is an exclusive one combined with the lane's own value (so does Mesa's compiler, in
+//! `agx_nir_lower_subgroups.c`).
 //!
 //! Lanes that do not take part count as the identity of the operation, which changes no bit of what it is combined with.
 
@@ -60,9 +61,24 @@ pub fn reduce_quads<T: Copy>(
     result
 }
 
-/// For each lane, all lanes up to and including it combined, in groups of `group` lanes (32, or 4 for quads).
+/// For each lane, all lanes up to and including it combined, in groups of `group` lanes (32, or 4 for quads): what
+/// [`exclusive`] gives, combined with its own value.
 #[inline(always)]
 pub fn inclusive<T: Copy>(
+    values: &[T; LANES],
+    mask: u32,
+    identity: T,
+    first: T,
+    group: usize,
+    combine: impl Fn(T, T) -> T,
+) -> [T; LANES] {
+    let below = exclusive(values, mask, identity, first, group, &combine);
+    std::array::from_fn(|lane| combine(below[lane], values[lane]))
+}
+
+/// For each lane, all lanes up to and including it, in the order of a prefix.
+#[inline(always)]
+fn up_to<T: Copy>(
     values: &[T; LANES],
     mask: u32,
     identity: T,
@@ -93,7 +109,7 @@ pub fn exclusive<T: Copy>(
     group: usize,
     combine: impl Fn(T, T) -> T,
 ) -> [T; LANES] {
-    let up_to = inclusive(values, mask, identity, group, combine);
+    let up_to = up_to(values, mask, identity, group, combine);
     std::array::from_fn(|lane| {
         let start = lane / group * group;
         let below = mask & ((1u32 << lane) - 1) & !((1u32 << start) - 1);
@@ -152,16 +168,18 @@ mod tests {
     }
 
     #[test]
-    fn the_last_prefix_is_the_reduction() {
+    fn an_inclusive_prefix_adds_the_own_value_last() {
         for seed in 0..200 {
             let values = sample(seed);
             let mask = seed.wrapping_mul(0x9e37_79b9) | 1 << 31;
-            let sum = reduce(&values, mask, SUM_IDENTITY, single::add);
-            let prefix = inclusive(&values, mask, SUM_IDENTITY, LANES, single::add);
-            assert_eq!(sum.to_bits(), prefix[31].to_bits());
-            let quads = reduce_quads(&values, mask, SUM_IDENTITY, single::add);
-            let prefix = inclusive(&values, mask, SUM_IDENTITY, 4, single::add);
-            assert_eq!(quads[28].to_bits(), prefix[31].to_bits());
+            for group in [LANES, 4] {
+                let below = exclusive(&values, mask, SUM_IDENTITY, 0.0, group, single::add);
+                let with = inclusive(&values, mask, SUM_IDENTITY, 0.0, group, single::add);
+                for lane in (0..LANES).filter(|lane| mask >> lane & 1 == 1) {
+                    let sum = single::add(below[lane], values[lane]);
+                    assert_eq!(sum.to_bits(), with[lane].to_bits());
+                }
+            }
         }
     }
 

@@ -2,9 +2,8 @@
 //!
 //! Kernels are small trees of calls and the hardware's calls are costly, so they go.
 //! Functions are handled callees first, so each body is copied once per call and already
-//! flat. Metal forbids recursion, yet its compiler lets it pass, and libraries have functions
-//! that call themselves (a reflection formula of the gamma function, say). Calls of such
-//! functions stay calls; who cannot run one says so.
+//! flat. Calls of functions that call themselves stay calls; who cannot run one says so. After
+//! [`unfold_recursion`](crate::unfold_recursion) there are hardly any.
 
 use assay_ssa::{
     Block, Callee, Function, FunctionId, IdMap, IdSet, Inst, InstData, Loc, LoopHint, Module,
@@ -55,7 +54,7 @@ pub fn inline_calls(module: &mut Module) -> Result<bool, InlineError> {
 
 /// The functions in an order in which callees come before callers, and those that call
 /// themselves, directly or through others. Calls of the others form no cycle.
-fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
+pub(crate) fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
@@ -103,7 +102,7 @@ fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<FunctionId>) {
     (order, recursive)
 }
 
-fn callees(function: &Function) -> Vec<FunctionId> {
+pub(crate) fn callees(function: &Function) -> Vec<FunctionId> {
     let insts = function
         .blocks()
         .iter()
@@ -113,7 +112,7 @@ fn callees(function: &Function) -> Vec<FunctionId> {
         .collect()
 }
 
-fn callee_of(function: &Function, inst: Inst) -> Option<FunctionId> {
+pub(crate) fn callee_of(function: &Function, inst: Inst) -> Option<FunctionId> {
     match *function.inst(inst) {
         InstData::Call {
             callee: Callee::Function(callee),
@@ -174,7 +173,7 @@ fn inline_into(
 
 /// Splits `block` at the call: what follows goes to a new block whose parameter stands for
 /// the call's result.
-fn split(
+pub(crate) fn split(
     caller: &mut Function,
     block: Block,
     at: usize,

@@ -37,4 +37,5 @@ pub mod simplify;
 pub mod simplify_cfg;
 pub mod structurize;
 mod thread_cells;
+pub mod unfold_recursion;
 pub mod unroll_loops;

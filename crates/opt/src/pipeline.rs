@@ -7,6 +7,7 @@
 
 use crate::inline_calls::{InlineError, inline_calls};
 use crate::pass::FunctionPass;
+use crate::unfold_recursion::unfold_recursion;
 use assay_ssa::{Function, InstData, Module, analysis::spaces};
 
 /// Rounds of unrolling: loops nested deeper than this keep their outermost ones.
@@ -102,6 +103,7 @@ pub fn optimize(module: &mut Module) -> Result<Stats, InlineError> {
 
 /// [`optimize`] with a choice of what to do.
 pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, InlineError> {
+    unfold_recursion(module);
     inline_calls(module)?;
     let mut kernels: Vec<_> = module
         .kernels

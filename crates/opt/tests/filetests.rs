@@ -5,7 +5,9 @@
 //! must come out; the word `structurize` prints the control tree instead of the module.
 //! `BLESS=1 cargo test -p assay-opt --test filetests` writes them anew.
 
-use assay_opt::{inline_calls::inline_calls, pass, structurize::structurize};
+use assay_opt::{
+    inline_calls::inline_calls, pass, structurize::structurize, unfold_recursion::unfold_recursion,
+};
 use assay_ssa::{Module, VerifyError, parse, print, verify};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +25,9 @@ fn run(passes: &str, source: &str) -> Result<String, String> {
         match (name, pass::by_name(name)) {
             ("inline_calls", _) => {
                 inline_calls(&mut module).map_err(|error| format!("{error}\n"))?;
+            }
+            ("unfold_recursion", _) => {
+                unfold_recursion(&mut module);
             }
             (_, Some(pass)) => {
                 pass::run(&mut module, pass);

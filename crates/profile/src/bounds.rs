@@ -118,6 +118,48 @@ impl Bounds {
     }
 }
 
+impl Bounds {
+    /// What waiting for memory does to a simdgroup that runs alone, and how many must
+    /// share the scheduler to hide it; nothing when something else limits it even then.
+    /// `stalls` are the cycles it waits.
+    pub fn latency_sentence(&self, stalls: f64) -> Option<String> {
+        let count = self.simdgroups_per_scheduler.filter(|&count| count > 0.0)?;
+        let alone = |kind: BoundKind| {
+            let cycles = self.get(kind).map_or(0.0, |bound| bound.cycles.known);
+            match kind {
+                BoundKind::Dependence | BoundKind::MemoryLatency => cycles * count,
+                _ => cycles,
+            }
+        };
+        let throughput = [BoundKind::Issue, BoundKind::Complex, BoundKind::CoreBytes];
+        let others = throughput.map(alone).into_iter().fold(0.0, f64::max);
+        let latency = alone(BoundKind::MemoryLatency);
+        if stalls <= 0.0 || others <= 0.0 || latency <= others.max(alone(BoundKind::Dependence)) {
+            return None;
+        }
+        let needed = (latency / others).ceil();
+        let spare = others * count - latency;
+        let mut text = format!(
+            "a simdgroup alone is memory-latency bound here: {} of its {} cycles it waits, if every load hits \
+             the first cache. {} on a scheduler hide that; {}",
+            number(stalls),
+            number(self.alone.known),
+            number(needed),
+            match count < needed {
+                true => format!("there are only {}", number(count)),
+                false => format!("there are {}", number(count)),
+            }
+        );
+        if spare > 0.0 {
+            text += &format!(
+                ", until loads take {} cycles longer than such a hit",
+                number(spare.floor())
+            );
+        }
+        Some(text)
+    }
+}
+
 /// What the bounds are made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
@@ -200,5 +242,49 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
                 without: largest_but(kind),
             })
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loop like the naive matrix product's: 64 cycles of latency against 16 of bytes.
+    fn naive(simdgroups: f64) -> Bounds {
+        let cycles = |known| Cycles { known, unknown: 0 };
+        let bound = |kind, known| Bound {
+            kind,
+            cycles: cycles(known),
+            without: 0.0,
+        };
+        Bounds {
+            bounds: vec![
+                bound(BoundKind::CoreBytes, 16.0),
+                bound(BoundKind::Issue, 9.0),
+                bound(BoundKind::MemoryLatency, 72.0 / simdgroups),
+                bound(BoundKind::Dependence, 15.0 / simdgroups),
+            ],
+            alone: cycles(77.0),
+            simdgroups_per_scheduler: Some(simdgroups),
+            ..Bounds::default()
+        }
+    }
+
+    #[test]
+    fn latency_is_told_with_what_hides_it() {
+        assert_eq!(
+            naive(8.0).latency_sentence(62.0).as_deref(),
+            Some(
+                "a simdgroup alone is memory-latency bound here: 62 of its 77 cycles it waits, if every load \
+                 hits the first cache. 5 on a scheduler hide that; there are 8, until loads take 56 cycles \
+                 longer than such a hit"
+            )
+        );
+        let few = naive(2.0).latency_sentence(62.0).unwrap_or_default();
+        assert!(
+            few.ends_with("5 on a scheduler hide that; there are only 2"),
+            "{few}"
+        );
+        assert_eq!(naive(8.0).latency_sentence(0.0), None);
     }
 }

@@ -238,7 +238,10 @@ impl Profile {
                 let table = assay_chip::CostTable::of(options.costs);
                 table.get(assay_chip::Key::DeviceLoad).latency
             }),
-            max_threads_per_threadgroup: occupancy.by_registers,
+            max_threads_per_threadgroup: match program.declared_threads {
+                Some(declared) => occupancy.by_registers.min(declared),
+                None => occupancy.by_registers,
+            },
             occupancy,
             scratch_bytes: program.scratch_bytes,
             threadgroup_bytes,
@@ -258,6 +261,15 @@ impl Profile {
             Some(hot) => (&hot.bounds, Some(hot)),
             None => (&self.main.bounds, None),
         }
+    }
+
+    /// Cycles a simdgroup alone waits for memory in a loop, or in the whole program.
+    pub fn stalls(&self, within: Option<&crate::LoopReport>) -> f64 {
+        let waits = self.main.waits.iter();
+        waits
+            .filter(|wait| within.is_none_or(|report| wait.in_loop == Some(report.id)))
+            .filter_map(|wait| wait.stall)
+            .sum()
     }
 }
 

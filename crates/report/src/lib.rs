@@ -2,10 +2,11 @@
 //!
 //! The library crates produce plain values; this crate knows how such values are
 //! laid out: the JSON envelope every command shares, text tables that fit the
-//! terminal, bars, and self-contained HTML pages. It knows nothing about kernels,
+//! terminal, bars, charts, and self-contained HTML pages. It knows nothing about kernels,
 //! traces or chips, and it never prints.
 
 pub mod bar;
+pub mod chart;
 pub mod envelope;
 pub mod html;
 pub mod number;

@@ -3,15 +3,20 @@
 /// Cuts a text so that each piece, after `indent` columns (six for all but the first),
 /// fits into `width` columns. Colours take no room; a word longer than a line stays whole.
 pub fn wrap(text: &str, width: usize, indent: usize) -> Vec<String> {
+    hanging(text, width, indent, 6)
+}
+
+/// The same with `rest` columns before all pieces but the first.
+pub fn hanging(text: &str, width: usize, first: usize, rest: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = String::new();
-    let mut column = indent;
+    let mut column = first;
     for (index, word) in text.split(' ').enumerate() {
         let length = columns(word);
         if index > 0 {
             if column + 1 + length > width && !piece.trim().is_empty() {
                 pieces.push(std::mem::take(&mut piece));
-                column = 6;
+                column = rest;
             } else {
                 piece.push(' ');
                 column += 1;

@@ -206,7 +206,7 @@ fn derived(module: &Module<'_>) -> Vec<Derived> {
 }
 
 /// The variable a pointer is the address of, exactly.
-fn global_behind(module: &Module<'_>, body: &Body<'_>, pointer: ValueId) -> Option<u32> {
+pub(super) fn global_behind(module: &Module<'_>, body: &Body<'_>, pointer: ValueId) -> Option<u32> {
     let mut id = pointer;
     for _ in 0..8 {
         // A body only ever borrows its module's values, so the lookup may be done by hand.

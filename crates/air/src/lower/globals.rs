@@ -7,6 +7,9 @@ use assay_ssa::{Global, GlobalData, GlobalId, Space};
 /// The section our headers put static threadgroup memory into.
 const THREADGROUP_SECTION: &str = "assay.threadgroup";
 
+/// Start of the names of clang's guards: the flags that say a static variable is constructed.
+const GUARD: &str = "_ZGV";
+
 /// Constant data larger than this is not believed.
 const MAX_BYTES: u64 = 1 << 26;
 
@@ -30,6 +33,14 @@ impl Lowering<'_, '_> {
         } else {
             Space::Constant
         }
+    }
+
+    /// Whether a global is the guard of a static variable's constructor. The only static variables
+    /// are threadgroup memory, which Metal never constructs: its guards count as set.
+    pub(crate) fn is_guard(&self, index: u32) -> bool {
+        let global = self.source.globals.get(index as usize);
+        self.dialect == Dialect::Clang
+            && global.is_some_and(|global| global.name.starts_with(GUARD))
     }
 
     /// The form's global for a variable of the module, made when first asked for.
@@ -62,6 +73,11 @@ impl Lowering<'_, '_> {
             *slot = Some(id);
         }
         Ok(id)
+    }
+
+    /// The variable of the module that became a global.
+    pub(super) fn global_number(&self, id: GlobalId) -> Option<usize> {
+        self.global_ids.iter().position(|known| *known == Some(id))
     }
 
     fn global_data(&self, ty: TypeId, initializer: ValueId) -> Lowered<GlobalData> {

@@ -83,6 +83,10 @@ impl<'a> Lowering<'_, 'a> {
         };
         let name = text(name)?;
         match text(directory) {
+            // Our own bitcode says `.`: a name is as the user gave it.
+            Some(directory) if directory == "." => {
+                Some(name.strip_prefix("./").unwrap_or(&name).to_owned())
+            }
             Some(directory) if !name.starts_with(['/', '<']) && !directory.is_empty() => {
                 Some(format!("{}/{name}", directory.trim_end_matches('/')))
             }

@@ -1,6 +1,7 @@
 //! Addresses, loads, stores, allocations, atomics, aliasing.
 
 use super::function::FunctionLowering;
+use super::function_constants::global_behind;
 use super::{LowerError, Lowered};
 use crate::llvm::{self, Constant, MetadataId, Op, TypeId, ValueId};
 use assay_ssa::{
@@ -226,9 +227,16 @@ impl FunctionLowering<'_, '_, '_> {
         if let Some(value) = self.function_constant_load(pointer, ty)? {
             return Ok(value);
         }
+        let guard = self.is_guard(pointer);
         let odd = self.lowering.odd_width(ty);
         let ty = self.lowering.ty(ty)?;
+        if guard {
+            return Ok(self.builder().constant(ty, 1));
+        }
         let pointer = self.value(pointer)?;
+        if let Some(address) = self.table_load(pointer, ty)? {
+            return Ok(address);
+        }
         if let Some(width) = odd {
             let access = self.access(index, Type::I8, align, volatile);
             return self.load_odd(pointer, ty, width, access);
@@ -250,6 +258,9 @@ impl FunctionLowering<'_, '_, '_> {
         else {
             return Err(LowerError::new("not a store"));
         };
+        if self.is_guard(pointer) {
+            return Ok(());
+        }
         let odd = self.llvm_value(value)?.ty;
         let odd = self.lowering.odd_width(odd);
         let (pointer, value) = (self.value(pointer)?, self.value(value)?);
@@ -262,6 +273,11 @@ impl FunctionLowering<'_, '_, '_> {
         (access.ordering, access.scope) = order(ordering, scope);
         self.builder().store(pointer, value, access);
         Ok(())
+    }
+
+    fn is_guard(&self, pointer: ValueId) -> bool {
+        let global = global_behind(self.lowering.source, self.body, pointer);
+        global.is_some_and(|global| self.lowering.is_guard(global))
     }
 
     fn access(&mut self, index: u32, ty: Type, align: u32, volatile: bool) -> Access {

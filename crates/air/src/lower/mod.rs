@@ -31,6 +31,7 @@ mod loops;
 mod memory;
 mod odd_memory;
 mod signature;
+mod tables;
 mod types;
 mod vectors;
 

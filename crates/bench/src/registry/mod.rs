@@ -39,6 +39,19 @@ use std::sync::OnceLock;
 pub struct Registry {
     kernels: BTreeMap<String, Kernel>,
     headers: Headers,
+    /// `kernel.toml` by the kernel's name.
+    descriptions: BTreeMap<String, String>,
+}
+
+/// A kernel that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Its folder's name.
+    pub name: String,
+    /// Its set.
+    pub set: Set,
+    /// What is wrong.
+    pub error: Error,
 }
 
 /// What belongs to a folder of a kernel, before it is put together.
@@ -60,6 +73,17 @@ impl Registry {
     pub fn from_files<'a>(
         files: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, Error> {
+        let (registry, broken) = Self::read(files)?;
+        match broken.into_iter().next() {
+            Some(broken) => Err(broken.error),
+            None => Ok(registry),
+        }
+    }
+
+    /// The same, with the kernels that can be read and those that cannot. A file that belongs to no kernel is an error.
+    pub fn read<'a>(
+        files: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(Self, Vec<Broken>), Error> {
         let mut headers = Headers::new();
         let mut folders: BTreeMap<(Set, &str), Folder<'_>> = BTreeMap::new();
         for (path, text) in files {
@@ -93,17 +117,39 @@ impl Registry {
                 _ => return Err(strange()),
             }
         }
-        let mut kernels = BTreeMap::new();
+        let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
+        let mut descriptions = BTreeMap::new();
+        let mut broken = Vec::new();
         for ((set, name), folder) in folders {
-            let kernel = read(set, name, folder)?;
-            kernel.sources.resolve(name, None, &headers)?;
-            if kernels.insert(name.to_owned(), kernel).is_some() {
-                return Err(Error::Twice {
+            let description = folder.description.map_or("", |(_, text)| text);
+            let kernel = match kernels.contains_key(name) {
+                true => Err(Error::Twice {
                     name: name.to_owned(),
-                });
+                }),
+                false => read(set, name, folder),
+            };
+            let sound = kernel.and_then(|kernel| {
+                kernel.sources.resolve(name, None, &headers)?;
+                Ok(kernel)
+            });
+            match sound {
+                Ok(kernel) => {
+                    descriptions.insert(name.to_owned(), description.to_owned());
+                    kernels.insert(name.to_owned(), kernel);
+                }
+                Err(error) => broken.push(Broken {
+                    name: name.to_owned(),
+                    set,
+                    error,
+                }),
             }
         }
-        Ok(Self { kernels, headers })
+        let registry = Self {
+            kernels,
+            headers,
+            descriptions,
+        };
+        Ok((registry, broken))
     }
 
     /// All kernels, by name.
@@ -127,6 +173,11 @@ impl Registry {
     /// The source a chip gets.
     pub fn source(&self, kernel: &Kernel, chip: Option<&str>) -> Result<Resolved, Error> {
         kernel.sources.resolve(&kernel.name, chip, &self.headers)
+    }
+
+    /// The text of a kernel's `kernel.toml`.
+    pub fn description(&self, kernel: &Kernel) -> Option<&str> {
+        self.descriptions.get(&kernel.name).map(String::as_str)
     }
 
     /// The headers that sources include.

@@ -3,6 +3,9 @@
 use super::{Interval, median, resampled_interval};
 use crate::random::Random;
 
+/// With fewer samples than this on either side nothing is certain.
+const FEWEST: usize = 5;
+
 /// How often samples are drawn again for an interval.
 const RESAMPLES: usize = 1000;
 
@@ -22,7 +25,8 @@ pub enum Order {
     FirstFaster,
     /// The second.
     SecondFaster,
-    /// The interval of the ratio holds 1, or the difference is smaller than what counts.
+    /// The interval of the ratio holds 1, the difference is smaller than what counts, or there are too few samples to
+    /// tell.
     Tie,
 }
 
@@ -62,7 +66,10 @@ pub fn compare(first: &[f64], second: &[f64], least: f64) -> Option<Comparison> 
         ));
     }
     let ratio = resampled_interval(value, &ratios)?;
-    let order = if ratio.low > 1.0 && value - 1.0 >= least {
+    let enough = first.len().min(second.len()) >= FEWEST;
+    let order = if !enough {
+        Order::Tie
+    } else if ratio.low > 1.0 && value - 1.0 >= least {
         Order::SecondFaster
     } else if ratio.high < 1.0 && 1.0 / value - 1.0 >= least {
         Order::FirstFaster
@@ -140,6 +147,17 @@ mod tests {
         };
         let comparison = compare(&sinking(&a), &sinking(&b), 0.01).unwrap();
         assert_eq!(comparison.order, Order::FirstFaster, "{comparison:?}");
+    }
+
+    #[test]
+    fn a_few_samples_tell_nothing() {
+        let (slow, fast) = ([2.0; 4], [1.0; 4]);
+        assert_eq!(compare(&slow, &fast, 0.01).unwrap().order, Order::Tie);
+        let (slow, fast) = ([2.0; 5], [1.0; 5]);
+        assert_eq!(
+            compare(&slow, &fast, 0.01).unwrap().order,
+            Order::SecondFaster
+        );
     }
 
     #[test]

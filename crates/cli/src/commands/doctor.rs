@@ -265,7 +265,7 @@ fn xctrace(folders: &[PathBuf]) -> Capability {
 }
 
 /// The machine's own tools.
-struct System;
+pub(crate) struct System;
 
 impl MachineProbe for System {
     fn sysctl(&self, name: &str) -> Option<String> {

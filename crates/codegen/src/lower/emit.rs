@@ -110,6 +110,7 @@ impl Emitter {
             vregs: IdVec::new(),
             blocks: self.blocks,
             uses_exec: self.uses_exec,
+            uses_selector: false,
             stack_bytes: 0,
         }
     }

@@ -30,7 +30,7 @@ pub(super) fn hoistable(
                 all &= match function.def(value) {
                     ValueDef::Result(_) => known[value],
                     ValueDef::Param(of, _) => of == entry,
-                    ValueDef::Global(_) => false,
+                    ValueDef::Global(_) => function.ty(value).space() == Some(Space::Constant),
                     _ => true,
                 };
             });

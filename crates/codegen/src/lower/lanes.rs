@@ -1,13 +1,12 @@
 //! Across the threads of a simdgroup or quad: reductions and prefixes.
 
-use super::operand::{Src, imm, used};
+use super::operand::{Src, used};
 use super::select::{Done, Lowerer};
 use super::steps::Steps;
-use super::vote::always;
 use crate::mir::{Inst, Opcode, Operand, Slice};
 use assay_agx::{Field, Op, Width};
 use assay_ssa::builtin::{Builtin, BuiltinCall, Sign};
-use assay_ssa::{IntCond, Scalar, Uniformity, Value};
+use assay_ssa::{Scalar, Uniformity, Value};
 
 /// How lanes are combined.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -194,17 +193,17 @@ impl Lowerer<'_> {
         let signed = call.sign == Sign::Signed;
         let source = self.src(arg, lane)?;
         let name = mnemonic(combine, quad, true, float, signed);
+        let steps = Steps {
+            combine,
+            scalar,
+            signed,
+            quad,
+        };
         let whole = matches!(
             scalar,
             Scalar::I16 | Scalar::I32 | Scalar::F16 | Scalar::F32
         );
-        let Some(name) = name.filter(|_| whole && !(float && quad && inclusive)) else {
-            let steps = Steps {
-                combine,
-                scalar,
-                signed,
-                quad,
-            };
+        let Some(name) = name.filter(|_| whole) else {
             return self.scan_in_steps(steps, inclusive, source, dest);
         };
         if !inclusive {
@@ -213,36 +212,7 @@ impl Lowerer<'_> {
         }
         let below = self.temp(dest.width);
         self.reduce_inst(name, below, source);
-        if !float {
-            self.add_into(dest, Src::Reg(below), source);
-            return Ok(true);
-        }
-        // What is below the next lane includes this one, in the order the hardware adds;
-        // the last lane has the sum of all.
-        if !self.together() {
-            return self.unsupported("a float prefix in divergent control flow");
-        }
-        let Some(total_name) = mnemonic(combine, quad, false, float, signed) else {
-            return Ok(false);
-        };
-        let next = self.temp(dest.width);
-        self.cross_inst(
-            Op::Shuffle,
-            Some("simd_shuffle_down"),
-            next,
-            &[used(below), imm(1)],
-        );
-        let total = self.temp(dest.width);
-        self.reduce_inst(total_name, total, source);
-        let own = self.temp(Width::W32);
-        self.special_register(own, 52);
-        let votes = self.temp(Width::W32);
-        self.ballot_inst(votes, false, always());
-        let highest = self.temp(Width::W32);
-        self.op(Op::Ffs, highest, &[used(votes)]);
-        let test = self.int_compare(IntCond::Eq, Src::Reg(own), Src::Reg(highest));
-        self.select_into(dest, test, Src::Reg(total), Src::Reg(next));
-        Ok(true)
+        self.combine_into(steps, Src::Reg(below), source, dest)
     }
 
     /// Whether all lanes of the simdgroup that started are here.

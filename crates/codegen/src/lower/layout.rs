@@ -2,7 +2,7 @@
 
 use crate::{Error, ErrorKind};
 use assay_agx::{Axis, Binding, BoundValue, SystemValue, UniformConstants, Width};
-use assay_ssa::{Binding as Bound, GlobalId, Kernel, Module, Space};
+use assay_ssa::{Binding as Bound, GlobalData, GlobalId, Kernel, Module, Space};
 use std::collections::HashMap;
 
 /// How many half uniforms there are.
@@ -11,6 +11,11 @@ const HALVES: u16 = 512;
 pub(super) const BASES: u16 = 256;
 /// Constants leave this much room to values.
 const CONSTANTS: u16 = 192;
+/// The alignment of a program's data.
+const DATA_ALIGN: u32 = 256;
+/// The most bytes of constant data.
+const MOST_DATA: usize = 1 << 26;
+const TOO_MUCH_DATA: &str = "more than 64 MB of constant data";
 
 /// The layout of a kernel.
 #[derive(Debug, Default)]
@@ -23,6 +28,9 @@ pub(super) struct Layout {
     params: Vec<Option<u16>>,
     systems: HashMap<(SystemValue, u8), u16>,
     globals: HashMap<GlobalId, u32>,
+    tables: HashMap<GlobalId, u16>,
+    /// Constant data, one table after the other.
+    pub(super) data: Vec<u8>,
     /// Bytes of threadgroup variables.
     pub(super) threadgroup_bytes: u32,
     /// Bytes of thread variables.
@@ -54,6 +62,41 @@ impl Layout {
         self.threadgroup_bytes = start.saturating_add(module.types.store_size(global.ty));
         self.globals.insert(id, start);
         Some(start)
+    }
+
+    /// The uniform with the address of constant data, which is laid out when first asked for.
+    pub(super) fn table(&mut self, module: &Module, id: GlobalId) -> Carrier {
+        if let Some(&half) = self.tables.get(&id) {
+            return Carrier::Uniform(half);
+        }
+        let Some(global) = module.globals.get(id) else {
+            return Carrier::Unsupported("an unknown variable");
+        };
+        let size = module.types.store_size(global.ty) as usize;
+        let start = self
+            .data
+            .len()
+            .next_multiple_of(global.align.clamp(4, DATA_ALIGN) as usize);
+        let (Some(end), Ok(offset)) = (start.checked_add(size), u32::try_from(start)) else {
+            return Carrier::Unsupported(TOO_MUCH_DATA);
+        };
+        if end > MOST_DATA {
+            return Carrier::Unsupported(TOO_MUCH_DATA);
+        }
+        self.data.resize(start, 0);
+        match &global.data {
+            GlobalData::Bytes(bytes) => self.data.extend(bytes.iter().take(size)),
+            GlobalData::Zero => {}
+            GlobalData::Undefined => {
+                return Carrier::Unsupported("constant data that is not known");
+            }
+        }
+        self.data.resize(end, 0);
+        let Some(half) = self.bind(BoundValue::DataAddress { offset }, Width::W64) else {
+            return Carrier::Unsupported("more arguments than uniforms hold");
+        };
+        self.tables.insert(id, half);
+        Carrier::Uniform(half)
     }
 
     /// Where threadgroup memory sized at dispatch starts. All variables are known by now.
@@ -176,7 +219,7 @@ impl Layout {
         const THREADGROUP: u32 = 32768;
         if self.threadgroup_bytes > THREADGROUP {
             return Err(ErrorKind::TooLarge {
-                what: "bytes of threadgroup memory",
+                what: crate::THREADGROUP_MEMORY,
                 needed: u64::from(self.threadgroup_bytes),
                 available: u64::from(THREADGROUP),
             }

@@ -206,7 +206,10 @@ impl Lowerer<'_> {
             }
             ValueDef::Global(id) => match self.layout.global(self.module, id) {
                 Some(start) => known(u64::from(start), Width::W16),
-                None => self.unsupported("constant data"),
+                None => match self.layout.table(self.module, id) {
+                    Carrier::Uniform(half) => Ok(Step::Known(Leaf::Uniform(half, Width::W64))),
+                    Carrier::Unsupported(what) => self.unsupported(what),
+                },
             },
             ValueDef::Param(..) => Ok(Step::Root),
             ValueDef::Result(_) if self.is_hoisted(value) => Ok(Step::Root),

@@ -80,6 +80,8 @@ pub(super) struct Lowerer<'a> {
     pub(super) block: Option<Block>,
     pub(super) info: assay_ssa::analysis::UniformityInfo,
     pub(super) plans: super::merge::Plans,
+    /// Whether a shuffle needed the selector that masked-off lanes keep at zero.
+    pub(super) uses_selector: bool,
     /// Values that others hold at the moment.
     pub(super) held: HashMap<Value, Value>,
     /// How many loops each block is in.

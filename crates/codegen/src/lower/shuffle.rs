@@ -2,8 +2,8 @@
 
 use super::operand::{Src, imm, used};
 use super::select::{Done, Lowerer};
-use crate::mir::{Operand, Slice};
-use assay_agx::{Op, Width};
+use crate::mir::{Inst, Operand, Slice};
+use assay_agx::{Field, Op, Operand as Fixed, Width};
 use assay_ssa::builtin::Builtin;
 use assay_ssa::{IntCond, Uniformity, Value};
 
@@ -97,18 +97,29 @@ impl Lowerer<'_> {
         if quad {
             return self.quad_shuffle(from, source, at, dest);
         }
-        if !self.together() {
-            return self.unsupported("a shuffle by a varying index in divergent control flow");
-        }
         let target = self.target_lane(from, at);
         if uniform && from == From::Index {
             let low = target.part(0, Width::W16);
-            let low = used(self.reg(low));
-            self.cross_inst(Op::Shuffle, Some("simd_shuffle"), dest, &[source, low]);
+            let low = self.reg(low);
+            self.ask(source, low, 0, dest);
+            self.end_asking();
             return Ok(());
         }
         self.gather(source, target, dest);
         Ok(())
+    }
+
+    /// A distance or index as 32 bits.
+    pub(super) fn word_of(&mut self, at: Src) -> Src {
+        match (at, at.width()) {
+            (Src::Const(bits, _), _) => Src::Const(bits & 0xffff_ffff, Width::W32),
+            (_, Width::W16) => {
+                let wide = self.temp(Width::W32);
+                self.zero_extend_into(wide, at);
+                Src::Reg(wide)
+            }
+            _ => at.part(0, Width::W32),
+        }
     }
 
     /// The lane that is read, as an index; outside it is the lane itself.
@@ -119,14 +130,7 @@ impl Lowerer<'_> {
         let own = self.temp(Width::W32);
         self.special_register(own, 52);
         let own = Src::Reg(own);
-        let at = match at.width() {
-            Width::W32 => at,
-            _ => {
-                let wide = self.temp(Width::W32);
-                self.zero_extend_into(wide, at);
-                Src::Reg(wide)
-            }
-        };
+        let at = self.word_of(at);
         let target = self.temp(Width::W32);
         match from {
             From::Up | From::RotateUp => self.sub_into(target, own, at),
@@ -171,15 +175,8 @@ impl Lowerer<'_> {
         self.mask_into(quad, low, 0xfffc);
         let mut found: Option<Slice> = None;
         for member in 0..4u64 {
-            let index = self.temp(Width::W16);
-            self.add_into(index, Src::Reg(quad), Src::Const(member, Width::W16));
             let value = self.temp(dest.width);
-            self.cross_inst(
-                Op::Shuffle,
-                Some("simd_shuffle"),
-                value,
-                &[source, used(index)],
-            );
+            self.ask(source, quad, member, value);
             found = Some(match found {
                 None => value,
                 Some(before) => {
@@ -195,6 +192,49 @@ impl Lowerer<'_> {
                 }
             });
         }
+        self.end_asking();
+    }
+
+    /// Asks for the value of lane `quad + member`, where `quad` has no bits of `member`.
+    /// Lanes that are masked off ask too, with whatever is in the register: so it is one
+    /// that holds zero there.
+    fn ask(&mut self, source: Operand, quad: Slice, member: u64, dest: Slice) {
+        let index = if self.together() {
+            match member {
+                0 => used(quad),
+                _ => {
+                    let index = self.temp(Width::W16);
+                    self.add_into(index, Src::Reg(quad), Src::Const(member, Width::W16));
+                    used(index)
+                }
+            }
+        } else {
+            self.uses_selector = true;
+            let mut set = Inst::new(Op::Bitop)
+                .with(
+                    Field::TruthTable,
+                    Operand::Fixed(Fixed::TruthTable(super::int::OR)),
+                )
+                .with(Field::Dest, Operand::SELECTOR)
+                .with(Field::A, used(quad))
+                .with(Field::B, imm(member as i64));
+            set.convergent = true;
+            self.push(set);
+            Operand::SELECTOR
+        };
+        self.cross_inst(Op::Shuffle, Some("simd_shuffle"), dest, &[source, index]);
+    }
+
+    /// Leaves zero where lanes that are masked off later are asked for numbers.
+    fn end_asking(&mut self) {
+        if self.together() {
+            return;
+        }
+        let mut clear = Inst::new(Op::MovImm)
+            .with(Field::Dest, Operand::SELECTOR)
+            .with(Field::Imm, imm(0));
+        clear.convergent = true;
+        self.push(clear);
     }
 
     pub(super) fn quad_shuffle(
@@ -223,58 +263,12 @@ impl Lowerer<'_> {
         self.cross_inst(Op::Shuffle, Some(name), dest, &[source, index]);
         Ok(())
     }
-
-    /// A shuffle whose gap is filled from a second value, over the whole simdgroup by a
-    /// known distance.
-    pub(super) fn filled(
-        &mut self,
-        up: bool,
-        args: &[Value],
-        lane: u32,
-        dest: Slice,
-    ) -> Done<bool> {
-        let modulo = match args.get(3) {
-            Some(&arg) => self.src_if_known(arg, 0)?,
-            None => Some(32),
-        };
-        let delta = self.src_if_known(args[2], 0)?;
-        let (Some(modulo), Some(delta)) = (modulo, delta) else {
-            return self.unsupported("a filling shuffle by a varying distance");
-        };
-        if modulo != 32 || delta >= 32 || dest.width == Width::W64 {
-            return self.unsupported("a filling shuffle of part of a simdgroup");
-        }
-        let (data, fill) = (self.src(args[0], lane)?, self.src(args[1], lane)?);
-        let turn = if up { delta } else { (32 - delta) % 32 };
-        let mut turned = Vec::new();
-        for source in [data, fill] {
-            let source = used(self.reg(source));
-            let to = self.temp(dest.width);
-            self.cross_inst(
-                Op::Shuffle,
-                Some(rotate(false)),
-                to,
-                &[source, imm(turn as i64)],
-            );
-            turned.push(to);
-        }
-        let own = self.temp(Width::W32);
-        self.special_register(own, 52);
-        let limit = Src::Const(if up { delta } else { 32 - delta }, Width::W32);
-        let test = self.int_compare(IntCond::Ult, Src::Reg(own), limit);
-        let (low, high) = (Src::Reg(turned[0]), Src::Reg(turned[1]));
-        match up {
-            true => self.select_into(dest, test, high, low),
-            false => self.select_into(dest, test, low, high),
-        }
-        Ok(true)
-    }
 }
 
 pub(super) const fn pick(quad: bool, simd: &'static str, of_quad: &'static str) -> &'static str {
     if quad { of_quad } else { simd }
 }
 
-const fn rotate(quad: bool) -> &'static str {
+pub(super) const fn rotate(quad: bool) -> &'static str {
     pick(quad, "simd_shuffle_rotate_up", "quad_shuffle_rotate_up")
 }

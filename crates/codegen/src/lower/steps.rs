@@ -21,6 +21,26 @@ impl Steps {
     const fn lanes(self) -> u64 {
         if self.quad { 4 } else { 32 }
     }
+
+    /// What changes nothing, as `num`'s reductions define it.
+    const fn identity(self) -> u64 {
+        let (mask, float) = (self.scalar.mask(), self.scalar.is_float());
+        let (zero, one, nan) = match self.scalar {
+            Scalar::F32 => (0x8000_0000, 0x3f80_0000, 0x7fc0_0000),
+            Scalar::F16 => (0x8000, 0x3c00, 0x7e00),
+            Scalar::BF16 => (0x8000, 0x3f80, 0x7fc0),
+            _ => (0, 1, 0),
+        };
+        match self.combine {
+            Combine::Sum => zero,
+            Combine::Product => one,
+            Combine::Min | Combine::Max if float => nan,
+            Combine::Min if self.signed => mask >> 1,
+            Combine::Max if self.signed => mask ^ mask >> 1,
+            Combine::And | Combine::Min => mask,
+            Combine::Or | Combine::Xor | Combine::Max => 0,
+        }
+    }
 }
 
 impl Lowerer<'_> {
@@ -126,20 +146,11 @@ impl Lowerer<'_> {
     /// lanes that are missing are the last ones.
     pub(super) fn reduce_in_steps(&mut self, steps: Steps, source: Src, dest: Slice) -> Done<bool> {
         if !self.together() {
-            return self.unsupported("this reduction in divergent control flow");
+            return self.reduce_one_by_one(steps, source, dest);
         }
         let quad = steps.quad;
         let active = self.active(quad);
-        let own = self.temp(Width::W32);
-        self.special_register(own, 52);
-        let place = match quad {
-            true => {
-                let inside = self.temp(Width::W32);
-                self.mask_into(inside, Src::Reg(own), 3);
-                inside
-            }
-            false => own,
-        };
+        let place = self.place_in_group(quad);
         let mut value = source;
         let mut distance = 1;
         while distance < steps.lanes() {
@@ -166,6 +177,85 @@ impl Lowerer<'_> {
         let all = self.shuffle_by(pick(quad, "simd_shuffle", "quad_shuffle"), value, 0);
         self.copy(dest, all);
         Ok(true)
+    }
+
+    /// The number of the lane in its simdgroup or quad.
+    fn place_in_group(&mut self, quad: bool) -> Slice {
+        let own = self.temp(Width::W32);
+        self.special_register(own, 52);
+        if !quad {
+            return own;
+        }
+        let inside = self.temp(Width::W32);
+        self.mask_into(inside, Src::Reg(own), 3);
+        inside
+    }
+
+    /// A reduction where lanes are masked off: those cannot hold what is combined on the
+    /// way. So each lane's value is given to all, and all combine them in the same order.
+    fn reduce_one_by_one(&mut self, steps: Steps, source: Src, dest: Slice) -> Done<bool> {
+        let place = self.place_in_group(steps.quad);
+        let active = self.active(steps.quad);
+        let identity = steps.identity();
+        let mut values = Vec::new();
+        for lane in 0..steps.lanes() {
+            let value = self.value_of_lane(steps, place, lane, source);
+            if identity == 0 {
+                values.push(value);
+                continue;
+            }
+            let bit = self.temp(Width::W32);
+            let number = Src::Const(lane, Width::W32);
+            self.extract_into(bit, Src::Reg(active), number, 1);
+            let test = self.int_compare(IntCond::Ne, Src::Reg(bit), Src::Const(0, Width::W32));
+            let real = self.temp(dest.width);
+            let nothing = Src::Reg(self.reg(Src::Const(identity, dest.width)));
+            self.choose_into(real, test, value, nothing);
+            values.push(Src::Reg(real));
+        }
+        while values.len() > 1 {
+            let mut next = Vec::with_capacity(values.len() / 2);
+            for pair in values.chunks(2) {
+                let &[a, b] = pair else { continue };
+                let both = self.temp(dest.width);
+                if !self.combine_into(steps, a, b, both)? {
+                    return Ok(false);
+                }
+                next.push(Src::Reg(both));
+            }
+            values = next;
+        }
+        if let Some(&all) = values.first() {
+            self.copy(dest, all);
+        }
+        Ok(true)
+    }
+
+    /// The bits of one lane's value, in all lanes; zero if that lane is masked off.
+    fn value_of_lane(&mut self, steps: Steps, place: Slice, lane: u64, source: Src) -> Src {
+        let to = self.temp(source.width());
+        let parts: &[(u8, Width)] = match to.width {
+            Width::W64 => &[(0, Width::W32), (2, Width::W32)],
+            width => &[(0, width)],
+        };
+        let number = Src::Const(lane, Width::W32);
+        for &(half, width) in parts {
+            let test = self.int_compare(IntCond::Eq, Src::Reg(place), number);
+            let mine = self.temp(width);
+            let part = source.part(half, width);
+            self.select_into(mine, test, part, Src::Const(0, width));
+            let whole = Slice {
+                half: to.half + half,
+                width,
+                ..to
+            };
+            self.reduce_inst(
+                pick(steps.quad, "simd_or", "quad_or"),
+                whole,
+                Src::Reg(mine),
+            );
+        }
+        Src::Reg(to)
     }
 
     /// The value 1, 2, 4, … lanes below is added, where there is such a lane.
@@ -200,7 +290,7 @@ impl Lowerer<'_> {
             value = Src::Reg(next);
             distance *= 2;
         }
-        if inclusive {
+        if inclusive && !steps.scalar.is_float() {
             self.copy(dest, value);
             return Ok(true);
         }
@@ -218,7 +308,13 @@ impl Lowerer<'_> {
             _ => start,
         };
         let test = self.int_compare(IntCond::Eq, Src::Reg(place), Src::Const(0, Width::W32));
-        self.choose_into(dest, test, start, below);
-        Ok(true)
+        if !inclusive {
+            self.choose_into(dest, test, start, below);
+            return Ok(true);
+        }
+        // The order of floats: what is below first, then the lane's own.
+        let before = self.temp(dest.width);
+        self.choose_into(before, test, start, below);
+        self.combine_into(steps, Src::Reg(before), source, dest)
     }
 }

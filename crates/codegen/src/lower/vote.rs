@@ -1,5 +1,6 @@
 //! Votes: ballots, and what is decided by them.
 
+use super::fill::Fill;
 use super::operand::{Src, choice, imm, used};
 use super::select::{Done, Lowerer};
 use crate::mir::{Inst, Operand, Slice};
@@ -115,9 +116,21 @@ impl Lowerer<'_> {
                 // Lanes that started together start with lane 0.
                 self.cross_inst(Op::Shuffle, Some("simd_shuffle"), dest, &[source, imm(0)]);
             }
-            (Builtin::SimdShuffleAndFillUp, &[_, _, _, ..])
-            | (Builtin::SimdShuffleAndFillDown, &[_, _, _, ..]) => {
-                return self.filled(builtin == Builtin::SimdShuffleAndFillUp, args, lane, dest);
+            (
+                Builtin::SimdShuffleAndFillUp
+                | Builtin::SimdShuffleAndFillDown
+                | Builtin::QuadShuffleAndFillUp
+                | Builtin::QuadShuffleAndFillDown,
+                &[_, _, _, ..],
+            ) => {
+                let fill = Fill {
+                    up: matches!(
+                        builtin,
+                        Builtin::SimdShuffleAndFillUp | Builtin::QuadShuffleAndFillUp
+                    ),
+                    quad,
+                };
+                return self.filled(fill, args, lane, dest);
             }
             _ => return Ok(false),
         }

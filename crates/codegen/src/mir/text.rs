@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! exec                                    the nesting counter is used
+//! selector                                the selector of shuffles is used
 //! stack 16                                bytes of stack in use
 //! %0: 2                                   halves; "align" 4 where it is not min(halves, 2)
 //! %1: 8 align 2
@@ -88,6 +89,9 @@ impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.uses_exec {
             writeln!(f, "exec")?;
+        }
+        if self.uses_selector {
+            writeln!(f, "selector")?;
         }
         if self.stack_bytes != 0 {
             writeln!(f, "stack {}", self.stack_bytes)?;
@@ -270,6 +274,7 @@ impl Function {
         let word = line.split_whitespace().next().unwrap_or_default();
         match word {
             "exec" => self.uses_exec = true,
+            "selector" => self.uses_selector = true,
             "stack" => self.stack_bytes = number(line.trim_start_matches("stack"))?,
             _ if word.starts_with('%') => self.read_register(line)?,
             _ if word.starts_with("mb") => self.read_block(line)?,

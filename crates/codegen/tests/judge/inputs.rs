@@ -5,23 +5,29 @@
 //! lies outside stops both sides, which is a result too, but a poorer one. Each trial
 //! takes other sizes, and the last has numbers that make floats misbehave.
 
+use super::values::{Random, SIDES, Sizes, array, block, scalar_named};
 use assay_ssa::builtin::Family;
 use assay_ssa::{
     Binding, Callee, CastOp, Function, InstData, Kernel, Module, Scalar, Value, ValueDef,
 };
 
-/// The trial after the others, for kernels that finished none: some have the sizes of
-/// their buffers written into them.
-pub(crate) const LARGE: usize = 3;
+/// Trials that every kernel is given.
+pub(crate) const TRIALS: usize = 3;
 
-/// Elements of a buffer whose size nothing says.
+/// More of them, for kernels that finished none: all sizes the same, from what a filter
+/// of a convolution fits into to multiples of the largest tiles. The last is one
+/// threadgroup with patience: some kernels do a fixed amount of work.
+pub(crate) const MORE_TRIALS: usize = SIDES.len() + 1;
+
+/// Elements of a buffer whose size nothing says, at first.
 const ELEMENTS: usize = 20_000;
 
-/// Bytes of such a buffer in the last trial.
-const LARGE_BYTES: usize = 32 << 20;
+/// The most bytes of such a buffer: some kernels have the sizes written into them.
+const LARGEST: u64 = 64 << 20;
 
-/// Bytes given to each `[[threadgroup(n)]]` argument.
+/// Bytes given to each `[[threadgroup(n)]]` argument, at first and at most.
 const THREADGROUP_BYTES: u32 = 4096;
+const MOST_THREADGROUP_BYTES: u32 = 32 << 10;
 
 /// What a kernel is given.
 #[derive(Clone, Debug)]
@@ -32,6 +38,18 @@ pub(crate) struct Inputs {
     pub(crate) whole: bool,
     pub(crate) buffers: Vec<(u32, Vec<u8>)>,
     pub(crate) threadgroup_memory: Vec<(u32, u32)>,
+    /// Operations of one simdgroup after which the executor gives up.
+    pub(crate) max_steps: u64,
+    trial: usize,
+    arrays: Vec<Array>,
+}
+
+/// A buffer whose size nothing says.
+#[derive(Clone, Copy, Debug)]
+struct Array {
+    index: u32,
+    scalar: Scalar,
+    random: Random,
 }
 
 impl Inputs {
@@ -56,7 +74,14 @@ impl Inputs {
             whole,
             buffers: Vec::new(),
             threadgroup_memory: Vec::new(),
+            max_steps: 1_000_000,
+            trial,
+            arrays: Vec::new(),
         };
+        if trial + 1 == TRIALS + MORE_TRIALS {
+            inputs.grid = threadgroup;
+            inputs.max_steps = 64_000_000;
+        }
         let reads = Reads::of(module, kernel);
         for argument in &kernel.arguments {
             match argument.binding {
@@ -71,10 +96,9 @@ impl Inputs {
                         .map_or(&[][..], |param| reads.of_param(param));
                     let bytes = match argument.buffer_size {
                         Some(size) => {
-                            let sizes = if tiles {
-                                Sizes::Tiles
-                            } else {
-                                Sizes::of(trial)
+                            let sizes = match Sizes::of(trial) {
+                                Sizes::Odd | Sizes::Tiny if tiles => Sizes::Tiles,
+                                other => other,
                             };
                             block(size as usize, fields, sizes, &mut random)
                         }
@@ -83,11 +107,12 @@ impl Inputs {
                             let scalar = scalar_named(&argument.type_name)
                                 .or_else(|| fields.first().map(|field| field.scalar));
                             let scalar = scalar.unwrap_or(Scalar::I32);
-                            let bytes = match trial {
-                                LARGE => LARGE_BYTES,
-                                _ => ELEMENTS * size,
-                            };
-                            array(bytes, scalar, trial, &mut random)
+                            inputs.arrays.push(Array {
+                                index,
+                                scalar,
+                                random,
+                            });
+                            array(ELEMENTS * size, scalar, trial, random)
                         }
                     };
                     inputs.buffers.push((index, bytes));
@@ -99,6 +124,35 @@ impl Inputs {
             }
         }
         inputs
+    }
+
+    /// Makes a buffer longer, so that it has so many bytes; the bytes it has stay. Nothing
+    /// changes if its size is known or it would be too long.
+    pub(crate) fn grow(&mut self, index: u32, bytes: u64) -> bool {
+        let known = self.arrays.iter().find(|array| array.index == index);
+        let place = self.buffers.iter_mut().find(|(other, _)| *other == index);
+        let (Some(known), Some((_, data))) = (known, place) else {
+            return false;
+        };
+        if bytes > LARGEST || bytes <= data.len() as u64 {
+            return false;
+        }
+        let wanted = bytes.max(2 * data.len() as u64).min(LARGEST);
+        let wanted = (wanted as usize).next_multiple_of(64);
+        *data = array(wanted, known.scalar, self.trial, known.random);
+        true
+    }
+
+    /// Doubles the threadgroup memory of every argument, while one threadgroup's fits.
+    pub(crate) fn grow_threadgroup_memory(&mut self) -> bool {
+        let all: u32 = self.threadgroup_memory.iter().map(|(_, bytes)| bytes).sum();
+        let fits = all > 0 && 2 * all <= MOST_THREADGROUP_BYTES;
+        if fits {
+            for (_, bytes) in &mut self.threadgroup_memory {
+                *bytes *= 2;
+            }
+        }
+        fits
     }
 
     /// The same inputs with fewer threads, smallest first.
@@ -186,10 +240,10 @@ fn geometry(kernel: &Kernel, trial: usize) -> ([u32; 3], [u32; 3]) {
 
 /// A number read from an argument at a fixed place.
 #[derive(Clone, Copy, Debug)]
-struct Field {
-    offset: usize,
-    scalar: Scalar,
-    lanes: usize,
+pub(super) struct Field {
+    pub(super) offset: usize,
+    pub(super) scalar: Scalar,
+    pub(super) lanes: usize,
 }
 
 /// How the program reads its arguments.
@@ -312,136 +366,4 @@ pub(crate) fn store_lines(module: &Module, kernel: &Kernel, buffer: u32) -> Vec<
     lines.sort();
     lines.dedup();
     lines
-}
-
-/// The scalar that a type's name says, for instance `float4` or `atomic_uint`.
-fn scalar_named(name: &str) -> Option<Scalar> {
-    let name = name.trim_start_matches("packed_");
-    let name = name
-        .trim_start_matches("atomic_")
-        .trim_start_matches("metal::");
-    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    Some(match base {
-        "float" => Scalar::F32,
-        "half" => Scalar::F16,
-        "bfloat" | "bfloat16_t" => Scalar::BF16,
-        "uint" | "int" | "uint32_t" => Scalar::I32,
-        "ushort" | "short" => Scalar::I16,
-        "uchar" | "char" | "bool" => Scalar::I8,
-        "ulong" | "long" => Scalar::I64,
-        _ => return None,
-    })
-}
-
-/// What integers in scalars and structs look like.
-#[derive(Clone, Copy, Debug)]
-enum Sizes {
-    Odd,
-    Tiny,
-    /// Multiples of a tile: matrices would overlap and packed rows be misaligned otherwise.
-    Tiles,
-}
-
-impl Sizes {
-    fn of(trial: usize) -> Sizes {
-        match trial {
-            0 => Sizes::Odd,
-            1 => Sizes::Tiny,
-            _ => Sizes::Tiles,
-        }
-    }
-}
-
-/// A scalar or struct: each number read from it gets a small value.
-fn block(size: usize, fields: &[Field], sizes: Sizes, random: &mut Random) -> Vec<u8> {
-    let mut bytes = vec![0; size.min(1 << 20)];
-    let mut fields: Vec<Field> = fields.to_vec();
-    fields.sort_by_key(|field| field.offset);
-    fields.dedup_by_key(|field| field.offset);
-    for field in fields {
-        let width = field.scalar.bytes() as usize;
-        for lane in 0..field.lanes {
-            let value = match field.scalar.is_float() {
-                true => float(field.scalar, random, 0),
-                // Strides, often in bytes: vectors must stay aligned.
-                false if field.scalar == Scalar::I64 => match sizes {
-                    Sizes::Tiny => 16 * random.below(3),
-                    _ => 16 + 16 * random.below(2),
-                },
-                false => match sizes {
-                    Sizes::Odd => 7 + random.below(18),
-                    Sizes::Tiny => 1 + random.below(4),
-                    Sizes::Tiles => 16 + 16 * random.below(2),
-                },
-            };
-            put(&mut bytes, field.offset + lane * width, width, value);
-        }
-    }
-    bytes
-}
-
-/// An array: floats around zero, or integers that may serve as indices.
-fn array(bytes: usize, scalar: Scalar, trial: usize, random: &mut Random) -> Vec<u8> {
-    let mut data = vec![0; bytes];
-    let width = scalar.bytes() as usize;
-    for at in (0..bytes).step_by(width) {
-        let value = match (scalar.is_float(), trial) {
-            (true, _) => float(scalar, random, trial),
-            (false, 0) => random.below(8),
-            (false, 1) => 1 + random.below(3),
-            (false, 2) => random.next(),
-            (false, _) => random.below(16),
-        };
-        put(&mut data, at, width, value);
-    }
-    data
-}
-
-fn put(bytes: &mut [u8], at: usize, width: usize, value: u64) {
-    if let Some(place) = bytes.get_mut(at..at + width) {
-        place.copy_from_slice(&value.to_le_bytes()[..width]);
-    }
-}
-
-const ODD_FLOATS: [u32; 8] = [
-    0x0000_0000,
-    0x8000_0000,
-    0x7f80_0000,
-    0xff80_0000,
-    0x7fc0_0000,
-    0x0000_0001,
-    0x7f7f_ffff,
-    0x4b80_0001,
-];
-
-fn float(scalar: Scalar, random: &mut Random, trial: usize) -> u64 {
-    let mut value = (random.below(1 << 16) as f32 / 8192.0 - 4.0) * 0.5;
-    if trial == 2 && random.below(32) == 0 {
-        value = f32::from_bits(ODD_FLOATS[random.below(8) as usize]);
-    }
-    match scalar {
-        Scalar::F16 => u64::from(assay_num::f32_to_f16(value)),
-        Scalar::BF16 => u64::from(assay_num::f32_to_bf16(value)),
-        _ => u64::from(value.to_bits()),
-    }
-}
-
-/// A small generator: the same numbers on every machine.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 24) % limit
-    }
 }

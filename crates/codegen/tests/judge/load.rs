@@ -75,6 +75,11 @@ pub(crate) fn kernel_names(bitcode: &[u8]) -> Result<Vec<String>, String> {
 
 /// A kernel as the optimised program, function constants that are open set to zero.
 pub(crate) fn program(bitcode: &[u8], kernel: &str) -> Result<Module, String> {
+    program_with(bitcode, kernel, 0)
+}
+
+/// The same with another number for function constants that are no floats.
+pub(crate) fn program_with(bitcode: &[u8], kernel: &str, number: u64) -> Result<Module, String> {
     let modules = llvm::read(bitcode).map_err(|error| error.to_string())?;
     let module = modules
         .iter()
@@ -96,7 +101,10 @@ pub(crate) fn program(bitcode: &[u8], kernel: &str) -> Result<Module, String> {
             .map(|constant| GivenConstant {
                 key: ConstantKey::Index(constant.index),
                 ty: constant.ty,
-                elements: vec![0; usize::from(constant.ty.lanes()).max(1)],
+                elements: vec![
+                    if constant.ty.is_float() { 0 } else { number };
+                    usize::from(constant.ty.lanes()).max(1)
+                ],
             })
             .collect();
         lowered = assay_air::lower(module, &options).map_err(|error| error.to_string())?;

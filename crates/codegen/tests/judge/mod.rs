@@ -9,8 +9,9 @@
 pub(crate) mod inputs;
 pub(crate) mod load;
 mod run;
+pub(crate) mod values;
 
-use inputs::{Inputs, LARGE};
+use inputs::{Inputs, MORE_TRIALS, TRIALS};
 
 use assay_codegen::ErrorKind;
 use assay_ssa::{Kernel, Module};
@@ -29,9 +30,11 @@ pub(crate) enum Verdict {
         undefined: usize,
         /// Trials that were given up because they took too long.
         too_long: usize,
-        /// Why both stopped first.
-        why: Option<String>,
+        /// Why trials did not run to their end.
+        why: Vec<String>,
     },
+    /// Apple's GPUs make no pipeline of it.
+    NoPipeline(String),
     /// The generator cannot do it; the reason groups kernels.
     Unsupported(String),
     /// The executor cannot run it, so there is nothing to compare with.
@@ -53,21 +56,27 @@ pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
         Ok(code) => code,
         Err(error) => return refused(&error),
     };
-    let mut why = None;
+    let mut why = Vec::new();
     let (mut finished, mut stopped, mut undefined, mut too_long) = (0, 0, 0, 0);
-    for trial in 0..=LARGE {
-        if trial == LARGE && finished > 0 {
+    for trial in 0..TRIALS + MORE_TRIALS {
+        if trial >= TRIALS && finished > 0 {
             break;
         }
-        let inputs = Inputs::new(module, found, trial, seed);
-        match compare(&program, &code, &inputs) {
+        let mut inputs = Inputs::new(module, found, trial, seed);
+        match compare(&program, &code, &mut inputs) {
             Compared::Equal => finished += 1,
             Compared::BothStopped(message) => {
                 stopped += 1;
-                why = why.or(Some(message));
+                why.push(message);
             }
-            Compared::Undefined => undefined += 1,
-            Compared::TooLong => too_long += 1,
+            Compared::Undefined(message) => {
+                undefined += 1;
+                why.push(format!("undefined in the kernel: {message}"));
+            }
+            Compared::TooLong => {
+                too_long += 1;
+                why.push("too long".to_owned());
+            }
             Compared::Different(what) => {
                 let subject = Subject {
                     module,
@@ -101,6 +110,11 @@ fn reason_not_executed(error: &assay_exec::CompileError) -> String {
 fn refused(error: &assay_codegen::Error) -> Verdict {
     match &error.kind {
         ErrorKind::Unsupported(what) => Verdict::Unsupported(what.clone()),
+        ErrorKind::TooLarge {
+            what, available, ..
+        } if *what == assay_codegen::THREADGROUP_MEMORY => {
+            Verdict::NoPipeline(format!("more than {available} {what}"))
+        }
         ErrorKind::TooLarge { what, .. } => Verdict::Unsupported(format!("too many {what}")),
         _ => Verdict::Differs(error.to_string()),
     }
@@ -111,7 +125,7 @@ fn refused(error: &assay_codegen::Error) -> Verdict {
 enum Compared {
     Equal,
     BothStopped(String),
-    Undefined,
+    Undefined(String),
     TooLong,
     Different(Difference),
 }
@@ -131,22 +145,33 @@ enum Difference {
     },
 }
 
-fn compare(program: &assay_exec::Program, code: &assay_agx::Program, inputs: &Inputs) -> Compared {
+fn compare(
+    program: &assay_exec::Program,
+    code: &assay_agx::Program,
+    inputs: &mut Inputs,
+) -> Compared {
     let expected = match execute(program, inputs) {
         Ended::Finished(buffers) => Ok(buffers),
-        Ended::Stopped(why) => Err(why),
+        Ended::Stopped(why) | Ended::Beyond { why, .. } => Err(why),
         Ended::TooLong => return Compared::TooLong,
-        Ended::Undefined => return Compared::Undefined,
-        Ended::Faulty(message) => return Compared::Different(Difference::Stopped(message)),
+        Ended::Undefined(why) | Ended::Overrun { why, .. } => return Compared::Undefined(why),
+        Ended::Faulty(message) | Ended::Unwritten(message) => {
+            return Compared::Different(Difference::Stopped(message));
+        }
     };
     let different = |message: String| Compared::Different(Difference::Stopped(message));
     match (expected, emulate(code, inputs, true)) {
         (_, Ended::Faulty(message)) => different(message),
         (_, Ended::TooLong) => Compared::TooLong,
-        (_, Ended::Undefined) => Compared::Undefined,
-        (Err(why), Ended::Stopped(_)) => Compared::BothStopped(why),
+        (_, Ended::Undefined(why) | Ended::Overrun { why, .. }) => Compared::Undefined(why),
+        (Ok(expected), Ended::Unwritten(why)) if run::uninitialised(program, inputs).is_some() => {
+            let difference = Difference::Stopped(why);
+            with_zeroed_memory(program, code, inputs, &expected, difference)
+        }
+        (_, Ended::Unwritten(why)) => different(why),
+        (Err(why), Ended::Stopped(_) | Ended::Beyond { .. }) => Compared::BothStopped(why),
         (Err(why), Ended::Finished(_)) => different(format!("only the executor stopped: {why}")),
-        (Ok(expected), Ended::Stopped(why)) => {
+        (Ok(expected), Ended::Stopped(why) | Ended::Beyond { why, .. }) => {
             let difference = Difference::Stopped(format!("only the emulator stopped: {why}"));
             with_zeroed_memory(program, code, inputs, &expected, difference)
         }
@@ -158,7 +183,8 @@ fn compare(program: &assay_exec::Program, code: &assay_agx::Program, inputs: &In
 }
 
 /// Threadgroup and thread memory that nobody has written holds ones in a strict run and
-/// zeros in the executor. A kernel that reads it must agree when it holds zeros on both sides.
+/// zeros in the executor. A kernel that reads it must agree when it holds zeros on both sides
+/// (variables of threads become registers; reading one that was never written is the same).
 /// What else Metal leaves open (races, misaligned accesses), the executor's checks tell.
 fn with_zeroed_memory(
     program: &assay_exec::Program,
@@ -167,10 +193,14 @@ fn with_zeroed_memory(
     expected: &Buffers,
     difference: Difference,
 ) -> Compared {
-    match emulate(code, inputs, false) {
-        Ended::Finished(got) if first_difference(expected, &got).is_none() => Compared::Equal,
-        _ if run::is_undefined(program, inputs) => Compared::Undefined,
-        _ => Compared::Different(difference),
+    if let Ended::Finished(got) = emulate(code, inputs, false)
+        && first_difference(expected, &got).is_none()
+    {
+        return Compared::Equal;
+    }
+    match run::undefined(program, inputs) {
+        Some(why) => Compared::Undefined(why),
+        None => Compared::Different(difference),
     }
 }
 
@@ -207,8 +237,8 @@ impl Subject<'_> {
     fn explain(&self, mut inputs: Inputs, trial: usize, first: &Difference) -> String {
         let mut seen = first.clone();
         loop {
-            let smaller = inputs.smaller().into_iter().find_map(|candidate| {
-                match compare(self.program, self.code, &candidate) {
+            let smaller = inputs.smaller().into_iter().find_map(|mut candidate| {
+                match compare(self.program, self.code, &mut candidate) {
                     Compared::Different(what) => Some((candidate, what)),
                     _ => None,
                 }

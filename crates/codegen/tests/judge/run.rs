@@ -11,17 +11,28 @@ pub(super) enum Ended {
     Finished(Vec<(u32, Vec<u8>)>),
     /// The kernel did what it must not, for instance beyond a buffer's end.
     Stopped(String),
+    /// It went beyond the end of a buffer, which would have to have so many bytes.
+    Beyond {
+        buffer: u32,
+        bytes: u64,
+        why: String,
+    },
+    /// It went beyond the end of a variable of a thread or threadgroup. The hardware does
+    /// not notice while there is other memory behind it.
+    Overrun { threadgroup: bool, why: String },
+    /// It reads a register that was never written.
+    Unwritten(String),
     /// Metal does not say what comes out: a matrix operation or a shuffle that needs
     /// threads which are not there.
-    Undefined,
+    Undefined(String),
     /// The limit on steps.
     TooLong,
     /// The code, not the kernel, is at fault.
     Faulty(String),
 }
 
-/// Operations of one simdgroup after which a run is given up.
-const MAX_STEPS: u64 = 400_000;
+/// How often a buffer is made longer.
+const MOST_GROWTH: usize = 40;
 
 fn bindings(inputs: &Inputs) -> Bindings {
     let mut bindings = Bindings::new();
@@ -34,27 +45,52 @@ fn bindings(inputs: &Inputs) -> Bindings {
     bindings
 }
 
-/// Whether the executor's checks find something whose outcome Metal does not define.
-pub(super) fn is_undefined(program: &assay_exec::Program, inputs: &Inputs) -> bool {
+/// What the executor's checks find whose outcome Metal does not define.
+pub(super) fn undefined(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
+    first_report(program, inputs, |kind| {
+        !matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised)
+    })
+}
+
+/// A read of memory that nobody has written, as the executor's checks find it.
+pub(super) fn uninitialised(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
+    first_report(program, inputs, |kind| kind == ReportKind::Uninitialised)
+}
+
+fn first_report(
+    program: &assay_exec::Program,
+    inputs: &Inputs,
+    wanted: impl Fn(ReportKind) -> bool,
+) -> Option<String> {
     let limits = Limits {
-        max_steps: MAX_STEPS,
+        max_steps: inputs.max_steps,
         ..Limits::default()
     };
     let grid = Grid::threads(inputs.grid, inputs.threadgroup);
     let reports = program.check(&grid, &mut bindings(inputs), &limits);
-    let defined = |report: &assay_exec::Report| {
-        matches!(
-            report.kind,
-            ReportKind::OutOfBounds | ReportKind::Uninitialised
-        )
-    };
-    reports.is_ok_and(|reports| !reports.iter().all(defined))
+    let reports = reports.ok()?;
+    let first = reports.iter().find(|report| wanted(report.kind))?;
+    Some(first.to_string())
 }
 
-pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
+/// Runs a kernel; a buffer that is too short for it is made longer, if that is possible.
+pub(super) fn execute(program: &assay_exec::Program, inputs: &mut Inputs) -> Ended {
+    for _ in 0..MOST_GROWTH {
+        match execute_once(program, inputs) {
+            Ended::Beyond { buffer, bytes, .. } if inputs.grow(buffer, bytes) => {}
+            Ended::Beyond { why, .. } => return Ended::Stopped(why),
+            Ended::Overrun { threadgroup, .. }
+                if threadgroup && inputs.grow_threadgroup_memory() => {}
+            ended => return ended,
+        }
+    }
+    execute_once(program, inputs)
+}
+
+fn execute_once(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
     let mut bindings = bindings(inputs);
     let limits = Limits {
-        max_steps: MAX_STEPS,
+        max_steps: inputs.max_steps,
         ..Limits::default()
     };
     let grid = Grid::threads(inputs.grid, inputs.threadgroup);
@@ -74,22 +110,51 @@ pub(super) fn execute(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
         {
             Ended::TooLong
         }
-        Err(error @ RunError::Fault(_)) => Ended::Stopped(error.to_string()),
+        Err(RunError::Fault(fault)) => {
+            let why = RunError::Fault(fault.clone()).to_string();
+            beyond(&fault.kind, &why).unwrap_or(Ended::Stopped(why))
+        }
         Err(error) => Ended::Faulty(error.to_string()),
     }
+}
+
+/// An access outside of something: what would have to be longer.
+fn beyond(kind: &assay_exec::FaultKind, why: &str) -> Option<Ended> {
+    let assay_exec::FaultKind::OutOfBounds {
+        target,
+        offset,
+        size,
+        ..
+    } = kind
+    else {
+        return None;
+    };
+    let why = why.to_owned();
+    if let Some(rest) = target.strip_prefix("buffer ") {
+        return Some(Ended::Beyond {
+            buffer: rest.split(' ').next()?.parse().ok()?,
+            bytes: u64::try_from(*offset).ok()?.checked_add((*size).into())?,
+            why,
+        });
+    }
+    let threadgroup = target == "threadgroup memory";
+    (threadgroup || target == "thread memory").then_some(Ended::Overrun { threadgroup, why })
 }
 
 pub(super) fn emulate(code: &Program, inputs: &Inputs, strict: bool) -> Ended {
     let mut memory = DeviceMemory::new();
     let mut launch = Launch::new(inputs.grid, inputs.threadgroup);
     launch.lenient = !strict;
-    launch.max_steps = MAX_STEPS * 16;
+    launch.max_steps = inputs.max_steps * 16;
     let mut placed = Vec::new();
     for (index, bytes) in &inputs.buffers {
         match memory.add(bytes) {
             Ok(id) => placed.push((*index, id)),
             Err(error) => return Ended::Faulty(error.to_string()),
         }
+    }
+    if let Err(error) = launch.place_data(code, &mut memory) {
+        return Ended::Faulty(error.to_string());
     }
     // Dynamic threadgroup memory comes after what the program declares, in order.
     let fixed = code.threadgroup_bytes.unwrap_or(0).next_multiple_of(16);
@@ -145,8 +210,9 @@ pub(super) fn emulate(code: &Program, inputs: &Inputs, strict: bool) -> Ended {
             match fault.kind {
                 FaultKind::TooManySteps { .. } => Ended::TooLong,
                 FaultKind::OutOfBounds { .. } => Ended::Stopped(message),
+                FaultKind::ReadUnwritten { .. } => Ended::Unwritten(message),
                 FaultKind::PartialMatrix { .. } | FaultKind::ReadOfUndefinedShuffle { .. } => {
-                    Ended::Undefined
+                    Ended::Undefined(message)
                 }
                 _ => Ended::Faulty(message),
             }

@@ -1,9 +1,10 @@
 //! Strict checks: does an operation read registers that hold values?
 
 use super::{Exit, Trouble, failed};
-use crate::op::{Compared, Dest, MicroOp, OpIndex, Operation, POOL, Part, Source, Touch};
+use crate::op::{Compared, Dest, MicroOp, OpIndex, Operation, POOL, Part, Source};
 use crate::ops::compare;
 use crate::simdgroup::Simdgroup;
+use crate::touch::Touch;
 
 #[inline(always)]
 pub(super) fn check(simdgroup: &Simdgroup, op: &MicroOp, index: OpIndex) -> Option<Exit> {

@@ -5,9 +5,10 @@ use super::{Exit, Trouble, failed};
 use crate::fault::{NestingFault, Site};
 use crate::host::vectorised;
 use crate::nesting::Misuse;
-use crate::op::{Compared, MicroOp, OpIndex, Operation, Row, Touch};
+use crate::op::{Compared, MicroOp, OpIndex, Operation, Row};
 use crate::ops::compare;
 use crate::simdgroup::Simdgroup;
+use crate::touch::Touch;
 use assay_agx::Condition;
 
 pub(super) fn nesting(index: OpIndex, misuse: Misuse) -> Exit {

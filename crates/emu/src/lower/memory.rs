@@ -1,7 +1,8 @@
 //! Loads, stores, atomics.
 
 use super::operand::{Lowered, Operands, Problem, register};
-use crate::op::{Access, Atomic, Base, Index, Operation, Source, Touch, Touches};
+use crate::op::{Access, Atomic, Base, Index, Operation, Source};
+use crate::touch::{Touch, Touches};
 use assay_agx::{AccessKind, Format, Instruction, MemoryAccess, Op, Operand, Reg, Space, Width};
 
 /// The micro-operation of a memory instruction; `None` for other classes.

@@ -9,7 +9,8 @@ mod control;
 mod memory;
 mod operand;
 
-use crate::op::{MicroOp, NOWHERE, OpIndex, Operation, Row, Touches};
+use crate::op::{MicroOp, NOWHERE, OpIndex, Operation, Row};
+use crate::touch::Touches;
 use crate::uniforms::Uniforms;
 use assay_agx::{Instruction, Isa, Item};
 use operand::{Operands, Problem};
@@ -130,7 +131,7 @@ impl Lowering<'_> {
             Operation::Call { .. } | Operation::CallIndirect { .. }
         ) {
             // The link register r1.
-            touches.write(crate::op::Touch {
+            touches.write(crate::touch::Touch {
                 row: 1,
                 halves: 0b11,
             });

@@ -1,8 +1,7 @@
 //! Operands of instructions as sources and destinations of micro-operations.
 
-use crate::op::{
-    Dest, Extend, FloatSource, MatrixSource, POOL, Part, Row, Source, Touch, Touches, WideSource,
-};
+use crate::op::{Dest, Extend, FloatSource, MatrixSource, POOL, Part, Row, Source, WideSource};
+use crate::touch::{Touch, Touches};
 use crate::uniforms::Uniforms;
 use assay_agx::{Hint, Instruction, MiniFloat, Modifiers, Operand, Reg, Role, Uniform, Width};
 use std::collections::HashMap;

@@ -80,6 +80,9 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
         escape(&place),
         escape(&bounds.sentence())
     );
+    if let Some(sentence) = bounds.latency_sentence(profile.stalls(hot)) {
+        body += &format!("<p>{}</p>", escape(&sentence));
+    }
     let largest = bounds
         .bounds
         .iter()

@@ -170,13 +170,7 @@ impl Report<'_> {
             ]);
         }
         self.table(table);
-        let stalls: f64 = profile
-            .main
-            .waits
-            .iter()
-            .filter(|wait| hot.is_none_or(|report| wait.in_loop == Some(report.id)))
-            .filter_map(|wait| wait.stall)
-            .sum();
+        let stalls = profile.stalls(hot);
         let mut shared = format!("one simdgroup alone: {} cycles", bounds.alone);
         if stalls > 0.0 {
             shared += &format!(", {} of them waiting for memory", number(stalls));
@@ -187,6 +181,9 @@ impl Report<'_> {
         self.line(&shared);
         let sentence = format!("verdict: {}", bounds.sentence());
         self.line(&self.painter.paint(Role::Figure, &sentence));
+        if let Some(sentence) = bounds.latency_sentence(stalls) {
+            self.line(&sentence);
+        }
     }
 
     /// The dearest source lines, in the order of the file.

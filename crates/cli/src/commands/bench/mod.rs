@@ -1,20 +1,37 @@
 //! `assay bench`: is a kernel right, and how fast is it.
 
+mod describe;
+mod engine;
+mod environment;
+mod new;
+mod profile;
+mod reference;
 mod report;
+mod score;
 mod select;
+mod sweep;
+mod text;
 mod work;
+
+pub(crate) use engine::Engine;
+pub(crate) use work::usual_plan;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use assay_bench::Dtype;
 use assay_report::envelope::Envelope;
+use reference::Choice;
+use score::Target;
 use std::path::PathBuf;
 
 /// Examine kernels of the registry against their oracles, and time them
 ///
 /// Every kernel gets fresh random inputs at several sizes, and every element is compared with a double-precision oracle.
 /// Outputs start as NaN, buffers lie between guards, results must repeat, depend on every input that matters and replace
-/// old results. Then the kernel is timed. On the CPU times are host times: they say nothing about a GPU.
+/// old results. Then the kernel is timed, in turns with references. On the CPU times are host times: they say nothing
+/// about a GPU. What is right goes on the board at once, with its source and all samples (assay board shows it).
+///
+/// A reference is MLX or PyTorch if a Python here has them (ASSAY_PYTHON names one), the oracle, or a program of yours.
 ///
 /// --source examines a file of yours in place of a kernel's own source: it must have the same functions, arguments
 /// and geometry, which --describe shows.
@@ -24,9 +41,17 @@ use std::path::PathBuf;
   assay bench --set standard --quick
   assay bench softmax --source my_softmax.metal
   assay bench softmax --describe
+  assay bench softmax --reference mlx --reference mlx-compiled --sizes reference
+  assay bench softmax --reference 'cmd:./my_reference'
   assay bench --all --quick --format json -o bench.json
+  assay bench --all --resume
+  assay bench new my_softmax --like softmax
   assay bench --list")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+
     /// Kernels of the registry
     #[arg(value_name = "NAME", conflicts_with_all = ["set", "all"])]
     names: Vec<String>,
@@ -58,6 +83,51 @@ pub(crate) struct Args {
     /// Time at these sizes: reference, quick, odd or held_out
     #[arg(long, value_name = "SIZES", default_value = "quick")]
     sizes: String,
+
+    /// Take so many samples, instead of as many as the median needs to be precise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    iters: Option<u32>,
+
+    /// Run so many times before the first sample, instead of until times are stable
+    #[arg(long, value_name = "N")]
+    warmup: Option<usize>,
+
+    /// Empty caches before every sample
+    #[arg(long)]
+    cold_start: bool,
+
+    /// What to compare times with: auto (MLX, or the oracle without it), none, oracle, mlx, mlx-compiled, torch,
+    /// torch-compiled, or cmd:COMMAND; may be repeated [default: auto, with --quick none]
+    #[arg(long, value_name = "WHAT")]
+    reference: Vec<Choice>,
+
+    /// The score that counts
+    #[arg(long, value_enum, value_name = "SCORE", default_value_t)]
+    target: Target,
+
+    /// Add the static profile: registers, occupancy, what bounds it; modelled
+    #[arg(long)]
+    profile: bool,
+
+    /// Go on with a sweep that was interrupted
+    #[arg(long)]
+    resume: bool,
+
+    /// Do not put results on the board
+    #[arg(long)]
+    no_save: bool,
+
+    /// The board [default: $ASSAY_BOARD, or board.db in your data folder]
+    #[arg(long, value_name = "FILE", conflicts_with = "no_save")]
+    board: Option<PathBuf>,
+
+    /// Show what would be run, and do not
+    #[arg(long, conflicts_with_all = ["list", "describe"])]
+    dry_run: bool,
+
+    /// How long one submission may take [default: 600, with --quick 60]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<f64>,
 
     /// Only check, do not time
     #[arg(long)]
@@ -107,37 +177,70 @@ enum SetName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum DeviceName {
+pub(crate) enum DeviceName {
     /// This machine's CPU; times are host times
     Cpu,
+    /// The Mac's GPU
+    Metal,
+}
+
+impl DeviceName {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Metal => "metal",
+        }
+    }
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    New(new::Args),
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let seconds = seconds.filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "a number of seconds, at most a day's".to_owned())
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let registry = select::registry(args)?;
-    let registry = registry.get()?;
-    let kernels = select::kernels(args, registry)?;
+    if let Some(Command::New(args)) = &args.command {
+        return new::run(args, context);
+    }
+    let chosen = select::registry(args)?;
+    let kernels = select::kernels(args, &chosen)?;
     if args.list || args.describe {
         if args.format == Format::Json {
             return Err(Failure::usage(
-                "--list and --describe are for people; kernel.toml is for programs",
+                "--list and --describe are for people; --dry-run --format json is for programs",
             ));
         }
         let text = match args.describe {
-            true => report::describe(&kernels, registry)?,
-            false => report::list(&kernels, context),
+            true => describe::describe(&kernels.sound, kernels.registry)?,
+            false => describe::list(&kernels.sound, context),
         };
         context.write(&text)?;
         return Ok(Outcome::Fine);
     }
-    let report = work::run(args, registry, &kernels, context)?;
+    if args.dry_run {
+        let planned = describe::planned(args, &kernels)?;
+        context.write(&match args.format {
+            Format::Text => planned.text(),
+            Format::Json => Envelope::new("assay.bench-plan", 1, &planned).to_json(),
+        })?;
+        return Ok(Outcome::Fine);
+    }
+    let report = work::run(args, &kernels, context)?;
     let text = match args.format {
         Format::Text => report.text(context),
         Format::Json => Envelope::new("assay.bench", 1, &report).to_json(),
     };
     context.write(&text)?;
-    Ok(match report.is_right() {
-        true => Outcome::Fine,
-        false => Outcome::Failed,
+    Ok(match (report.wrong, report.refused) {
+        (0, 0) => Outcome::Fine,
+        (0, _) => Outcome::Unreadable,
+        _ => Outcome::Failed,
     })
 }
 
@@ -146,5 +249,6 @@ mod tests {
     #[test]
     fn the_schema_is_current() {
         crate::schema::check::<super::report::Report>("assay.bench", 1);
+        crate::schema::check::<super::describe::Planned>("assay.bench-plan", 1);
     }
 }

@@ -1,166 +1,258 @@
-//! What was found, as text and as JSON.
+//! What was found, for programs: the document that `--format json` writes.
 
-use crate::context::Context;
-use crate::failure::Failure;
+use super::environment::Environment;
+use super::score::Scores;
 use assay_bench::gate::{Finding, Tried, Verdict};
-use assay_bench::measure::Measurement;
-use assay_bench::registry::{Case, CaseExtent, CaseRole, Kernel, Registry, Resolved};
-use assay_bench::stats::Stop;
+use assay_bench::measure::{Measurement, Rival};
+use assay_bench::reference::Clock;
+use assay_bench::registry::{Case, Kernel, Resolved};
+use assay_bench::score;
+use assay_bench::stats::{Interval, Order, Stop, Summary};
 use assay_report::number;
-use assay_report::style::Role;
-use assay_report::table::{Cell, Column, Table};
-use assay_report::wrap::wrap;
-use serde::Serialize;
-use std::fmt::Write as _;
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+use schemars::JsonSchema;
 
 /// What was found about all kernels.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Report {
     /// Where all random inputs came from: `--seed` with it gives the same ones.
-    seed: u64,
+    pub(super) seed: u64,
+    /// Where it ran.
+    pub(super) environment: Environment,
+    /// Which score is the headline.
+    pub(super) target: String,
     /// How many rows are right.
-    right: usize,
+    pub(super) right: usize,
     /// How many are wrong.
-    wrong: usize,
+    pub(super) wrong: usize,
+    /// How many could not be examined.
+    pub(super) refused: usize,
+    /// Over all rows that have a reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) overall: Option<Overall>,
     /// One per kernel and element type.
-    kernels: Vec<Row>,
+    pub(super) kernels: Vec<Row>,
+    /// What went on the board, for people.
+    #[serde(skip)]
+    pub(super) saved: Option<String>,
+}
+
+/// Rows together.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Overall {
+    /// Rows with a time of the kernel and of the first reference, and wrong ones.
+    pub(super) rows: usize,
+    /// The part of them that is right and more than p times as fast as the first reference.
+    pub(super) fast: Vec<Fast>,
+    /// The geometric mean of speed-ups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mean_speedup: Option<f64>,
+}
+
+/// `fast_p` for one p.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Fast {
+    pub(super) p: f64,
+    pub(super) part: f64,
 }
 
 /// What was found about a kernel in an element type.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Row {
     /// Its name.
-    name: String,
+    pub(super) name: String,
     /// Its set.
-    set: &'static str,
-    /// The element type.
-    dtype: &'static str,
-    /// The source file.
-    source: String,
+    pub(super) set: String,
+    /// The element type; empty when it was not come to.
+    pub(super) dtype: String,
+    /// The source file; empty when there is none.
+    pub(super) source: String,
     /// The hash of what was compiled, headers included.
-    source_hash: String,
-    /// Whether nothing is wrong.
-    right: bool,
+    pub(super) source_hash: String,
+    /// What was compiled.
+    pub(super) source_text: String,
+    /// Whether it was examined and nothing is wrong.
+    pub(super) right: bool,
+    /// Why it could not be examined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refused: Option<String>,
     /// What is wrong.
-    findings: Vec<String>,
+    pub(super) findings: Vec<String>,
     /// How many outputs were compared, each in every element.
-    comparisons: usize,
+    pub(super) comparisons: usize,
     /// Errors of the comparison with the largest.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worst: Option<Worst>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) worst: Option<Worst>,
     /// How long it takes, where it was timed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    time: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) time: Option<Time>,
+    /// Where it stands on the board, where it was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) board: Option<OnBoard>,
+    /// The static profile of each dispatch, where it was asked for; modelled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) profile: Vec<super::profile::Pass>,
 }
 
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Worst {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct OnBoard {
+    /// The number of the run.
+    pub(super) run: i64,
+    /// `first` at its place, `again` the source that holds the record, a new `record`, a `tie` with the record, or
+    /// `slower`.
+    pub(super) standing: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Worst {
     /// At which sizes.
-    sizes: String,
+    pub(super) sizes: String,
     /// The largest error.
-    max_absolute: f64,
+    pub(super) max_absolute: f64,
     /// The largest error relative to the size of what went into the element.
-    max_relative: f64,
+    pub(super) max_relative: f64,
     /// Half of the elements are this near, in units of the last place.
-    ulps_half: u64,
+    pub(super) ulps_half: u64,
     /// 99.9 % of the elements are this near.
-    ulps_most: u64,
+    pub(super) ulps_most: u64,
 }
 
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Time {
-    /// `measured` is a GPU's clock, `host` this CPU's, which says nothing about a GPU.
-    origin: &'static str,
-    /// At which sizes.
-    sizes: String,
-    median_ms: f64,
+/// Samples in a few numbers, in milliseconds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Figures {
+    pub(super) median_ms: f64,
     /// Ends of the interval that holds the true median at 95 %.
-    median_low_ms: f64,
-    median_high_ms: f64,
-    least_ms: f64,
+    pub(super) median_low_ms: f64,
+    pub(super) median_high_ms: f64,
+    pub(super) least_ms: f64,
+    pub(super) mean_ms: f64,
     /// Standard deviation, estimated from the median distance to the median.
-    deviation_ms: f64,
-    outliers: usize,
-    /// `precise`, `samples` or `time`: why there are no more samples.
-    stop: &'static str,
-    /// What the samples say against themselves.
-    remarks: Vec<String>,
-    /// Every sample, in order.
-    samples_ms: Vec<f64>,
-    /// Runs before the first sample.
-    warm_up: usize,
-    /// Sets of buffers that took turns.
-    buffer_sets: usize,
-    /// Floating-point operations at these sizes.
-    flops: u64,
-    /// Bytes that must move at these sizes.
-    bytes: u64,
+    pub(super) deviation_ms: f64,
+    pub(super) outliers: usize,
+    /// Every sample, for one run, in order.
+    pub(super) samples_ms: Vec<f64>,
 }
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Time {
+    /// `measured` is a GPU's clock, `host` this CPU's, which says nothing about a GPU.
+    pub(super) origin: String,
+    /// At which sizes.
+    pub(super) sizes: String,
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+    /// Every sample by this machine's clock, from before the submission until it was done.
+    pub(super) wall_ms: Vec<f64>,
+    /// `precise`, `samples` or `time`: why there are no more samples.
+    pub(super) stop: String,
+    /// What the samples say against themselves, and what cannot be true about them.
+    pub(super) remarks: Vec<String>,
+    /// Runs before the first sample.
+    pub(super) warm_up: usize,
+    /// Whether times were stable after them; absent when their number was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) warm_up_stable: Option<bool>,
+    /// Runs of a sample, in one submission.
+    pub(super) batch: usize,
+    /// `rotating` or `cold`: what caches held before a sample.
+    pub(super) cache: String,
+    /// Sets of buffers that took turns.
+    pub(super) buffer_sets: usize,
+    /// Floating-point operations at these sizes.
+    pub(super) flops: u64,
+    /// Bytes that must move at these sizes.
+    pub(super) bytes: u64,
+    pub(super) scores: Scores,
+    /// What references took, measured in turns with the kernel.
+    pub(super) references: Vec<Reference>,
+}
+
+/// A reference beside the kernel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Reference {
+    pub(super) name: String,
+    /// `host` or `gpu`: both sides are compared by this clock.
+    pub(super) clock: String,
+    /// Why there is no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) figures: Option<Figures>,
+    /// The reference's median divided by the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) speedup: Option<f64>,
+    /// Ends of the interval that holds it at 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) speedup_low: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) speedup_high: Option<f64>,
+    /// Of the kernel: `faster`, `slower` or `tie`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) verdict: Option<String>,
+    /// Whether what it computes is right by the kernel's tolerance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) right: Option<bool>,
+    /// Its largest error relative to the size of what went into the element.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) max_relative: Option<f64>,
+}
+
+/// Speed-ups that `fast_p` is told for.
+const FAST: [f64; 3] = [1.0, 1.5, 2.0];
 
 impl Report {
-    pub(super) fn new(seed: u64, kernels: Vec<Row>) -> Self {
-        let right = kernels.iter().filter(|row| row.right).count();
+    pub(super) fn new(
+        seed: u64,
+        environment: Environment,
+        target: &str,
+        kernels: Vec<Row>,
+        saved: Option<String>,
+    ) -> Self {
+        let count = |which: fn(&Row) -> bool| kernels.iter().filter(|row| which(row)).count();
         Self {
             seed,
-            right,
-            wrong: kernels.len() - right,
+            environment,
+            target: target.to_owned(),
+            right: count(|row| row.right),
+            refused: count(|row| row.refused.is_some()),
+            wrong: count(|row| !row.right && row.refused.is_none()),
+            overall: Overall::new(&kernels),
             kernels,
+            saved,
         }
     }
+}
 
-    pub(super) fn is_right(&self) -> bool {
-        self.wrong == 0
-    }
-
-    pub(super) fn text(&self, context: &Context) -> String {
-        let mut table = Table::new([
-            Column::left("kernel"),
-            Column::left("type"),
-            Column::left("result"),
-            Column::right("ulp 50 %"),
-            Column::right("99.9 %"),
-            Column::right("time (host)"),
-            Column::right("±"),
-        ])
-        .painter(context.painter);
-        for row in &self.kernels {
-            table.row(row.cells());
-        }
-        let mut text = table.render(context.width);
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
-        for row in &self.kernels {
-            let findings = row.findings.iter().map(|finding| (Role::Bad, finding));
-            let remarks = row
-                .time
-                .iter()
-                .flat_map(|time| &time.remarks)
-                .map(|remark| (Role::Warn, remark));
-            for (role, line) in findings.chain(remarks) {
-                let name = context
-                    .painter
-                    .paint(role, &format!("{} {}", row.name, row.dtype));
-                let pieces = wrap(&format!("{name}: {line}"), context.width, 0);
-                let _ = writeln!(text, "\n{}", pieces.join("\n      "));
-            }
-        }
-        let _ = write!(
-            text,
-            "\n{} right, {} wrong; seed {}",
-            self.right, self.wrong, self.seed
-        );
-        if self.kernels.iter().any(|row| row.time.is_some()) {
-            text.push_str(
-                "\nTimes are this CPU's, at the sizes of --sizes. They say nothing about a GPU.",
-            );
-        }
-        text.push('\n');
-        text
+impl Overall {
+    /// A kernel that is right but has no reference says nothing about speed-ups; one that is wrong counts against them.
+    fn new(rows: &[Row]) -> Option<Self> {
+        let speedups: Vec<Option<f64>> = rows
+            .iter()
+            .filter(|row| row.refused.is_none())
+            .filter(|row| !row.right || row.speedup().is_some())
+            .map(Row::speedup)
+            .collect();
+        let known: Vec<f64> = speedups.iter().flatten().copied().collect();
+        let fast = FAST.into_iter().filter_map(|p| {
+            let part = score::fast_p(&speedups, p)?;
+            Some(Fast { p, part })
+        });
+        (!known.is_empty()).then(|| Self {
+            rows: speedups.len(),
+            fast: fast.collect(),
+            mean_speedup: score::geometric_mean(&known),
+        })
     }
 }
 
@@ -170,47 +262,57 @@ impl Row {
         source: &Resolved,
         case: &Case,
         verdict: &Verdict,
-        time: Option<Measurement>,
+        time: Option<Time>,
     ) -> Self {
         Self {
-            name: kernel.name.clone(),
-            set: kernel.set.name(),
-            dtype: case.dtype.name(),
-            source: source.path.clone(),
-            source_hash: source.hash.clone(),
+            dtype: case.dtype.name().to_owned(),
             right: verdict.is_right(),
             findings: verdict.findings.iter().map(Finding::to_string).collect(),
             comparisons: verdict.tried.len(),
             worst: verdict.worst().map(Worst::new),
-            time: time.map(|time| Time::new(case, time)),
+            time,
+            ..Self::of_source(kernel, source)
         }
     }
 
-    fn cells(&self) -> Vec<Cell> {
-        let result = match self.right {
-            true => Cell::new("right", Role::Good),
-            false => Cell::new("WRONG", Role::Bad),
-        };
-        let ulps = |f: fn(&Worst) -> u64| match &self.worst {
-            Some(worst) if self.right => number::grouped(f(worst)),
-            _ => String::new(),
-        };
-        let time = |f: fn(&Time) -> String| self.time.as_ref().map_or(String::new(), f);
-        vec![
-            self.name.clone().into(),
-            self.dtype.into(),
-            result,
-            ulps(|worst| worst.ulps_half).into(),
-            ulps(|worst| worst.ulps_most).into(),
-            time(|time| number::nanoseconds(time.median_ms * 1e6)).into(),
-            time(|time| {
-                format!(
-                    "{:.1} %",
-                    (time.median_high_ms - time.median_low_ms) / time.median_ms * 50.0
-                )
-            })
-            .into(),
-        ]
+    fn of_source(kernel: &Kernel, source: &Resolved) -> Self {
+        Self {
+            name: kernel.name.clone(),
+            set: kernel.set.name().to_owned(),
+            source: source.path.clone(),
+            source_hash: source.hash.clone(),
+            source_text: source.text.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// A kernel that could not be examined.
+    pub(super) fn refused(name: &str, set: &str, why: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            set: set.to_owned(),
+            refused: Some(why),
+            ..Self::default()
+        }
+    }
+
+    /// The same, where there is a source.
+    pub(super) fn refused_source(
+        kernel: &Kernel,
+        source: &Resolved,
+        dtype: &str,
+        why: String,
+    ) -> Self {
+        Self {
+            dtype: dtype.to_owned(),
+            refused: Some(why),
+            ..Self::of_source(kernel, source)
+        }
+    }
+
+    /// How many times as fast as the first reference that has a time.
+    pub(super) fn speedup(&self) -> Option<f64> {
+        self.time.as_ref()?.scores.speedup
     }
 }
 
@@ -227,35 +329,95 @@ impl Worst {
     }
 }
 
-impl Time {
-    fn new(case: &Case, measured: Measurement) -> Self {
-        let remarks = remarks(&measured);
-        let summary = measured.summary;
-        let ms = |seconds: f64| seconds * 1e3;
+fn ms(seconds: f64) -> f64 {
+    seconds * 1e3
+}
+
+fn all_ms(seconds: &[f64]) -> Vec<f64> {
+    seconds.iter().map(|seconds| ms(*seconds)).collect()
+}
+
+impl Figures {
+    fn new(summary: &Summary, samples: &[f64]) -> Self {
+        let Interval { low, value, high } = summary.median;
         Self {
-            origin: measured.origin.name(),
-            sizes: case.size_set.clone(),
-            median_ms: ms(summary.median.value),
-            median_low_ms: ms(summary.median.low),
-            median_high_ms: ms(summary.median.high),
+            median_ms: ms(value),
+            median_low_ms: ms(low),
+            median_high_ms: ms(high),
             least_ms: ms(summary.min),
+            mean_ms: ms(summary.mean),
             deviation_ms: ms(summary.deviation),
             outliers: summary.outliers,
+            samples_ms: all_ms(samples),
+        }
+    }
+
+    /// Half of the median's interval, in per cent of it; with fewer than six samples there is no such interval.
+    pub(super) fn uncertainty(&self) -> String {
+        let percent = (self.median_high_ms - self.median_low_ms) / self.median_ms * 50.0;
+        match self.samples_ms.len() {
+            0..6 => "?".to_owned(),
+            _ => format!("{percent:.1} %"),
+        }
+    }
+}
+
+impl Time {
+    pub(super) fn new(case: &Case, measured: &Measurement, scores: Scores) -> Self {
+        let mut remarks = remarks(measured);
+        remarks.extend(scores.doubts.iter().cloned());
+        Self {
+            origin: measured.origin.name().to_owned(),
+            sizes: case.size_set.clone(),
+            figures: Figures::new(&measured.summary, &measured.samples),
+            wall_ms: all_ms(&measured.wall),
             stop: match measured.stop {
                 Stop::Precise => "precise",
                 Stop::Samples => "samples",
                 Stop::Time => "time",
-            },
+            }
+            .to_owned(),
             remarks,
-            samples_ms: measured
-                .samples
-                .iter()
-                .map(|seconds| ms(*seconds))
-                .collect(),
             warm_up: measured.warm_up,
+            warm_up_stable: measured.warm_up_stable,
+            batch: measured.batch,
+            cache: measured.cache.name().to_owned(),
             buffer_sets: measured.sets,
             flops: case.flops,
             bytes: case.bytes,
+            scores,
+            references: measured.rivals.iter().map(Reference::new).collect(),
+        }
+    }
+}
+
+impl Reference {
+    fn new(rival: &Rival) -> Self {
+        let times = rival.times.as_ref().ok();
+        let comparison = times.and_then(|times| times.comparison);
+        let agreement = times.and_then(|times| times.agreement.as_ref());
+        Self {
+            name: rival.name.clone(),
+            clock: match rival.clock {
+                Clock::Host => "host",
+                Clock::Gpu => "gpu",
+            }
+            .to_owned(),
+            failure: rival.times.as_ref().err().map(ToString::to_string),
+            figures: times.map(|times| Figures::new(&times.summary, &times.samples)),
+            speedup: comparison.map(|found| found.ratio.value),
+            speedup_low: comparison.map(|found| found.ratio.low),
+            speedup_high: comparison.map(|found| found.ratio.high),
+            verdict: comparison.map(|found| {
+                match found.order {
+                    Order::FirstFaster => "slower",
+                    Order::SecondFaster => "faster",
+                    Order::Tie => "tie",
+                }
+                .to_owned()
+            }),
+            right: agreement.map(assay_bench::gate::Comparison::is_right),
+            max_relative: agreement.map(|found| found.max_relative),
         }
     }
 }
@@ -271,7 +433,9 @@ fn remarks(measured: &Measurement) -> Vec<String> {
     if let Some(drift) = measured.drift {
         let percent = drift.change.abs() * 100.0;
         if drift.is_slowing() {
-            remarks.push(format!("times grew by {percent:.0} % while it was timed"));
+            remarks.push(format!(
+                "times grew by {percent:.0} % while it was timed: the machine got warm or busy"
+            ));
         } else if drift.is_warming_up() {
             remarks.push(format!("times shrank by {percent:.0} % while it was timed"));
         }
@@ -287,114 +451,4 @@ fn remarks(measured: &Measurement) -> Vec<String> {
         ));
     }
     remarks
-}
-
-pub(super) fn list(kernels: &[&Kernel], context: &Context) -> String {
-    let mut table = Table::new([
-        Column::left("kernel"),
-        Column::left("set"),
-        Column::left("types"),
-        Column::left("what it computes").shrink(),
-    ])
-    .painter(context.painter);
-    for kernel in kernels {
-        let types: Vec<&str> = kernel.dtypes.iter().map(|dtype| dtype.name()).collect();
-        table.row([
-            kernel.name.clone(),
-            kernel.set.name().to_owned(),
-            types.join(" "),
-            kernel.summary.clone(),
-        ]);
-    }
-    table.render(context.width)
-}
-
-/// Arguments, sizes and geometry of kernels.
-pub(super) fn describe(kernels: &[&Kernel], registry: &Registry) -> Result<String, Failure> {
-    let mut text = String::new();
-    for kernel in kernels {
-        let source = registry
-            .source(kernel, None)
-            .map_err(|error| Failure::input(error.to_string()))?;
-        let _ = writeln!(
-            text,
-            "{}: {}\n  source {} ({})",
-            kernel.name, kernel.summary, source.path, source.hash
-        );
-        for dtype in &kernel.dtypes {
-            if let Some(tolerance) = kernel.tolerance(*dtype) {
-                let (relative, absolute) = (tolerance.relative, tolerance.absolute);
-                let _ = writeln!(
-                    text,
-                    "  {dtype}: within {relative:e} × scale + {absolute:e}: {}",
-                    tolerance.reason
-                );
-            }
-        }
-        for set in &kernel.sizes {
-            let sizes: Vec<String> = set
-                .sizes
-                .iter()
-                .map(|(name, value)| format!("{name} {value}"))
-                .collect();
-            let _ = writeln!(text, "  sizes {:9} {}", set.name, sizes.join(", "));
-        }
-        let Some(dtype) = kernel.dtypes.first() else {
-            continue;
-        };
-        let case = Case::new(kernel, "reference", *dtype)
-            .map_err(|error| Failure::input(error.to_string()))?;
-        describe_case(&case, &mut text);
-    }
-    Ok(text)
-}
-
-/// Arguments and passes at the reference sizes.
-fn describe_case(case: &Case, text: &mut String) {
-    for argument in &case.arguments {
-        let extents = |shape: &[usize]| {
-            shape
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(" × ")
-        };
-        let what = match &argument.role {
-            CaseRole::Input { shape, values, .. } => {
-                format!("input {} {}, {values:?}", argument.dtype, extents(shape))
-            }
-            CaseRole::Output { shape } => format!("output {} {}", argument.dtype, extents(shape)),
-            CaseRole::Scratch { shape } => format!("scratch {} {}", argument.dtype, extents(shape)),
-            CaseRole::Scalar { value } => format!("scalar {} {value}", argument.dtype),
-        };
-        let _ = writeln!(text, "  {:16} {what}", argument.name);
-    }
-    for pass in &case.passes {
-        let bindings = pass.bindings.iter().map(|binding| match binding {
-            assay_bench::registry::CaseBinding::Argument(place) => case
-                .arguments
-                .get(*place)
-                .map_or("?", |argument| argument.name.as_str())
-                .to_owned(),
-            assay_bench::registry::CaseBinding::Number(value) => value.to_string(),
-        });
-        let bindings: Vec<String> = bindings.collect();
-        let extent = match pass.extent {
-            CaseExtent::Threads([x, y, z]) => format!("{x} × {y} × {z} threads"),
-            CaseExtent::Groups([x, y, z]) => format!("{x} × {y} × {z} groups"),
-        };
-        let [x, y, z] = pass.threadgroup;
-        let _ = writeln!(
-            text,
-            "  {}({})\n    {extent} of {x} × {y} × {z}",
-            pass.function,
-            bindings.join(", ")
-        );
-    }
-    let _ = writeln!(
-        text,
-        "  {} operations, {} bytes",
-        number::grouped(case.flops),
-        number::grouped(case.bytes)
-    );
 }

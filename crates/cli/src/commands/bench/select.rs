@@ -3,22 +3,30 @@
 use super::{Args, SetName};
 use crate::failure::Failure;
 use assay_bench::Dtype;
-use assay_bench::registry::{Kernel, Registry, Set};
+use assay_bench::registry::{Broken, Kernel, Registry, Set};
 use std::path::Path;
 
 /// The registry that was asked for.
 pub(super) enum Chosen {
     BuiltIn,
-    Folder(Registry),
+    Folder(Registry, Vec<Broken>),
+}
+
+/// Kernels of a registry: those that can be read and those that cannot.
+pub(super) struct Kernels<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) sound: Vec<&'a Kernel>,
+    pub(super) broken: Vec<&'a Broken>,
 }
 
 impl Chosen {
-    pub(super) fn get(&self) -> Result<&Registry, Failure> {
+    fn get(&self) -> Result<(&Registry, &[Broken]), Failure> {
         match self {
-            Self::BuiltIn => {
-                Registry::embedded().map_err(|error| Failure::input(error.to_string()))
-            }
-            Self::Folder(registry) => Ok(registry),
+            Self::BuiltIn => match Registry::embedded() {
+                Ok(registry) => Ok((registry, &[])),
+                Err(error) => Err(Failure::input(error.to_string())),
+            },
+            Self::Folder(registry, broken) => Ok((registry, broken)),
         }
     }
 }
@@ -35,10 +43,10 @@ pub(super) fn registry(args: &Args) -> Result<Chosen, Failure> {
     let files = files
         .iter()
         .map(|(path, text)| (path.as_str(), text.as_str()));
-    let registry = Registry::from_files(files);
-    let registry =
-        registry.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
-    Ok(Chosen::Folder(registry))
+    let read = Registry::read(files);
+    let (registry, broken) =
+        read.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
+    Ok(Chosen::Folder(registry, broken))
 }
 
 /// The `.toml`, `.metal` and `.h` files below a folder, three levels deep.
@@ -73,13 +81,11 @@ fn collect(folder: &Path, below: &str, files: &mut Vec<(String, String)>) -> Res
     Ok(())
 }
 
-pub(super) fn kernels<'a>(args: &Args, registry: &'a Registry) -> Result<Vec<&'a Kernel>, Failure> {
+/// The kernels that were named, those of sets, or all.
+pub(super) fn kernels<'a>(args: &Args, chosen: &'a Chosen) -> Result<Kernels<'a>, Failure> {
+    let (registry, broken) = chosen.get()?;
     if !args.names.is_empty() {
-        let named = args.names.iter().map(|name| registry.kernel(name));
-        let named = named.collect::<Result<Vec<_>, _>>();
-        return named.map_err(|error| {
-            Failure::usage(error.to_string()).advice("assay bench --list shows all kernels")
-        });
+        return named(&args.names, registry, broken);
     }
     let sets: Vec<Set> = args
         .set
@@ -94,10 +100,38 @@ pub(super) fn kernels<'a>(args: &Args, registry: &'a Registry) -> Result<Vec<&'a
         return Err(Failure::usage("no kernel is named")
             .advice("name some, or say --set SET or --all; assay bench --list shows all kernels"));
     }
-    let chosen = registry
-        .kernels()
-        .filter(|kernel| sets.is_empty() || sets.contains(&kernel.set));
-    Ok(chosen.collect())
+    let wanted = |set: Set| sets.is_empty() || sets.contains(&set);
+    Ok(Kernels {
+        registry,
+        sound: registry.kernels().filter(|one| wanted(one.set)).collect(),
+        broken: broken.iter().filter(|one| wanted(one.set)).collect(),
+    })
+}
+
+fn named<'a>(
+    names: &[String],
+    registry: &'a Registry,
+    broken: &'a [Broken],
+) -> Result<Kernels<'a>, Failure> {
+    let mut kernels = Kernels {
+        registry,
+        sound: Vec::new(),
+        broken: Vec::new(),
+    };
+    for name in names {
+        match (
+            registry.kernel(name),
+            broken.iter().find(|one| one.name == *name),
+        ) {
+            (Ok(kernel), _) => kernels.sound.push(kernel),
+            (Err(_), Some(broken)) => kernels.broken.push(broken),
+            (Err(error), None) => {
+                return Err(Failure::usage(error.to_string())
+                    .advice("assay bench --list shows all kernels"));
+            }
+        }
+    }
+    Ok(kernels)
 }
 
 pub(super) fn dtype(text: &str) -> Result<Dtype, String> {

@@ -1,108 +1,235 @@
 //! From kernels through the device to a report.
 
-use super::Args;
-use super::report::{Report, Row};
+use super::engine::Engine;
+use super::environment::Environment;
+use super::reference::References;
+use super::report::{OnBoard, Report, Row, Time};
+use super::score::Scores;
+use super::sweep::Sweep;
+use super::{Args, profile, select};
+use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
 use assay_bench::Dtype;
 use assay_bench::gate;
-use assay_bench::measure::{self, Measurement};
+use assay_bench::lock::{self, Lock, Taken};
+use assay_bench::measure::{self, Cache, Measurement, WarmUp};
+use assay_bench::reference::Clock;
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
+use assay_bench::score::Peaks;
 use assay_bench::stats::StopRule;
-use assay_device::{CpuDevice, Error, Settings};
+use assay_board::{Subject, Timed};
+use assay_chip::Chip;
+use assay_device::{Error, Origin};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-/// Time that one kernel may take for one submission.
-const TIMEOUT: Duration = Duration::from_secs(600);
+/// Samples that nobody limited.
+const MOST_SAMPLES: usize = 1_000_000;
+/// How long times may take to become stable.
+const WARM_UP: Duration = Duration::from_secs(3);
+const QUICK_WARM_UP: Duration = Duration::from_millis(100);
+/// How often the lock is asked for.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(
     args: &Args,
-    registry: &Registry,
-    kernels: &[&Kernel],
+    chosen: &select::Kernels<'_>,
     context: &Context,
 ) -> Result<Report, Failure> {
-    if args.source.is_some() && kernels.len() != 1 {
+    if args.source.is_some() && chosen.sound.len() != 1 {
         return Err(
             Failure::usage("--source is for one kernel").advice("name the kernel it stands for")
         );
     }
-    interrupt::cooperate();
-    let settings = Settings {
-        compiler: Some(toolchain::find()?),
-        cache: toolchain::cache_folder(),
-        timeout: Some(TIMEOUT),
-        cancel: Some(interrupt::flag()),
-        ..Settings::default()
+    let saver = match args.no_save || args.no_time {
+        true => Saver::nowhere(),
+        false => Saver::open(args.board.as_deref(), context)?,
     };
-    let device = CpuDevice::new(settings);
-    let device = device.map_err(|error| Failure::new(Kind::Missing, error.to_string()))?;
+    interrupt::cooperate();
+    let engine = Engine::open(args)?;
+    let environment = Environment::new(
+        args.device.name(),
+        &*engine.device,
+        engine.compiler.as_ref(),
+    );
+    let references = References::start(args, context)?;
+    let mut sweep = Sweep::open(args, chosen, &references)?;
+    let chip = match (&args.chip, environment.chip()) {
+        (None, Some(chip)) => Ok(chip),
+        (None, None) => Chip::named(assay_chip::DEFAULT_CHIP),
+        (Some(name), _) => Chip::named(name),
+    };
+    let chip = chip.map_err(|error| Failure::usage(error.to_string()))?;
     let mut work = Work {
         args,
-        device,
-        seed: args.seed.unwrap_or_else(fresh_seed),
+        engine,
+        references,
+        peaks: environment.chip().as_ref().and_then(Peaks::of),
+        chip,
+        seed: sweep.seed,
+        saver,
+        context,
+        bar: progress(chosen.sound.len(), context),
     };
-    let bar = progress(kernels.len(), context);
-    let mut rows = Vec::new();
-    for kernel in kernels {
-        bar.set_message(kernel.name.clone());
-        rows.extend(work.kernel(registry, kernel)?);
-        bar.inc(1);
+    let mut rows: Vec<Row> = chosen
+        .broken
+        .iter()
+        .map(|broken| Row::refused(&broken.name, broken.set.name(), broken.error.to_string()))
+        .collect();
+    for kernel in &chosen.sound {
+        work.bar.set_message(kernel.name.clone());
+        rows.extend(work.kernel(chosen.registry, kernel, &mut sweep)?);
+        work.bar.inc(1);
     }
-    bar.finish_and_clear();
-    Ok(Report::new(work.seed, rows))
+    work.bar.finish_and_clear();
+    sweep.finish();
+    let (seed, saved) = (work.seed, work.saver.told());
+    let target = args.target.name();
+    Ok(Report::new(seed, environment, target, rows, saved))
 }
 
 struct Work<'a> {
     args: &'a Args,
-    device: CpuDevice,
+    engine: Engine,
+    references: References,
+    /// Of the chip that is measured, if it is one.
+    peaks: Option<Peaks>,
+    /// For profiles.
+    chip: Chip,
     seed: u64,
+    saver: Saver,
+    context: &'a Context,
+    bar: ProgressBar,
+}
+
+/// Why there is no row: the kernel's own failure, or one that ends everything.
+enum Refusal {
+    Kernel(String),
+    All(Failure),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Cancelled => Self::All(
+                Failure::new(Kind::Verdict, "stopped on request")
+                    .advice("the same command with --resume goes on from here"),
+            ),
+            Error::NoDevice(_) => Self::All(Failure::new(Kind::Missing, error.to_string())),
+            Error::Source(diagnostics) => {
+                let all: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+                let all = all.join("\n");
+                // What is wrong with a source has a place in it.
+                let placed = diagnostics.iter().any(|one| one.place.is_some());
+                Self::Kernel(match placed {
+                    true => format!("does not compile: {all}"),
+                    false => format!("the compiler failed: {all}"),
+                })
+            }
+            Error::Compiler(why) => Self::Kernel(format!("the compiler failed: {why}")),
+            other => Self::Kernel(other.to_string()),
+        }
+    }
 }
 
 impl Work<'_> {
     /// The rows of a kernel, one per element type.
-    fn kernel(&mut self, registry: &Registry, kernel: &Kernel) -> Result<Vec<Row>, Failure> {
-        let source = self.source(registry, kernel)?;
-        let loaded = Loaded::compile(&mut self.device, &source.path, &source.text);
-        let mut loaded = loaded.map_err(|error| failure(&kernel.name, &error))?;
+    fn kernel(
+        &mut self,
+        registry: &Registry,
+        kernel: &Kernel,
+        sweep: &mut Sweep,
+    ) -> Result<Vec<Row>, Failure> {
+        let source = match self.source(registry, kernel) {
+            Ok(source) => source,
+            Err(why) => {
+                return Ok(vec![Row::refused(&kernel.name, kernel.set.name(), why)]);
+            }
+        };
         let wanted = |dtype: &&Dtype| self.args.dtype.is_empty() || self.args.dtype.contains(dtype);
         let dtypes: Vec<Dtype> = kernel.dtypes.iter().filter(wanted).copied().collect();
+        let mut loaded = None;
         let mut rows = Vec::new();
         for dtype in dtypes {
-            let plan = match self.args.quick {
-                true => gate::Plan::quick(self.seed),
-                false => gate::Plan::full(self.seed),
+            if let Some(row) = sweep.known(&kernel.name, dtype, &source.hash) {
+                rows.push(row);
+                continue;
+            }
+            let _lock = self.lock(&kernel.name)?;
+            let row = match self.row(kernel, &source, dtype, &mut loaded) {
+                Ok(row) => row,
+                Err(Refusal::All(failure)) => return Err(failure),
+                Err(Refusal::Kernel(why)) => {
+                    Row::refused_source(kernel, &source, dtype.name(), why)
+                }
             };
-            let plan = gate::Plan {
-                dtypes: vec![dtype],
-                ..plan
-            };
-            let verdict = gate::examine(&mut self.device, &mut loaded, kernel, &plan);
-            let verdict = verdict.map_err(|error| match error {
-                gate::Error::Device(error) => failure(&kernel.name, &error),
-                other => Failure::input(other.to_string()),
-            })?;
-            let case = Case::new(kernel, &self.args.sizes, dtype);
-            let case = case.map_err(|error| Failure::usage(format!("{}: {error}", kernel.name)))?;
-            let time = match verdict.is_right() && !self.args.no_time {
-                true => self.time(&mut loaded, &case)?,
-                false => None,
-            };
-            rows.push(Row::new(kernel, &source, &case, &verdict, time));
+            sweep.finished(dtype, &row);
+            rows.push(row);
         }
         Ok(rows)
     }
 
-    fn source(&self, registry: &Registry, kernel: &Kernel) -> Result<Resolved, Failure> {
+    fn row(
+        &mut self,
+        kernel: &Kernel,
+        source: &Resolved,
+        dtype: Dtype,
+        loaded: &mut Option<Loaded>,
+    ) -> Result<Row, Refusal> {
+        let case = Case::new(kernel, &self.args.sizes, dtype);
+        let case = case
+            .map_err(|error| Refusal::All(Failure::usage(format!("{}: {error}", kernel.name))))?;
+        let device = &mut *self.engine.device;
+        let loaded = match loaded {
+            Some(loaded) => loaded,
+            None => loaded.insert(Loaded::compile(device, &source.path, &source.text)?),
+        };
+        let plan = match self.args.quick {
+            true => gate::Plan::quick(self.seed),
+            false => gate::Plan::full(self.seed),
+        };
+        let plan = gate::Plan {
+            dtypes: vec![dtype],
+            ..plan
+        };
+        let verdict = gate::examine(device, loaded, kernel, &plan);
+        let verdict = verdict.map_err(|error| match error {
+            gate::Error::Device(error) => error.into(),
+            other => Refusal::Kernel(other.to_string()),
+        })?;
+        let measured = match verdict.is_right() && !self.args.no_time {
+            true => self.measure(loaded, &case)?,
+            false => None,
+        };
+        let time = measured.as_ref().and_then(|measured| {
+            let scores = Scores::new(&case, measured, self.args.target, self.peaks.as_ref())?;
+            Some(Time::new(&case, measured, scores))
+        });
+        let mut row = Row::new(kernel, source, &case, &verdict, time);
+        if let Some(measured) = &measured {
+            let subject = Subject {
+                kernel,
+                source,
+                case: &case,
+            };
+            row.board = self.save(subject, &verdict, measured, &row)?;
+        }
+        if self.args.profile {
+            row.profile = profile::passes(&case, source, &self.chip).map_err(Refusal::All)?;
+        }
+        Ok(row)
+    }
+
+    fn source(&self, registry: &Registry, kernel: &Kernel) -> Result<Resolved, String> {
         let Some(path) = &self.args.source else {
             let source = registry.source(kernel, self.args.chip.as_deref());
-            return source.map_err(|error| Failure::input(error.to_string()));
+            return source.map_err(|error| error.to_string());
         };
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::input(format!("{shown}: {error}")))?;
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
         let own = |text: &str| assay_bench::registry::flatten(&shown, text, registry.headers());
         // Headers of the registry may be used; others are looked for beside the file by the compiler.
         let text = own(&text).unwrap_or(text);
@@ -113,32 +240,132 @@ impl Work<'_> {
         })
     }
 
-    fn time(&mut self, loaded: &mut Loaded, case: &Case) -> Result<Option<Measurement>, Failure> {
-        let stop = match self.args.quick {
-            true => StopRule {
-                least: 5,
-                most: 50,
-                precision: 0.02,
-                time: Duration::from_millis(300),
-            },
-            false => StopRule::default(),
+    fn measure(
+        &mut self,
+        loaded: &mut Loaded,
+        case: &Case,
+    ) -> Result<Option<Measurement>, Refusal> {
+        let plan = plan(self.args, self.seed);
+        let device = &mut *self.engine.device;
+        let references = &mut self.references.all;
+        Ok(measure::measure(device, loaded, case, &plan, references)?)
+    }
+
+    /// Puts a run on the board.
+    fn save(
+        &mut self,
+        subject: Subject<'_>,
+        verdict: &gate::Verdict,
+        measured: &Measurement,
+        row: &Row,
+    ) -> Result<Option<OnBoard>, Refusal> {
+        let extras = Extras {
+            remarks: row
+                .time
+                .as_ref()
+                .map_or_else(Vec::new, |time| time.remarks.clone()),
+            reference: by_the_same_clock(measured),
         };
-        let plan = measure::Plan {
-            seed: self.seed,
-            warm_up: 3,
-            stop,
-        };
-        let measured = measure::measure(&mut self.device, loaded, case, &plan);
-        measured.map_err(|error| failure(&case.kernel, &error))
+        let mut setting = save::here(measured, self.engine.compiler.as_ref());
+        if measured.cache == Cache::Cold {
+            setting.mode = measured.cache.name().to_owned();
+        }
+        let saved = self.saver.save(subject, verdict, measured, setting, extras);
+        let saved = saved.map_err(Refusal::All)?;
+        Ok(saved.map(|saved| OnBoard {
+            run: saved.run,
+            standing: save::word(saved.standing).to_owned(),
+        }))
+    }
+
+    /// One benchmark at a time: waits until nobody else has the device.
+    fn lock(&self, kernel: &str) -> Result<Option<Lock>, Failure> {
+        if self.args.no_time {
+            return Ok(None);
+        }
+        let folder = toolchain::cache_folder();
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("bench-{}.lock", self.args.device.name()));
+        let mut told = false;
+        loop {
+            let taken = lock::take(&path, kernel).map_err(|error| {
+                Failure::new(Kind::Missing, format!("{}: {error}", path.display()))
+            })?;
+            let holder = match taken {
+                Taken::Held(lock) => return Ok(Some(lock)),
+                Taken::Busy(holder) => holder,
+            };
+            if !told {
+                let text = format!("waiting: another benchmark is measuring ({holder})");
+                self.bar.suspend(|| self.context.note(&text));
+                told = true;
+            }
+            if interrupt::requested() {
+                return Err(Failure::new(Kind::Verdict, "stopped while waiting"));
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 }
 
-/// A seed that nobody knows before.
-fn fresh_seed() -> u64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    assay_bench::random::Random::new(now.as_nanos() as u64 ^ u64::from(std::process::id())).bits()
+/// The first reference whose times are by the clock of the kernel's: others say nothing beside them.
+fn by_the_same_clock(measured: &Measurement) -> Option<Timed> {
+    let same = |clock| {
+        matches!(
+            (clock, measured.origin),
+            (Clock::Host, Origin::Host) | (Clock::Gpu, Origin::Measured)
+        )
+    };
+    let mut rivals = measured.rivals.iter().filter(|rival| same(rival.clock));
+    rivals.find_map(|rival| {
+        Some(Timed {
+            name: rival.name.clone(),
+            samples: rival.times.as_ref().ok()?.samples.clone(),
+        })
+    })
+}
+
+/// How to measure.
+fn plan(args: &Args, seed: u64) -> measure::Plan {
+    let usual = usual_plan(args.quick, seed);
+    let stop = match args.iters.map(|samples| samples as usize) {
+        Some(samples) => StopRule {
+            least: samples,
+            most: samples.min(MOST_SAMPLES),
+            time: Duration::MAX,
+            ..usual.stop
+        },
+        None => usual.stop,
+    };
+    measure::Plan {
+        warm_up: args.warmup.map_or(usual.warm_up, WarmUp::Runs),
+        stop,
+        cache: match args.cold_start {
+            true => Cache::Cold,
+            false => Cache::Rotating,
+        },
+        ..usual
+    }
+}
+
+/// How to measure when nothing else is said.
+pub(crate) fn usual_plan(quick: bool, seed: u64) -> measure::Plan {
+    let stop = match quick {
+        true => StopRule {
+            least: 5,
+            most: 50,
+            precision: 0.02,
+            time: Duration::from_millis(300),
+        },
+        false => StopRule::default(),
+    };
+    let until = if quick { QUICK_WARM_UP } else { WARM_UP };
+    measure::Plan {
+        seed,
+        warm_up: WarmUp::UntilStable(until),
+        stop,
+        cache: Cache::Rotating,
+    }
 }
 
 fn progress(kernels: usize, context: &Context) -> ProgressBar {
@@ -146,14 +373,6 @@ fn progress(kernels: usize, context: &Context) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(kernels as u64);
-    let style = ProgressStyle::with_template("{pos} of {len} kernels, {msg}");
+    let style = ProgressStyle::with_template("{pos} of {len} kernels, {msg}, {eta} to go");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-fn failure(kernel: &str, error: &Error) -> Failure {
-    let kind = match error {
-        Error::Compiler(_) => Kind::Missing,
-        _ => Kind::Input,
-    };
-    Failure::new(kind, format!("{kernel}: {error}"))
 }

@@ -191,7 +191,7 @@ fn check_names(wanted: &[String], compiled: &Compiled) -> Result<(), Failure> {
             true => "the source has no kernels".to_owned(),
             false => format!("{what}: {}", listed.join(", ")),
         };
-        return Err(Failure::input(format!("no kernel is called {name}")).advice(advice));
+        return Err(Failure::usage(format!("no kernel is called {name}")).advice(advice));
     }
     Ok(())
 }

@@ -97,6 +97,8 @@ impl Setup {
             setup.set(half, &bytes)?;
         }
         setup.dynamic_threadgroup_memory(program)?;
+        let placed = setup.launch.place_data(program, &mut setup.memory);
+        placed.map_err(|error| Failure::usage(error.to_string()))?;
         Ok(setup)
     }
 

@@ -61,10 +61,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             None => failure,
         }
     };
-    let contents = assay_container::open(&bytes).map_err(fail)?;
+    let is_source = source::is_source(&args.file, &bytes);
+    let contents = match std::str::from_utf8(&bytes) {
+        // Named as source, it is, kernels or not: the compiler says what is wrong with it.
+        Ok(text) if is_source => Contents::Source(text),
+        _ => assay_container::open(&bytes).map_err(fail)?,
+    };
     let mut document = Document::new(&path, bytes.len() as u64, &contents).map_err(fail)?;
     let bad = |error: assay_air::Error| Failure::input(format!("{path}: {error}"));
-    if source::is_source(&args.file, &bytes) {
+    if is_source {
         let bitcode = source::bitcode(&args.file, &bytes, &args.source)?;
         let metal = args.source.standard().trim_start_matches("metal");
         document.add_bitcode(&bitcode, Some(metal)).map_err(bad)?;

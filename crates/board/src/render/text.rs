@@ -1,0 +1,124 @@
+//! For terminals.
+
+use super::{View, by_device, clock, figure, precision, short};
+use crate::claim::Claim;
+use crate::entry::Entry;
+use assay_report::number;
+use assay_report::style::{Painter, Role};
+use assay_report::table::{Cell, Column, Table};
+use assay_report::wrap::wrap;
+
+/// How the text is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct TextStyle {
+    /// Columns.
+    pub width: usize,
+    /// Colours.
+    pub painter: Painter,
+    /// Every source, not only holders of records.
+    pub all: bool,
+}
+
+/// Below so many columns the rates are left out.
+const NARROW: usize = 76;
+/// Below so many, how sure the time is too.
+const NARROWEST: usize = 56;
+
+/// A table for each device, then one of claims.
+pub fn text(view: &View, style: TextStyle) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for (device, entries) in by_device(&view.results) {
+        let heading = format!("{}: {}", device.name, clock(device));
+        let heading = wrap(&heading, style.width, 0).join("\n      ");
+        let heading = style.painter.paint(Role::Heading, &heading);
+        parts.push(format!("{heading}\n{}", results(&entries, style)));
+    }
+    if !view.claims.is_empty() {
+        let heading = "Claims of others, not verified and not ranked";
+        let heading = wrap(heading, style.width, 0).join("\n      ");
+        let heading = style.painter.paint(Role::Heading, &heading);
+        parts.push(format!("{heading}\n{}", claims(&view.claims, style)));
+    }
+    parts.join("\n")
+}
+
+fn results(entries: &[&Entry], style: TextStyle) -> String {
+    let wide = style.width >= NARROW;
+    let compared = entries.iter().any(|entry| entry.run.reference.is_some());
+    let roofed = entries.iter().any(|entry| entry.run.roofline.is_some());
+    let columns = [
+        (true, Column::left("kernel").shrink()),
+        (true, Column::left("sizes").shrink()),
+        (style.all, Column::left("source")),
+        (true, Column::right("time")),
+        (style.width >= NARROWEST, Column::right("±")),
+        (wide, Column::right("Gflop/s")),
+        (wide, Column::right("GB/s")),
+        (compared, Column::right("speed-up")),
+        (roofed, Column::right("roofline")),
+        (wide, Column::right("runs")),
+        (wide && !style.all, Column::left("taken")),
+    ];
+    let shown: Vec<bool> = columns.iter().map(|(shown, _)| *shown).collect();
+    let columns = columns.into_iter().filter(|(shown, _)| *shown);
+    let mut table = Table::new(columns.map(|(_, column)| column)).painter(style.painter);
+    for entry in entries {
+        let cells = cells(entry).into_iter().zip(&shown);
+        table.row(cells.filter(|(_, shown)| **shown).map(|(cell, _)| cell));
+    }
+    table.render(style.width)
+}
+
+fn cells(entry: &Entry) -> [Cell; 11] {
+    let run = &entry.run;
+    let source = short(&entry.source_hash);
+    let speedup = run.reference.as_ref().map(|reference| {
+        let role = match reference.speedup {
+            speedup if speedup >= 1.0 => Role::Good,
+            _ => Role::Warn,
+        };
+        Cell::new(format!("{}×", figure(reference.speedup)), role)
+    });
+    let percent = |part: f64| format!("{:.0} %", part * 100.0);
+    [
+        Cell::new(entry.title(), Role::Name),
+        entry.size_set.clone().into(),
+        match entry.record {
+            true => Cell::new(format!("{source} record"), Role::Good),
+            false => source.into(),
+        },
+        number::nanoseconds(run.median_ms * 1e6).into(),
+        format!("{:.1} %", precision(entry)).into(),
+        figure(run.gflops).into(),
+        figure(run.gbps).into(),
+        speedup.unwrap_or_else(|| "".into()),
+        run.roofline.map_or(String::new(), percent).into(),
+        entry.runs.to_string().into(),
+        run.taken_at.get(..10).unwrap_or(&run.taken_at).into(),
+    ]
+}
+
+fn claims(claims: &[Claim], style: TextStyle) -> String {
+    let wide = style.width >= NARROW;
+    let mut columns = vec![
+        Column::left("kernel").shrink(),
+        Column::left("device"),
+        Column::right("time"),
+    ];
+    if wide {
+        columns.push(Column::right("speed-up"));
+        columns.push(Column::left("what speaks against it").shrink());
+    }
+    let mut table = Table::new(columns).painter(style.painter);
+    for claim in claims {
+        let speedup = claim.speedup.map(|speedup| format!("{}×", figure(speedup)));
+        table.row([
+            Cell::from(claim.kernel.clone()),
+            claim.device.clone().into(),
+            number::or_unknown(claim.time_ms.map(|ms| number::nanoseconds(ms * 1e6))).into(),
+            speedup.unwrap_or_default().into(),
+            Cell::new(claim.doubts.join("; "), Role::Warn),
+        ]);
+    }
+    table.render(style.width)
+}

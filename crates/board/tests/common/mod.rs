@@ -1,0 +1,120 @@
+//! Runs for tests: real kernels and verdicts, made-up times.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use assay_bench::Dtype;
+use assay_bench::gate::{Comparison, Tried, Ulps, Verdict};
+use assay_bench::measure::{Cache, Measurement};
+use assay_bench::random::Random;
+use assay_bench::registry::{Case, Kernel, Registry, Resolved, hash};
+use assay_bench::stats::{Stop, Summary};
+use assay_board::{Outcome, Refused, Setting, Subject};
+use assay_device::Origin;
+
+/// A kernel of the registry.
+pub(crate) fn kernel(name: &str) -> &'static Kernel {
+    Registry::embedded().unwrap().kernel(name).unwrap()
+}
+
+/// A verdict that compared one output and found nothing.
+pub(crate) fn right(dtype: Dtype) -> Verdict {
+    Verdict {
+        seed: 7,
+        findings: Vec::new(),
+        tried: vec![Tried {
+            size_set: "quick".to_owned(),
+            dtype,
+            output: "y".to_owned(),
+            comparison: Comparison {
+                elements: 1024,
+                wrong: 0,
+                unwritten: 0,
+                not_finite: 0,
+                max_absolute: 1e-7,
+                max_relative: 1e-7,
+                worst: None,
+                ulps: Ulps { counts: [0; 16] },
+            },
+        }],
+    }
+}
+
+/// Times around a median, with a floor and a tail.
+pub(crate) fn times(seed: u64, milliseconds: f64) -> Vec<f64> {
+    let mut random = Random::new(seed);
+    let time = |_| milliseconds / 1e3 * (1.0 - 0.02 * (1.0 - random.unit()).ln());
+    (0..40).map(time).collect()
+}
+
+pub(crate) fn measurement(origin: Origin, samples: Vec<f64>) -> Measurement {
+    Measurement {
+        origin,
+        wall: samples.clone(),
+        batch: 1,
+        cache: Cache::Rotating,
+        warm_up: 3,
+        warm_up_stable: None,
+        sets: 2,
+        stop: Stop::Precise,
+        summary: Summary::of(&samples).unwrap_or_else(|| Summary::of(&[1.0]).unwrap()),
+        drift: None,
+        modes: None,
+        samples,
+        steady_results: true,
+        rivals: Vec::new(),
+    }
+}
+
+pub(crate) fn source(text: &str) -> Resolved {
+    Resolved {
+        path: "mine.metal".to_owned(),
+        text: text.to_owned(),
+        hash: hash(text),
+    }
+}
+
+/// An M2 with eight cores.
+pub(crate) fn mac() -> Setting {
+    Setting {
+        device: "Apple M2, 8 cores".to_owned(),
+        chip: Some("m2".to_owned()),
+        gpu_cores: Some(8),
+        environment: [("system".to_owned(), "macOS 15.1".to_owned())].into(),
+        taken_at: 1_700_000_000,
+        mode: String::new(),
+    }
+}
+
+pub(crate) fn pc() -> Setting {
+    Setting {
+        device: "CPU, 2 threads".to_owned(),
+        taken_at: 1_700_000_100,
+        ..Setting::default()
+    }
+}
+
+/// A run of `name` in single precision at the reference sizes.
+pub(crate) fn outcome(name: &str, text: &str, samples: Vec<f64>, setting: Setting) -> Outcome {
+    attempt(name, text, samples, setting).unwrap()
+}
+
+pub(crate) fn attempt(
+    name: &str,
+    text: &str,
+    samples: Vec<f64>,
+    setting: Setting,
+) -> Result<Outcome, Refused> {
+    let kernel = kernel(name);
+    let case = Case::new(kernel, "reference", Dtype::F32).unwrap();
+    let subject = Subject {
+        kernel,
+        source: &source(text),
+        case: &case,
+    };
+    let origin = match setting.chip {
+        Some(_) => Origin::Measured,
+        None => Origin::Host,
+    };
+    let measured = measurement(origin, samples);
+    Outcome::new(subject, &right(Dtype::F32), &measured, setting)
+}

@@ -1,0 +1,172 @@
+//! The board as text, Markdown, CSV and HTML.
+
+mod common;
+
+use assay_board::import::read;
+use assay_board::render::{TextStyle, View, csv, html, markdown, text};
+use assay_board::{Board, Filter, Timed};
+use assay_report::style::Painter;
+use common::{mac, outcome, pc};
+use expect_test::expect;
+
+fn view(all: bool) -> View {
+    let folder = tempfile::tempdir().unwrap();
+    let mut board = Board::open(folder.path().join("board.db")).unwrap();
+    let exactly = |ms: f64| vec![ms / 1e3; 20];
+    let reference = |ms| Timed {
+        name: "mlx compiled".to_owned(),
+        samples: exactly(ms),
+    };
+    let runs = [
+        outcome("relu", "fast", exactly(0.05), mac()).with_reference(reference(0.06)),
+        outcome("relu", "slow", exactly(0.5), mac()),
+        outcome("softmax", "text", exactly(0.25), mac()).with_reference(reference(0.2)),
+        outcome("sqr_mm", "text", exactly(1.0), mac()),
+        outcome("relu", "fast", exactly(12.5), pc()),
+    ];
+    for run in runs {
+        board.record(&run).unwrap();
+    }
+    let session = read(include_bytes!("data/session.json")).unwrap();
+    board.import(&session.claims, 0).unwrap();
+    let filter = Filter {
+        all,
+        ..Filter::default()
+    };
+    View {
+        results: board.entries(&filter).unwrap(),
+        claims: board.claims(&filter).unwrap(),
+    }
+}
+
+fn shown(view: &View, width: usize, all: bool) -> String {
+    let style = TextStyle {
+        width,
+        painter: Painter::default(),
+        all,
+    };
+    text(view, style)
+}
+
+#[test]
+fn a_table_for_each_device_and_one_of_claims() {
+    let view = view(false);
+    expect![[r#"
+        Apple M2, 8 cores: measured by the GPU's clock
+        kernel       sizes        time      ±  Gflop/s  GB/s  speed-up  roofline  runs  taken
+        relu f32     reference   50 µs  0.0 %     5.24  41.9     1.20×      42 %     1  2023-11-14
+        softmax f32  reference  250 µs  0.0 %     21.0  33.6     0.80×      34 %     1  2023-11-14
+        sqr_mm f32   reference    1 ms  0.0 %     2147  12.6                75 %     1  2023-11-14
+
+        CPU, 2 threads: host times of a CPU, which say nothing about a GPU
+        kernel    sizes         time      ±  Gflop/s  GB/s  runs  taken
+        relu f32  reference  12.5 ms  0.0 %     0.02  0.17     1  2023-11-14
+
+        Claims of others, not verified and not ranked
+        kernel               device       time  speed-up  what speaks against it
+        matmul_sub_mul_relu  apple-m4     0 ns            a time of 0: the clock was not read, or nothing r…
+        relu                 apple-m2  14.5 µs      552×  145 GB/s are more than memory's 100: the data sta…
+        sqr_mm               apple-m2   910 µs     1.30×
+    "#]].assert_eq(&shown(&view, 100, false));
+    for width in [40, 50, 80, 100, 200] {
+        let text = shown(&view, width, false);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(width), "{width}:\n{text}");
+    }
+}
+
+#[test]
+fn every_source_is_told_apart_when_asked_for() {
+    expect![[r#"
+        Apple M2, 8 cores: measured by the GPU's clock
+        kernel       sizes      source             time      ±  Gflop/s  GB/s  speed-up  roofline  runs
+        relu f32     reference  696a4291 record   50 µs  0.0 %     5.24  41.9     1.20×      42 %     1
+        relu f32     reference  69f8ee4e         500 µs  0.0 %     0.52  4.19                 4 %     1
+        softmax f32  reference  69d061bf record  250 µs  0.0 %     21.0  33.6     0.80×      34 %     1
+        sqr_mm f32   reference  69d061bf record    1 ms  0.0 %     2147  12.6                75 %     1
+
+        CPU, 2 threads: host times of a CPU, which say nothing about a GPU
+        kernel    sizes      source              time      ±  Gflop/s  GB/s  runs
+        relu f32  reference  696a4291 record  12.5 ms  0.0 %     0.02  0.17     1
+    "#]].assert_eq(&shown(
+        &View {
+            claims: Vec::new(),
+            ..view(true)
+        },
+        100,
+        true,
+    ));
+}
+
+#[test]
+fn markdown_has_kernels_down_and_devices_across() {
+    expect![[r#"
+        # Best times
+
+        Median time in milliseconds of the source that holds the record, and in brackets its speed-up over the reference. Every figure is of a kernel that was verified here. `measured` is a GPU's clock; `host` is a CPU's, which says nothing about a GPU. `—`: not run there.
+
+        | kernel | type | set | sizes | Apple M2, 8 cores (measured) | CPU, 2 threads (host) |
+        |---|---|---|---|---|---|
+        | `relu` | f32 | common | reference: cols 16384, element 4, n 262144, rows 16, threads 65536 | 0.050 (1.20×) | 12.500 |
+        | `softmax` | f32 | common | reference: cols 1024, element 4, rows 1024 | 0.250 (0.80×) | — |
+        | `sqr_mm` | f32 | common | reference: element 4, k 1024, m 1024, n 1024 | 1.000 | — |
+
+        3 kernels on 2 devices.
+
+        ## Claims of others
+
+        Read from other programs' files. Nothing here was verified, and nothing here is ranked with what was.
+
+        | kernel | device | ms | speed-up | what speaks against it |
+        |---|---|---|---|---|
+        | `matmul_sub_mul_relu` | apple-m4 | 0.000 | — | a time of 0: the clock was not read, or nothing ran |
+        | `relu` | apple-m2 | 0.015 | 552× | 145 GB/s are more than memory's 100: the data stayed in a cache, so this is no memory bandwidth; 14.5 µs are about what starting a kernel takes: the time says little about the kernel; 552 times as fast as the reference: look at the reference's time first |
+        | `sqr_mm` | apple-m2 | 0.910 | 1.30× |  |
+    "#]].assert_eq(&markdown(&view(false)));
+}
+
+#[test]
+fn csv_has_a_line_for_each() {
+    let mut view = view(true);
+    if let Some(first) = view.results.first_mut() {
+        first.device.name = "a \"b\", c".to_owned();
+    }
+    let csv = csv(&view);
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(lines.len(), 1 + 5 + 3 + 1);
+    assert!(lines[0].starts_with("verified,kernel,"));
+    assert!(
+        lines[1].contains(",\"a \"\"b\"\", c\",measured,m2,8,,true,"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[6].starts_with("false,"), "{}", lines[6]);
+    let commas = |line: &str| line.matches(',').count();
+    assert_eq!(
+        commas(lines[3]),
+        commas(lines[0]) + 1,
+        "the device's name has one"
+    );
+}
+
+#[test]
+fn the_page_has_roofs_and_fetches_nothing() {
+    let mut view = view(true);
+    if let Some(claim) = view.claims.first_mut() {
+        claim.kernel = "<script>alert(1)</script>".to_owned();
+    }
+    let page = html(&view);
+    assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("alert(1)<"));
+    // A roof for the M2 that was measured and one for the M2 of the claims; none for a CPU.
+    assert_eq!(
+        page.matches("<polyline").count(),
+        2,
+        "the M4's only claim has no rate"
+    );
+    assert!(page.contains("these are times of a CPU"));
+    // 8 cores of 128 lanes at 1.398 GHz, two operations each.
+    assert!(page.contains("2,863 Gflop/s"), "{page}");
+    assert_eq!(page.matches("<circle").count(), 3 + 1 + 2);
+    let empty = html(&View::default());
+    assert!(empty.contains("Nothing is on the board"));
+}

@@ -1,0 +1,152 @@
+//! Boards that are none, too new, too old, locked or not to be written; and many writers at once.
+
+mod common;
+
+use assay_board::{Board, Error, Filter, Standing};
+use common::{mac, outcome, times};
+use rusqlite::Connection;
+use std::path::PathBuf;
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("board.db");
+    (folder, path)
+}
+
+#[test]
+fn what_is_no_board_is_said_so_and_left_alone() {
+    let (_folder, path) = folder();
+    assert!(matches!(
+        Board::open_to_read(&path),
+        Err(Error::Absent { .. })
+    ));
+    std::fs::write(&path, "kernel,time\nrelu,1\n".repeat(100)).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    for opened in [Board::open(&path), Board::open_to_read(&path)] {
+        let error = opened.unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("this is no board: the file is not a database"),
+            "{error}"
+        );
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+    std::fs::remove_file(&path).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other
+        .execute_batch("CREATE TABLE songs (title TEXT)")
+        .unwrap();
+    let error = Board::open(&path).unwrap_err();
+    assert!(error.to_string().contains("another program"), "{error}");
+    assert!(matches!(
+        Board::open(path.parent().unwrap()),
+        Err(Error::NotABoard { .. })
+    ));
+}
+
+#[test]
+fn a_newer_board_is_not_touched() {
+    let (_folder, path) = folder();
+    drop(Board::open(&path).unwrap());
+    let board = Connection::open(&path).unwrap();
+    board.pragma_update(None, "user_version", 99).unwrap();
+    for opened in [Board::open(&path), Board::open_to_read(&path)] {
+        let error = opened.unwrap_err();
+        assert!(matches!(error, Error::Newer { found: 99, .. }), "{error}");
+    }
+}
+
+#[test]
+fn an_older_board_is_brought_to_the_newest_form_with_all_it_holds() {
+    let (_folder, path) = folder();
+    let mut board = Board::open(&path).unwrap();
+    let run = outcome("relu", "text", times(1, 2.0), mac());
+    board.record(&run).unwrap();
+    drop(board);
+    let older = Connection::open(&path).unwrap();
+    older
+        .execute_batch("DROP TABLE claim; PRAGMA user_version = 1")
+        .unwrap();
+    drop(older);
+    let board = Board::open_to_read(&path).unwrap();
+    assert_eq!(board.entries(&Filter::default()).unwrap().len(), 1);
+    let form: i64 = Connection::open(&path)
+        .unwrap()
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
+    assert_eq!(form, 2);
+}
+
+#[test]
+fn a_damaged_board_is_an_error_and_no_panic() {
+    let (_folder, path) = folder();
+    let mut board = Board::open(&path).unwrap();
+    for seed in 0..20 {
+        let run = outcome("relu", &format!("text {seed}"), times(seed, 2.0), mac());
+        board.record(&run).unwrap();
+    }
+    drop(board);
+    let whole = std::fs::read(&path).unwrap();
+    let mut failed = 0;
+    for place in (100..whole.len()).step_by(97) {
+        let mut bytes = whole.clone();
+        for byte in bytes.iter_mut().skip(place).take(16) {
+            *byte ^= 0xa5;
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        let filter = Filter {
+            all: true,
+            with_sources: true,
+            ..Filter::default()
+        };
+        let read = Board::open_to_read(&path).and_then(|board| board.entries(&filter));
+        failed += usize::from(read.is_err());
+    }
+    assert!(failed > 0, "some damage is seen");
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let read = Board::open_to_read(&path).and_then(|board| board.entries(&Filter::default()));
+    assert!(matches!(read, Err(Error::Damaged { .. })), "{read:?}");
+}
+
+#[test]
+fn many_writers_lose_nothing() {
+    let (_folder, path) = folder();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let path = &path;
+            scope.spawn(move || {
+                // Opening is part of it: all of them find no file.
+                let mut board = Board::open(path).unwrap();
+                for run in 0..10 {
+                    let text = format!("source {}", run % 3);
+                    let run = outcome("relu", &text, times(writer * 100 + run, 2.0), mac());
+                    board.record(&run).unwrap();
+                }
+            });
+        }
+    });
+    let board = Board::open_to_read(&path).unwrap();
+    assert_eq!(board.runs().unwrap(), 80);
+    let everyone = Filter {
+        all: true,
+        ..Filter::default()
+    };
+    let entries = board.entries(&everyone).unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.runs).sum::<u64>(), 80);
+    assert_eq!(entries.iter().filter(|entry| entry.record).count(), 1);
+}
+
+#[test]
+fn readers_do_not_wait_for_a_writer() {
+    let (_folder, path) = folder();
+    let mut board = Board::open(&path).unwrap();
+    let run = outcome("relu", "text", times(1, 2.0), mac());
+    assert_eq!(board.record(&run).unwrap().standing, Standing::First);
+    let writer = Connection::open(&path).unwrap();
+    writer
+        .execute_batch("BEGIN IMMEDIATE; DELETE FROM record")
+        .unwrap();
+    let reader = Board::open_to_read(&path).unwrap();
+    assert_eq!(reader.entries(&Filter::default()).unwrap().len(), 1);
+}

@@ -1,0 +1,178 @@
+//! What kernels are compared with.
+
+use super::{Args, DeviceName};
+use crate::context::Context;
+use crate::failure::{Failure, Kind};
+use crate::toolchain;
+use assay_bench::reference::python::{self, Library, Use};
+use assay_bench::reference::{OracleReference, Process, Reference};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+
+/// A reference as the command line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// MLX if there is one, otherwise the oracle.
+    Auto,
+    None,
+    Oracle,
+    Python {
+        library: Library,
+        compiled: bool,
+    },
+    Command(String),
+}
+
+impl FromStr for Choice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let python = |library, compiled| Ok(Self::Python { library, compiled });
+        match text {
+            "auto" => Ok(Self::Auto),
+            "none" => Ok(Self::None),
+            "oracle" => Ok(Self::Oracle),
+            "mlx" => python(Library::Mlx, false),
+            "mlx-compiled" => python(Library::Mlx, true),
+            "torch" => python(Library::Torch, false),
+            "torch-compiled" => python(Library::Torch, true),
+            _ => match text.strip_prefix("cmd:").map(str::trim) {
+                Some(command) if !command.is_empty() => Ok(Self::Command(command.to_owned())),
+                _ => Err(
+                    "references are auto, none, oracle, mlx, mlx-compiled, torch, torch-compiled and cmd:COMMAND"
+                        .to_owned(),
+                ),
+            },
+        }
+    }
+}
+
+/// References that were started, and the folder their data go through.
+pub(super) struct References {
+    pub(super) all: Vec<Box<dyn Reference>>,
+    _folders: Vec<tempfile::TempDir>,
+}
+
+impl References {
+    /// Starts what was asked for.
+    pub(super) fn start(args: &Args, context: &Context) -> Result<References, Failure> {
+        let mut references = References {
+            all: Vec::new(),
+            _folders: Vec::new(),
+        };
+        if args.no_time {
+            return Ok(references);
+        }
+        let default = [if args.quick {
+            Choice::None
+        } else {
+            Choice::Auto
+        }];
+        let choices = match args.reference.as_slice() {
+            [] => &default[..],
+            choices => choices,
+        };
+        for choice in choices {
+            references.add(choice, args.device, context)?;
+        }
+        Ok(references)
+    }
+
+    fn add(
+        &mut self,
+        choice: &Choice,
+        device: DeviceName,
+        context: &Context,
+    ) -> Result<(), Failure> {
+        match choice {
+            Choice::None => {}
+            Choice::Auto => match interpreter(Library::Mlx) {
+                Some(_) => {
+                    let library = Library::Mlx;
+                    for compiled in [false, true] {
+                        self.add(&Choice::Python { library, compiled }, device, context)?;
+                    }
+                }
+                None => {
+                    context.note(&format!(
+                        "no MLX to compare with: pip install {}; the oracle's time stands in",
+                        Library::Mlx.package()
+                    ));
+                    self.add(&Choice::Oracle, device, context)?;
+                }
+            },
+            Choice::Oracle => self.all.push(Box::new(OracleReference::default())),
+            Choice::Python { library, compiled } => {
+                let python = interpreter(*library).ok_or_else(|| missing(*library))?;
+                let use_ = Use {
+                    library: *library,
+                    compiled: *compiled,
+                    cpu: device == DeviceName::Cpu,
+                };
+                let folder = folder()?;
+                let started = python::start(&python, use_, folder.path());
+                self.started(started, folder)?;
+            }
+            Choice::Command(words) => {
+                let mut command = Command::new("/bin/sh");
+                command.arg("-c").arg(words);
+                let folder = folder()?;
+                let started = Process::start(command, folder.path());
+                self.started(started, folder).map_err(|failure| {
+                    failure.advice("docs/references.md says what a reference must answer")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn started(
+        &mut self,
+        started: Result<Process, assay_bench::reference::Error>,
+        folder: tempfile::TempDir,
+    ) -> Result<(), Failure> {
+        let process = started.map_err(|error| {
+            Failure::new(
+                Kind::Missing,
+                format!("no reference to compare with: {error}"),
+            )
+        })?;
+        self.all.push(Box::new(process));
+        self._folders.push(folder);
+        Ok(())
+    }
+}
+
+fn folder() -> Result<tempfile::TempDir, Failure> {
+    let folder = tempfile::Builder::new().prefix("assay-bench-").tempdir();
+    Ok(folder?)
+}
+
+fn missing(library: Library) -> Failure {
+    let (module, package) = (library.module(), library.package());
+    Failure::new(Kind::Missing, format!("no Python here can import {module}")).advice(format!(
+        "pip install {package}, or name a Python that has it: ASSAY_PYTHON=…"
+    ))
+}
+
+/// The Python that has a library: the one of ASSAY_PYTHON, or the first on the path that can import it.
+fn interpreter(library: Library) -> Option<PathBuf> {
+    let given = std::env::var_os("ASSAY_PYTHON").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let found = ["python3", "python"]
+        .into_iter()
+        .filter_map(|name| toolchain::on_path(&folders, name));
+    let candidates: Vec<PathBuf> = match given {
+        Some(given) => vec![given],
+        None => found.collect(),
+    };
+    candidates.into_iter().find(|python| {
+        let mut probe = Command::new(python);
+        probe.args(["-c", &format!("import {}", library.module())]);
+        let probe = probe.stdin(Stdio::null()).stdout(Stdio::null());
+        let status = probe.stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    })
+}

@@ -1,0 +1,114 @@
+//! Going on with a sweep that was interrupted.
+
+use super::reference::References;
+use super::report::Row;
+use super::{Args, select};
+use crate::failure::Failure;
+use crate::toolchain;
+use assay_bench::Dtype;
+use assay_bench::journal::Journal;
+use assay_bench::random::Random;
+use serde_json::Value;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The kernels of a command, and what is known about them already.
+pub(super) struct Sweep {
+    pub(super) seed: u64,
+    /// None for a single kernel, which is no sweep.
+    journal: Option<Journal>,
+    resume: bool,
+}
+
+/// Where a journal keeps the seed.
+const SEED: &str = "seed";
+
+impl Sweep {
+    pub(super) fn open(
+        args: &Args,
+        chosen: &select::Kernels<'_>,
+        references: &References,
+    ) -> Result<Sweep, Failure> {
+        let mut sweep = Sweep {
+            seed: args.seed.unwrap_or_else(fresh_seed),
+            journal: None,
+            resume: args.resume,
+        };
+        if chosen.sound.len() < 2 {
+            return Ok(sweep);
+        }
+        let folder = toolchain::cache_folder().join("sweeps");
+        let key = key(args, chosen, references);
+        let journal = match args.resume {
+            true => Journal::resume(&folder, &key),
+            false => Journal::fresh(&folder, &key),
+        };
+        let failure =
+            |error: std::io::Error| Failure::input(format!("{}: {error}", folder.display()));
+        let mut journal = journal.map_err(failure)?;
+        // The rest gets its inputs from where the first part got them.
+        let known = journal.get(SEED).as_ref().and_then(Value::as_u64);
+        sweep.seed = args.seed.or(known).unwrap_or(sweep.seed);
+        journal
+            .put(SEED, &Value::from(sweep.seed))
+            .map_err(failure)?;
+        sweep.journal = Some(journal);
+        Ok(sweep)
+    }
+
+    /// What an interrupted sweep found about a kernel, if its source is still the same.
+    pub(super) fn known(&self, kernel: &str, dtype: Dtype, hash: &str) -> Option<Row> {
+        let journal = self.journal.as_ref().filter(|_| self.resume)?;
+        let row: Row = serde_json::from_value(journal.get(&entry(kernel, dtype))?).ok()?;
+        (row.source_hash == hash).then_some(row)
+    }
+
+    pub(super) fn finished(&mut self, dtype: Dtype, row: &Row) {
+        if let (Some(journal), Ok(value)) = (&mut self.journal, serde_json::to_value(row)) {
+            // What could not be noted is done again by --resume; that is no reason to stop now.
+            let _ = journal.put(&entry(&row.name, dtype), &value);
+        }
+    }
+
+    /// Everything was come to: there is nothing to go on with.
+    pub(super) fn finish(self) {
+        if let Some(journal) = self.journal {
+            // What is left is dropped by the next sweep.
+            let _ = journal.finish();
+        }
+    }
+}
+
+fn entry(kernel: &str, dtype: Dtype) -> String {
+    format!("{kernel} {dtype}")
+}
+
+/// What two commands must have in common for one to go on with the other's work.
+fn key(args: &Args, chosen: &select::Kernels<'_>, references: &References) -> String {
+    let references: Vec<&str> = references.all.iter().map(|one| one.name()).collect();
+    let kernels: Vec<&str> = chosen.sound.iter().map(|one| one.name.as_str()).collect();
+    format!(
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        env!("CARGO_PKG_VERSION"),
+        args.kernels,
+        kernels,
+        args.device,
+        args.quick,
+        args.sizes,
+        args.no_time,
+        args.iters,
+        args.warmup,
+        args.cold_start,
+        args.target,
+        args.profile,
+        args.chip,
+        references,
+    )
+}
+
+/// A seed that nobody knows before.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Random::new(now.as_nanos() as u64 ^ u64::from(std::process::id())).bits()
+}

@@ -1,0 +1,134 @@
+//! What `assay bench` finds goes on the board at once, kernel by kernel: what is finished is never lost.
+
+use super::{location, setting};
+use crate::context::Context;
+use crate::failure::Failure;
+use assay_bench::gate::Verdict;
+use assay_bench::measure::Measurement;
+use assay_board::{Board, Outcome, Recorded, Setting, Standing, Subject, Timed};
+use assay_msl::Compiler;
+use assay_report::number;
+use std::path::Path;
+
+/// Where runs are saved, if they are.
+pub(crate) struct Saver {
+    board: Option<Board>,
+    /// What became of them, by kind of standing.
+    counts: [(usize, &'static str); 5],
+    refused: usize,
+}
+
+/// What else is known about a run.
+#[derive(Default)]
+pub(crate) struct Extras {
+    pub(crate) remarks: Vec<String>,
+    pub(crate) reference: Option<Timed>,
+}
+
+impl Saver {
+    /// Opens the board. One that was asked for must open; the user's own may be missing, and nothing is saved then.
+    pub(crate) fn open(option: Option<&Path>, context: &Context) -> Result<Self, Failure> {
+        let asked = option.is_some() || std::env::var_os("ASSAY_BOARD").is_some();
+        match location::to_write(option) {
+            Ok(board) => Ok(Self::new(Some(board))),
+            Err(failure) if asked => Err(failure),
+            Err(failure) => {
+                context.note(&format!("results will not be saved: {}", failure.message));
+                Ok(Self::new(None))
+            }
+        }
+    }
+
+    /// Saves nothing.
+    pub(crate) fn nowhere() -> Self {
+        Self::new(None)
+    }
+
+    fn new(board: Option<Board>) -> Self {
+        Self {
+            board,
+            counts: [
+                (0, "new"),
+                (0, "again"),
+                (0, "a new record"),
+                (0, "a tie with the record"),
+                (0, "slower than the record"),
+            ],
+            refused: 0,
+        }
+    }
+
+    /// Saves a run, if it may be saved, and says where it stands.
+    pub(crate) fn save(
+        &mut self,
+        subject: Subject<'_>,
+        verdict: &Verdict,
+        measured: &Measurement,
+        setting: Setting,
+        extras: Extras,
+    ) -> Result<Option<Recorded>, Failure> {
+        let Some(board) = &mut self.board else {
+            return Ok(None);
+        };
+        let Ok(outcome) = Outcome::new(subject, verdict, measured, setting) else {
+            self.refused += 1;
+            return Ok(None);
+        };
+        let outcome = outcome.with_remarks(extras.remarks);
+        let outcome = match extras.reference {
+            Some(reference) => outcome.with_reference(reference),
+            None => outcome,
+        };
+        let recorded = board.record(&outcome).map_err(location::failure)?;
+        let kind = match recorded.standing {
+            Standing::First => 0,
+            Standing::Again { .. } => 1,
+            Standing::Record(_) => 2,
+            Standing::Tie(_) => 3,
+            Standing::Slower(_) => 4,
+        };
+        if let Some((count, _)) = self.counts.get_mut(kind) {
+            *count += 1;
+        }
+        Ok(Some(recorded))
+    }
+
+    /// What was saved, in a line; nothing, if nothing was to be.
+    pub(crate) fn told(&self) -> Option<String> {
+        let board = self.board.as_ref()?;
+        let saved: usize = self.counts.iter().map(|(count, _)| count).sum();
+        if saved + self.refused == 0 {
+            return None;
+        }
+        let kinds = self.counts.iter().filter(|(count, _)| *count > 0);
+        let kinds: Vec<String> = kinds
+            .map(|(count, kind)| format!("{count} {kind}"))
+            .collect();
+        let refused = match self.refused {
+            0 => String::new(),
+            refused => format!("; {refused} not verified, not saved"),
+        };
+        Some(format!(
+            "Saved {} to {}: {}{refused}. assay board shows it.",
+            number::grouped(saved as u64),
+            board.path().display(),
+            kinds.join(", ")
+        ))
+    }
+}
+
+/// The setting of this machine's runs.
+pub(crate) fn here(measured: &Measurement, compiler: Option<&Compiler>) -> Setting {
+    setting::setting(measured.origin, compiler)
+}
+
+/// The word for a standing in JSON.
+pub(crate) fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::First => "first",
+        Standing::Again { .. } => "again",
+        Standing::Record(_) => "record",
+        Standing::Tie(_) => "tie",
+        Standing::Slower(_) => "slower",
+    }
+}

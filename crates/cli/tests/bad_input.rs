@@ -1,0 +1,265 @@
+//! What is wrong with a kernel's file or with the machine, what is said about it, and the exit code.
+//!
+//! Tests that need a clang say so and pass when `assay doctor` finds none.
+
+mod common;
+
+use assay_container::builder::MetallibBuilder;
+use common::Folder;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn assay() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache");
+    command.env("ASSAY_CACHE", cache).env("NO_COLOR", "1");
+    command
+}
+
+fn run(command: &str, path: &Path, arguments: &[&str]) -> Output {
+    let mut assay = assay();
+    let output = assay.arg(command).arg(path).args(arguments).output();
+    output.expect("assay runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The exit code is `code`, and standard error has all the texts.
+fn refused(output: &Output, code: i32, texts: &[&str]) {
+    let shown = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{shown}");
+    for text in texts {
+        assert!(shown.contains(text), "no {text:?} in\n{shown}");
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "the skip must be seen")]
+fn has_clang() -> bool {
+    let found = assay().arg("doctor").output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("skipped: no clang on this machine passes the probe");
+    }
+    found
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../air/tests/fixtures");
+    std::fs::read(folder.join(name)).expect("the fixture")
+}
+
+/// Wrong sources, and what every command that reads source says about them.
+const SOURCES: &[(&str, &str, &[&str])] = &[
+    (
+        "a missing include",
+        "#include <metal_stdlib>\n#include \"mine.h\"\nkernel void k(device float* x) { x[0] = MINE; }\n",
+        &[
+            "bad.metal:2:10: 'mine.h' file not found",
+            "2 | #include \"mine.h\"",
+            "help: name the folder of mine.h with -I",
+        ],
+    ),
+    (
+        "an error inside a template",
+        "#include <metal_stdlib>\nusing namespace metal;\n\
+         template <typename T> T first(T v) { return v.none; }\n\
+         kernel void k(device float4* a) { a[0] = first(a[1]); }\n",
+        &[
+            "bad.metal:3:47: no member named 'none' in 'float4'",
+            "bad.metal:4:42: note: in instantiation of function template specialization",
+        ],
+    ),
+    (
+        "no overload",
+        "#include <metal_stdlib>\nusing namespace metal;\n\
+         kernel void k(device float* a) { a[0] = clamp(a[0]); }\n",
+        &["bad.metal:3:41: no matching function for call to 'clamp'"],
+    ),
+    (
+        "a brace left open",
+        "kernel void k(device float* a) { if (a[0] > 0) { a[0] = 1; }\n",
+        &["bad.metal:", "expected '}'"],
+    ),
+    (
+        "functions that only address spaces tell apart",
+        "int which(device float* x) { return 1; }\nint which(threadgroup float* x) { return 2; }\n",
+        &["bad.metal:2:1", "differ only in address spaces"],
+    ),
+];
+
+#[test]
+fn errors_in_a_source_are_shown_where_they_are() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    for (name, text, expected) in SOURCES {
+        let path = folder.file("bad.metal", text.as_bytes());
+        for command in ["compile", "ir", "inspect"] {
+            let output = run(command, &path, &[]);
+            let shown = stderr(&output);
+            assert!(
+                !shown.contains("<metal>"),
+                "{name}: our headers in\n{shown}"
+            );
+            refused(&output, 3, expected);
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_is_not_there_brings_the_nearest_first() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text: String = ["scale_f32", "softmax_f32", "softmax_f16", "rope"]
+        .map(|name| format!("kernel void {name}(device float* x) {{ x[0] = 1; }}\n"))
+        .concat();
+    let path = folder.file("k.metal", text.as_bytes());
+    let nearest = "softmax_f16, softmax_f32";
+    refused(
+        &run("ir", &path, &["-f", "sofmax_f16"]),
+        2,
+        &["sofmax_f16", nearest],
+    );
+    refused(
+        &run("inspect", &path, &["-f", "sofmax_f16"]),
+        2,
+        &["sofmax_f16", nearest],
+    );
+    let run_arguments = ["-f", "sofmax_f16", "--grid", "1", "--threadgroup", "1"];
+    refused(
+        &run("run", &path, &run_arguments),
+        2,
+        &["sofmax_f16", nearest],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compiler_that_fails_the_probe_is_named_with_the_reason() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let source = folder.file("k.metal", b"kernel void k(device float* x) { x[0] = 1; }");
+    let old = folder.file(
+        "clang-old",
+        b"#!/bin/sh\necho 'error: unknown type name __bf16' >&2\nexit 1\n",
+    );
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    let with = |clang: &Path| {
+        let mut assay = assay();
+        assay.arg("ir").arg(&source).env("ASSAY_CLANG", clang);
+        assay.output().expect("assay runs")
+    };
+    refused(
+        &with(&old),
+        4,
+        &[
+            "clang-old",
+            "unknown type name __bf16",
+            "help: unset ASSAY_CLANG",
+        ],
+    );
+    refused(
+        &with(Path::new("/nonexistent/clang")),
+        4,
+        &["/nonexistent/clang does not run", "help: unset ASSAY_CLANG"],
+    );
+    let mut nothing = assay();
+    nothing.arg("ir").arg(&source).env("PATH", folder.0.path());
+    let output = nothing
+        .env_remove("ASSAY_CLANG")
+        .output()
+        .expect("assay runs");
+    if !Path::new("/Library/Developer/CommandLineTools").exists() {
+        refused(
+            &output,
+            4,
+            &[
+                "no clang on this machine can compile Metal source",
+                "help: install clang 17",
+            ],
+        );
+    }
+}
+
+/// Cut off at places all over the file; every byte is tried in `assay-air`, without a process for each.
+#[test]
+fn bitcode_that_is_cut_off_is_bad_input_with_a_place() {
+    let folder = Folder::new();
+    let files = [
+        ("apple.bc", ["offset 0x8", "cut short"]),
+        ("clang-22.bc", ["at byte 0x", "cut off"]),
+    ];
+    for (name, texts) in files {
+        let whole = fixture(name);
+        // Without its string table at the end bitcode has no names, hence no kernels.
+        for part in 0..24 {
+            let length = (whole.len() - 1024) * part / 24;
+            let path = folder.file("cut.bc", &whole[..length]);
+            let output = run("ir", &path, &["--stats"]);
+            refused(&output, 3, &["error: "]);
+        }
+        let path = folder.file("cut.bc", &whole[..whole.len() / 2]);
+        refused(&run("ir", &path, &[]), 3, &texts);
+    }
+}
+
+/// Changed at places all over the file: read or refused, nothing else.
+#[test]
+fn bitcode_that_is_corrupted_is_read_or_refused() {
+    let folder = Folder::new();
+    let whole = fixture("clang-22.bc");
+    for part in 0..48 {
+        let mut bytes = whole.clone();
+        let position = 16 + (whole.len() - 16) * part / 48;
+        bytes[position] ^= 0xff;
+        let output = run("ir", &folder.file("hurt.bc", &bytes), &["--stats"]);
+        let shown = stderr(&output);
+        assert!(
+            matches!(output.status.code(), Some(0 | 1 | 3)),
+            "byte {position}: {shown}"
+        );
+        assert!(!shown.contains("panicked"), "byte {position}: {shown}");
+    }
+}
+
+/// Where the numbers of a metallib's header are: its size, then offset and size of four sections.
+const HEADER_NUMBERS: [usize; 9] = [16, 24, 32, 40, 48, 56, 64, 72, 80];
+
+#[test]
+fn a_metallib_that_lies_about_sizes_is_bad_input() {
+    let folder = Folder::new();
+    let whole = MetallibBuilder::new()
+        .kernel("multiply", &fixture("apple.bc"))
+        .kernel("rest", &fixture("apple.bc"))
+        .build();
+    assert_eq!(
+        run("ir", &folder.file("k.metallib", &whole), &["--stats"])
+            .status
+            .code(),
+        Some(0)
+    );
+    let list = u64::from_le_bytes(whole[24..32].try_into().expect("eight bytes")) as usize;
+    let lies = [u64::MAX, u64::MAX - 7, 1 << 40, whole.len() as u64 + 1];
+    for place in HEADER_NUMBERS {
+        for lie in lies {
+            let mut bytes = whole.clone();
+            bytes[place..place + 8].copy_from_slice(&lie.to_le_bytes());
+            let path = folder.file("lie.metallib", &bytes);
+            refused(&run("inspect", &path, &[]), 3, &["error: ", "offset 0x"]);
+        }
+    }
+    // The number of functions, and the length of the first one's entry.
+    for place in [list, list + 4] {
+        let mut bytes = whole.clone();
+        bytes[place..place + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        let path = folder.file("lie.metallib", &bytes);
+        for command in ["inspect", "ir"] {
+            refused(&run(command, &path, &[]), 3, &["error: ", "offset 0x"]);
+        }
+    }
+}

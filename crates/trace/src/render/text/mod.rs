@@ -1,0 +1,68 @@
+//! The report as text for a terminal, a file per topic.
+
+mod gaps;
+mod gpu;
+mod host;
+mod page;
+mod summary;
+
+use crate::analysis::document::Analysis;
+use crate::analysis::view::View;
+use crate::analysis::{Options, analyze_view};
+use crate::error::Error;
+use crate::recording::Recording;
+use assay_report::style::Painter;
+use page::Page;
+
+/// How to lay text out.
+#[derive(Clone, Copy, Debug)]
+pub struct TextStyle {
+    /// Columns.
+    pub width: usize,
+    /// Colour, or none.
+    pub painter: Painter,
+    /// Rows per table.
+    pub top: usize,
+    /// Also what is usually left out: tables read, histogram, queue.
+    pub verbose: bool,
+}
+
+/// The report on a recording.
+pub fn report_text(
+    recording: &Recording,
+    options: &Options,
+    style: TextStyle,
+) -> Result<(Analysis, String), Error> {
+    let view = View::new(recording, options)?;
+    let analysis = analyze_view(&view, options);
+    let mut page = Page {
+        out: String::new(),
+        style,
+    };
+    if recording.capture.is_none() {
+        page.head(&analysis);
+    }
+    if let Some(capture) = &recording.capture {
+        let text = crate::capture::text::render(capture, style);
+        page.out.push_str(&text);
+    }
+    if recording.capture.is_none() {
+        page.verdict(&analysis.verdict);
+        if analysis.intervals.rows_target > 0 {
+            page.timeline(&view);
+            page.figures(&analysis);
+            page.gaps(&analysis);
+            page.labels(&analysis);
+            page.host(&analysis);
+            page.memory(&analysis);
+            page.others(&analysis);
+            page.extras(&analysis);
+        }
+        page.findings(&analysis.findings);
+    }
+    if style.verbose {
+        page.tables(&analysis.recording);
+    }
+    page.warnings(&analysis.recording.warnings);
+    Ok((analysis, page.out))
+}
