@@ -40,8 +40,8 @@ pub(crate) struct Generator<'a> {
 #[derive(Debug)]
 pub(crate) struct Generated {
     pub(crate) program: Program,
-    /// Bytes of arrays that stayed in thread memory; the rest of the scratch is spills.
-    pub(crate) array_bytes: u32,
+    /// What is in its scratch memory.
+    pub(crate) frame: back::Frame,
     /// Function constants that were given no value.
     pub(crate) assumed: Vec<String>,
 }
@@ -173,14 +173,13 @@ impl Generator<'_> {
         };
         let generated = phases.step("generate code", || {
             let lowered = lower::lower(&program.module, &kernel.name, &options)?;
-            let array_bytes = lowered.main.stack_bytes;
-            Ok((back::finish(lowered, &options)?, array_bytes))
+            back::finish_with_frame(lowered, &options)
         });
-        let (program, array_bytes) =
+        let (program, frame) =
             generated.map_err(|error: Error| Refused::new(&kernel.name, &error))?;
         Ok(Generated {
             program,
-            array_bytes,
+            frame,
             assumed,
         })
     }

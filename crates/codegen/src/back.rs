@@ -5,7 +5,7 @@
 //! | pass | what it decides |
 //! |---|---|
 //! | `propagate`, `forward`, `dead` | which copies and results nobody needs |
-//! | `schedule`, on a `dag` | when to ask memory, within a step of occupancy |
+//! | `schedule`, on a `dag`, with `counts` and `time` | which of several orders: `narrow` ones need few registers, `overlap` asks memory early |
 //! | `liveness`, `ranges`, `pressure` | where every half register is needed |
 //! | `groups`, `coalesce` | which registers become one, or neighbours |
 //! | `allocate` | which half registers |
@@ -24,6 +24,7 @@ mod assign;
 mod bits;
 mod coalesce;
 mod copies;
+mod counts;
 mod dag;
 mod dead;
 mod encode;
@@ -33,6 +34,8 @@ mod groups;
 mod hints;
 mod liveness;
 mod machine;
+mod narrow;
+mod overlap;
 mod peephole;
 mod pressure;
 mod propagate;
@@ -40,6 +43,7 @@ mod ranges;
 mod reload;
 mod schedule;
 mod spill;
+mod time;
 mod waits;
 
 use crate::mir::{Function, Kernel};
@@ -52,8 +56,22 @@ use machine::{Code, Machine};
 pub(crate) use bits::BitSet;
 pub(crate) use liveness::mask;
 
+/// What a thread of the main program keeps in memory of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Bytes of arrays that stayed in memory.
+    pub array_bytes: u32,
+    /// Bytes of registers that found no place.
+    pub spilled_bytes: u32,
+}
+
 /// Schedules, allocates, places waits and encodes.
 pub fn finish(kernel: Kernel, options: &Options) -> Result<Program, Error> {
+    finish_with_frame(kernel, options).map(|(program, _)| program)
+}
+
+/// The same, and what is in the scratch memory that the program asks for.
+pub fn finish_with_frame(kernel: Kernel, options: &Options) -> Result<(Program, Frame), Error> {
     let limit = kernel.register_limit.min(allocate::FILE);
     let main = part(kernel.main.clone(), limit, &kernel, options)?;
     let constant = match &kernel.constant {
@@ -64,7 +82,11 @@ pub fn finish(kernel: Kernel, options: &Options) -> Result<Program, Error> {
         }
         None => Vec::new(),
     };
-    Ok(Program {
+    let frame = Frame {
+        array_bytes: kernel.main.stack_bytes,
+        spilled_bytes: main.used_bytes.saturating_sub(kernel.main.stack_bytes),
+    };
+    let program = Program {
         isa: options.isa,
         code: main.encoded.code,
         lines: main.encoded.lines,
@@ -72,13 +94,17 @@ pub fn finish(kernel: Kernel, options: &Options) -> Result<Program, Error> {
         half_registers: Some(main.halves),
         scratch_bytes: (main.stack_bytes != 0).then_some(main.stack_bytes),
         ..kernel.program
-    })
+    };
+    Ok((program, frame))
 }
 
 /// The code of one function.
 struct Part {
     encoded: Encoded,
     halves: u16,
+    /// Bytes of arrays and spills.
+    used_bytes: u32,
+    /// Bytes of the stack, with what compilers reserve.
     stack_bytes: u32,
 }
 
@@ -108,32 +134,29 @@ fn part(
     Ok(Part {
         encoded: encode::encode(&start, &code, options.isa, kernel)?,
         halves: allocation.halves.max(bounds.first),
+        used_bytes: function.stack_bytes,
         stack_bytes,
     })
 }
 
-/// Schedules as boldly as occupancy allows, and allocates. Of several tries the best is
-/// the one that keeps least on the stack, then the one in the best row of the occupancy
-/// table, then the boldest.
+/// Schedules and allocates. Of several tries the best is the one that keeps least on the
+/// stack, then the one in the best row of the occupancy table, then the first.
 fn place(function: Function, bounds: Bounds) -> Result<(Function, Allocation), ErrorKind> {
     let mut best: Option<((u32, usize), Function, Allocation)> = None;
-    for outstanding in schedule::TRIES {
+    for aim in schedule::Aim::ALL {
         let mut tried = function.clone();
-        let scheduled = schedule::schedule(&mut tried, bounds, outstanding);
-        if outstanding != 0 && !scheduled.changed {
-            continue;
-        }
+        let needed = schedule::schedule(&mut tried, bounds, aim);
         let allocation = match fit::fit(&mut tried, bounds) {
             Ok(allocation) => allocation,
-            Err(_) if outstanding != 0 => continue,
+            Err(_) if aim != schedule::Aim::AsIs || best.is_some() => continue,
             Err(error) => return Err(error),
         };
         let score = (tried.stack_bytes, allocate::row(allocation.halves));
-        let aim = (function.stack_bytes, allocate::row(scheduled.needed));
+        let hoped = (function.stack_bytes, allocate::row(needed));
         if best.as_ref().is_none_or(|(best, _, _)| score < *best) {
             best = Some((score, tried, allocation));
         }
-        if score <= aim {
+        if score <= hoped {
             break;
         }
     }

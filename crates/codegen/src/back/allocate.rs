@@ -50,19 +50,40 @@ pub(crate) fn row(halves: u16) -> usize {
     row.unwrap_or(STEPS.len())
 }
 
+/// The most half registers with as many threads as so many leave.
+fn step(halves: u16) -> u16 {
+    let step = STEPS.get(row(halves));
+    step.map_or(halves, |step| step.half_registers as u16)
+}
+
+/// With so many groups, a place within the step is good enough.
+const MANY: usize = 2000;
+
 /// In which order groups are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Start,
     WideFirst,
     LongFirst,
+    End,
+    AlignedFirst,
+}
+
+impl Order {
+    const ALL: [Order; 5] = [
+        Order::Start,
+        Order::WideFirst,
+        Order::LongFirst,
+        Order::End,
+        Order::AlignedFirst,
+    ];
 }
 
 /// Places all groups. `needed` is how many halves are alive at once where most are: with
 /// that many, it cannot be done better. The error is for when there is no room.
 pub(crate) fn allocate(groups: Groups, needed: u16, bounds: Bounds) -> Result<Allocation, Groups> {
     let mut best: Option<(u16, Vec<u16>)> = None;
-    for order in [Order::Start, Order::WideFirst, Order::LongFirst] {
+    for order in Order::ALL {
         let limit = best.as_ref().map_or(bounds.limit, |(halves, _)| *halves);
         if let Some(found) = place_all(&groups, order, Bounds { limit, ..bounds }) {
             let better = best.as_ref().is_none_or(|(halves, _)| found.0 < *halves);
@@ -70,9 +91,11 @@ pub(crate) fn allocate(groups: Groups, needed: u16, bounds: Bounds) -> Result<Al
                 best = Some(found);
             }
         }
-        let good = best
-            .as_ref()
-            .is_some_and(|(halves, _)| row(*halves) <= row(needed + bounds.first));
+        let enough = match groups.iter().count() {
+            ..MANY => needed + bounds.first,
+            MANY.. => step(needed + bounds.first),
+        };
+        let good = best.as_ref().is_some_and(|(halves, _)| *halves <= enough);
         if good {
             break;
         }
@@ -98,6 +121,10 @@ fn place_all(groups: &Groups, order: Order, bounds: Bounds) -> Option<(u16, Vec<
                 group.start(),
             )
         }),
+        Order::End => list.sort_by_key(|(_, group)| std::cmp::Reverse(group.end())),
+        Order::AlignedFirst => {
+            list.sort_by_key(|(_, group)| (std::cmp::Reverse(group.align), group.start()))
+        }
         Order::LongFirst => {
             list.sort_by_key(|(_, group)| (std::cmp::Reverse(group.weight()), group.start()))
         }

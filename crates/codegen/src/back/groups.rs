@@ -32,6 +32,12 @@ impl Group {
         firsts.map(|(start, _)| *start).min().unwrap_or(u32::MAX)
     }
 
+    /// Where it is alive last.
+    pub(crate) fn end(&self) -> u32 {
+        let lasts = self.halves.iter().filter_map(|half| half.last());
+        lasts.map(|(_, end)| *end).max().unwrap_or(0)
+    }
+
     /// How many points it is alive at, over all halves.
     pub(crate) fn weight(&self) -> u64 {
         let stretches = self.halves.iter().flatten();

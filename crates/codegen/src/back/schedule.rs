@@ -1,98 +1,252 @@
-//! Asks memory early and uses the answers late.
+//! Puts the instructions of each block in order.
 //!
-//! In blocks that load, loads come first, each with what computes its address, then
-//! what does not depend on them, then their uses. At most two slots' worth is
-//! outstanding; when that is used down to one slot's worth, the next loads go out while
-//! the rest is still computed with. Registers that loads occupy early must not cost a
-//! step of occupancy: if they would, a block keeps its order.
+//! Loads that are out together take registers together. Registers are worth spending
+//! as long as it is time that they buy: a block whose waits are hidden by the other
+//! simdgroups gains nothing from more. So every block is put in several orders, from
+//! the one that needs fewest registers to the one that asks memory for all at once;
+//! each has its registers and its time. What the function needs is what the neediest
+//! block cannot do without; within that, every block takes its fastest order.
 
 use super::allocate::{Bounds, row};
+use super::counts::Counts;
 use super::dag::{Dag, Dags, is_slow_load};
-use super::liveness::{Liveness, mask, members};
-use super::pressure::pressure;
-use super::ranges::Ranges;
-use crate::mir::{Function, Inst, VReg};
+use super::liveness::{Liveness, mask};
+use super::narrow::{Narrow, Tie};
+use super::overlap::{Overlap, overlap};
+use super::time::{Cost, Time, costs, time};
+use crate::mir::{Block, Function, Inst, VReg};
 use assay_chip::occupancy::STEPS;
-use assay_ssa::id::Id;
-use std::collections::BTreeSet;
 
-/// Loads outstanding before some are used, boldest first; 0 leaves all as it is. More go
-/// out when half of them are used.
-pub(crate) const TRIES: [usize; 3] = [16, 8, 0];
+/// Loads outstanding before some are used, boldest first: two slots have room for 16.
+const OUTSTANDING: [usize; 8] = [16, 12, 8, 6, 4, 3, 2, 1];
 
-/// Instructions that are ready and compared with each other, at most: by rank, and by
-/// what they do to registers when those run out.
-const CHOICE: usize = 24;
-const CHOICE_BY_REGISTERS: usize = 8;
+/// For blocks with many instructions, fewer are tried.
+const LARGE: usize = 300;
+const OUTSTANDING_LARGE: [usize; 3] = [16, 8, 4];
 
 /// Halves kept back for what alignment wastes.
 const SLACK: u16 = 6;
 
-/// What scheduling found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scheduled {
-    /// Whether any block has another order now.
-    pub(crate) changed: bool,
-    /// Halves that were needed before, reserved ones included.
-    pub(crate) needed: u16,
+/// Cycles that an order may be slower than the fastest if it changes less.
+const TOLERANCE: f64 = 0.9;
+
+/// How much slower than the fastest an order may be that needs fewer registers, if its
+/// waits are hidden.
+const SLOWEST: f64 = 2.5;
+
+/// The same, if they are not hidden, in loops and outside.
+const NEARLY: [f64; 2] = [1.01, 1.05];
+
+/// What registers are spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    /// Time, within a step of occupancy.
+    Fast,
+    /// Nothing: as few as can be.
+    Narrow,
+    /// Instructions stay where they are.
+    AsIs,
 }
 
-/// Reorders the blocks of a function with at most so many loads outstanding.
-pub(crate) fn schedule(function: &mut Function, bounds: Bounds, outstanding: usize) -> Scheduled {
-    let Bounds { first, limit } = bounds;
+impl Aim {
+    /// In the order in which they are tried.
+    pub(crate) const ALL: [Aim; 3] = [Aim::Fast, Aim::Narrow, Aim::AsIs];
+}
+
+/// Registers with their halves that are alive.
+type Alive = Vec<(VReg, u16)>;
+
+/// One order of a block.
+struct Candidate {
+    order: Vec<u32>,
+    /// Halves alive where most are.
+    peak: i32,
+    time: Time,
+}
+
+/// Reorders the blocks of a function. Gives the halves it needs now, reserved ones
+/// included.
+pub(crate) fn schedule(function: &mut Function, bounds: Bounds, aim: Aim) -> u16 {
     let liveness = Liveness::new(function);
-    let ranges = Ranges::new(function, &liveness);
-    let needed = pressure(function, &ranges).into_iter().max().unwrap_or(0);
-    let step = STEPS.get(row(needed + first)).copied();
-    let step = step.map_or(limit, |step| step.half_registers as u16);
-    let room = step.min(limit).saturating_sub(first + SLACK);
-    let mut scheduled = Scheduled {
-        changed: false,
-        needed: needed + first,
+    let mut blocks = Blocks {
+        dags: Dags::new(function),
+        counts: Counts::new(function.vregs.len()),
+        narrow: Narrow::new(function.vregs.len()),
     };
-    if outstanding == 0 {
-        return scheduled;
+    let mut candidates: Vec<Vec<Candidate>> = Vec::with_capacity(function.blocks.len());
+    let list = function.blocks.as_slice().iter().enumerate();
+    for (index, block) in list.clone() {
+        candidates.push(blocks.in_place(&liveness, index, block, aim));
     }
-    let mut dags = Dags::new(function);
-    let mut counts = Counts::new(function.vregs.len());
-    for (index, block) in function.blocks.as_mut_slice().iter_mut().enumerate() {
-        let (head, tail) = (block.head(), block.tail());
-        let Some(insts) = block.insts.get(head..tail) else {
-            continue;
-        };
-        if !insts.iter().any(is_slow_load) || insts.len() < 3 {
-            continue;
+    let least = |list: &Vec<Candidate>| list.iter().map(|c| c.peak).min().unwrap_or(0);
+    let narrowest = candidates.iter().map(least).max().unwrap_or(0).max(0) as u16;
+    let step = STEPS.get(row(narrowest + bounds.first)).copied();
+    let (most, threads) = step.map_or((bounds.limit, 0), |step| {
+        (step.half_registers as u16, step.threads)
+    });
+    let room = most.min(bounds.limit).saturating_sub(bounds.first + SLACK);
+    let room = room.max(narrowest);
+    if aim == Aim::Fast {
+        for ((index, block), list) in list.zip(&mut candidates) {
+            blocks.overlapped(&liveness, index, block, room, list);
+            list.retain(|candidate| candidate.peak <= i32::from(room));
         }
-        let live_in: Vec<(VReg, u16)> = liveness.live_in(index).collect();
-        let mut live_out: Vec<(VReg, u16)> = liveness.live_out(index).collect();
+    }
+    let depths = function.blocks.as_slice().iter().map(|b| b.loop_depth);
+    let enough = candidates
+        .iter()
+        .zip(depths)
+        .map(|(list, depth)| enough(list, threads, depth > 0));
+    let needed = match aim {
+        Aim::Fast => enough.max().unwrap_or(0),
+        Aim::Narrow | Aim::AsIs => i32::from(narrowest),
+    };
+    for (block, list) in function.blocks.as_mut_slice().iter_mut().zip(candidates) {
+        let fits = |candidate: &&Candidate| candidate.peak <= needed;
+        let times = list.iter().filter(fits).map(|c| c.time.alone);
+        let fastest = times.fold(f64::MAX, f64::min);
+        let good = |candidate: &&Candidate| candidate.time.alone <= fastest + TOLERANCE;
+        if let Some(chosen) = list.iter().filter(fits).find(good) {
+            let head = block.head();
+            reorder(&mut block.insts, head, &chosen.order);
+        }
+    }
+    needed.max(0) as u16 + bounds.first
+}
+
+/// The halves a block needs so that its waits are hidden; if they cannot be, for nearly
+/// its fastest order.
+fn enough(list: &[Candidate], threads: u32, in_loop: bool) -> i32 {
+    let times = list.iter().map(|candidate| candidate.time.alone);
+    let fastest = times.fold(f64::MAX, f64::min);
+    let [inside, outside] = NEARLY;
+    let nearly = fastest * if in_loop { inside } else { outside };
+    let good = |candidate: &&Candidate| {
+        let time = &candidate.time;
+        let hidden = time.alone <= fastest * SLOWEST && time.is_hidden(threads, in_loop);
+        hidden || time.alone <= nearly
+    };
+    let peaks = list.iter().filter(good).map(|candidate| candidate.peak);
+    peaks.min().unwrap_or(0)
+}
+
+/// What is used from block to block.
+struct Blocks {
+    dags: Dags,
+    counts: Counts,
+    narrow: Narrow,
+}
+
+impl Blocks {
+    /// The order a block has, and those that need few registers.
+    fn in_place(
+        &mut self,
+        liveness: &Liveness,
+        index: usize,
+        block: &Block,
+        aim: Aim,
+    ) -> Vec<Candidate> {
+        let region = Region::new(liveness, index, block);
+        let dag = self.dags.build(region.insts);
+        let as_is = (0..region.insts.len() as u32).collect();
+        let mut list = vec![self.candidate(&region, &dag, as_is)];
+        if aim == Aim::AsIs || region.insts.len() < 3 {
+            return list;
+        }
+        for tie in Tie::all(region.insts.len()) {
+            let order = self.narrow.order(region.insts, &dag, &region.live_out, tie);
+            list.push(self.candidate(&region, &dag, order));
+        }
+        list
+    }
+
+    /// Adds orders that overlap loads.
+    fn overlapped(
+        &mut self,
+        liveness: &Liveness,
+        index: usize,
+        block: &Block,
+        room: u16,
+        list: &mut Vec<Candidate>,
+    ) {
+        let region = Region::new(liveness, index, block);
+        let loads = region
+            .insts
+            .iter()
+            .filter(|inst| is_slow_load(inst))
+            .count();
+        if loads == 0 || region.insts.len() < 3 {
+            return;
+        }
+        let dag = self.dags.build(region.insts);
+        let narrowest = list.iter().skip(1).min_by_key(|candidate| candidate.peak);
+        let large = region.insts.len() >= LARGE;
+        let bases: Vec<Vec<u32>> = list
+            .iter()
+            .take(if large { 0 } else { 1 })
+            .chain(narrowest)
+            .map(|candidate| candidate.order.clone())
+            .collect();
+        let outstanding = match large {
+            false => &OUTSTANDING[..],
+            true => &OUTSTANDING_LARGE[..],
+        };
+        // More than there are loads is as good as any number more.
+        let bolder = outstanding.iter().filter(|count| **count > loads).count();
+        for &outstanding in outstanding
+            .get(bolder.saturating_sub(1)..)
+            .unwrap_or_default()
+        {
+            for (base, frugal) in bases.iter().flat_map(|base| [(base, false), (base, true)]) {
+                let how = Overlap {
+                    outstanding,
+                    frugal,
+                    room,
+                };
+                self.counts
+                    .start(region.insts, &region.live_in, &region.live_out);
+                let order = overlap(region.insts, &dag, base, &mut self.counts, how);
+                if order.len() == region.insts.len() {
+                    list.push(self.candidate(&region, &dag, order));
+                }
+            }
+        }
+    }
+
+    fn candidate(&mut self, region: &Region<'_>, dag: &Dag, order: Vec<u32>) -> Candidate {
+        self.counts
+            .start(region.insts, &region.live_in, &region.live_out);
+        Candidate {
+            peak: self.counts.peak(region.insts, &order),
+            time: time(&region.costs, dag, &order),
+            order,
+        }
+    }
+}
+
+/// The plain instructions of a block, and what is alive before and after them.
+struct Region<'a> {
+    insts: &'a [Inst],
+    costs: Vec<Cost>,
+    live_in: Alive,
+    live_out: Alive,
+}
+
+impl<'a> Region<'a> {
+    fn new(liveness: &Liveness, index: usize, block: &'a Block) -> Region<'a> {
+        let (head, tail) = (block.head(), block.tail());
+        let mut live_out: Alive = liveness.live_out(index).collect();
         let controls = block.insts.get(tail..).unwrap_or_default();
         let kept = controls.iter().flat_map(Inst::uses);
         live_out.extend(kept.map(|slice| (slice.reg, mask(slice))));
-        let dag = dags.build(insts);
-        let mut orders = [false, true].map(|frugal| {
-            counts.start(insts, &live_in, &live_out);
-            let scheduler = Scheduler::new(insts, &dag, &mut counts, room, outstanding);
-            Scheduler {
-                frugal,
-                ..scheduler
-            }
-            .run()
-        });
-        let mut peak = |order: &[u32]| {
-            counts.start(insts, &live_in, &live_out);
-            counts.peak(insts, order)
-        };
-        let old: Vec<u32> = (0..insts.len() as u32).collect();
-        let before = peak(&old);
-        let peaks = [peak(&orders[0]), peak(&orders[1])];
-        let chosen = usize::from(peaks[1] < peaks[0]);
-        let (order, after) = (std::mem::take(&mut orders[chosen]), peaks[chosen]);
-        if order.len() == insts.len() && (after <= i32::from(room) || after <= before) {
-            scheduled.changed |= order != old;
-            reorder(&mut block.insts, head, &order);
+        let insts = block.insts.get(head..tail).unwrap_or_default();
+        Region {
+            insts,
+            costs: costs(insts),
+            live_in: liveness.live_in(index).collect(),
+            live_out,
         }
     }
-    scheduled
 }
 
 fn reorder(insts: &mut [Inst], head: usize, order: &[u32]) {
@@ -107,252 +261,6 @@ fn reorder(insts: &mut [Inst], head: usize, order: &[u32]) {
     for (place, from) in region.iter_mut().zip(order) {
         if let Some(inst) = taken.get_mut(*from as usize) {
             *place = std::mem::replace(inst, placeholder());
-        }
-    }
-}
-
-/// How many halves are alive while a block is put in order.
-#[derive(Debug)]
-struct Counts {
-    /// Uses of each half that are still to come; live at the end counts as one.
-    left: Vec<[u16; 16]>,
-    alive: Vec<u16>,
-    now: i32,
-}
-
-impl Counts {
-    fn new(vregs: usize) -> Counts {
-        Counts {
-            left: vec![[0; 16]; vregs],
-            alive: vec![0; vregs],
-            now: 0,
-        }
-    }
-
-    /// The state at the start of a block.
-    fn start(&mut self, insts: &[Inst], live_in: &[(VReg, u16)], live_out: &[(VReg, u16)]) {
-        let named = insts.iter().flat_map(|inst| inst.uses().chain(inst.defs()));
-        let all = live_in.iter().chain(live_out).map(|(reg, _)| *reg);
-        for reg in named.map(|slice| slice.reg).chain(all) {
-            if let Some(left) = self.left.get_mut(reg.index()) {
-                *left = [0; 16];
-            }
-            if let Some(alive) = self.alive.get_mut(reg.index()) {
-                *alive = 0;
-            }
-        }
-        let uses = insts.iter().flat_map(Inst::uses);
-        let uses = uses.map(|slice| (slice.reg, mask(slice)));
-        for (reg, halves) in uses.chain(live_out.iter().copied()) {
-            if let Some(left) = self.left.get_mut(reg.index()) {
-                members(halves).for_each(|half| left[usize::from(half & 15)] += 1);
-            }
-        }
-        self.now = 0;
-        for (reg, halves) in live_in {
-            if let Some(alive) = self.alive.get_mut(reg.index()) {
-                *alive |= halves;
-                self.now += halves.count_ones() as i32;
-            }
-        }
-    }
-
-    /// How many halves more are alive after an instruction.
-    fn change(&self, inst: &Inst) -> i32 {
-        let mut change = 0;
-        for slice in inst.uses() {
-            let Some(left) = self.left.get(slice.reg.index()) else {
-                continue;
-            };
-            change -= members(mask(slice))
-                .filter(|half| left[usize::from(half & 15)] == 1)
-                .count() as i32;
-        }
-        for slice in inst.defs() {
-            let alive = self.alive.get(slice.reg.index()).copied().unwrap_or(0);
-            change += (mask(slice) & !alive).count_ones() as i32;
-        }
-        change
-    }
-
-    fn retire(&mut self, inst: &Inst) {
-        for slice in inst.uses() {
-            let at = slice.reg.index();
-            let (Some(left), Some(alive)) = (self.left.get_mut(at), self.alive.get_mut(at)) else {
-                continue;
-            };
-            for half in members(mask(slice)) {
-                let left = &mut left[usize::from(half & 15)];
-                *left = left.saturating_sub(1);
-                if *left == 0 && *alive >> half & 1 != 0 {
-                    *alive &= !(1 << half);
-                    self.now -= 1;
-                }
-            }
-        }
-        for slice in inst.defs() {
-            let at = slice.reg.index();
-            let (Some(left), Some(alive)) = (self.left.get(at), self.alive.get_mut(at)) else {
-                continue;
-            };
-            for half in members(mask(slice) & !*alive) {
-                if left[usize::from(half & 15)] != 0 {
-                    *alive |= 1 << half;
-                    self.now += 1;
-                }
-            }
-        }
-    }
-
-    /// The most that are alive in an order.
-    fn peak(&mut self, insts: &[Inst], order: &[u32]) -> i32 {
-        let mut peak = self.now;
-        for node in order {
-            if let Some(inst) = insts.get(*node as usize) {
-                self.retire(inst);
-                peak = peak.max(self.now);
-            }
-        }
-        peak
-    }
-}
-
-struct Scheduler<'a> {
-    insts: &'a [Inst],
-    dag: &'a Dag,
-    counts: &'a mut Counts,
-    room: i32,
-    /// The first load that a node helps to compute the address of, or is.
-    serves: Vec<u32>,
-    before: Vec<u32>,
-    ready: BTreeSet<u32>,
-    /// Loads that nobody has used yet.
-    waiting: Vec<bool>,
-    outstanding: usize,
-    high: usize,
-    issuing: bool,
-    /// Loads that are not out yet.
-    loads: usize,
-    /// Once all loads are out, prefer what frees registers.
-    frugal: bool,
-}
-
-const NOTHING: u32 = u32::MAX;
-
-impl<'a> Scheduler<'a> {
-    fn new(
-        insts: &'a [Inst],
-        dag: &'a Dag,
-        counts: &'a mut Counts,
-        room: u16,
-        high: usize,
-    ) -> Scheduler<'a> {
-        let mut serves = vec![NOTHING; insts.len()];
-        for (node, inst) in insts.iter().enumerate().rev() {
-            if is_slow_load(inst)
-                && let Some(serves) = serves.get_mut(node)
-            {
-                *serves = node as u32;
-            }
-            let mine = serves.get(node).copied().unwrap_or(NOTHING);
-            for from in dag.reads.get(node).into_iter().flatten() {
-                if let Some(serves) = serves.get_mut(*from as usize) {
-                    *serves = mine.min(*serves);
-                }
-            }
-        }
-        let ready = (0u32..)
-            .zip(&dag.before)
-            .filter(|(_, before)| **before == 0);
-        Scheduler {
-            insts,
-            dag,
-            counts,
-            room: i32::from(room),
-            serves,
-            before: dag.before.clone(),
-            ready: ready.map(|(node, _)| node).collect(),
-            waiting: vec![false; insts.len()],
-            outstanding: 0,
-            high,
-            issuing: true,
-            loads: insts.iter().filter(|inst| is_slow_load(inst)).count(),
-            frugal: false,
-        }
-    }
-
-    fn run(mut self) -> Vec<u32> {
-        let mut order = Vec::with_capacity(self.insts.len());
-        while let Some(node) = self.choose() {
-            self.place(node);
-            order.push(node);
-        }
-        order
-    }
-
-    fn choose(&self) -> Option<u32> {
-        let candidates = || self.ready.iter().copied().take(CHOICE);
-        let inst = |node: u32| self.insts.get(node as usize);
-        let change = |node: u32| inst(node).map_or(0, |inst| self.counts.change(inst));
-        if self.frugal && self.loads == 0 {
-            return candidates().min_by_key(|node| (self.rank(*node).0, change(*node), *node));
-        }
-        let best = candidates().min_by_key(|node| self.rank(*node))?;
-        let grows = change(best);
-        if grows <= 0 || self.counts.now + grows <= self.room {
-            return Some(best);
-        }
-        candidates()
-            .take(CHOICE_BY_REGISTERS)
-            .min_by_key(|node| (change(*node), *node))
-    }
-
-    /// The lowest goes next.
-    fn rank(&self, node: u32) -> (bool, bool, u32) {
-        let load = self.insts.get(node as usize).is_some_and(is_slow_load);
-        if !self.issuing {
-            return (load, false, node);
-        }
-        let serves = self.serves.get(node as usize).copied().unwrap_or(NOTHING);
-        let reads = self.dag.reads.get(node as usize).into_iter().flatten();
-        let stalls = reads
-            .into_iter()
-            .any(|from| self.waiting.get(*from as usize).copied().unwrap_or(false));
-        (stalls, serves == NOTHING, node.min(serves))
-    }
-
-    fn place(&mut self, node: u32) {
-        self.ready.remove(&node);
-        let at = node as usize;
-        if let Some(inst) = self.insts.get(at) {
-            self.counts.retire(inst);
-            if is_slow_load(inst)
-                && let Some(waiting) = self.waiting.get_mut(at)
-            {
-                *waiting = true;
-                self.outstanding += 1;
-                self.loads = self.loads.saturating_sub(1);
-            }
-        }
-        for from in self.dag.reads.get(at).into_iter().flatten() {
-            if let Some(waiting) = self.waiting.get_mut(*from as usize)
-                && std::mem::take(waiting)
-            {
-                self.outstanding -= 1;
-            }
-        }
-        if self.outstanding >= self.high {
-            self.issuing = false;
-        } else if self.outstanding <= self.high / 2 {
-            self.issuing = true;
-        }
-        for next in self.dag.after.get(at).into_iter().flatten() {
-            if let Some(before) = self.before.get_mut(*next as usize) {
-                *before -= 1;
-                if *before == 0 {
-                    self.ready.insert(*next);
-                }
-            }
         }
     }
 }

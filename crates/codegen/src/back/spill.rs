@@ -121,8 +121,12 @@ pub(crate) fn choose(
     keep: &[bool],
 ) -> Vec<(VReg, Candidate)> {
     let mut candidates = candidates(function);
-    let mut now: Vec<i32> = pressure.iter().map(|halves| i32::from(*halves)).collect();
-    let occurrences = occurrences(function);
+    let occurrences = Occurrences::new(function);
+    let scores: Vec<f64> = function
+        .vregs
+        .ids()
+        .map(|reg| score(reg, &candidates, ranges))
+        .collect();
     let mut starts: Vec<(u32, u32, VReg)> = Vec::new();
     for reg in function.vregs.ids() {
         for segment in ranges.of(reg) {
@@ -134,37 +138,41 @@ pub(crate) fn choose(
     let mut active: Vec<(u32, VReg)> = Vec::new();
     let mut chosen = Vec::new();
     let mut gone = vec![false; function.vregs.len()];
-    for point in 0..now.len() {
-        while let Some((_, end, reg)) = starts.next_if(|(start, _, _)| *start as usize <= point) {
+    let mut relief = Relief::new(pressure.len());
+    for (point, halves) in (0u32..).zip(pressure) {
+        relief.go_to(point);
+        while let Some((_, end, reg)) = starts.next_if(|(start, _, _)| *start <= point) {
             active.push((end, reg));
         }
-        let excess = now.get(point).copied().unwrap_or(0) - i32::from(target);
-        if excess <= 0 {
+        let excess = |relief: &Relief| i32::from(*halves) - relief.here - i32::from(target);
+        if excess(&relief) <= 0 {
             continue;
         }
-        active.retain(|(end, _)| *end as usize > point);
-        while now.get(point).is_some_and(|now| *now > i32::from(target)) {
-            let here = occurrences.get(point / 2);
+        active.retain(|(end, reg)| {
+            let gone = gone.get(reg.index()).copied().unwrap_or(true);
+            *end > point && !gone
+        });
+        while excess(&relief) > 0 {
+            let able = |reg: &VReg| {
+                let kept = keep.get(reg.index()).copied().unwrap_or(false);
+                let done = gone.get(reg.index()).copied().unwrap_or(true);
+                let fixed = candidates.get(reg.index()).is_none_or(|c| c.fixed);
+                !kept && !done && !fixed && {
+                    let used = occurrences.at(*reg, point / 2);
+                    alive(ranges, *reg, point) & !used != 0
+                }
+            };
+            let score = |reg: &VReg| scores.get(reg.index()).copied().unwrap_or(f64::MAX);
             let best = active
                 .iter()
                 .map(|(_, reg)| *reg)
-                .filter(|reg| {
-                    let kept = keep.get(reg.index()).copied().unwrap_or(false);
-                    let done = gone.get(reg.index()).copied().unwrap_or(true);
-                    let fixed = candidates.get(reg.index()).is_none_or(|c| c.fixed);
-                    let used = touched(here, *reg);
-                    let spare = alive(ranges, *reg, point as u32) & !used;
-                    !kept && !done && !fixed && spare != 0
-                })
-                .min_by(|a, b| {
-                    let score = |reg: &VReg| score(*reg, &candidates, ranges);
-                    score(a).total_cmp(&score(b))
-                });
+                .filter(able)
+                .min_by(|a, b| score(a).total_cmp(&score(b)));
             let Some(reg) = best else { break };
             if let Some(gone) = gone.get_mut(reg.index()) {
                 *gone = true;
             }
-            relieve(&mut now, ranges, reg, &occurrences);
+            relief.without(reg, ranges, &occurrences);
             if let Some(candidate) = candidates.get_mut(reg.index()) {
                 chosen.push((reg, std::mem::take(candidate)));
             }
@@ -184,45 +192,105 @@ fn score(reg: VReg, candidates: &[Candidate], ranges: &Ranges) -> f64 {
     cost / (won as f64 + 1.0)
 }
 
-/// The registers each instruction names, with the halves it names.
-fn occurrences(function: &Function) -> Vec<Vec<(VReg, u16)>> {
-    let insts = function
-        .blocks
-        .as_slice()
-        .iter()
-        .flat_map(|block| &block.insts);
-    insts
-        .map(|inst| {
-            inst.uses()
-                .chain(inst.defs())
-                .map(|slice| (slice.reg, mask(slice)))
-                .collect()
-        })
-        .collect()
+/// Per register, the instructions that name it, in order, with the halves they name.
+struct Occurrences {
+    of: Vec<Vec<(u32, u16)>>,
 }
 
-/// The halves of a register that an instruction names.
-fn touched(inst: Option<&Vec<(VReg, u16)>>, reg: VReg) -> u16 {
-    let named = inst.into_iter().flatten();
-    named
-        .filter(|(other, _)| *other == reg)
-        .fold(0, |all, (_, halves)| all | halves)
+impl Occurrences {
+    fn new(function: &Function) -> Occurrences {
+        let mut of: Vec<Vec<(u32, u16)>> = vec![Vec::new(); function.vregs.len()];
+        let blocks = function.blocks.as_slice().iter();
+        for (number, inst) in (0u32..).zip(blocks.flat_map(|block| &block.insts)) {
+            for slice in inst.uses().chain(inst.defs()) {
+                let Some(list) = of.get_mut(slice.reg.index()) else {
+                    continue;
+                };
+                match list.last_mut() {
+                    Some((last, halves)) if *last == number => *halves |= mask(slice),
+                    _ => list.push((number, mask(slice))),
+                }
+            }
+        }
+        Occurrences { of }
+    }
+
+    fn of(&self, reg: VReg) -> &[(u32, u16)] {
+        self.of.get(reg.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The halves of a register that an instruction names.
+    fn at(&self, reg: VReg, inst: u32) -> u16 {
+        let list = self.of(reg);
+        let found = list.binary_search_by_key(&inst, |(number, _)| *number);
+        let found = found.ok().and_then(|at| list.get(at));
+        found.map_or(0, |(_, halves)| *halves)
+    }
 }
 
 /// The halves of a register that are alive at a point.
 fn alive(ranges: &Ranges, reg: VReg, point: u32) -> u16 {
     let here = ranges.of(reg).iter();
-    here.filter(|segment| segment.start <= point && point < segment.end)
+    here.take_while(|segment| segment.start <= point)
+        .filter(|segment| point < segment.end)
         .fold(0, |all, segment| all | segment.halves)
 }
 
-/// Takes a register away wherever it is alive and not just being used.
-fn relieve(now: &mut [i32], ranges: &Ranges, reg: VReg, occurrences: &[Vec<(VReg, u16)>]) {
-    for segment in ranges.of(reg) {
-        for point in segment.start..segment.end {
-            let used = touched(occurrences.get(point as usize / 2), reg);
-            if let Some(now) = now.get_mut(point as usize) {
-                *now -= (segment.halves & !used).count_ones() as i32;
+/// How many halves are won at a point that moves forward, by what is kept elsewhere.
+struct Relief {
+    point: u32,
+    here: i32,
+    /// How much it changes at each point to come.
+    changes: Vec<i32>,
+}
+
+impl Relief {
+    fn new(points: usize) -> Relief {
+        Relief {
+            point: 0,
+            here: 0,
+            changes: vec![0; points + 1],
+        }
+    }
+
+    fn go_to(&mut self, point: u32) {
+        while self.point < point {
+            self.point += 1;
+            let change = self.changes.get(self.point as usize);
+            self.here += change.copied().unwrap_or(0);
+        }
+    }
+
+    /// From `start` until before `end`, so many halves more are won.
+    fn add(&mut self, start: u32, end: u32, halves: i32) {
+        if end <= self.point || start >= end {
+            return;
+        }
+        if start <= self.point {
+            self.here += halves;
+        } else if let Some(change) = self.changes.get_mut(start as usize) {
+            *change += halves;
+        }
+        if let Some(change) = self.changes.get_mut(end as usize) {
+            *change -= halves;
+        }
+    }
+
+    /// Takes a register away wherever it is alive and not just being used.
+    fn without(&mut self, reg: VReg, ranges: &Ranges, occurrences: &Occurrences) {
+        for segment in ranges.of(reg) {
+            self.add(
+                segment.start,
+                segment.end,
+                segment.halves.count_ones() as i32,
+            );
+            let list = occurrences.of(reg);
+            let first = list.partition_point(|(inst, _)| 2 * inst + 2 <= segment.start);
+            let named = list.get(first..).unwrap_or_default().iter();
+            for (inst, halves) in named.take_while(|(inst, _)| 2 * inst < segment.end) {
+                let used = (segment.halves & halves).count_ones() as i32;
+                let (start, end) = (2 * inst, 2 * inst + 2);
+                self.add(start.max(segment.start), end.min(segment.end), -used);
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::{self, Refused};
 use crate::output::Output;
 use crate::phases::Phases;
+use assay_codegen::back::Frame;
 use assay_profile::{Options, Origin, Profile, number};
 use assay_report::envelope::Envelope;
 use assay_report::style::{Painter, Role};
@@ -110,10 +111,9 @@ pub(super) struct Summary {
 }
 
 impl Row {
-    fn new(name: &str, profile: &Profile, array_bytes: u32, assumed: Vec<String>) -> Row {
+    fn new(name: &str, profile: &Profile, frame: Frame, assumed: Vec<String>) -> Row {
         let main = &profile.main;
         let (bounds, _) = profile.verdict();
-        let scratch = profile.scratch_bytes.unwrap_or(0);
         let weighted = &main.weighted.issue;
         let unknown_trips = main.loops.iter().any(|report| report.trips.is_none());
         Row {
@@ -124,8 +124,8 @@ impl Row {
                 threads: profile.occupancy.threads,
                 max_threads_per_threadgroup: profile.max_threads_per_threadgroup,
                 threadgroup_bytes: profile.threadgroup_bytes,
-                spilled_bytes: scratch.saturating_sub(array_bytes),
-                array_bytes,
+                spilled_bytes: frame.spilled_bytes,
+                array_bytes: frame.array_bytes,
                 loops: main.loops.len(),
                 issue: weighted.known,
                 cycles: main.bounds.alone.known,
@@ -332,7 +332,14 @@ pub(super) fn run(
         for one in &loaded {
             let name = &one.program.name;
             let row = match one.profile(options) {
-                Ok(profile) => Row::new(name, &profile, 0, Vec::new()),
+                Ok(profile) => {
+                    // What others' scratch holds is not said.
+                    let frame = Frame {
+                        spilled_bytes: profile.scratch_bytes.unwrap_or(0),
+                        ..Frame::default()
+                    };
+                    Row::new(name, &profile, frame, Vec::new())
+                }
                 Err(failure) => Row::failed(name, failure),
             };
             sheet.batch(&[row], loaded.len())?;
@@ -371,7 +378,7 @@ fn row(kernel: &Kernel<'_>, args: &Args, options: &Options) -> Row {
         Err(refused) => return Row::refused(&kernel.name, refused),
     };
     match Profile::new(&made.program, options) {
-        Ok(profile) => Row::new(&kernel.name, &profile, made.array_bytes, made.assumed),
+        Ok(profile) => Row::new(&kernel.name, &profile, made.frame, made.assumed),
         Err(error) => Row::failed(&kernel.name, Failure::input(error.to_string())),
     }
 }
