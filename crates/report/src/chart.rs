@@ -193,7 +193,8 @@ fn power_of_ten(power: i32) -> String {
         0..=3 => crate::number::grouped(10u64.pow(power.unsigned_abs())),
         -3..=-1 => format!("{:.*}", power.unsigned_abs() as usize, 10f64.powi(power)),
         _ => {
-            let raised = power.to_string().chars().map(|character| match character {
+            let power = power.to_string();
+            let raised = power.chars().map(|character| match character {
                 '-' => '⁻',
                 digit => {
                     let digit = digit.to_digit(10).unwrap_or(0) as usize;
