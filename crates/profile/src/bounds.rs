@@ -140,19 +140,17 @@ impl Bounds {
         let needed = (latency / others).ceil();
         let spare = others * count - latency;
         let mut text = format!(
-            "a simdgroup alone is memory-latency bound here: {} of its {} cycles it waits, if every load hits \
-             the first cache. {} on a scheduler hide that; {}",
+            "a simdgroup alone is memory-latency bound here: it waits {} of its {} cycles, even if every load \
+             hits the first cache; {} sharing a scheduler hide that, and there are {}{}",
             number(stalls),
             number(self.alone.known),
             number(needed),
-            match count < needed {
-                true => format!("there are only {}", number(count)),
-                false => format!("there are {}", number(count)),
-            }
+            if count < needed { "only " } else { "" },
+            number(count)
         );
         if spare > 0.0 {
             text += &format!(
-                ", until loads take {} cycles longer than such a hit",
+                ": enough until loads take {} cycles longer",
                 number(spare.floor())
             );
         }
@@ -275,14 +273,14 @@ mod tests {
         assert_eq!(
             naive(8.0).latency_sentence(62.0).as_deref(),
             Some(
-                "a simdgroup alone is memory-latency bound here: 62 of its 77 cycles it waits, if every load \
-                 hits the first cache. 5 on a scheduler hide that; there are 8, until loads take 56 cycles \
-                 longer than such a hit"
+                "a simdgroup alone is memory-latency bound here: it waits 62 of its 77 cycles, even if every load \
+                 hits the first cache; 5 sharing a scheduler hide that, and there are 8: enough until loads take 56 \
+                 cycles longer"
             )
         );
         let few = naive(2.0).latency_sentence(62.0).unwrap_or_default();
         assert!(
-            few.ends_with("5 on a scheduler hide that; there are only 2"),
+            few.ends_with("5 sharing a scheduler hide that, and there are only 2"),
             "{few}"
         );
         assert_eq!(naive(8.0).latency_sentence(0.0), None);

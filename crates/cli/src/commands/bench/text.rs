@@ -108,7 +108,7 @@ impl Page<'_> {
             runs => format!(" of {runs} runs each"),
         };
         let kernel = format!(
-            "{} ({}; least {}, mean {}, {} samples{runs}, {} outliers)",
+            "{} ({}; least {}, mean {}, {} samples{runs}, outliers: {})",
             self.paint(Role::Figure, &median(figures)),
             time.origin,
             milliseconds(figures.least_ms),
