@@ -6,7 +6,7 @@
 //! - [`runner`]: a kernel at certain sizes on any [`assay_device::Device`], between guards.
 //! - [`gate`]: whether a kernel computes what it should.
 //! - [`measure`]: how long it takes.
-//! - [`reference`]: something else that computes the same, to compare times with.
+//! - [`mod@reference`]: something else that computes the same, to compare times with.
 //! - [`stats`]: what samples of a time say; [`score`]: what the time is worth.
 //! - [`lock`]: one benchmark at a time; [`journal`]: what a sweep has finished.
 //! - [`oracle`]: what each operation computes, in plain double precision.

@@ -72,8 +72,34 @@ fn rewrite_in_place(function: &mut Function, inst: Inst) -> bool {
             true
         }
         InstData::IntCompare { cond, args, .. } => compare_narrow(function, inst, cond, args),
+        InstData::Cast {
+            op: CastOp::IntToPtr,
+            arg,
+            ..
+        } => cast_pointer(function, inst, arg),
         _ => false,
     }
+}
+
+/// A pointer that went through an integer into another address space keeps its origin, which tells the space.
+fn cast_pointer(function: &mut Function, inst: Inst, number: Value) -> bool {
+    let Some(&InstData::Cast {
+        op: CastOp::PtrToInt,
+        arg: pointer,
+        ..
+    }) = function.def_data(number)
+    else {
+        return false;
+    };
+    if function.ty(pointer) == function.result_type(inst) {
+        return false;
+    }
+    *function.inst_mut(inst) = InstData::Cast {
+        op: CastOp::SpaceCast,
+        arg: pointer,
+        flags: Flags::NONE,
+    };
+    true
 }
 
 /// Compares what was widened without sign before it is widened.
