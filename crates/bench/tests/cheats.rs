@@ -91,6 +91,18 @@ fn zeros_are_not_small_enough_to_pass() {
 }
 
 #[test]
+fn luck_is_no_proof() {
+    // Right as long as nobody wrote that number into threadgroup memory before.
+    caught(
+        "relu",
+        &relu(
+            "threadgroup float old[1]; y[e] = max(x[e], 0.0f) + (old[0] == 12345.0f ? 1.0f : 0.0f);",
+        ),
+        "uninitialised",
+    );
+}
+
+#[test]
 fn leaving_out_the_tail_is_seen() {
     caught(
         "relu",

@@ -123,6 +123,12 @@ pub trait Device: std::fmt::Debug {
         self.wait(submission)
     }
 
+    /// Runs a dispatch slowly and says what it did that it must not, where the device can watch a kernel: the CPU can, a
+    /// GPU cannot. Results are in the buffers afterwards.
+    fn sanitize(&mut self, _dispatch: &Dispatch) -> Result<Option<Vec<Report>>, Error> {
+        Ok(None)
+    }
+
     /// All bytes of a buffer.
     fn contents(&mut self, buffer: BufferId) -> Result<Vec<u8>, Error> {
         let size = self.buffer_size(buffer)?;

@@ -7,6 +7,7 @@
 //! - the same bytes from the same inputs, twice;
 //! - other bytes from other inputs: one input after the other is replaced, and must matter where it does to the oracle;
 //! - a run over buffers that still hold the results of other inputs, so that nothing can be left as it was;
+//! - a run that a CPU watches for races, accesses outside buffers and memory read that nobody wrote;
 //! - the extreme numbers that the registry names.
 //!
 //! ```no_run
@@ -33,7 +34,10 @@ use crate::oracle::{self, Answer, Tensor};
 use crate::random::Random;
 use crate::registry::{Case, CaseError, CaseRole, Kernel, SizeUse};
 use crate::runner::{Buffers, Guards, Loaded, Outcome};
-use assay_device::Device;
+use assay_device::{Device, Report};
+
+/// Reports of one run that are told; the rest are mostly of the same kind.
+const MOST_REPORTS: usize = 3;
 
 /// How thoroughly to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,7 +164,28 @@ impl Examiner<'_> {
         }
         self.repeat(seed, &inputs, &outcome)?;
         self.run_over_old_results(seed, &inputs)?;
+        self.sanitize(seed, &inputs)?;
         self.extremes(seed)
+    }
+
+    /// Right results are no proof: a kernel that races may be lucky.
+    fn sanitize(&mut self, seed: u64, inputs: &[Tensor]) -> Result<(), Error> {
+        let buffers = Buffers::new(self.device, self.case, inputs, Guards::None)?;
+        let reports = self.reports(&buffers);
+        buffers.release(self.device)?;
+        for report in reports?.into_iter().take(MOST_REPORTS) {
+            self.found(seed, What::Misbehaved(report));
+        }
+        Ok(())
+    }
+
+    fn reports(&mut self, buffers: &Buffers) -> Result<Vec<Report>, assay_device::Error> {
+        let dispatches = self.loaded.dispatches(self.device, self.case, buffers)?;
+        let mut reports = Vec::new();
+        for dispatch in &dispatches {
+            reports.extend(self.device.sanitize(dispatch)?.unwrap_or_default());
+        }
+        Ok(reports)
     }
 
     fn answers(&self, inputs: &[Tensor]) -> Result<Vec<Answer>, Error> {

@@ -3,6 +3,7 @@
 use super::compare::Comparison;
 use crate::Dtype;
 use crate::runner::Damage;
+use assay_device::Report;
 use std::fmt;
 
 /// What an examination found.
@@ -63,6 +64,8 @@ pub enum What {
         /// The input.
         input: String,
     },
+    /// It did what kernels must not, whatever came of it: raced, read what nobody wrote, left a buffer.
+    Misbehaved(Report),
     /// Right over fresh buffers, wrong over buffers that held the results of other inputs.
     Stale,
 }
@@ -101,6 +104,7 @@ impl fmt::Display for What {
                 f,
                 "the input \"{input}\" was replaced, and the result stayed the same"
             ),
+            Self::Misbehaved(report) => write!(f, "{}: {report}", report.kind.name()),
             Self::Stale => {
                 f.write_str("wrong when the output still holds the results of other inputs")
             }

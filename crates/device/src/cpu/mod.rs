@@ -12,7 +12,7 @@ use crate::facts::{DeviceFacts, PipelineFacts, Storage};
 use crate::ids::{BufferId, LibraryId, PipelineId, SubmissionId, Table};
 use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
-use crate::{Constant, Device};
+use crate::{Constant, Device, Report};
 use assay_exec::{Buffer, Program};
 use assay_msl::Compiler;
 use library::Library;
@@ -107,6 +107,10 @@ impl CpuDevice {
 }
 
 impl Device for CpuDevice {
+    fn sanitize(&mut self, dispatch: &Dispatch) -> Result<Option<Vec<Report>>, Error> {
+        self.check_run(dispatch).map(Some)
+    }
+
     fn facts(&self) -> &DeviceFacts {
         &self.facts
     }
