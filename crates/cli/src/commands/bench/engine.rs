@@ -3,7 +3,10 @@
 use super::{Args, DeviceName};
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
-use assay_device::{CpuDevice, Device, MetalSettings, Settings};
+use assay_bench::gate::{self, Plan, Verdict};
+use assay_bench::registry::{Kernel, Resolved, SizeUse};
+use assay_bench::runner::Loaded;
+use assay_device::{CpuDevice, Device, Error, MetalSettings, Settings};
 use assay_msl::Compiler;
 use std::time::Duration;
 
@@ -15,6 +18,8 @@ const QUICK_SECONDS: f64 = 60.0;
 pub(crate) struct Engine {
     pub(crate) device: Box<dyn Device>,
     pub(crate) compiler: Option<Compiler>,
+    /// Watches kernels that run on a GPU, which cannot be watched there; none without a clang.
+    watcher: Option<CpuDevice>,
 }
 
 impl Engine {
@@ -28,33 +33,69 @@ impl Engine {
         quick: bool,
         seconds: Option<f64>,
     ) -> Result<Engine, Failure> {
-        let missing = |error: assay_device::Error| Failure::new(Kind::Missing, error.to_string());
+        let missing = |error: Error| Failure::new(Kind::Missing, error.to_string());
         let default = if quick { QUICK_SECONDS } else { SECONDS };
         let timeout = Some(Duration::from_secs_f64(seconds.unwrap_or(default)));
         match device {
             DeviceName::Metal => Ok(Engine {
                 device: open_metal(timeout).map_err(missing)?,
                 compiler: None,
+                watcher: toolchain::find()
+                    .ok()
+                    .and_then(|compiler| cpu(compiler, timeout).ok()),
             }),
             DeviceName::Cpu => {
                 let compiler = toolchain::find()?;
-                let device = CpuDevice::new(Settings {
-                    compiler: Some(compiler.clone()),
-                    cache: toolchain::cache_folder(),
-                    timeout,
-                    cancel: Some(interrupt::flag()),
-                    ..Settings::default()
-                });
                 Ok(Engine {
-                    device: Box::new(device.map_err(missing)?),
+                    device: Box::new(cpu(compiler.clone(), timeout).map_err(missing)?),
                     compiler: Some(compiler),
+                    watcher: None,
                 })
             }
         }
     }
+
+    /// Examines a kernel on the device, and what is right there also on this CPU if the device cannot watch kernels.
+    pub(crate) fn examine(
+        &mut self,
+        loaded: &mut Loaded,
+        kernel: &Kernel,
+        source: &Resolved,
+        plan: &Plan,
+    ) -> Result<Verdict, gate::Error> {
+        let mut verdict = gate::examine(&mut *self.device, loaded, kernel, plan)?;
+        let Some(watcher) = self.watcher.as_mut().filter(|_| verdict.is_right()) else {
+            return Ok(verdict);
+        };
+        let plan = Plan {
+            trials: 1,
+            sizes: vec![SizeUse::Quick],
+            ..plan.clone()
+        };
+        let watched = Loaded::compile(watcher, &source.path, &source.text)
+            .map_err(gate::Error::from)
+            .and_then(|mut loaded| gate::examine(watcher, &mut loaded, kernel, &plan));
+        match watched {
+            Ok(watched) => verdict.findings.extend(watched.findings),
+            // What the GPU can run and this CPU cannot is not the kernel's fault.
+            Err(gate::Error::Device(Error::Unsupported { .. })) => {}
+            Err(other) => return Err(other),
+        }
+        Ok(verdict)
+    }
 }
 
-fn open_metal(timeout: Option<Duration>) -> Result<Box<dyn Device>, assay_device::Error> {
+fn cpu(compiler: Compiler, timeout: Option<Duration>) -> Result<CpuDevice, Error> {
+    CpuDevice::new(Settings {
+        compiler: Some(compiler),
+        cache: toolchain::cache_folder(),
+        timeout,
+        cancel: Some(interrupt::flag()),
+        ..Settings::default()
+    })
+}
+
+fn open_metal(timeout: Option<Duration>) -> Result<Box<dyn Device>, Error> {
     let device = assay_device::open_metal(MetalSettings { timeout })?;
     Ok(device)
 }

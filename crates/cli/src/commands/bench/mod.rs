@@ -11,6 +11,7 @@ mod score;
 mod select;
 mod sweep;
 mod text;
+pub(crate) mod turn;
 mod work;
 
 pub(crate) use engine::Engine;

@@ -6,14 +6,14 @@ use super::reference::References;
 use super::report::{OnBoard, Report, Row, Time};
 use super::score::Scores;
 use super::sweep::Sweep;
-use super::{Args, profile, select};
+use super::{Args, profile, select, turn};
 use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
-use crate::{interrupt, toolchain};
+use crate::interrupt;
 use assay_bench::Dtype;
 use assay_bench::gate;
-use assay_bench::lock::{self, Lock, Taken};
+use assay_bench::lock::Lock;
 use assay_bench::measure::{self, Cache, Measurement, WarmUp};
 use assay_bench::reference::Clock;
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
@@ -31,8 +31,6 @@ const MOST_SAMPLES: usize = 1_000_000;
 /// How long times may take to become stable.
 const WARM_UP: Duration = Duration::from_secs(3);
 const QUICK_WARM_UP: Duration = Duration::from_millis(100);
-/// How often the lock is asked for.
-const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) fn run(
     args: &Args,
@@ -195,7 +193,7 @@ impl Work<'_> {
             dtypes: vec![dtype],
             ..plan
         };
-        let verdict = gate::examine(device, loaded, kernel, &plan);
+        let verdict = self.engine.examine(loaded, kernel, source, &plan);
         let verdict = verdict.map_err(|error| match error {
             gate::Error::Device(error) => error.into(),
             other => Refusal::Kernel(other.to_string()),
@@ -283,28 +281,8 @@ impl Work<'_> {
         if self.args.no_time {
             return Ok(None);
         }
-        let folder = toolchain::cache_folder();
-        std::fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("bench-{}.lock", self.args.device.name()));
-        let mut told = false;
-        loop {
-            let taken = lock::take(&path, kernel).map_err(|error| {
-                Failure::new(Kind::Missing, format!("{}: {error}", path.display()))
-            })?;
-            let holder = match taken {
-                Taken::Held(lock) => return Ok(Some(lock)),
-                Taken::Busy(holder) => holder,
-            };
-            if !told {
-                let text = format!("waiting: another benchmark is measuring ({holder})");
-                self.bar.suspend(|| self.context.note(&text));
-                told = true;
-            }
-            if interrupt::requested() {
-                return Err(Failure::new(Kind::Verdict, "stopped while waiting"));
-            }
-            std::thread::sleep(PAUSE);
-        }
+        let say = |text: &str| self.bar.suspend(|| self.context.note(text));
+        turn::wait(self.args.device, kernel, say).map(Some)
     }
 }
 

@@ -4,7 +4,7 @@ use super::location;
 use super::save::{Extras, Saver};
 use super::selection::Selection;
 use super::setting::setting;
-use crate::commands::bench::{DeviceName, Engine, usual_plan};
+use crate::commands::bench::{DeviceName, Engine, turn, usual_plan};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -148,6 +148,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
             saver: &mut saver,
         };
         for entry in &entries {
+            let _turn = turn::wait(device, &entry.kernel, |text| context.note(text))?;
             results.push(work.again(entry)?);
         }
     }
@@ -270,7 +271,7 @@ impl Work<'_> {
             dtypes: vec![case.dtype],
             ..plan
         };
-        let verdict = gate::examine(device, &mut loaded, kernel, &plan);
+        let verdict = self.engine.examine(&mut loaded, kernel, source, &plan);
         let verdict = verdict.map_err(|error| input(&error))?;
         if !verdict.is_right() {
             return Ok((verdict, Vec::new()));
@@ -278,6 +279,7 @@ impl Work<'_> {
         let mut rounds = Vec::new();
         for round in 0..self.rounds {
             let plan = usual_plan(self.quick, self.seed.wrapping_add(u64::from(round)));
+            let device = &mut *self.engine.device;
             let measured = measure::measure(device, &mut loaded, case, &plan, &mut []);
             rounds.extend(measured.map_err(|error| input(&error))?);
         }
