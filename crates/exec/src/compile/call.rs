@@ -74,12 +74,17 @@ impl Compiler<'_> {
         if given.len() > 64 || results.len() > 16 {
             return self.unsupported(format!("builtin {call} on {ty}"));
         }
-        let (args, results) = (self.list(&given), self.list(&results));
         let call = LaneCall {
             call,
             scalar,
             width: ty.lanes().into(),
         };
+        self.emit_per_lane(kernel, call, &given, &results);
+        Ok(())
+    }
+
+    fn emit_per_lane(&mut self, kernel: LaneKernel, call: LaneCall, args: &[Reg], results: &[Reg]) {
+        let (args, results) = (self.list(args), self.list(results));
         self.program.per_lane.push(PerLane {
             kernel,
             call,
@@ -88,7 +93,6 @@ impl Compiler<'_> {
         });
         let index = self.program.per_lane.len() as u32 - 1;
         self.emit(Op::PerLane { index });
-        Ok(())
     }
 
     /// A builtin that gives one value back and writes another of the same width through its pointer.
@@ -114,20 +118,12 @@ impl Compiler<'_> {
         let mut results = self.define(result)?;
         let written: Vec<Reg> = given.iter().map(|_| self.register(false)).collect();
         results.extend(&written);
-        let (args, results) = (self.list(&given), self.list(&results));
         let call = LaneCall {
             call,
             scalar,
             width: ty.lanes().into(),
         };
-        self.program.per_lane.push(PerLane {
-            kernel,
-            call,
-            args,
-            results,
-        });
-        let index = self.program.per_lane.len() as u32 - 1;
-        self.emit(Op::PerLane { index });
+        self.emit_per_lane(kernel, call, &given, &results);
         let align = self.module.types.align(written_type);
         self.store_registers(ptr, written_type, align, &written)
     }
