@@ -100,7 +100,7 @@ impl Board {
     /// Brings the file to the newest form, and into the mode in which readers do not wait.
     fn prepare(&mut self) -> Result<(), Error> {
         let form = self.form()?;
-        if form != NEWEST || self.is_new()? {
+        if form != NEWEST {
             self.write_ahead()?;
             self.write(upgrade)?;
         }
@@ -133,13 +133,8 @@ impl Board {
 
     /// The form of the file, after making sure that it is a board and not too new.
     fn form(&self) -> Result<i64, Error> {
-        let read = |name| {
-            self.connection
-                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-                .map_err(|error| self.explain(&error))
-        };
-        let (application, form) = (read("application_id")?, read("user_version")?);
-        if application != APPLICATION && !self.is_new()? {
+        let (application, form, tables) = self.header().map_err(|error| self.explain(&error))?;
+        if application != APPLICATION && tables > 0 {
             return Err(Error::NotABoard {
                 path: self.path.clone(),
                 why: "the file is a database of another program".to_owned(),
@@ -155,22 +150,16 @@ impl Board {
         Ok(form.max(0))
     }
 
-    /// Whether the file has nothing in it.
-    fn is_new(&self) -> Result<bool, Error> {
-        self.read("SELECT count(*) FROM sqlite_schema", |row| {
-            row.get::<_, i64>(0)
-        })
-        .map(|count| count == 0)
-    }
-
-    fn read<T>(
-        &self,
-        query: &str,
-        row: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, Error> {
-        self.connection
-            .query_row(query, [], row)
-            .map_err(|error| self.explain(&error))
+    /// Whose file it is, its form and how many things it holds, all seen at one moment: another program may be making
+    /// the tables right now, and a file with tables and not yet a name would look like a stranger's.
+    fn header(&self) -> rusqlite::Result<(i64, i64, i64)> {
+        let moment = self.connection.unchecked_transaction()?;
+        let number = |query| moment.query_row(query, [], |row| row.get::<_, i64>(0));
+        Ok((
+            number("PRAGMA application_id")?,
+            number("PRAGMA user_version")?,
+            number("SELECT count(*) FROM sqlite_schema")?,
+        ))
     }
 
     /// One transaction, which waits for other writers at its start and not in its middle.

@@ -110,6 +110,26 @@ fn a_damaged_board_is_an_error_and_no_panic() {
 }
 
 #[test]
+fn a_board_may_be_made_by_many_at_once() {
+    for round in 0..40 {
+        let (_folder, path) = folder();
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for opener in 0..8 {
+                let (path, start) = (&path, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    // Not all at one moment, so that some come upon half-made tables.
+                    std::thread::sleep(std::time::Duration::from_micros(opener * round * 10));
+                    let board = Board::open(path).unwrap();
+                    assert_eq!(board.runs().unwrap(), 0);
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn many_writers_lose_nothing() {
     let (_folder, path) = folder();
     std::thread::scope(|scope| {
