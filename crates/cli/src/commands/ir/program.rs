@@ -33,9 +33,6 @@ pub(crate) struct Program {
     pub(crate) module: assay_ssa::Module,
     pub(crate) optimised: bool,
 }
-
-const MOST_SUGGESTED: usize = 8;
-
 impl<'a> Kernels<'a> {
     pub(crate) fn find(path: &str, bytes: &'a [u8]) -> Result<Self, Failure> {
         let fail = |error: assay_container::Error| {
@@ -108,19 +105,7 @@ impl<'a> Kernels<'a> {
             return Ok(vec![kernel.clone()]);
         }
         let names = || self.kernels.iter().map(|kernel| kernel.name.as_str());
-        let mut listed = assay_container::nearest(names(), name, MOST_SUGGESTED);
-        for other in names() {
-            if listed.len() < MOST_SUGGESTED && !listed.contains(&other) {
-                listed.push(other);
-            }
-        }
-        let count = self.kernels.len();
-        let more = if count > listed.len() { ", …" } else { "" };
-        let advice = format!(
-            "it has {count} kernels, nearest first: {}{more}",
-            listed.join(", ")
-        );
-        Err(Failure::usage(format!("{} has no kernel named {name}", self.path)).advice(advice))
+        Err(crate::names::unknown(&self.path, "kernel", name, names()))
     }
 }
 
