@@ -145,13 +145,7 @@ pub fn compile(
     let session = Session { compiler, options };
     let text = String::from_utf8_lossy(source.text);
     let preprocessed = session.preprocess(source.path, &text)?;
-    let name = source.path.display().to_string();
-    let record = ModuleRecord {
-        language: options.standard.name(),
-        fast_math: options.fast_math,
-        source: &name,
-    };
-    let rewritten = rewrite::rewrite(&preprocessed, &record);
+    let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
         path: source.path,
         source: &text,
@@ -181,13 +175,7 @@ pub fn rewritten_text(
     let session = Session { compiler, options };
     let text = String::from_utf8_lossy(source.text);
     let preprocessed = session.preprocess(source.path, &text)?;
-    let name = source.path.display().to_string();
-    let record = ModuleRecord {
-        language: options.standard.name(),
-        fast_math: options.fast_math,
-        source: &name,
-    };
-    Ok(rewrite::rewrite(&preprocessed, &record).patched.text)
+    Ok(session.rewrite(source.path, &preprocessed).patched.text)
 }
 
 struct Session<'a> {
@@ -200,6 +188,16 @@ impl Session<'_> {
     /// that the precompiled header can do its work in the next pass.
     fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
         self.first_pass(path, text, "-E")
+    }
+
+    /// Metal's words as C++ that clang compiles.
+    fn rewrite(&self, path: &Path, preprocessed: &str) -> Rewritten {
+        let record = ModuleRecord {
+            language: self.options.standard.name(),
+            fast_math: self.options.fast_math,
+            source: &path.display().to_string(),
+        };
+        rewrite::rewrite(preprocessed, &record)
     }
 
     /// The definitions of macros that pragmas mention: the preprocessor leaves pragmas
