@@ -112,7 +112,7 @@ pub(crate) struct Job<'a> {
     pub(crate) grid: &'a Grid,
     limits: &'a Limits<'a>,
     pub(crate) regions: Vec<Region>,
-    pointers: Vec<(u32, u64)>,
+    pub(crate) pointers: Vec<(u32, u64)>,
     /// Addresses of buffers that have a region already, by index.
     placed: Vec<(u32, u64)>,
     pub(crate) threadgroup_bytes: u32,
@@ -291,13 +291,13 @@ impl Job<'_> {
     }
 
     /// Memory for a worker whose simdgroups run in step as far as that goes.
-    fn worker(&self) -> Worker {
+    pub(crate) fn worker(&self) -> Worker {
         let simdgroups = self.simdgroups() as usize;
         self.worker_of(Batch::size(self.program, simdgroups))
     }
 
-    /// Memory for a worker whose simdgroups run by themselves, as it must be to watch them.
-    pub(crate) fn watched_worker(&self) -> Worker {
+    /// Memory for a worker whose simdgroups run by themselves, one after the other.
+    pub(crate) fn worker_in_turn(&self) -> Worker {
         self.worker_of(1)
     }
 
@@ -407,7 +407,6 @@ impl Job<'_> {
                 alone,
                 ..around.of(batch)
             };
-            watch.turn(next);
             let stop = batch.run(&around, watch);
             match stop.map_err(|trap| self.fault(trap, &around.of(batch)))? {
                 Stop::Barrier => batch.at_barrier = true,

@@ -66,7 +66,7 @@ impl Checker<'_> {
         }
         let (mut first, mut last, mut bits) = (!0, 0, 0);
         for lane in lanes_of(seen.mask) {
-            let address = seen.addresses[lane];
+            let address = seen.address(lane);
             first = first.min(address);
             last = last.max(address);
             bits |= address;
@@ -81,7 +81,7 @@ impl Checker<'_> {
         let mut allowed = seen.mask;
         if !together {
             for lane in lanes_of(seen.mask) {
-                let place = memory.place(seen.addresses[lane], seen.size, lane, seen.action);
+                let place = memory.place(seen.address(lane), seen.size, lane, seen.action);
                 if place.is_err() {
                     self.report(ReportKind::OutOfBounds, seen, lane, None);
                     allowed &= !(1 << lane);
@@ -94,7 +94,7 @@ impl Checker<'_> {
             self.check_region(seen, number, allowed);
         } else {
             for lane in lanes_of(allowed) {
-                self.check_region(seen, seen.addresses[lane] >> OFFSET_BITS, 1 << lane);
+                self.check_region(seen, seen.address(lane) >> OFFSET_BITS, 1 << lane);
             }
         }
         allowed
@@ -102,7 +102,7 @@ impl Checker<'_> {
 
     #[cold]
     fn misaligned(&mut self, seen: &Seen<'_>) {
-        let wrong = |lane: &usize| seen.addresses[*lane] & (u64::from(seen.align) - 1) != 0;
+        let wrong = |lane: &usize| seen.address(*lane) & (u64::from(seen.align) - 1) != 0;
         if let Some(lane) = lanes_of(seen.mask).find(wrong) {
             self.report(ReportKind::Misaligned, seen, lane, None);
         }
@@ -142,7 +142,7 @@ impl Checker<'_> {
         let reads = seen.action == Action::Read;
         let (mut before, mut repeats) = (u64::MAX, 0);
         for lane in lanes_of(mask) {
-            let offset = seen.addresses[lane] & OFFSET_MASK;
+            let offset = seen.address(lane) & OFFSET_MASK;
             // Of lanes that read the same, the first two say it all.
             repeats = if reads && offset == before {
                 repeats + 1
@@ -186,7 +186,7 @@ impl Checker<'_> {
         let shift = self.shadow.shift;
         let simdgroup = seen.around.standpoint.simdgroup as usize;
         for lane in lanes_of(mask) {
-            let offset = seen.addresses[lane] & OFFSET_MASK;
+            let offset = seen.address(lane) & OFFSET_MASK;
             let (start, end) = (
                 offset >> shift,
                 (offset + u64::from(seen.size) - 1) >> shift,
@@ -210,7 +210,7 @@ impl Checker<'_> {
 /// Whether a store gives the memory another value than it has, or than a lane before gives it in the same operation. One
 /// whose values are not in registers is taken to.
 fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
-    let address = seen.addresses[lane];
+    let address = seen.address(lane);
     if seen.regs.is_empty() {
         return true;
     }
@@ -220,7 +220,7 @@ fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
         && writer.simdgroup() == own.simdgroup()
         && before < lane
         && seen.mask >> before & 1 != 0
-        && seen.addresses[before] == address;
+        && seen.address(before) == address;
     if same_access {
         let differs = |&reg| seen.group.get(reg, before) != seen.group.get(reg, lane);
         return seen.regs.iter().any(differs);

@@ -38,6 +38,82 @@ impl Cache {
     }
 }
 
+/// What is known of a load by what its simdgroup loaded since it last waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Hit,
+    Miss,
+    /// That depends on what ran before.
+    Later,
+}
+
+/// The lines a simdgroup loaded since it last waited. The model has simdgroups run one after the other, so nobody
+/// else's come between: once it has loaded as many lines of a set as there are ways, the set holds nothing else. Only its
+/// first loads of a set depend on what others left in the cache, and are kept until that is known.
+#[derive(Clone, Debug)]
+pub(super) struct Recent {
+    /// Line numbers plus one, most recent first.
+    sets: [[u64; WAYS]; SETS],
+    /// The first lines of each set, in the order loaded.
+    first: [[u64; WAYS]; SETS],
+    len: [u8; SETS],
+}
+
+impl Recent {
+    pub(super) fn new() -> Self {
+        Self {
+            sets: [[0; WAYS]; SETS],
+            first: [[0; WAYS]; SETS],
+            len: [0; SETS],
+        }
+    }
+
+    /// Loads a line.
+    #[inline(always)]
+    pub(super) fn load(&mut self, line: u64) -> Outcome {
+        let index = line as usize % SETS;
+        let (set, len) = (&mut self.sets[index], self.len[index] as usize & 7);
+        let tag = line + 1;
+        if set[0] == tag {
+            return Outcome::Hit;
+        }
+        let found = set.iter().position(|&known| known == tag);
+        let place = found.unwrap_or(WAYS - 1);
+        set[..=place].rotate_right(1);
+        set[0] = tag;
+        if found.is_some() {
+            return Outcome::Hit;
+        }
+        match self.first[index].get_mut(len) {
+            None => Outcome::Miss,
+            Some(slot) => {
+                *slot = tag;
+                self.len[index] += 1;
+                Outcome::Later
+            }
+        }
+    }
+
+    /// Loads into a cache what this one has loaded, now that it is this one's turn; the hits and misses of the loads
+    /// that were left for later. Forgets them.
+    pub(super) fn settle(&mut self, cache: &mut Cache) -> (u64, u64) {
+        let (mut hits, mut misses) = (0, 0);
+        for (index, len) in self.len.iter_mut().enumerate().filter(|(_, len)| **len > 0) {
+            let count = usize::from(*len).min(WAYS);
+            for tag in &self.first[index][..count] {
+                let hit = cache.load(tag - 1);
+                hits += u64::from(hit);
+                misses += u64::from(!hit);
+            }
+            // The same lines, in the order they were loaded last, or others that came after.
+            cache.sets[index][..count].copy_from_slice(&self.sets[index][..count]);
+            self.sets[index] = [0; WAYS];
+            *len = 0;
+        }
+        (hits, misses)
+    }
+}
+
 /// Distinct blocks of memory, in the order first touched.
 #[derive(Debug)]
 pub(super) struct Blocks {
@@ -84,6 +160,26 @@ impl Blocks {
         blocks
     }
 
+    /// The blocks between the lowest and the highest byte of some runs.
+    #[inline(always)]
+    pub(super) fn of_runs(runs: &[(u64, u64)], block: u64) -> Self {
+        let mut blocks = Self {
+            numbers: [0; 64],
+            len: 0,
+        };
+        for &(first, last) in runs {
+            for number in first / block..=last / block {
+                if !blocks.as_slice().contains(&number)
+                    && let Some(slot) = blocks.numbers.get_mut(blocks.len)
+                {
+                    *slot = number;
+                    blocks.len += 1;
+                }
+            }
+        }
+        blocks
+    }
+
     #[inline(always)]
     pub(super) fn as_slice(&self) -> &[u64] {
         &self.numbers[..self.len]
@@ -106,11 +202,6 @@ const BANKS: usize = 32;
 /// How often threadgroup memory must be accessed for the active lanes to get a word each: the most distinct words in one bank.
 #[inline(always)]
 pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
-    match passes_of_halves(addresses) {
-        Some(1) => return u32::from(mask != 0),
-        Some(passes) if mask == !0 => return passes,
-        _ => {}
-    }
     let mut words = [0; 32];
     let mut counts = [0u8; BANKS];
     let mut last = [u64::MAX; BANKS];
@@ -133,28 +224,12 @@ pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
     passes
 }
 
-/// The same if each half of the lanes goes side by side or has one word: rows of a threadgroup sixteen wide.
+/// The same if each half of the lanes has one word or goes from word to word: rows of a threadgroup sixteen wide. The addresses
+/// are those the halves start with, multiples of a word.
 #[inline(always)]
-fn passes_of_halves(addresses: &Wide) -> Option<u32> {
-    let step = addresses[1].wrapping_sub(addresses[0]);
-    if step != 0 && step != 4 {
-        return None;
-    }
-    let mut differs = 0;
-    for lane in 0..16 {
-        let expected = step * lane as u64;
-        differs |= addresses[lane].wrapping_sub(addresses[0]) ^ expected;
-        differs |= addresses[lane + 16].wrapping_sub(addresses[16]) ^ expected;
-    }
-    let aligned = (addresses[0] | addresses[16]).is_multiple_of(4);
-    if differs != 0 || !aligned {
-        return None;
-    }
-    let (low, high) = (
-        addresses[0].min(addresses[16]),
-        addresses[0].max(addresses[16]),
-    );
-    let (apart, width) = ((high - low) / 4, step * 4);
+pub(super) fn passes_of_halves(starts: [u64; 2], step: u64) -> u32 {
+    let apart = starts[0].abs_diff(starts[1]) / 4;
+    let width = step * 4;
     // Words up to half the banks away share a word or a bank with nobody; others do if they come round to the same banks.
     let round = apart % BANKS as u64;
     let clash = if step == 0 {
@@ -162,7 +237,7 @@ fn passes_of_halves(addresses: &Wide) -> Option<u32> {
     } else {
         apart > width && round != width
     };
-    Some(1 + u32::from(clash))
+    1 + u32::from(clash)
 }
 
 #[cfg(test)]
@@ -231,6 +306,11 @@ mod tests {
                     }
                     banks.iter().map(|bank| bank.len() as u32).max()
                 };
+                assert_eq!(
+                    Some(passes_of_halves([4096, 4096 + apart], step)),
+                    words(&halves),
+                    "{step} {apart}"
+                );
                 assert_eq!(
                     Some(bank_passes(&halves, !0, 0)),
                     words(&halves),

@@ -1,12 +1,14 @@
 //! The watch that counts.
 
-use super::model::{Blocks, Cache, LINE, SECTOR, bank_passes};
+use super::depth::{Depths, State};
+use super::model::{Blocks, Cache, LINE, Outcome, Recent, SECTOR, bank_passes, passes_of_halves};
 use super::{Class, Counts, LineCounts, Traffic};
-use crate::code::{Op, Program, Reg};
+use crate::code::{Op, Program};
 use crate::dispatch::Job;
+use crate::interpret::Batch;
 use crate::interpret::watch::{Seen, Watch};
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
-use crate::operands::{Role, for_each_register};
+use crate::position::Standpoint;
 
 /// What is counted for each operation that accesses memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,17 +31,6 @@ struct Stretch {
 /// Marks an operation that begins no stretch.
 const WITHIN: u32 = u32::MAX;
 
-/// Registers an operation reads and writes, as one number each: wide ones follow the narrow ones.
-#[derive(Clone, Copy, Debug, Default)]
-struct Flow {
-    start: u32,
-    reads: u16,
-    writes: u16,
-    loads: bool,
-    /// Each register read goes to the one written in its place, and to no other.
-    pairs: bool,
-}
-
 pub(super) struct Counter<'a> {
     program: &'a Program,
     counts: Counts,
@@ -47,13 +38,12 @@ pub(super) struct Counter<'a> {
     stretches: Vec<Stretch>,
     /// For each operation the stretch that begins with it.
     begins: Vec<u32>,
-    flows: Vec<Flow>,
-    registers: Vec<u32>,
-    /// For each simdgroup, the loads each register's number depends on, one after the other.
-    depths: Vec<Vec<u16>>,
-    /// Instructions of each simdgroup of the threadgroup.
+    depths: Depths,
+    /// For each simdgroup of the threadgroup, the loads each register's number depends on, its instructions, and what it
+    /// loaded since it last waited.
+    states: Vec<State>,
     own: Vec<u64>,
-    current: usize,
+    recent: Vec<Recent>,
     cache: Cache,
     /// By region and line, the number of the threadgroup (from 1, as they were counted here) that touched it last.
     touched: Vec<Vec<u32>>,
@@ -63,16 +53,11 @@ pub(super) struct Counter<'a> {
 impl<'a> Counter<'a> {
     pub(super) fn memory(job: &Job<'a>) -> u64 {
         let lines = job.regions.iter().map(|r| r.len.div_ceil(LINE) * 4);
-        let registers = u64::from(job.program.narrow) + u64::from(job.program.wide);
-        lines
-            .fold(0, u64::saturating_add)
-            .saturating_add(registers * 2 * job.simdgroups())
+        lines.fold(Depths::memory(), u64::saturating_add)
     }
 
     pub(super) fn new(job: &Job<'a>) -> Self {
         let program = job.program;
-        let (flows, registers) = flows(program);
-        let count = program.narrow as usize + program.wide as usize;
         let lines = |len: u64| vec![0; len.div_ceil(LINE) as usize];
         let simdgroups = job.simdgroups() as usize;
         let (stretches, begins) = stretches(program);
@@ -83,13 +68,12 @@ impl<'a> Counter<'a> {
                 ..Counts::default()
             },
             tallies: vec![Tally::default(); program.ops.len()],
+            depths: Depths::new(program, stretches.len()),
             stretches,
             begins,
-            flows,
-            registers,
-            depths: vec![vec![0; count]; simdgroups],
+            states: vec![Depths::START; simdgroups],
             own: vec![0; simdgroups],
-            current: 0,
+            recent: vec![Recent::new(); simdgroups],
             cache: Cache::new(),
             touched: job.regions.iter().map(|r| lines(r.len)).collect(),
             group: 0,
@@ -98,6 +82,8 @@ impl<'a> Counter<'a> {
 
     /// Takes in the simdgroups of a threadgroup that has ended.
     pub(super) fn end_group(&mut self, threads: u32) {
+        self.settle();
+        self.counts.load_depth = self.depths.deepest();
         let simdgroups = threads.div_ceil(32) as usize;
         self.counts.simdgroups += simdgroups as u64;
         self.counts.threads += u64::from(threads);
@@ -168,81 +154,83 @@ impl<'a> Counter<'a> {
         self.counts
     }
 
+    /// Lets the simdgroups have their turns at the cache.
+    fn settle(&mut self) {
+        for recent in &mut self.recent {
+            let (hits, misses) = recent.settle(&mut self.cache);
+            self.counts.device.cache_hits += hits;
+            self.counts.device.cache_misses += misses;
+        }
+    }
+
     /// Device memory, in accesses of at most 16 bytes a lane.
-    #[inline(never)]
+    #[inline(always)]
     fn device(&mut self, seen: &Seen<'_>) {
-        let counts = &mut self.counts.device;
-        note(&mut counts.traffic, seen);
-        let mut addresses = seen.addresses;
-        let mut left = seen.size;
-        while left > 0 {
-            let size = u64::from(left.min(16));
-            let lines = Blocks::of(&addresses, seen.mask, size, LINE);
-            let sectors = Blocks::of(&addresses, seen.mask, size, SECTOR);
+        note(&mut self.counts.device.traffic, seen);
+        let mut done = 0;
+        while done < seen.size {
+            let size = (seen.size - done).min(16);
+            let (lines, sectors) = match Runs::of(seen, done, size) {
+                Some(runs) => (runs.blocks(LINE), runs.blocks(SECTOR)),
+                None => {
+                    let mut addresses = seen.all_addresses();
+                    for address in &mut addresses {
+                        *address = address.wrapping_add(done.into());
+                    }
+                    let blocks = |block| Blocks::of(&addresses, seen.mask, size.into(), block);
+                    (blocks(LINE), blocks(SECTOR))
+                }
+            };
+            let counts = &mut self.counts.device;
             counts.accesses += 1;
             counts.lines += lines.as_slice().len() as u64;
             counts.sectors += sectors.as_slice().len() as u64;
             self.tallies[seen.position].lines += lines.as_slice().len() as u64;
             for &line in lines.as_slice() {
-                if seen.action == Action::Read {
-                    let hit = self.cache.load(line);
-                    counts.cache_hits += u64::from(hit);
-                    counts.cache_misses += u64::from(!hit);
-                }
-                let address = line * LINE;
-                let (region, inside) = (address >> OFFSET_BITS, address & OFFSET_MASK);
-                let touched = self.touched.get_mut(region as usize);
-                let touched = touched.and_then(|lines| lines.get_mut((inside / LINE) as usize));
-                if let Some(touched) = touched {
-                    counts.threadgroup_lines += u64::from(*touched != self.group);
-                    *touched = self.group;
-                }
+                self.line(seen, line);
             }
-            left -= size as u32;
-            for address in &mut addresses {
-                *address = address.wrapping_add(size);
-            }
+            done += size;
         }
     }
 
-    #[inline(never)]
+    /// A line of device memory is accessed.
+    #[inline(always)]
+    fn line(&mut self, seen: &Seen<'_>, line: u64) {
+        let counts = &mut self.counts.device;
+        if seen.action == Action::Read {
+            match self.recent[seen.simdgroup()].load(line) {
+                Outcome::Hit => {
+                    counts.cache_hits += 1;
+                    return;
+                }
+                Outcome::Miss => counts.cache_misses += 1,
+                Outcome::Later => {}
+            }
+        }
+        let address = line * LINE;
+        let (region, inside) = (address >> OFFSET_BITS, address & OFFSET_MASK);
+        let touched = self.touched.get_mut(region as usize);
+        let touched = touched.and_then(|lines| lines.get_mut((inside / LINE) as usize));
+        if let Some(touched) = touched {
+            counts.threadgroup_lines += u64::from(*touched != self.group);
+            *touched = self.group;
+        }
+    }
+
+    #[inline(always)]
     fn threadgroup(&mut self, seen: &Seen<'_>) {
         let counts = &mut self.counts.threadgroup;
         note(&mut counts.traffic, seen);
-        for word in 0..seen.size.div_ceil(4) {
-            counts.accesses += 1;
-            let passes = bank_passes(&seen.addresses, seen.mask, u64::from(word) * 4);
-            counts.bank_passes += u64::from(passes);
-        }
-    }
-
-    /// Follows numbers through a stretch: how many loads each depends on.
-    #[inline(always)]
-    fn depth(&mut self, stretch: Stretch) {
-        let Some(depths) = self.depths.get_mut(self.current) else {
+        let words = seen.size.div_ceil(4);
+        counts.accesses += u64::from(words);
+        if let Some(passes) = passes_by_form(seen) {
+            counts.bank_passes += u64::from(words * passes);
             return;
-        };
-        for flow in &self.flows[stretch.first as usize..stretch.end as usize] {
-            let start = flow.start as usize;
-            let middle = start + usize::from(flow.reads);
-            if flow.pairs {
-                let (from, to) = self.registers[start..].split_at(usize::from(flow.reads));
-                for (&from, &to) in from.iter().zip(to) {
-                    depths[to as usize] = depths[from as usize];
-                }
-                continue;
-            }
-            let mut depth = 0;
-            for &register in &self.registers[start..middle] {
-                depth = depth.max(depths[register as usize]);
-            }
-            if flow.loads {
-                depth = depth.saturating_add(1);
-                self.counts.load_depth = self.counts.load_depth.max(depth.into());
-            }
-            for &register in &self.registers[middle..middle + usize::from(flow.writes)] {
-                depths[register as usize] = depth;
-            }
+        }
+        let addresses = seen.all_addresses();
+        for word in 0..words {
+            let passes = bank_passes(&addresses, seen.mask, u64::from(word) * 4);
+            counts.bank_passes += u64::from(passes);
         }
     }
 }
@@ -251,25 +239,34 @@ impl Watch for Counter<'_> {
     const ACTIVE: bool = true;
 
     #[inline(always)]
-    fn step(&mut self, position: usize, mask: u32) {
+    fn step(&mut self, position: usize, group: &Batch) {
         let begins = self.begins[position];
-        if begins == WITHIN || mask == 0 {
+        if begins == WITHIN {
             return;
         }
         let stretch = &mut self.stretches[begins as usize];
-        stretch.runs += 1;
-        stretch.lanes += u64::from(mask.count_ones());
-        self.own[self.current] += stretch.instructions;
-        let stretch = *stretch;
-        self.depth(stretch);
+        for at in group.running() {
+            let simdgroup = group.number + at;
+            stretch.runs += 1;
+            stretch.lanes += u64::from(group.mask_of(at).count_ones());
+            self.own[simdgroup] += stretch.instructions;
+            let state = &mut self.states[simdgroup];
+            *state = self
+                .depths
+                .follow(*state, begins, stretch.first..stretch.end);
+        }
+        if self.depths.is_full() {
+            self.depths.forget(&mut self.states);
+        }
     }
 
+    #[inline(always)]
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
         if seen.mask != 0 && seen.size != 0 {
             let lanes = u64::from(seen.mask.count_ones());
             self.tallies[seen.position].bytes += lanes * u64::from(seen.size);
-            let first = seen.mask.trailing_zeros() as usize & 31;
-            match seen.addresses[first] >> OFFSET_BITS {
+            let first = seen.mask.trailing_zeros() as usize;
+            match seen.address(first) >> OFFSET_BITS {
                 THREADGROUP => self.threadgroup(seen),
                 THREAD => note(&mut self.counts.thread_memory, seen),
                 _ => self.device(seen),
@@ -282,14 +279,73 @@ impl Watch for Counter<'_> {
         self.group = self.group.saturating_add(1);
         self.cache = Cache::new();
         self.own.fill(0);
-        for depths in &mut self.depths {
-            depths.fill(0);
+        self.states.fill(Depths::START);
+    }
+
+    fn meet(&mut self, _batches: &[Batch], _standpoint: &Standpoint<'_>) {
+        self.settle();
+    }
+}
+
+/// The lowest and the highest byte of each run of lanes, where everything between is accessed.
+struct Runs {
+    bytes: [(u64, u64); 4],
+    len: usize,
+}
+
+impl Runs {
+    /// Those of `size` bytes of each lane, `done` from its address; nothing if there are no runs.
+    #[inline(always)]
+    fn of(seen: &Seen<'_>, done: u32, size: u32) -> Option<Self> {
+        let (length, step) = (seen.form.length, seen.form.step);
+        if length < 8 || u64::from(step) > SECTOR {
+            return None;
         }
+        let mut runs = Self {
+            bytes: [(0, 0); 4],
+            len: 0,
+        };
+        let mut start = 0;
+        while start < 32 {
+            let lanes = (u64::from(seen.mask) >> start) & ((1 << length) - 1);
+            if lanes != 0 {
+                let (low, high) = (lanes.trailing_zeros(), 63 - lanes.leading_zeros());
+                let gaps = lanes.count_ones() != high - low + 1;
+                if gaps && step != 0 {
+                    return None;
+                }
+                let first = seen.address((start + low) as usize) + u64::from(done);
+                let last = first + u64::from((high - low) * step + size - 1);
+                runs.bytes[runs.len & 3] = (first, last);
+                runs.len += 1;
+            }
+            start += length;
+        }
+        Some(runs)
     }
 
     #[inline(always)]
-    fn turn(&mut self, simdgroup: usize) {
-        self.current = simdgroup;
+    fn blocks(&self, block: u64) -> Blocks {
+        Blocks::of_runs(self.bytes.get(..self.len).unwrap_or_default(), block)
+    }
+}
+
+/// Passes over the banks for each word, where the form of the addresses says it.
+#[inline(always)]
+fn passes_by_form(seen: &Seen<'_>) -> Option<u32> {
+    let (length, step) = (seen.form.length, u64::from(seen.form.step));
+    match length {
+        // From word to word at most: no more words than banks.
+        32 if step <= 4 => Some(1),
+        16 if step == 0 || step == 4 => {
+            let starts = [seen.address(0), seen.address(16)];
+            if !(starts[0] | starts[1]).is_multiple_of(4) {
+                return None;
+            }
+            let passes = passes_of_halves(starts, step);
+            (passes == 1 || seen.mask == !0).then_some(passes)
+        }
+        _ => None,
     }
 }
 
@@ -350,32 +406,4 @@ fn note(traffic: &mut Traffic, seen: &Seen<'_>) {
             traffic.bytes_stored += bytes;
         }
     }
-}
-
-/// What flows through each operation. A value that is stored does not make what is loaded later depend on it.
-fn flows(program: &Program) -> (Vec<Flow>, Vec<u32>) {
-    let mut registers = Vec::new();
-    let number = |reg: Reg| reg.index + if reg.wide { program.narrow } else { 0 };
-    let mut flow_of = |op: &Op| {
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        let all = for_each_register(program, op, &mut |reg, role| match role {
-            Role::Reads => reads.push(number(reg)),
-            Role::Writes => writes.push(number(reg)),
-        });
-        let (Ok(()), Ok(read), Ok(written)) =
-            (all, u16::try_from(reads.len()), u16::try_from(writes.len()))
-        else {
-            return Flow::default();
-        };
-        let start = registers.len() as u32;
-        registers.extend(reads.into_iter().chain(writes));
-        Flow {
-            start,
-            reads: read,
-            writes: written,
-            loads: program.loads(op),
-            pairs: matches!(op, Op::Moves { .. }),
-        }
-    };
-    (program.ops.iter().map(&mut flow_of).collect(), registers)
 }

@@ -275,7 +275,7 @@ impl Batch {
     }
 
     #[inline(always)]
-    pub(super) fn mask_of(&self, simdgroup: usize) -> u32 {
+    pub(crate) fn mask_of(&self, simdgroup: usize) -> u32 {
         self.masks[simdgroup & (MOST - 1)]
     }
 
@@ -292,9 +292,17 @@ impl Batch {
         some_left & !some_active != 0
     }
 
-    /// The lanes of the current simdgroup that are active, and those that have a thread.
-    pub(crate) fn lanes(&self) -> (u32, u32) {
-        (self.mask(), self.present[self.current & (MOST - 1)])
+    /// The simdgroups that have active lanes.
+    pub(crate) fn running(&self) -> impl Iterator<Item = usize> + '_ {
+        self.active.range().filter(|&at| self.mask_of(at) != 0)
+    }
+
+    /// For each simdgroup its number, the lanes that are active, and those that have a thread.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
+        let masks = self.masks.iter().zip(&self.present).take(self.len);
+        masks
+            .enumerate()
+            .map(|(at, (&mask, &present))| (self.number + at, mask, present))
     }
 
     /// The barrier the batch stands at; nothing if it has ended.
@@ -417,6 +425,16 @@ impl Batch {
             self.w(reg.index)[lane & 31]
         } else {
             u64::from(self.n(reg.index)[lane & 31])
+        }
+    }
+
+    /// The number of a lane of a simdgroup.
+    pub(crate) fn get_of(&self, reg: Reg, simdgroup: usize, lane: usize) -> u64 {
+        let simdgroup = simdgroup.min(self.len - 1);
+        if reg.wide {
+            self.w_of(reg.index, simdgroup)[lane & 31]
+        } else {
+            u64::from(self.n_of(reg.index, simdgroup)[lane & 31])
         }
     }
 

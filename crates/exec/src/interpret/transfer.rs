@@ -8,7 +8,7 @@ use super::copy::{Addresses, copy, fetch, put};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
 use super::watch::{Seen, Watch};
-use super::{Batch, Surroundings, Trap};
+use super::{Batch, MOST, Surroundings, Trap};
 use crate::code::{Cell, Transfer};
 use crate::lanes::lanes_of;
 use crate::memory::{Action, Number, Place, Stretch};
@@ -91,7 +91,7 @@ impl Batch {
 
     /// The addresses of a simdgroup. They borrow registers that the transfer does not write.
     #[inline(always)]
-    fn addresses<'b>(&self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
+    pub(super) fn addresses<'b>(&self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
         match t.index {
             None => {
                 let pointers = std::ptr::from_ref(self.w_of(t.base, simdgroup));
@@ -127,8 +127,10 @@ impl Batch {
             return Ok(());
         }
         let together = self.find::<VECTOR>(around, t, part, action);
-        if !W::ACTIVE
-            && active.full
+        if W::ACTIVE && !self.watched(around, watch, t, together, action, position)? {
+            return Ok(());
+        }
+        if active.full
             && t.cell == Cell::Word
             && let Some(found) = together
             && found.form
@@ -142,7 +144,7 @@ impl Batch {
             return Ok(());
         }
         for at in active.range() {
-            let mut mask = self.mask_of(at);
+            let mask = self.mask_of(at);
             if mask == 0 {
                 continue;
             }
@@ -151,9 +153,6 @@ impl Batch {
                 found => found,
             };
             let addresses = self.addresses(t, at);
-            if W::ACTIVE {
-                mask = self.watched(around, watch, t, position, &addresses, action);
-            }
             match (found, action) {
                 (Some(found), Action::Read) => {
                     self.load::<VECTOR>(around, t, &addresses, found, at, mask);
@@ -346,41 +345,62 @@ impl Batch {
         Ok(())
     }
 
-    /// Tells the watch about a transfer; gives the lanes that go on with it. The others read zero.
+    /// Tells the watch about a transfer of all active simdgroups; whether all lanes go on with it. If not, those that may
+    /// have done it, and the others have read zero.
     #[inline(never)]
     fn watched<W: Watch>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,
         t: &Transfer,
-        position: usize,
-        addresses: &Addresses<'_>,
+        together: Option<Found>,
         action: Action,
-    ) -> u32 {
+        position: usize,
+    ) -> Result<bool, Trap> {
         let regs = around.program.list(t.regs);
-        let mut all = [0; 32];
-        for (lane, address) in all.iter_mut().enumerate() {
-            *address = addresses.at(lane);
+        let mut allowed = self.masks();
+        for at in self.active.range() {
+            let mask = self.mask_of(at);
+            if mask == 0 {
+                continue;
+            }
+            let found = match together {
+                None if self.active.count > 1 => self.find_one(around, t, at, action),
+                found => found,
+            };
+            allowed[at & (MOST - 1)] = watch.access(&Seen {
+                around,
+                group: self,
+                at,
+                position,
+                mask,
+                addresses: self.addresses(t, at),
+                form: found.map_or(Form::SCATTERED, |found| found.form),
+                inside: found.is_some(),
+                size: t.size(),
+                align: t.align,
+                cell: t.cell,
+                regs,
+                transfer: Some(t),
+                action,
+            });
         }
-        let seen = Seen {
-            around,
-            group: self,
-            position,
-            mask: self.mask(),
-            addresses: all,
-            size: t.size(),
-            align: t.align,
-            cell: t.cell,
-            regs,
-            action,
-        };
-        let allowed = watch.access(&seen);
-        if action == Action::Read {
-            for lane in lanes_of(self.mask() & !allowed) {
-                regs.iter().for_each(|&reg| self.set(reg, lane, 0));
+        if allowed == self.masks() {
+            return Ok(true);
+        }
+        for at in self.active.range() {
+            let (mask, allowed) = (self.mask_of(at), allowed[at & (MOST - 1)]);
+            let addresses = self.addresses(t, at);
+            self.current = at;
+            self.one_by_one(&around.of(self), t, &addresses, allowed, action, position)?;
+            if action == Action::Read {
+                for lane in lanes_of(mask & !allowed) {
+                    regs.iter().for_each(|&reg| self.set(reg, lane, 0));
+                }
             }
         }
-        allowed
+        self.current = 0;
+        Ok(false)
     }
 }
 
