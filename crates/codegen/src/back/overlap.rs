@@ -5,9 +5,8 @@
 //! half are left; then the next loads go out while the rest is still computed with.
 
 use super::counts::Counts;
-use super::dag::{Dag, is_slow_load};
-use crate::mir::Inst;
-use std::collections::BTreeSet;
+use super::dag::is_slow_load;
+use super::region::Region;
 
 /// Instructions that are ready and compared with each other, at most: by rank, and by
 /// what they do to registers when those run out.
@@ -25,21 +24,20 @@ pub(crate) struct Overlap {
     pub(crate) room: u16,
 }
 
-/// An order; instructions are named by where they were. `base` is the order that is kept
-/// where nothing speaks against it, `counts` is at the start of the block.
+/// An order, and how many loads were outstanding at most; instructions are named by where
+/// they were. `base` is the order that is kept where nothing speaks against it, `counts` is
+/// at the start of the block.
 pub(crate) fn overlap(
-    insts: &[Inst],
-    dag: &Dag,
+    region: &Region<'_>,
     base: &[u32],
     counts: &mut Counts,
     how: Overlap,
-) -> Vec<u32> {
-    Scheduler::new(insts, dag, base, counts, how).run()
+) -> (Vec<u32>, usize) {
+    Scheduler::new(region, base, counts, how).run()
 }
 
 struct Scheduler<'a> {
-    insts: &'a [Inst],
-    dag: &'a Dag,
+    region: &'a Region<'a>,
     counts: &'a mut Counts,
     /// Where each is in the base order.
     place: Vec<u32>,
@@ -47,10 +45,11 @@ struct Scheduler<'a> {
     serves: Vec<u32>,
     before: Vec<u32>,
     /// In the base order.
-    ready: BTreeSet<(u32, u32)>,
+    ready: Vec<(u32, u32)>,
     /// Loads that nobody has used yet.
     waiting: Vec<bool>,
     outstanding: usize,
+    most_outstanding: usize,
     issuing: bool,
     /// Loads that are not out yet.
     loads: usize,
@@ -61,12 +60,12 @@ const NOTHING: u32 = u32::MAX;
 
 impl<'a> Scheduler<'a> {
     fn new(
-        insts: &'a [Inst],
-        dag: &'a Dag,
+        region: &'a Region<'a>,
         base: &[u32],
         counts: &'a mut Counts,
         how: Overlap,
     ) -> Scheduler<'a> {
+        let (insts, dag) = (region.insts, &region.dag);
         let mut place = vec![NOTHING; insts.len()];
         for (at, node) in (0u32..).zip(base) {
             if let Some(place) = place.get_mut(*node as usize) {
@@ -88,15 +87,15 @@ impl<'a> Scheduler<'a> {
             }
         }
         let mut scheduler = Scheduler {
-            insts,
-            dag,
+            region,
             counts,
             place,
             serves,
             before: dag.before.clone(),
-            ready: BTreeSet::new(),
+            ready: Vec::new(),
             waiting: vec![false; insts.len()],
             outstanding: 0,
+            most_outstanding: 0,
             issuing: true,
             loads: insts.iter().filter(|inst| is_slow_load(inst)).count(),
             how,
@@ -112,26 +111,26 @@ impl<'a> Scheduler<'a> {
     /// It may go next: all that must come before it is placed.
     fn release(&mut self, node: u32) {
         let place = self.place_of(node);
-        self.ready.insert((place, node));
+        let at = self.ready.partition_point(|other| *other < (place, node));
+        self.ready.insert(at, (place, node));
     }
 
     fn place_of(&self, node: u32) -> u32 {
         self.place.get(node as usize).copied().unwrap_or(NOTHING)
     }
 
-    fn run(mut self) -> Vec<u32> {
-        let mut order = Vec::with_capacity(self.insts.len());
+    fn run(mut self) -> (Vec<u32>, usize) {
+        let mut order = Vec::with_capacity(self.region.insts.len());
         while let Some(node) = self.choose() {
             self.place(node);
             order.push(node);
         }
-        order
+        (order, self.most_outstanding)
     }
 
     fn choose(&self) -> Option<u32> {
         let candidates = || self.ready.iter().map(|(_, node)| *node).take(CHOICE);
-        let inst = |node: u32| self.insts.get(node as usize);
-        let change = |node: u32| inst(node).map_or(0, |inst| self.counts.change(inst));
+        let change = |node: u32| self.counts.change(self.region, node);
         if self.how.frugal && self.loads == 0 {
             return candidates().min_by_key(|node| {
                 let place = self.place_of(*node);
@@ -150,13 +149,23 @@ impl<'a> Scheduler<'a> {
 
     /// The lowest goes next.
     fn rank(&self, node: u32) -> (bool, bool, u32) {
-        let load = self.insts.get(node as usize).is_some_and(is_slow_load);
+        let load = self
+            .region
+            .insts
+            .get(node as usize)
+            .is_some_and(is_slow_load);
         let place = self.place_of(node);
         if !self.issuing {
             return (load, false, place);
         }
         let serves = self.serves.get(node as usize).copied().unwrap_or(NOTHING);
-        let reads = self.dag.reads.get(node as usize).into_iter().flatten();
+        let reads = self
+            .region
+            .dag
+            .reads
+            .get(node as usize)
+            .into_iter()
+            .flatten();
         let stalls = reads
             .into_iter()
             .any(|from| self.waiting.get(*from as usize).copied().unwrap_or(false));
@@ -164,32 +173,34 @@ impl<'a> Scheduler<'a> {
     }
 
     fn place(&mut self, node: u32) {
-        self.ready.remove(&(self.place_of(node), node));
-        let at = node as usize;
-        if let Some(inst) = self.insts.get(at) {
-            self.counts.retire(inst);
-            if is_slow_load(inst)
-                && let Some(waiting) = self.waiting.get_mut(at)
-            {
-                *waiting = true;
-                self.outstanding += 1;
-                self.loads = self.loads.saturating_sub(1);
-            }
+        let entry = (self.place_of(node), node);
+        if let Ok(at) = self.ready.binary_search(&entry) {
+            self.ready.remove(at);
         }
-        for from in self.dag.reads.get(at).into_iter().flatten() {
+        let at = node as usize;
+        self.counts.retire(self.region, node);
+        if self.region.insts.get(at).is_some_and(is_slow_load)
+            && let Some(waiting) = self.waiting.get_mut(at)
+        {
+            *waiting = true;
+            self.outstanding += 1;
+            self.loads = self.loads.saturating_sub(1);
+        }
+        for from in self.region.dag.reads.get(at).into_iter().flatten() {
             if let Some(waiting) = self.waiting.get_mut(*from as usize)
                 && std::mem::take(waiting)
             {
                 self.outstanding -= 1;
             }
         }
+        self.most_outstanding = self.most_outstanding.max(self.outstanding);
         if self.outstanding >= self.how.outstanding {
             self.issuing = false;
         } else if self.outstanding <= self.how.outstanding / 2 {
             self.issuing = true;
         }
-        let dag = self.dag;
-        for next in dag.after.get(at).into_iter().flatten() {
+        let region = self.region;
+        for next in region.dag.after.get(at).into_iter().flatten() {
             if let Some(before) = self.before.get_mut(*next as usize) {
                 *before -= 1;
                 if *before == 0 {

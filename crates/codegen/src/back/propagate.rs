@@ -149,11 +149,7 @@ fn equal_vectors(function: &Function) -> Aliases {
 }
 
 /// The register that an instruction alone puts together, and from what.
-fn vector(
-    function: &Function,
-    written: &[Written],
-    inst: &Inst,
-) -> Option<(VReg, Vec<Part>)> {
+fn vector(function: &Function, written: &[Written], inst: &Inst) -> Option<(VReg, Vec<Part>)> {
     if inst.opcode != Opcode::ParallelCopy || inst.operands.len() < 4 {
         return None;
     }
