@@ -7,7 +7,7 @@ use super::region::Region;
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Uses of each half that are still to come; live at the end counts as one.
-    left: Vec<[u16; 16]>,
+    left: Vec<u16>,
     alive: Vec<u16>,
     pub(crate) now: i32,
 }
@@ -15,14 +15,14 @@ pub(crate) struct Counts {
 impl Counts {
     /// The state at the start of a region.
     pub(crate) fn of(region: &Region<'_>) -> Counts {
-        let mut left = vec![[0; 16]; region.live_in.len()];
+        let mut left = vec![0; region.halves];
         let uses = (0..region.insts.len()).flat_map(|node| region.uses.of(node));
-        let uses = uses.map(|part| (part.reg, part.halves));
-        let out = (0u32..).zip(region.live_out.iter().copied());
-        for (reg, halves) in uses.chain(out) {
-            if let Some(left) = left.get_mut(reg as usize) {
-                members(halves).for_each(|half| left[usize::from(half & 15)] += 1);
-            }
+        for part in uses.copied().chain(region.parts(&region.live_out)) {
+            members(part.halves).for_each(|half| {
+                if let Some(left) = left.get_mut(part.half(half)) {
+                    *left += 1;
+                }
+            });
         }
         let alive = region.live_in.clone();
         let named: i32 = alive.iter().map(|halves| halves.count_ones() as i32).sum();
@@ -44,12 +44,8 @@ impl Counts {
     pub(crate) fn change(&self, region: &Region<'_>, node: u32) -> i32 {
         let mut change = 0;
         for part in region.uses.of(node as usize) {
-            let Some(left) = self.left.get(part.reg as usize) else {
-                continue;
-            };
-            change -= members(part.halves)
-                .filter(|half| left[usize::from(half & 15)] == 1)
-                .count() as i32;
+            let last = |half: &u8| self.left.get(part.half(*half)) == Some(&1);
+            change -= members(part.halves).filter(last).count() as i32;
         }
         for part in region.defs.of(node as usize) {
             let alive = self.alive.get(part.reg as usize).copied().unwrap_or(0);
@@ -60,12 +56,13 @@ impl Counts {
 
     pub(crate) fn retire(&mut self, region: &Region<'_>, node: u32) {
         for part in region.uses.of(node as usize) {
-            let at = part.reg as usize;
-            let (Some(left), Some(alive)) = (self.left.get_mut(at), self.alive.get_mut(at)) else {
+            let Some(alive) = self.alive.get_mut(part.reg as usize) else {
                 continue;
             };
             for half in members(part.halves) {
-                let left = &mut left[usize::from(half & 15)];
+                let Some(left) = self.left.get_mut(part.half(half)) else {
+                    continue;
+                };
                 *left = left.saturating_sub(1);
                 if *left == 0 && *alive >> half & 1 != 0 {
                     *alive &= !(1 << half);
@@ -74,12 +71,15 @@ impl Counts {
             }
         }
         for part in region.defs.of(node as usize) {
-            let at = part.reg as usize;
-            let (Some(left), Some(alive)) = (self.left.get(at), self.alive.get_mut(at)) else {
+            let Some(alive) = self.alive.get_mut(part.reg as usize) else {
                 continue;
             };
             for half in members(part.halves & !*alive) {
-                if left[usize::from(half & 15)] != 0 {
+                if self
+                    .left
+                    .get(part.half(half))
+                    .is_some_and(|left| *left != 0)
+                {
                     *alive |= 1 << half;
                     self.now += 1;
                 }

@@ -37,13 +37,9 @@ impl Tie {
     }
 }
 
-/// The order; instructions are named by where they were.
-pub(crate) fn narrow(region: &Region<'_>, tie: Tie) -> Vec<u32> {
-    Walk::new(region, tie).run()
-}
-
-struct Walk<'a> {
-    region: &'a Region<'a>,
+/// Orders of regions; keeps its tables from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Narrow {
     /// Per register, the halves that are alive.
     alive: Vec<u16>,
     /// How many that come after each are not placed yet.
@@ -54,34 +50,51 @@ struct Walk<'a> {
     asks: Vec<Option<i32>>,
     /// When each one's result was asked for, later ones lower.
     asked: Vec<u32>,
+    /// Whether a rule had to decide.
+    tied: bool,
+}
+
+impl Narrow {
+    /// The order, in which instructions are named by where they were, and whether another
+    /// rule may give another.
+    pub(crate) fn order(&mut self, region: &Region<'_>, tie: Tie) -> (Vec<u32>, bool) {
+        let count = region.insts.len();
+        self.alive.clone_from(&region.live_out);
+        self.waiting.clear();
+        let after = region.dag.after.iter();
+        self.waiting.extend(after.map(|after| after.len() as u32));
+        self.ready.clear();
+        self.asks.clear();
+        self.asks.resize(count, None);
+        self.asked.clear();
+        self.asked.resize(count, u32::MAX);
+        self.tied = false;
+        let order = Walk {
+            region,
+            state: self,
+            tie,
+        }
+        .run();
+        (order, self.tied)
+    }
+}
+
+struct Walk<'a> {
+    region: &'a Region<'a>,
+    state: &'a mut Narrow,
     tie: Tie,
 }
 
-impl<'a> Walk<'a> {
-    fn new(region: &'a Region<'a>, tie: Tie) -> Walk<'a> {
-        let count = region.insts.len();
-        let after = region.dag.after.iter();
-        let mut walk = Walk {
-            region,
-            alive: region.live_out.clone(),
-            waiting: after.map(|after| after.len() as u32).collect(),
-            ready: Vec::new(),
-            asks: vec![None; count],
-            asked: vec![u32::MAX; count],
-            tie,
-        };
-        for node in (0u32..).take(count) {
-            if walk.waiting.get(node as usize) == Some(&0) {
-                walk.release(node);
+impl Walk<'_> {
+    fn run(mut self) -> Vec<u32> {
+        for node in (0u32..).take(self.region.insts.len()) {
+            if self.state.waiting.get(node as usize) == Some(&0) {
+                self.release(node);
             }
         }
-        walk
-    }
-
-    fn run(mut self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.region.insts.len());
         while let Some(at) = self.choose() {
-            let (_, node) = self.ready.remove(at);
+            let (_, node) = self.state.ready.remove(at);
             self.take(node);
             order.push(node);
             self.placed(node, order.len() as u32);
@@ -92,18 +105,22 @@ impl<'a> Walk<'a> {
 
     /// Where among the ready ones the next is.
     fn choose(&mut self) -> Option<usize> {
-        let mut best = None;
-        for (at, (rank, node)) in self.ready.iter().enumerate().take(CHOICE) {
-            let known = self.asks.get(*node as usize).copied().flatten();
-            let asks = known.unwrap_or_else(|| asks(self.region, &self.alive, *node));
-            if let Some(known) = self.asks.get_mut(*node as usize) {
+        let state = &mut *self.state;
+        let mut tied = state.ready.len() > CHOICE;
+        let mut best: Option<((i32, u32), usize)> = None;
+        for (at, (rank, node)) in state.ready.iter().enumerate().take(CHOICE) {
+            let known = state.asks.get(*node as usize).copied().flatten();
+            let asks = known.unwrap_or_else(|| asks(self.region, &state.alive, *node));
+            if let Some(known) = state.asks.get_mut(*node as usize) {
                 *known = Some(asks);
             }
-            let key = (asks, *rank);
-            if best.is_none_or(|(least, _)| key < least) {
-                best = Some((key, at));
+            let least = best.map(|((least, _), _)| least);
+            tied |= least == Some(asks);
+            if best.is_none_or(|(least, _)| (asks, *rank) < least) {
+                best = Some(((asks, *rank), at));
             }
         }
+        state.tied |= tied;
         best.map(|(_, at)| at)
     }
 
@@ -116,7 +133,7 @@ impl<'a> Walk<'a> {
             .map(|part| (part, false))
             .chain(read.map(|part| (part, true)));
         for (part, needed) in changes {
-            let Some(alive) = self.alive.get_mut(part.reg as usize) else {
+            let Some(alive) = self.state.alive.get_mut(part.reg as usize) else {
                 continue;
             };
             let before = *alive;
@@ -127,7 +144,7 @@ impl<'a> Walk<'a> {
             };
             if *alive != before {
                 for other in region.named.of(part.reg as usize) {
-                    if let Some(asks) = self.asks.get_mut(*other as usize) {
+                    if let Some(asks) = self.state.asks.get_mut(*other as usize) {
                         *asks = None;
                     }
                 }
@@ -138,12 +155,12 @@ impl<'a> Walk<'a> {
     fn placed(&mut self, node: u32, when: u32) {
         let region = self.region;
         for from in region.dag.reads.get(node as usize).into_iter().flatten() {
-            if let Some(asked) = self.asked.get_mut(*from as usize) {
+            if let Some(asked) = self.state.asked.get_mut(*from as usize) {
                 *asked = u32::MAX - when;
             }
         }
         for from in region.earlier.of(node as usize) {
-            let Some(waiting) = self.waiting.get_mut(*from as usize) else {
+            let Some(waiting) = self.state.waiting.get_mut(*from as usize) else {
                 continue;
             };
             *waiting = waiting.saturating_sub(1);
@@ -157,12 +174,18 @@ impl<'a> Walk<'a> {
         let later = u32::MAX - node;
         let rank = match self.tie {
             Tie::Later => later,
-            Tie::Asked => self.asked.get(node as usize).copied().unwrap_or(later),
+            Tie::Asked => self
+                .state
+                .asked
+                .get(node as usize)
+                .copied()
+                .unwrap_or(later),
             // Knuth's multiplier spreads neighbours.
             Tie::Chance(number) => (node + number * 977 + 1).wrapping_mul(2_654_435_761),
         };
-        let at = self.ready.partition_point(|other| *other < (rank, node));
-        self.ready.insert(at, (rank, node));
+        let ready = &mut self.state.ready;
+        let at = ready.partition_point(|other| *other < (rank, node));
+        ready.insert(at, (rank, node));
     }
 }
 

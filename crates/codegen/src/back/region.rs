@@ -4,7 +4,7 @@
 //! what each costs, and which halves of which registers it reads and writes, with the
 //! registers numbered densely.
 
-use super::dag::{Dag, Dags};
+use super::dag::{Dag, Dags, is_slow_load};
 use super::liveness::{Liveness, mask};
 use super::time::{Cost, costs, least_time};
 use crate::mir::{Block, Function, Inst, Slice, VReg};
@@ -15,6 +15,15 @@ use assay_ssa::id::Id;
 pub(crate) struct Part {
     pub(crate) reg: u32,
     pub(crate) halves: u16,
+    /// Number of the register's first half.
+    first: u32,
+}
+
+impl Part {
+    /// The number of one of its halves.
+    pub(crate) fn half(self, half: u8) -> usize {
+        self.first as usize + usize::from(half)
+    }
 }
 
 /// Lists one behind the other.
@@ -85,6 +94,13 @@ pub(crate) struct Region<'a> {
     pub(crate) earlier: Lists<u32>,
     /// Who names each register.
     pub(crate) named: Lists<u32>,
+    /// Who reads each one's result.
+    pub(crate) readers: Lists<u32>,
+    /// Whether the result of each comes from memory, late.
+    pub(crate) slow: Vec<bool>,
+    /// Number of the first half of each register, and how many halves there are.
+    firsts: Vec<u32>,
+    pub(crate) halves: usize,
     /// Per register, the halves alive before and after.
     pub(crate) live_in: Vec<u16>,
     pub(crate) live_out: Vec<u16>,
@@ -97,25 +113,32 @@ pub(crate) struct Region<'a> {
 
 /// Finds regions; keeps its tables from block to block.
 #[derive(Debug)]
-pub(crate) struct Regions {
+pub(crate) struct Regions<'a> {
+    function: &'a Function,
     dags: Dags,
     /// Number of each register in the region at hand.
     numbers: Vec<u32>,
     members: Vec<VReg>,
+    /// Number of the first half of each, and of the next register's.
+    firsts: Vec<u32>,
+    next_half: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-impl Regions {
-    pub(crate) fn new(function: &Function) -> Regions {
+impl<'a> Regions<'a> {
+    pub(crate) fn new(function: &'a Function) -> Regions<'a> {
         Regions {
+            function,
             dags: Dags::new(function),
             numbers: vec![NONE; function.vregs.len()],
             members: Vec::new(),
+            firsts: Vec::new(),
+            next_half: 0,
         }
     }
 
-    pub(crate) fn region<'a>(
+    pub(crate) fn region(
         &mut self,
         liveness: &Liveness,
         index: usize,
@@ -136,7 +159,7 @@ impl Regions {
                 .flat_map(|(node, list)| list.iter().map(move |other| (*other, node)))
                 .collect()
         };
-        let earlier = pairs(&dag.after);
+        let (earlier, readers) = (pairs(&dag.after), pairs(&dag.reads));
         let names = (0u32..).take(insts.len()).flat_map(|node| {
             let parts = uses.of(node as usize).iter().chain(defs.of(node as usize));
             parts.map(move |part: &Part| (part.reg, node))
@@ -153,6 +176,10 @@ impl Regions {
             least_peak: 0,
             costs,
             earlier: Lists::turned(insts.len(), earlier.iter().copied()),
+            readers: Lists::turned(insts.len(), readers.iter().copied()),
+            slow: insts.iter().map(is_slow_load).collect(),
+            firsts: std::mem::take(&mut self.firsts),
+            halves: std::mem::take(&mut self.next_half) as usize,
             named: Lists::turned(count, names.clone()),
             dag,
             uses,
@@ -171,20 +198,21 @@ impl Regions {
     }
 
     fn part(&mut self, slice: Slice) -> Part {
-        let next = self.members.len() as u32;
-        let number = self.numbers.get_mut(slice.reg.index());
-        let reg = match number {
-            Some(number) if *number == NONE => {
-                *number = next;
-                self.members.push(slice.reg);
-                next
+        let mut reg = self.numbers.get(slice.reg.index()).copied().unwrap_or(NONE);
+        if reg == NONE {
+            reg = self.members.len() as u32;
+            self.members.push(slice.reg);
+            self.firsts.push(self.next_half);
+            let data = self.function.vregs.get(slice.reg);
+            self.next_half += data.map_or(0, |data| u32::from(data.halves));
+            if let Some(number) = self.numbers.get_mut(slice.reg.index()) {
+                *number = reg;
             }
-            Some(number) => *number,
-            None => NONE,
-        };
+        }
         Part {
             reg,
             halves: mask(slice),
+            first: self.firsts.get(reg as usize).copied().unwrap_or(0),
         }
     }
 
@@ -204,6 +232,16 @@ impl Regions {
 }
 
 impl Region<'_> {
+    /// Halves of every register, as parts.
+    pub(crate) fn parts(&self, halves: &[u16]) -> impl Iterator<Item = Part> {
+        let all = (0u32..).zip(halves).zip(&self.firsts);
+        all.map(|((reg, halves), first)| Part {
+            reg,
+            halves: *halves,
+            first: *first,
+        })
+    }
+
     /// Halves that are alive at once whatever the order: at the ends, and what an
     /// instruction reads or writes beside what is alive all the time.
     fn least_peak(&self) -> i32 {

@@ -9,10 +9,9 @@
 
 use super::allocate::{Bounds, row};
 use super::counts::Counts;
-use super::dag::is_slow_load;
 use super::liveness::Liveness;
-use super::narrow::{Tie, narrow};
-use super::overlap::{Overlap, overlap};
+use super::narrow::{Narrow, Tie};
+use super::overlap::{Base, Overlap, Overlapping};
 use super::region::{Region, Regions};
 use super::time::{Time, time};
 use crate::mir::{Function, Inst};
@@ -78,7 +77,7 @@ impl<'a> Schedules<'a> {
         let liveness = Liveness::new(function);
         let mut regions = Regions::new(function);
         let blocks = function.blocks.as_slice().iter().enumerate();
-        let mut scratch = Counts::default();
+        let mut scratch = Scratch::default();
         let blocks = blocks.map(|(index, block)| {
             let region = regions.region(&liveness, index, block);
             Orders::new(region, block.loop_depth > 0, &mut scratch)
@@ -109,7 +108,7 @@ impl<'a> Schedules<'a> {
             .max(narrowest);
         let mut needed = i32::from(narrowest);
         if aim == Aim::Fast {
-            let mut scratch = Counts::default();
+            let mut scratch = Scratch::default();
             for block in &mut self.blocks {
                 block.overlap(room, &mut scratch);
             }
@@ -128,6 +127,14 @@ impl<'a> Schedules<'a> {
     }
 }
 
+/// Tables that are kept from block to block.
+#[derive(Default)]
+struct Scratch {
+    counts: Counts,
+    narrow: Narrow,
+    overlapping: Overlapping,
+}
+
 /// The orders of one block.
 struct Orders<'a> {
     region: Region<'a>,
@@ -141,7 +148,7 @@ struct Orders<'a> {
 }
 
 impl<'a> Orders<'a> {
-    fn new(region: Region<'a>, in_loop: bool, scratch: &mut Counts) -> Orders<'a> {
+    fn new(region: Region<'a>, in_loop: bool, scratch: &mut Scratch) -> Orders<'a> {
         let mut orders = Orders {
             start: Counts::of(&region),
             in_loop,
@@ -156,16 +163,15 @@ impl<'a> Orders<'a> {
             return orders;
         }
         for tie in Tie::all(count) {
-            let order = narrow(&orders.region, tie);
+            let (order, tied) = scratch.narrow.order(&orders.region, tie);
             // Beside the order it has, each is kept once.
-            if orders
-                .narrow
-                .iter()
-                .skip(1)
-                .all(|other| other.order != order)
-            {
+            let mut known = orders.narrow.iter().skip(1);
+            if known.all(|other| other.order != order) {
                 let candidate = orders.candidate(order, scratch);
                 orders.narrow.push(candidate);
+            }
+            if !tied {
+                break;
             }
         }
         orders
@@ -189,72 +195,73 @@ impl<'a> Orders<'a> {
         })
     }
 
-    fn candidate(&self, order: Vec<u32>, scratch: &mut Counts) -> Candidate {
-        scratch.become_as(&self.start);
+    fn candidate(&self, order: Vec<u32>, scratch: &mut Scratch) -> Candidate {
+        scratch.counts.become_as(&self.start);
         Candidate {
-            peak: scratch.peak(&self.region, &order),
+            peak: scratch.counts.peak(&self.region, &order),
             time: time(&self.region.costs, &self.region.dag, &order),
             order,
         }
     }
 
     /// Finds orders that overlap loads.
-    fn overlap(&mut self, room: u16, scratch: &mut Counts) {
-        let insts = self.region.insts;
-        let loads = insts.iter().filter(|inst| is_slow_load(inst)).count();
-        if loads == 0 || insts.len() < 3 || self.is_best_known() {
+    fn overlap(&mut self, room: u16, scratch: &mut Scratch) {
+        let count = self.region.insts.len();
+        let loads = self.region.slow.iter().filter(|slow| **slow).count();
+        if loads == 0 || count < 3 || self.is_best_known() {
             return;
         }
-        let large = insts.len() >= LARGE;
-        let narrowest = self
-            .narrow
-            .iter()
-            .skip(1)
-            .min_by_key(|candidate| candidate.peak);
-        let mut bases: Vec<&[u32]> = self
-            .as_is()
-            .filter(|_| !large)
-            .into_iter()
-            .chain(narrowest)
-            .map(|candidate| candidate.order.as_slice())
-            .collect();
-        bases.dedup();
-        let outstanding = match large {
+        let outstanding = match count >= LARGE {
             false => &OUTSTANDING[..],
             true => &OUTSTANDING_LARGE[..],
         };
         // More than there are loads is as good as any number more.
         let bolder = outstanding.iter().filter(|count| **count > loads).count();
         let outstanding = outstanding.get(bolder.saturating_sub(1)..);
-        let mut ways: Vec<Way<'_>> = bases
-            .into_iter()
-            .flat_map(|base| {
-                [false, true].map(|frugal| Way {
-                    base,
-                    frugal,
-                    most: usize::MAX,
-                })
-            })
+        let bases = self.bases();
+        let ways = bases.iter().flat_map(|base| [(base, false), (base, true)]);
+        let mut ways: Vec<(&Base, bool, usize)> = ways
+            .map(|(base, frugal)| (base, frugal, usize::MAX))
             .collect();
         let mut found: Vec<Candidate> = Vec::new();
         for &outstanding in outstanding.unwrap_or_default() {
-            // Where fewer were ever out than may be, the order is the same again.
-            for way in ways.iter_mut().filter(|way| way.most >= outstanding) {
+            for (base, frugal, most) in &mut ways {
+                // Fewer were out than may be now: the order would be the same.
+                if *most < outstanding {
+                    continue;
+                }
                 let how = Overlap {
                     outstanding,
-                    frugal: way.frugal,
+                    frugal: *frugal,
                     room,
                 };
-                scratch.become_as(&self.start);
-                let (order, most) = overlap(&self.region, way.base, scratch, how);
-                way.most = most;
+                let counts = &mut scratch.counts;
+                counts.become_as(&self.start);
+                let order;
+                (order, *most) = scratch.overlapping.order(&self.region, base, counts, how);
                 let known = || self.narrow.iter().chain(&found);
-                if order.len() == insts.len() && known().all(|other| other.order != order) {
+                if order.len() == count && known().all(|other| other.order != order) {
                     found.push(self.candidate(order, scratch));
                 }
             }
         }
         self.overlapped = found;
+    }
+
+    /// What overlapping starts from: of a small block the order it has, and the narrowest.
+    fn bases(&self) -> Vec<Base> {
+        let small = self.region.insts.len() < LARGE;
+        let narrow = self.narrow.iter().skip(1);
+        let narrowest = narrow.min_by_key(|candidate| candidate.peak);
+        let as_is = self.as_is().filter(|_| small);
+        let mut orders: Vec<&[u32]> = as_is
+            .into_iter()
+            .chain(narrowest)
+            .map(|candidate| candidate.order.as_slice())
+            .collect();
+        orders.dedup();
+        let bases = orders.into_iter();
+        bases.map(|order| Base::new(&self.region, order)).collect()
     }
 
     /// The halves it needs so that its waits are hidden; if they cannot be, for nearly its
@@ -291,14 +298,6 @@ impl<'a> Orders<'a> {
         let fastest = fits().map(|c| c.time.alone).fold(f64::MAX, f64::min);
         fits().find(|candidate| candidate.time.alone <= fastest + TOLERANCE)
     }
-}
-
-/// A way to overlap loads.
-struct Way<'a> {
-    base: &'a [u32],
-    frugal: bool,
-    /// Loads that were outstanding at most when it was last tried.
-    most: usize,
 }
 
 fn reorder(insts: &mut [Inst], head: usize, order: &[u32]) {
