@@ -21,9 +21,6 @@ impl Lowerer<'_> {
                 let Some(result) = self.function.result(inst) else {
                     continue;
                 };
-                if !self.hoistable[result] {
-                    continue;
-                }
                 self.loc = self.function.loc(inst);
                 if let Some(list) = stores.remove(&result) {
                     for stored in list {
