@@ -332,8 +332,7 @@ fn chosen_in_32_bits(
         let [a, b] = args.map(|arg| widened_from(function, arg, extend));
         Some((extend, [a?, b?]))
     };
-    let (extend, narrow) =
-        widened(IndexExtend::Zero).or_else(|| widened(IndexExtend::Sign))?;
+    let (extend, narrow) = widened(IndexExtend::Zero).or_else(|| widened(IndexExtend::Sign))?;
     let args = narrow.map(|narrow| match narrow {
         Narrow::Value(value) => value,
         Narrow::Constant(bits) => function.constant(Type::I32, u64::from(bits)),
