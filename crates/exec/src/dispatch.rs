@@ -79,7 +79,9 @@ impl Bindings {
 /// When a dispatch is stopped or refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// Operations one simdgroup may run, counted when a loop starts over.
+    /// Operations a simdgroup may run, counted when a loop starts over. Simdgroups that run in step are counted together: an
+    /// operation counts once for all of them, also for those that have left the loop. A program without
+    /// loops is never stopped.
     pub max_steps: u64,
     /// Bytes of working memory (registers, thread and threadgroup memory of all workers).
     pub max_memory: u64,

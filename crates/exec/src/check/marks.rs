@@ -243,3 +243,79 @@ fn write_each(order: &Order, row: Row<'_>) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A threadgroup that started at 2 and met at 4; the simdgroup was in order at 6.
+    const ORDER: Order = Order {
+        started: moment(2),
+        met: moment(4),
+        ordered: moment(6),
+        device: false,
+    };
+
+    fn readers(reads: &[(i32, u32)]) -> i32 {
+        let mut readers = 0;
+        for &(time, thread) in reads {
+            readers = ORDER.readers(readers, mark(time, thread));
+        }
+        readers
+    }
+
+    #[test]
+    fn who_wrote_decides_about_a_read() {
+        let doubts = |time, thread, by| ORDER.doubts_read(mark(time, thread), mark(7, by), false);
+        assert!(doubts(1, 5, 5), "of the threadgroup before");
+        assert!(!doubts(3, 40, 5), "before the barrier");
+        assert!(doubts(5, 40, 5), "another simdgroup, after the barrier");
+        assert!(!doubts(5, 6, 5), "another lane, before they were in order");
+        assert!(doubts(6, 6, 5), "another lane, after that");
+        assert!(!doubts(7, 5, 5), "its own");
+        assert!(
+            ORDER.doubts_read(mark(7, 5), mark(7, 5), true),
+            "not only its own"
+        );
+    }
+
+    #[test]
+    fn a_write_sees_all_who_read() {
+        let doubts = |reads: &[(i32, u32)], by| ORDER.doubts_write(0, readers(reads), mark(8, by));
+        assert!(!doubts(&[(3, 40), (3, 5)], 5), "before the barrier");
+        assert!(!doubts(&[(7, 5), (8, 5)], 5), "its own");
+        assert!(doubts(&[(7, 6), (8, 5)], 5), "another lane, then its own");
+        assert!(
+            !doubts(&[(5, 6), (8, 5)], 5),
+            "another lane, before they were in order"
+        );
+        assert!(
+            doubts(&[(5, 40), (8, 5)], 5),
+            "another simdgroup, then its own"
+        );
+        assert!(
+            doubts(&[(8, 5), (8, 40), (8, 41)], 5),
+            "others after its own"
+        );
+    }
+
+    #[test]
+    fn device_memory_remembers_other_threadgroups() {
+        let device = Order {
+            device: true,
+            ..ORDER
+        };
+        let own = mark(7, 5);
+        assert!(!device.doubts_read(0, own, false), "nobody wrote it");
+        assert!(device.doubts_read(mark(1, 5), own, false));
+        assert!(!device.doubts_read(mark(1, 5) | ATOMIC, own, false));
+        let read = device.readers(mark(1, 5), own);
+        assert!(device.doubts_write(0, read, own), "read outside, then here");
+        let mut marks = Marks::new(1);
+        marks.writers[0] = mark(LAST / 2, 7) | ATOMIC;
+        marks.readers[0] = read;
+        marks.age();
+        assert!(!device.doubts_read(marks.writers[0], own, false));
+        assert!(device.doubts_write(0, marks.readers[0], own));
+    }
+}

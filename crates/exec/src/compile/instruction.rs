@@ -44,7 +44,9 @@ impl Compiler<'_> {
                             .functions
                             .get(id)
                             .map_or("?", |f| f.name.as_str());
-                        let what = format!("a call of \"{name}\" (optimise the module first)");
+                        let what = format!(
+                            "a call of \"{name}\", which calls itself again (recursion, which Metal does not have: write a loop),"
+                        );
                         self.unsupported(what)
                     }
                     Callee::Unknown(symbol) => {

@@ -7,6 +7,7 @@
 
 mod depth;
 mod model;
+mod pattern;
 mod watch;
 
 pub use crate::class::Class;

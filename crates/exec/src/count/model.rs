@@ -31,11 +31,21 @@ impl Cache {
         let set = &mut self.sets[line as usize % SETS];
         let tag = line + 1;
         let found = set.iter().position(|&known| known == tag);
-        let place = found.unwrap_or(WAYS - 1);
-        set[..=place].rotate_right(1);
-        set[0] = tag;
+        put_first(set, found, tag);
         found.is_some()
     }
+}
+
+/// Makes a line the most recent; it was in that place or nowhere.
+#[inline(always)]
+fn put_first(set: &mut [u64; WAYS], found: Option<usize>, tag: u64) {
+    let [a, b, c, d] = *set;
+    *set = match found {
+        Some(0) => [tag, b, c, d],
+        Some(1) => [tag, a, c, d],
+        Some(2) => [tag, a, b, d],
+        _ => [tag, a, b, c],
+    };
 }
 
 /// What is known of a load by what its simdgroup loaded since it last waited.
@@ -57,6 +67,8 @@ pub(super) struct Recent {
     /// The first lines of each set, in the order loaded.
     first: [[u64; WAYS]; SETS],
     len: [u8; SETS],
+    /// The sets that have any.
+    used: u32,
 }
 
 impl Recent {
@@ -65,6 +77,7 @@ impl Recent {
             sets: [[0; WAYS]; SETS],
             first: [[0; WAYS]; SETS],
             len: [0; SETS],
+            used: 0,
         }
     }
 
@@ -78,9 +91,7 @@ impl Recent {
             return Outcome::Hit;
         }
         let found = set.iter().position(|&known| known == tag);
-        let place = found.unwrap_or(WAYS - 1);
-        set[..=place].rotate_right(1);
-        set[0] = tag;
+        put_first(set, found, tag);
         if found.is_some() {
             return Outcome::Hit;
         }
@@ -89,6 +100,7 @@ impl Recent {
             Some(slot) => {
                 *slot = tag;
                 self.len[index] += 1;
+                self.used |= 1 << index;
                 Outcome::Later
             }
         }
@@ -98,8 +110,8 @@ impl Recent {
     /// that were left for later. Forgets them.
     pub(super) fn settle(&mut self, cache: &mut Cache) -> (u64, u64) {
         let (mut hits, mut misses) = (0, 0);
-        for (index, len) in self.len.iter_mut().enumerate().filter(|(_, len)| **len > 0) {
-            let count = usize::from(*len).min(WAYS);
+        for index in lanes_of(std::mem::take(&mut self.used)) {
+            let count = usize::from(std::mem::take(&mut self.len[index])).min(WAYS);
             for tag in &self.first[index][..count] {
                 let hit = cache.load(tag - 1);
                 hits += u64::from(hit);
@@ -108,7 +120,6 @@ impl Recent {
             // The same lines, in the order they were loaded last, or others that came after.
             cache.sets[index][..count].copy_from_slice(&self.sets[index][..count]);
             self.sets[index] = [0; WAYS];
-            *len = 0;
         }
         (hits, misses)
     }
@@ -322,6 +333,45 @@ mod tests {
                     "{step} {apart}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn simdgroups_in_step_hit_what_they_would_one_after_the_other() {
+        let mut random = 1u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (random >> 33) % below
+        };
+        let (mut in_turn, mut settled) = (Cache::new(), Cache::new());
+        let mut recent = vec![Recent::new(); 5];
+        for round in 0..200 {
+            let (range, loads) = (1 + next(150), next(60));
+            let lines: Vec<Vec<u64>> = (0..loads)
+                .map(|_| (0..5).map(|_| next(range)).collect())
+                .collect();
+            let mut expected = 0;
+            for simdgroup in 0..5 {
+                let of = lines.iter().map(|lines| lines[simdgroup]);
+                expected += of.filter(|&line| in_turn.load(line)).count() as u64;
+            }
+            let (mut hits, mut misses) = (0, 0);
+            for lines in &lines {
+                for (recent, &line) in recent.iter_mut().zip(lines) {
+                    match recent.load(line) {
+                        Outcome::Hit => hits += 1,
+                        Outcome::Miss => misses += 1,
+                        Outcome::Later => {}
+                    }
+                }
+            }
+            for recent in &mut recent {
+                let (more_hits, more_misses) = recent.settle(&mut settled);
+                hits += more_hits;
+                misses += more_misses;
+            }
+            assert_eq!((hits, hits + misses), (expected, loads * 5), "{round}");
+            assert_eq!(settled.sets, in_turn.sets, "{round}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::depth::{Depths, State};
 use super::model::{Blocks, Cache, LINE, Outcome, Recent, SECTOR, bank_passes, passes_of_halves};
+use super::pattern::{Patterns, Scattered};
 use super::{Class, Counts, LineCounts, Traffic};
 use crate::code::{Op, Program};
 use crate::dispatch::Job;
@@ -45,6 +46,7 @@ pub(super) struct Counter<'a> {
     own: Vec<u64>,
     recent: Vec<Recent>,
     cache: Cache,
+    patterns: Patterns,
     /// By region and line, the number of the threadgroup (from 1, as they were counted here) that touched it last.
     touched: Vec<Vec<u32>>,
     group: u32,
@@ -75,6 +77,7 @@ impl<'a> Counter<'a> {
             own: vec![0; simdgroups],
             recent: vec![Recent::new(); simdgroups],
             cache: Cache::new(),
+            patterns: Patterns::new(program.ops.len()),
             touched: job.regions.iter().map(|r| lines(r.len)).collect(),
             group: 0,
         }
@@ -170,27 +173,60 @@ impl<'a> Counter<'a> {
         let mut done = 0;
         while done < seen.size {
             let size = (seen.size - done).min(16);
-            let (lines, sectors) = match Runs::of(seen, done, size) {
-                Some(runs) => (runs.blocks(LINE), runs.blocks(SECTOR)),
-                None => {
-                    let mut addresses = seen.all_addresses();
-                    for address in &mut addresses {
-                        *address = address.wrapping_add(done.into());
-                    }
-                    let blocks = |block| Blocks::of(&addresses, seen.mask, size.into(), block);
-                    (blocks(LINE), blocks(SECTOR))
+            self.counts.device.accesses += 1;
+            match Runs::of(seen, done, size) {
+                Some(Runs {
+                    bytes: [(first, last), ..],
+                    len: 1,
+                }) => {
+                    let sectors = last / SECTOR - first / SECTOR + 1;
+                    self.lines(seen, first / LINE..=last / LINE, sectors);
                 }
-            };
-            let counts = &mut self.counts.device;
-            counts.accesses += 1;
-            counts.lines += lines.as_slice().len() as u64;
-            counts.sectors += sectors.as_slice().len() as u64;
-            self.tallies[seen.position].lines += lines.as_slice().len() as u64;
-            for &line in lines.as_slice() {
-                self.line(seen, line);
+                Some(runs) => {
+                    let sectors = runs.blocks(SECTOR).as_slice().len();
+                    let lines = runs.blocks(LINE);
+                    self.lines(seen, lines.as_slice().iter().copied(), sectors as u64);
+                }
+                None => self.scattered(seen, done, size),
             }
             done += size;
         }
+    }
+
+    /// Lanes whose addresses follow no rule.
+    #[inline(never)]
+    fn scattered(&mut self, seen: &Seen<'_>, done: u32, size: u32) {
+        let mut addresses = seen.all_addresses();
+        for address in &mut addresses {
+            *address = address.wrapping_add(done.into());
+        }
+        let of = Scattered {
+            addresses: &addresses,
+            mask: seen.mask,
+            size,
+        };
+        let mut patterns = std::mem::take(&mut self.patterns);
+        let blocks = |block| Blocks::of(&addresses, seen.mask, size.into(), block);
+        let (sectors, lines) = patterns.count(seen.position, of, LINE, || {
+            (blocks(SECTOR).as_slice().len() as u64, Some(blocks(LINE)))
+        });
+        let first = addresses[0] / LINE;
+        let lines = lines.iter().map(|line| first.wrapping_add(*line));
+        self.lines(seen, lines, sectors);
+        self.patterns = patterns;
+    }
+
+    /// Lines of device memory are accessed, and so many sectors of them.
+    #[inline(always)]
+    fn lines(&mut self, seen: &Seen<'_>, lines: impl Iterator<Item = u64>, sectors: u64) {
+        let mut count = 0;
+        for line in lines {
+            self.line(seen, line);
+            count += 1;
+        }
+        self.counts.device.lines += count;
+        self.counts.device.sectors += sectors;
+        self.tallies[seen.position].lines += count;
     }
 
     /// A line of device memory is accessed.
@@ -228,10 +264,16 @@ impl<'a> Counter<'a> {
             return;
         }
         let addresses = seen.all_addresses();
-        for word in 0..words {
-            let passes = bank_passes(&addresses, seen.mask, u64::from(word) * 4);
-            counts.bank_passes += u64::from(passes);
-        }
+        let of = Scattered {
+            addresses: &addresses,
+            mask: seen.mask,
+            size: seen.size,
+        };
+        let passes = |word| bank_passes(&addresses, seen.mask, u64::from(word) * 4);
+        let (passes, _) = self.patterns.count(seen.position, of, 4, || {
+            ((0..words).map(passes).map(u64::from).sum(), None)
+        });
+        counts.bank_passes += passes;
     }
 }
 
@@ -245,15 +287,34 @@ impl Watch for Counter<'_> {
             return;
         }
         let stretch = &mut self.stretches[begins as usize];
-        for at in group.running() {
-            let simdgroup = group.number + at;
-            stretch.runs += 1;
-            stretch.lanes += u64::from(group.mask_of(at).count_ones());
-            self.own[simdgroup] += stretch.instructions;
-            let state = &mut self.states[simdgroup];
-            *state = self
-                .depths
-                .follow(*state, begins, stretch.first..stretch.end);
+        let ops = stretch.first..stretch.end;
+        if let Some(range) = group.all_running() {
+            stretch.runs += range.len() as u64;
+            stretch.lanes += range.len() as u64 * 32;
+            let states = &mut self.states[range.clone()];
+            for own in &mut self.own[range] {
+                *own += stretch.instructions;
+            }
+            // Those that run in step mostly have loaded the same.
+            if let [first, others @ ..] = states
+                && others.iter().all(|state| state == first)
+            {
+                let next = self.depths.follow(*first, begins, ops);
+                states.fill(next);
+            } else {
+                for state in states {
+                    *state = self.depths.follow(*state, begins, ops.clone());
+                }
+            }
+        } else {
+            for at in group.running() {
+                let simdgroup = group.number + at;
+                stretch.runs += 1;
+                stretch.lanes += u64::from(group.mask_of(at).count_ones());
+                self.own[simdgroup] += stretch.instructions;
+                let state = &mut self.states[simdgroup];
+                *state = self.depths.follow(*state, begins, ops.clone());
+            }
         }
         if self.depths.is_full() {
             self.depths.forget(&mut self.states);
@@ -305,6 +366,12 @@ impl Runs {
             bytes: [(0, 0); 4],
             len: 0,
         };
+        if length == 32 && seen.mask == !0 {
+            let first = seen.address(0) + u64::from(done);
+            runs.bytes[0] = (first, first + u64::from(31 * step + size - 1));
+            runs.len = 1;
+            return Some(runs);
+        }
         let mut start = 0;
         while start < 32 {
             let lanes = (u64::from(seen.mask) >> start) & ((1 << length) - 1);

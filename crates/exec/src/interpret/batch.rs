@@ -297,6 +297,13 @@ impl Batch {
         self.active.range().filter(|&at| self.mask_of(at) != 0)
     }
 
+    /// The numbers in the threadgroup of the simdgroups that have active lanes, if all their lanes are.
+    #[inline(always)]
+    pub(crate) fn all_running(&self) -> Option<std::ops::Range<usize>> {
+        let first = self.number + self.active.first;
+        (self.active.full && self.active.count > 0).then(|| first..first + self.active.count)
+    }
+
     /// For each simdgroup its number, the lanes that are active, and those that have a thread.
     pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
         let masks = self.masks.iter().zip(&self.present).take(self.len);

@@ -357,33 +357,39 @@ impl Batch {
         action: Action,
         position: usize,
     ) -> Result<bool, Trap> {
+        let active = self.active;
+        let mut found = [together; MOST];
+        if together.is_none() && active.count > 1 {
+            for at in active.range() {
+                found[at & (MOST - 1)] = self.find_one(around, t, at, action);
+            }
+        }
         let regs = around.program.list(t.regs);
         let mut allowed = self.masks();
-        for at in self.active.range() {
-            let mask = self.mask_of(at);
-            if mask == 0 {
-                continue;
-            }
-            let found = match together {
-                None if self.active.count > 1 => self.find_one(around, t, at, action),
-                found => found,
-            };
-            allowed[at & (MOST - 1)] = watch.access(&Seen {
-                around,
-                group: self,
-                at,
-                position,
-                mask,
-                addresses: self.addresses(t, at),
-                form: found.map_or(Form::SCATTERED, |found| found.form),
-                inside: found.is_some(),
-                size: t.size(),
-                align: t.align,
-                cell: t.cell,
-                regs,
-                transfer: Some(t),
-                action,
-            });
+        let mut seen = Seen {
+            around,
+            group: self,
+            at: 0,
+            position,
+            mask: 0,
+            addresses: self.addresses(t, 0),
+            form: Form::SCATTERED,
+            inside: false,
+            size: t.size(),
+            align: t.align,
+            cell: t.cell,
+            regs,
+            transfer: Some(t),
+            action,
+        };
+        for at in active.range().filter(|&at| self.mask_of(at) != 0) {
+            let found = found[at & (MOST - 1)];
+            seen.at = at;
+            seen.mask = self.mask_of(at);
+            seen.addresses = self.addresses(t, at);
+            seen.form = found.map_or(Form::SCATTERED, |found| found.form);
+            seen.inside = found.is_some();
+            allowed[at & (MOST - 1)] = watch.access(&seen);
         }
         if allowed == self.masks() {
             return Ok(true);

@@ -155,6 +155,36 @@ fn what_is_only_nearly_a_race_is_none() {
 }
 
 #[test]
+fn a_second_look_starts_from_the_same_memory() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let sources = [
+        // Threadgroups that store the same are doubted before they are found right.
+        "kernel void k(device uint *x [[buffer(0)]], device uint *y [[buffer(1)]], uint i [[thread_position_in_grid]]) { x[i] += i; y[0] = 0; }",
+        // Where a pointer goes is only known when it does.
+        "kernel void k(device uint *x [[buffer(0)]], device uint *y [[buffer(1)]], uint i [[thread_position_in_grid]]) { device uint *p = i % 3 ? x : y; p[i] += i; }",
+    ];
+    for source in sources {
+        let Some(program) = program_of(&format!("{head}{source}"), "k.metal", "k") else {
+            return;
+        };
+        let results = |checked: bool| {
+            let mut bindings = Bindings::new();
+            bindings.set(0, Buffer::zeroed(1024));
+            bindings.set(1, Buffer::zeroed(1024));
+            let (grid, limits) = (Grid::line(256, 64), Limits::default());
+            if checked {
+                let reports = program.check(&grid, &mut bindings, &limits);
+                assert_eq!(reports, Ok(vec![]), "{source}");
+            } else {
+                assert!(program.run(&grid, &mut bindings, &limits).is_ok());
+            }
+            [bindings.take(0), bindings.take(1)].map(|b| b.map(|b| b.bytes().to_vec()))
+        };
+        assert_eq!(results(true), results(false), "{source}");
+    }
+}
+
+#[test]
 fn checking_obeys_the_limits() {
     let head = "#include <metal_stdlib>\nusing namespace metal;\n";
     let text = format!(
