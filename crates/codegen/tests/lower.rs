@@ -84,6 +84,46 @@ fn integer_operations_of_every_width() {
 }
 
 #[test]
+fn division_by_constants_of_either_sign() {
+    let divisors = [
+        ("i8", &["1", "-1", "3", "-5", "16", "-16", "-128"][..]),
+        ("i16", &["1", "-1", "7", "-10", "256", "-32768"][..]),
+        (
+            "i32",
+            &[
+                "1",
+                "-1",
+                "2",
+                "-2",
+                "3",
+                "-3",
+                "7",
+                "10",
+                "-641",
+                "65536",
+                "2147483647",
+                "-2147483648",
+                "-2147483647",
+            ][..],
+        ),
+    ];
+    let mut cases = Vec::new();
+    for (ty, divisors) in divisors {
+        for divisor in divisors {
+            for op in ["udiv", "sdiv", "urem", "srem"] {
+                cases.push((ty, format!("{op} v5, {ty} {divisor}")));
+            }
+        }
+    }
+    cases.push(("i32", "call mulhi.s(v5, i32 -1000)".to_owned()));
+    let cases: Vec<(&str, &str, &str)> = cases
+        .iter()
+        .map(|(ty, operation)| (*ty, operation.as_str(), *ty))
+        .collect();
+    check(&cases);
+}
+
+#[test]
 fn integer_builtins() {
     let names = [
         "min.s",
