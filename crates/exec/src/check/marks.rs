@@ -106,12 +106,17 @@ impl Order {
         self.device & (mark != 0) & (mark < self.started)
     }
 
+    /// Whether a mark is that of threadgroup memory nobody has written.
+    #[inline(always)]
+    pub(super) fn is_unwritten(&self, writer: i32) -> bool {
+        !self.device & (writer < self.started)
+    }
+
     /// Whether a read might be wrong.
     #[inline(always)]
     fn doubts_read(&self, writer: i32, own: i32, several: bool) -> bool {
         let outside = self.is_outside(writer) & (writer & ATOMIC == 0);
-        let unwritten = !self.device & (writer < self.started);
-        outside | unwritten | self.clashes(writer, own, several)
+        outside | self.is_unwritten(writer) | self.clashes(writer, own, several)
     }
 
     /// Whether a write might be wrong. Equal values are not looked at.

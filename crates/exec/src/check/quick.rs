@@ -241,7 +241,7 @@ impl<'a> Quick<'a> {
     #[inline(always)]
     fn agrees(&mut self, seen: &Seen<'_>, mask: u32, marks: &mut Marks, space: Space) -> bool {
         let (length, step) = (seen.form.length, seen.form.step);
-        if length == 0 || seen.action == Action::Atomic || (step != 0 && step != seen.size) {
+        if length == 0 || seen.effect() == Action::Atomic || (step != 0 && step != seen.size) {
             return self.agrees_by_lanes(seen, mask, marks, space);
         }
         let mut left = mask;
@@ -348,6 +348,7 @@ impl<'a> Quick<'a> {
     ) -> bool {
         let simdgroup = seen.simdgroup();
         let order = self.order_of(simdgroup, space);
+        let effect = seen.effect();
         self.marked = true;
         for lane in lanes_of(lanes) {
             let own = mark(self.now, simdgroup as u32 * 32 + lane as u32);
@@ -359,9 +360,12 @@ impl<'a> Quick<'a> {
                 return false;
             };
             for (writer, reader) in writers.iter_mut().zip(readers) {
-                let doubt = match seen.action {
+                let doubt = match effect {
                     Action::Read => order.read(*writer, reader, own, false),
-                    Action::Atomic => order.atomic(writer, *reader, own),
+                    Action::Atomic => {
+                        let reads = seen.action == Action::Read;
+                        (reads && order.is_unwritten(*writer)) || order.atomic(writer, *reader, own)
+                    }
                     Action::Write => {
                         let doubt = order.write(*writer, *reader, own)
                             && !self.stores_the_same(seen, lane, *writer);

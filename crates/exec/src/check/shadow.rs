@@ -139,12 +139,12 @@ impl Checker<'_> {
             met: self.met[space as usize],
             ordered: ordered.map_or(self.started, |ordered| ordered[space as usize]),
         };
-        let reads = seen.action == Action::Read;
+        let (reads, effect) = (seen.action == Action::Read, seen.effect());
         let (mut before, mut repeats) = (u64::MAX, 0);
         for lane in lanes_of(mask) {
             let offset = seen.address(lane) & OFFSET_MASK;
             // Of lanes that read the same, the first two say it all.
-            repeats = if reads && offset == before {
+            repeats = if effect == Action::Read && offset == before {
                 repeats + 1
             } else {
                 0
@@ -160,14 +160,12 @@ impl Checker<'_> {
             asker.mark = Mark::new(self.now, seen.position, simdgroup * 32 + lane as u32);
             let pieces = records.get_mut(start as usize..=end as usize);
             for record in pieces.unwrap_or_default() {
-                let wrong: Wrong = match seen.action {
-                    Action::Read => {
-                        let written = record.writer.time() >= self.started;
-                        if space == Space::Threadgroup && !written {
-                            self.report(ReportKind::Uninitialised, seen, lane, None);
-                        }
-                        asker.read(record)
-                    }
+                let written = record.writer.time() >= self.started;
+                if reads && space == Space::Threadgroup && !written {
+                    self.report(ReportKind::Uninitialised, seen, lane, None);
+                }
+                let wrong: Wrong = match effect {
+                    Action::Read => asker.read(record),
                     Action::Write => {
                         let changes = changes(seen, lane, record.writer, asker.mark);
                         asker.write(record, changes, false)

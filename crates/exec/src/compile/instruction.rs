@@ -16,7 +16,7 @@ impl Compiler<'_> {
         let data = *self.function.inst(inst);
         let result = self.function.result(inst);
         match (data, result) {
-            (InstData::Store { ptr, value, access }, _) => self.store(ptr, value, access.align()),
+            (InstData::Store { ptr, value, access }, _) => self.store(ptr, value, access),
             (InstData::MemCopy { dst, src, size, .. }, _) => {
                 let (dst, src) = (self.reg(dst)?.index, self.reg(src)?.index);
                 let size = self.reg(size)?;
@@ -175,7 +175,7 @@ impl Compiler<'_> {
                 self.name(result, &[reg]);
                 Ok(())
             }
-            InstData::Load { ptr, access } => self.load(ptr, result, access.align()),
+            InstData::Load { ptr, access } => self.load(ptr, result, access),
             InstData::PtrAdd {
                 base,
                 index,

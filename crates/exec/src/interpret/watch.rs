@@ -128,6 +128,15 @@ impl Seen<'_> {
         bits & (u64::from(self.align) - 1) == 0
     }
 
+    /// What it does in the eyes of whoever accesses the same memory: an atomic load or store is an atomic access.
+    #[inline(always)]
+    pub(crate) fn effect(&self) -> Action {
+        match self.transfer {
+            Some(transfer) if transfer.atomic => Action::Atomic,
+            _ => self.action,
+        }
+    }
+
     /// Whether a lane of a simdgroup of the batch stores the same numbers to the same address as a lane of this one.
     pub(crate) fn stores_the_same(&self, (at, other): (usize, usize), lane: usize) -> bool {
         let Some(transfer) = self.transfer else {

@@ -154,6 +154,49 @@ fn what_is_only_nearly_a_race_is_none() {
     }
 }
 
+/// Atomic loads and stores are no races with other atomic accesses, and are with plain ones.
+#[test]
+fn atomic_loads_and_stores_are_atomic() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let relaxed = "memory_order_relaxed";
+    let clean = format!(
+        "if (atomic_load_explicit(x, {relaxed}) < 100) atomic_fetch_add_explicit(x, 1, {relaxed});
+         threadgroup atomic_float s;
+         if (t == 0) atomic_store_explicit(&s, 0.0f, {relaxed});
+         threadgroup_barrier(mem_flags::mem_threadgroup);
+         float e = atomic_load_explicit(&s, {relaxed});
+         while (!atomic_compare_exchange_weak_explicit(&s, &e, e + 2, {relaxed}, {relaxed})) {{}}
+         atomic_store_explicit(x + 1, int(t), {relaxed});"
+    );
+    let plain = format!(
+        "atomic_fetch_add_explicit(x, 1, {relaxed});
+         device int *y = (device int *)x;
+         y[2 + t] = y[0];"
+    );
+    let unwritten = format!(
+        "threadgroup atomic_int s;
+         if (atomic_load_explicit(&s, {relaxed}) == 7) atomic_store_explicit(x, 1, {relaxed});"
+    );
+    for (body, expected) in [
+        (clean.as_str(), None),
+        (plain.as_str(), Some(ReportKind::Race)),
+        (unwritten.as_str(), Some(ReportKind::Uninitialised)),
+    ] {
+        let text = format!(
+            "{head}kernel void k(device atomic_int *x [[buffer(0)]], uint t [[thread_position_in_grid]]) {{ {body} }}"
+        );
+        let Some(program) = program_of(&text, "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(4096));
+        let reports = program.check(&Grid::line(64, 64), &mut bindings, &Limits::default());
+        let reports = reports.expect("no fault");
+        let first = reports.first().map(|report| report.kind);
+        assert_eq!(first, expected, "{body}: {reports:?}");
+    }
+}
+
 #[test]
 fn a_second_look_starts_from_the_same_memory() {
     let head = "#include <metal_stdlib>\nusing namespace metal;\n";
