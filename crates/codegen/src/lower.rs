@@ -7,6 +7,7 @@
 
 mod address;
 mod atomic;
+mod bits;
 mod builtin;
 mod cast;
 mod compare;
