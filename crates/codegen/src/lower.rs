@@ -18,6 +18,7 @@ mod emit;
 mod exits;
 mod fill;
 mod float;
+mod float_bits;
 mod hoist;
 mod instruction;
 mod int;
