@@ -8,6 +8,7 @@
 
 mod address;
 mod atomic;
+mod bits;
 mod builtin;
 mod cast;
 mod compare;
@@ -18,6 +19,7 @@ mod emit;
 mod exits;
 mod fill;
 mod float;
+mod float_bits;
 mod hoist;
 mod instruction;
 mod int;

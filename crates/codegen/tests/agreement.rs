@@ -9,7 +9,11 @@ use std::path::Path;
 
 /// Kernels whose code cannot be generated yet, and why. A kernel that can be generated
 /// must not be listed.
-const NOT_YET: [(&str, &str); 0] = [];
+const NOT_YET: [(&str, &str); 1] = [(
+    "greatest_of_64_bits",
+    "a 64-bit atomic operation (M1 GPUs have none; M2 GPUs and the family Apple9 have minima and \
+     maxima, by instructions that are not publicly known)",
+)];
 
 #[test]
 #[allow(clippy::print_stderr, reason = "what was skipped must be seen")]

@@ -13,6 +13,11 @@ use assay_ssa::{Access, AtomicOp, IntCond, Scalar, Space, Value};
 
 const COMPARE_EXCHANGE: u8 = 3;
 
+/// Metal's feature set tables have 64-bit minima and maxima from Apple9 on, and on Macs
+/// of Apple8.
+const WIDE_ATOMIC: &str = "a 64-bit atomic operation (M1 GPUs have none; M2 GPUs and the family Apple9 \
+     have minima and maxima, by instructions that are not publicly known)";
+
 /// The hardware's number of an operation.
 fn code_of(op: AtomicOp) -> Option<u8> {
     Some(match op {
@@ -94,6 +99,7 @@ impl Lowerer<'_> {
         let ty = self.function.ty(value);
         match ty.lane_type() {
             Some(scalar @ (Scalar::I32 | Scalar::F32)) if !ty.is_vector() => Ok(scalar),
+            Some(Scalar::I64) => self.unsupported(WIDE_ATOMIC),
             _ => self.unsupported(format!("an atomic operation on {ty}")),
         }
     }

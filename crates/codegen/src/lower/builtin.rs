@@ -162,6 +162,8 @@ impl Lowerer<'_> {
                 let scaled = self.scaled(source, exponent);
                 self.narrow_into(dest, scalar, scaled);
             }
+            (Builtin::Ilogb, &[x]) => self.exponent(x, lane, dest)?,
+            (Builtin::Nextafter, &[x, y]) => self.neighbour(scalar, [x, y], lane, dest)?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -284,14 +286,16 @@ impl Lowerer<'_> {
                 let x = self.single(x, lane)?.magnitude();
                 self.float_compare(float_code::LESS, false, x, infinity)
             }
-            (Builtin::IsNormal, &[x]) if scalar == Scalar::F32 => {
-                let bits = self.src(x, lane)?;
-                let exponent = self.temp(Width::W32);
-                self.extract_into(exponent, bits, Src::Const(23, Width::W16), 8);
-                let less = self.temp(Width::W32);
-                self.sub_into(less, Src::Reg(exponent), Src::Const(1, Width::W32));
-                let most = Src::Const(254, Width::W32);
-                self.int_compare(IntCond::Ult, Src::Reg(less), most)
+            (Builtin::IsNormal, &[x]) => {
+                self.class_test(scalar, x, super::float_bits::NORMAL, lane, dest)?;
+                return Ok(true);
+            }
+            (Builtin::IsClass, &[x, classes]) => {
+                let Some(classes) = self.src_if_known(classes, 0)? else {
+                    return Ok(false);
+                };
+                self.class_test(scalar, x, classes, lane, dest)?;
+                return Ok(true);
             }
             (Builtin::SignBit, &[x]) => {
                 let bits = self.src(x, lane)?;

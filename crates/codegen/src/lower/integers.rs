@@ -103,6 +103,7 @@ impl Lowerer<'_> {
         Ok(true)
     }
 
+    /// The least or greatest, of any width.
     fn extreme(&mut self, dest: Slice, least: bool, signed: bool, a: Src, b: Src) {
         let cond = match (least, signed) {
             (true, true) => IntCond::Slt,
@@ -111,14 +112,54 @@ impl Lowerer<'_> {
             (false, true) => IntCond::Sgt,
             (false, false) => IntCond::Ugt,
         };
-        let test = self.int_compare(cond, a, b);
-        self.select_into(dest, test, a, b);
+        let test = match dest.width {
+            Width::W64 => self.wide_compare(cond, a, b),
+            _ => self.int_compare(cond, a, b),
+        };
+        self.choose_into(dest, test, a, b);
     }
 
-    fn extreme_word(&mut self, least: bool, signed: bool, a: Src, b: Src) -> Src {
+    pub(super) fn extreme_word(&mut self, least: bool, signed: bool, a: Src, b: Src) -> Src {
         let dest = self.temp(Width::W32);
         self.extreme(dest, least, signed, a, b);
         Src::Reg(dest)
+    }
+
+    /// Builtins that give back one of their operands, of 32 or 64 bits; false if it is
+    /// no such builtin.
+    pub(super) fn chosen_integer(
+        &mut self,
+        builtin: Builtin,
+        signed: bool,
+        numbers: &[Src],
+        dest: Slice,
+    ) -> bool {
+        let first = self.temp(dest.width);
+        match (builtin, numbers) {
+            (Builtin::Min, &[a, b]) => self.extreme(dest, true, signed, a, b),
+            (Builtin::Max, &[a, b]) => self.extreme(dest, false, signed, a, b),
+            (Builtin::Min3, &[a, b, c]) => {
+                self.extreme(first, true, signed, a, b);
+                self.extreme(dest, true, signed, Src::Reg(first), c);
+            }
+            (Builtin::Max3, &[a, b, c]) => {
+                self.extreme(first, false, signed, a, b);
+                self.extreme(dest, false, signed, Src::Reg(first), c);
+            }
+            (Builtin::Clamp, &[a, low, high]) => {
+                self.extreme(first, false, signed, a, low);
+                self.extreme(dest, true, signed, Src::Reg(first), high);
+            }
+            (Builtin::Median3, &[a, b, c]) => {
+                let (most, inner) = (self.temp(dest.width), self.temp(dest.width));
+                self.extreme(first, true, signed, a, b);
+                self.extreme(most, false, signed, a, b);
+                self.extreme(inner, true, signed, Src::Reg(most), c);
+                self.extreme(dest, false, signed, Src::Reg(first), Src::Reg(inner));
+            }
+            _ => return false,
+        }
+        true
     }
 
     pub(super) fn integer_word(
@@ -132,31 +173,14 @@ impl Lowerer<'_> {
         let constant = |value: u64| Src::Const(value & 0xffff_ffff, Width::W32);
         let zero = constant(0);
         let dest = self.temp(Width::W32);
+        if self.chosen_integer(builtin, signed, words, dest) {
+            return Some(Src::Reg(dest));
+        }
         match (builtin, words) {
             (Builtin::Abs, &[a]) => {
                 let negated = self.temp(Width::W32);
                 self.sub_into(negated, zero, a);
                 self.extreme(dest, false, true, a, Src::Reg(negated));
-            }
-            (Builtin::Min, &[a, b]) => self.extreme(dest, true, signed, a, b),
-            (Builtin::Max, &[a, b]) => self.extreme(dest, false, signed, a, b),
-            (Builtin::Min3, &[a, b, c]) => {
-                let first = self.extreme_word(true, signed, a, b);
-                self.extreme(dest, true, signed, first, c);
-            }
-            (Builtin::Max3, &[a, b, c]) => {
-                let first = self.extreme_word(false, signed, a, b);
-                self.extreme(dest, false, signed, first, c);
-            }
-            (Builtin::Clamp, &[a, low, high]) => {
-                let first = self.extreme_word(false, signed, a, low);
-                self.extreme(dest, true, signed, first, high);
-            }
-            (Builtin::Median3, &[a, b, c]) => {
-                let least = self.extreme_word(true, signed, a, b);
-                let most = self.extreme_word(false, signed, a, b);
-                let inner = self.extreme_word(true, signed, most, c);
-                self.extreme(dest, false, signed, least, inner);
             }
             (Builtin::AbsDiff, &[a, b]) => {
                 let (one, other) = (self.temp(Width::W32), self.temp(Width::W32));
@@ -205,6 +229,9 @@ impl Lowerer<'_> {
                     Some(&c) => self.add_into(dest, high, c),
                     None => return Some(high),
                 }
+            }
+            (Builtin::MadSat, &[a, b, c]) => {
+                return Some(self.saturated_product(signed, scalar, [a, b, c]));
             }
             (Builtin::Mul24 | Builtin::Mad24, &[a, b, ..]) => {
                 let (a, b) = (self.low_24(a, signed), self.low_24(b, signed));
@@ -292,15 +319,59 @@ impl Lowerer<'_> {
             Op::Iadd => self.add_into(sum, a, b),
             _ => self.sub_into(sum, a, b),
         }
-        let bits = scalar.bits();
-        let (low, high) = match signed {
-            true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
-            false => (0, scalar.mask() as i64),
-        };
-        let constant = |value: i64| Src::Const(u64::from(value as u32), Width::W32);
-        let above = self.extreme_word(false, true, Src::Reg(sum), constant(low));
-        self.extreme(dest, true, true, above, constant(high));
+        let (low, high) = limits(signed, scalar);
+        let above = self.extreme_word(false, true, Src::Reg(sum), low);
+        self.extreme(dest, true, true, above, high);
         Src::Reg(dest)
+    }
+
+    /// `a * b + c`, saturated.
+    fn saturated_product(&mut self, signed: bool, scalar: Scalar, [a, b, c]: [Src; 3]) -> Src {
+        let dest = self.temp(Width::W32);
+        if scalar == Scalar::I32 {
+            // Exact in 64 bits.
+            let exact = self.temp(Width::W64);
+            let source = |src| IntSrc { src, sx: signed };
+            self.wide_mul_add(exact, source(a), source(b), source(c));
+            let (low, high) = (Src::Reg(word(exact, 0)), Src::Reg(word(exact, 1)));
+            let by = Src::Const(31, Width::W16);
+            let (above, limit) = match signed {
+                false => (
+                    Src::Const(0, Width::W32),
+                    Src::Const(0xffff_ffff, Width::W32),
+                ),
+                true => {
+                    let sign = self.temp(Width::W32);
+                    self.asr_into(sign, low, by);
+                    (Src::Reg(sign), self.limit_of_sign(high))
+                }
+            };
+            let fits = self.int_compare(IntCond::Eq, high, above);
+            self.select_into(dest, fits, low, limit);
+            return Src::Reg(dest);
+        }
+        // Exact in 32 bits, with their sign or without.
+        let exact = self.temp(Width::W32);
+        self.mul_add_into(exact, a, b, c);
+        let (low, high) = limits(signed, scalar);
+        let above = match signed {
+            true => self.extreme_word(false, true, Src::Reg(exact), low),
+            false => Src::Reg(exact),
+        };
+        self.extreme(dest, true, signed, above, high);
+        Src::Reg(dest)
+    }
+
+    /// The upper word of the largest number, or of the smallest where `word` is negative.
+    pub(super) fn limit_of_sign(&mut self, word: Src) -> Src {
+        let (sign, limit) = (self.temp(Width::W32), self.temp(Width::W32));
+        self.asr_into(sign, word, Src::Const(31, Width::W16));
+        let (a, b) = (
+            self.operand(Src::Reg(sign)),
+            self.operand(Src::Const(0x7fff_ffff, Width::W32)),
+        );
+        self.bitop(super::int::XOR, limit, a, b);
+        Src::Reg(limit)
     }
 
     fn low_24(&mut self, a: Src, signed: bool) -> Src {
@@ -315,132 +386,15 @@ impl Lowerer<'_> {
         self.asr_into(low, Src::Reg(up), by);
         Src::Reg(low)
     }
+}
 
-    fn funnel_shift(
-        &mut self,
-        scalar: Scalar,
-        high: Src,
-        low: Src,
-        amount: Src,
-        left: bool,
-    ) -> Option<Src> {
-        let bits = scalar.bits();
-        if !bits.is_power_of_two() || bits < 8 {
-            return None;
-        }
-        // The amount modulo the width; a left shift is a right one by what is left of it.
-        let amount = match amount.known() {
-            Some(known) => Src::Const(known & u64::from(bits - 1), Width::W32),
-            None => {
-                let cut = self.temp(Width::W32);
-                self.mask_into(cut, amount, u64::from(bits - 1));
-                Src::Reg(cut)
-            }
-        };
-        let right = match (left, amount.known()) {
-            (false, _) => amount,
-            (true, Some(known)) => Src::Const(u64::from(bits) - known, Width::W32),
-            (true, None) => {
-                let rest = self.temp(Width::W32);
-                self.sub_into(rest, Src::Const(u64::from(bits), Width::W32), amount);
-                Src::Reg(rest)
-            }
-        };
-        let dest = self.temp(Width::W32);
-        if bits == 32 {
-            let sources = [self.operand(low), self.operand(high), self.operand(right)];
-            self.op(Op::Extr, dest, &sources);
-        } else {
-            let both = self.temp(Width::W32);
-            let mask = self.temp(Width::W32);
-            self.mask_into(mask, low, scalar.mask());
-            let by = imm(i64::from(bits));
-            let sources = [super::operand::used(mask), self.operand(high), by];
-            self.op(Op::Bfi, both, &sources);
-            self.shr_into(dest, Src::Reg(both), right);
-        }
-        Some(Src::Reg(dest))
-    }
-
-    fn byte_swapped(&mut self, a: Src, bits: u32) -> Src {
-        // Bytes of halves exchanged, then the halves.
-        let mask = Src::Const(0x00ff_00ff, Width::W32);
-        let by = Src::Const(8, Width::W16);
-        let down = self.temp(Width::W32);
-        self.shr_into(down, a, by);
-        let even = self.temp(Width::W32);
-        let (p, q) = (self.operand(Src::Reg(down)), self.operand(mask));
-        self.bitop(super::int::AND, even, p, q);
-        let odd = self.temp(Width::W32);
-        let (p, q) = (self.operand(a), self.operand(mask));
-        self.bitop(super::int::AND, odd, p, q);
-        let up = self.temp(Width::W32);
-        self.shl_into(up, Src::Reg(odd), by);
-        let swapped = self.temp(Width::W32);
-        let (p, q) = (self.operand(Src::Reg(even)), self.operand(Src::Reg(up)));
-        self.bitop(super::int::OR, swapped, p, q);
-        if bits == 16 {
-            return Src::Reg(swapped);
-        }
-        let dest = self.temp(Width::W32);
-        let sources = [
-            super::operand::used(swapped),
-            super::operand::used(swapped),
-            imm(16),
-        ];
-        self.op(Op::Extr, dest, &sources);
-        Src::Reg(dest)
-    }
-
-    /// `count` bits from `offset` on, clamped to what there is.
-    fn extracted(&mut self, a: Src, offset: Src, count: Src, signed: bool) -> Option<Src> {
-        let limit = |value: u64| Src::Const(value, Width::W32);
-        let offset = self.extreme_word(true, false, offset, limit(32));
-        let room = self.temp(Width::W32);
-        self.sub_into(room, limit(32), offset);
-        let count = self.extreme_word(true, false, count, Src::Reg(room));
-        // Up to the top, then down: shifts of 32 give zero or the sign.
-        let above = self.temp(Width::W32);
-        self.sub_into(above, Src::Reg(room), count);
-        let up = self.temp(Width::W32);
-        self.shl_into(up, a, Src::Reg(above));
-        let rest = self.temp(Width::W32);
-        self.sub_into(rest, limit(32), count);
-        let field = self.temp(Width::W32);
-        match signed {
-            true => self.asr_into(field, Src::Reg(up), Src::Reg(rest)),
-            false => self.shr_into(field, Src::Reg(up), Src::Reg(rest)),
-        }
-        let dest = self.temp(Width::W32);
-        let none = self.int_compare(IntCond::Eq, count, limit(0));
-        self.select_into(dest, none, limit(0), Src::Reg(field));
-        Some(Src::Reg(dest))
-    }
-
-    fn inserted(&mut self, base: Src, insert: Src, offset: Src, count: Src) -> Option<Src> {
-        let limit = |value: u64| Src::Const(value, Width::W32);
-        let offset = self.extreme_word(true, false, offset, limit(32));
-        let room = self.temp(Width::W32);
-        self.sub_into(room, limit(32), offset);
-        let count = self.extreme_word(true, false, count, Src::Reg(room));
-        let rest = self.temp(Width::W32);
-        self.sub_into(rest, limit(32), count);
-        // Ones where the field is.
-        let ones = self.temp(Width::W32);
-        self.shr_into(ones, limit(0xffff_ffff), Src::Reg(rest));
-        let mask = self.temp(Width::W32);
-        self.shl_into(mask, Src::Reg(ones), offset);
-        let moved = self.temp(Width::W32);
-        self.shl_into(moved, insert, offset);
-        let new = self.temp(Width::W32);
-        let (p, q) = (self.operand(Src::Reg(moved)), self.operand(Src::Reg(mask)));
-        self.bitop(super::int::AND, new, p, q);
-        let kept = self.temp(Width::W32);
-        let (p, q) = (self.operand(base), self.operand(Src::Reg(mask)));
-        self.bitop(super::int::AND_NOT, kept, p, q);
-        let dest = self.temp(Width::W32);
-        let (p, q) = (self.operand(Src::Reg(new)), self.operand(Src::Reg(kept)));
-        self.bitop(super::int::OR, dest, p, q);
-        Some(Src::Reg(dest))
-    }
+/// The smallest and the largest number of a type, in 32 bits.
+fn limits(signed: bool, scalar: Scalar) -> (Src, Src) {
+    let bits = scalar.bits();
+    let (low, high) = match signed {
+        true => (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1),
+        false => (0, scalar.mask() as i64),
+    };
+    let constant = |value: i64| Src::Const(u64::from(value as u32), Width::W32);
+    (constant(low), constant(high))
 }

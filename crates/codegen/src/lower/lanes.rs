@@ -198,20 +198,24 @@ impl Lowerer<'_> {
             signed,
             quad,
         };
-        let whole = matches!(
-            scalar,
-            Scalar::I16 | Scalar::I32 | Scalar::F16 | Scalar::F32
-        );
-        let Some(name) = name.filter(|_| whole) else {
+        let Some(name) = name.filter(|_| !matches!(scalar, Scalar::I64 | Scalar::BF16)) else {
             return self.scan_in_steps(steps, inclusive, source, dest);
         };
-        if !inclusive {
-            self.reduce_inst(name, dest, source);
-            return Ok(true);
+        if inclusive {
+            let below = self.temp(dest.width);
+            self.reduce_inst(name, below, source);
+            return self.combine_into(steps, Src::Reg(below), source, dest);
         }
-        let below = self.temp(dest.width);
-        self.reduce_inst(name, below, source);
-        self.combine_into(steps, Src::Reg(below), source, dest)
+        match scalar {
+            // Of sums of larger numbers, the low bits are the sums of the low bits.
+            Scalar::I8 | Scalar::I1 => {
+                let wide = self.temp(Width::W16);
+                self.reduce_inst(name, wide, source);
+                self.mask_into(dest, Src::Reg(wide), scalar.mask());
+            }
+            _ => self.reduce_inst(name, dest, source),
+        }
+        Ok(true)
     }
 
     /// Whether all lanes of the simdgroup that started are here.

@@ -3,7 +3,7 @@
 use super::operand::Src;
 use super::select::{Done, Lowerer};
 use crate::mir::{Inst, Operand, Slice};
-use assay_agx::{Field, Op, Operand as Fixed, Width};
+use assay_agx::{Field, Op, Operand as Fixed, SystemValue, Width};
 use assay_ssa::Value;
 use assay_ssa::builtin::Builtin;
 
@@ -33,7 +33,7 @@ impl Lowerer<'_> {
                 Builtin::ThreadgroupPositionInGrid => axis,
                 Builtin::ThreadsPerThreadgroup => 4 + axis,
                 _ => {
-                    if !self.derived_position(builtin, lane, dest) {
+                    if !self.derived_position(builtin, lane, dest)? {
                         return Ok(false);
                     }
                     continue;
@@ -44,7 +44,7 @@ impl Lowerer<'_> {
         Ok(true)
     }
 
-    pub(super) fn derived_position(&mut self, builtin: Builtin, lane: u32, dest: Slice) -> bool {
+    fn derived_position(&mut self, builtin: Builtin, lane: u32, dest: Slice) -> Done<bool> {
         let by = |amount: u64| Src::Const(amount, Width::W16);
         let first = self.temp(dest.width);
         match builtin {
@@ -62,37 +62,55 @@ impl Lowerer<'_> {
             | Builtin::DispatchQuadgroupsPerThreadgroup => {
                 if lane > 0 {
                     self.copy(dest, Src::Const(1, dest.width));
-                    return true;
+                    return Ok(true);
                 }
-                let of_dispatch = matches!(
-                    builtin,
-                    Builtin::DispatchSimdgroupsPerThreadgroup
-                        | Builtin::DispatchQuadgroupsPerThreadgroup
-                );
                 let simd = matches!(
                     builtin,
                     Builtin::SimdgroupsPerThreadgroup | Builtin::DispatchSimdgroupsPerThreadgroup
                 );
-                let start = if of_dispatch { 8 } else { 4 };
-                let sizes: Vec<Slice> = (0..3)
-                    .map(|axis| {
-                        let size = self.temp(Width::W32);
-                        self.special_register(size, start + axis);
-                        size
-                    })
-                    .collect();
+                let [width, height, depth] = match builtin {
+                    Builtin::SimdgroupsPerThreadgroup | Builtin::QuadgroupsPerThreadgroup => {
+                        self.threadgroup_size()
+                    }
+                    _ => self.dispatch_threadgroup_size()?,
+                };
                 let zero = Src::Const(0, Width::W32);
                 let area = self.temp(Width::W32);
-                self.mul_add_into(area, Src::Reg(sizes[0]), Src::Reg(sizes[1]), zero);
+                self.mul_add_into(area, width, height, zero);
                 // Rounded up.
                 let unit: u64 = if simd { 32 } else { 4 };
                 let more = Src::Const(unit - 1, Width::W32);
                 let threads = self.temp(Width::W32);
-                self.mul_add_into(threads, Src::Reg(area), Src::Reg(sizes[2]), more);
+                self.mul_add_into(threads, Src::Reg(area), depth, more);
                 self.shr_into(dest, Src::Reg(threads), by(unit.trailing_zeros().into()));
             }
-            _ => return false,
+            _ => return Ok(false),
         }
-        true
+        Ok(true)
+    }
+
+    /// The size of the thread's own threadgroup.
+    fn threadgroup_size(&mut self) -> [Src; 3] {
+        [4, 5, 6].map(|number| {
+            let size = self.temp(Width::W32);
+            self.special_register(size, number);
+            Src::Reg(size)
+        })
+    }
+
+    /// The size of threadgroups as dispatched. From uniforms, as it may be the constant
+    /// program that asks: that one is in no threadgroup.
+    fn dispatch_threadgroup_size(&mut self) -> Done<[Src; 3]> {
+        let mut sizes = [Src::Const(1, Width::W32); 3];
+        for (axis, size) in sizes.iter_mut().enumerate() {
+            let found = self
+                .layout
+                .system(SystemValue::ThreadsPerThreadgroup, axis as u8);
+            match found {
+                Some(half) => *size = Src::Uniform(half, Width::W32),
+                None => return self.unsupported("more arguments than uniforms hold"),
+            }
+        }
+        Ok(sizes)
     }
 }

@@ -1,7 +1,7 @@
 //! Reductions and prefixes that the hardware has no instruction for, by shuffles.
 
 use super::lanes::Combine;
-use super::operand::{FloatSrc, Src, float_code, imm, used};
+use super::operand::{Condition, FloatSrc, Src, float_code, imm, used};
 use super::select::{Done, Lowerer};
 use super::shuffle::pick;
 use crate::mir::Slice;
@@ -39,6 +39,14 @@ impl Steps {
             Combine::Max if self.signed => mask ^ mask >> 1,
             Combine::And | Combine::Min => mask,
             Combine::Or | Combine::Xor | Combine::Max => 0,
+        }
+    }
+
+    /// What a prefix without lanes below is.
+    fn start(self) -> u64 {
+        match self.combine {
+            Combine::Product => self.identity(),
+            _ => 0,
         }
     }
 }
@@ -196,23 +204,7 @@ impl Lowerer<'_> {
     fn reduce_one_by_one(&mut self, steps: Steps, source: Src, dest: Slice) -> Done<bool> {
         let place = self.place_in_group(steps.quad);
         let active = self.active(steps.quad);
-        let identity = steps.identity();
-        let mut values = Vec::new();
-        for lane in 0..steps.lanes() {
-            let value = self.value_of_lane(steps, place, lane, source);
-            if identity == 0 {
-                values.push(value);
-                continue;
-            }
-            let bit = self.temp(Width::W32);
-            let number = Src::Const(lane, Width::W32);
-            self.extract_into(bit, Src::Reg(active), number, 1);
-            let test = self.int_compare(IntCond::Ne, Src::Reg(bit), Src::Const(0, Width::W32));
-            let real = self.temp(dest.width);
-            let nothing = Src::Reg(self.reg(Src::Const(identity, dest.width)));
-            self.choose_into(real, test, value, nothing);
-            values.push(Src::Reg(real));
-        }
+        let mut values = self.values_of_all(steps, place, active, source);
         while values.len() > 1 {
             let mut next = Vec::with_capacity(values.len() / 2);
             for pair in values.chunks(2) {
@@ -229,6 +221,34 @@ impl Lowerer<'_> {
             self.copy(dest, all);
         }
         Ok(true)
+    }
+
+    /// Each lane's value, in all lanes; what changes nothing for those masked off.
+    fn values_of_all(
+        &mut self,
+        steps: Steps,
+        place: Slice,
+        active: Slice,
+        source: Src,
+    ) -> Vec<Src> {
+        let identity = steps.identity();
+        let mut values = Vec::new();
+        for lane in 0..steps.lanes() {
+            let value = self.value_of_lane(steps, place, lane, source);
+            if identity == 0 {
+                values.push(value);
+                continue;
+            }
+            let bit = self.temp(Width::W32);
+            let number = Src::Const(lane, Width::W32);
+            self.extract_into(bit, Src::Reg(active), number, 1);
+            let test = self.int_compare(IntCond::Ne, Src::Reg(bit), Src::Const(0, Width::W32));
+            let real = self.temp(value.width());
+            let nothing = Src::Reg(self.reg(Src::Const(identity, value.width())));
+            self.choose_into(real, test, value, nothing);
+            values.push(Src::Reg(real));
+        }
+        values
     }
 
     /// The bits of one lane's value, in all lanes; zero if that lane is masked off.
@@ -258,6 +278,81 @@ impl Lowerer<'_> {
         Src::Reg(to)
     }
 
+    /// A prefix where lanes are masked off: all compute it for every lane, and each takes
+    /// what is its own.
+    fn scan_one_by_one(
+        &mut self,
+        steps: Steps,
+        inclusive: bool,
+        source: Src,
+        dest: Slice,
+    ) -> Done<bool> {
+        let place = self.place_in_group(steps.quad);
+        let active = self.active(steps.quad);
+        let mut values = self.values_of_all(steps, place, active, source);
+        if !self.accumulate(steps, &mut values, dest.width)? {
+            return Ok(false);
+        }
+        let first = Src::Const(steps.start(), dest.width);
+        let mut below = first;
+        for (lane, &value) in (1..steps.lanes()).zip(&values) {
+            let test = self.int_compare(IntCond::Eq, Src::Reg(place), Src::Const(lane, Width::W32));
+            let chosen = self.temp(dest.width);
+            self.choose_into(chosen, test, value, below);
+            below = Src::Reg(chosen);
+        }
+        if steps.start() != steps.identity() {
+            let test = self.any_below(place, active);
+            let chosen = self.temp(dest.width);
+            self.choose_into(chosen, test, below, first);
+            below = Src::Reg(chosen);
+        }
+        if inclusive {
+            return self.combine_into(steps, below, source, dest);
+        }
+        self.copy(dest, below);
+        Ok(true)
+    }
+
+    /// Combines each value with those before it: floats in the order of a prefix, integers
+    /// in the shortest.
+    fn accumulate(&mut self, steps: Steps, values: &mut [Src], width: Width) -> Done<bool> {
+        let mut distance = 1;
+        while distance < values.len() {
+            let before: Vec<Src> = values.to_vec();
+            for lane in distance..values.len() {
+                let other = match steps.scalar.is_float() {
+                    true => before[lane - distance],
+                    false => values[lane - 1],
+                };
+                let both = self.temp(width);
+                if !self.combine_into(steps, other, values[lane], both)? {
+                    return Ok(false);
+                }
+                values[lane] = Src::Reg(both);
+            }
+            if !steps.scalar.is_float() {
+                break;
+            }
+            distance *= 2;
+        }
+        Ok(true)
+    }
+
+    /// Whether a lane below takes part.
+    fn any_below(&mut self, place: Slice, active: Slice) -> Condition {
+        let one = Src::Const(1, Width::W32);
+        let (own, lower, below) = (
+            self.temp(Width::W32),
+            self.temp(Width::W32),
+            self.temp(Width::W32),
+        );
+        self.shl_into(own, one, Src::Reg(place));
+        self.sub_into(lower, Src::Reg(own), one);
+        self.bitop(super::int::AND, below, used(active), used(lower));
+        self.int_compare(IntCond::Ne, Src::Reg(below), Src::Const(0, Width::W32))
+    }
+
     /// The value 1, 2, 4, … lanes below is added, where there is such a lane.
     pub(super) fn scan_in_steps(
         &mut self,
@@ -267,13 +362,10 @@ impl Lowerer<'_> {
         dest: Slice,
     ) -> Done<bool> {
         if !self.together() {
-            return self.unsupported("this prefix in divergent control flow");
+            return self.scan_one_by_one(steps, inclusive, source, dest);
         }
         let quad = steps.quad;
-        let own = self.temp(Width::W32);
-        self.special_register(own, 52);
-        let place = self.temp(Width::W32);
-        self.mask_into(place, Src::Reg(own), steps.lanes() - 1);
+        let place = self.place_in_group(quad);
         let up = pick(quad, "simd_shuffle_up", "quad_shuffle_up");
         let mut value = source;
         let mut distance = 1;
@@ -295,14 +387,7 @@ impl Lowerer<'_> {
             return Ok(true);
         }
         let below = self.shuffle_by(up, value, 1);
-        let first = match (steps.combine, steps.scalar) {
-            (Combine::Product, Scalar::F32) => 0x3f80_0000,
-            (Combine::Product, Scalar::F16) => 0x3c00,
-            (Combine::Product, Scalar::BF16) => 0x3f80,
-            (Combine::Product, _) => 1,
-            _ => 0,
-        };
-        let start = Src::Const(first, dest.width);
+        let start = Src::Const(steps.start(), dest.width);
         let start = match dest.width {
             Width::W64 => Src::Reg(self.reg(start)),
             _ => start,

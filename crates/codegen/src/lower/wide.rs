@@ -218,7 +218,8 @@ impl Lowerer<'_> {
         ]);
     }
 
-    fn funnel(&mut self, dest: Slice, low: Src, high: Src, amount: Src) {
+    /// 32 bits of `high:low` from bit `amount` on, which is at most 32.
+    pub(super) fn funnel(&mut self, dest: Slice, low: Src, high: Src, amount: Src) {
         let sources = [self.operand(low), self.operand(high), self.operand(amount)];
         self.op(Op::Extr, dest, &sources);
     }

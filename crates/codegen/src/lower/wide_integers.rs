@@ -1,12 +1,12 @@
 //! Builtins on 64-bit integers.
 
-use super::operand::Src;
+use super::operand::{IntSrc, Src, imm};
 use super::select::Lowerer;
 use super::wide::word;
 use crate::mir::Slice;
 use assay_agx::{Op, Width};
 use assay_ssa::builtin::Builtin;
-use assay_ssa::{IntCond, Scalar};
+use assay_ssa::{BinaryOp, IntCond, Scalar};
 
 impl Lowerer<'_> {
     /// Builtins on 64-bit numbers.
@@ -18,17 +18,10 @@ impl Lowerer<'_> {
         dest: Slice,
     ) -> bool {
         let zero = Src::Const(0, Width::W32);
+        if self.chosen_integer(builtin, signed, numbers, dest) {
+            return true;
+        }
         match (builtin, numbers) {
-            (Builtin::Min | Builtin::Max, &[a, b]) => {
-                let cond = match (builtin == Builtin::Min, signed) {
-                    (true, true) => IntCond::Slt,
-                    (true, false) => IntCond::Ult,
-                    (false, true) => IntCond::Sgt,
-                    (false, false) => IntCond::Ugt,
-                };
-                let test = self.wide_compare(cond, a, b);
-                self.choose_into(dest, test, a, b);
-            }
             (Builtin::Abs, &[a]) => {
                 let (magnitude, _) = self.wide_magnitude(a);
                 self.copy(dest, magnitude);
@@ -70,8 +63,58 @@ impl Lowerer<'_> {
                     self.op(Op::Bitrev, word(dest, place), &[operand]);
                 }
             }
-            (Builtin::MulHi, &[a, b]) if !signed => {
-                self.wide_mul_high(dest, a, b);
+            (Builtin::AbsDiff, &[a, b]) => {
+                let (one, other) = (self.temp(Width::W64), self.temp(Width::W64));
+                self.wide_sum(Op::Isub, one, Self::bare(a), Self::bare(b), 0);
+                self.wide_sum(Op::Isub, other, Self::bare(b), Self::bare(a), 0);
+                let cond = if signed { IntCond::Slt } else { IntCond::Ult };
+                let test = self.wide_compare(cond, a, b);
+                self.choose_into(dest, test, Src::Reg(other), Src::Reg(one));
+            }
+            (Builtin::AddSat | Builtin::SubSat, &[a, b]) => {
+                let op = match builtin {
+                    Builtin::AddSat => Op::Iadd,
+                    _ => Op::Isub,
+                };
+                match signed {
+                    true => self.wide_signed_saturation(dest, op, a, b),
+                    false => self.wide_unsigned_saturation(dest, op, a, b),
+                }
+            }
+            (Builtin::HAdd | Builtin::RHAdd, &[a, b]) => {
+                // What both have, or either has, and half of what one has: no carry.
+                let up = builtin == Builtin::RHAdd;
+                let (common, apart) = (self.temp(Width::W64), self.temp(Width::W64));
+                let logic = if up { BinaryOp::Or } else { BinaryOp::And };
+                self.wide_logic(logic, common, a, b);
+                self.wide_logic(BinaryOp::Xor, apart, a, b);
+                let halved = self.temp(Width::W64);
+                let shift = if signed {
+                    BinaryOp::AShr
+                } else {
+                    BinaryOp::LShr
+                };
+                let by = Src::Const(1, Width::W16);
+                self.wide_shift_into(shift, halved, Src::Reg(apart), by);
+                let (a, b) = (Src::Reg(common), Src::Reg(halved));
+                let op = if up { Op::Isub } else { Op::Iadd };
+                self.wide_sum(op, dest, Self::bare(a), Self::bare(b), 0);
+            }
+            (Builtin::MulHi, &[a, b]) => self.wide_high(dest, signed, a, b),
+            (Builtin::MadHi, &[a, b, c]) => {
+                let high = self.temp(Width::W64);
+                self.wide_high(high, signed, a, b);
+                self.wide_sum(Op::Iadd, dest, Self::bare(Src::Reg(high)), Self::bare(c), 0);
+            }
+            (Builtin::MadSat, &[a, b, c]) => {
+                self.wide_saturated_product(dest, signed, [a, b, c]);
+            }
+            (Builtin::Rotate, &[a, amount]) => {
+                self.wide_funnel_shift(dest, a, a, amount, true);
+            }
+            (Builtin::FunnelLeft | Builtin::FunnelRight, &[high, low, amount]) => {
+                let left = builtin == Builtin::FunnelLeft;
+                self.wide_funnel_shift(dest, high, low, amount, left);
             }
             (Builtin::NormalizePredicate, &[a]) => {
                 let test = self.wide_compare(IntCond::Ne, a, Src::Const(0, Width::W64));
@@ -110,5 +153,126 @@ impl Lowerer<'_> {
         );
         let top = Self::bare(Src::Reg(top));
         self.wide_sum(Op::Iadd, dest, top, high_of(other), 0);
+    }
+
+    /// The upper 64 bits of a product, signed or not.
+    fn wide_high(&mut self, dest: Slice, signed: bool, a: Src, b: Src) {
+        if !signed {
+            return self.wide_mul_high(dest, a, b);
+        }
+        // A negative factor is its bits less 2⁶⁴: the other factor too much in this half.
+        let mut high = self.temp(Width::W64);
+        self.wide_mul_high(high, a, b);
+        for (one, other, last) in [(a, b, false), (b, a, true)] {
+            let sign = self.temp(Width::W32);
+            self.asr_into(sign, one.high(), Src::Const(31, Width::W16));
+            let excess = self.temp(Width::W64);
+            for half in [0, 1] {
+                let (x, y) = (other.part(2 * half, Width::W32), Src::Reg(sign));
+                let (x, y) = (self.operand(x), self.operand(y));
+                self.bitop(super::int::AND, word(excess, half), x, y);
+            }
+            let to = if last { dest } else { self.temp(Width::W64) };
+            let (x, y) = (Src::Reg(high), Src::Reg(excess));
+            self.wide_sum(Op::Isub, to, Self::bare(x), Self::bare(y), 0);
+            high = to;
+        }
+    }
+
+    /// `a ± b` of unsigned numbers; what does not fit becomes the largest, or zero.
+    fn wide_unsigned_saturation(&mut self, dest: Slice, op: Op, a: Src, b: Src) {
+        let sum = self.temp(Width::W64);
+        self.wide_sum(op, sum, Self::bare(a), Self::bare(b), 0);
+        let (beyond, limit) = match op {
+            Op::Iadd => (self.wide_compare(IntCond::Ult, Src::Reg(sum), a), u64::MAX),
+            _ => (self.wide_compare(IntCond::Ult, a, b), 0),
+        };
+        self.choose_into(dest, beyond, Src::Const(limit, Width::W64), Src::Reg(sum));
+    }
+
+    /// `a ± b` of signed numbers; what does not fit becomes the limit on the side of `a`.
+    fn wide_signed_saturation(&mut self, dest: Slice, op: Op, a: Src, b: Src) {
+        let sum = self.temp(Width::W64);
+        self.wide_sum(op, sum, Self::bare(a), Self::bare(b), 0);
+        // The sign changed, though b goes the way of a: signs of a ^ sum and of a ^ b.
+        let (turned, apart) = (self.temp(Width::W32), self.temp(Width::W32));
+        let (x, y) = (self.operand(a.high()), self.operand(Src::Reg(word(sum, 1))));
+        self.bitop(super::int::XOR, turned, x, y);
+        let (x, y) = (self.operand(a.high()), self.operand(b.high()));
+        self.bitop(super::int::XOR, apart, x, y);
+        let both = self.temp(Width::W32);
+        let table = match op {
+            Op::Iadd => super::int::AND_NOT,
+            _ => super::int::AND,
+        };
+        let (x, y) = (
+            self.operand(Src::Reg(turned)),
+            self.operand(Src::Reg(apart)),
+        );
+        self.bitop(table, both, x, y);
+        let zero = Src::Const(0, Width::W32);
+        let beyond = self.int_compare(IntCond::Slt, Src::Reg(both), zero);
+        let limit = self.wide_limit_of_sign(a.high());
+        self.choose_into(dest, beyond, limit, Src::Reg(sum));
+    }
+
+    /// The largest signed number, or the smallest where `word` is negative.
+    fn wide_limit_of_sign(&mut self, sign: Src) -> Src {
+        let high = self.limit_of_sign(sign);
+        let low = self.temp(Width::W32);
+        self.asr_into(low, high, Src::Const(31, Width::W16));
+        let limit = self.temp(Width::W64);
+        let operand = self.operand(Src::Reg(low));
+        self.bitop(super::int::NOT, word(limit, 0), operand, imm(0));
+        self.copy(word(limit, 1), high);
+        Src::Reg(limit)
+    }
+
+    /// `a * b + c`, saturated: exact in 128 bits, of which the upper half must be nothing
+    /// but the sign of the lower.
+    fn wide_saturated_product(&mut self, dest: Slice, signed: bool, [a, b, c]: [Src; 3]) {
+        let (high, low) = (self.temp(Width::W64), self.temp(Width::W64));
+        self.wide_high(high, signed, a, b);
+        self.wide_mul_into(low, a, b);
+        let sum = self.temp(Width::W64);
+        self.wide_sum(Op::Iadd, sum, Self::bare(Src::Reg(low)), Self::bare(c), 0);
+        let carries = self.wide_compare(IntCond::Ult, Src::Reg(sum), Src::Reg(low));
+        let carry = self.temp(Width::W32);
+        let (one, zero) = (Src::Const(1, Width::W32), Src::Const(0, Width::W32));
+        self.select_into(carry, carries, one, zero);
+        let mut upper = self.temp(Width::W64);
+        let (x, y) = (Src::Reg(high), Src::Reg(carry));
+        self.wide_sum(Op::Iadd, upper, Self::bare(x), Self::bare(y), 0);
+        let by = Src::Const(31, Width::W16);
+        let (mut expected, mut limit) = (zero, Src::Const(u64::MAX, Width::W64));
+        if signed {
+            let sign = self.temp(Width::W32);
+            self.asr_into(sign, c.high(), by);
+            let total = self.temp(Width::W64);
+            let extended = IntSrc {
+                src: Src::Reg(sign),
+                sx: true,
+            };
+            self.wide_sum(Op::Iadd, total, Self::bare(Src::Reg(upper)), extended, 0);
+            upper = total;
+            let sign = self.temp(Width::W32);
+            self.asr_into(sign, Src::Reg(word(sum, 1)), by);
+            expected = Src::Reg(sign);
+            limit = self.wide_limit_of_sign(Src::Reg(word(upper, 1)));
+        }
+        let apart = [self.temp(Width::W32), self.temp(Width::W32)];
+        for (half, &to) in apart.iter().enumerate() {
+            let part = Src::Reg(word(upper, half as u8));
+            let (x, y) = (self.operand(part), self.operand(expected));
+            self.bitop(super::int::XOR, to, x, y);
+        }
+        let either = self.temp(Width::W32);
+        let (x, y) = (
+            self.operand(Src::Reg(apart[0])),
+            self.operand(Src::Reg(apart[1])),
+        );
+        self.bitop(super::int::OR, either, x, y);
+        let beyond = self.int_compare(IntCond::Ne, Src::Reg(either), zero);
+        self.choose_into(dest, beyond, limit, Src::Reg(sum));
     }
 }

@@ -63,3 +63,32 @@ kernel void first_of_all_and_of_some(device uint* y [[buffer(0)]], device half* 
         z[i] -= quad_broadcast_first(z[i]) + simd_broadcast_first(z[i] + 1.0h);
     }
 }
+
+// What the hardware has no prefix for, and what it has only for larger numbers.
+#define PREFIX(T) kernel void prefix_of_##T(device T* y [[buffer(0)]], device const T* x [[buffer(1)]], \
+                                            uint i [[thread_position_in_grid]], \
+                                            uint lane [[thread_index_in_simdgroup]]) { \
+    T v = x[i] | T(1); \
+    y[8 * i] = simd_prefix_inclusive_product(v); \
+    y[8 * i + 1] = simd_prefix_exclusive_sum(x[i]) + quad_prefix_exclusive_product(v); \
+    if ((lane * 7) % 11 > 3) { \
+        y[8 * i + 2] = simd_prefix_inclusive_product(v); \
+        y[8 * i + 3] = simd_prefix_exclusive_product(v); \
+        y[8 * i + 4] = quad_prefix_inclusive_product(v) - quad_prefix_exclusive_product(v); \
+        y[8 * i + 5] = simd_prefix_inclusive_sum(x[i]); \
+        y[8 * i + 6] = simd_prefix_exclusive_sum(x[i]); \
+        y[8 * i + 7] = quad_prefix_inclusive_sum(x[i]) ^ quad_prefix_exclusive_sum(x[i]); \
+    } }
+PREFIX(char) PREFIX(uchar) PREFIX(short) PREFIX(ushort) PREFIX(int) PREFIX(uint) PREFIX(uchar4) PREFIX(short2) PREFIX(int3)
+
+kernel void prefix_of_brain_floats_under_a_mask(device bfloat* y [[buffer(0)]], device const bfloat* x [[buffer(1)]],
+                                                uint i [[thread_position_in_grid]],
+                                                uint lane [[thread_index_in_simdgroup]]) {
+    bfloat v = x[i];
+    if ((lane * 7) % 11 > 3) {
+        y[4 * i] = simd_prefix_inclusive_sum(v);
+        y[4 * i + 1] = simd_prefix_exclusive_product(v);
+        y[4 * i + 2] = quad_prefix_exclusive_sum(v);
+        y[4 * i + 3] = quad_prefix_inclusive_product(v);
+    }
+}
