@@ -5,6 +5,9 @@
 //! are told apart. Threadgroups run one after the other, in order, so the reports are the same every time; whether
 //! two accesses are ordered does not depend on the order in which they happened to run, only on what lies between them.
 //!
+//! A right kernel, and that is most of them, does not come that far: a [quick look](quick) with simdgroups in step finds it
+//! right. Only what that doubts is run again.
+//!
 //! Known limits: barriers of quadgroups count as barriers of the simdgroup; a fence orders nothing; of many
 //! threads that read a number before another writes it, one or two are remembered.
 

@@ -36,6 +36,8 @@ pub(super) struct Depths {
     states: Vec<Box<[u16]>>,
     next: Vec<State>,
     known: HashMap<Box<[u16]>, State>,
+    /// Bytes of all these.
+    bytes: usize,
     deepest: u32,
 }
 
@@ -52,6 +54,7 @@ impl Depths {
             states: Vec::new(),
             next: Vec::new(),
             known: HashMap::new(),
+            bytes: 0,
             deepest: 0,
         };
         depths.number(vec![0; program.narrow as usize + program.wide as usize].into());
@@ -60,7 +63,7 @@ impl Depths {
 
     /// Bytes it may take.
     pub(super) fn memory() -> u64 {
-        LIMIT as u64 * 2
+        LIMIT as u64
     }
 
     /// The longest chain of loads met.
@@ -81,7 +84,7 @@ impl Depths {
     /// Whether so much was worked out that it should be [forgotten](Self::forget).
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        self.next.len() * size_of::<State>() > LIMIT
+        self.bytes > LIMIT
     }
 
     /// Forgets everything but the states in use, which get new numbers.
@@ -90,6 +93,7 @@ impl Depths {
         let states = std::mem::take(&mut self.states);
         self.known.clear();
         self.next.clear();
+        self.bytes = 0;
         let start = states.first().map_or(0, |depths| depths.len());
         self.number(vec![0; start].into());
         for state in in_use {
@@ -103,6 +107,8 @@ impl Depths {
             return known;
         }
         let state = self.states.len() as State;
+        // Both copies of the depths with their boxes, and where each stretch leads.
+        self.bytes += 2 * (size_of_val(&*depths) + 32) + self.stretches * size_of::<State>();
         self.known.insert(depths.clone(), state);
         self.states.push(depths);
         let transitions = (state as usize + 1) * self.stretches;

@@ -141,7 +141,10 @@ impl Blocks {
             len: 0,
         };
         if mask == !0 && goes_up(addresses, block) {
-            let (first, last) = (addresses[0] / block, (addresses[31] + size - 1) / block);
+            let (first, last) = (
+                addresses[0] / block,
+                addresses[31].saturating_add(size - 1) / block,
+            );
             for number in first..=last {
                 if let Some(slot) = blocks.numbers.get_mut(blocks.len) {
                     *slot = number;
@@ -153,7 +156,7 @@ impl Blocks {
         let mut highest = None;
         for lane in lanes_of(mask) {
             let address = addresses[lane];
-            let (first, last) = (address / block, (address + size - 1) / block);
+            let (first, last) = (address / block, address.saturating_add(size - 1) / block);
             for number in [first, last] {
                 // Mostly addresses go up; then comparing with the highest is enough.
                 let new = match highest {
