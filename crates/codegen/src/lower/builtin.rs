@@ -75,6 +75,11 @@ impl Lowerer<'_> {
             return Ok(false);
         };
         for (lane, dest) in self.needed(result) {
+            if let (Builtin::Compare3, &[a, b]) = (call.builtin, args) {
+                let to = self.scalar_type(result).unwrap_or(scalar);
+                self.three_way(call.sign == Sign::Signed, [a, b], lane, to, dest)?;
+                continue;
+            }
             let done = match scalar.is_float() {
                 true => {
                     self.choice(call.builtin, scalar, args, lane, dest)?

@@ -63,6 +63,13 @@ impl Lowerer<'_> {
                     self.op(Op::Bitrev, word(dest, place), &[operand]);
                 }
             }
+            (Builtin::ByteSwap, &[a]) => {
+                let (low, high) = (
+                    self.byte_swapped(a.high(), 32),
+                    self.byte_swapped(a.low(), 32),
+                );
+                self.copies(&[(word(dest, 0), low), (word(dest, 1), high)]);
+            }
             (Builtin::AbsDiff, &[a, b]) => {
                 let (one, other) = (self.temp(Width::W64), self.temp(Width::W64));
                 self.wide_sum(Op::Isub, one, Self::bare(a), Self::bare(b), 0);
