@@ -35,6 +35,13 @@ impl Lowerer<'_> {
             _ if matches!(call.builtin, Builtin::All | Builtin::Any) => {
                 self.fold(call, args, result)?
             }
+            _ if matches!(
+                call.builtin,
+                Builtin::AddOverflow | Builtin::SubOverflow | Builtin::MulOverflow
+            ) =>
+            {
+                self.overflowing(call, args, result)?
+            }
             _ => self.each(call, args, result)?,
         };
         match done {

@@ -25,7 +25,7 @@ impl Lowerer<'_> {
     }
 
     /// A number of at most 32 bits in 32 bits.
-    fn in_word(&mut self, src: Src, scalar: Scalar, signed: bool) -> Src {
+    pub(super) fn in_word(&mut self, src: Src, scalar: Scalar, signed: bool) -> Src {
         if src.width() == Width::W32 {
             return src;
         }
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
     }
 
     /// The low bits of a 32-bit result.
-    fn cut_into(&mut self, dest: Slice, src: Src, scalar: Scalar) {
+    pub(super) fn cut_into(&mut self, dest: Slice, src: Src, scalar: Scalar) {
         match scalar {
             Scalar::I32 => self.copy(dest, src),
             Scalar::I16 => self.copy(dest, src.part(0, Width::W16)),

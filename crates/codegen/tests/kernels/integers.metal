@@ -81,6 +81,17 @@ kernel void bytes_backwards(ARGUMENTS(ulong), device uint* z [[buffer(2)]]) {
     z[i] = __builtin_bswap32(z[i]) ^ __builtin_bswap16(ushort(z[i]));
 }
 
+#define OVERFLOW(T) kernel void overflow_##T(ARGUMENTS(T), device uint* z [[buffer(2)]]) { \
+    THREE(T) \
+    T sum, less, product, small; \
+    z[i] = __builtin_add_overflow(a, b, &sum) | __builtin_sub_overflow(a, b, &less) << 1 | \
+           __builtin_mul_overflow(a, b, &product) << 2 | __builtin_mul_overflow(T(a & 15), T(c & 7), &small) << 3; \
+    y[4 * i] = sum; \
+    y[4 * i + 1] = less; \
+    y[4 * i + 2] = product; \
+    y[4 * i + 3] = small; }
+EACH_TYPE(OVERFLOW)
+
 // Vectors go element by element, under a mask as well.
 #define VECTORS(T) kernel void vectors_##T(ARGUMENTS(T)) { \
     T a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2]; \
