@@ -361,3 +361,42 @@ fn the_loop_of_a_naive_matrix_product_has_nine_instructions() {
         "{inside:?}"
     );
 }
+
+/// Of a division by a size, the main program only multiplies.
+#[test]
+fn the_reciprocal_of_a_size_is_found_before_the_dispatch() {
+    let text = "module \"m\"\n\
+        kernel \"k\" f0 {\n\
+            \"o\" buffer 0 param 0 space device read_write type \"uint\" size 4 align 4 noalias\n\
+            \"n\" buffer 1 param 1 space constant read type \"uint\" size 4 align 4 buffer_size 4 noalias\n\
+            \"i\" builtin thread_position_in_grid type \"uint\"\n\
+        }\n\
+        function f0 \"k\" -> void convergent {\n\
+        b0(v0: ptr.device, v1: ptr.constant):\n\
+            v2: i32 = call thread_position_in_grid()\n\
+            v3: i32 = load v1 align 4\n\
+            v4: i32 = mul v2, i32 40503\n\
+            v5: i32 = udiv v4, v3\n\
+            v6: i32 = srem v4, v3\n\
+            v7: i32 = xor v5, v6\n\
+            v8: ptr.device = ptr_add nuw inbounds v0 + zext v2 * 4\n\
+            store v8, v7 align 4\n\
+            return\n\
+        }\n";
+    let module = assay_ssa::parse(text).expect("parses");
+    let program = assay_codegen::generate(&module, "k", &Default::default()).expect("generates");
+    let ops = |program: &Program| -> Vec<Op> {
+        let items = program.walk();
+        items
+            .filter_map(|(_, item)| item.known().map(|insn| insn.op()))
+            .collect()
+    };
+    assert!(!ops(&program).contains(&Op::Rcp), "{:?}", ops(&program));
+    for seed in 1..4 {
+        let verdict = judge::judge(&module, "k", seed);
+        assert!(
+            matches!(verdict, Verdict::Same { finished, .. } if finished > 0),
+            "{verdict:?}"
+        );
+    }
+}

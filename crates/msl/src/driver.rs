@@ -11,6 +11,7 @@ use crate::patch::Patched;
 use crate::pragmas;
 use crate::rewrite::{self, ModuleRecord, Rewritten};
 use crate::standard::Standard;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// A source to compile.
@@ -143,7 +144,7 @@ pub fn compile(
     options: &Options,
 ) -> Result<Compiled, Error> {
     let session = Session { compiler, options };
-    let text = String::from_utf8_lossy(source.text);
+    let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
     let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
@@ -173,9 +174,15 @@ pub fn rewritten_text(
     options: &Options,
 ) -> Result<String, Error> {
     let session = Session { compiler, options };
-    let text = String::from_utf8_lossy(source.text);
+    let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
     Ok(session.rewrite(source.path, &preprocessed).patched.text)
+}
+
+/// The source, without the mark some editors put before it.
+fn text_of(source: Source<'_>) -> Cow<'_, str> {
+    let text = source.text;
+    String::from_utf8_lossy(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text))
 }
 
 struct Session<'a> {

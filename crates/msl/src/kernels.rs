@@ -18,6 +18,8 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
     pub(crate) found: Vec<KernelInfo>,
+    /// Attributes of parameters that nobody knows.
+    pub(crate) unknown: Vec<usize>,
     /// Parameters of every kernel definition by its bare name, for instantiations.
     definitions: HashMap<String, Vec<Parameter>>,
     infos: HashMap<String, KernelInfo>,
@@ -89,6 +91,8 @@ impl Kernels {
         patch: &mut Patch,
     ) {
         let mut parameters = parameter::read_all(tokens, list);
+        self.unknown
+            .extend(parameters.iter().filter_map(|p| p.unknown));
         assign_indices(&mut parameters);
         let bare = tokens.get(name).to_owned();
         let path = outline

@@ -30,6 +30,16 @@ pub(crate) const BUILTINS: [&str; 20] = [
     "grid_size",
 ];
 
+/// Attributes of parameters that are neither builtins nor buffers and their like.
+const OTHERS: [&str; 6] = [
+    "function_constant",
+    "maybe_unused",
+    "payload",
+    "stage_in",
+    "threadgroup_imageblock",
+    "user",
+];
+
 /// A parameter as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
@@ -43,6 +53,8 @@ pub(crate) struct Parameter {
     pub(crate) indirection: Option<usize>,
     /// The expression inside `[[buffer(…)]]` and its like.
     pub(crate) index: Option<Range<usize>>,
+    /// The attribute nobody knows, of a parameter that nothing else binds.
+    pub(crate) unknown: Option<usize>,
     /// What is known about it.
     pub(crate) argument: Argument,
 }
@@ -115,6 +127,10 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         Some(name) => (ArgumentKind::Builtin(name.to_owned()), None),
         None => kind_of(&type_name, space, declarator.indirect, &find),
     };
+    let mut names = attributes.iter().map(|attribute| attribute.name);
+    let unknown = names
+        .find(|&name| !OTHERS.contains(&tokens.get(name)))
+        .filter(|_| kind == ArgumentKind::Other);
     let constant = declarator
         .type_tokens
         .iter()
@@ -132,6 +148,7 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         name: declarator.name,
         indirection: declarator.indirection,
         index: index.clone(),
+        unknown,
         argument: Argument {
             kind,
             index: index.and_then(|range| attributes::integer_value(tokens, range)),
@@ -149,6 +166,21 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         type_tokens: declarator.type_tokens,
         range,
     }
+}
+
+/// The builtin most like a word: the one with which it shares the longest beginning.
+pub(crate) fn nearest_builtin(word: &str) -> &'static str {
+    let shared = |name: &&&str| {
+        name.bytes()
+            .zip(word.bytes())
+            .take_while(|(a, b)| a == b)
+            .count()
+    };
+    BUILTINS
+        .iter()
+        .max_by_key(shared)
+        .copied()
+        .unwrap_or_default()
 }
 
 /// Whether a token belongs to `coherent(…)`, which says nothing about the type.

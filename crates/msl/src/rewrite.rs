@@ -4,6 +4,7 @@ use crate::attributes;
 use crate::kernel_info::{KernelInfo, MODULE_SYMBOL};
 use crate::lexer::{Kind, Tokens};
 use crate::outline::Outline;
+use crate::parameter;
 use crate::patch::{Patch, Patched};
 use crate::{components, constants, kernels, literals, overloads, spaces};
 use std::collections::HashSet;
@@ -65,6 +66,17 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
         offset: offset(index),
         message: "the index of a function constant must be an integer literal".to_owned(),
         note: None,
+    }));
+    problems.extend(found.unknown.iter().map(|&index| {
+        let name = tokens.get(index);
+        let nearest = parameter::nearest_builtin(name);
+        Problem {
+            offset: offset(index),
+            message: format!(
+                "kernel arguments have no attribute '{name}'; the nearest is '{nearest}'"
+            ),
+            note: None,
+        }
     }));
     let mut patched = patch.apply(&tokens);
     patched.text.push_str(&module_record(record));

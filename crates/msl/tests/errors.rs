@@ -68,6 +68,15 @@ fn behind_rewritten_parameters_and_collapsed_spaces() {
 }
 
 #[test]
+fn at_an_attribute_nobody_knows() {
+    check(
+        "kernel void k(device float* o [[buffer(0)]], uint i [[thread_position_in_gird]]) { o[i] = 1; }
+                                                      ^",
+        "kernel arguments have no attribute 'thread_position_in_gird'; the nearest is 'thread_position_in_grid'",
+    );
+}
+
+#[test]
 fn behind_a_macro_and_inside_one() {
     check(
         "#define TWICE(x) ((x) * 2)

@@ -4,12 +4,13 @@ use super::depth::{Depths, State};
 use super::model::{Blocks, Cache, LINE, Outcome, Recent, SECTOR, bank_passes, passes_of_halves};
 use super::pattern::{Patterns, Scattered};
 use super::{Class, Counts, LineCounts, Traffic};
-use crate::code::{Op, Program};
+use crate::code::{Op, Program, Transfer};
 use crate::dispatch::Job;
 use crate::interpret::Batch;
 use crate::interpret::watch::{Seen, Watch};
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
 use crate::position::Standpoint;
+use std::ops::Range;
 
 /// What is counted for each operation that accesses memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,7 +170,7 @@ impl<'a> Counter<'a> {
     /// Device memory, in accesses of at most 16 bytes a lane.
     #[inline(always)]
     fn device(&mut self, seen: &Seen<'_>) {
-        note(&mut self.counts.device.traffic, seen);
+        note(&mut self.counts.device.traffic, seen, 1);
         let mut done = 0;
         while done < seen.size {
             let size = (seen.size - done).min(16);
@@ -221,7 +222,7 @@ impl<'a> Counter<'a> {
     fn lines(&mut self, seen: &Seen<'_>, lines: impl Iterator<Item = u64>, sectors: u64) {
         let mut count = 0;
         for line in lines {
-            self.line(seen, line);
+            self.line(seen.action, seen.simdgroup(), line);
             count += 1;
         }
         self.counts.device.lines += count;
@@ -231,10 +232,10 @@ impl<'a> Counter<'a> {
 
     /// A line of device memory is accessed.
     #[inline(always)]
-    fn line(&mut self, seen: &Seen<'_>, line: u64) {
+    fn line(&mut self, action: Action, simdgroup: usize, line: u64) {
         let counts = &mut self.counts.device;
-        if seen.action == Action::Read {
-            match self.recent[seen.simdgroup()].load(line) {
+        if action == Action::Read {
+            match self.recent[simdgroup].load(line) {
                 Outcome::Hit => {
                     counts.cache_hits += 1;
                     return;
@@ -253,10 +254,29 @@ impl<'a> Counter<'a> {
         }
     }
 
+    /// Rows of device memory, one for each simdgroup.
+    #[inline(always)]
+    fn device_rows(&mut self, seen: &Seen<'_>, transfer: &Transfer, running: Range<usize>) {
+        let extent = u64::from(31 * seen.form.step + seen.size - 1);
+        let (mut lines, mut sectors) = (0, 0);
+        for simdgroup in running {
+            let first = seen.address_of(transfer, simdgroup - seen.group.number, 0);
+            let last = first + extent;
+            sectors += last / SECTOR - first / SECTOR + 1;
+            for line in first / LINE..=last / LINE {
+                self.line(seen.action, simdgroup, line);
+                lines += 1;
+            }
+        }
+        self.counts.device.lines += lines;
+        self.counts.device.sectors += sectors;
+        self.tallies[seen.position].lines += lines;
+    }
+
     #[inline(always)]
     fn threadgroup(&mut self, seen: &Seen<'_>) {
         let counts = &mut self.counts.threadgroup;
-        note(&mut counts.traffic, seen);
+        note(&mut counts.traffic, seen, 1);
         let words = seen.size.div_ceil(4);
         counts.accesses += u64::from(words);
         if let Some(passes) = passes_by_form(seen) {
@@ -329,11 +349,46 @@ impl Watch for Counter<'_> {
             let first = seen.mask.trailing_zeros() as usize;
             match seen.address(first) >> OFFSET_BITS {
                 THREADGROUP => self.threadgroup(seen),
-                THREAD => note(&mut self.counts.thread_memory, seen),
+                THREAD => note(&mut self.counts.thread_memory, seen, 1),
                 _ => self.device(seen),
             }
         }
         seen.mask
+    }
+
+    #[inline(always)]
+    fn access_by_all(&mut self, seen: &Seen<'_>) -> bool {
+        let (Some(running), Some(transfer)) = (seen.group.all_running(), seen.transfer) else {
+            return false;
+        };
+        let (count, words) = (running.len() as u64, u64::from(seen.size.div_ceil(4)));
+        let row = seen.form.length == 32;
+        match seen.address(0) >> OFFSET_BITS {
+            THREADGROUP if row && seen.form.step <= 4 => {
+                let counts = &mut self.counts.threadgroup;
+                note(&mut counts.traffic, seen, count);
+                counts.accesses += words * count;
+                counts.bank_passes += words * count;
+            }
+            THREADGROUP if seen.form.length == 16 && matches!(seen.form.step, 0 | 4) => {
+                let Some(passes) = passes_of_all(seen, transfer, running) else {
+                    return false;
+                };
+                let counts = &mut self.counts.threadgroup;
+                note(&mut counts.traffic, seen, count);
+                counts.accesses += words * count;
+                counts.bank_passes += words * passes;
+            }
+            THREADGROUP | THREAD => return false,
+            _ if row && seen.size <= 16 && u64::from(seen.form.step) <= SECTOR => {
+                note(&mut self.counts.device.traffic, seen, count);
+                self.counts.device.accesses += count;
+                self.device_rows(seen, transfer, running);
+            }
+            _ => return false,
+        }
+        self.tallies[seen.position].bytes += count * 32 * u64::from(seen.size);
+        true
     }
 
     fn start(&mut self, _number: u64) {
@@ -397,6 +452,19 @@ impl Runs {
     }
 }
 
+/// Passes over the banks for each word of all simdgroups, where each half of their lanes is a row.
+#[inline(always)]
+fn passes_of_all(seen: &Seen<'_>, transfer: &Transfer, running: Range<usize>) -> Option<u64> {
+    let (mut passes, mut bits) = (0, 0);
+    for simdgroup in running {
+        let start = |lane| seen.address_of(transfer, simdgroup - seen.group.number, lane);
+        let starts = [start(0), start(16)];
+        bits |= starts[0] | starts[1];
+        passes += u64::from(passes_of_halves(starts, seen.form.step.into()));
+    }
+    bits.is_multiple_of(4).then_some(passes)
+}
+
 /// Passes over the banks for each word, where the form of the addresses says it.
 #[inline(always)]
 fn passes_by_form(seen: &Seen<'_>) -> Option<u32> {
@@ -455,20 +523,21 @@ fn stretches(program: &Program) -> (Vec<Stretch>, Vec<u32>) {
     (stretches, begins)
 }
 
-/// Adds an access to sums.
-fn note(traffic: &mut Traffic, seen: &Seen<'_>) {
-    let bytes = u64::from(seen.mask.count_ones()) * u64::from(seen.size);
+/// Adds the same access by so many simdgroups to sums.
+#[inline(always)]
+fn note(traffic: &mut Traffic, seen: &Seen<'_>, simdgroups: u64) {
+    let bytes = u64::from(seen.mask.count_ones()) * u64::from(seen.size) * simdgroups;
     match seen.action {
         Action::Read => {
-            traffic.loads += 1;
+            traffic.loads += simdgroups;
             traffic.bytes_loaded += bytes;
         }
         Action::Write => {
-            traffic.stores += 1;
+            traffic.stores += simdgroups;
             traffic.bytes_stored += bytes;
         }
         Action::Atomic => {
-            traffic.atomics += 1;
+            traffic.atomics += simdgroups;
             traffic.bytes_loaded += bytes;
             traffic.bytes_stored += bytes;
         }

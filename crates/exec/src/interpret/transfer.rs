@@ -369,12 +369,12 @@ impl Batch {
         let mut seen = Seen {
             around,
             group: self,
-            at: 0,
+            at: active.first,
             position,
-            mask: 0,
-            addresses: self.addresses(t, 0),
-            form: Form::SCATTERED,
-            inside: false,
+            mask: self.mask_of(active.first),
+            addresses: self.addresses(t, active.first),
+            form: together.map_or(Form::SCATTERED, |found| found.form),
+            inside: together.is_some(),
             size: t.size(),
             align: t.align,
             cell: t.cell,
@@ -382,6 +382,9 @@ impl Batch {
             transfer: Some(t),
             action,
         };
+        if active.full && seen.inside && watch.access_by_all(&seen) {
+            return Ok(true);
+        }
         for at in active.range().filter(|&at| self.mask_of(at) != 0) {
             let found = found[at & (MOST - 1)];
             seen.at = at;

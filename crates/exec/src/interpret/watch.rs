@@ -26,6 +26,13 @@ pub(crate) trait Watch {
         seen.mask
     }
 
+    /// All lanes of the simdgroups that run are about to access memory, in one region; `seen` is the first of them. Whether
+    /// there is no need to hear about each of them.
+    #[inline(always)]
+    fn access_by_all(&mut self, _seen: &Seen<'_>) -> bool {
+        false
+    }
+
     /// Whether it has seen enough: then what runs is stopped when a loop starts over.
     #[inline(always)]
     fn stops(&self) -> bool {
@@ -90,6 +97,12 @@ impl Seen<'_> {
         self.addresses.at(lane & 31)
     }
 
+    /// The address a lane of another simdgroup accesses by the same load or store.
+    #[inline(always)]
+    pub(crate) fn address_of(&self, transfer: &Transfer, at: usize, lane: usize) -> u64 {
+        self.group.addresses(transfer, at).at(lane & 31)
+    }
+
     /// All addresses.
     #[inline(always)]
     pub(crate) fn all_addresses(&self) -> Wide {
@@ -131,7 +144,7 @@ impl Seen<'_> {
         };
         let group = self.group;
         group.mask_of(at) >> (other & 31) & 1 != 0
-            && group.addresses(transfer, at).at(other & 31) == self.address(lane)
+            && self.address_of(transfer, at, other) == self.address(lane)
             && self
                 .regs
                 .iter()

@@ -281,6 +281,20 @@ fn program(source: &str, constants: Vec<GivenConstant>) -> Option<Result<Program
 }
 
 #[test]
+fn components_are_values_and_targets_everywhere() {
+    let Some(got) = first(style!("components"), "k", vec![floats(|_| 0.0)]) else {
+        return;
+    };
+    let expected = lanes(|i| {
+        let i = i as f32;
+        let vectors = 1234.0 + 5.0 + i + (i + 1.0);
+        let templates = 6.0 + (3.0 + 4.0 + 3.0) + 2.0 + 9.0;
+        vectors + templates + (4.0 + 1.0) + (4.0 + 4.0)
+    });
+    assert_eq!(got, expected);
+}
+
+#[test]
 fn vectors_are_function_constants_too() {
     let given = |text: &str| text.parse::<GivenConstant>().expect("a constant");
     let constants = vec![given("0=int2:5,6"), given("scale=float3:1,2,3")];
