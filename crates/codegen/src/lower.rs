@@ -33,6 +33,7 @@ mod matrix;
 mod memory;
 mod merge;
 mod operand;
+mod overflow;
 mod pack;
 mod place;
 mod position;

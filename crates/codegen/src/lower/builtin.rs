@@ -35,6 +35,13 @@ impl Lowerer<'_> {
             _ if matches!(call.builtin, Builtin::All | Builtin::Any) => {
                 self.fold(call, args, result)?
             }
+            _ if matches!(
+                call.builtin,
+                Builtin::AddOverflow | Builtin::SubOverflow | Builtin::MulOverflow
+            ) =>
+            {
+                self.overflowing(call, args, result)?
+            }
             _ => self.each(call, args, result)?,
         };
         match done {
@@ -75,6 +82,11 @@ impl Lowerer<'_> {
             return Ok(false);
         };
         for (lane, dest) in self.needed(result) {
+            if let (Builtin::Compare3, &[a, b]) = (call.builtin, args) {
+                let to = self.scalar_type(result).unwrap_or(scalar);
+                self.three_way(call.sign == Sign::Signed, [a, b], lane, to, dest)?;
+                continue;
+            }
             let done = match scalar.is_float() {
                 true => {
                     self.choice(call.builtin, scalar, args, lane, dest)?

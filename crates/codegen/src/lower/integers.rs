@@ -3,7 +3,7 @@
 //! Numbers of fewer than 32 bits are widened as their sign says, computed in 32 bits and
 //! cut.
 
-use super::operand::{IntSrc, Src, imm};
+use super::operand::{Condition, IntSrc, Src, imm};
 use super::select::{Done, Lowerer};
 use super::wide::word;
 use crate::mir::{Inst, Operand, Slice};
@@ -25,7 +25,7 @@ impl Lowerer<'_> {
     }
 
     /// A number of at most 32 bits in 32 bits.
-    fn in_word(&mut self, src: Src, scalar: Scalar, signed: bool) -> Src {
+    pub(super) fn in_word(&mut self, src: Src, scalar: Scalar, signed: bool) -> Src {
         if src.width() == Width::W32 {
             return src;
         }
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
     }
 
     /// The low bits of a 32-bit result.
-    fn cut_into(&mut self, dest: Slice, src: Src, scalar: Scalar) {
+    pub(super) fn cut_into(&mut self, dest: Slice, src: Src, scalar: Scalar) {
         match scalar {
             Scalar::I32 => self.copy(dest, src),
             Scalar::I16 => self.copy(dest, src.part(0, Width::W16)),
@@ -112,11 +112,43 @@ impl Lowerer<'_> {
             (false, true) => IntCond::Sgt,
             (false, false) => IntCond::Ugt,
         };
-        let test = match dest.width {
+        let test = self.compare_numbers(cond, a, b);
+        self.choose_into(dest, test, a, b);
+    }
+
+    /// A comparison of two numbers of 16, 32 or 64 bits.
+    fn compare_numbers(&mut self, cond: IntCond, a: Src, b: Src) -> Condition {
+        match a.width() {
             Width::W64 => self.wide_compare(cond, a, b),
             _ => self.int_compare(cond, a, b),
+        }
+    }
+
+    /// −1, 0 or 1 of type `to`, as the first number is less, the same or greater.
+    pub(super) fn three_way(
+        &mut self,
+        signed: bool,
+        args: [Value; 2],
+        lane: u32,
+        to: Scalar,
+        dest: Slice,
+    ) -> Done {
+        let [mut a, mut b] = [self.src(args[0], lane)?, self.src(args[1], lane)?];
+        if signed && self.scalar_type(args[0]) == Some(Scalar::I8) {
+            a = self.in_word(a, Scalar::I8, true);
+            b = self.in_word(b, Scalar::I8, true);
+        }
+        let (less, greater) = match signed {
+            true => (IntCond::Slt, IntCond::Sgt),
+            false => (IntCond::Ult, IntCond::Ugt),
         };
-        self.choose_into(dest, test, a, b);
+        let number = |bits: u64| Src::Const(bits, dest.width);
+        let above = self.temp(dest.width);
+        let test = self.compare_numbers(greater, a, b);
+        self.choose_into(above, test, number(1), number(0));
+        let test = self.compare_numbers(less, a, b);
+        self.choose_into(dest, test, number(to.mask()), Src::Reg(above));
+        Ok(())
     }
 
     pub(super) fn extreme_word(&mut self, least: bool, signed: bool, a: Src, b: Src) -> Src {

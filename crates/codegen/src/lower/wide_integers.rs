@@ -1,6 +1,6 @@
 //! Builtins on 64-bit integers.
 
-use super::operand::{IntSrc, Src, imm};
+use super::operand::{Condition, IntSrc, Src, imm, used};
 use super::select::Lowerer;
 use super::wide::word;
 use crate::mir::Slice;
@@ -18,14 +18,12 @@ impl Lowerer<'_> {
         dest: Slice,
     ) -> bool {
         let zero = Src::Const(0, Width::W32);
-        if self.chosen_integer(builtin, signed, numbers, dest) {
+        if self.chosen_integer(builtin, signed, numbers, dest)
+            || self.wide_arithmetic(builtin, signed, numbers, dest)
+        {
             return true;
         }
         match (builtin, numbers) {
-            (Builtin::Abs, &[a]) => {
-                let (magnitude, _) = self.wide_magnitude(a);
-                self.copy(dest, magnitude);
-            }
             (Builtin::PopCount, &[a]) => {
                 let counts: Vec<Slice> = [a.low(), a.high()]
                     .into_iter()
@@ -63,6 +61,43 @@ impl Lowerer<'_> {
                     self.op(Op::Bitrev, word(dest, place), &[operand]);
                 }
             }
+            (Builtin::ByteSwap, &[a]) => {
+                let (low, high) = (
+                    self.byte_swapped(a.high(), 32),
+                    self.byte_swapped(a.low(), 32),
+                );
+                self.copies(&[(word(dest, 0), low), (word(dest, 1), high)]);
+            }
+            (Builtin::Rotate, &[a, amount]) => {
+                self.wide_funnel_shift(dest, a, a, amount, true);
+            }
+            (Builtin::FunnelLeft | Builtin::FunnelRight, &[high, low, amount]) => {
+                let left = builtin == Builtin::FunnelLeft;
+                self.wide_funnel_shift(dest, high, low, amount, left);
+            }
+            (Builtin::NormalizePredicate, &[a]) => {
+                let test = self.wide_compare(IntCond::Ne, a, Src::Const(0, Width::W64));
+                let one = self.temp(Width::W32);
+                self.select_into(one, test, Src::Const(1, Width::W32), zero);
+                self.zero_extend_into(dest, Src::Reg(one));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn wide_arithmetic(
+        &mut self,
+        builtin: Builtin,
+        signed: bool,
+        numbers: &[Src],
+        dest: Slice,
+    ) -> bool {
+        match (builtin, numbers) {
+            (Builtin::Abs, &[a]) => {
+                let (magnitude, _) = self.wide_magnitude(a);
+                self.copy(dest, magnitude);
+            }
             (Builtin::AbsDiff, &[a, b]) => {
                 let (one, other) = (self.temp(Width::W64), self.temp(Width::W64));
                 self.wide_sum(Op::Isub, one, Self::bare(a), Self::bare(b), 0);
@@ -76,10 +111,7 @@ impl Lowerer<'_> {
                     Builtin::AddSat => Op::Iadd,
                     _ => Op::Isub,
                 };
-                match signed {
-                    true => self.wide_signed_saturation(dest, op, a, b),
-                    false => self.wide_unsigned_saturation(dest, op, a, b),
-                }
+                self.wide_saturated_sum(dest, op, signed, a, b);
             }
             (Builtin::HAdd | Builtin::RHAdd, &[a, b]) => {
                 // What both have, or either has, and half of what one has: no carry.
@@ -108,19 +140,6 @@ impl Lowerer<'_> {
             }
             (Builtin::MadSat, &[a, b, c]) => {
                 self.wide_saturated_product(dest, signed, [a, b, c]);
-            }
-            (Builtin::Rotate, &[a, amount]) => {
-                self.wide_funnel_shift(dest, a, a, amount, true);
-            }
-            (Builtin::FunnelLeft | Builtin::FunnelRight, &[high, low, amount]) => {
-                let left = builtin == Builtin::FunnelLeft;
-                self.wide_funnel_shift(dest, high, low, amount, left);
-            }
-            (Builtin::NormalizePredicate, &[a]) => {
-                let test = self.wide_compare(IntCond::Ne, a, Src::Const(0, Width::W64));
-                let one = self.temp(Width::W32);
-                self.select_into(one, test, Src::Const(1, Width::W32), zero);
-                self.zero_extend_into(dest, Src::Reg(one));
             }
             _ => return false,
         }
@@ -156,7 +175,7 @@ impl Lowerer<'_> {
     }
 
     /// The upper 64 bits of a product, signed or not.
-    fn wide_high(&mut self, dest: Slice, signed: bool, a: Src, b: Src) {
+    pub(super) fn wide_high(&mut self, dest: Slice, signed: bool, a: Src, b: Src) {
         if !signed {
             return self.wide_mul_high(dest, a, b);
         }
@@ -179,21 +198,32 @@ impl Lowerer<'_> {
         }
     }
 
-    /// `a ± b` of unsigned numbers; what does not fit becomes the largest, or zero.
-    fn wide_unsigned_saturation(&mut self, dest: Slice, op: Op, a: Src, b: Src) {
+    /// `a ± b`; what does not fit becomes the limit it passed.
+    fn wide_saturated_sum(&mut self, dest: Slice, op: Op, signed: bool, a: Src, b: Src) {
         let sum = self.temp(Width::W64);
         self.wide_sum(op, sum, Self::bare(a), Self::bare(b), 0);
-        let (beyond, limit) = match op {
-            Op::Iadd => (self.wide_compare(IntCond::Ult, Src::Reg(sum), a), u64::MAX),
-            _ => (self.wide_compare(IntCond::Ult, a, b), 0),
+        let beyond = self.wide_sum_leaves(op, signed, [a, b], sum);
+        let limit = match (signed, op) {
+            (true, _) => self.wide_limit_of_sign(a.high()),
+            (false, Op::Iadd) => Src::Const(u64::MAX, Width::W64),
+            (false, _) => Src::Const(0, Width::W64),
         };
-        self.choose_into(dest, beyond, Src::Const(limit, Width::W64), Src::Reg(sum));
+        self.choose_into(dest, beyond, limit, Src::Reg(sum));
     }
 
-    /// `a ± b` of signed numbers; what does not fit becomes the limit on the side of `a`.
-    fn wide_signed_saturation(&mut self, dest: Slice, op: Op, a: Src, b: Src) {
-        let sum = self.temp(Width::W64);
-        self.wide_sum(op, sum, Self::bare(a), Self::bare(b), 0);
+    /// Whether `sum`, which is `a ± b` in 64 bits, is not what it should be.
+    pub(super) fn wide_sum_leaves(
+        &mut self,
+        op: Op,
+        signed: bool,
+        [a, b]: [Src; 2],
+        sum: Slice,
+    ) -> Condition {
+        match (signed, op) {
+            (false, Op::Iadd) => return self.wide_compare(IntCond::Ult, Src::Reg(sum), a),
+            (false, _) => return self.wide_compare(IntCond::Ult, a, b),
+            _ => {}
+        }
         // The sign changed, though b goes the way of a: signs of a ^ sum and of a ^ b.
         let (turned, apart) = (self.temp(Width::W32), self.temp(Width::W32));
         let (x, y) = (self.operand(a.high()), self.operand(Src::Reg(word(sum, 1))));
@@ -205,20 +235,42 @@ impl Lowerer<'_> {
             Op::Iadd => super::int::AND_NOT,
             _ => super::int::AND,
         };
-        let (x, y) = (
-            self.operand(Src::Reg(turned)),
-            self.operand(Src::Reg(apart)),
-        );
-        self.bitop(table, both, x, y);
-        let zero = Src::Const(0, Width::W32);
-        let beyond = self.int_compare(IntCond::Slt, Src::Reg(both), zero);
-        let limit = self.wide_limit_of_sign(a.high());
-        self.choose_into(dest, beyond, limit, Src::Reg(sum));
+        self.bitop(table, both, used(turned), used(apart));
+        self.int_compare(IntCond::Slt, Src::Reg(both), Src::Const(0, Width::W32))
     }
 
-    /// The largest signed number, or the smallest where `word` is negative.
-    fn wide_limit_of_sign(&mut self, sign: Src) -> Src {
-        let high = self.limit_of_sign(sign);
+    /// Whether one of the words of `upper`, the upper half of a number of 128 bits, is not
+    /// what the lower half needs it to be: its sign, or zero.
+    pub(super) fn wide_product_leaves(
+        &mut self,
+        signed: bool,
+        upper: Slice,
+        lower: Slice,
+    ) -> Condition {
+        let zero = Src::Const(0, Width::W32);
+        let expected = match signed {
+            false => zero,
+            true => {
+                let sign = self.temp(Width::W32);
+                let by = Src::Const(31, Width::W16);
+                self.asr_into(sign, Src::Reg(word(lower, 1)), by);
+                Src::Reg(sign)
+            }
+        };
+        let apart = [self.temp(Width::W32), self.temp(Width::W32)];
+        for (half, &to) in apart.iter().enumerate() {
+            let part = Src::Reg(word(upper, half as u8));
+            let (x, y) = (self.operand(part), self.operand(expected));
+            self.bitop(super::int::XOR, to, x, y);
+        }
+        let either = self.temp(Width::W32);
+        self.bitop(super::int::OR, either, used(apart[0]), used(apart[1]));
+        self.int_compare(IntCond::Ne, Src::Reg(either), zero)
+    }
+
+    /// The largest signed number, or the smallest where the word `upper` is negative.
+    fn wide_limit_of_sign(&mut self, upper: Src) -> Src {
+        let high = self.limit_of_sign(upper);
         let low = self.temp(Width::W32);
         self.asr_into(low, high, Src::Const(31, Width::W16));
         let limit = self.temp(Width::W64);
@@ -243,11 +295,10 @@ impl Lowerer<'_> {
         let mut upper = self.temp(Width::W64);
         let (x, y) = (Src::Reg(high), Src::Reg(carry));
         self.wide_sum(Op::Iadd, upper, Self::bare(x), Self::bare(y), 0);
-        let by = Src::Const(31, Width::W16);
-        let (mut expected, mut limit) = (zero, Src::Const(u64::MAX, Width::W64));
+        let mut limit = Src::Const(u64::MAX, Width::W64);
         if signed {
             let sign = self.temp(Width::W32);
-            self.asr_into(sign, c.high(), by);
+            self.asr_into(sign, c.high(), Src::Const(31, Width::W16));
             let total = self.temp(Width::W64);
             let extended = IntSrc {
                 src: Src::Reg(sign),
@@ -255,24 +306,9 @@ impl Lowerer<'_> {
             };
             self.wide_sum(Op::Iadd, total, Self::bare(Src::Reg(upper)), extended, 0);
             upper = total;
-            let sign = self.temp(Width::W32);
-            self.asr_into(sign, Src::Reg(word(sum, 1)), by);
-            expected = Src::Reg(sign);
             limit = self.wide_limit_of_sign(Src::Reg(word(upper, 1)));
         }
-        let apart = [self.temp(Width::W32), self.temp(Width::W32)];
-        for (half, &to) in apart.iter().enumerate() {
-            let part = Src::Reg(word(upper, half as u8));
-            let (x, y) = (self.operand(part), self.operand(expected));
-            self.bitop(super::int::XOR, to, x, y);
-        }
-        let either = self.temp(Width::W32);
-        let (x, y) = (
-            self.operand(Src::Reg(apart[0])),
-            self.operand(Src::Reg(apart[1])),
-        );
-        self.bitop(super::int::OR, either, x, y);
-        let beyond = self.int_compare(IntCond::Ne, Src::Reg(either), zero);
+        let beyond = self.wide_product_leaves(signed, upper, sum);
         self.choose_into(dest, beyond, limit, Src::Reg(sum));
     }
 }

@@ -55,3 +55,10 @@ kernel void exponents_of_vectors(device int4* y [[buffer(0)]], device const floa
                                  uint i [[thread_position_in_grid]]) {
     y[i] = ilogb(x[i]) + as_type<int4>(nextafter(x[i], x[i].wzyx));
 }
+
+kernel void bits_of_arguments(device uint* y [[buffer(0)]], constant float2& f [[buffer(1)]],
+                              constant half2& h [[buffer(2)]], uint i [[thread_position_in_grid]]) {
+    uint found = as_type<uint>(nextafter(f.x, f.y)) + as_type<ushort>(nextafter(h.x, h.y));
+    found += uint(ilogb(f.x)) * 3 + uint(ilogb(h.x)) * 5 + (isnormal(f.y) || f.y == 0) * 7 + isnormal(h.y) * 11;
+    y[i] += found;
+}

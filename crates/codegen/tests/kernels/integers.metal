@@ -68,6 +68,30 @@ EACH_TYPE(HALVED)
     y[16 * i + 9] = rotate(a, T(x[0])); }
 EACH_TYPE(ROTATED)
 
+// Three-way comparisons, into types of their own.
+#define ORDER(T) kernel void order_##T(ARGUMENTS(T), device int* z [[buffer(2)]]) { \
+    THREE(T) \
+    y[2 * i] = T((a > b) - (a < b)); \
+    y[2 * i + 1] = T(b == c ? 0 : b < c ? -1 : 1); \
+    z[i] = (a > c) - (a < c); }
+EACH_TYPE(ORDER)
+
+kernel void bytes_backwards(ARGUMENTS(ulong), device uint* z [[buffer(2)]]) {
+    y[i] = __builtin_bswap64(x[i]);
+    z[i] = __builtin_bswap32(z[i]) ^ __builtin_bswap16(ushort(z[i]));
+}
+
+#define OVERFLOW(T) kernel void overflow_##T(ARGUMENTS(T), device uint* z [[buffer(2)]]) { \
+    THREE(T) \
+    T sum, less, product, small; \
+    z[i] = __builtin_add_overflow(a, b, &sum) | __builtin_sub_overflow(a, b, &less) << 1 | \
+           __builtin_mul_overflow(a, b, &product) << 2 | __builtin_mul_overflow(T(a & 15), T(c & 7), &small) << 3; \
+    y[4 * i] = sum; \
+    y[4 * i + 1] = less; \
+    y[4 * i + 2] = product; \
+    y[4 * i + 3] = small; }
+EACH_TYPE(OVERFLOW)
+
 // Vectors go element by element, under a mask as well.
 #define VECTORS(T) kernel void vectors_##T(ARGUMENTS(T)) { \
     T a = x[3 * i], b = x[3 * i + 1], c = x[3 * i + 2]; \
@@ -77,3 +101,12 @@ EACH_TYPE(ROTATED)
         y[4 * i + 2] = addsat(a, b) ^ subsat(b, c); \
         y[4 * i + 3] = rhadd(a, c) ^ hadd(b, c); } }
 VECTORS(char3) VECTORS(ushort2) VECTORS(int4) VECTORS(long2) VECTORS(ulong3)
+
+// The same for the whole dispatch: computed before it.
+kernel void of_arguments(ARGUMENTS(ulong), constant long3& l [[buffer(2)]], constant uint3& u [[buffer(3)]]) {
+    ulong a = ulong(l.x) * 0x123456789abcdef1, b = ulong(l.y) << 57, c = ulong(l.z);
+    ulong sum = madsat(a, b, c) ^ rotate(a, c) ^ mulhi(a, b) ^ hadd(a, b) ^ addsat(a, b);
+    sum += ulong(madsat(long(a), long(b), l.z) ^ mulhi(long(a), long(b)) ^ subsat(long(b), long(a)));
+    sum ^= median3(a, b, c) + ulong(clamp(long(a), -l.x, l.y)) + __builtin_bswap64(a);
+    y[i] = x[i] + sum + madsat(u.x << 28, u.y, u.z) + ((u.x > u.y) - (u.x < u.y));
+}
