@@ -2,7 +2,7 @@
 //! metallibs and bitcode.
 
 use crate::apple::Compiler;
-use crate::commands::ir::program::{Kernel, Kernels};
+use crate::commands::ir::program::{Kernel, Kernels, check_constants, constants};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::phases::Phases;
@@ -11,6 +11,7 @@ use assay_agx::{Isa, Program};
 use assay_air::GivenConstant;
 use assay_codegen::{Error, ErrorKind, Options, back, lower};
 use assay_container::Contents;
+use assay_ssa::Binding;
 use std::path::Path;
 
 /// What decides the code of a kernel, besides its source.
@@ -44,6 +45,10 @@ pub(crate) struct Generated {
     pub(crate) frame: back::Frame,
     /// Function constants that were given no value.
     pub(crate) assumed: Vec<String>,
+    /// Number and name of all function constants.
+    pub(crate) constants: Vec<(u32, String)>,
+    /// The indices of its buffers, whether the code looks at them or not.
+    pub(crate) buffers: Vec<u32>,
 }
 
 /// Why a kernel has no code.
@@ -122,7 +127,7 @@ pub(crate) fn one(
     function: Option<&str>,
     args: &CodeArgs,
     isa: Isa,
-) -> Result<Option<Program>, Failure> {
+) -> Result<Option<Generated>, Failure> {
     let mut phases = Phases::default();
     let shown = path.display().to_string();
     let bytes = match source::is_source(path, bytes) {
@@ -146,9 +151,10 @@ pub(crate) fn one(
         threadgroup: None,
     };
     let made = generator.generate(kernel, &mut phases);
-    let mut program = made.map_err(|refused| refused.failure())?.program;
-    name_files(&mut program, path);
-    Ok(Some(program))
+    let mut made = made.map_err(|refused| refused.failure())?;
+    check_constants(&args.constants, made.constants())?;
+    name_files(&mut made.program, path);
+    Ok(Some(made))
 }
 
 impl Generator<'_> {
@@ -175,13 +181,36 @@ impl Generator<'_> {
             let lowered = lower::lower(&program.module, &kernel.name, &options)?;
             back::finish_with_frame(lowered, &options)
         });
+        let constants = constants(&program.module);
+        let constants = constants.map(|(index, name)| (index, name.to_owned()));
+        let constants = constants.collect();
+        let arguments = program
+            .module
+            .kernel(&kernel.name)
+            .map(|found| &found.arguments);
+        let arguments = arguments.into_iter().flatten();
+        let buffers = arguments.filter_map(|argument| match argument.binding {
+            Binding::Buffer(index) => Some(index),
+            _ => None,
+        });
+        let buffers = buffers.collect();
         let (program, frame) =
             generated.map_err(|error: Error| Refused::new(&kernel.name, &error))?;
         Ok(Generated {
             program,
             frame,
             assumed,
+            constants,
+            buffers,
         })
+    }
+}
+
+impl Generated {
+    /// Number and name of its function constants.
+    pub(crate) fn constants(&self) -> impl Iterator<Item = (u32, &str)> + Clone {
+        let constants = self.constants.iter();
+        constants.map(|(index, name)| (*index, name.as_str()))
     }
 }
 

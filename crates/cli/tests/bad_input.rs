@@ -263,3 +263,77 @@ fn a_metallib_that_lies_about_sizes_is_bad_input() {
         }
     }
 }
+
+#[test]
+fn a_source_without_kernels_is_said_to_have_none() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let words = ["none.metal declares no kernels"];
+    let grid = ["--grid", "1", "--threadgroup", "1"];
+    for text in ["", "float twice(float x) { return 2 * x; }\n"] {
+        let path = folder.file("none.metal", text.as_bytes());
+        refused(&run("run", &path, &grid), 3, &words);
+        refused(&run("ir", &path, &[]), 3, &words);
+        refused(&run("compile", &path, &[]), 0, &words);
+        if !text.is_empty() {
+            refused(&run("emu", &path, &grid), 3, &words);
+            refused(&run("profile", &path, &[]), 3, &words);
+        }
+    }
+}
+
+#[test]
+fn a_constant_that_is_not_there_is_refused_by_every_command() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = "constant int n [[function_constant(2)]];\n\
+                kernel void k(device int* x [[buffer(0)]]) { x[0] = n; }\n";
+    let path = folder.file("k.metal", text.as_bytes());
+    let words = ["there is no function constant 7", "2 n"];
+    let grid = ["--grid", "1", "--threadgroup", "1"];
+    let given = |value| [&grid[..], &["--const", value]].concat();
+    refused(&run("run", &path, &given("7=i32:1")), 2, &words);
+    refused(&run("emu", &path, &given("7=i32:1")), 2, &words);
+    refused(&run("profile", &path, &["--const", "7=i32:1"]), 2, &words);
+    let output = run("profile", &path, &["--const", "n=i32:1"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn emu_knows_the_buffers_of_a_kernel() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = "kernel void k(device int* x [[buffer(0)]], device int* y [[buffer(3)]], device int* z [[buffer(4)]]) { x[0] = y[1]; }\n\
+                kernel void none(device int* x [[buffer(0)]]) { }\n";
+    let path = folder.file("k.metal", text.as_bytes());
+    let emu = |rest: &[&str]| {
+        let all = [&["--grid", "1", "--threadgroup", "1"], rest].concat();
+        run("emu", &path, &all)
+    };
+    refused(
+        &emu(&["-f", "k", "--arg", "b0=zeros:4"]),
+        1,
+        &["[[buffer(3)]]", "--arg b3="],
+    );
+    let all = ["--arg", "b0=zeros:4", "--arg", "b3=zeros:8"];
+    let with = |more: &[&'static str]| emu(&[&["-f", "k"], &all[..], more].concat());
+    refused(&with(&["--arg", "b4=zeros:4"]), 0, &[]);
+    refused(
+        &with(&["--arg", "b9=zeros:4"]),
+        2,
+        &["no [[buffer(9)]]", "b0, b3, b4"],
+    );
+    // Nothing of this kernel is left; its buffer comes back as it was.
+    let result = folder.0.path().join("x.npy");
+    let out = format!("b0={}", result.display());
+    let output = emu(&["-f", "none", "--arg", "b0=zeros:16", "--out", &out]);
+    refused(&output, 0, &[]);
+    let bytes = std::fs::read(result).expect("the buffer");
+    assert!(bytes.ends_with(&[0; 16]));
+}

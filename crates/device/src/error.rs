@@ -18,6 +18,9 @@ pub enum Error {
     /// Bytes that are no library this device reads.
     #[error("{0}")]
     Library(String),
+    /// A library without kernels.
+    #[error("it declares no kernels")]
+    NoKernels,
     /// The library has no kernel of this name.
     #[error("no kernel is called \"{name}\"{}", nearest_words(.nearest, *.count))]
     NoFunction {

@@ -12,6 +12,7 @@ use crate::lanes::{Compare, Level, N1, N2, N3, Narrowing, W1, W2, Widen};
 use crate::matrix::{MatrixOp, Product};
 use assay_ssa::builtin::Builtin;
 use assay_ssa::{Argument, Binding, Scalar};
+use std::ops::Range;
 
 /// A register of either file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,6 +330,23 @@ pub(crate) struct ConstantData {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// Bytes of declared memory that are no part of any number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Padding {
+    pub(crate) thread: Vec<Range<u32>>,
+    pub(crate) threadgroup: Vec<Range<u32>>,
+}
+
+impl Padding {
+    /// The pieces of `1 << shift` bytes that are padding only.
+    pub(crate) fn pieces(ranges: &[Range<u32>], shift: u32) -> impl Iterator<Item = Range<usize>> {
+        let first = move |at: u32| at.div_ceil(1 << shift) as usize;
+        ranges
+            .iter()
+            .map(move |range| first(range.start)..(range.end >> shift) as usize)
+    }
+}
+
 /// How a kernel parameter or global gets its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pointer {
@@ -389,6 +407,7 @@ pub struct Program {
     pub(crate) frame: u32,
     /// Bytes of threadgroup memory the program declares.
     pub(crate) static_threadgroup: u32,
+    pub(crate) padding: Padding,
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
     /// Atomics of any memory whose outcome depends on order: simdgroups run one after the other.

@@ -240,7 +240,7 @@ impl Job<'_> {
             len: data.bytes.len() as u64,
             lane_stride: 0,
             writable: false,
-            name: data.name.clone().into(),
+            name: format!("constant data \"{}\"", data.name).into(),
             buffer: None,
         })
     }

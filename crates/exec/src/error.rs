@@ -132,7 +132,7 @@ pub enum FaultKind {
         address: u64,
     },
     /// A write to constant data of the program.
-    #[error("write to constant data \"{target}\"")]
+    #[error("write to {target}")]
     ReadOnly {
         /// What was written to.
         target: String,
@@ -154,7 +154,10 @@ pub enum FaultKind {
     /// Someone asked the run to stop.
     #[error("stopped on request")]
     Cancelled,
-    /// Code was reached that the compiler declared unreachable.
-    #[error("unreachable code was reached")]
+    /// Code was reached that the compiler declared unreachable. The place is the last one known before it.
+    #[error(
+        "what follows is undefined, and the compiler left it out: most likely an index outside a thread array, \
+         an endless loop without effects, a division by zero or a recursion of more than four levels"
+    )]
     Unreachable,
 }

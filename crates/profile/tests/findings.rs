@@ -125,3 +125,19 @@ fn promised_gains_are_what_the_repaired_program_shows() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+#[test]
+fn one_of_a_kind_is_said_in_the_singular() {
+    for (rule, words) in [
+        ("reduction-in-loop", "1 reduction takes"),
+        ("complex-in-loop", "1 operation (rcp) takes"),
+        ("uniform-load", "1 load reads the same address"),
+    ] {
+        let sections = sections(rule);
+        let trigger = sections.iter().find(|s| s.head.starts_with("trigger"));
+        let profile = profile(rule, trigger.expect("a trigger"));
+        let found = profile.findings.iter().find(|f| f.rule == rule);
+        let message = &found.expect("the finding").message;
+        assert!(message.starts_with(words), "{message}");
+    }
+}

@@ -63,21 +63,38 @@ pub struct ConstantSyntax {
     problem: String,
 }
 
-/// Metal's scalar types: name, type here, signed.
-const TYPES: [(&str, Scalar, bool); 12] = [
-    ("bool", Scalar::I8, false),
-    ("char", Scalar::I8, true),
-    ("uchar", Scalar::I8, false),
-    ("short", Scalar::I16, true),
-    ("ushort", Scalar::I16, false),
-    ("int", Scalar::I32, true),
-    ("uint", Scalar::I32, false),
-    ("long", Scalar::I64, true),
-    ("ulong", Scalar::I64, false),
-    ("half", Scalar::F16, true),
-    ("bfloat", Scalar::BF16, true),
-    ("float", Scalar::F32, true),
+/// Scalar types: Metal's name, the one that tells the size, type here, signed.
+const TYPES: [(&str, &str, Scalar, bool); 12] = [
+    ("bool", "bool", Scalar::I8, false),
+    ("char", "i8", Scalar::I8, true),
+    ("uchar", "u8", Scalar::I8, false),
+    ("short", "i16", Scalar::I16, true),
+    ("ushort", "u16", Scalar::I16, false),
+    ("int", "i32", Scalar::I32, true),
+    ("uint", "u32", Scalar::I32, false),
+    ("long", "i64", Scalar::I64, true),
+    ("ulong", "u64", Scalar::I64, false),
+    ("half", "f16", Scalar::F16, true),
+    ("bfloat", "bf16", Scalar::BF16, true),
+    ("float", "f32", Scalar::F32, true),
 ];
+
+/// The scalar type of a name, and how many of it: a vector's name ends in 2, 3 or 4.
+fn type_of(name: &str) -> Option<(&'static str, Scalar, bool, u8)> {
+    TYPES.iter().find_map(|&(metal, sized, scalar, signed)| {
+        let mut ends = [metal, sized]
+            .into_iter()
+            .filter_map(|own| name.strip_prefix(own));
+        let lanes = ends.find_map(|end| match end {
+            "" => Some(1),
+            "2" => Some(2),
+            "3" => Some(3),
+            "4" => Some(4),
+            _ => None,
+        });
+        Some((metal, scalar, signed, lanes?))
+    })
+}
 
 impl FromStr for GivenConstant {
     type Err = ConstantSyntax;
@@ -93,12 +110,8 @@ impl FromStr for GivenConstant {
         let (ty, value) = value
             .split_once(':')
             .ok_or_else(|| fail("it has no type".into()))?;
-        let base = ty.trim_end_matches(['2', '3', '4']);
-        let known = TYPES.iter().find(|(name, ..)| *name == base);
-        let &(name, scalar, signed) =
-            known.ok_or_else(|| fail(format!("{ty} is no type of a function constant")))?;
-        let lanes = ty.get(base.len()..).filter(|lanes| !lanes.is_empty());
-        let lanes: u8 = lanes.map_or(Ok(1), str::parse).unwrap_or(0);
+        let (name, scalar, signed, lanes) =
+            type_of(ty).ok_or_else(|| fail(format!("{ty} is no type of a function constant")))?;
         let elements = value.split(',').map(|element| {
             parse_element(name, scalar, signed, element.trim())
                 .ok_or_else(|| fail(format!("{element} is no {name}")))
@@ -164,6 +177,11 @@ mod tests {
         assert_eq!(parse("a=char:-128"), Ok(vec![0x80]));
         assert_eq!(parse("a=half:1.5"), Ok(vec![0x3e00]));
         assert_eq!(parse("a=ushort4:1,2,3,0xffff"), Ok(vec![1, 2, 3, 0xffff]));
+        assert_eq!(parse("a=i32:-1"), Ok(vec![0xffff_ffff]));
+        assert_eq!(parse("a=u16:7"), Ok(vec![7]));
+        assert_eq!(parse("a=f16:1.5"), Ok(vec![0x3e00]));
+        assert_eq!(parse("a=bf16:1"), Ok(vec![0x3f80]));
+        assert_eq!(parse("a=i642:1,-1"), Ok(vec![1, u64::MAX]));
         for wrong in [
             "a=char:128",
             "a=uint:-1",
@@ -173,6 +191,9 @@ mod tests {
             "=int:1",
             "a=vec:1",
             "a=int5:1",
+            "a=int22:1",
+            "a=i8:128",
+            "a=i32:1.5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

@@ -56,6 +56,9 @@ impl Library {
             let modules = llvm::read(&bytes).map_err(|error| Error::Library(error.to_string()))?;
             names.extend(modules.iter().flat_map(assay_air::kernel_names));
         }
+        if names.is_empty() && matches!(contents, Contents::Bitcode(_)) {
+            return Err(Error::NoKernels);
+        }
         if names.is_empty() {
             return Err(Error::Library(format!(
                 "{} without kernels: this device takes metallibs and LLVM bitcode with Metal kernels",

@@ -76,6 +76,8 @@ pub(super) struct Record {
     pub(super) writer: Mark,
     /// The last simdgroup that read it; flagged if several of its threads did since they were last ordered.
     pub(super) reader: Mark,
+    /// Another thread of that simdgroup, if flagged.
+    pub(super) beside: Mark,
     /// The last other simdgroup of the threadgroup that read it.
     pub(super) second: Mark,
     /// A read by another threadgroup.

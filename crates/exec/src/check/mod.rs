@@ -215,9 +215,10 @@ impl Watch for Checker<'_> {
     fn start(&mut self, _number: u64) {
         self.started = self.tick();
         self.starts.push(self.started);
-        self.met = [self.started; 2];
-        self.ordered.fill([self.started; 2]);
-        self.shadow.start();
+        self.shadow.start(&self.program.padding, self.started);
+        let met = self.tick();
+        self.met = [met; 2];
+        self.ordered.fill([met; 2]);
     }
 
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
@@ -349,6 +350,7 @@ impl Asker {
                 record.reader = self.mark;
             } else if reader.thread() != self.mark.thread() {
                 record.reader = reader.flagged(true);
+                record.beside = self.mark;
             }
         } else {
             if self.is_outside(reader) {
@@ -393,13 +395,9 @@ impl Asker {
                 }
             }
         }
-        for mark in [record.reader, record.second] {
-            let several =
-                mark.flag() && mark.thread() == self.mark.thread() && mark.time() >= self.ordered;
-            if mark.time() >= self.started && (several || self.clashes(mark)) {
-                return Some((ReportKind::Race, mark, Action::Read));
-            }
-        }
-        None
+        let inside = [record.reader, record.second, record.beside];
+        let clashes = |mark: &Mark| mark.time() >= self.started && self.clashes(*mark);
+        let other = inside.into_iter().find(clashes);
+        other.map(|mark| (ReportKind::Race, mark, Action::Read))
     }
 }

@@ -7,7 +7,7 @@
 
 use super::marks::{LAST, Marks, Order, Row, mark, moment, read_row, thread_at, write_row};
 use super::{MEM_DEVICE, MEM_THREADGROUP, Space, barrier_flags, missing_at};
-use crate::code::{Op, Program};
+use crate::code::{Op, Padding, Program};
 use crate::collective::Collective;
 use crate::dispatch::Job;
 use crate::interpret::watch::{Seen, Watch};
@@ -403,6 +403,22 @@ impl<'a> Quick<'a> {
         (at, before) < (seen.at, lane) && seen.stores_the_same((at, before), lane)
     }
 
+    /// Forgets what threads wrote to their own memory. Padding counts as written.
+    fn write_padding(&mut self) {
+        let padding = &self.program.padding;
+        for frame in &mut self.threads {
+            frame.fill(0);
+            for pieces in Padding::pieces(&padding.thread, self.shift) {
+                frame.get_mut(pieces).unwrap_or_default().fill(!0);
+            }
+        }
+        let own = mark(self.now, 0);
+        for pieces in Padding::pieces(&padding.threadgroup, self.shift) {
+            let writers = self.threadgroup.writers.get_mut(pieces);
+            writers.unwrap_or_default().fill(own);
+        }
+    }
+
     /// Thread memory: only what was never written matters.
     fn was_written(&mut self, seen: &Seen<'_>, lanes: u32) -> bool {
         let simdgroup = seen.simdgroup();
@@ -434,13 +450,12 @@ impl Watch for Quick<'_> {
             self.now = 1;
         }
         self.now += 1;
-        self.marked = false;
         self.started = self.now;
-        self.met = [self.started; 2];
-        self.ordered.fill([self.started; 2]);
-        for frame in &mut self.threads {
-            frame.fill(0);
-        }
+        self.write_padding();
+        self.now += 1;
+        self.marked = false;
+        self.met = [self.now; 2];
+        self.ordered.fill([self.now; 2]);
     }
 
     #[inline(always)]

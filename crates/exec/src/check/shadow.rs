@@ -2,6 +2,7 @@
 
 use super::mark::{Mark, Record};
 use super::{Asker, Checker, ReportKind, Space, Wrong};
+use crate::code::Padding;
 use crate::dispatch::Job;
 use crate::interpret::watch::Seen;
 use crate::lanes::lanes_of;
@@ -50,10 +51,19 @@ impl Shadow {
         }
     }
 
-    /// Forgets what threads wrote to their own memory. What they did to the threadgroup's is too old by itself.
-    pub(super) fn start(&mut self) {
+    /// Forgets what threads wrote to their own memory. What they did to the threadgroup's is too old by itself. Padding
+    /// counts as written.
+    pub(super) fn start(&mut self, padding: &Padding, time: u32) {
         for frame in &mut self.threads {
             frame.fill(0);
+            for pieces in Padding::pieces(&padding.thread, self.shift) {
+                frame.get_mut(pieces).unwrap_or_default().fill(!0);
+            }
+        }
+        for pieces in Padding::pieces(&padding.threadgroup, self.shift) {
+            for record in self.threadgroup.get_mut(pieces).unwrap_or_default() {
+                record.writer = Mark::new(time, usize::MAX, 0);
+            }
         }
     }
 }

@@ -83,6 +83,7 @@ impl Compiler<'_> {
                     slot,
                     target: 0,
                 });
+                let near = self.near;
                 let lost = self.region(then)?;
                 let middle = self.here();
                 self.patch(start, middle);
@@ -91,6 +92,7 @@ impl Compiler<'_> {
                     return Ok(lost);
                 }
                 let turn = self.emit(Op::Else { slot, target: 0 });
+                self.near = near;
                 let lost = outermost(lost, self.region(otherwise)?);
                 let end = self.here();
                 self.patch(turn, end);
@@ -120,7 +122,11 @@ impl Compiler<'_> {
                 Ok(Some(0))
             }
             Item::Unreachable => {
-                self.emit(Op::Unreachable);
+                // It has no place of its own: what led here is what is wrong.
+                let at = self.emit(Op::Unreachable);
+                if let Some(origin) = self.program.origins.get_mut(at) {
+                    *origin = self.near;
+                }
                 Ok(Some(0))
             }
         }

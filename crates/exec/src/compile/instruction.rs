@@ -1,5 +1,6 @@
 //! One instruction as operations.
 
+use super::padding::padding;
 use super::{Compiler, Done};
 use crate::arithmetic;
 use crate::atomics::Update;
@@ -171,6 +172,8 @@ impl Compiler<'_> {
             InstData::Alloca { ty, align } => {
                 let start = self.program.frame.next_multiple_of(align.clamp(1, 256));
                 self.program.frame = start.saturating_add(self.module.types.stride(ty));
+                let padding = padding(&self.module.types, ty, start);
+                self.program.padding.thread.extend(padding);
                 let reg = self.constant(true, THREAD << OFFSET_BITS | u64::from(start));
                 self.name(result, &[reg]);
                 Ok(())

@@ -13,11 +13,13 @@ mod flushed;
 mod instruction;
 mod leaves;
 mod memory;
+mod padding;
 mod parts;
+mod symbol;
 mod verify;
 
 use crate::class::Class;
-use crate::code::{ConstantData, List, Op, Place, Pointer, Program, Reg};
+use crate::code::{ConstantData, List, Op, Padding, Place, Pointer, Program, Reg};
 use crate::collective::Collective;
 use crate::error::CompileError;
 use crate::matrix::MatrixOp;
@@ -82,6 +84,8 @@ pub(super) struct Compiler<'a> {
     known_places: Vec<(assay_ssa::Loc, u32)>,
     /// The instruction being compiled.
     pub(super) current: Option<Inst>,
+    /// The last known place on the way to it.
+    pub(super) near: u32,
     /// Labels of the scopes and loops around, with their slots.
     pub(super) scopes: Vec<control::Frame>,
     /// How often each value is used.
@@ -138,6 +142,7 @@ impl<'a> Compiler<'a> {
                 data: Vec::new(),
                 frame: 0,
                 static_threadgroup: 0,
+                padding: Padding::default(),
                 in_order: false,
                 in_turn: false,
                 level: crate::lanes::Level::of_this_cpu(),
@@ -146,6 +151,7 @@ impl<'a> Compiler<'a> {
             values: IdMap::with_len(None, function.num_values()),
             known_places: Vec::new(),
             current: None,
+            near: u32::MAX,
             scopes: Vec::new(),
             escaping: allocate::escaping(function, &folded),
             folded,
@@ -181,6 +187,9 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn emit(&mut self, op: Op) -> usize {
         let place = self.place();
+        if place != u32::MAX {
+            self.near = place;
+        }
         let class = self.class(&op);
         self.program.classes.push(class);
         self.program.ops.push(op);
@@ -385,9 +394,11 @@ impl<'a> Compiler<'a> {
                 .static_threadgroup
                 .next_multiple_of(global.align.clamp(1, 1 << 16));
             self.program.static_threadgroup = start.saturating_add(size);
+            let padding = padding::padding(&self.module.types, global.ty, start);
+            self.program.padding.threadgroup.extend(padding);
             Pointer::Static(start)
         } else {
-            let name = global.name.clone();
+            let name = symbol::source_name(&global.name);
             let bytes = match &global.data {
                 GlobalData::Bytes(bytes) => bytes.clone(),
                 GlobalData::Zero => vec![0; size as usize],

@@ -127,6 +127,71 @@ fn a_report_names_both_sides() {
     assert!(text.contains("missing_barrier.metal:12"), "{text}");
 }
 
+/// Two lanes add to one number: each of them reads it before it writes, and the report must not set one against itself.
+#[test]
+fn a_race_is_between_two_threads() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let sources = [
+        ("x[i / 2] += 1;", [0, 1]),
+        ("float y = x[0]; if (i == 1) x[0] = y + 1;", [1, 0]),
+        ("float y = x[0]; if (i == 40) x[0] = y + 1;", [40, 32]),
+    ];
+    for (body, threads) in sources {
+        let text = format!(
+            "{head}kernel void k(device volatile float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {{ {body} }}"
+        );
+        let Some(program) = program_of(&text, "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(1024));
+        let reports = program.check(&Grid::line(64, 64), &mut bindings, &Limits::default());
+        let reports = reports.expect("no fault");
+        assert_eq!(reports[0].kind, ReportKind::Race, "{body}: {reports:?}");
+        let other = reports[0].other.as_ref().expect("another");
+        let found = [reports[0].thread[0], other.thread[0]];
+        assert_eq!(found, threads, "{body}: {}", reports[0]);
+    }
+}
+
+#[test]
+fn padding_is_never_uninitialised() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\nstruct S { char c; int v; };\n";
+    let written = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+    let threadgroup = format!(
+        "threadgroup float3 s[64]; s[t].x = x[i]; s[t].y = 1; s[t].z = 2; {written} float3 v = s[63 - t]; x[i] = v.x + v.y * v.z;"
+    );
+    let thread = "float3 s[4]; for (int k = 0; k < 4; k++) { s[k].x = x[i]; s[k].y = k; s[k].z = 2; }
+        float3 r[4]; for (int k = 0; k < 4; k++) r[(k + i) & 3] = s[k];
+        float3x3 m(r[i & 3], r[(i + 1) & 3], float3(0)); float3x3 n[2] = {m, m}; n[i & 1][1] = float3(1);
+        x[i] = n[(i >> 1) & 1][i % 3].y;";
+    let gap = format!(
+        "threadgroup S s[64]; s[t].c = 1; s[t].v = int(i); {written} S q = s[63 - t]; x[i] = q.c + q.v;"
+    );
+    let missing = format!(
+        "threadgroup float3 s[64]; s[t].x = x[i]; s[t].z = 2; {written} float3 v = s[63 - t]; x[i] = v.x + v.y * v.z;"
+    );
+    for (body, expected) in [
+        (threadgroup.as_str(), None),
+        (thread, None),
+        (gap.as_str(), None),
+        (missing.as_str(), Some(ReportKind::Uninitialised)),
+    ] {
+        let text = format!(
+            "{head}kernel void k(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]], uint t [[thread_position_in_threadgroup]]) {{ {body} }}"
+        );
+        let Some(program) = program_of(&text, "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(1024));
+        let reports = program.check(&Grid::line(256, 64), &mut bindings, &Limits::default());
+        let reports = reports.expect("no fault");
+        let first = reports.first().map(|report| report.kind);
+        assert_eq!(first, expected, "{body}: {reports:?}");
+    }
+}
+
 #[test]
 fn what_is_only_nearly_a_race_is_none() {
     let head = "#include <metal_stdlib>\nusing namespace metal;\n";

@@ -55,6 +55,54 @@ fn an_access_below_a_buffer_is_found() {
 }
 
 #[test]
+fn what_the_compiler_left_out_is_explained_at_the_line_before() {
+    let text = format!(
+        "{HEAD}kernel void k(device float *out [[buffer(0)]], constant int &n [[buffer(1)]], uint i [[thread_position_in_grid]]) {{
+            float a[4];
+            for (int j = 0; j <= n; j++)
+                a[j] = j;
+            out[i] = a[i & 3];
+        }}"
+    );
+    let Some(program) = program_of(&text, "k.metal", "k") else {
+        return;
+    };
+    let mut bindings = Bindings::new();
+    bindings.set(0, Buffer::zeroed(128));
+    bindings.set(1, Buffer::from_slice(&[4i32]));
+    let error = program.run(&Grid::line(32, 32), &mut bindings, &Limits::default());
+    let Err(RunError::Fault(fault)) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(fault.kind, FaultKind::Unreachable);
+    let place = fault.place.as_deref().unwrap_or_default();
+    assert!(place.contains("k.metal:5"), "{fault}");
+    assert!(fault.to_string().contains("thread array"), "{fault}");
+}
+
+#[test]
+fn constant_data_has_the_name_of_the_source() {
+    let text = format!(
+        "{HEAD}constant int t[4] = {{ 3, 1, 4, 1 }};\nkernel void k(device int *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {{ x[i] = t[x[i]]; }}"
+    );
+    let Some(program) = program_of(&text, "k.metal", "k") else {
+        return;
+    };
+    let mut bindings = Bindings::new();
+    bindings.set(0, Buffer::from_slice(&[4i32]));
+    let error = program.run(&Grid::line(1, 1), &mut bindings, &Limits::default());
+    let Err(RunError::Fault(fault)) = error else {
+        panic!("{error:?}");
+    };
+    assert!(
+        fault
+            .to_string()
+            .contains("offset 16 of constant data \"t\", which has 16"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn a_loop_without_end_is_stopped() {
     let text = format!(
         "{HEAD}kernel void k(device volatile int *x [[buffer(0)]]) {{ while (x[0] == 0) {{ }} x[1] = 1; }}"

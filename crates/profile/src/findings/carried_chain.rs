@@ -15,7 +15,7 @@
 //! ## Gain
 //! The cycles per iteration by which the chain exceeds the issue slots.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, finding};
 use crate::bounds::BoundKind;
 use crate::cost::number;
 
@@ -43,10 +43,10 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             false => Severity::Low,
         };
         let message = format!(
-            "the loop at {:#x} carries a chain of {} instructions and {} cycles per iteration, \
+            "the loop at {:#x} carries a chain of {} and {} cycles per iteration, \
              against {} issue slots",
             report.start,
-            chain.instructions.len(),
+            counted(chain.instructions.len(), "instruction"),
             number(chain.cycles),
             number(issue)
         );

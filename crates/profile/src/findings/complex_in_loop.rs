@@ -1,7 +1,8 @@
 //! Reciprocals, roots, exponentials or sines decide a loop's speed.
 //!
 //! ## What it does
-//! Finds transcendental operations in loops whose complex unit is busier than its
+//! Finds reciprocals (a division or remainder of integers has one too), roots,
+//! exponentials, logarithms and sines in loops whose complex unit is busier than its
 //! scheduler.
 //!
 //! ## Why it matters
@@ -16,9 +17,10 @@
 //! ## Gain
 //! The complex-unit cycles of these operations, per iteration.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::Class;
+use std::collections::BTreeSet;
 
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
     for report in &look.main().loops {
@@ -30,16 +32,19 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             .own_body(report)
             .into_iter()
             .filter(|(_, insn)| insn.class() == Class::Transcendental)
-            .map(|(id, _)| id)
             .collect();
-        let (Some(&first), Some(&last)) = (found.first(), found.last()) else {
+        let (Some(&(first, _)), Some(&(last, _))) = (found.first(), found.last()) else {
             continue;
         };
-        let cycles: f64 = found.iter().map(|&id| look.cycles(id)).sum();
+        let names: BTreeSet<&str> = found.iter().map(|(_, insn)| insn.mnemonic()).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        let cycles: f64 = found.iter().map(|&(id, _)| look.cycles(id)).sum();
         let message = format!(
-            "{} transcendental operations take {} of {} complex-unit cycles per iteration of the \
-             loop at {:#x}, which has {} issue slots",
-            found.len(),
+            "{} ({}) {} {} of {} complex-unit cycles per iteration of the loop at {:#x}, which has {} \
+             issue slots",
+            counted(found.len(), "operation"),
+            names.join(", "),
+            does(found.len(), "takes"),
             number(cycles),
             number(ic),
             report.start,

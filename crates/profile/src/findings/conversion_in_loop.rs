@@ -15,7 +15,7 @@
 //! ## Gain
 //! The complex-unit cycles of the conversions, per iteration.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::Op;
 
@@ -40,9 +40,10 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             false => Severity::Low,
         };
         let message = format!(
-            "{} conversions take {} complex-unit cycles per iteration of the loop at {:#x} \
+            "{} {} {} complex-unit cycles per iteration of the loop at {:#x} \
              ({} cycles)",
-            found.len(),
+            counted(found.len(), "conversion"),
+            does(found.len(), "takes"),
             number(cycles),
             report.start,
             number(whole)

@@ -14,7 +14,7 @@
 //! ## Gain
 //! The slots of these instructions, per iteration.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::{ExecEffect, Op};
 
@@ -51,9 +51,11 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let message = format!(
-            "{} instructions of the loop at {:#x} only switch lanes or skip: {} of {} issue slots",
-            found.len(),
+            "{} of the loop at {:#x} only {} lanes on or off or {}: {} of {} issue slots",
+            counted(found.len(), "instruction"),
             report.start,
+            does(found.len(), "turns"),
+            does(found.len(), "skips"),
             number(slots),
             number(issue)
         );

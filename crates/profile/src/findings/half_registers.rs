@@ -15,7 +15,7 @@
 //! ## Gain
 //! The half-registers saved where most registers are live.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::InsnId;
 use assay_agx::{Class, Instruction, Op, Operand, Width};
 
@@ -36,9 +36,11 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         return;
     }
     let message = format!(
-        "{} single-precision operations work on half-precision values only; {at_peak} of their \
-         results are live at the peak of {peak} half-registers",
-        found.len()
+        "{} {} on half-precision values only; {at_peak} of the results {} live at the peak of {peak} \
+         half-registers",
+        counted(found.len(), "single-precision operation"),
+        does(found.len(), "works"),
+        if at_peak == 1 { "is" } else { "are" }
     );
     let gain = Some((Metric::HalfRegisters, at_peak as f64));
     out.push(finding(look, Severity::Low, (first, last), message, gain));

@@ -15,7 +15,7 @@
 //! ## Gain
 //! The issue slots of these instructions, per iteration.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::{Op, RegSet};
 
@@ -58,10 +58,11 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         };
         let slots: f64 = found.iter().map(|&id| look.issue(id)).sum();
         let message = format!(
-            "{} instructions of the loop at {:#x} compute the same in every iteration: {} of {} \
+            "{} of the loop at {:#x} {} the same in every iteration: {} of {} \
              issue slots",
-            found.len(),
+            counted(found.len(), "instruction"),
             report.start,
+            does(found.len(), "computes"),
             number(slots),
             number(report.costs.issue.known)
         );

@@ -4,7 +4,7 @@ use crate::part::{LoopReport, Part};
 use crate::profile::{Options, Profile};
 use crate::schedule::Timing;
 use crate::{BlockId, InsnId};
-use assay_agx::{Class, Instruction, Program, RegSet};
+use assay_agx::{AccessKind, Class, Instruction, Operand, Program, RegSet, Space};
 use assay_chip::Unit;
 
 /// A profile under examination.
@@ -110,6 +110,19 @@ impl<'a> Look<'a> {
                 .filter_map(|id| Some((id, main.code.get(id)?.known()?)));
             (id, insns.collect())
         })
+    }
+
+    /// The bases in uniforms at which the program itself writes device memory.
+    pub fn written_bases(&self) -> Vec<Operand> {
+        let mut bases = Vec::new();
+        for access in self.executed().filter_map(|(_, insn)| insn.memory()) {
+            let writes = matches!(access.kind, AccessKind::Store | AccessKind::Atomic(_));
+            let uniform = matches!(access.base, Operand::Uniform(_));
+            if writes && uniform && access.space == Space::Device && !bases.contains(&access.base) {
+                bases.push(access.base);
+            }
+        }
+        bases
     }
 
     /// The instructions of a loop that are not in a loop inside it.

@@ -244,6 +244,22 @@ pub(crate) fn find(profile: &Profile, program: &Program, options: &Options) -> V
     all
 }
 
+/// A count with its noun, which is given for one: `1 load`, `2 loads`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+/// A verb after a count, given for one: `1 load reads`, `2 loads read`.
+pub(crate) fn does(count: usize, verb: &str) -> &str {
+    match count {
+        1 => verb,
+        _ => verb.strip_suffix('s').unwrap_or(verb),
+    }
+}
+
 /// A finding about a stretch of instructions; its rule is filled in by [`find`].
 pub(crate) fn finding(
     look: &Look<'_>,

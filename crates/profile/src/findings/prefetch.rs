@@ -2,7 +2,8 @@
 //!
 //! ## What it does
 //! Finds waits in loops that stall for a load of the same iteration, when the address
-//! does not depend on loaded data.
+//! changes from iteration to iteration and does not depend on loaded data. A load of one
+//! address in every iteration waits for somebody else to write it.
 //!
 //! ## Why it matters
 //! The address of the next iteration is known while this one computes. Loading one
@@ -46,7 +47,9 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         };
         let chases = loads().any(|(id, _)| look.reads(id).intersects(&tainted));
         let ahead = wait.slowest.is_none_or(|load| load > wait.at);
-        if chases || ahead || loads().next().is_none() {
+        let moves = |load| look.reads(load).intersects(&look.written_in(report));
+        let stays = wait.slowest.is_some_and(|load| !moves(load));
+        if chases || ahead || stays || loads().next().is_none() {
             continue;
         }
         let stall: f64 = waits.iter().filter_map(|wait| wait.stall).sum();

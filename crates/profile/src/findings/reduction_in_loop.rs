@@ -13,7 +13,7 @@
 //! ## Gain
 //! The issue slots of the reductions, per iteration.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::Op;
 
@@ -30,9 +30,9 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         };
         let slots: f64 = found.iter().map(|&id| look.issue(id)).sum();
         let message = format!(
-            "{} reduction{} take {} of {} issue slots per iteration of the loop at {:#x}",
-            found.len(),
-            if found.len() == 1 { "" } else { "s" },
+            "{} {} {} of {} issue slots per iteration of the loop at {:#x}",
+            counted(found.len(), "reduction"),
+            does(found.len(), "takes"),
             number(slots),
             number(report.costs.issue.known),
             report.start

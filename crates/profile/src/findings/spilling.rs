@@ -16,7 +16,7 @@
 //! ## Gain
 //! The memory-unit cycles of the stack accesses.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, does, finding};
 use crate::cost::number;
 use assay_agx::Op;
 
@@ -42,9 +42,13 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         false => Severity::Medium,
     };
     let message = format!(
-        "{} stack accesses{} move {} memory-unit cycles' worth of data",
-        accesses.len(),
+        "{}{} {} {} memory-unit cycles' worth of data",
+        match accesses.len() {
+            1 => "1 stack access".to_owned(),
+            count => format!("{count} stack accesses"),
+        },
         if in_loop { ", some in a loop," } else { "" },
+        does(accesses.len(), "moves"),
         number(cycles)
     );
     let gain = Some((Metric::Memory, cycles));

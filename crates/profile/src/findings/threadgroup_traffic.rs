@@ -15,7 +15,7 @@
 //! ## Gain
 //! The memory-unit cycles beyond the loop's issue slots.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::Space;
 
@@ -39,10 +39,11 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let message = format!(
-            "{} threadgroup accesses of the loop at {:#x} move data for {} cycles per iteration, \
-             against {} issue slots",
-            found.len(),
+            "{} of the loop at {:#x} {} threadgroup memory for {} cycles per iteration, against \
+             {} issue slots",
+            counted(found.len(), "instruction"),
             report.start,
+            does(found.len(), "uses"),
             number(cycles),
             number(issue)
         );

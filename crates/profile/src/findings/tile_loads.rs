@@ -17,7 +17,7 @@
 //! ## Gain
 //! Per iteration, the stall of a device load less that of a threadgroup load.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, finding};
 use crate::cost::number;
 use assay_agx::Op;
 use assay_chip::{CostTable, Key};
@@ -54,10 +54,10 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             (Metric::LoopAlone, stall * share)
         });
         let message = format!(
-            "the loop at {:#x} has {} device loads per iteration; a simdgroup alone waits {} \
+            "the loop at {:#x} has {} per iteration; a simdgroup alone waits {} \
              cycles for {} issue slots of work",
             report.start,
-            report.loads,
+            counted(report.loads as usize, "device load"),
             number(stall),
             number(report.costs.issue.known)
         );

@@ -1,7 +1,8 @@
 //! A load reads the same address in every thread.
 //!
 //! ## What it does
-//! Finds device loads with a uniform base and a constant index.
+//! Finds device loads with a uniform base and a constant index, unless the program itself
+//! writes to the memory at that base (a flag or counter that others change).
 //!
 //! ## Why it matters
 //! The value could be in a uniform register before the kernel starts, at no cost per
@@ -14,11 +15,12 @@
 //! ## Gain
 //! The issue slots of the loads.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::{Op, Operand};
 
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
+    let written = look.written_bases();
     let found: Vec<_> = look
         .executed()
         .filter(|(_, insn)| insn.op() == Op::DeviceLoad)
@@ -26,6 +28,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
             insn.memory().is_some_and(|access| {
                 matches!(access.base, Operand::Uniform(_))
                     && matches!(access.index, Operand::Imm(_))
+                    && !written.contains(&access.base)
             })
         })
         .map(|(id, _)| id)
@@ -38,9 +41,9 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         .map(|&id| look.issue(id) * look.weight(id))
         .sum();
     let message = format!(
-        "{} load{} read the same address in every thread ({} issue slots, and their waits)",
-        found.len(),
-        if found.len() == 1 { "" } else { "s" },
+        "{} {} the same address in every thread ({} issue slots, and the waits)",
+        counted(found.len(), "load"),
+        does(found.len(), "reads"),
         number(slots)
     );
     let gain = Some((Metric::Issue, slots));

@@ -16,7 +16,7 @@
 //! ## Gain
 //! The issue slots of these instructions.
 
-use super::{Finding, Look, Metric, Severity, finding};
+use super::{Finding, Look, Metric, Severity, counted, does, finding};
 use crate::cost::number;
 use assay_agx::{Op, RegSet};
 
@@ -54,8 +54,9 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         return;
     }
     let message = format!(
-        "{} instructions compute the same value in every thread: {} issue slots",
-        found.len(),
+        "{} {} the same value in every thread: {} issue slots",
+        counted(found.len(), "instruction"),
+        does(found.len(), "computes"),
         number(slots)
     );
     let gain = Some((Metric::Issue, slots));

@@ -11,7 +11,7 @@
 //! Check that the file is G13 or G14 code (M1, M2) and starts at an instruction. On a
 //! Mac, `xcrun metal-tt -gpu-family apple7` compiles the same kernel for M1.
 
-use super::{Finding, Look, Severity, finding};
+use super::{Finding, Look, Severity, counted, finding};
 
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
     let main = look.main();
@@ -25,9 +25,10 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         return;
     };
     let message = format!(
-        "{} of {} instructions are unknown; totals are lower bounds",
+        "{} of {} {} unknown; totals are lower bounds",
         unknown.len(),
-        main.instructions
+        counted(main.instructions as usize, "instruction"),
+        if unknown.len() == 1 { "is" } else { "are" }
     );
     out.push(finding(look, Severity::High, (first, last), message, None));
 }

@@ -140,6 +140,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         compile(source, &compiler, &options).map_err(|error| show::failure(name, &error))?;
     let seconds = started.elapsed().as_secs_f64();
     check_names(&name.display().to_string(), &args.function, &compiled)?;
+    if compiled.kernels.is_empty() {
+        context.note(&format!("note: {} declares no kernels", name.display()));
+    }
     if context.out.is_some() {
         let mut output = context.output()?;
         output.write_all(&compiled.code)?;

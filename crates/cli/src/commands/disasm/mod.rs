@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             let function = args.function.as_deref();
             let bytes = input::open(path)?;
             let code = generate::one(path, &bytes, function, &args.code, args.isa)?;
-            let code = code.map_or_else(|| bytes.to_vec(), |program| program.code);
+            let code = code.map_or_else(|| bytes.to_vec(), |made| made.program.code);
             listing.whole(window(&code, args)?, args.offset)?;
             path.display().to_string()
         }

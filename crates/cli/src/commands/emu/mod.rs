@@ -8,8 +8,8 @@ mod setup;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::CodeArgs;
-use assay_agx::{Isa, Program};
-use assay_emu::{EmuError, run_with_progress};
+use assay_agx::{Binding, BoundValue, Isa, Program};
+use assay_emu::{EmuError, FaultKind, run_with_progress};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
 use progress::Progress;
@@ -162,8 +162,9 @@ fn number(text: &str) -> Result<u32, String> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let program = program::open(args)?;
-    let mut setup = Setup::new(args, &program)?;
+    let opened = program::open(args)?;
+    let mut setup = Setup::new(args, &opened)?;
+    let program = opened.program;
     if let Some(Triple(position)) = args.trace {
         let thread = setup.launch.thread_at(position);
         setup.launch.trace = Some(thread.ok_or_else(|| {
@@ -192,6 +193,22 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     Ok(Outcome::Fine)
 }
 
+/// The buffer that would have set the uniform a fault is about.
+fn missing_buffer(kind: &FaultKind, program: &Program) -> Option<u32> {
+    let FaultKind::UnsetUniform { half } = kind else {
+        return None;
+    };
+    let holds = |binding: &&Binding| {
+        let first = binding.first_half;
+        (first..first.saturating_add(binding.halves)).contains(half)
+    };
+    let mut bindings = program.bindings.iter().filter(holds);
+    bindings.find_map(|binding| match binding.value {
+        BoundValue::BufferAddress { index } | BoundValue::BufferBytes { index, .. } => Some(index),
+        _ => None,
+    })
+}
+
 /// A failed run, as a verdict on the program or as a mistake in the command line.
 fn failure(error: &EmuError, program: &Program) -> Failure {
     match error {
@@ -208,10 +225,16 @@ fn failure(error: &EmuError, program: &Program) -> Failure {
                 let file = program.files.get(line.file as usize)?;
                 Some(format!("\n  source: {file}:{}", line.line))
             });
-            Failure::new(
+            let failure = Failure::new(
                 Kind::Verdict,
                 format!("{fault}{}", place.unwrap_or_default()),
-            )
+            );
+            match missing_buffer(&fault.kind, program) {
+                Some(index) => failure.advice(format!(
+                    "that is [[buffer({index})]]: give it with --arg b{index}=buffer:FILE.npy"
+                )),
+                None => failure,
+            }
         }
     }
 }

@@ -10,11 +10,28 @@ use assay_container::image::CompiledFunction;
 use assay_emu::listing;
 use std::path::Path;
 
+/// A program, and what is known about it besides.
+pub(super) struct Opened {
+    pub(super) program: Program,
+    /// The indices of the buffers of generated code, whether it looks at them or not.
+    pub(super) buffers: Option<Vec<u32>>,
+}
+
+impl From<Program> for Opened {
+    fn from(program: Program) -> Self {
+        Opened {
+            program,
+            buffers: None,
+        }
+    }
+}
+
 /// The program named on the command line.
-pub(super) fn open(args: &Args) -> Result<Program, Failure> {
+pub(super) fn open(args: &Args) -> Result<Opened, Failure> {
     let bytes = input::open(&args.code)?;
     let name = args.code.display().to_string();
-    let mut program = read_program(&bytes, &name, args)?;
+    let mut opened = read_program(&bytes, &name, args)?;
+    let program = &mut opened.program;
     if let Some(path) = &args.preamble {
         let bytes = input::open(path)?;
         program.constant_program = match listing::looks_like(&bytes) {
@@ -25,7 +42,7 @@ pub(super) fn open(args: &Args) -> Result<Program, Failure> {
     if let Some(entry) = args.entry {
         program.entry = entry;
     }
-    Ok(program)
+    Ok(opened)
 }
 
 fn read_listing(bytes: &[u8], path: &Path) -> Result<listing::Listing, Failure> {
@@ -33,22 +50,26 @@ fn read_listing(bytes: &[u8], path: &Path) -> Result<listing::Listing, Failure> 
     listing::parse(&text).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
 }
 
-fn read_program(bytes: &[u8], name: &str, args: &Args) -> Result<Program, Failure> {
+fn read_program(bytes: &[u8], name: &str, args: &Args) -> Result<Opened, Failure> {
     if listing::looks_like(bytes) {
         let listing = read_listing(bytes, &args.code)?;
-        return Ok(Program {
+        let program = Program {
             code: listing.bytes,
             entry: listing.first,
             ..Program::new(args.isa, name)
-        });
+        };
+        return Ok(program.into());
     }
     let function = args.function.as_deref();
-    if let Some(program) = generate::one(&args.code, bytes, function, &args.programs, args.isa)? {
-        return Ok(program);
+    if let Some(made) = generate::one(&args.code, bytes, function, &args.programs, args.isa)? {
+        return Ok(Opened {
+            program: made.program,
+            buffers: Some(made.buffers),
+        });
     }
     let contents = match assay_container::open(bytes) {
         Ok(Contents::Code(_)) | Err(_) => {
-            return Ok(assay_container::raw_program(args.isa, name, bytes));
+            return Ok(assay_container::raw_program(args.isa, name, bytes).into());
         }
         Ok(contents) => contents,
     };
@@ -84,5 +105,5 @@ fn read_program(bytes: &[u8], name: &str, args: &Args) -> Result<Program, Failur
     let extracted = function
         .to_program()
         .map_err(|error| Failure::input(format!("{name}: {error}")))?;
-    Ok(extracted.program)
+    Ok(extracted.program.into())
 }

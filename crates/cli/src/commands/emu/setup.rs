@@ -1,5 +1,6 @@
 //! Arguments of a launch, and the buffers that come back.
 
+use super::program::Opened;
 use super::{Args, ThreadgroupMemory, number};
 use crate::failure::Failure;
 use crate::npy::Array;
@@ -70,7 +71,8 @@ fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
 }
 
 impl Setup {
-    pub(super) fn new(args: &Args, program: &Program) -> Result<Setup, Failure> {
+    pub(super) fn new(args: &Args, opened: &Opened) -> Result<Setup, Failure> {
+        let program = &opened.program;
         let mut setup = Setup {
             launch: Launch::new(args.grid.0, args.threadgroup.0),
             memory: DeviceMemory::new(),
@@ -82,7 +84,7 @@ impl Setup {
         setup.launch.count = args.counts;
         for argument in &args.arguments {
             let (slot, value) = place("--arg", argument)?;
-            setup.argument(slot, value, argument, program)?;
+            setup.argument(slot, value, argument, opened)?;
         }
         for text in &args.uniforms {
             let (Slot::Half(half), hex) = place("--uniforms", text)? else {
@@ -162,7 +164,7 @@ impl Setup {
         slot: Slot,
         value: &str,
         whole: &str,
-        program: &Program,
+        opened: &Opened,
     ) -> Result<(), Failure> {
         let unknown = || {
             Failure::usage(format!(
@@ -183,7 +185,7 @@ impl Setup {
             };
         }
         let bytes = match kind {
-            "buffer" => return self.buffer(slot, Array::open(Path::new(text))?, program),
+            "buffer" => return self.buffer(slot, Array::open(Path::new(text))?, opened),
             "zeros" => {
                 let bytes = number(text).map_err(|error| bad(&error))?;
                 let array = Array {
@@ -191,7 +193,7 @@ impl Setup {
                     shape: vec![u64::from(bytes)],
                     data: vec![0; bytes as usize],
                 };
-                return self.buffer(slot, array, program);
+                return self.buffer(slot, array, opened);
             }
             "u16" => parsed!(u16),
             "i16" => parsed!(i16),
@@ -215,12 +217,12 @@ impl Setup {
                     shape: vec![bytes.len() as u64],
                     data: bytes,
                 };
-                self.buffer(slot, array, program)
+                self.buffer(slot, array, opened)
             }
         }
     }
 
-    fn buffer(&mut self, slot: Slot, array: Array, program: &Program) -> Result<(), Failure> {
+    fn buffer(&mut self, slot: Slot, array: Array, opened: &Opened) -> Result<(), Failure> {
         let buffer = self
             .memory
             .add(&array.data)
@@ -228,7 +230,7 @@ impl Setup {
         let address = self.memory.address(buffer).to_le_bytes();
         match slot {
             Slot::Half(half) => self.set(half, &address)?,
-            Slot::Buffer(index) => self.bind(index, &address, &array.data, program)?,
+            Slot::Buffer(index) => self.bind(index, &address, &array.data, opened)?,
         }
         self.buffers.push(Bound {
             slot,
@@ -245,15 +247,28 @@ impl Setup {
         index: u32,
         address: &[u8],
         data: &[u8],
-        program: &Program,
+        opened: &Opened,
     ) -> Result<(), Failure> {
-        if program.bindings.is_empty() {
-            return Err(Failure::usage(format!(
-                "--arg b{index}=…: this program does not say where its buffers are"
-            ))
-            .advice("name uniforms instead: --arg 0=buffer:FILE.npy"));
+        match &opened.buffers {
+            Some(known) if !known.contains(&index) => {
+                let failure = Failure::usage(format!(
+                    "--arg b{index}=…: the kernel has no [[buffer({index})]]"
+                ));
+                let known: Vec<String> = known.iter().map(|known| format!("b{known}")).collect();
+                return Err(failure.advice(match known.is_empty() {
+                    true => "it has no buffers".to_owned(),
+                    false => format!("there are {}", known.join(", ")),
+                }));
+            }
+            None if opened.program.bindings.is_empty() => {
+                return Err(Failure::usage(format!(
+                    "--arg b{index}=…: this program does not say where its buffers are"
+                ))
+                .advice("name uniforms instead: --arg 0=buffer:FILE.npy"));
+            }
+            _ => {}
         }
-        for binding in &program.bindings {
+        for binding in &opened.program.bindings {
             match binding.value {
                 BoundValue::BufferAddress { index: found } if found == index => {
                     self.set(binding.first_half, address)?;

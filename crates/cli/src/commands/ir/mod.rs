@@ -88,7 +88,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     for kernel in &chosen {
         programs.push(kernel.program(&args.constants, args.no_opt)?);
     }
-    check_constants(&args.constants, &programs)?;
+    let modules = programs.iter().map(|program| &program.module);
+    program::check_constants(&args.constants, modules.flat_map(program::constants))?;
     let text = match (args.format, args.stats) {
         (Format::Json, _) => {
             Envelope::new("assay.ir", 1, Document::new(&path, &programs)).to_json()
@@ -127,30 +128,6 @@ fn summary(
     } else {
         Outcome::Fine
     })
-}
-
-/// A value given to a function constant no kernel has is a mistake.
-fn check_constants(given: &[GivenConstant], programs: &[program::Program]) -> Result<(), Failure> {
-    let constants = || {
-        let all = programs.iter();
-        all.flat_map(|program| program.module.function_constants.as_slice())
-    };
-    for value in given {
-        if constants().any(|constant| value.key.is(constant.index, &constant.name)) {
-            continue;
-        }
-        let mut known: Vec<String> = constants()
-            .map(|constant| format!("{} {}", constant.index, constant.name))
-            .collect();
-        known.sort_unstable();
-        known.dedup();
-        let failure = Failure::usage(format!("there is no function constant {}", value.key));
-        return Err(failure.advice(match known.is_empty() {
-            true => "this kernel has none".to_owned(),
-            false => format!("there are {}", known.join(", ")),
-        }));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use assay_air::{GivenConstant, Options, llvm};
 use assay_container::Contents;
 use assay_ssa::{FunctionConstantId, Id, Value, ValueDef};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The kernels of a file.
@@ -65,8 +66,10 @@ impl<'a> Kernels<'a> {
             }
         }
         if kernels.is_empty() {
-            let failure =
-                Failure::input(format!("{path}: {} without kernels", contents.describe()));
+            let failure = Failure::input(match contents {
+                Contents::Bitcode(_) => format!("{path} declares no kernels"),
+                _ => format!("{path}: {} without kernels", contents.describe()),
+            });
             let advice =
                 "this command reads Metal source, metallibs and LLVM bitcode with Metal kernels";
             return Err(failure.advice(advice));
@@ -182,6 +185,34 @@ impl Kernel<'_> {
         }
         Ok(lowered)
     }
+}
+
+/// Number and name of the function constants of a program.
+pub(crate) fn constants(module: &assay_ssa::Module) -> impl Iterator<Item = (u32, &str)> + Clone {
+    let constants = module.function_constants.as_slice().iter();
+    constants.map(|constant| (constant.index, constant.name.as_str()))
+}
+
+/// A value given to a function constant no kernel has is a mistake.
+pub(crate) fn check_constants<'a>(
+    given: &[GivenConstant],
+    known: impl Iterator<Item = (u32, &'a str)> + Clone,
+) -> Result<(), Failure> {
+    let is_known =
+        |value: &&GivenConstant| known.clone().any(|(index, name)| value.key.is(index, name));
+    let Some(value) = given.iter().find(|value| !is_known(value)) else {
+        return Ok(());
+    };
+    let known: BTreeSet<(u32, &str)> = known.collect();
+    let known: Vec<String> = known
+        .into_iter()
+        .map(|(index, name)| format!("{index} {name}"))
+        .collect();
+    let failure = Failure::usage(format!("there is no function constant {}", value.key));
+    Err(failure.advice(match known.is_empty() {
+        true => "this kernel has none".to_owned(),
+        false => format!("there are {}", known.join(", ")),
+    }))
 }
 
 /// Whether a program reads a function constant.

@@ -2,6 +2,7 @@
 
 use super::model::Model;
 use crate::apple;
+use crate::commands::ir::program::check_constants;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::generate::{self, Generator};
@@ -236,6 +237,7 @@ fn generated(
     }
     let generator: Generator<'_> = model.generator();
     let mut loaded = Vec::with_capacity(kernels.len());
+    let mut constants = Vec::new();
     for kernel in &kernels {
         match generator.generate(kernel, phases) {
             Ok(made) => {
@@ -246,6 +248,7 @@ fn generated(
                         made.assumed.join(", ")
                     ));
                 }
+                constants.extend(made.constants);
                 loaded.push(Loaded::new(made.program, Origin::Assay));
             }
             Err(refused) if kernels.len() == 1 => return Err(refused.failure()),
@@ -256,6 +259,13 @@ fn generated(
         return Err(Failure::input(format!(
             "{shown}: no kernel's code could be generated"
         )));
+    }
+    let known = constants
+        .iter()
+        .map(|(index, name)| (*index, name.as_str()));
+    // Of kernels without code nobody knows which constants they have.
+    if loaded.len() == kernels.len() {
+        check_constants(&model.code.constants, known)?;
     }
     Ok(loaded)
 }

@@ -86,6 +86,9 @@ impl Engine {
             false => bytes.to_vec(),
         };
         let loaded = self.device().load(code);
-        loaded.map_err(|error| Failure::input(format!("{path}: {error}")))
+        loaded.map_err(|error| match error {
+            Error::NoKernels => Failure::input(format!("{path} declares no kernels")),
+            other => Failure::input(format!("{path}: {other}")),
+        })
     }
 }

@@ -328,7 +328,9 @@ fn choose(path: &str, names: &[String]) -> Failure {
 pub(super) fn failure(error: Error) -> Failure {
     let kind = match &error {
         Error::Fault(_) | Error::TimeOut { .. } | Error::Cancelled => Kind::Verdict,
-        Error::Source(_) | Error::Library(_) | Error::Pipeline { .. } => Kind::Input,
+        Error::Source(_) | Error::Library(_) | Error::NoKernels | Error::Pipeline { .. } => {
+            Kind::Input
+        }
         Error::Compiler(_)
         | Error::NoDevice(_)
         | Error::Unsupported { .. }
