@@ -14,6 +14,7 @@ mod instruction;
 mod leaves;
 mod memory;
 mod parts;
+mod tidy;
 mod verify;
 
 use crate::class::Class;
@@ -64,6 +65,7 @@ impl Program {
         let program = &mut compiler.program;
         let sound = verify::verify(program)
             .and_then(|()| coalesce::coalesce(program))
+            .map(|()| tidy::tidy(program))
             .and_then(|()| allocate::allocate(program));
         match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),
