@@ -19,7 +19,7 @@ unit:
 	$(CARGO) test --workspace --quiet
 
 corpus:
-	@./scripts/corpus.sh
+	@./scripts/corpus.sh mlx run metalbench registered
 
 judge:
 	@./scripts/judge.sh

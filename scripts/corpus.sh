@@ -3,8 +3,8 @@
 #
 #   mlx         every kernel of Apple-compiled MLX becomes a verified, optimised, verified program
 #   run         kernels of that library run and are compared with MLX on the CPU
-#   metalbench  MetalBench's kernels run and are compared with MLX on the CPU: at reduced sizes in
-#               minutes, with CORPUS_FULL=1 at registered sizes in tens of minutes
+#   metalbench  MetalBench's kernels run at reduced sizes and are compared with MLX on the CPU
+#   registered  the same at the sizes of MetalBench's registry: about 211 GFLOP, ten minutes and more
 #   torch       as mlx, for the metallibs inside PyTorch
 #   sources     every file of MetalBench, candle, mlx-native and llama.cpp compiles
 #   lines       how many instructions of MetalBench's kernels carry a line of their source
@@ -79,12 +79,17 @@ part_run() {
   $python scripts/mlx_kernels.py "$library" --assay $assay
 }
 
-part_metalbench() {
+# metalbench [--full]
+metalbench() {
   checkout MetalBench https://github.com/Lazarus-931/MetalBench $metalbench_commit
   local python
   python=$(python_with_mlx) || exit
-  $python scripts/metalbench.py corpus/MetalBench --assay $assay ${CORPUS_FULL:+--full}
+  $python scripts/metalbench.py corpus/MetalBench --assay $assay "$@"
 }
+
+part_metalbench() { metalbench; }
+
+part_registered() { metalbench --full; }
 
 part_torch() {
   wheel torch $torch_version torch-$torch_version
@@ -136,7 +141,7 @@ cargo build --release --quiet -p assay-cli
 worst=0
 for part; do
   case $part in
-    mlx | run | metalbench | torch | sources | lines | fidelity) ;;
+    mlx | run | metalbench | registered | torch | sources | lines | fidelity) ;;
     *) echo "corpus: no part named $part" >&2; exit 2 ;;
   esac
   status=0

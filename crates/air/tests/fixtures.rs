@@ -157,6 +157,7 @@ fn given_function_constants_take_the_place_of_open_ones() {
     let options = Options {
         kernel: Some("specialised_f32".to_owned()),
         constants: vec![given("3=bool:true"), given("steps=int:5")],
+        ..Options::default()
     };
     for (major, bitcode) in CLANG {
         let open = program(bitcode, &Options::default());
@@ -173,10 +174,25 @@ fn given_function_constants_take_the_place_of_open_ones() {
 }
 
 #[test]
+fn open_function_constants_may_be_zero_and_are_still_not_given() {
+    let options = Options {
+        open_is_zero: true,
+        ..Options::default()
+    };
+    for (major, bitcode) in CLANG {
+        let text = assay_ssa::print(&program(bitcode, &options));
+        assert!(
+            !text.contains("i8 c0") && !text.contains("i32 c1"),
+            "clang {major}"
+        );
+    }
+}
+
+#[test]
 fn a_function_constant_of_the_wrong_type_is_refused() {
     let options = Options {
-        kernel: None,
         constants: vec!["has_bias=float:1".parse().expect("a constant")],
+        ..Options::default()
     };
     let module = llvm::read(APPLE).expect("a module").remove(0);
     let error = lower(&module, &options).expect_err("a float is no bool");

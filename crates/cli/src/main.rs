@@ -16,6 +16,8 @@ mod failure;
 mod generate;
 mod input;
 mod interrupt;
+mod machine;
+mod names;
 mod npy;
 mod output;
 mod phases;

@@ -13,6 +13,14 @@ fn json(output: &Output) -> Value {
         .unwrap_or_else(|error| panic!("{error}: {}{}", text(&output.stdout), text(&output.stderr)))
 }
 
+/// What a command that ended well printed.
+fn fine(output: &Output) -> String {
+    let said = text(&output.stdout);
+    let code = output.status.code();
+    assert_eq!(code, Some(0), "{said}{}", text(&output.stderr));
+    said
+}
+
 #[test]
 fn the_oracle_is_a_reference() {
     let cache = scratch("sweep-oracle");
@@ -84,13 +92,7 @@ fn a_command_is_a_reference() {
     if no_clang(&output) {
         return;
     }
-    let said = text(&output.stdout);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{said}{}",
-        text(&output.stderr)
-    );
+    let said = fine(&output);
     let words: Vec<&str> = said.split_whitespace().collect();
     let words = words.join(" ");
     assert!(words.contains("the kernel is faster"), "{said}");
@@ -291,13 +293,7 @@ fn a_new_kernel_works_from_the_start() {
     if no_clang(&output) {
         return;
     }
-    let said = text(&output.stdout);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{said}{}",
-        text(&output.stderr)
-    );
+    let said = fine(&output);
     assert!(said.contains("my_softmax f32  right"), "{said}");
     let again = assay(&cache, &new);
     assert_eq!(again.status.code(), Some(2));

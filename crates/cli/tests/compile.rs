@@ -200,7 +200,9 @@ fn missing_headers_and_kernels_come_with_advice() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),
-        "error: no kernel is called sofmax_f32\nhelp: nearest: softmax_f32\n"
+        format!(
+            "error: {source} has no kernel named sofmax_f32\nhelp: it has one kernel: softmax_f32\n"
+        )
     );
 }
 

@@ -335,6 +335,6 @@ fn a_function_of_an_archive_runs_by_name() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(floats(&folder.path("r.npy"))[3], 7.0);
     let missing = go("saypx");
-    assert_eq!(missing.status.code(), Some(3));
+    assert_eq!(missing.status.code(), Some(2));
     assert!(stderr(&missing).contains("saxpy"), "{}", stderr(&missing));
 }

@@ -279,3 +279,48 @@ fn generated_code_is_listed_and_run() {
     ]);
     assert!(run.status.success(), "{}", stderr(&run));
 }
+
+/// Each of two threadgroup arguments has memory of its own.
+#[test]
+fn threadgroup_arguments_of_generated_code_are_placed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("two.metal");
+    let text = "#include <metal_stdlib>
+kernel void two(device uint *o [[buffer(0)]], threadgroup uint *a [[threadgroup(0)]],
+                threadgroup uint *b [[threadgroup(1)]], uint t [[thread_index_in_threadgroup]]) {
+  a[t] = t;
+  b[t] = 100;
+  threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+  o[t] = a[31 - t] + b[t];
+}
+";
+    std::fs::write(&source, text).expect("written");
+    let result = folder.path().join("o.npy");
+    let out = format!("b0={}", result.display());
+    let source = source.display().to_string();
+    let run = |extra: &[&str]| {
+        let common = ["emu", &source, "--grid", "32", "--threadgroup", "32"];
+        let arguments = ["--arg", "b0=zeros:128", "--out", &out];
+        compiling(&[&common[..], &arguments, extra].concat())
+    };
+    let Some(refused) = run(&["--tgmem", "0=128"]) else {
+        return;
+    };
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        stderr(&refused).contains("help: --tgmem 1=BYTES"),
+        "{}",
+        stderr(&refused)
+    );
+    let Some(ran) = run(&["--tgmem", "0=128", "--tgmem", "1=128"]) else {
+        return;
+    };
+    assert!(ran.status.success(), "{}", stderr(&ran));
+    let bytes = std::fs::read(result).expect("a result");
+    let numbers: Vec<u32> = bytes[bytes.len() - 128..]
+        .chunks_exact(4)
+        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+        .collect();
+    let expected: Vec<u32> = (0..32).map(|thread| 31 - thread + 100).collect();
+    assert_eq!(numbers, expected);
+}

@@ -5,7 +5,7 @@
 //! | pass | what it decides |
 //! |---|---|
 //! | `propagate`, `forward`, `dead` | which copies and results nobody needs |
-//! | `schedule`, on a `dag`, with `counts` and `time` | which of several orders: `narrow` ones need few registers, `overlap` asks memory early |
+//! | `schedule`, on a `region` with its `dag`, with `counts` and `time` | which of several orders: `narrow` ones need few registers, `overlap` asks memory early |
 //! | `liveness`, `ranges`, `pressure` | where every half register is needed |
 //! | `groups`, `coalesce` | which registers become one, or neighbours |
 //! | `allocate` | which half registers |
@@ -40,6 +40,7 @@ mod peephole;
 mod pressure;
 mod propagate;
 mod ranges;
+mod region;
 mod reload;
 mod schedule;
 mod spill;
@@ -143,9 +144,9 @@ fn part(
 /// stack, then the one in the best row of the occupancy table, then the first.
 fn place(function: Function, bounds: Bounds) -> Result<(Function, Allocation), ErrorKind> {
     let mut best: Option<((u32, usize), Function, Allocation)> = None;
+    let mut schedules = schedule::Schedules::new(&function, bounds);
     for aim in schedule::Aim::ALL {
-        let mut tried = function.clone();
-        let needed = schedule::schedule(&mut tried, bounds, aim);
+        let (mut tried, needed) = schedules.schedule(aim);
         let allocation = match fit::fit(&mut tried, bounds) {
             Ok(allocation) => allocation,
             Err(_) if aim != schedule::Aim::AsIs || best.is_some() => continue,

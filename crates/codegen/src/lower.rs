@@ -3,6 +3,7 @@
 //! * `shape` prepares the control tree, `emit` lays it out with mask instructions.
 //! * `select` walks over the program backwards; `leaf`, `source` and `operand` say where
 //!   numbers are and what an instruction can take along.
+//! * `lift` moves what concerns the whole dispatch to the constant program.
 //! * The other modules have the instructions by what they are about.
 
 mod address;
@@ -24,6 +25,7 @@ mod integers;
 mod lanes;
 mod layout;
 mod leaf;
+mod lift;
 mod math;
 mod matrix;
 mod memory;
@@ -99,7 +101,8 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
     main.vregs = std::mem::take(&mut lowerer.vregs);
     main.stack_bytes = lowerer.layout.stack_bytes;
     main.uses_selector = lowerer.uses_selector;
-    let constant = constant_program(&mut lowerer)?;
+    let lifted = lift::lift(&mut main, &mut lowerer.layout);
+    let constant = constant_program(&mut lowerer, &lifted, &main.vregs)?;
     lowerer.layout.check()?;
     finish(&lowerer, options, main, constant)
 }
@@ -142,13 +145,18 @@ fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> 
     Ok(())
 }
 
-fn constant_program(lowerer: &mut Lowerer<'_>) -> Result<Option<mir::Function>, Error> {
-    if lowerer.stored.is_empty() {
+fn constant_program(
+    lowerer: &mut Lowerer<'_>,
+    lifted: &lift::Lifted,
+    vregs: &IdVec<mir::VReg, mir::VRegData>,
+) -> Result<Option<mir::Function>, Error> {
+    if lowerer.stored.is_empty() && lifted.is_empty() {
         return Ok(None);
     }
     lowerer.mode = Mode::Constant;
     lowerer.slots = IdMap::with_len(None, lowerer.function.num_values());
-    let code = lowerer.constant_program()?;
+    let lifted = lowerer.lifted(lifted, vregs)?;
+    let code = lowerer.constant_program(lifted)?;
     let node = [shape::Node::Run {
         id: 0,
         block: assay_ssa::Id::from_index(0),

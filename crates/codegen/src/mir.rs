@@ -59,7 +59,7 @@ pub struct VRegData {
 }
 
 /// Some half registers of a virtual register, as one operand sees them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// The register.
     pub reg: VReg,

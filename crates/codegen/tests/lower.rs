@@ -84,6 +84,46 @@ fn integer_operations_of_every_width() {
 }
 
 #[test]
+fn division_by_constants_of_either_sign() {
+    let divisors = [
+        ("i8", &["1", "-1", "3", "-5", "16", "-16", "-128"][..]),
+        ("i16", &["1", "-1", "7", "-10", "256", "-32768"][..]),
+        (
+            "i32",
+            &[
+                "1",
+                "-1",
+                "2",
+                "-2",
+                "3",
+                "-3",
+                "7",
+                "10",
+                "-641",
+                "65536",
+                "2147483647",
+                "-2147483648",
+                "-2147483647",
+            ][..],
+        ),
+    ];
+    let mut cases = Vec::new();
+    for (ty, divisors) in divisors {
+        for divisor in divisors {
+            for op in ["udiv", "sdiv", "urem", "srem"] {
+                cases.push((ty, format!("{op} v5, {ty} {divisor}")));
+            }
+        }
+    }
+    cases.push(("i32", "call mulhi.s(v5, i32 -1000)".to_owned()));
+    let cases: Vec<(&str, &str, &str)> = cases
+        .iter()
+        .map(|(ty, operation)| (*ty, operation.as_str(), *ty))
+        .collect();
+    check(&cases);
+}
+
+#[test]
 fn integer_builtins() {
     let names = [
         "min.s",
@@ -320,4 +360,43 @@ fn the_loop_of_a_naive_matrix_product_has_nine_instructions() {
         (2, 1),
         "{inside:?}"
     );
+}
+
+/// Of a division by a size, the main program only multiplies.
+#[test]
+fn the_reciprocal_of_a_size_is_found_before_the_dispatch() {
+    let text = "module \"m\"\n\
+        kernel \"k\" f0 {\n\
+            \"o\" buffer 0 param 0 space device read_write type \"uint\" size 4 align 4 noalias\n\
+            \"n\" buffer 1 param 1 space constant read type \"uint\" size 4 align 4 buffer_size 4 noalias\n\
+            \"i\" builtin thread_position_in_grid type \"uint\"\n\
+        }\n\
+        function f0 \"k\" -> void convergent {\n\
+        b0(v0: ptr.device, v1: ptr.constant):\n\
+            v2: i32 = call thread_position_in_grid()\n\
+            v3: i32 = load v1 align 4\n\
+            v4: i32 = mul v2, i32 40503\n\
+            v5: i32 = udiv v4, v3\n\
+            v6: i32 = srem v4, v3\n\
+            v7: i32 = xor v5, v6\n\
+            v8: ptr.device = ptr_add nuw inbounds v0 + zext v2 * 4\n\
+            store v8, v7 align 4\n\
+            return\n\
+        }\n";
+    let module = assay_ssa::parse(text).expect("parses");
+    let program = assay_codegen::generate(&module, "k", &Default::default()).expect("generates");
+    let ops = |program: &Program| -> Vec<Op> {
+        let items = program.walk();
+        items
+            .filter_map(|(_, item)| item.known().map(|insn| insn.op()))
+            .collect()
+    };
+    assert!(!ops(&program).contains(&Op::Rcp), "{:?}", ops(&program));
+    for seed in 1..4 {
+        let verdict = judge::judge(&module, "k", seed);
+        assert!(
+            matches!(verdict, Verdict::Same { finished, .. } if finished > 0),
+            "{verdict:?}"
+        );
+    }
 }

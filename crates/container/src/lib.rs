@@ -49,7 +49,7 @@ mod select;
 mod view;
 
 pub use error::{Error, Problem};
-pub use nearest::nearest;
+pub use nearest::{nearest, offered};
 pub use open::{Contents, open};
 pub use program::{CodeSymbol, Extracted, raw_program};
 pub use select::SelectError;

@@ -31,6 +31,29 @@ pub fn nearest<'n>(
         .collect()
 }
 
+/// What to offer in place of a name that does not exist: the nearest, then others in their own order.
+///
+/// ```
+/// let names = ["rms_norm", "softmax_f32", "relu"];
+/// assert_eq!(assay_container::offered(names, "softmax", 2), ["softmax_f32", "rms_norm"]);
+/// ```
+pub fn offered<'n>(
+    names: impl IntoIterator<Item = &'n str> + Clone,
+    wanted: &str,
+    most: usize,
+) -> Vec<&'n str> {
+    let mut offered = nearest(names.clone(), wanted, most);
+    for other in names {
+        if offered.len() >= most {
+            break;
+        }
+        if !offered.contains(&other) {
+            offered.push(other);
+        }
+    }
+    offered
+}
+
 /// Names are compared up to this many bytes, so that hostile ones cost little.
 const COMPARED: usize = 128;
 
@@ -45,12 +68,14 @@ fn distance(name: &str, wanted: &str, scratch: &mut Vec<usize>) -> Option<usize>
         // Below any edit distance, ordered by how much is left over.
         return Some(a.len().abs_diff(b.len()).min(COMPARED) / 8);
     }
-    let allowed = a.len().max(b.len()) / 3;
-    if a.len().abs_diff(b.len()) > allowed {
-        return None;
-    }
-    let edits = edit_distance(a, b, scratch);
-    (edits <= allowed).then_some(COMPARED + edits)
+    let left_over = a.len().abs_diff(b.len());
+    // The whole name mistyped, or a part of a longer one.
+    let whole = edit_distance(a, b, scratch);
+    let inside = edit_distance_inside(a, b, scratch);
+    let whole = (whole <= a.len().max(b.len()) / 3).then_some(whole);
+    let inside = (inside <= b.len() / 4).then_some(2 * inside + left_over / 8);
+    let nearer = whole.into_iter().chain(inside).min()?;
+    Some(COMPARED + nearer)
 }
 
 fn cut(bytes: &[u8]) -> &[u8] {
@@ -62,19 +87,37 @@ fn edit_distance(a: &[u8], b: &[u8], row: &mut Vec<usize>) -> usize {
     row.clear();
     row.extend(0..=b.len());
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (cell, y) in row.iter_mut().skip(1).zip(b) {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = *cell;
-            left = replaced.min(left + 1).min(diagonal + 1);
-            *cell = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+        next_row(row, *x, b, i + 1);
     }
     row.last().copied().unwrap_or(0)
+}
+
+/// The same for the part of `a` that is nearest to `b`.
+fn edit_distance_inside(a: &[u8], b: &[u8], row: &mut Vec<usize>) -> usize {
+    row.clear();
+    row.extend(0..=b.len());
+    let mut least = b.len();
+    for x in a {
+        next_row(row, *x, b, 0);
+        least = least.min(row.last().copied().unwrap_or(0));
+    }
+    least
+}
+
+/// From the distances of what came before a byte to every beginning of `b` to the distances with it; the first is to
+/// nothing of `b`.
+fn next_row(row: &mut [usize], x: u8, b: &[u8], first: usize) {
+    let Some((start, rest)) = row.split_first_mut() else {
+        return;
+    };
+    let mut diagonal = std::mem::replace(start, first);
+    let mut left = first;
+    for (cell, y) in rest.iter_mut().zip(b) {
+        let replaced = diagonal + usize::from(x != *y);
+        diagonal = *cell;
+        left = replaced.min(left + 1).min(diagonal + 1);
+        *cell = left;
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +138,24 @@ mod tests {
         let names: Vec<String> = (0..5000).map(|n| format!("gemm_{n}_float32")).collect();
         let names = names.iter().map(String::as_str);
         assert_eq!(nearest(names, "gem_4711_float32", 1), ["gemm_4711_float32"]);
+    }
+
+    #[test]
+    fn a_mistyped_part_of_a_longer_name_is_found() {
+        let names = [
+            "copy_bool",
+            "block_softmax_float32",
+            "looped_softmax_precise_float16",
+        ];
+        assert_eq!(
+            nearest(names, "softmax_flaot32", 3),
+            ["block_softmax_float32"]
+        );
+        let inside =
+            |a: &str, b: &str| edit_distance_inside(a.as_bytes(), b.as_bytes(), &mut vec![]);
+        assert_eq!(inside("a long nedle here", "needle"), 1);
+        assert_eq!(inside("", "abc"), 3);
+        assert_eq!(inside("abc", ""), 0);
     }
 
     #[test]

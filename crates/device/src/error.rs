@@ -168,13 +168,8 @@ const MOST_SUGGESTED: usize = 8;
 impl Error {
     /// No kernel of this name among `names`: suggests the nearest, then any others.
     pub(crate) fn no_function(name: &str, names: &[String]) -> Error {
-        let all = || names.iter().map(String::as_str);
-        let mut nearest = assay_container::nearest(all(), name, MOST_SUGGESTED);
-        for other in all() {
-            if nearest.len() < MOST_SUGGESTED && !nearest.contains(&other) {
-                nearest.push(other);
-            }
-        }
+        let nearest =
+            assay_container::offered(names.iter().map(String::as_str), name, MOST_SUGGESTED);
         Error::NoFunction {
             name: name.to_owned(),
             nearest: nearest.into_iter().map(str::to_owned).collect(),

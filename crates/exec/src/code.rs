@@ -71,6 +71,8 @@ pub(crate) struct Transfer {
     pub(crate) offset: u64,
     /// Bytes the address is a multiple of, if the program is right.
     pub(crate) align: u32,
+    /// Other atomic accesses may happen at the same time.
+    pub(crate) atomic: bool,
 }
 
 impl Transfer {

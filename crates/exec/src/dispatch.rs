@@ -79,7 +79,9 @@ impl Bindings {
 /// When a dispatch is stopped or refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits<'a> {
-    /// Operations one simdgroup may run, counted when a loop starts over.
+    /// Operations a simdgroup may run, counted when a loop starts over. Simdgroups that run in step are counted together: an
+    /// operation counts once for all of them, also for those that have left the loop. A program without
+    /// loops is never stopped.
     pub max_steps: u64,
     /// Bytes of working memory (registers, thread and threadgroup memory of all workers).
     pub max_memory: u64,
@@ -112,7 +114,7 @@ pub(crate) struct Job<'a> {
     pub(crate) grid: &'a Grid,
     limits: &'a Limits<'a>,
     pub(crate) regions: Vec<Region>,
-    pointers: Vec<(u32, u64)>,
+    pub(crate) pointers: Vec<(u32, u64)>,
     /// Addresses of buffers that have a region already, by index.
     placed: Vec<(u32, u64)>,
     pub(crate) threadgroup_bytes: u32,
@@ -291,13 +293,13 @@ impl Job<'_> {
     }
 
     /// Memory for a worker whose simdgroups run in step as far as that goes.
-    fn worker(&self) -> Worker {
+    pub(crate) fn worker(&self) -> Worker {
         let simdgroups = self.simdgroups() as usize;
         self.worker_of(Batch::size(self.program, simdgroups))
     }
 
-    /// Memory for a worker whose simdgroups run by themselves, as it must be to watch them.
-    pub(crate) fn watched_worker(&self) -> Worker {
+    /// Memory for a worker whose simdgroups run by themselves, one after the other.
+    pub(crate) fn worker_in_turn(&self) -> Worker {
         self.worker_of(1)
     }
 
@@ -407,7 +409,6 @@ impl Job<'_> {
                 alone,
                 ..around.of(batch)
             };
-            watch.turn(next);
             let stop = batch.run(&around, watch);
             match stop.map_err(|trap| self.fault(trap, &around.of(batch)))? {
                 Stop::Barrier => batch.at_barrier = true,

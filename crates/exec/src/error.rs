@@ -145,7 +145,7 @@ pub enum FaultKind {
         /// The address.
         address: u64,
     },
-    /// A simdgroup ran more operations than allowed.
+    /// A simdgroup, or several in step, ran more operations than allowed.
     #[error("stopped after {steps} operations of one simdgroup (the limit on steps)")]
     TooManySteps {
         /// Operations run.

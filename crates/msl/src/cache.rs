@@ -26,21 +26,21 @@ impl<'a> Cache<'a> {
         Cache { folder }
     }
 
-    /// The folder with an empty file for every header a kernel may include, and the
-    /// macro header.
+    /// The folder with a file for every header a kernel may include, and the macro header.
     pub(crate) fn stubs(&self) -> io::Result<PathBuf> {
-        let names: Vec<&str> = headers::include_names().collect();
-        let key = hash(&[&names.join(" "), headers::MACROS]);
+        let files = headers::include_files().flat_map(|(name, text)| [name, text]);
+        let key: Vec<&str> = files.chain([headers::MACROS]).collect();
+        let key = hash(&key);
         let folder = self.folder.join(format!("include-{key}"));
         if folder.join(".complete").is_file() {
             return Ok(folder);
         }
-        for name in names {
+        for (name, text) in headers::include_files() {
             let path = folder.join(name);
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            write_whole(&path, b"")?;
+            write_whole(&path, text.as_bytes())?;
         }
         write_whole(&folder.join("metal_macros"), headers::MACROS.as_bytes())?;
         write_whole(&folder.join(".complete"), b"")?;

@@ -4,6 +4,7 @@ use crate::attributes;
 use crate::kernel_info::FUNCTION_CONSTANT_PREFIX;
 use crate::lexer::Tokens;
 use crate::outline::{Outline, Shape};
+use crate::parameter::is_number_type;
 use crate::patch::Patch;
 
 /// Turns `constant T name [[function_constant(3)]];` into the declaration of an
@@ -56,23 +57,7 @@ fn type_word<'t>(tokens: &Tokens<'t>, start: usize, name: usize) -> &'t str {
             "constant" | "const" | "static" | "constexpr" | "inline" | "volatile" | "metal"
             | "::" => {}
             _ => {
-                let scalar = word.trim_end_matches(['2', '3', '4']);
-                let known = matches!(
-                    scalar,
-                    "bool"
-                        | "char"
-                        | "uchar"
-                        | "short"
-                        | "ushort"
-                        | "int"
-                        | "uint"
-                        | "long"
-                        | "ulong"
-                        | "half"
-                        | "float"
-                        | "bfloat"
-                );
-                if !known || found != "?" {
+                if !is_number_type(word) || found != "?" {
                     return "?";
                 }
                 found = word;

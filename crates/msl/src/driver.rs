@@ -11,6 +11,7 @@ use crate::patch::Patched;
 use crate::pragmas;
 use crate::rewrite::{self, ModuleRecord, Rewritten};
 use crate::standard::Standard;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// A source to compile.
@@ -143,15 +144,9 @@ pub fn compile(
     options: &Options,
 ) -> Result<Compiled, Error> {
     let session = Session { compiler, options };
-    let text = String::from_utf8_lossy(source.text);
+    let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
-    let name = source.path.display().to_string();
-    let record = ModuleRecord {
-        language: options.standard.name(),
-        fast_math: options.fast_math,
-        source: &name,
-    };
-    let rewritten = rewrite::rewrite(&preprocessed, &record);
+    let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
         path: source.path,
         source: &text,
@@ -179,15 +174,15 @@ pub fn rewritten_text(
     options: &Options,
 ) -> Result<String, Error> {
     let session = Session { compiler, options };
-    let text = String::from_utf8_lossy(source.text);
+    let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
-    let name = source.path.display().to_string();
-    let record = ModuleRecord {
-        language: options.standard.name(),
-        fast_math: options.fast_math,
-        source: &name,
-    };
-    Ok(rewrite::rewrite(&preprocessed, &record).patched.text)
+    Ok(session.rewrite(source.path, &preprocessed).patched.text)
+}
+
+/// The source, without the mark some editors put before it.
+fn text_of(source: Source<'_>) -> Cow<'_, str> {
+    let text = source.text;
+    String::from_utf8_lossy(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text))
 }
 
 struct Session<'a> {
@@ -200,6 +195,16 @@ impl Session<'_> {
     /// that the precompiled header can do its work in the next pass.
     fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
         self.first_pass(path, text, "-E")
+    }
+
+    /// Metal's words as C++ that clang compiles.
+    fn rewrite(&self, path: &Path, preprocessed: &str) -> Rewritten {
+        let record = ModuleRecord {
+            language: self.options.standard.name(),
+            fast_math: self.options.fast_math,
+            source: &path.display().to_string(),
+        };
+        rewrite::rewrite(preprocessed, &record)
     }
 
     /// The definitions of macros that pragmas mention: the preprocessor leaves pragmas

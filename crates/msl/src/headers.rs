@@ -58,18 +58,27 @@ const HEADERS: &[(&str, &str)] = headers![
 pub(crate) const MACROS: &str = include_str!("../include/metal_macros");
 
 /// Headers that exist for `#include` and whose contents are part of the library anyway.
-const ALIASES: [&str; 6] = [
+const ALIASES: [&str; 5] = [
     "metal_uniform",
     "metal_utility",
     "metal_config",
     "metal_assert",
     "metal_initializer_list",
-    "simd/simd.h",
 ];
 
-/// The names a kernel may include.
-pub(crate) fn include_names() -> impl Iterator<Item = &'static str> {
-    HEADERS.iter().map(|(name, _)| *name).chain(ALIASES)
+/// Headers whose names are there only for sources that include them.
+const OPTIONAL: [(&str, &str); 4] = [
+    ("simd/simd.h", include_str!("../include/simd/simd.h")),
+    ("simd/types.h", SIMD),
+    ("simd/vector_types.h", SIMD),
+    ("simd/matrix_types.h", SIMD),
+];
+const SIMD: &str = "#include <simd/simd.h>\n";
+
+/// The files a kernel may include. Those whose contents are part of the library are empty.
+pub(crate) fn include_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let library = HEADERS.iter().map(|(name, _)| *name).chain(ALIASES);
+    library.map(|name| (name, "")).chain(OPTIONAL)
 }
 
 /// The whole library as one text.
@@ -183,12 +192,12 @@ fn swizzle(components: &[usize], packed: bool, out: &mut String) {
             (_, false) => format!("value.__v[{position}]"),
         };
         let body = list(" ", &|p, c| format!("{} = {};", target(c), source(p)));
-        let by = if length == 1 {
-            "T value".to_owned()
-        } else {
-            format!("const {vector} &value")
-        };
-        let _ = writeln!(out, "METAL_FUNC void __p{name}({by}) {{ {body} }}");
+        // By value: `v.yx = v` reads all of it first. What is no variable is refused: the value would be lost.
+        let _ = writeln!(
+            out,
+            "METAL_FUNC {vector} __p{name}({vector} value) & {{ {body} return value; }}\n\
+             {vector} __p{name}({vector} value) && __METAL_NESTED;"
+        );
         setter = format!(", put=__p{name}");
     }
     for property in [name.as_str(), colour.as_str()] {

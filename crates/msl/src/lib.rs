@@ -40,6 +40,7 @@ mod pragmas;
 mod rewrite;
 mod spaces;
 mod standard;
+mod templates;
 
 pub use compiler::{Compiler, Refusal};
 pub use diagnostic::{Diagnostic, Note, Place};

@@ -275,9 +275,24 @@ impl Declarator {
 
 /// Whether a word can only be a type, so that a parameter ending with it has no name.
 fn is_type_word(word: &str) -> bool {
-    let scalar = word.trim_end_matches(['2', '3', '4']);
+    is_number_type(word)
+        || matches!(
+            word,
+            "const"
+                | "volatile"
+                | "unsigned"
+                | "size_t"
+                | "device"
+                | "constant"
+                | "threadgroup"
+                | "thread"
+        )
+}
+
+/// Whether a word is one of Metal's scalar types, or a vector of one.
+pub(crate) fn is_number_type(word: &str) -> bool {
     matches!(
-        scalar,
+        word.trim_end_matches(['2', '3', '4']),
         "bool"
             | "char"
             | "uchar"
@@ -290,14 +305,6 @@ fn is_type_word(word: &str) -> bool {
             | "half"
             | "float"
             | "bfloat"
-            | "const"
-            | "volatile"
-            | "unsigned"
-            | "size_t"
-            | "device"
-            | "constant"
-            | "threadgroup"
-            | "thread"
     )
 }
 

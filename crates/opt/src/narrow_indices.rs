@@ -11,7 +11,8 @@
 //! * A 64-bit `i << k` or `i * c` becomes a larger step.
 //! * A 64-bit sum of which one half is a widened `i32` is added in two steps, the other half
 //!   first: it often stays the same for a whole loop, and the rest is one access.
-//! * 64-bit sums and products that are known to stay below 2³² are computed in 32 bits.
+//! * 64-bit sums and products that are known to stay below 2³² are computed in 32 bits, and
+//!   so is the choice between two widened values.
 
 use crate::bounds::upper_bound;
 use assay_ssa::analysis::Cfg;
@@ -114,6 +115,7 @@ fn narrow(function: &mut Function, inst: Inst, new: &mut New<'_>) -> bool {
     for _ in 0..MOST_STEPS {
         let next = step(function, &address)
             .or_else(|| in_32_bits(function, &address, new))
+            .or_else(|| chosen_in_32_bits(function, &address, new))
             .or_else(|| split(function, &address, new));
         match next {
             Some(next) => address = next,
@@ -312,6 +314,62 @@ fn in_32_bits(function: &mut Function, address: &Address, new: &mut New<'_>) -> 
         not_negative: false,
         ..*address
     })
+}
+
+/// A choice between two values that are widened the same way, widened after it.
+fn chosen_in_32_bits(
+    function: &mut Function,
+    address: &Address,
+    new: &mut New<'_>,
+) -> Option<Address> {
+    let index = address
+        .index
+        .filter(|&index| function.int_type(index) == Some(Scalar::I64))?;
+    let &InstData::Select { cond, args, flags } = function.def_data(index)? else {
+        return None;
+    };
+    let widened = |extend: IndexExtend| {
+        let [a, b] = args.map(|arg| widened_from(function, arg, extend));
+        Some((extend, [a?, b?]))
+    };
+    let (extend, narrow) = widened(IndexExtend::Zero).or_else(|| widened(IndexExtend::Sign))?;
+    let args = narrow.map(|narrow| match narrow {
+        Narrow::Value(value) => value,
+        Narrow::Constant(bits) => function.constant(Type::I32, u64::from(bits)),
+    });
+    let select = InstData::Select { cond, args, flags };
+    let made = function.make_inst(select, Type::I32, function.loc(new.user));
+    new.push(made);
+    Some(Address {
+        index: function.result(made),
+        extend,
+        not_negative: false,
+        ..*address
+    })
+}
+
+/// What gives a 64-bit value when it is widened.
+enum Narrow {
+    Value(Value),
+    Constant(u32),
+}
+
+fn widened_from(function: &Function, wide: Value, extend: IndexExtend) -> Option<Narrow> {
+    if let Some(bits) = function.const_bits(wide) {
+        let same = match extend {
+            IndexExtend::Zero => u32::try_from(bits).is_ok(),
+            IndexExtend::Sign => i32::try_from(bits as i64).is_ok(),
+        };
+        return same.then_some(Narrow::Constant(bits as u32));
+    }
+    let &InstData::Cast { op, arg, .. } = function.def_data(wide)? else {
+        return None;
+    };
+    let same = match extend {
+        IndexExtend::Zero => op == CastOp::ZExt,
+        IndexExtend::Sign => op == CastOp::SExt,
+    };
+    (same && function.int_type(arg) == Some(Scalar::I32)).then_some(Narrow::Value(arg))
 }
 
 /// The 32-bit value a 64-bit one was widened from without sign.

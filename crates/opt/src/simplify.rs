@@ -71,7 +71,9 @@ fn rewrite_in_place(function: &mut Function, inst: Inst) -> bool {
             *function.inst_mut(inst) = data;
             true
         }
-        InstData::IntCompare { cond, args, .. } => compare_narrow(function, inst, cond, args),
+        InstData::IntCompare { cond, args, .. } => {
+            compare_narrow(function, inst, cond, args) | invert_comparison(function, inst)
+        }
         InstData::Cast {
             op: CastOp::IntToPtr,
             arg,
@@ -127,6 +129,41 @@ fn compare_narrow(function: &mut Function, inst: Inst, cond: IntCond, [a, b]: [V
         flags: Flags::NONE,
         args: [left, right],
     };
+    true
+}
+
+/// `truth == false` is the opposite comparison, which a select can make itself.
+fn invert_comparison(function: &mut Function, inst: Inst) -> bool {
+    let InstData::IntCompare {
+        cond: IntCond::Eq,
+        args: [truth, other],
+        ..
+    } = *function.inst(inst)
+    else {
+        return false;
+    };
+    let against_false = function.const_bits(other) == Some(0);
+    if !against_false || scalar_of(function, truth) != Some(Scalar::I1) {
+        return false;
+    }
+    let opposite = match function.def_data(truth) {
+        Some(&InstData::IntCompare { cond, flags, args }) => InstData::IntCompare {
+            cond: cond.inverse(),
+            flags,
+            args,
+        },
+        Some(&InstData::FloatCompare { cond, flags, args }) => InstData::FloatCompare {
+            cond: cond.inverse(),
+            flags,
+            args,
+        },
+        _ => InstData::Binary {
+            op: BinaryOp::Xor,
+            flags: Flags::NONE,
+            args: [truth, function.bool(true)],
+        },
+    };
+    *function.inst_mut(inst) = opposite;
     true
 }
 

@@ -212,9 +212,14 @@ impl FunctionLowering<'_, '_, '_> {
 
     /// The address of a global, seen as the pointer type LLVM gives it.
     fn global_address(&mut self, type_id: TypeId, index: u32) -> Lowered<Value> {
-        let space = self.lowering.global_space(index);
-        let id = self.lowering.global(index)?;
-        let address = self.function.global(Type::pointer(space), id);
+        let address = match self.function_constant_copy(index)? {
+            Some(copy) => copy,
+            None => {
+                let space = self.lowering.global_space(index);
+                let id = self.lowering.global(index)?;
+                self.function.global(Type::pointer(space), id)
+            }
+        };
         let wanted = self.lowering.ty(type_id)?;
         if self.function.ty(address) == wanted {
             return Ok(address);

@@ -8,10 +8,13 @@
 use super::function::FunctionLowering;
 use super::{LowerError, Lowered, Options};
 use crate::llvm::{self, Body, Constant, Instruction, Module, Op, TypeId, ValueId, ValueKind};
-use assay_ssa::{CastOp, Flags, FunctionConstant, FunctionConstantId, Scalar, Type, Value};
+use assay_ssa::{Access, CastOp, Flags, FunctionConstant, FunctionConstantId, Scalar, Type, Value};
 
 /// Prefix of the variables our headers use: `assay.function_constant.INDEX.TYPE.NAME`.
 const PREFIX: &str = "assay.function_constant.";
+
+/// Structs around a vector.
+const MAX_WRAPPED: usize = 4;
 
 /// Constructors that read each other's variables are followed this deep.
 const MAX_DEPTH: u32 = 32;
@@ -20,6 +23,7 @@ const MAX_DEPTH: u32 = 32;
 pub(crate) struct FunctionConstants {
     entries: Vec<Entry>,
     derived: Vec<Derived>,
+    open_is_zero: bool,
 }
 
 struct Entry {
@@ -86,6 +90,7 @@ impl FunctionConstants {
         Ok(FunctionConstants {
             entries,
             derived: derived(module),
+            open_is_zero: options.open_is_zero,
         })
     }
 
@@ -139,8 +144,14 @@ fn stated(module: &Module<'_>) -> Vec<Stated> {
     all
 }
 
-/// Scalars and short vectors; function constants are nothing else.
-fn number_type(module: &Module<'_>, id: TypeId) -> Option<Type> {
+/// Scalars and short vectors; function constants are nothing else. Our headers have vectors as structs around one.
+fn number_type(module: &Module<'_>, mut id: TypeId) -> Option<Type> {
+    for _ in 0..MAX_WRAPPED {
+        match module.types.get(id)? {
+            llvm::Type::Struct { fields, .. } if fields.len() == 1 => id = *fields.first()?,
+            _ => break,
+        }
+    }
     let scalar = |id: TypeId| {
         Some(match module.types.get(id)? {
             llvm::Type::Int(bits) => Scalar::int(*bits)?,
@@ -317,43 +328,59 @@ impl FunctionLowering<'_, '_, '_> {
         let Some(global) = global_behind(self.lowering.source, self.body, pointer) else {
             return Ok(None);
         };
-        if let Some(entry) = constants
-            .entries
-            .iter()
-            .find(|entry| entry.global == global)
-        {
-            let (id, stored) = (entry.id, entry.ty);
-            let value = match &entry.given {
-                Some(elements) => {
-                    let elements = elements.clone();
-                    self.function.constant_vector(stored, &elements)
-                }
-                None => self.function.function_constant(stored, id),
-            };
-            return self.as_type(value, ty).map(Some);
-        }
-        let mut derived = constants.derived.iter();
-        let Some(&derived) = derived.find(|derived| derived.global == global) else {
+        let Some(value) = self.function_constant(global)? else {
             return Ok(None);
         };
-        let value = self.follow(derived)?;
-        self.as_type(value, ty).map(Some)
+        let (given, wanted) = (self.function.ty(value), self.lowering.ty(ty)?);
+        let size = |ty: Type| self.lowering.target.types.store_size(ty);
+        if given == wanted {
+            return Ok(Some(value));
+        }
+        if size(given) != size(wanted) {
+            // A part of it.
+            return Ok(None);
+        }
+        let mut builder = self.builder();
+        Ok(Some(builder.cast(
+            CastOp::Bitcast,
+            value,
+            wanted,
+            Flags::NONE,
+        )))
     }
 
-    fn as_type(&mut self, value: Value, ty: TypeId) -> Lowered<Value> {
-        let wanted = self.lowering.ty(ty)?;
-        let given = self.function.ty(value);
-        if given == wanted {
-            return Ok(value);
+    /// A copy in thread memory of what a variable holds if that comes from a function constant, for those that read it in
+    /// parts.
+    pub(super) fn function_constant_copy(&mut self, global: u32) -> Lowered<Option<Value>> {
+        let Some(value) = self.function_constant(global)? else {
+            return Ok(None);
+        };
+        let ty = self.function.ty(value);
+        let copy = self.entry_alloca(ty, 0);
+        let align = self.lowering.target.types.align(ty).next_power_of_two();
+        self.builder().store(copy, value, Access::aligned(align));
+        Ok(Some(copy))
+    }
+
+    /// What a variable holds that is, or is computed from, a function constant.
+    fn function_constant(&mut self, global: u32) -> Lowered<Option<Value>> {
+        let constants = &self.lowering.constants;
+        let mut entries = constants.entries.iter();
+        if let Some(entry) = entries.find(|entry| entry.global == global) {
+            let (id, ty) = (entry.id, entry.ty);
+            let zero = || vec![0; usize::from(ty.lanes()).max(1)];
+            let given = entry.given.clone();
+            let given = given.or_else(|| constants.open_is_zero.then(zero));
+            return Ok(Some(match given {
+                Some(elements) => self.function.constant_vector(ty, &elements),
+                None => self.function.function_constant(ty, id),
+            }));
         }
-        let size = |ty: Type| self.lowering.target.types.store_size(ty);
-        if size(given) != size(wanted) {
-            let message = format!("a function constant of type {given} is read as {wanted}");
-            return Err(LowerError::new(message));
+        let mut derived = constants.derived.iter();
+        match derived.find(|derived| derived.global == global) {
+            Some(&derived) => self.follow(derived).map(Some),
+            None => Ok(None),
         }
-        Ok(self
-            .builder()
-            .cast(CastOp::Bitcast, value, wanted, Flags::NONE))
     }
 
     /// Computes here what a constructor stores into a variable.

@@ -73,6 +73,8 @@ pub struct Options {
     pub kernel: Option<String>,
     /// Values of function constants. Those not given stay open in the program.
     pub constants: Vec<GivenConstant>,
+    /// Function constants that were not given are zero instead of open. They still count as not defined.
+    pub open_is_zero: bool,
 }
 
 /// Why a module could not be lowered.

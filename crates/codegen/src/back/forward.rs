@@ -29,9 +29,6 @@ pub(crate) fn forward_copies(function: &mut Function) {
 
 fn round(function: &mut Function) -> bool {
     let liveness = Liveness::new(function);
-    let live_in: Vec<Vec<(VReg, u16)>> = (0..function.blocks.len())
-        .map(|block| liveness.live_in(block).collect())
-        .collect();
     let predecessors = predecessors(function);
     let mut touched = vec![false; function.vregs.len()];
     let mut changed = false;
@@ -44,7 +41,7 @@ fn round(function: &mut Function) -> bool {
         }
         let search = Search {
             function,
-            live_in: &live_in,
+            liveness: &liveness,
             predecessors: &predecessors,
             to,
             from,
@@ -114,7 +111,7 @@ fn overwrites(inst: &Inst, from: Slice) -> bool {
 
 struct Search<'a> {
     function: &'a Function,
-    live_in: &'a [Vec<(VReg, u16)>],
+    liveness: &'a Liveness,
     predecessors: &'a [u32],
     to: Slice,
     from: Slice,
@@ -177,9 +174,7 @@ impl Search<'_> {
 
     /// Whether the source is needed at the start of a block.
     fn is_live(&self, block: usize) -> bool {
-        let live = self.live_in.get(block).map_or(&[][..], Vec::as_slice);
-        let found = live.iter().find(|(reg, _)| *reg == self.from.reg);
-        found.is_some_and(|(_, halves)| halves & mask(self.from) != 0)
+        self.liveness.is_live_in(block, self.from)
     }
 
     /// Whether an operand lies in the copied part and may lie in the copy.

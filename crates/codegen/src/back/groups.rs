@@ -57,6 +57,11 @@ pub(crate) struct Groups {
 
 /// Whether nothing in ascending, disjoint stretches meets this one.
 pub(crate) fn is_free(taken: &[Stretch], (start, end): Stretch) -> bool {
+    // Mostly they are asked for in ascending order, and the last decides.
+    match taken.last() {
+        Some((_, last)) if *last > start => {}
+        _ => return true,
+    }
     let after = taken.partition_point(|(other, _)| *other < end);
     let before = after.checked_sub(1).and_then(|at| taken.get(at));
     before.is_none_or(|(_, other)| *other <= start)

@@ -112,6 +112,16 @@ impl Liveness {
         self.named(self.live_in.get(block))
     }
 
+    /// Whether any half of a slice is live at the start of a block.
+    pub(crate) fn is_live_in(&self, block: usize, slice: Slice) -> bool {
+        let Some(live) = self.live_in.get(block) else {
+            return false;
+        };
+        let mut found = false;
+        self.each(std::iter::once(slice), |at| found |= live.contains(at));
+        found
+    }
+
     /// The registers live at the end of a block, with their live halves.
     pub(crate) fn live_out(&self, block: usize) -> impl Iterator<Item = (VReg, u16)> + '_ {
         self.named(self.live_out.get(block))

@@ -8,11 +8,7 @@
 //! Greed alone does not decide between two that ask for the same. Several rules do, and
 //! whoever calls picks the order that needs least.
 
-use super::dag::Dag;
-use super::liveness::mask;
-use crate::mir::{Inst, VReg};
-use assay_ssa::id::Id;
-use std::collections::BTreeSet;
+use super::region::Region;
 
 /// Instructions that are compared with each other, at most.
 const CHOICE: usize = 48;
@@ -41,130 +37,65 @@ impl Tie {
     }
 }
 
-/// What is alive while a block is put in order from its end.
-#[derive(Debug)]
+/// Orders of regions; keeps its tables from one to the next.
+#[derive(Debug, Default)]
 pub(crate) struct Narrow {
+    /// Per register, the halves that are alive.
     alive: Vec<u16>,
+    /// How many that come after each are not placed yet.
+    waiting: Vec<u32>,
+    /// By rank, the best first.
+    ready: Vec<(u32, u32)>,
+    /// What each asks for, as long as no register it names has changed.
+    asks: Vec<Option<i32>>,
+    /// When each one's result was asked for, later ones lower.
+    asked: Vec<u32>,
+    /// Whether a rule had to decide.
+    tied: bool,
 }
 
 impl Narrow {
-    pub(crate) fn new(vregs: usize) -> Narrow {
-        Narrow {
-            alive: vec![0; vregs],
+    /// The order, in which instructions are named by where they were, and whether another
+    /// rule may give another.
+    pub(crate) fn order(&mut self, region: &Region<'_>, tie: Tie) -> (Vec<u32>, bool) {
+        let count = region.insts.len();
+        self.alive.clone_from(&region.live_out);
+        self.waiting.clear();
+        let after = region.dag.after.iter();
+        self.waiting.extend(after.map(|after| after.len() as u32));
+        self.ready.clear();
+        self.asks.clear();
+        self.asks.resize(count, None);
+        self.asked.clear();
+        self.asked.resize(count, u32::MAX);
+        self.tied = false;
+        let order = Walk {
+            region,
+            state: self,
+            tie,
         }
-    }
-
-    /// The order; instructions are named by where they were.
-    pub(crate) fn order(
-        &mut self,
-        insts: &[Inst],
-        dag: &Dag,
-        live_out: &[(VReg, u16)],
-        tie: Tie,
-    ) -> Vec<u32> {
-        for slice in insts.iter().flat_map(|inst| inst.uses().chain(inst.defs())) {
-            self.set(slice.reg, 0);
-        }
-        for (reg, halves) in live_out {
-            self.set(*reg, self.alive(*reg) | halves);
-        }
-        let order = Walk::new(insts, dag, tie).run(self);
-        for (reg, _) in live_out {
-            self.set(*reg, 0);
-        }
-        order
-    }
-
-    fn alive(&self, reg: VReg) -> u16 {
-        self.alive.get(reg.index()).copied().unwrap_or(0)
-    }
-
-    fn set(&mut self, reg: VReg, halves: u16) {
-        if let Some(alive) = self.alive.get_mut(reg.index()) {
-            *alive = halves;
-        }
-    }
-
-    /// How many halves more are alive before an instruction than after it.
-    fn asks(&self, inst: &Inst) -> i32 {
-        let mut asks = 0;
-        for slice in inst.defs() {
-            asks -= (self.alive(slice.reg) & mask(slice)).count_ones() as i32;
-        }
-        for (at, slice) in inst.uses().enumerate() {
-            let mut new = mask(slice) & !self.alive(slice.reg);
-            // What it reads twice it asks for once.
-            for earlier in inst.uses().take(at).filter(|other| other.reg == slice.reg) {
-                new &= !mask(earlier);
-            }
-            // What it reads and writes it needs again.
-            for written in inst.defs().filter(|other| other.reg == slice.reg) {
-                asks += (mask(slice) & mask(written) & self.alive(slice.reg)).count_ones() as i32;
-            }
-            asks += new.count_ones() as i32;
-        }
-        asks
-    }
-
-    fn place(&mut self, inst: &Inst) {
-        for slice in inst.defs() {
-            self.set(slice.reg, self.alive(slice.reg) & !mask(slice));
-        }
-        for slice in inst.uses() {
-            self.set(slice.reg, self.alive(slice.reg) | mask(slice));
-        }
+        .run();
+        (order, self.tied)
     }
 }
 
 struct Walk<'a> {
-    insts: &'a [Inst],
-    /// Who must come before each.
-    earlier: Vec<Vec<u32>>,
-    /// How many that come after each are not placed yet.
-    waiting: Vec<u32>,
-    /// By rank, the best first.
-    ready: BTreeSet<(u32, u32)>,
-    reads: &'a [Vec<u32>],
-    /// When each one's result was asked for, later ones lower.
-    asked: Vec<u32>,
+    region: &'a Region<'a>,
+    state: &'a mut Narrow,
     tie: Tie,
 }
 
-impl<'a> Walk<'a> {
-    fn new(insts: &'a [Inst], dag: &'a Dag, tie: Tie) -> Walk<'a> {
-        let mut earlier = vec![Vec::new(); insts.len()];
-        for (node, after) in (0u32..).zip(&dag.after) {
-            for next in after {
-                if let Some(list) = earlier.get_mut(*next as usize) {
-                    list.push(node);
-                }
+impl Walk<'_> {
+    fn run(mut self) -> Vec<u32> {
+        for node in (0u32..).take(self.region.insts.len()) {
+            if self.state.waiting.get(node as usize) == Some(&0) {
+                self.release(node);
             }
         }
-        let waiting: Vec<u32> = dag.after.iter().map(|after| after.len() as u32).collect();
-        let mut walk = Walk {
-            insts,
-            earlier,
-            waiting,
-            ready: BTreeSet::new(),
-            reads: &dag.reads,
-            asked: vec![u32::MAX; insts.len()],
-            tie,
-        };
-        for node in (0u32..).take(insts.len()) {
-            if walk.waiting.get(node as usize) == Some(&0) {
-                walk.release(node);
-            }
-        }
-        walk
-    }
-
-    fn run(mut self, narrow: &mut Narrow) -> Vec<u32> {
-        let mut order = Vec::with_capacity(self.insts.len());
-        while let Some((rank, node)) = self.choose(narrow) {
-            self.ready.remove(&(rank, node));
-            if let Some(inst) = self.insts.get(node as usize) {
-                narrow.place(inst);
-            }
+        let mut order = Vec::with_capacity(self.region.insts.len());
+        while let Some(at) = self.choose() {
+            let (_, node) = self.state.ready.remove(at);
+            self.take(node);
             order.push(node);
             self.placed(node, order.len() as u32);
         }
@@ -172,28 +103,69 @@ impl<'a> Walk<'a> {
         order
     }
 
-    fn choose(&self, narrow: &Narrow) -> Option<(u32, u32)> {
-        let candidates = self.ready.iter().copied().take(CHOICE);
-        candidates.min_by_key(|&(rank, node)| {
-            let inst = self.insts.get(node as usize);
-            (inst.map_or(0, |inst| narrow.asks(inst)), rank)
-        })
+    /// Where among the ready ones the next is.
+    fn choose(&mut self) -> Option<usize> {
+        let state = &mut *self.state;
+        let mut tied = state.ready.len() > CHOICE;
+        let mut best: Option<((i32, u32), usize)> = None;
+        for (at, (rank, node)) in state.ready.iter().enumerate().take(CHOICE) {
+            let known = state.asks.get(*node as usize).copied().flatten();
+            let asks = known.unwrap_or_else(|| asks(self.region, &state.alive, *node));
+            if let Some(known) = state.asks.get_mut(*node as usize) {
+                *known = Some(asks);
+            }
+            let least = best.map(|((least, _), _)| least);
+            tied |= least == Some(asks);
+            if best.is_none_or(|(least, _)| (asks, *rank) < least) {
+                best = Some(((asks, *rank), at));
+            }
+        }
+        state.tied |= tied;
+        best.map(|(_, at)| at)
+    }
+
+    /// Places an instruction: what it writes is not needed before it, what it reads is.
+    fn take(&mut self, node: u32) {
+        let region = self.region;
+        let written = region.defs.of(node as usize).iter();
+        let read = region.uses.of(node as usize).iter();
+        let changes = written
+            .map(|part| (part, false))
+            .chain(read.map(|part| (part, true)));
+        for (part, needed) in changes {
+            let Some(alive) = self.state.alive.get_mut(part.reg as usize) else {
+                continue;
+            };
+            let before = *alive;
+            *alive = if needed {
+                before | part.halves
+            } else {
+                before & !part.halves
+            };
+            if *alive != before {
+                for other in region.named.of(part.reg as usize) {
+                    if let Some(asks) = self.state.asks.get_mut(*other as usize) {
+                        *asks = None;
+                    }
+                }
+            }
+        }
     }
 
     fn placed(&mut self, node: u32, when: u32) {
-        for from in self.reads.get(node as usize).into_iter().flatten() {
-            if let Some(asked) = self.asked.get_mut(*from as usize) {
+        let region = self.region;
+        for from in region.dag.reads.get(node as usize).into_iter().flatten() {
+            if let Some(asked) = self.state.asked.get_mut(*from as usize) {
                 *asked = u32::MAX - when;
             }
         }
-        let earlier = self.earlier.get_mut(node as usize).map(std::mem::take);
-        for from in earlier.into_iter().flatten() {
-            let Some(waiting) = self.waiting.get_mut(from as usize) else {
+        for from in region.earlier.of(node as usize) {
+            let Some(waiting) = self.state.waiting.get_mut(*from as usize) else {
                 continue;
             };
             *waiting = waiting.saturating_sub(1);
             if *waiting == 0 {
-                self.release(from);
+                self.release(*from);
             }
         }
     }
@@ -202,10 +174,40 @@ impl<'a> Walk<'a> {
         let later = u32::MAX - node;
         let rank = match self.tie {
             Tie::Later => later,
-            Tie::Asked => self.asked.get(node as usize).copied().unwrap_or(later),
+            Tie::Asked => self
+                .state
+                .asked
+                .get(node as usize)
+                .copied()
+                .unwrap_or(later),
             // Knuth's multiplier spreads neighbours.
             Tie::Chance(number) => (node + number * 977 + 1).wrapping_mul(2_654_435_761),
         };
-        self.ready.insert((rank, node));
+        let ready = &mut self.state.ready;
+        let at = ready.partition_point(|other| *other < (rank, node));
+        ready.insert(at, (rank, node));
     }
+}
+
+/// How many halves more are alive before an instruction than after it.
+fn asks(region: &Region<'_>, alive: &[u16], node: u32) -> i32 {
+    let alive = |reg: u32| alive.get(reg as usize).copied().unwrap_or(0);
+    let (uses, defs) = (region.uses.of(node as usize), region.defs.of(node as usize));
+    let mut asks = 0;
+    for part in defs {
+        asks -= (alive(part.reg) & part.halves).count_ones() as i32;
+    }
+    for (at, part) in uses.iter().enumerate() {
+        let mut new = part.halves & !alive(part.reg);
+        // What it reads twice it asks for once.
+        for earlier in uses.iter().take(at).filter(|other| other.reg == part.reg) {
+            new &= !earlier.halves;
+        }
+        // What it reads and writes it needs again.
+        for written in defs.iter().filter(|other| other.reg == part.reg) {
+            asks += (part.halves & written.halves & alive(part.reg)).count_ones() as i32;
+        }
+        asks += new.count_ones() as i32;
+    }
+    asks
 }

@@ -9,12 +9,12 @@
 
 use super::allocate::{Bounds, row};
 use super::counts::Counts;
-use super::dag::{Dag, Dags, is_slow_load};
-use super::liveness::{Liveness, mask};
+use super::liveness::Liveness;
 use super::narrow::{Narrow, Tie};
-use super::overlap::{Overlap, overlap};
-use super::time::{Cost, Time, costs, time};
-use crate::mir::{Block, Function, Inst, VReg};
+use super::overlap::{Base, Overlap, Overlapping};
+use super::region::{Region, Regions};
+use super::time::{Time, time};
+use crate::mir::{Function, Inst};
 use assay_chip::occupancy::STEPS;
 
 /// Loads outstanding before some are used, boldest first: two slots have room for 16.
@@ -26,6 +26,9 @@ const OUTSTANDING_LARGE: [usize; 3] = [16, 8, 4];
 
 /// Halves kept back for what alignment wastes.
 const SLACK: u16 = 6;
+
+/// Cycles by which sums in different orders differ at most.
+const ROUNDING: f64 = 1e-6;
 
 /// Cycles that an order may be slower than the fastest if it changes less.
 const TOLERANCE: f64 = 0.9;
@@ -53,9 +56,6 @@ impl Aim {
     pub(crate) const ALL: [Aim; 3] = [Aim::Fast, Aim::Narrow, Aim::AsIs];
 }
 
-/// Registers with their halves that are alive.
-type Alive = Vec<(VReg, u16)>;
-
 /// One order of a block.
 struct Candidate {
     order: Vec<u32>,
@@ -64,188 +64,239 @@ struct Candidate {
     time: Time,
 }
 
-/// Reorders the blocks of a function. Gives the halves it needs now, reserved ones
-/// included.
-pub(crate) fn schedule(function: &mut Function, bounds: Bounds, aim: Aim) -> u16 {
-    let liveness = Liveness::new(function);
-    let mut blocks = Blocks {
-        dags: Dags::new(function),
-        counts: Counts::new(function.vregs.len()),
-        narrow: Narrow::new(function.vregs.len()),
-    };
-    let mut candidates: Vec<Vec<Candidate>> = Vec::with_capacity(function.blocks.len());
-    let list = function.blocks.as_slice().iter().enumerate();
-    for (index, block) in list.clone() {
-        candidates.push(blocks.in_place(&liveness, index, block, aim));
-    }
-    let least = |list: &Vec<Candidate>| list.iter().map(|c| c.peak).min().unwrap_or(0);
-    let narrowest = candidates.iter().map(least).max().unwrap_or(0).max(0) as u16;
-    let step = STEPS.get(row(narrowest + bounds.first)).copied();
-    let (most, threads) = step.map_or((bounds.limit, 0), |step| {
-        (step.half_registers as u16, step.threads)
-    });
-    let room = most.min(bounds.limit).saturating_sub(bounds.first + SLACK);
-    let room = room.max(narrowest);
-    if aim == Aim::Fast {
-        for ((index, block), list) in list.zip(&mut candidates) {
-            blocks.overlapped(&liveness, index, block, room, list);
-            list.retain(|candidate| candidate.peak <= i32::from(room));
-        }
-    }
-    let depths = function.blocks.as_slice().iter().map(|b| b.loop_depth);
-    let enough = candidates
-        .iter()
-        .zip(depths)
-        .map(|(list, depth)| enough(list, threads, depth > 0));
-    let needed = match aim {
-        Aim::Fast => enough.max().unwrap_or(0),
-        Aim::Narrow | Aim::AsIs => i32::from(narrowest),
-    };
-    for (block, list) in function.blocks.as_mut_slice().iter_mut().zip(candidates) {
-        let fits = |candidate: &&Candidate| candidate.peak <= needed;
-        let times = list.iter().filter(fits).map(|c| c.time.alone);
-        let fastest = times.fold(f64::MAX, f64::min);
-        let good = |candidate: &&Candidate| candidate.time.alone <= fastest + TOLERANCE;
-        if let Some(chosen) = list.iter().filter(fits).find(good) {
-            let head = block.head();
-            reorder(&mut block.insts, head, &chosen.order);
-        }
-    }
-    needed.max(0) as u16 + bounds.first
+/// The blocks of a function, each with orders to choose from.
+pub(crate) struct Schedules<'a> {
+    function: &'a Function,
+    bounds: Bounds,
+    blocks: Vec<Orders<'a>>,
 }
 
-/// The halves a block needs so that its waits are hidden; if they cannot be, for nearly
-/// its fastest order.
-fn enough(list: &[Candidate], threads: u32, in_loop: bool) -> i32 {
-    let times = list.iter().map(|candidate| candidate.time.alone);
-    let fastest = times.fold(f64::MAX, f64::min);
-    let [inside, outside] = NEARLY;
-    let nearly = fastest * if in_loop { inside } else { outside };
-    let good = |candidate: &&Candidate| {
-        let time = &candidate.time;
-        let hidden = time.alone <= fastest * SLOWEST && time.is_hidden(threads, in_loop);
-        hidden || time.alone <= nearly
-    };
-    let peaks = list.iter().filter(good).map(|candidate| candidate.peak);
-    peaks.min().unwrap_or(0)
+impl<'a> Schedules<'a> {
+    /// Puts every block in the orders that need few registers.
+    pub(crate) fn new(function: &'a Function, bounds: Bounds) -> Schedules<'a> {
+        let liveness = Liveness::new(function);
+        let mut regions = Regions::new(function);
+        let blocks = function.blocks.as_slice().iter().enumerate();
+        let mut scratch = Scratch::default();
+        let blocks = blocks.map(|(index, block)| {
+            let region = regions.region(&liveness, index, block);
+            Orders::new(region, block.loop_depth > 0, &mut scratch)
+        });
+        Schedules {
+            function,
+            bounds,
+            blocks: blocks.collect(),
+        }
+    }
+
+    /// The function with its blocks in order, and the halves it needs then, reserved ones
+    /// included.
+    pub(crate) fn schedule(&mut self, aim: Aim) -> (Function, u16) {
+        let as_is = |block: &Orders<'_>| block.as_is().map_or(0, |as_is| as_is.peak);
+        let narrowest = match aim {
+            Aim::AsIs => self.blocks.iter().map(as_is).max(),
+            Aim::Fast | Aim::Narrow => self.blocks.iter().map(Orders::narrowest).max(),
+        };
+        let narrowest = narrowest.unwrap_or(0).max(0) as u16;
+        let step = STEPS.get(row(narrowest + self.bounds.first)).copied();
+        let (most, threads) = step.map_or((self.bounds.limit, 0), |step| {
+            (step.half_registers as u16, step.threads)
+        });
+        let room = most.min(self.bounds.limit);
+        let room = room
+            .saturating_sub(self.bounds.first + SLACK)
+            .max(narrowest);
+        let mut needed = i32::from(narrowest);
+        if aim == Aim::Fast {
+            let mut scratch = Scratch::default();
+            for block in &mut self.blocks {
+                block.overlap(room, &mut scratch);
+            }
+            let enough = self.blocks.iter().map(|block| block.enough(room, threads));
+            needed = enough.max().unwrap_or(0);
+        }
+        let mut function = self.function.clone();
+        let blocks = function.blocks.as_mut_slice().iter_mut();
+        for (block, orders) in blocks.zip(&self.blocks) {
+            if let Some(chosen) = orders.fastest(aim, needed) {
+                let head = block.head();
+                reorder(&mut block.insts, head, &chosen.order);
+            }
+        }
+        (function, needed.max(0) as u16 + self.bounds.first)
+    }
 }
 
-/// What is used from block to block.
-struct Blocks {
-    dags: Dags,
+/// Tables that are kept from block to block.
+#[derive(Default)]
+struct Scratch {
     counts: Counts,
     narrow: Narrow,
+    overlapping: Overlapping,
 }
 
-impl Blocks {
-    /// The order a block has, and those that need few registers.
-    fn in_place(
-        &mut self,
-        liveness: &Liveness,
-        index: usize,
-        block: &Block,
-        aim: Aim,
-    ) -> Vec<Candidate> {
-        let region = Region::new(liveness, index, block);
-        let dag = self.dags.build(region.insts);
-        let as_is = (0..region.insts.len() as u32).collect();
-        let mut list = vec![self.candidate(&region, &dag, as_is)];
-        if aim == Aim::AsIs || region.insts.len() < 3 {
-            return list;
+/// The orders of one block.
+struct Orders<'a> {
+    region: Region<'a>,
+    in_loop: bool,
+    /// What is alive at its start.
+    start: Counts,
+    /// The order it has, then those that need few registers.
+    narrow: Vec<Candidate>,
+    /// Those that overlap loads.
+    overlapped: Vec<Candidate>,
+}
+
+impl<'a> Orders<'a> {
+    fn new(region: Region<'a>, in_loop: bool, scratch: &mut Scratch) -> Orders<'a> {
+        let mut orders = Orders {
+            start: Counts::of(&region),
+            in_loop,
+            region,
+            narrow: Vec::new(),
+            overlapped: Vec::new(),
+        };
+        let count = orders.region.insts.len();
+        let as_is = orders.candidate((0..count as u32).collect(), scratch);
+        orders.narrow.push(as_is);
+        if count < 3 || orders.is_best_known() {
+            return orders;
         }
-        for tie in Tie::all(region.insts.len()) {
-            let order = self.narrow.order(region.insts, &dag, &region.live_out, tie);
-            list.push(self.candidate(&region, &dag, order));
+        for tie in Tie::all(count) {
+            let (order, tied) = scratch.narrow.order(&orders.region, tie);
+            // Beside the order it has, each is kept once.
+            let mut known = orders.narrow.iter().skip(1);
+            if known.all(|other| other.order != order) {
+                let candidate = orders.candidate(order, scratch);
+                orders.narrow.push(candidate);
+            }
+            if !tied {
+                break;
+            }
         }
-        list
+        orders
     }
 
-    /// Adds orders that overlap loads.
-    fn overlapped(
-        &mut self,
-        liveness: &Liveness,
-        index: usize,
-        block: &Block,
-        room: u16,
-        list: &mut Vec<Candidate>,
-    ) {
-        let region = Region::new(liveness, index, block);
-        let loads = region
-            .insts
-            .iter()
-            .filter(|inst| is_slow_load(inst))
-            .count();
-        if loads == 0 || region.insts.len() < 3 {
+    fn as_is(&self) -> Option<&Candidate> {
+        self.narrow.first()
+    }
+
+    /// The fewest halves it can do with.
+    fn narrowest(&self) -> i32 {
+        let peaks = self.narrow.iter().map(|candidate| candidate.peak);
+        peaks.min().unwrap_or(0)
+    }
+
+    /// Whether no order can need fewer registers or less time than the one it has.
+    fn is_best_known(&self) -> bool {
+        self.as_is().is_some_and(|as_is| {
+            as_is.peak <= self.region.least_peak
+                && as_is.time.alone <= self.region.least_time + ROUNDING
+        })
+    }
+
+    fn candidate(&self, order: Vec<u32>, scratch: &mut Scratch) -> Candidate {
+        scratch.counts.become_as(&self.start);
+        Candidate {
+            peak: scratch.counts.peak(&self.region, &order),
+            time: time(&self.region.costs, &self.region.dag, &order),
+            order,
+        }
+    }
+
+    /// Finds orders that overlap loads.
+    fn overlap(&mut self, room: u16, scratch: &mut Scratch) {
+        let count = self.region.insts.len();
+        let loads = self.region.slow.iter().filter(|slow| **slow).count();
+        if loads == 0 || count < 3 || self.is_best_known() {
             return;
         }
-        let dag = self.dags.build(region.insts);
-        let narrowest = list.iter().skip(1).min_by_key(|candidate| candidate.peak);
-        let large = region.insts.len() >= LARGE;
-        let bases: Vec<Vec<u32>> = list
-            .iter()
-            .take(if large { 0 } else { 1 })
-            .chain(narrowest)
-            .map(|candidate| candidate.order.clone())
-            .collect();
-        let outstanding = match large {
+        let outstanding = match count >= LARGE {
             false => &OUTSTANDING[..],
             true => &OUTSTANDING_LARGE[..],
         };
         // More than there are loads is as good as any number more.
         let bolder = outstanding.iter().filter(|count| **count > loads).count();
-        for &outstanding in outstanding
-            .get(bolder.saturating_sub(1)..)
-            .unwrap_or_default()
-        {
-            for (base, frugal) in bases.iter().flat_map(|base| [(base, false), (base, true)]) {
+        let outstanding = outstanding.get(bolder.saturating_sub(1)..);
+        let bases = self.bases();
+        let ways = bases.iter().flat_map(|base| [(base, false), (base, true)]);
+        let mut ways: Vec<(&Base, bool, usize)> = ways
+            .map(|(base, frugal)| (base, frugal, usize::MAX))
+            .collect();
+        let mut found: Vec<Candidate> = Vec::new();
+        for &outstanding in outstanding.unwrap_or_default() {
+            for (base, frugal, most) in &mut ways {
+                // Fewer were out than may be now: the order would be the same.
+                if *most < outstanding {
+                    continue;
+                }
                 let how = Overlap {
                     outstanding,
-                    frugal,
+                    frugal: *frugal,
                     room,
                 };
-                self.counts
-                    .start(region.insts, &region.live_in, &region.live_out);
-                let order = overlap(region.insts, &dag, base, &mut self.counts, how);
-                if order.len() == region.insts.len() {
-                    list.push(self.candidate(&region, &dag, order));
+                let counts = &mut scratch.counts;
+                counts.become_as(&self.start);
+                let order;
+                (order, *most) = scratch.overlapping.order(&self.region, base, counts, how);
+                let known = || self.narrow.iter().chain(&found);
+                if order.len() == count && known().all(|other| other.order != order) {
+                    found.push(self.candidate(order, scratch));
                 }
             }
         }
+        self.overlapped = found;
     }
 
-    fn candidate(&mut self, region: &Region<'_>, dag: &Dag, order: Vec<u32>) -> Candidate {
-        self.counts
-            .start(region.insts, &region.live_in, &region.live_out);
-        Candidate {
-            peak: self.counts.peak(region.insts, &order),
-            time: time(&region.costs, dag, &order),
-            order,
-        }
+    /// What overlapping starts from: of a small block the order it has, and the narrowest.
+    fn bases(&self) -> Vec<Base> {
+        let small = self.region.insts.len() < LARGE;
+        let narrow = self.narrow.iter().skip(1);
+        let narrowest = narrow.min_by_key(|candidate| candidate.peak);
+        let as_is = self.as_is().filter(|_| small);
+        let mut orders: Vec<&[u32]> = as_is
+            .into_iter()
+            .chain(narrowest)
+            .map(|candidate| candidate.order.as_slice())
+            .collect();
+        orders.dedup();
+        let bases = orders.into_iter();
+        bases.map(|order| Base::new(&self.region, order)).collect()
     }
-}
 
-/// The plain instructions of a block, and what is alive before and after them.
-struct Region<'a> {
-    insts: &'a [Inst],
-    costs: Vec<Cost>,
-    live_in: Alive,
-    live_out: Alive,
-}
+    /// The halves it needs so that its waits are hidden; if they cannot be, for nearly its
+    /// fastest order.
+    fn enough(&self, room: u16, threads: u32) -> i32 {
+        let list = || {
+            let all = self.narrow.iter().chain(&self.overlapped);
+            all.filter(|candidate| candidate.peak <= i32::from(room))
+        };
+        let times = list().map(|candidate| candidate.time.alone);
+        let fastest = times.fold(f64::MAX, f64::min);
+        let [inside, outside] = NEARLY;
+        let nearly = fastest * if self.in_loop { inside } else { outside };
+        let good = |candidate: &&Candidate| {
+            let time = &candidate.time;
+            let hidden = time.alone <= fastest * SLOWEST && time.is_hidden(threads, self.in_loop);
+            hidden || time.alone <= nearly
+        };
+        let peaks = list().filter(good).map(|candidate| candidate.peak);
+        peaks.min().unwrap_or(0)
+    }
 
-impl<'a> Region<'a> {
-    fn new(liveness: &Liveness, index: usize, block: &'a Block) -> Region<'a> {
-        let (head, tail) = (block.head(), block.tail());
-        let mut live_out: Alive = liveness.live_out(index).collect();
-        let controls = block.insts.get(tail..).unwrap_or_default();
-        let kept = controls.iter().flat_map(Inst::uses);
-        live_out.extend(kept.map(|slice| (slice.reg, mask(slice))));
-        let insts = block.insts.get(head..tail).unwrap_or_default();
-        Region {
-            insts,
-            costs: costs(insts),
-            live_in: liveness.live_in(index).collect(),
-            live_out,
-        }
+    /// The fastest order within so many halves; one that changes less if it is nearly as fast.
+    fn fastest(&self, aim: Aim, halves: i32) -> Option<&Candidate> {
+        let (narrow, overlapped) = match aim {
+            Aim::Fast => (self.narrow.as_slice(), self.overlapped.as_slice()),
+            Aim::Narrow => (self.narrow.as_slice(), &[][..]),
+            Aim::AsIs => (self.narrow.get(..1).unwrap_or_default(), &[][..]),
+        };
+        let fits = || {
+            let all = narrow.iter().chain(overlapped);
+            all.filter(|candidate| candidate.peak <= halves)
+        };
+        let fastest = fits().map(|c| c.time.alone).fold(f64::MAX, f64::min);
+        fits().find(|candidate| candidate.time.alone <= fastest + TOLERANCE)
     }
 }
 

@@ -106,3 +106,21 @@ pub(crate) fn time(costs: &[Cost], dag: &Dag, order: &[u32]) -> Time {
         alone: now,
     }
 }
+
+/// No order is faster: every instruction has its turn, and waits for what it reads.
+pub(crate) fn least_time(costs: &[Cost], dag: &Dag) -> f64 {
+    let mut ready = vec![0.0f64; costs.len()];
+    let (mut issue, mut longest) = (0.0, 0.0f64);
+    for (at, cost) in costs.iter().enumerate() {
+        let reads = dag.reads.get(at).into_iter().flatten();
+        let start = reads
+            .filter_map(|from| ready.get(*from as usize))
+            .fold(0.0, |start: f64, ready| start.max(*ready));
+        issue += cost.issue;
+        longest = longest.max(start + cost.issue);
+        if let Some(ready) = ready.get_mut(at) {
+            *ready = start + cost.latency.max(cost.issue);
+        }
+    }
+    longest.max(issue)
+}

@@ -42,6 +42,13 @@ impl Lowerer<'_> {
         if scalar == Scalar::I32 {
             return src;
         }
+        if let Some(bits) = src.known() {
+            let number = match signed {
+                true => assay_num::int::signed(bits, scalar.bits()) as u32,
+                false => (bits & scalar.mask()) as u32,
+            };
+            return Src::Const(u64::from(number), Width::W32);
+        }
         let wide = self.temp(Width::W32);
         match signed {
             false => self.zero_extend_into(wide, src),
@@ -64,6 +71,11 @@ impl Lowerer<'_> {
     }
 
     fn signed_divide(&mut self, a: Src, b: Src, quotient: bool) -> Src {
+        if let Some(divisor) = b.known().map(|bits| bits as u32 as i32)
+            && divisor != 0
+        {
+            return self.signed_divide_by_known(a, divisor, quotient);
+        }
         let ((x, a_negative), (y, _)) = (self.magnitude(a), self.magnitude(b));
         let result = self.unsigned_divide(x, y, quotient);
         let negated = self.temp(Width::W32);
@@ -79,10 +91,6 @@ impl Lowerer<'_> {
         let negative = self.int_compare(IntCond::Slt, Src::Reg(differ), ZERO);
         self.select_into(signed, negative, Src::Reg(negated), result);
         // By zero: −1, whatever the sign.
-        let known = b.known().is_some_and(|bits| bits != 0);
-        if known {
-            return Src::Reg(signed);
-        }
         let checked = self.temp(Width::W32);
         let by_zero = self.int_compare(IntCond::Eq, b, ZERO);
         let all = Src::Const(u64::from(u32::MAX), Width::W32);
@@ -205,6 +213,54 @@ impl Lowerer<'_> {
         let sum = self.temp(Width::W32);
         self.add_into(sum, Src::Reg(halved), high);
         self.shr_into(q, Src::Reg(sum), by(shift - 1));
+        Src::Reg(q)
+    }
+
+    /// Signed division by a constant, towards zero.
+    fn signed_divide_by_known(&mut self, x: Src, divisor: i32, quotient: bool) -> Src {
+        let magnitude = divisor.unsigned_abs();
+        let q = self.signed_quotient_by_known(x, magnitude);
+        let result = self.temp(Width::W32);
+        if !quotient {
+            let negated = Src::Const(u64::from(magnitude.wrapping_neg()), Width::W32);
+            self.mul_add_into(result, q, negated, x);
+            return Src::Reg(result);
+        }
+        if divisor > 0 {
+            return q;
+        }
+        self.sub_into(result, ZERO, q);
+        Src::Reg(result)
+    }
+
+    /// The same method with a signed product.
+    fn signed_quotient_by_known(&mut self, x: Src, divisor: u32) -> Src {
+        let by = |amount: u32| Src::Const(u64::from(amount), Width::W16);
+        if divisor == 1 {
+            return x;
+        }
+        let shift = 32 - (divisor - 1).leading_zeros();
+        let q = self.temp(Width::W32);
+        let sum = self.temp(Width::W32);
+        if divisor.is_power_of_two() {
+            // Negative numbers are rounded up.
+            let (sign, almost) = (self.temp(Width::W32), self.temp(Width::W32));
+            self.asr_into(sign, x, by(31));
+            self.shr_into(almost, Src::Reg(sign), by(32 - shift));
+            self.add_into(sum, x, Src::Reg(almost));
+            self.asr_into(q, Src::Reg(sum), by(shift));
+            return Src::Reg(q);
+        }
+        // q = ((x · m >> 32) + x >> (s − 1)) + (x < 0), m = ⌊2^(31+s) / d⌋ + 1 − 2³²
+        let factor = (1u64 << (31 + shift)) / u64::from(divisor) + 1;
+        let low = Src::Const(factor & 0xffff_ffff, Width::W32);
+        let high = self.mul_high(x, low, true);
+        self.add_into(sum, high, x);
+        let floor = self.temp(Width::W32);
+        self.asr_into(floor, Src::Reg(sum), by(shift - 1));
+        let negative = self.temp(Width::W32);
+        self.shr_into(negative, x, by(31));
+        self.add_into(q, Src::Reg(floor), Src::Reg(negative));
         Src::Reg(q)
     }
 

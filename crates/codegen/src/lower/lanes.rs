@@ -92,7 +92,6 @@ impl Lowerer<'_> {
         args: &[Value],
         result: Value,
     ) -> Done<bool> {
-        let scalar = args.first().and_then(|&arg| self.scalar_type(arg));
         for (lane, dest) in self.needed(result) {
             let done = if let Some((combine, quad)) = reduction(call.builtin) {
                 self.reduce(call, (combine, quad), args, lane, dest)?
@@ -101,7 +100,7 @@ impl Lowerer<'_> {
             } else if let Some((from, quad)) = super::shuffle::shuffle(call.builtin) {
                 self.shuffled(from, quad, args, lane, dest)?
             } else {
-                self.vote(call.builtin, scalar, args, lane, dest)?
+                self.vote(call.builtin, args, lane, dest)?
             };
             if !done {
                 return Ok(false);

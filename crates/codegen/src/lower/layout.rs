@@ -11,6 +11,9 @@ const HALVES: u16 = 512;
 pub(super) const BASES: u16 = 256;
 /// Constants leave this much room to values.
 const CONSTANTS: u16 = 192;
+/// What computed values and constants leave to the sizes of a dispatch, which are bound
+/// when somebody first asks for them: three of them, three axes, a word each.
+const SIZES: u16 = 18;
 /// The alignment of a program's data.
 const DATA_ALIGN: u32 = 256;
 /// The most bytes of constant data.
@@ -111,11 +114,15 @@ impl Layout {
         start
     }
 
-    /// Room for `halves` half uniforms.
+    /// A uniform for a value that can be computed elsewhere if there is no room.
     pub(super) fn uniform(&mut self, width: Width) -> Option<u16> {
+        self.below(HALVES - SIZES, width)
+    }
+
+    fn below(&mut self, limit: u16, width: Width) -> Option<u16> {
         let halves = width.halves();
         let start = self.next.next_multiple_of(halves);
-        if start + halves > HALVES {
+        if start + halves > limit {
             return None;
         }
         self.next = start + halves;
@@ -164,7 +171,7 @@ impl Layout {
     }
 
     fn bind(&mut self, value: BoundValue, width: Width) -> Option<u16> {
-        let first_half = self.uniform(width)?;
+        let first_half = self.below(HALVES, width)?;
         self.bindings.push(Binding {
             value,
             first_half,

@@ -127,7 +127,7 @@ impl Lowerer<'_> {
                 let wide = bits as u16 as i16 as i32 as u32;
                 self.constant_operand(u64::from(wide), Width::W32, Modifiers::NONE)
             }
-            Src::Const(bits, width) => self.constant_operand(bits, width, Modifiers::NONE),
+            Src::Const(bits, width) => self.constant_operand(bits, width, mods),
             Src::Uniform(half, Width::W64) => {
                 let slice = self.reg(Src::Uniform(half, Width::W64));
                 Operand::Use(slice, mods)

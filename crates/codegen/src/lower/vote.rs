@@ -1,12 +1,12 @@
 //! Votes: ballots, and what is decided by them.
 
 use super::fill::Fill;
-use super::operand::{Src, choice, imm, used};
+use super::operand::{Condition, Src, choice, imm, used};
 use super::select::{Done, Lowerer};
 use crate::mir::{Inst, Operand, Slice};
 use assay_agx::{Field, List, Op, Width};
 use assay_ssa::builtin::Builtin;
-use assay_ssa::{IntCond, Scalar, Value};
+use assay_ssa::{IntCond, Value};
 
 impl Lowerer<'_> {
     /// One bit per lane in which a comparison of integers holds.
@@ -48,7 +48,6 @@ impl Lowerer<'_> {
     pub(super) fn vote(
         &mut self,
         builtin: Builtin,
-        scalar: Option<Scalar>,
         args: &[Value],
         lane: u32,
         dest: Slice,
@@ -94,27 +93,15 @@ impl Lowerer<'_> {
                 self.truth_into(dest, test);
             }
             (Builtin::SimdIsFirst | Builtin::QuadIsFirst, _) => {
-                let first = self.first_active(quad);
-                let own = self.temp(Width::W32);
-                self.special_register(own, 52);
-                if quad {
-                    let inside = self.temp(Width::W32);
-                    self.mask_into(inside, Src::Reg(own), 3);
-                    let test = self.int_compare(IntCond::Eq, Src::Reg(inside), Src::Reg(first));
-                    self.truth_into(dest, test);
-                } else {
-                    let test = self.int_compare(IntCond::Eq, Src::Reg(own), Src::Reg(first));
-                    self.truth_into(dest, test);
-                }
+                let test = self.is_first_active(quad);
+                self.truth_into(dest, test);
             }
-            (Builtin::SimdBroadcastFirst, &[value]) if scalar != Some(Scalar::I64) => {
-                if !self.together() {
-                    return self.first_of_divergent(value, lane, dest);
-                }
+            // Metal has none of 64 bits.
+            (Builtin::SimdBroadcastFirst | Builtin::QuadBroadcastFirst, &[value])
+                if dest.width != Width::W64 =>
+            {
                 let source = self.src(value, lane)?;
-                let source = used(self.reg(source));
-                // Lanes that started together start with lane 0.
-                self.cross_inst(Op::Shuffle, Some("simd_shuffle"), dest, &[source, imm(0)]);
+                self.broadcast_first(quad, source, dest);
             }
             (
                 Builtin::SimdShuffleAndFillUp
@@ -137,26 +124,40 @@ impl Lowerer<'_> {
         Ok(true)
     }
 
-    /// The value of the lowest active lane: the sum over lanes of it, zero elsewhere, as
-    /// bits.
-    pub(super) fn first_of_divergent(
-        &mut self,
-        value: Value,
-        lane: u32,
-        dest: Slice,
-    ) -> Done<bool> {
-        let source = self.src(value, lane)?;
-        let first = self.first_active(false);
-        let own = self.temp(Width::W32);
-        self.special_register(own, 52);
-        let test = self.int_compare(IntCond::Eq, Src::Reg(own), Src::Reg(first));
+    /// What the lowest active lane has.
+    fn broadcast_first(&mut self, quad: bool, source: Src, dest: Slice) {
+        if self.together() {
+            // Lanes that started together start with lane 0.
+            let source = used(self.reg(source));
+            let shuffle = if quad { "quad_shuffle" } else { "simd_shuffle" };
+            self.cross_inst(Op::Shuffle, Some(shuffle), dest, &[source, imm(0)]);
+            return;
+        }
+        // The sum over lanes of it, zero elsewhere, as bits.
+        let test = self.is_first_active(quad);
         let mine = self.temp(dest.width);
         self.select_into(mine, test, source, Src::Const(0, dest.width));
-        self.reduce_inst("simd_or", dest, Src::Reg(mine));
-        Ok(true)
+        let or = if quad { "quad_or" } else { "simd_or" };
+        self.reduce_inst(or, dest, Src::Reg(mine));
     }
 
-    /// The number of the lowest active lane.
+    /// Whether a lane is the lowest active one.
+    fn is_first_active(&mut self, quad: bool) -> Condition {
+        let first = self.first_active(quad);
+        let lane = self.temp(Width::W32);
+        self.special_register(lane, 52);
+        let own = match quad {
+            true => {
+                let inside = self.temp(Width::W32);
+                self.mask_into(inside, Src::Reg(lane), 3);
+                inside
+            }
+            false => lane,
+        };
+        self.int_compare(IntCond::Eq, Src::Reg(own), Src::Reg(first))
+    }
+
+    /// Which lane is the lowest active one.
     pub(super) fn first_active(&mut self, quad: bool) -> Slice {
         let active = self.active(quad);
         let negated = self.temp(Width::W32);

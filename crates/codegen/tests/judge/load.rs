@@ -92,7 +92,7 @@ pub(crate) fn program_with(bitcode: &[u8], kernel: &str, number: u64) -> Result<
         .ok_or("the bitcode holds no module")?;
     let mut options = assay_air::Options {
         kernel: Some(kernel.to_owned()),
-        constants: Vec::new(),
+        ..Default::default()
     };
     let mut lowered = assay_air::lower(module, &options).map_err(|error| error.to_string())?;
     if !lowered.function_constants.as_slice().is_empty() {

@@ -52,3 +52,14 @@ kernel void reduce_under_a_mask(device uint* y [[buffer(0)]], device uchar* z [[
         b[i] = simd_sum(b[i]) + simd_max(b[i]) * quad_sum(b[i]);
     }
 }
+
+kernel void first_of_all_and_of_some(device uint* y [[buffer(0)]], device half* z [[buffer(1)]],
+                                     uint i [[thread_position_in_grid]],
+                                     uint lane [[thread_index_in_simdgroup]]) {
+    y[i] += simd_broadcast_first(y[i] * 3) + 7 * quad_broadcast_first(y[i] + 1);
+    z[i] += quad_broadcast_first(z[i] * 2.0h);
+    if ((lane * 3) % 5 > 1) {
+        y[i] ^= simd_broadcast_first(y[i] + lane) + 5 * quad_broadcast_first(y[i] ^ lane);
+        z[i] -= quad_broadcast_first(z[i]) + simd_broadcast_first(z[i] + 1.0h);
+    }
+}

@@ -114,6 +114,7 @@ impl Library {
         let options = assay_air::Options {
             kernel: Some(name.to_owned()),
             constants: constants.to_vec(),
+            ..Default::default()
         };
         assay_air::lower(module, &options).map_err(|error| fail(error.to_string()))
     }

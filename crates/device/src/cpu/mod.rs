@@ -32,7 +32,7 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// How long one submission may take.
     pub timeout: Option<Duration>,
-    /// Operations one simdgroup may run.
+    /// Operations a simdgroup may run in loops; simdgroups that run in step count as one.
     pub max_steps: Option<u64>,
     /// Bytes of memory for buffers, and again for what a dispatch works with; 8 GiB when not said.
     pub max_memory: Option<u64>,

@@ -9,6 +9,8 @@
 //! threads that read a number before another writes it, one or two are remembered.
 
 mod mark;
+mod marks;
+mod quick;
 mod report;
 mod shadow;
 
@@ -21,10 +23,10 @@ use crate::error::RunError;
 use crate::geometry::Grid;
 use crate::interpret::watch::{Seen, Watch};
 use crate::interpret::{Batch, Surroundings};
-use crate::lanes::lanes_of;
 use crate::memory::Action;
 use crate::position::Standpoint;
 use mark::{Mark, Record};
+use quick::Quick;
 use shadow::Shadow;
 use std::collections::BTreeSet;
 
@@ -48,8 +50,11 @@ impl Program {
         let job = self.job(grid, bindings, limits)?;
         let granule = self.smallest_access();
         job.check_memory(1, Checker::memory(&job, granule))?;
+        if Quick::new(&job).finds_right(&job) {
+            return Ok(Vec::new());
+        }
         let mut checker = Checker::new(&job, granule);
-        let mut worker = job.watched_worker();
+        let mut worker = job.worker_in_turn();
         for group in 0..job.groups() {
             job.run_group(&mut worker, group, &mut checker)?;
         }
@@ -147,7 +152,7 @@ impl<'a> Checker<'a> {
         if !self.is_new(kind, seen.position, other_position.unwrap_or(usize::MAX)) {
             return;
         }
-        let address = seen.addresses[lane & 31];
+        let address = seen.address(lane);
         let (region, offset) = seen.around.memory.locate(address);
         let target = region.map_or("no buffer", |region| &region.name);
         let location = Location {
@@ -216,8 +221,10 @@ impl Watch for Checker<'_> {
         self.check_access(seen)
     }
 
-    fn order(&mut self, around: &Surroundings<'_>, flags: u8) {
-        self.set_ordered(around.standpoint.simdgroup as usize, flags);
+    fn order(&mut self, group: &Batch, flags: u8) {
+        for at in group.running() {
+            self.set_ordered(group.number + at, flags);
+        }
     }
 
     fn collective(
@@ -228,45 +235,25 @@ impl Watch for Checker<'_> {
         position: usize,
     ) {
         self.set_ordered(around.standpoint.simdgroup as usize, !0);
-        if !collective.is_shuffle() {
-            return;
-        }
-        let (mask, _) = group.lanes();
-        let operands = group.operands(collective);
-        for lane in lanes_of(mask) {
-            let source = collective.source(&operands, lane);
-            if source.is_some_and(|(_, source)| mask >> source & 1 == 0) {
-                let thread = around.standpoint.thread(lane as u32);
-                self.report_thread(ReportKind::InactiveLane, position, thread);
-                return;
-            }
+        if let Some(lane) = group.reads_inactive_lane(collective) {
+            let thread = around.standpoint.thread(lane as u32);
+            self.report_thread(ReportKind::InactiveLane, position, thread);
         }
     }
 
-    fn meet(&mut self, simdgroups: &[Batch], standpoint: &Standpoint<'_>) {
-        let Some(barrier) = simdgroups.iter().find_map(Batch::barrier) else {
+    fn meet(&mut self, batches: &[Batch], standpoint: &Standpoint<'_>) {
+        let Some(barrier) = batches.iter().find_map(Batch::barrier) else {
             return;
         };
-        for (index, simdgroup) in simdgroups.iter().enumerate() {
-            let (mask, present) = simdgroup.lanes();
-            let missing = match simdgroup.barrier() {
-                Some(at) if at == barrier => present & !mask,
-                _ => present,
+        if let Some((simdgroup, lane)) = missing_at(batches, barrier) {
+            let standpoint = Standpoint {
+                simdgroup: simdgroup as u32,
+                ..*standpoint
             };
-            if missing != 0 {
-                let standpoint = Standpoint {
-                    simdgroup: index as u32,
-                    ..*standpoint
-                };
-                let thread = standpoint.thread(missing.trailing_zeros());
-                self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
-                break;
-            }
+            let thread = standpoint.thread(lane);
+            self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
         }
-        let flags = match self.program.ops.get(barrier) {
-            Some(Op::Barrier { flags }) => *flags,
-            _ => 0,
-        };
+        let flags = barrier_flags(self.program, barrier);
         let now = self.tick();
         for (space, flag) in [
             (Space::Device, MEM_DEVICE),
@@ -279,6 +266,25 @@ impl Watch for Checker<'_> {
                 }
             }
         }
+    }
+}
+
+/// The simdgroup and lane of the first thread that is not at a barrier.
+fn missing_at(batches: &[Batch], barrier: usize) -> Option<(usize, u32)> {
+    batches.iter().find_map(|batch| {
+        let there = batch.barrier() == Some(barrier);
+        batch.lanes().find_map(|(simdgroup, mask, present)| {
+            let missing = if there { present & !mask } else { present };
+            (missing != 0).then(|| (simdgroup, missing.trailing_zeros()))
+        })
+    })
+}
+
+/// The kinds of memory a barrier orders.
+fn barrier_flags(program: &Program, barrier: usize) -> u8 {
+    match program.ops.get(barrier) {
+        Some(Op::Barrier { flags }) => *flags,
+        _ => 0,
     }
 }
 

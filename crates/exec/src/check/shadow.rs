@@ -66,7 +66,7 @@ impl Checker<'_> {
         }
         let (mut first, mut last, mut bits) = (!0, 0, 0);
         for lane in lanes_of(seen.mask) {
-            let address = seen.addresses[lane];
+            let address = seen.address(lane);
             first = first.min(address);
             last = last.max(address);
             bits |= address;
@@ -81,7 +81,7 @@ impl Checker<'_> {
         let mut allowed = seen.mask;
         if !together {
             for lane in lanes_of(seen.mask) {
-                let place = memory.place(seen.addresses[lane], seen.size, lane, seen.action);
+                let place = memory.place(seen.address(lane), seen.size, lane, seen.action);
                 if place.is_err() {
                     self.report(ReportKind::OutOfBounds, seen, lane, None);
                     allowed &= !(1 << lane);
@@ -94,7 +94,7 @@ impl Checker<'_> {
             self.check_region(seen, number, allowed);
         } else {
             for lane in lanes_of(allowed) {
-                self.check_region(seen, seen.addresses[lane] >> OFFSET_BITS, 1 << lane);
+                self.check_region(seen, seen.address(lane) >> OFFSET_BITS, 1 << lane);
             }
         }
         allowed
@@ -102,7 +102,7 @@ impl Checker<'_> {
 
     #[cold]
     fn misaligned(&mut self, seen: &Seen<'_>) {
-        let wrong = |lane: &usize| seen.addresses[*lane] & (u64::from(seen.align) - 1) != 0;
+        let wrong = |lane: &usize| seen.address(*lane) & (u64::from(seen.align) - 1) != 0;
         if let Some(lane) = lanes_of(seen.mask).find(wrong) {
             self.report(ReportKind::Misaligned, seen, lane, None);
         }
@@ -139,12 +139,12 @@ impl Checker<'_> {
             met: self.met[space as usize],
             ordered: ordered.map_or(self.started, |ordered| ordered[space as usize]),
         };
-        let reads = seen.action == Action::Read;
+        let (reads, effect) = (seen.action == Action::Read, seen.effect());
         let (mut before, mut repeats) = (u64::MAX, 0);
         for lane in lanes_of(mask) {
-            let offset = seen.addresses[lane] & OFFSET_MASK;
+            let offset = seen.address(lane) & OFFSET_MASK;
             // Of lanes that read the same, the first two say it all.
-            repeats = if reads && offset == before {
+            repeats = if effect == Action::Read && offset == before {
                 repeats + 1
             } else {
                 0
@@ -160,14 +160,12 @@ impl Checker<'_> {
             asker.mark = Mark::new(self.now, seen.position, simdgroup * 32 + lane as u32);
             let pieces = records.get_mut(start as usize..=end as usize);
             for record in pieces.unwrap_or_default() {
-                let wrong: Wrong = match seen.action {
-                    Action::Read => {
-                        let written = record.writer.time() >= self.started;
-                        if space == Space::Threadgroup && !written {
-                            self.report(ReportKind::Uninitialised, seen, lane, None);
-                        }
-                        asker.read(record)
-                    }
+                let written = record.writer.time() >= self.started;
+                if reads && space == Space::Threadgroup && !written {
+                    self.report(ReportKind::Uninitialised, seen, lane, None);
+                }
+                let wrong: Wrong = match effect {
+                    Action::Read => asker.read(record),
                     Action::Write => {
                         let changes = changes(seen, lane, record.writer, asker.mark);
                         asker.write(record, changes, false)
@@ -186,7 +184,7 @@ impl Checker<'_> {
         let shift = self.shadow.shift;
         let simdgroup = seen.around.standpoint.simdgroup as usize;
         for lane in lanes_of(mask) {
-            let offset = seen.addresses[lane] & OFFSET_MASK;
+            let offset = seen.address(lane) & OFFSET_MASK;
             let (start, end) = (
                 offset >> shift,
                 (offset + u64::from(seen.size) - 1) >> shift,
@@ -210,7 +208,7 @@ impl Checker<'_> {
 /// Whether a store gives the memory another value than it has, or than a lane before gives it in the same operation. One
 /// whose values are not in registers is taken to.
 fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
-    let address = seen.addresses[lane];
+    let address = seen.address(lane);
     if seen.regs.is_empty() {
         return true;
     }
@@ -220,7 +218,7 @@ fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
         && writer.simdgroup() == own.simdgroup()
         && before < lane
         && seen.mask >> before & 1 != 0
-        && seen.addresses[before] == address;
+        && seen.address(before) == address;
     if same_access {
         let differs = |&reg| seen.group.get(reg, before) != seen.group.get(reg, lane);
         return seen.regs.iter().any(differs);

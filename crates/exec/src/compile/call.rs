@@ -7,7 +7,7 @@ use crate::collective::{Collective, What};
 use crate::matrix::{MatrixOp, Origin, Product};
 use crate::rare;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Family};
-use assay_ssa::{Scalar, Value};
+use assay_ssa::{Access, Scalar, Value};
 
 impl Compiler<'_> {
     pub(super) fn builtin(
@@ -125,7 +125,7 @@ impl Compiler<'_> {
         };
         self.emit_per_lane(kernel, call, &given, &results);
         let align = self.module.types.align(written_type);
-        self.store_registers(ptr, written_type, align, &written)
+        self.store_registers(ptr, written_type, Access::aligned(align), &written)
     }
 
     fn position(&mut self, which: Builtin, result: Value) -> Done {

@@ -16,7 +16,7 @@ impl Compiler<'_> {
         let data = *self.function.inst(inst);
         let result = self.function.result(inst);
         match (data, result) {
-            (InstData::Store { ptr, value, access }, _) => self.store(ptr, value, access.align()),
+            (InstData::Store { ptr, value, access }, _) => self.store(ptr, value, access),
             (InstData::MemCopy { dst, src, size, .. }, _) => {
                 let (dst, src) = (self.reg(dst)?.index, self.reg(src)?.index);
                 let size = self.reg(size)?;
@@ -44,7 +44,9 @@ impl Compiler<'_> {
                             .functions
                             .get(id)
                             .map_or("?", |f| f.name.as_str());
-                        let what = format!("a call of \"{name}\" (optimise the module first)");
+                        let what = format!(
+                            "a call of \"{name}\", which calls itself again (recursion, which Metal does not have: write a loop),"
+                        );
                         self.unsupported(what)
                     }
                     Callee::Unknown(symbol) => {
@@ -178,7 +180,7 @@ impl Compiler<'_> {
                 self.name(result, &[reg]);
                 Ok(())
             }
-            InstData::Load { ptr, access } => self.load(ptr, result, access.align()),
+            InstData::Load { ptr, access } => self.load(ptr, result, access),
             InstData::PtrAdd {
                 base,
                 index,

@@ -2,7 +2,7 @@
 
 use super::{Compiler, Done};
 use crate::code::{Cell, Op, Reg, Transfer};
-use assay_ssa::{Scalar, Space, Type, Value};
+use assay_ssa::{Access, Scalar, Space, Type, Value};
 
 impl Compiler<'_> {
     /// Loads or stores of runs of numbers of one kind that follow each other.
@@ -39,6 +39,7 @@ impl Compiler<'_> {
                 offset: address.offset.wrapping_add(first.offset.into()),
                 // A part lies as the whole does, where its own offset does not say less.
                 align: (1 << first.offset.trailing_zeros().min(12)).min(align.max(1)),
+                atomic: false,
             });
             start = end;
         }
@@ -50,18 +51,19 @@ impl Compiler<'_> {
         self.program.transfers.len() as u32 - 1
     }
 
-    pub(super) fn load(&mut self, ptr: Value, result: Value, align: u32) -> Done {
+    pub(super) fn load(&mut self, ptr: Value, result: Value, access: Access) -> Done {
         let regs = self.define(result)?;
-        for transfer in self.transfers(self.function.ty(result), ptr, align, &regs)? {
-            let transfer = self.transfer(transfer);
+        for transfer in self.transfers(self.function.ty(result), ptr, access.align(), &regs)? {
+            let atomic = access.is_atomic();
+            let transfer = self.transfer(Transfer { atomic, ..transfer });
             self.emit(Op::Load { transfer });
         }
         Ok(())
     }
 
-    pub(super) fn store(&mut self, ptr: Value, value: Value, align: u32) -> Done {
+    pub(super) fn store(&mut self, ptr: Value, value: Value, access: Access) -> Done {
         let regs = self.regs(value)?;
-        self.store_registers(ptr, self.function.ty(value), align, &regs)
+        self.store_registers(ptr, self.function.ty(value), access, &regs)
     }
 
     /// Stores registers as a value of a type.
@@ -69,11 +71,12 @@ impl Compiler<'_> {
         &mut self,
         ptr: Value,
         ty: Type,
-        align: u32,
+        access: Access,
         regs: &[Reg],
     ) -> Done {
-        for transfer in self.transfers(ty, ptr, align, regs)? {
-            let transfer = self.transfer(transfer);
+        for transfer in self.transfers(ty, ptr, access.align(), regs)? {
+            let atomic = access.is_atomic();
+            let transfer = self.transfer(Transfer { atomic, ..transfer });
             self.emit(Op::Store { transfer });
         }
         Ok(())

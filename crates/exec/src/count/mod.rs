@@ -5,7 +5,9 @@
 //! an empty one, has it to itself, and its simdgroups run until they must wait; stores go past it), passes over
 //! the banks of threadgroup memory, and nothing else.
 
+mod depth;
 mod model;
+mod pattern;
 mod watch;
 
 pub use crate::class::Class;
@@ -192,7 +194,7 @@ impl Program {
         job.check_memory(workers, Counter::memory(&job).saturating_mul(workers))?;
         let next = AtomicU64::new(0);
         let work = |_| {
-            let (mut counter, mut worker) = (Counter::new(&job), job.watched_worker());
+            let (mut counter, mut worker) = (Counter::new(&job), job.worker());
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= wanted {

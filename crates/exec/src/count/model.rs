@@ -31,10 +31,97 @@ impl Cache {
         let set = &mut self.sets[line as usize % SETS];
         let tag = line + 1;
         let found = set.iter().position(|&known| known == tag);
-        let place = found.unwrap_or(WAYS - 1);
-        set[..=place].rotate_right(1);
-        set[0] = tag;
+        put_first(set, found, tag);
         found.is_some()
+    }
+}
+
+/// Makes a line the most recent; it was in that place or nowhere.
+#[inline(always)]
+fn put_first(set: &mut [u64; WAYS], found: Option<usize>, tag: u64) {
+    let [a, b, c, d] = *set;
+    *set = match found {
+        Some(0) => [tag, b, c, d],
+        Some(1) => [tag, a, c, d],
+        Some(2) => [tag, a, b, d],
+        _ => [tag, a, b, c],
+    };
+}
+
+/// What is known of a load by what its simdgroup loaded since it last waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Hit,
+    Miss,
+    /// That depends on what ran before.
+    Later,
+}
+
+/// The lines a simdgroup loaded since it last waited. The model has simdgroups run one after the other, so nobody
+/// else's come between: once it has loaded as many lines of a set as there are ways, the set holds nothing else. Only its
+/// first loads of a set depend on what others left in the cache, and are kept until that is known.
+#[derive(Clone, Debug)]
+pub(super) struct Recent {
+    /// Line numbers plus one, most recent first.
+    sets: [[u64; WAYS]; SETS],
+    /// The first lines of each set, in the order loaded.
+    first: [[u64; WAYS]; SETS],
+    len: [u8; SETS],
+    /// The sets that have any.
+    used: u32,
+}
+
+impl Recent {
+    pub(super) fn new() -> Self {
+        Self {
+            sets: [[0; WAYS]; SETS],
+            first: [[0; WAYS]; SETS],
+            len: [0; SETS],
+            used: 0,
+        }
+    }
+
+    /// Loads a line.
+    #[inline(always)]
+    pub(super) fn load(&mut self, line: u64) -> Outcome {
+        let index = line as usize % SETS;
+        let (set, len) = (&mut self.sets[index], self.len[index] as usize & 7);
+        let tag = line + 1;
+        if set[0] == tag {
+            return Outcome::Hit;
+        }
+        let found = set.iter().position(|&known| known == tag);
+        put_first(set, found, tag);
+        if found.is_some() {
+            return Outcome::Hit;
+        }
+        match self.first[index].get_mut(len) {
+            None => Outcome::Miss,
+            Some(slot) => {
+                *slot = tag;
+                self.len[index] += 1;
+                self.used |= 1 << index;
+                Outcome::Later
+            }
+        }
+    }
+
+    /// Loads into a cache what this one has loaded, now that it is this one's turn; the hits and misses of the loads
+    /// that were left for later. Forgets them.
+    pub(super) fn settle(&mut self, cache: &mut Cache) -> (u64, u64) {
+        let (mut hits, mut misses) = (0, 0);
+        for index in lanes_of(std::mem::take(&mut self.used)) {
+            let count = usize::from(std::mem::take(&mut self.len[index])).min(WAYS);
+            for tag in &self.first[index][..count] {
+                let hit = cache.load(tag - 1);
+                hits += u64::from(hit);
+                misses += u64::from(!hit);
+            }
+            // The same lines, in the order they were loaded last, or others that came after.
+            cache.sets[index][..count].copy_from_slice(&self.sets[index][..count]);
+            self.sets[index] = [0; WAYS];
+        }
+        (hits, misses)
     }
 }
 
@@ -84,6 +171,26 @@ impl Blocks {
         blocks
     }
 
+    /// The blocks between the lowest and the highest byte of some runs.
+    #[inline(always)]
+    pub(super) fn of_runs(runs: &[(u64, u64)], block: u64) -> Self {
+        let mut blocks = Self {
+            numbers: [0; 64],
+            len: 0,
+        };
+        for &(first, last) in runs {
+            for number in first / block..=last / block {
+                if !blocks.as_slice().contains(&number)
+                    && let Some(slot) = blocks.numbers.get_mut(blocks.len)
+                {
+                    *slot = number;
+                    blocks.len += 1;
+                }
+            }
+        }
+        blocks
+    }
+
     #[inline(always)]
     pub(super) fn as_slice(&self) -> &[u64] {
         &self.numbers[..self.len]
@@ -106,11 +213,6 @@ const BANKS: usize = 32;
 /// How often threadgroup memory must be accessed for the active lanes to get a word each: the most distinct words in one bank.
 #[inline(always)]
 pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
-    match passes_of_halves(addresses) {
-        Some(1) => return u32::from(mask != 0),
-        Some(passes) if mask == !0 => return passes,
-        _ => {}
-    }
     let mut words = [0; 32];
     let mut counts = [0u8; BANKS];
     let mut last = [u64::MAX; BANKS];
@@ -133,28 +235,12 @@ pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
     passes
 }
 
-/// The same if each half of the lanes goes side by side or has one word: rows of a threadgroup sixteen wide.
+/// The same if each half of the lanes has one word or goes from word to word: rows of a threadgroup sixteen wide. The addresses
+/// are those the halves start with, multiples of a word.
 #[inline(always)]
-fn passes_of_halves(addresses: &Wide) -> Option<u32> {
-    let step = addresses[1].wrapping_sub(addresses[0]);
-    if step != 0 && step != 4 {
-        return None;
-    }
-    let mut differs = 0;
-    for lane in 0..16 {
-        let expected = step * lane as u64;
-        differs |= addresses[lane].wrapping_sub(addresses[0]) ^ expected;
-        differs |= addresses[lane + 16].wrapping_sub(addresses[16]) ^ expected;
-    }
-    let aligned = (addresses[0] | addresses[16]).is_multiple_of(4);
-    if differs != 0 || !aligned {
-        return None;
-    }
-    let (low, high) = (
-        addresses[0].min(addresses[16]),
-        addresses[0].max(addresses[16]),
-    );
-    let (apart, width) = ((high - low) / 4, step * 4);
+pub(super) fn passes_of_halves(starts: [u64; 2], step: u64) -> u32 {
+    let apart = starts[0].abs_diff(starts[1]) / 4;
+    let width = step * 4;
     // Words up to half the banks away share a word or a bank with nobody; others do if they come round to the same banks.
     let round = apart % BANKS as u64;
     let clash = if step == 0 {
@@ -162,7 +248,7 @@ fn passes_of_halves(addresses: &Wide) -> Option<u32> {
     } else {
         apart > width && round != width
     };
-    Some(1 + u32::from(clash))
+    1 + u32::from(clash)
 }
 
 #[cfg(test)]
@@ -232,6 +318,11 @@ mod tests {
                     banks.iter().map(|bank| bank.len() as u32).max()
                 };
                 assert_eq!(
+                    Some(passes_of_halves([4096, 4096 + apart], step)),
+                    words(&halves),
+                    "{step} {apart}"
+                );
+                assert_eq!(
                     Some(bank_passes(&halves, !0, 0)),
                     words(&halves),
                     "{step} {apart}"
@@ -242,6 +333,45 @@ mod tests {
                     "{step} {apart}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn simdgroups_in_step_hit_what_they_would_one_after_the_other() {
+        let mut random = 1u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (random >> 33) % below
+        };
+        let (mut in_turn, mut settled) = (Cache::new(), Cache::new());
+        let mut recent = vec![Recent::new(); 5];
+        for round in 0..200 {
+            let (range, loads) = (1 + next(150), next(60));
+            let lines: Vec<Vec<u64>> = (0..loads)
+                .map(|_| (0..5).map(|_| next(range)).collect())
+                .collect();
+            let mut expected = 0;
+            for simdgroup in 0..5 {
+                let of = lines.iter().map(|lines| lines[simdgroup]);
+                expected += of.filter(|&line| in_turn.load(line)).count() as u64;
+            }
+            let (mut hits, mut misses) = (0, 0);
+            for lines in &lines {
+                for (recent, &line) in recent.iter_mut().zip(lines) {
+                    match recent.load(line) {
+                        Outcome::Hit => hits += 1,
+                        Outcome::Miss => misses += 1,
+                        Outcome::Later => {}
+                    }
+                }
+            }
+            for recent in &mut recent {
+                let (more_hits, more_misses) = recent.settle(&mut settled);
+                hits += more_hits;
+                misses += more_misses;
+            }
+            assert_eq!((hits, hits + misses), (expected, loads * 5), "{round}");
+            assert_eq!(settled.sets, in_turn.sets, "{round}");
         }
     }
 

@@ -1,12 +1,16 @@
 //! The watch that counts.
 
-use super::model::{Blocks, Cache, LINE, SECTOR, bank_passes};
+use super::depth::{Depths, State};
+use super::model::{Blocks, Cache, LINE, Outcome, Recent, SECTOR, bank_passes, passes_of_halves};
+use super::pattern::{Patterns, Scattered};
 use super::{Class, Counts, LineCounts, Traffic};
-use crate::code::{Op, Program, Reg};
+use crate::code::{Op, Program, Transfer};
 use crate::dispatch::Job;
+use crate::interpret::Batch;
 use crate::interpret::watch::{Seen, Watch};
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
-use crate::operands::{Role, for_each_register};
+use crate::position::Standpoint;
+use std::ops::Range;
 
 /// What is counted for each operation that accesses memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,17 +33,6 @@ struct Stretch {
 /// Marks an operation that begins no stretch.
 const WITHIN: u32 = u32::MAX;
 
-/// Registers an operation reads and writes, as one number each: wide ones follow the narrow ones.
-#[derive(Clone, Copy, Debug, Default)]
-struct Flow {
-    start: u32,
-    reads: u16,
-    writes: u16,
-    loads: bool,
-    /// Each register read goes to the one written in its place, and to no other.
-    pairs: bool,
-}
-
 pub(super) struct Counter<'a> {
     program: &'a Program,
     counts: Counts,
@@ -47,14 +40,14 @@ pub(super) struct Counter<'a> {
     stretches: Vec<Stretch>,
     /// For each operation the stretch that begins with it.
     begins: Vec<u32>,
-    flows: Vec<Flow>,
-    registers: Vec<u32>,
-    /// For each simdgroup, the loads each register's number depends on, one after the other.
-    depths: Vec<Vec<u16>>,
-    /// Instructions of each simdgroup of the threadgroup.
+    depths: Depths,
+    /// For each simdgroup of the threadgroup, the loads each register's number depends on, its instructions, and what it
+    /// loaded since it last waited.
+    states: Vec<State>,
     own: Vec<u64>,
-    current: usize,
+    recent: Vec<Recent>,
     cache: Cache,
+    patterns: Patterns,
     /// By region and line, the number of the threadgroup (from 1, as they were counted here) that touched it last.
     touched: Vec<Vec<u32>>,
     group: u32,
@@ -63,16 +56,11 @@ pub(super) struct Counter<'a> {
 impl<'a> Counter<'a> {
     pub(super) fn memory(job: &Job<'a>) -> u64 {
         let lines = job.regions.iter().map(|r| r.len.div_ceil(LINE) * 4);
-        let registers = u64::from(job.program.narrow) + u64::from(job.program.wide);
-        lines
-            .fold(0, u64::saturating_add)
-            .saturating_add(registers * 2 * job.simdgroups())
+        lines.fold(Depths::memory(), u64::saturating_add)
     }
 
     pub(super) fn new(job: &Job<'a>) -> Self {
         let program = job.program;
-        let (flows, registers) = flows(program);
-        let count = program.narrow as usize + program.wide as usize;
         let lines = |len: u64| vec![0; len.div_ceil(LINE) as usize];
         let simdgroups = job.simdgroups() as usize;
         let (stretches, begins) = stretches(program);
@@ -83,14 +71,14 @@ impl<'a> Counter<'a> {
                 ..Counts::default()
             },
             tallies: vec![Tally::default(); program.ops.len()],
+            depths: Depths::new(program, stretches.len()),
             stretches,
             begins,
-            flows,
-            registers,
-            depths: vec![vec![0; count]; simdgroups],
+            states: vec![Depths::START; simdgroups],
             own: vec![0; simdgroups],
-            current: 0,
+            recent: vec![Recent::new(); simdgroups],
             cache: Cache::new(),
+            patterns: Patterns::new(program.ops.len()),
             touched: job.regions.iter().map(|r| lines(r.len)).collect(),
             group: 0,
         }
@@ -98,6 +86,8 @@ impl<'a> Counter<'a> {
 
     /// Takes in the simdgroups of a threadgroup that has ended.
     pub(super) fn end_group(&mut self, threads: u32) {
+        self.settle();
+        self.counts.load_depth = self.depths.deepest();
         let simdgroups = threads.div_ceil(32) as usize;
         self.counts.simdgroups += simdgroups as u64;
         self.counts.threads += u64::from(threads);
@@ -168,82 +158,142 @@ impl<'a> Counter<'a> {
         self.counts
     }
 
-    /// Device memory, in accesses of at most 16 bytes a lane.
-    #[inline(never)]
-    fn device(&mut self, seen: &Seen<'_>) {
-        let counts = &mut self.counts.device;
-        note(&mut counts.traffic, seen);
-        let mut addresses = seen.addresses;
-        let mut left = seen.size;
-        while left > 0 {
-            let size = u64::from(left.min(16));
-            let lines = Blocks::of(&addresses, seen.mask, size, LINE);
-            let sectors = Blocks::of(&addresses, seen.mask, size, SECTOR);
-            counts.accesses += 1;
-            counts.lines += lines.as_slice().len() as u64;
-            counts.sectors += sectors.as_slice().len() as u64;
-            self.tallies[seen.position].lines += lines.as_slice().len() as u64;
-            for &line in lines.as_slice() {
-                if seen.action == Action::Read {
-                    let hit = self.cache.load(line);
-                    counts.cache_hits += u64::from(hit);
-                    counts.cache_misses += u64::from(!hit);
-                }
-                let address = line * LINE;
-                let (region, inside) = (address >> OFFSET_BITS, address & OFFSET_MASK);
-                let touched = self.touched.get_mut(region as usize);
-                let touched = touched.and_then(|lines| lines.get_mut((inside / LINE) as usize));
-                if let Some(touched) = touched {
-                    counts.threadgroup_lines += u64::from(*touched != self.group);
-                    *touched = self.group;
-                }
-            }
-            left -= size as u32;
-            for address in &mut addresses {
-                *address = address.wrapping_add(size);
-            }
+    /// Lets the simdgroups have their turns at the cache.
+    fn settle(&mut self) {
+        for recent in &mut self.recent {
+            let (hits, misses) = recent.settle(&mut self.cache);
+            self.counts.device.cache_hits += hits;
+            self.counts.device.cache_misses += misses;
         }
     }
 
+    /// Device memory, in accesses of at most 16 bytes a lane.
+    #[inline(always)]
+    fn device(&mut self, seen: &Seen<'_>) {
+        note(&mut self.counts.device.traffic, seen, 1);
+        let mut done = 0;
+        while done < seen.size {
+            let size = (seen.size - done).min(16);
+            self.counts.device.accesses += 1;
+            match Runs::of(seen, done, size) {
+                Some(Runs {
+                    bytes: [(first, last), ..],
+                    len: 1,
+                }) => {
+                    let sectors = last / SECTOR - first / SECTOR + 1;
+                    self.lines(seen, first / LINE..=last / LINE, sectors);
+                }
+                Some(runs) => {
+                    let sectors = runs.blocks(SECTOR).as_slice().len();
+                    let lines = runs.blocks(LINE);
+                    self.lines(seen, lines.as_slice().iter().copied(), sectors as u64);
+                }
+                None => self.scattered(seen, done, size),
+            }
+            done += size;
+        }
+    }
+
+    /// Lanes whose addresses follow no rule.
     #[inline(never)]
+    fn scattered(&mut self, seen: &Seen<'_>, done: u32, size: u32) {
+        let mut addresses = seen.all_addresses();
+        for address in &mut addresses {
+            *address = address.wrapping_add(done.into());
+        }
+        let of = Scattered {
+            addresses: &addresses,
+            mask: seen.mask,
+            size,
+        };
+        let mut patterns = std::mem::take(&mut self.patterns);
+        let blocks = |block| Blocks::of(&addresses, seen.mask, size.into(), block);
+        let (sectors, lines) = patterns.count(seen.position, of, LINE, || {
+            (blocks(SECTOR).as_slice().len() as u64, Some(blocks(LINE)))
+        });
+        let first = addresses[0] / LINE;
+        let lines = lines.iter().map(|line| first.wrapping_add(*line));
+        self.lines(seen, lines, sectors);
+        self.patterns = patterns;
+    }
+
+    /// Lines of device memory are accessed, and so many sectors of them.
+    #[inline(always)]
+    fn lines(&mut self, seen: &Seen<'_>, lines: impl Iterator<Item = u64>, sectors: u64) {
+        let mut count = 0;
+        for line in lines {
+            self.line(seen.action, seen.simdgroup(), line);
+            count += 1;
+        }
+        self.counts.device.lines += count;
+        self.counts.device.sectors += sectors;
+        self.tallies[seen.position].lines += count;
+    }
+
+    /// A line of device memory is accessed.
+    #[inline(always)]
+    fn line(&mut self, action: Action, simdgroup: usize, line: u64) {
+        let counts = &mut self.counts.device;
+        if action == Action::Read {
+            match self.recent[simdgroup].load(line) {
+                Outcome::Hit => {
+                    counts.cache_hits += 1;
+                    return;
+                }
+                Outcome::Miss => counts.cache_misses += 1,
+                Outcome::Later => {}
+            }
+        }
+        let address = line * LINE;
+        let (region, inside) = (address >> OFFSET_BITS, address & OFFSET_MASK);
+        let touched = self.touched.get_mut(region as usize);
+        let touched = touched.and_then(|lines| lines.get_mut((inside / LINE) as usize));
+        if let Some(touched) = touched {
+            counts.threadgroup_lines += u64::from(*touched != self.group);
+            *touched = self.group;
+        }
+    }
+
+    /// Rows of device memory, one for each simdgroup.
+    #[inline(always)]
+    fn device_rows(&mut self, seen: &Seen<'_>, transfer: &Transfer, running: Range<usize>) {
+        let extent = u64::from(31 * seen.form.step + seen.size - 1);
+        let (mut lines, mut sectors) = (0, 0);
+        for simdgroup in running {
+            let first = seen.address_of(transfer, simdgroup - seen.group.number, 0);
+            let last = first + extent;
+            sectors += last / SECTOR - first / SECTOR + 1;
+            for line in first / LINE..=last / LINE {
+                self.line(seen.action, simdgroup, line);
+                lines += 1;
+            }
+        }
+        self.counts.device.lines += lines;
+        self.counts.device.sectors += sectors;
+        self.tallies[seen.position].lines += lines;
+    }
+
+    #[inline(always)]
     fn threadgroup(&mut self, seen: &Seen<'_>) {
         let counts = &mut self.counts.threadgroup;
-        note(&mut counts.traffic, seen);
-        for word in 0..seen.size.div_ceil(4) {
-            counts.accesses += 1;
-            let passes = bank_passes(&seen.addresses, seen.mask, u64::from(word) * 4);
-            counts.bank_passes += u64::from(passes);
-        }
-    }
-
-    /// Follows numbers through a stretch: how many loads each depends on.
-    #[inline(always)]
-    fn depth(&mut self, stretch: Stretch) {
-        let Some(depths) = self.depths.get_mut(self.current) else {
+        note(&mut counts.traffic, seen, 1);
+        let words = seen.size.div_ceil(4);
+        counts.accesses += u64::from(words);
+        if let Some(passes) = passes_by_form(seen) {
+            counts.bank_passes += u64::from(words * passes);
             return;
-        };
-        for flow in &self.flows[stretch.first as usize..stretch.end as usize] {
-            let start = flow.start as usize;
-            let middle = start + usize::from(flow.reads);
-            if flow.pairs {
-                let (from, to) = self.registers[start..].split_at(usize::from(flow.reads));
-                for (&from, &to) in from.iter().zip(to) {
-                    depths[to as usize] = depths[from as usize];
-                }
-                continue;
-            }
-            let mut depth = 0;
-            for &register in &self.registers[start..middle] {
-                depth = depth.max(depths[register as usize]);
-            }
-            if flow.loads {
-                depth = depth.saturating_add(1);
-                self.counts.load_depth = self.counts.load_depth.max(depth.into());
-            }
-            for &register in &self.registers[middle..middle + usize::from(flow.writes)] {
-                depths[register as usize] = depth;
-            }
         }
+        let addresses = seen.all_addresses();
+        let of = Scattered {
+            addresses: &addresses,
+            mask: seen.mask,
+            size: seen.size,
+        };
+        let passes = |word| bank_passes(&addresses, seen.mask, u64::from(word) * 4);
+        let (passes, _) = self.patterns.count(seen.position, of, 4, || {
+            ((0..words).map(passes).map(u64::from).sum(), None)
+        });
+        counts.bank_passes += passes;
     }
 }
 
@@ -251,45 +301,186 @@ impl Watch for Counter<'_> {
     const ACTIVE: bool = true;
 
     #[inline(always)]
-    fn step(&mut self, position: usize, mask: u32) {
+    fn step(&mut self, position: usize, group: &Batch) {
         let begins = self.begins[position];
-        if begins == WITHIN || mask == 0 {
+        if begins == WITHIN {
             return;
         }
         let stretch = &mut self.stretches[begins as usize];
-        stretch.runs += 1;
-        stretch.lanes += u64::from(mask.count_ones());
-        self.own[self.current] += stretch.instructions;
-        let stretch = *stretch;
-        self.depth(stretch);
+        let ops = stretch.first..stretch.end;
+        if let Some(range) = group.all_running() {
+            stretch.runs += range.len() as u64;
+            stretch.lanes += range.len() as u64 * 32;
+            let states = &mut self.states[range.clone()];
+            for own in &mut self.own[range] {
+                *own += stretch.instructions;
+            }
+            // Those that run in step mostly have loaded the same.
+            if let [first, others @ ..] = states
+                && others.iter().all(|state| state == first)
+            {
+                let next = self.depths.follow(*first, begins, ops);
+                states.fill(next);
+            } else {
+                for state in states {
+                    *state = self.depths.follow(*state, begins, ops.clone());
+                }
+            }
+        } else {
+            for at in group.running() {
+                let simdgroup = group.number + at;
+                stretch.runs += 1;
+                stretch.lanes += u64::from(group.mask_of(at).count_ones());
+                self.own[simdgroup] += stretch.instructions;
+                let state = &mut self.states[simdgroup];
+                *state = self.depths.follow(*state, begins, ops.clone());
+            }
+        }
+        if self.depths.is_full() {
+            self.depths.forget(&mut self.states);
+        }
     }
 
+    #[inline(always)]
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
         if seen.mask != 0 && seen.size != 0 {
             let lanes = u64::from(seen.mask.count_ones());
             self.tallies[seen.position].bytes += lanes * u64::from(seen.size);
-            let first = seen.mask.trailing_zeros() as usize & 31;
-            match seen.addresses[first] >> OFFSET_BITS {
+            let first = seen.mask.trailing_zeros() as usize;
+            match seen.address(first) >> OFFSET_BITS {
                 THREADGROUP => self.threadgroup(seen),
-                THREAD => note(&mut self.counts.thread_memory, seen),
+                THREAD => note(&mut self.counts.thread_memory, seen, 1),
                 _ => self.device(seen),
             }
         }
         seen.mask
     }
 
+    #[inline(always)]
+    fn access_by_all(&mut self, seen: &Seen<'_>) -> bool {
+        let (Some(running), Some(transfer)) = (seen.group.all_running(), seen.transfer) else {
+            return false;
+        };
+        let (count, words) = (running.len() as u64, u64::from(seen.size.div_ceil(4)));
+        let row = seen.form.length == 32;
+        match seen.address(0) >> OFFSET_BITS {
+            THREADGROUP if row && seen.form.step <= 4 => {
+                let counts = &mut self.counts.threadgroup;
+                note(&mut counts.traffic, seen, count);
+                counts.accesses += words * count;
+                counts.bank_passes += words * count;
+            }
+            THREADGROUP if seen.form.length == 16 && matches!(seen.form.step, 0 | 4) => {
+                let Some(passes) = passes_of_all(seen, transfer, running) else {
+                    return false;
+                };
+                let counts = &mut self.counts.threadgroup;
+                note(&mut counts.traffic, seen, count);
+                counts.accesses += words * count;
+                counts.bank_passes += words * passes;
+            }
+            THREADGROUP | THREAD => return false,
+            _ if row && seen.size <= 16 && u64::from(seen.form.step) <= SECTOR => {
+                note(&mut self.counts.device.traffic, seen, count);
+                self.counts.device.accesses += count;
+                self.device_rows(seen, transfer, running);
+            }
+            _ => return false,
+        }
+        self.tallies[seen.position].bytes += count * 32 * u64::from(seen.size);
+        true
+    }
+
     fn start(&mut self, _number: u64) {
         self.group = self.group.saturating_add(1);
         self.cache = Cache::new();
         self.own.fill(0);
-        for depths in &mut self.depths {
-            depths.fill(0);
+        self.states.fill(Depths::START);
+    }
+
+    fn meet(&mut self, _batches: &[Batch], _standpoint: &Standpoint<'_>) {
+        self.settle();
+    }
+}
+
+/// The lowest and the highest byte of each run of lanes, where everything between is accessed.
+struct Runs {
+    bytes: [(u64, u64); 4],
+    len: usize,
+}
+
+impl Runs {
+    /// Those of `size` bytes of each lane, `done` from its address; nothing if there are no runs.
+    #[inline(always)]
+    fn of(seen: &Seen<'_>, done: u32, size: u32) -> Option<Self> {
+        let (length, step) = (seen.form.length, seen.form.step);
+        if length < 8 || u64::from(step) > SECTOR {
+            return None;
         }
+        let mut runs = Self {
+            bytes: [(0, 0); 4],
+            len: 0,
+        };
+        if length == 32 && seen.mask == !0 {
+            let first = seen.address(0) + u64::from(done);
+            runs.bytes[0] = (first, first + u64::from(31 * step + size - 1));
+            runs.len = 1;
+            return Some(runs);
+        }
+        let mut start = 0;
+        while start < 32 {
+            let lanes = (u64::from(seen.mask) >> start) & ((1 << length) - 1);
+            if lanes != 0 {
+                let (low, high) = (lanes.trailing_zeros(), 63 - lanes.leading_zeros());
+                let gaps = lanes.count_ones() != high - low + 1;
+                if gaps && step != 0 {
+                    return None;
+                }
+                let first = seen.address((start + low) as usize) + u64::from(done);
+                let last = first + u64::from((high - low) * step + size - 1);
+                runs.bytes[runs.len & 3] = (first, last);
+                runs.len += 1;
+            }
+            start += length;
+        }
+        Some(runs)
     }
 
     #[inline(always)]
-    fn turn(&mut self, simdgroup: usize) {
-        self.current = simdgroup;
+    fn blocks(&self, block: u64) -> Blocks {
+        Blocks::of_runs(self.bytes.get(..self.len).unwrap_or_default(), block)
+    }
+}
+
+/// Passes over the banks for each word of all simdgroups, where each half of their lanes is a row.
+#[inline(always)]
+fn passes_of_all(seen: &Seen<'_>, transfer: &Transfer, running: Range<usize>) -> Option<u64> {
+    let (mut passes, mut bits) = (0, 0);
+    for simdgroup in running {
+        let start = |lane| seen.address_of(transfer, simdgroup - seen.group.number, lane);
+        let starts = [start(0), start(16)];
+        bits |= starts[0] | starts[1];
+        passes += u64::from(passes_of_halves(starts, seen.form.step.into()));
+    }
+    bits.is_multiple_of(4).then_some(passes)
+}
+
+/// Passes over the banks for each word, where the form of the addresses says it.
+#[inline(always)]
+fn passes_by_form(seen: &Seen<'_>) -> Option<u32> {
+    let (length, step) = (seen.form.length, u64::from(seen.form.step));
+    match length {
+        // From word to word at most: no more words than banks.
+        32 if step <= 4 => Some(1),
+        16 if step == 0 || step == 4 => {
+            let starts = [seen.address(0), seen.address(16)];
+            if !(starts[0] | starts[1]).is_multiple_of(4) {
+                return None;
+            }
+            let passes = passes_of_halves(starts, step);
+            (passes == 1 || seen.mask == !0).then_some(passes)
+        }
+        _ => None,
     }
 }
 
@@ -332,50 +523,23 @@ fn stretches(program: &Program) -> (Vec<Stretch>, Vec<u32>) {
     (stretches, begins)
 }
 
-/// Adds an access to sums.
-fn note(traffic: &mut Traffic, seen: &Seen<'_>) {
-    let bytes = u64::from(seen.mask.count_ones()) * u64::from(seen.size);
+/// Adds the same access by so many simdgroups to sums.
+#[inline(always)]
+fn note(traffic: &mut Traffic, seen: &Seen<'_>, simdgroups: u64) {
+    let bytes = u64::from(seen.mask.count_ones()) * u64::from(seen.size) * simdgroups;
     match seen.action {
         Action::Read => {
-            traffic.loads += 1;
+            traffic.loads += simdgroups;
             traffic.bytes_loaded += bytes;
         }
         Action::Write => {
-            traffic.stores += 1;
+            traffic.stores += simdgroups;
             traffic.bytes_stored += bytes;
         }
         Action::Atomic => {
-            traffic.atomics += 1;
+            traffic.atomics += simdgroups;
             traffic.bytes_loaded += bytes;
             traffic.bytes_stored += bytes;
         }
     }
-}
-
-/// What flows through each operation. A value that is stored does not make what is loaded later depend on it.
-fn flows(program: &Program) -> (Vec<Flow>, Vec<u32>) {
-    let mut registers = Vec::new();
-    let number = |reg: Reg| reg.index + if reg.wide { program.narrow } else { 0 };
-    let mut flow_of = |op: &Op| {
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        let all = for_each_register(program, op, &mut |reg, role| match role {
-            Role::Reads => reads.push(number(reg)),
-            Role::Writes => writes.push(number(reg)),
-        });
-        let (Ok(()), Ok(read), Ok(written)) =
-            (all, u16::try_from(reads.len()), u16::try_from(writes.len()))
-        else {
-            return Flow::default();
-        };
-        let start = registers.len() as u32;
-        registers.extend(reads.into_iter().chain(writes));
-        Flow {
-            start,
-            reads: read,
-            writes: written,
-            loads: program.loads(op),
-            pairs: matches!(op, Op::Moves { .. }),
-        }
-    };
-    (program.ops.iter().map(&mut flow_of).collect(), registers)
 }

@@ -334,7 +334,7 @@ impl Batch {
     }
 
     #[inline(always)]
-    pub(super) fn mask_of(&self, simdgroup: usize) -> u32 {
+    pub(crate) fn mask_of(&self, simdgroup: usize) -> u32 {
         self.masks[simdgroup & (MOST - 1)]
     }
 
@@ -352,9 +352,24 @@ impl Batch {
         some_left & !some_active != 0
     }
 
-    /// The lanes of the current simdgroup that are active, and those that have a thread.
-    pub(crate) fn lanes(&self) -> (u32, u32) {
-        (self.mask(), self.present[self.current & (MOST - 1)])
+    /// The simdgroups that have active lanes.
+    pub(crate) fn running(&self) -> impl Iterator<Item = usize> + '_ {
+        self.active.range().filter(|&at| self.mask_of(at) != 0)
+    }
+
+    /// The numbers in the threadgroup of the simdgroups that have active lanes, if all their lanes are.
+    #[inline(always)]
+    pub(crate) fn all_running(&self) -> Option<std::ops::Range<usize>> {
+        let first = self.number + self.active.first;
+        (self.active.full && self.active.count > 0).then(|| first..first + self.active.count)
+    }
+
+    /// For each simdgroup its number, the lanes that are active, and those that have a thread.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
+        let masks = self.masks.iter().zip(&self.present).take(self.len);
+        masks
+            .enumerate()
+            .map(|(at, (&mask, &present))| (self.number + at, mask, present))
     }
 
     /// The barrier the batch stands at; nothing if it has ended.
@@ -497,6 +512,16 @@ impl Batch {
             self.w(reg.index)[lane & 31]
         } else {
             u64::from(self.n(reg.index)[lane & 31])
+        }
+    }
+
+    /// The number of a lane of a simdgroup.
+    pub(crate) fn get_of(&self, reg: Reg, simdgroup: usize, lane: usize) -> u64 {
+        let simdgroup = simdgroup.min(self.len - 1);
+        if reg.wide {
+            self.w_of(reg.index, simdgroup)[lane & 31]
+        } else {
+            u64::from(self.n_of(reg.index, simdgroup)[lane & 31])
         }
     }
 

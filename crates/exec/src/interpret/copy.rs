@@ -7,8 +7,8 @@ use crate::lanes::{Narrow, Wide, lanes_of};
 use crate::memory::{Number, Stretch};
 
 /// The addresses of an access.
-#[derive(Clone, Copy)]
-pub(super) enum Addresses<'a> {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Addresses<'a> {
     /// A pointer in each lane, and a distance.
     Pointers(&'a Wide, u64),
     /// One pointer and an index in each lane.
@@ -22,8 +22,8 @@ pub(super) enum Addresses<'a> {
 }
 
 /// Addresses that follow each other in runs of eight lanes at least.
-#[derive(Clone, Copy)]
-pub(super) struct Runs {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runs {
     pub(super) starts: [u64; 4],
     pub(super) step: u64,
 }

@@ -59,7 +59,11 @@ pub(crate) struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// Those of the current simdgroup of a batch.
     pub(crate) fn of(&self, batch: &Batch) -> Self {
-        let number = batch.number + batch.current;
+        self.of_simdgroup(batch.number + batch.current)
+    }
+
+    /// Those of a simdgroup of the threadgroup.
+    pub(crate) fn of_simdgroup(&self, number: usize) -> Self {
         let thread = self.frames.get(number).unwrap_or(self.memory.thread);
         Self {
             memory: View {
@@ -141,7 +145,7 @@ impl Batch {
             };
             next += 1;
             if W::ACTIVE {
-                watch.step(position, self.mask());
+                watch.step(position, self);
             }
             match *op {
                 // SAFETY (all of these): the functions were chosen for this CPU, and the registers exist.
@@ -338,7 +342,7 @@ impl Batch {
                     self.slots[slot as usize] = [0; MOST];
                     if !self.is_idle() {
                         next = target as usize;
-                        self.again(around, position, next)?;
+                        self.again(around, watch, position, next)?;
                     }
                 }
                 Op::Leave { slot } => {
@@ -370,7 +374,7 @@ impl Batch {
                 }
                 Op::Order { flags } => {
                     if W::ACTIVE {
-                        watch.order(around, flags);
+                        watch.order(self, flags);
                     }
                 }
                 Op::End => {
@@ -416,9 +420,10 @@ impl Batch {
 
     /// Counts a return to the start of a loop; an error if that was often enough.
     #[inline(always)]
-    fn again(
+    fn again<W: Watch>(
         &mut self,
         around: &Surroundings<'_>,
+        watch: &W,
         position: usize,
         target: usize,
     ) -> Result<(), Trap> {
@@ -427,9 +432,10 @@ impl Batch {
             let kind = FaultKind::TooManySteps { steps: self.steps };
             return Err(self.trap(kind, position));
         }
-        if around
-            .cancel
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        if watch.stops()
+            || around
+                .cancel
+                .is_some_and(|flag| flag.load(Ordering::Relaxed))
         {
             return Err(self.trap(FaultKind::Cancelled, position));
         }

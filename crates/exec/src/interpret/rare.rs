@@ -1,6 +1,8 @@
 //! Operations that are not worth being in the loop itself.
 
+use super::copy::Addresses;
 use super::pointer::blend;
+use super::span::Form;
 use super::watch::{Seen, Watch};
 use super::{Batch, Surroundings, Trap};
 use crate::code::{Cell, Op, PerLane, Program, Reg};
@@ -66,13 +68,17 @@ impl Batch {
                     let seen = Seen {
                         around,
                         group: self,
+                        at: self.current,
                         position,
                         mask,
-                        addresses: *self.w(ptr),
+                        addresses: Addresses::Pointers(self.w(ptr), 0),
+                        form: Form::SCATTERED,
+                        inside: false,
                         size: bytes,
                         align: bytes,
                         cell,
                         regs: &[],
+                        transfer: None,
                         action: Action::Atomic,
                     };
                     mask = watch.access(&seen);
@@ -128,13 +134,17 @@ impl Batch {
             allowed |= watch.access(&Seen {
                 around,
                 group: self,
+                at: self.current,
                 position,
                 mask: 1 << lane,
-                addresses: *self.w(ptr),
+                addresses: Addresses::Pointers(self.w(ptr), 0),
+                form: Form::SCATTERED,
+                inside: false,
                 size: u32::try_from(self.get(size, lane)).unwrap_or(u32::MAX),
                 align: 1,
                 cell: Cell::Byte,
                 regs: &[],
+                transfer: None,
                 action,
             });
         }
@@ -155,18 +165,24 @@ impl Batch {
             _ => return true,
         };
         let tile = self.tile(at, scalar);
+        let inside = tile.stretch(around, action).is_some();
         let mut allowed = !0;
         for (which, &index) in regs.iter().enumerate() {
+            let addresses = std::array::from_fn(|lane| tile.address(lane, which));
             allowed &= watch.access(&Seen {
                 around,
                 group: self,
+                at: self.current,
                 position,
                 mask: !0,
-                addresses: std::array::from_fn(|lane| tile.address(lane, which)),
+                addresses: Addresses::Pointers(&addresses, 0),
+                form: Form::SCATTERED,
+                inside,
                 size: scalar.bytes(),
                 align: scalar.bytes(),
                 cell: Cell::of(scalar),
                 regs: &[Reg { index, wide: false }],
+                transfer: None,
                 action,
             });
         }
@@ -311,7 +327,7 @@ impl Batch {
     }
 
     /// The operands of a collective.
-    pub(crate) fn operands(&self, collective: &Collective) -> Operands {
+    fn operands(&self, collective: &Collective) -> Operands {
         let operand = |reg: Option<Reg>| reg.map(|reg| self.all(reg));
         Operands {
             a: self.all(collective.a),
@@ -319,6 +335,19 @@ impl Batch {
             c: operand(collective.c).unwrap_or([0; 32]),
             e: operand(collective.e),
         }
+    }
+
+    /// The first lane of the current simdgroup that shuffles in the number of one that is not active.
+    pub(crate) fn reads_inactive_lane(&self, collective: &Collective) -> Option<usize> {
+        let mask = self.mask();
+        if mask == !0 || !collective.is_shuffle() {
+            return None;
+        }
+        let operands = self.operands(collective);
+        lanes_of(mask).find(|&lane| {
+            let source = collective.source(&operands, lane);
+            source.is_some_and(|(_, source)| mask >> source & 1 == 0)
+        })
     }
 
     fn collective(&mut self, collective: &Collective) {

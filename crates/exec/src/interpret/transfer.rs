@@ -10,7 +10,7 @@ use super::linear::{Linear, Shape};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
 use super::watch::{Seen, Watch};
-use super::{Batch, Surroundings, Trap};
+use super::{Batch, MOST, Surroundings, Trap};
 use crate::code::{Cell, Reg, Scaled, Transfer};
 use crate::lanes::{apart, lanes_of};
 use crate::memory::{Action, Number, Place, Stretch};
@@ -114,18 +114,25 @@ impl Batch {
         self.find::<0>(around, t, (at as u8, 1), action)
     }
 
-    /// The addresses of a simdgroup. They borrow registers that the transfer does not write.
+    /// Sees to it that the registers of an address are filled.
     #[inline(always)]
-    fn addresses<'b>(&mut self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
+    fn fill_address(&mut self, t: &Transfer) {
+        match t.index {
+            None => self.need_w(t.base),
+            Some(scaled) => self.need_n(scaled.reg),
+        }
+    }
+
+    /// The addresses of a simdgroup, from filled registers. They borrow registers that the transfer does not write.
+    #[inline(always)]
+    pub(super) fn addresses<'b>(&self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
         match t.index {
             None => {
-                self.need_w(t.base);
                 let pointers = std::ptr::from_ref(self.w_of(t.base, simdgroup));
                 // SAFETY: registers stay where they are, and a transfer does not write its own address.
                 Addresses::Pointers(unsafe { &*pointers }, t.offset)
             }
             Some(Scaled { reg, signed, scale }) => {
-                self.need_n(reg);
                 let index = std::ptr::from_ref(self.n_of(reg, simdgroup));
                 Addresses::Indices {
                     base: self.base(t),
@@ -209,7 +216,7 @@ impl Batch {
         if !W::ACTIVE
             && let Some(span) = self.described(t, self.part())
             && let Some(found) = within(around, t, &span, true, action)
-            && self.quick::<VECTOR>(around, t, found, action)
+            && self.quick::<W, VECTOR>(around, t, found, action)
         {
             return Ok(());
         }
@@ -218,7 +225,7 @@ impl Batch {
 
     /// An access of all lanes of the active simdgroups to one number, or to rows of words; whether it was one.
     #[inline(always)]
-    fn quick<const VECTOR: usize>(
+    fn quick<W: Watch, const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         t: &Transfer,
@@ -226,9 +233,10 @@ impl Batch {
         action: Action,
     ) -> bool {
         // Nobody reads what a load leaves in lanes that are not active.
-        let all_lanes = self.active.full || self.free && action == Action::Read;
+        let free = !W::ACTIVE && self.free && action == Action::Read;
+        let all_lanes = self.active.full || free;
         let regs = around.program.list(t.regs);
-        if action == Action::Read && self.free && self.load_one(t, found, regs) {
+        if free && self.load_one(t, found, regs) {
             return true;
         }
         let &[reg] = regs else { return false };
@@ -280,9 +288,12 @@ impl Batch {
             }
         }
         let together = self.find::<VECTOR>(around, t, self.part(), action);
-        if !W::ACTIVE
+        if W::ACTIVE && !self.watched(around, watch, t, together, action, position)? {
+            return Ok(());
+        }
+        if (!W::ACTIVE || active.full)
             && let Some(found) = together
-            && self.quick::<VECTOR>(around, t, found, action)
+            && self.quick::<W, VECTOR>(around, t, found, action)
         {
             return Ok(());
         }
@@ -303,11 +314,11 @@ impl Batch {
                 Some(Found {
                     described: true, ..
                 }) => Addresses::Runs(self.runs(t, at)),
-                _ => self.addresses(t, at),
+                _ => {
+                    self.fill_address(t);
+                    self.addresses(t, at)
+                }
             };
-            if W::ACTIVE {
-                mask = self.watched(around, watch, t, position, &addresses, action);
-            }
             match (found, action) {
                 (Some(found), Action::Read) => {
                     self.load::<VECTOR>(around, t, &addresses, found, at, mask);
@@ -543,41 +554,71 @@ impl Batch {
         Ok(())
     }
 
-    /// Tells the watch about a transfer; gives the lanes that go on with it. The others read zero.
+    /// Tells the watch about a transfer of all active simdgroups; whether all lanes go on with it. If not, those that may
+    /// have done it, and the others have read zero.
     #[inline(never)]
     fn watched<W: Watch>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,
         t: &Transfer,
-        position: usize,
-        addresses: &Addresses<'_>,
+        together: Option<Found>,
         action: Action,
-    ) -> u32 {
-        let regs = around.program.list(t.regs);
-        let mut all = [0; 32];
-        for (lane, address) in all.iter_mut().enumerate() {
-            *address = addresses.at(lane);
+        position: usize,
+    ) -> Result<bool, Trap> {
+        let active = self.active;
+        let mut found = [together; MOST];
+        if together.is_none() && active.count > 1 {
+            for at in active.range() {
+                found[at & (MOST - 1)] = self.find_one(around, t, at, action);
+            }
         }
-        let seen = Seen {
+        let regs = around.program.list(t.regs);
+        let mut allowed = self.masks();
+        let mut seen = Seen {
             around,
             group: self,
+            at: active.first,
             position,
-            mask: self.mask(),
-            addresses: all,
+            mask: self.mask_of(active.first),
+            addresses: self.addresses(t, active.first),
+            form: together.map_or(Form::SCATTERED, |found| found.form),
+            inside: together.is_some(),
             size: t.size(),
             align: t.align,
             cell: t.cell,
             regs,
+            transfer: Some(t),
             action,
         };
-        let allowed = watch.access(&seen);
-        if action == Action::Read {
-            for lane in lanes_of(self.mask() & !allowed) {
-                regs.iter().for_each(|&reg| self.set(reg, lane, 0));
+        if active.full && seen.inside && watch.access_by_all(&seen) {
+            return Ok(true);
+        }
+        for at in active.range().filter(|&at| self.mask_of(at) != 0) {
+            let found = found[at & (MOST - 1)];
+            seen.at = at;
+            seen.mask = self.mask_of(at);
+            seen.addresses = self.addresses(t, at);
+            seen.form = found.map_or(Form::SCATTERED, |found| found.form);
+            seen.inside = found.is_some();
+            allowed[at & (MOST - 1)] = watch.access(&seen);
+        }
+        if allowed == self.masks() {
+            return Ok(true);
+        }
+        for at in self.active.range() {
+            let (mask, allowed) = (self.mask_of(at), allowed[at & (MOST - 1)]);
+            let addresses = self.addresses(t, at);
+            self.current = at;
+            self.one_by_one(&around.of(self), t, &addresses, allowed, action, position)?;
+            if action == Action::Read {
+                for lane in lanes_of(mask & !allowed) {
+                    regs.iter().for_each(|&reg| self.set(reg, lane, 0));
+                }
             }
         }
-        allowed
+        self.current = 0;
+        Ok(false)
     }
 }
 

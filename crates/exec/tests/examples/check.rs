@@ -154,6 +154,79 @@ fn what_is_only_nearly_a_race_is_none() {
     }
 }
 
+/// Atomic loads and stores are no races with other atomic accesses, and are with plain ones.
+#[test]
+fn atomic_loads_and_stores_are_atomic() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let relaxed = "memory_order_relaxed";
+    let clean = format!(
+        "if (atomic_load_explicit(x, {relaxed}) < 100) atomic_fetch_add_explicit(x, 1, {relaxed});
+         threadgroup atomic_float s;
+         if (t == 0) atomic_store_explicit(&s, 0.0f, {relaxed});
+         threadgroup_barrier(mem_flags::mem_threadgroup);
+         float e = atomic_load_explicit(&s, {relaxed});
+         while (!atomic_compare_exchange_weak_explicit(&s, &e, e + 2, {relaxed}, {relaxed})) {{}}
+         atomic_store_explicit(x + 1, int(t), {relaxed});"
+    );
+    let plain = format!(
+        "atomic_fetch_add_explicit(x, 1, {relaxed});
+         device int *y = (device int *)x;
+         y[2 + t] = y[0];"
+    );
+    let unwritten = format!(
+        "threadgroup atomic_int s;
+         if (atomic_load_explicit(&s, {relaxed}) == 7) atomic_store_explicit(x, 1, {relaxed});"
+    );
+    for (body, expected) in [
+        (clean.as_str(), None),
+        (plain.as_str(), Some(ReportKind::Race)),
+        (unwritten.as_str(), Some(ReportKind::Uninitialised)),
+    ] {
+        let text = format!(
+            "{head}kernel void k(device atomic_int *x [[buffer(0)]], uint t [[thread_position_in_grid]]) {{ {body} }}"
+        );
+        let Some(program) = program_of(&text, "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(4096));
+        let reports = program.check(&Grid::line(64, 64), &mut bindings, &Limits::default());
+        let reports = reports.expect("no fault");
+        let first = reports.first().map(|report| report.kind);
+        assert_eq!(first, expected, "{body}: {reports:?}");
+    }
+}
+
+#[test]
+fn a_second_look_starts_from_the_same_memory() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let sources = [
+        // Threadgroups that store the same are doubted before they are found right.
+        "kernel void k(device uint *x [[buffer(0)]], device uint *y [[buffer(1)]], uint i [[thread_position_in_grid]]) { x[i] += i; y[0] = 0; }",
+        // Where a pointer goes is only known when it does.
+        "kernel void k(device uint *x [[buffer(0)]], device uint *y [[buffer(1)]], uint i [[thread_position_in_grid]]) { device uint *p = i % 3 ? x : y; p[i] += i; }",
+    ];
+    for source in sources {
+        let Some(program) = program_of(&format!("{head}{source}"), "k.metal", "k") else {
+            return;
+        };
+        let results = |checked: bool| {
+            let mut bindings = Bindings::new();
+            bindings.set(0, Buffer::zeroed(1024));
+            bindings.set(1, Buffer::zeroed(1024));
+            let (grid, limits) = (Grid::line(256, 64), Limits::default());
+            if checked {
+                let reports = program.check(&grid, &mut bindings, &limits);
+                assert_eq!(reports, Ok(vec![]), "{source}");
+            } else {
+                assert!(program.run(&grid, &mut bindings, &limits).is_ok());
+            }
+            [bindings.take(0), bindings.take(1)].map(|b| b.map(|b| b.bytes().to_vec()))
+        };
+        assert_eq!(results(true), results(false), "{source}");
+    }
+}
+
 #[test]
 fn checking_obeys_the_limits() {
     let head = "#include <metal_stdlib>\nusing namespace metal;\n";

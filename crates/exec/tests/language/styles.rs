@@ -281,6 +281,36 @@ fn program(source: &str, constants: Vec<GivenConstant>) -> Option<Result<Program
 }
 
 #[test]
+fn components_are_values_and_targets_everywhere() {
+    let Some(got) = first(style!("components"), "k", vec![floats(|_| 0.0)]) else {
+        return;
+    };
+    let expected = lanes(|i| {
+        let i = i as f32;
+        let vectors = 1234.0 + 5.0 + i + (i + 1.0);
+        let templates = 6.0 + (3.0 + 4.0 + 3.0) + 2.0 + 9.0;
+        vectors + templates + (4.0 + 1.0) + (4.0 + 4.0)
+    });
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn vectors_are_function_constants_too() {
+    let given = |text: &str| text.parse::<GivenConstant>().expect("a constant");
+    let constants = vec![given("0=int2:5,6"), given("scale=float3:1,2,3")];
+    let Some(program) = program(style!("vector_constant"), constants) else {
+        return;
+    };
+    let program = program.expect("all is given");
+    let mut bindings = Bindings::new();
+    bindings.set(0, floats(|_| 0.0));
+    let ran = program.run(&Grid::line(LANES, LANES), &mut bindings, &Limits::default());
+    ran.expect("runs");
+    let got = bindings.get(0).map(Buffer::to_vec::<f32>);
+    assert_eq!(got, Some(lanes(|i| (6 + 5 + (i & 1) + 10 + 321) as f32)));
+}
+
+#[test]
 fn textures_are_named_when_they_cannot_be_run() {
     let Some(program) = program(style!("textures"), Vec::new()) else {
         return;

@@ -3,6 +3,7 @@
 use super::{Args, DeviceName};
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
+use assay_bench::Dtype;
 use assay_bench::gate::{self, Plan, Verdict};
 use assay_bench::registry::{Kernel, Resolved, SizeUse};
 use assay_bench::runner::Loaded;
@@ -20,6 +21,8 @@ pub(crate) struct Engine {
     pub(crate) compiler: Option<Compiler>,
     /// Watches kernels that run on a GPU, which cannot be watched there; none without a clang.
     watcher: Option<CpuDevice>,
+    /// Whether kernels are examined once at small sizes, or with all that there is.
+    quick: bool,
 }
 
 impl Engine {
@@ -43,6 +46,7 @@ impl Engine {
                 watcher: toolchain::find()
                     .ok()
                     .and_then(|compiler| cpu(compiler, timeout).ok()),
+                quick,
             }),
             DeviceName::Cpu => {
                 let compiler = toolchain::find()?;
@@ -50,6 +54,7 @@ impl Engine {
                     device: Box::new(cpu(compiler.clone(), timeout).map_err(missing)?),
                     compiler: Some(compiler),
                     watcher: None,
+                    quick,
                 })
             }
         }
@@ -61,16 +66,25 @@ impl Engine {
         loaded: &mut Loaded,
         kernel: &Kernel,
         source: &Resolved,
-        plan: &Plan,
+        dtype: Dtype,
+        seed: u64,
     ) -> Result<Verdict, gate::Error> {
-        let mut verdict = gate::examine(&mut *self.device, loaded, kernel, plan)?;
+        let plan = match self.quick {
+            true => Plan::quick(seed),
+            false => Plan::full(seed),
+        };
+        let plan = Plan {
+            dtypes: vec![dtype],
+            ..plan
+        };
+        let mut verdict = gate::examine(&mut *self.device, loaded, kernel, &plan)?;
         let Some(watcher) = self.watcher.as_mut().filter(|_| verdict.is_right()) else {
             return Ok(verdict);
         };
         let plan = Plan {
             trials: 1,
             sizes: vec![SizeUse::Quick],
-            ..plan.clone()
+            ..plan
         };
         let watched = Loaded::compile(watcher, &source.path, &source.text)
             .map_err(gate::Error::from)

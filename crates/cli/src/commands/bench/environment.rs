@@ -1,11 +1,10 @@
 //! Where a benchmark ran: machine, system, compiler.
 
-use crate::commands::doctor;
+use crate::machine;
 use assay_chip::Chip;
-use assay_device::{Device, Machine};
+use assay_device::Device;
 use assay_msl::Compiler;
 use serde::Serialize;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a figure depends on besides the kernel.
 #[derive(Debug, Serialize)]
@@ -50,26 +49,22 @@ pub(super) struct Mac {
 
 impl Environment {
     pub(super) fn new(kind: &str, device: &dyn Device, compiler: Option<&Compiler>) -> Self {
-        let machine = Machine::detect(&doctor::System);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let mac = machine::mac();
         Self {
             device: kind.to_owned(),
             device_name: device.facts().name.clone(),
-            started: now.unwrap_or_default().as_secs(),
+            started: machine::now(),
             platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            cpu: machine
-                .as_ref()
-                .map(|machine| machine.name.clone())
-                .or_else(linux_cpu),
-            cpu_threads: std::thread::available_parallelism().map_or(1, usize::from),
-            load: linux_load(),
+            cpu: machine::processor(mac.as_ref()),
+            cpu_threads: machine::threads(),
+            load: machine::load(),
             compiler: compiler.map(|compiler| compiler.identity.clone()),
-            mac: machine.map(|machine| Mac {
-                name: machine.name,
-                chip: machine.chip,
-                gpu_cores: machine.gpu_cores,
-                memory_bytes: machine.memory,
-                macos: machine.system,
+            mac: mac.map(|mac| Mac {
+                name: mac.name,
+                chip: mac.chip,
+                gpu_cores: mac.gpu_cores,
+                memory_bytes: mac.memory,
+                macos: mac.system,
             }),
         }
     }
@@ -83,15 +78,4 @@ impl Environment {
             None => Some(chip),
         }
     }
-}
-
-fn linux_cpu() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-fn linux_load() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
-    text.split_whitespace().next()?.parse().ok()
 }

@@ -15,6 +15,7 @@ pub(crate) mod turn;
 mod work;
 
 pub(crate) use engine::Engine;
+pub(crate) use sweep::fresh_seed;
 pub(crate) use work::usual_plan;
 
 use crate::context::Context;

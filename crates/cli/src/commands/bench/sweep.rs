@@ -106,7 +106,7 @@ fn key(args: &Args, chosen: &select::Kernels<'_>, references: &References) -> St
 }
 
 /// A seed that nobody knows before.
-fn fresh_seed() -> u64 {
+pub(crate) fn fresh_seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -185,15 +185,8 @@ impl Work<'_> {
             Some(loaded) => loaded,
             None => loaded.insert(Loaded::compile(device, &source.path, &source.text)?),
         };
-        let plan = match self.args.quick {
-            true => gate::Plan::quick(self.seed),
-            false => gate::Plan::full(self.seed),
-        };
-        let plan = gate::Plan {
-            dtypes: vec![dtype],
-            ..plan
-        };
-        let verdict = self.engine.examine(loaded, kernel, source, &plan);
+        let seed = self.seed;
+        let verdict = self.engine.examine(loaded, kernel, source, dtype, seed);
         let verdict = verdict.map_err(|error| match error {
             gate::Error::Device(error) => error.into(),
             other => Refusal::Kernel(other.to_string()),

@@ -1,6 +1,6 @@
 //! `assay board import`.
 
-use super::{location, setting};
+use super::location;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::{failure, input};
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     for file in &args.files {
         match read(file) {
             Ok(read) => {
-                let imported = board.import(&read.claims, setting::now());
+                let imported = board.import(&read.claims, crate::machine::now().cast_signed());
                 let imported = imported.map_err(location::failure)?;
                 total.new += imported.new;
                 total.known += imported.known;

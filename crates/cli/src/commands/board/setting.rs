@@ -1,21 +1,16 @@
 //! Where a benchmark runs, in words that tell it from every other place.
 
-use crate::commands::doctor::System;
+use crate::machine;
 use assay_board::Setting;
 use assay_device::{Machine, Origin};
 use assay_msl::Compiler;
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The setting of runs on the device with these times.
 pub(crate) fn setting(origin: Origin, compiler: Option<&Compiler>) -> Setting {
-    let machine = Machine::detect(&System);
-    let processor = machine.as_ref().map(|machine| machine.name.clone());
-    let processor = processor.or_else(|| {
-        let facts = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-        value(&facts, "model name")
-    });
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let machine = machine::mac();
+    let processor = machine::processor(machine.as_ref());
+    let threads = machine::threads();
     let cores = machine.as_ref().and_then(|machine| machine.gpu_cores);
     let processor = processor.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let (device, chip, gpu_cores) = match origin {
@@ -31,35 +26,23 @@ pub(crate) fn setting(origin: Origin, compiler: Option<&Compiler>) -> Setting {
         chip,
         gpu_cores,
         environment: environment(machine.as_ref(), compiler),
-        taken_at: now(),
+        taken_at: machine::now().cast_signed(),
         mode: String::new(),
     }
 }
 
-/// Seconds since 1970.
-pub(crate) fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX))
-}
-
 /// What may explain a difference later.
-fn environment(machine: Option<&Machine>, compiler: Option<&Compiler>) -> BTreeMap<String, String> {
-    let release = || std::fs::read_to_string("/proc/sys/kernel/osrelease").ok();
-    let system = machine.and_then(|machine| machine.system.clone());
-    let system = system.or_else(release).unwrap_or_default();
-    let memory = machine.and_then(|machine| machine.memory);
-    let memory = memory.or_else(|| {
-        let facts = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let kilobytes: u64 = value(&facts, "MemTotal")?.split(' ').next()?.parse().ok()?;
-        Some(kilobytes * 1024)
-    });
+fn environment(mac: Option<&Machine>, compiler: Option<&Compiler>) -> BTreeMap<String, String> {
     let facts = [
         ("assay", Some(env!("CARGO_PKG_VERSION").to_owned())),
         ("build", Some(build().to_owned())),
         ("os", Some(std::env::consts::OS.to_owned())),
-        ("os_release", Some(system.trim().to_owned())),
+        ("os_release", machine::system(mac)),
         ("arch", Some(std::env::consts::ARCH.to_owned())),
-        ("memory_bytes", memory.map(|bytes| bytes.to_string())),
+        (
+            "memory_bytes",
+            machine::memory_bytes(mac).map(|bytes| bytes.to_string()),
+        ),
         (
             "compiler",
             compiler.map(|compiler| compiler.identity.clone()),
@@ -77,27 +60,5 @@ fn build() -> &'static str {
     match cfg!(debug_assertions) {
         true => "debug",
         false => "release",
-    }
-}
-
-/// The first value of a name in a text of `name : value` lines.
-fn value(text: &str, name: &str) -> Option<String> {
-    let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
-    let found = pairs.find(|(key, _)| key.trim() == name);
-    found.map(|(_, value)| value.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::value;
-
-    #[test]
-    fn processors_are_found_in_what_linux_says() {
-        let text = "processor\t: 0\nmodel name\t: Some  CPU @ 2.0GHz\nmodel name : other\n";
-        assert_eq!(
-            value(text, "model name").as_deref(),
-            Some("Some CPU @ 2.0GHz")
-        );
-        assert_eq!(value(text, "flags"), None);
     }
 }

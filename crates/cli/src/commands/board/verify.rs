@@ -4,11 +4,11 @@ use super::location;
 use super::save::{Extras, Saver};
 use super::selection::Selection;
 use super::setting::setting;
-use crate::commands::bench::{DeviceName, Engine, turn, usual_plan};
+use crate::commands::bench::{DeviceName, Engine, fresh_seed, turn, usual_plan};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
-use assay_bench::gate::{self, Finding, Verdict};
+use assay_bench::gate::{Finding, Verdict};
 use assay_bench::measure::{self, Measurement};
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         false => Saver::open(args.selection.board.as_deref(), context)?,
     };
     interrupt::cooperate();
-    let seed = args.seed.unwrap_or_else(|| super::setting::now() as u64);
+    let seed = args.seed.unwrap_or_else(fresh_seed);
     let mut results = Vec::new();
     for (origin, entries) in found {
         let device = match origin {
@@ -263,15 +263,8 @@ impl Work<'_> {
         let device = &mut *self.engine.device;
         let loaded = Loaded::compile(device, &source.path, &source.text);
         let mut loaded = loaded.map_err(|error| input(&error))?;
-        let plan = match self.quick {
-            true => gate::Plan::quick(self.seed),
-            false => gate::Plan::full(self.seed),
-        };
-        let plan = gate::Plan {
-            dtypes: vec![case.dtype],
-            ..plan
-        };
-        let verdict = self.engine.examine(&mut loaded, kernel, source, &plan);
+        let (engine, dtype) = (&mut self.engine, case.dtype);
+        let verdict = engine.examine(&mut loaded, kernel, source, dtype, self.seed);
         let verdict = verdict.map_err(|error| input(&error))?;
         if !verdict.is_right() {
             return Ok((verdict, Vec::new()));

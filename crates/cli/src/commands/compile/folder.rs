@@ -73,7 +73,7 @@ fn compile_all(
 ) -> Vec<FileEntry> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, FileEntry)>> = Mutex::new(Vec::with_capacity(files.len()));
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = crate::machine::threads();
     std::thread::scope(|scope| {
         for _ in 0..workers.min(files.len()) {
             scope.spawn(|| {

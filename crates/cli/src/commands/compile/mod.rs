@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let compiled =
         compile(source, &compiler, &options).map_err(|error| show::failure(name, &error))?;
     let seconds = started.elapsed().as_secs_f64();
-    check_names(&args.function, &compiled)?;
+    check_names(&name.display().to_string(), &args.function, &compiled)?;
     if context.out.is_some() {
         let mut output = context.output()?;
         output.write_all(&compiled.code)?;
@@ -174,26 +174,14 @@ impl Args {
     }
 }
 
-/// The names asked for must exist; the nearest ones are offered.
-fn check_names(wanted: &[String], compiled: &Compiled) -> Result<(), Failure> {
-    let names = || compiled.kernels.iter().map(|kernel| kernel.name.as_str());
-    for name in wanted {
-        if names().any(|known| known == name) {
-            continue;
-        }
-        let nearest = assay_container::nearest(names(), name, 8);
-        let all: Vec<&str> = names().take(20).collect();
-        let (what, listed) = match nearest.is_empty() {
-            true => ("there are", all),
-            false => ("nearest", nearest),
-        };
-        let advice = match listed.is_empty() {
-            true => "the source has no kernels".to_owned(),
-            false => format!("{what}: {}", listed.join(", ")),
-        };
-        return Err(Failure::usage(format!("no kernel is called {name}")).advice(advice));
+/// The names asked for must exist.
+fn check_names(file: &str, wanted: &[String], compiled: &Compiled) -> Result<(), Failure> {
+    let names = compiled.kernels.iter().map(|kernel| kernel.name.as_str());
+    let unknown = |name: &&String| !names.clone().any(|known| known == *name);
+    match wanted.iter().find(unknown) {
+        None => Ok(()),
+        Some(name) => Err(crate::names::unknown(file, "kernel", name, names)),
     }
-    Ok(())
 }
 
 /// Lists what was compiled: on standard output when the code went to a file or nowhere.

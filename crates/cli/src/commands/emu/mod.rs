@@ -65,9 +65,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OFFSET", value_parser = number)]
     entry: Option<u32>,
 
-    /// Threadgroup memory in bytes [default: what the file states, else 32768]
-    #[arg(long, value_name = "BYTES", value_parser = number)]
-    tgmem: Option<u32>,
+    /// Threadgroup memory in bytes, in all, or I=BYTES for the argument with [[threadgroup(I)]] of generated code; may be
+    /// repeated [default: what the file states, else 32768]
+    #[arg(long, value_name = "[I=]BYTES", value_parser = threadgroup_memory)]
+    tgmem: Vec<ThreadgroupMemory>,
 
     /// Stack in bytes per thread [default: what the file states, else 65536]
     #[arg(long, value_name = "BYTES", value_parser = number)]
@@ -134,6 +135,22 @@ fn triple(text: &str) -> Result<Triple, String> {
 
 fn position(text: &str) -> Result<Triple, String> {
     numbers(text, 0)
+}
+
+/// Threadgroup memory of an argument, or all there is.
+#[derive(Clone, Copy, Debug)]
+struct ThreadgroupMemory {
+    argument: Option<u32>,
+    bytes: u32,
+}
+
+fn threadgroup_memory(text: &str) -> Result<ThreadgroupMemory, String> {
+    let (argument, bytes) = match text.split_once('=') {
+        Some((argument, bytes)) => (Some(number(argument.trim())?), bytes),
+        None => (None, text),
+    };
+    let bytes = number(bytes.trim())?;
+    Ok(ThreadgroupMemory { argument, bytes })
 }
 
 fn number(text: &str) -> Result<u32, String> {

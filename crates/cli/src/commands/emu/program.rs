@@ -79,12 +79,7 @@ fn read_program(bytes: &[u8], name: &str, args: &Args) -> Result<Program, Failur
     };
     let Some(function) = index.and_then(|index| functions.get(index)) else {
         let wanted = args.function.as_deref().unwrap_or_default();
-        let mut near = assay_container::nearest(names(), wanted, 5);
-        if near.is_empty() {
-            near = names().take(20).collect();
-        }
-        return Err(Failure::input(format!("{name} has no function `{wanted}`"))
-            .advice(format!("it has: {}", near.join(", "))));
+        return Err(crate::names::unknown(name, "function", wanted, names()));
     };
     let extracted = function
         .to_program()

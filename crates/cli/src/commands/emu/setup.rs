@@ -1,6 +1,6 @@
 //! Arguments of a launch, and the buffers that come back.
 
-use super::{Args, number};
+use super::{Args, ThreadgroupMemory, number};
 use crate::failure::Failure;
 use crate::npy::Array;
 use crate::output::Output;
@@ -76,7 +76,6 @@ impl Setup {
             memory: DeviceMemory::new(),
             buffers: Vec::new(),
         };
-        setup.launch.threadgroup_bytes = args.tgmem;
         setup.launch.stack_bytes = args.scratch;
         setup.launch.max_steps = args.max_steps;
         setup.launch.lenient = args.lenient;
@@ -96,30 +95,57 @@ impl Setup {
             })?;
             setup.set(half, &bytes)?;
         }
-        setup.dynamic_threadgroup_memory(program)?;
+        setup.threadgroup_memory(&args.tgmem, program)?;
         let placed = setup.launch.place_data(program, &mut setup.memory);
         placed.map_err(|error| Failure::usage(error.to_string()))?;
         Ok(setup)
     }
 
-    /// The only dynamic threadgroup argument starts where the static memory ends.
-    fn dynamic_threadgroup_memory(&mut self, program: &Program) -> Result<(), Failure> {
-        let offsets: Vec<_> = program
+    /// Arguments of threadgroup memory come after what the program declares, in order.
+    fn threadgroup_memory(
+        &mut self,
+        given: &[ThreadgroupMemory],
+        program: &Program,
+    ) -> Result<(), Failure> {
+        let mut sizes: Vec<(u32, u32)> = given
+            .iter()
+            .filter_map(|one| Some((one.argument?, one.bytes)))
+            .collect();
+        sizes.sort_unstable();
+        let in_all = given.iter().rev().find(|one| one.argument.is_none());
+        self.launch.threadgroup_bytes = in_all.map(|one| one.bytes);
+        let mut end = 0u32;
+        let mut offsets = Vec::new();
+        for (argument, bytes) in sizes {
+            offsets.push((argument, end));
+            end = end.saturating_add(bytes).saturating_add(15) & !15;
+        }
+        if in_all.is_none() && !offsets.is_empty() {
+            let declared = program.threadgroup_bytes.unwrap_or(0).next_multiple_of(16);
+            self.launch.threadgroup_bytes = Some(declared.saturating_add(end));
+        }
+        let arguments = program
             .bindings
             .iter()
-            .filter(|binding| {
-                let value = &binding.value;
-                matches!(
-                    value,
-                    BoundValue::System(SystemValue::ThreadgroupOffset(_), _)
-                )
-            })
-            .collect();
-        if let [binding] = offsets.as_slice() {
-            self.set(
-                binding.first_half,
-                &[0; 8][..usize::from(binding.halves.min(4)) * 2],
-            )?;
+            .filter_map(|binding| match binding.value {
+                BoundValue::System(SystemValue::ThreadgroupOffset(index), _) => {
+                    Some((index, binding))
+                }
+                _ => None,
+            });
+        let only = arguments.clone().count() == 1;
+        for (index, binding) in arguments {
+            let offset = match offsets.iter().find(|(argument, _)| *argument == index) {
+                Some((_, offset)) => *offset,
+                None if only && in_all.is_some() => 0,
+                None => {
+                    let message = format!("nothing is given for [[threadgroup({index})]]");
+                    return Err(Failure::usage(message).advice(format!("--tgmem {index}=BYTES")));
+                }
+            };
+            let bytes = u64::from(offset).to_le_bytes();
+            let halves = usize::from(binding.halves.min(4));
+            self.set(binding.first_half, &bytes[..halves * 2])?;
         }
         Ok(())
     }

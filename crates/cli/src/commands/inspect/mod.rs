@@ -107,7 +107,6 @@ fn check_not_empty(document: &Document) -> Result<(), Failure> {
 }
 
 fn select(document: &mut Document, name: &str) -> Result<(), Failure> {
-    const MOST_SUGGESTED: usize = 8;
     let names: Vec<String> = document
         .all()
         .filter_map(|kernel| kernel.name.clone())
@@ -115,23 +114,13 @@ fn select(document: &mut Document, name: &str) -> Result<(), Failure> {
     if document.keep_only(name) {
         return Ok(());
     }
-    let all = || names.iter().map(String::as_str);
-    let mut near = assay_container::nearest(all(), name, MOST_SUGGESTED);
-    let advice = if near.is_empty() {
-        near = all().take(MOST_SUGGESTED).collect();
-        format!(
-            "it has {} named functions, the first are {}",
-            names.len(),
-            near.join(", ")
-        )
-    } else {
-        format!("nearest are {}", near.join(", "))
-    };
-    Err(Failure::usage(format!(
-        "{} has no function named {name}",
-        document.file.path
+    let names = names.iter().map(String::as_str);
+    Err(crate::names::unknown(
+        &document.file.path,
+        "function",
+        name,
+        names,
     ))
-    .advice(advice))
 }
 
 #[cfg(test)]

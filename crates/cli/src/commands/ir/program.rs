@@ -1,7 +1,7 @@
 //! Finding kernels in a file and turning them into programs.
 
 use crate::failure::Failure;
-use assay_air::{ConstantKey, GivenConstant, Options, llvm};
+use assay_air::{GivenConstant, Options, llvm};
 use assay_container::Contents;
 use assay_ssa::{FunctionConstantId, Id, Value, ValueDef};
 use std::sync::Arc;
@@ -33,9 +33,6 @@ pub(crate) struct Program {
     pub(crate) module: assay_ssa::Module,
     pub(crate) optimised: bool,
 }
-
-const MOST_SUGGESTED: usize = 8;
-
 impl<'a> Kernels<'a> {
     pub(crate) fn find(path: &str, bytes: &'a [u8]) -> Result<Self, Failure> {
         let fail = |error: assay_container::Error| {
@@ -108,19 +105,7 @@ impl<'a> Kernels<'a> {
             return Ok(vec![kernel.clone()]);
         }
         let names = || self.kernels.iter().map(|kernel| kernel.name.as_str());
-        let mut listed = assay_container::nearest(names(), name, MOST_SUGGESTED);
-        for other in names() {
-            if listed.len() < MOST_SUGGESTED && !listed.contains(&other) {
-                listed.push(other);
-            }
-        }
-        let count = self.kernels.len();
-        let more = if count > listed.len() { ", …" } else { "" };
-        let advice = format!(
-            "it has {count} kernels, nearest first: {}{more}",
-            listed.join(", ")
-        );
-        Err(Failure::usage(format!("{} has no kernel named {name}", self.path)).advice(advice))
+        Err(crate::names::unknown(&self.path, "kernel", name, names()))
     }
 }
 
@@ -146,7 +131,7 @@ impl Kernel<'_> {
         constants: &[GivenConstant],
         no_opt: bool,
     ) -> Result<Program, Failure> {
-        let lowered = self.lower(constants)?;
+        let lowered = self.lower(constants, false)?;
         prepare(lowered, no_opt).map_err(|error| self.failure(error))
     }
 
@@ -156,33 +141,29 @@ impl Kernel<'_> {
         &self,
         constants: &[GivenConstant],
     ) -> Result<(Program, Vec<String>), Failure> {
-        let mut lowered = self.lower(constants)?;
-        let mut given = constants.to_vec();
-        let mut assumed = Vec::new();
-        for (id, constant) in lowered.function_constants.iter() {
+        let mut lowered = self.lower(constants, false)?;
+        let open = lowered.function_constants.iter().filter(|(id, constant)| {
             let is = |value: &GivenConstant| value.key.is(constant.index, &constant.name);
-            if constants.iter().any(is) || !is_used(&lowered, id) {
-                continue;
-            }
-            assumed.push(constant.name.clone());
-            given.push(GivenConstant {
-                key: ConstantKey::Index(constant.index),
-                ty: constant.ty,
-                elements: vec![0; usize::from(constant.ty.lanes()).max(1)],
-            });
-        }
+            !constants.iter().any(is) && is_used(&lowered, *id)
+        });
+        let assumed: Vec<String> = open.map(|(_, constant)| constant.name.clone()).collect();
         if !assumed.is_empty() {
-            lowered = self.lower(&given)?;
+            lowered = self.lower(constants, true)?;
         }
         let program = prepare(lowered, false).map_err(|error| self.failure(error))?;
         Ok((program, assumed))
     }
 
-    fn lower(&self, constants: &[GivenConstant]) -> Result<assay_ssa::Module, Failure> {
+    fn lower(
+        &self,
+        constants: &[GivenConstant],
+        open_is_zero: bool,
+    ) -> Result<assay_ssa::Module, Failure> {
         let fail = |error: String| self.failure(error);
         let options = Options {
             kernel: Some(self.name.clone()).filter(|name| !name.is_empty()),
             constants: constants.to_vec(),
+            open_is_zero,
         };
         let lowered = match &self.code {
             Code::Shared(module) => assay_air::lower(module, &options),

@@ -104,7 +104,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
-    /// Operations one simdgroup may run [default: no limit]
+    /// Operations a simdgroup may run in loops; simdgroups that run in step count as one [default: no limit]
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
 
