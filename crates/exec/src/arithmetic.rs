@@ -2,7 +2,7 @@
 //!
 //! Nothing is computed here: the functions are `assay-num`'s.
 
-use crate::lanes::{LaneFn, each_lane};
+use crate::lanes::{LaneFn, Rule, each_lane};
 use assay_num::{self as num, Rounding, brain, half, int, single};
 use assay_ssa::{BinaryOp, CastOp, FloatCond, IntCond, Scalar, TernaryOp};
 
@@ -68,6 +68,46 @@ pub(crate) fn binary(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
         BinaryOp::Or => by_width!(scalar, |a, b, _bits| a | b),
         BinaryOp::Xor => by_width!(scalar, |a, b, _bits| a ^ b),
         _ => None,
+    }
+}
+
+/// What [`binary`] does, in the terms of described numbers.
+pub(crate) fn binary_rule(op: BinaryOp, scalar: Scalar) -> Rule {
+    let full = matches!(scalar, Scalar::I32 | Scalar::I64);
+    match op {
+        // These leave no upper bits in a narrower number.
+        BinaryOp::And => Rule::And,
+        BinaryOp::Or => Rule::Or,
+        BinaryOp::Xor => Rule::Xor,
+        BinaryOp::Add if full => Rule::Add,
+        BinaryOp::Sub if full => Rule::Sub,
+        BinaryOp::Mul if full => Rule::Mul,
+        BinaryOp::Shl if full => Rule::Shl,
+        BinaryOp::LShr if full => Rule::LShr,
+        _ => Rule::Other,
+    }
+}
+
+/// What [`int_compare`] does.
+pub(crate) fn compare_rule(cond: IntCond, scalar: Scalar) -> Rule {
+    let signed = matches!(
+        cond,
+        IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge
+    );
+    match scalar {
+        Scalar::I32 | Scalar::I64 => Rule::Compare(cond),
+        Scalar::I8 | Scalar::I16 if !signed => Rule::Compare(cond),
+        _ => Rule::Other,
+    }
+}
+
+/// What [`cast`] does.
+pub(crate) fn cast_rule(op: CastOp, from: Scalar, to: Scalar) -> Rule {
+    match (op, from, to) {
+        (CastOp::ZExt, _, Scalar::I64) => Rule::ZeroExtend,
+        (CastOp::SExt, Scalar::I32, Scalar::I64) => Rule::SignExtend,
+        (CastOp::Trunc, Scalar::I64, Scalar::I32) => Rule::Truncate,
+        _ => Rule::Other,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::atomics::Update;
 use crate::builtins::{LaneCall, LaneKernel};
 use crate::class::Class;
 use crate::collective::Collective;
-use crate::lanes::{Compare, Level, N1, N2, N3, Narrowing, W1, W2, Widen};
+use crate::lanes::{Compare, Level, N1, N2, N3, Narrowing, Rule, W1, W2, Widen};
 use crate::matrix::{MatrixOp, Product};
 use assay_ssa::builtin::Builtin;
 use assay_ssa::{Argument, Binding, Scalar};
@@ -109,6 +109,7 @@ pub(crate) enum Op {
     },
     N2 {
         f: N2,
+        rule: Rule,
         d: u32,
         a: u32,
         b: u32,
@@ -127,22 +128,26 @@ pub(crate) enum Op {
     },
     W2 {
         f: W2,
+        rule: Rule,
         d: u32,
         a: u32,
         b: u32,
     },
     Widen {
         f: Widen,
+        rule: Rule,
         d: u32,
         a: u32,
     },
     Narrowing {
         f: Narrowing,
+        rule: Rule,
         d: u32,
         a: u32,
     },
     Compare {
         f: Compare,
+        rule: Rule,
         d: u32,
         a: u32,
         b: u32,
@@ -251,9 +256,11 @@ pub(crate) enum Op {
         list: List,
         wide: bool,
     },
-    /// Parts the lanes; the slot and the one after it hold who waits. Goes to `target` if no lane takes the first arm.
+    /// Parts the lanes; the slot and the one after it hold who waits. Goes to `target` if no lane takes the first arm:
+    /// the lanes for which the condition is what is wanted.
     If {
         cond: u32,
+        wanted: bool,
         slot: u32,
         target: u32,
     },

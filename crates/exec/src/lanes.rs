@@ -3,6 +3,8 @@
 //! [`each_lane!`] writes a function once for each [`Level`] of vector instructions and gives a pointer to the
 //! one this CPU can run. All inline the same `assay-num` function, so the bits are the same.
 
+use assay_ssa::IntCond;
+
 /// 32 values of up to 32 bits, one per lane; narrower ones have their upper bits zero.
 pub(crate) type Narrow = [u32; 32];
 /// 32 values of 64 bits (integers and pointers), one per lane.
@@ -31,6 +33,29 @@ pub(crate) enum LaneFn {
     Widen(Widen),
     Narrowing(Narrowing),
     Compare(Compare),
+}
+
+/// What a lane function does to integers, for those that know more about their numbers than 32 of them: `N2` of 32 bits,
+/// `W2` of 64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Something else.
+    Other,
+    Add,
+    Sub,
+    Mul,
+    Shl,
+    LShr,
+    And,
+    Or,
+    Xor,
+    Compare(IntCond),
+    /// Of a narrow number to 64 bits.
+    ZeroExtend,
+    /// Of a 32-bit number to 64 bits.
+    SignExtend,
+    /// Of a 64-bit number to 32 bits.
+    Truncate,
 }
 
 /// Which vector instructions code was compiled with.
@@ -130,6 +155,44 @@ pub(crate) fn one_simdgroup() {
         std::arch::asm!("", options(nomem, nostack, preserves_flags));
     }
 }
+
+/// `apart! { fn name[VECTOR, W: Watch](&mut self, x: T) -> R = body }`: a method that calls another of the same parameters,
+/// whose last generic parameter is the bytes of vector registers, as a function of its own that is compiled for them.
+macro_rules! apart {
+    ($(#[$doc:meta])* fn $name:ident [$($g:ident : $bound:path)?] (&mut self $(, $x:ident : $t:ty)* $(,)?) -> $r:ty = $body:ident) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub(super) fn $name<$($g: $bound,)? const VECTOR: usize>(&mut self $(, $x: $t)*) -> $r {
+            use $crate::interpret::Batch;
+            #[inline(never)]
+            fn portable<$($g: $bound)?>(batch: &mut Batch $(, $x: $t)*) -> $r {
+                batch.$body::<$($g,)? 0>($($x),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,f16c")]
+            #[inline(never)]
+            fn avx2<$($g: $bound)?>(batch: &mut Batch $(, $x: $t)*) -> $r {
+                batch.$body::<$($g,)? 32>($($x),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
+            #[inline(never)]
+            fn avx512<$($g: $bound)?>(batch: &mut Batch $(, $x: $t)*) -> $r {
+                batch.$body::<$($g,)? 64>($($x),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            match VECTOR {
+                // SAFETY: the CPU has such registers, and the instructions that go with them.
+                64 => return unsafe { avx512::<$($g)?>(self $(, $x)*) },
+                // SAFETY: as above.
+                32 => return unsafe { avx2::<$($g)?>(self $(, $x)*) },
+                _ => {}
+            }
+            portable::<$($g)?>(self $(, $x)*)
+        }
+    };
+}
+pub(crate) use apart;
 
 /// The lanes whose truth value holds. `VECTOR`: bytes of the vector registers there are, or 0.
 #[inline(always)]

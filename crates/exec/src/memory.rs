@@ -93,6 +93,12 @@ impl Stretch {
     pub(crate) fn at(self, address: u64) -> *mut u8 {
         self.0.wrapping_add((address & OFFSET_MASK) as usize)
     }
+
+    /// The same, to read or write numbers of any kind.
+    #[inline(always)]
+    pub(crate) fn place(self, address: u64) -> Place {
+        Place(self.at(address))
+    }
 }
 
 impl<'a> View<'a> {

@@ -40,6 +40,58 @@ impl Standpoint<'_> {
         result
     }
 
+    /// What a builtin gives in so many simdgroups from this one on, as a number and what each bit of a thread's place
+    /// among them adds to that; nothing if it is no such sum.
+    pub(crate) fn described(
+        &self,
+        which: Builtin,
+        axis: usize,
+        simdgroups: usize,
+    ) -> Option<(u32, [i32; 8])> {
+        const LINE: [i32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+        let first = self.simdgroup * 32;
+        let axis = axis.min(2);
+        match which {
+            Builtin::ThreadPositionInGrid => {
+                let (base, parts) = self.side(axis, simdgroups)?;
+                Some((base.wrapping_add(self.group.origin[axis]), parts))
+            }
+            Builtin::ThreadPositionInThreadgroup => self.side(axis, simdgroups),
+            Builtin::ThreadIndexInThreadgroup => Some((first, LINE)),
+            Builtin::ThreadIndexInSimdgroup => Some((0, [1, 2, 4, 8, 16, 0, 0, 0])),
+            Builtin::ThreadIndexInQuadgroup => Some((0, [1, 2, 0, 0, 0, 0, 0, 0])),
+            Builtin::QuadgroupIndexInThreadgroup => Some((first / 4, LINE.map(|part| part / 4))),
+            Builtin::SimdgroupIndexInThreadgroup => {
+                Some((self.simdgroup, LINE.map(|part| part / 32)))
+            }
+            // The others are the same for all threads of a threadgroup.
+            _ => self.value(which, axis).map(|lanes| (lanes[0], [0; 8])),
+        }
+    }
+
+    /// The same for the position in the threadgroup along an axis: some of the bits of a thread's number, if the sides
+    /// of the threadgroup are powers of two as far as they matter.
+    fn side(&self, axis: usize, simdgroups: usize) -> Option<(u32, [i32; 8])> {
+        let [width, height, depth] = self.group.size;
+        let (before, own) = [(1, width), (width, height), (width * height, depth)][axis];
+        if own == 1 {
+            return Some((0, [0; 8]));
+        }
+        let first = self.simdgroup * 32;
+        // Whether threads never come to the end of this side and start over.
+        let last = u64::from(before) * u64::from(own) >= self.group.threads().into();
+        let of = |number: u32| match last {
+            true => number / before,
+            false => number / before % own,
+        };
+        // Whether the bits of a place are just added to those of the first thread.
+        let apart = first.is_multiple_of((simdgroups as u32 * 32).next_power_of_two());
+        let sum = before.is_power_of_two()
+            && (last || own.is_power_of_two())
+            && (apart || last && first.is_multiple_of(before));
+        sum.then(|| (of(first), std::array::from_fn(|bit| of(1 << bit) as i32)))
+    }
+
     /// What a builtin gives in each lane; nothing if it is no position.
     pub(crate) fn value(&self, which: Builtin, axis: usize) -> Option<[u32; 32]> {
         let first = self.simdgroup * 32;

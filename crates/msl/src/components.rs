@@ -14,9 +14,8 @@ const ASSIGNMENTS: [&str; 8] = ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
 /// Rewrites, inside templates, every compound assignment to one component and every use of several.
 pub(crate) fn rewrite(tokens: &Tokens<'_>, patch: &mut Patch) {
     let inside = templates::inside(tokens);
-    for index in 2..tokens.len().saturating_sub(1) {
-        let accessed = matches!(tokens.get(index - 1), "." | "->");
-        if !accessed || !inside[index] {
+    for (index, _) in inside.iter().enumerate().skip(2).filter(|it| *it.1) {
+        if !matches!(tokens.get(index - 1), "." | "->") {
             continue;
         }
         match components(tokens.get(index)) {

@@ -80,6 +80,7 @@ impl Compiler<'_> {
                 let slot = self.slots(2);
                 let start = self.emit(Op::If {
                     cond,
+                    wanted: true,
                     slot,
                     target: 0,
                 });
@@ -88,6 +89,17 @@ impl Compiler<'_> {
                 let middle = self.here();
                 self.patch(start, middle);
                 if otherwise.is_empty() {
+                    self.emit(Op::EndThen { slot });
+                    return Ok(lost);
+                }
+                if middle as usize == start + 1 {
+                    // Nothing to do in the first arm: the second is the only one.
+                    if let Some(Op::If { wanted, .. }) = self.program.ops.get_mut(start) {
+                        *wanted = false;
+                    }
+                    let lost = outermost(lost, self.region(otherwise)?);
+                    let end = self.here();
+                    self.patch(start, end);
                     self.emit(Op::EndThen { slot });
                     return Ok(lost);
                 }

@@ -5,7 +5,7 @@ use super::{Compiler, Done};
 use crate::arithmetic;
 use crate::atomics::Update;
 use crate::code::{Index, Op, Reg};
-use crate::lanes::LaneFn;
+use crate::lanes::{LaneFn, Rule};
 use crate::memory::{OFFSET_BITS, THREAD};
 use assay_ssa::{BinaryOp, Callee, CastOp, Inst, InstData, IntCond, Scalar, Type, UnaryOp, Value};
 
@@ -87,7 +87,10 @@ impl Compiler<'_> {
                     let quick = arithmetic::binary_flushed(op, scalar).filter(|_| flushed);
                     quick.or_else(|| arithmetic::binary(op, scalar))
                 });
-                self.elementwise(BinaryOp::name(op), f, &args, result)
+                let rule = self
+                    .element(ty)
+                    .map_or(Rule::Other, |scalar| arithmetic::binary_rule(op, scalar));
+                self.elementwise_by(rule, BinaryOp::name(op), f, &args, result)
             }
             InstData::Ternary { op, args, .. } => {
                 let flushed = args.map(|arg| self.flushed.contains(arg));
@@ -105,7 +108,9 @@ impl Compiler<'_> {
                     self.element(operand)
                 };
                 let f = scalar.and_then(|scalar| arithmetic::int_compare(cond, scalar));
-                self.elementwise(IntCond::name(cond), f, &args, result)
+                let rule =
+                    scalar.map_or(Rule::Other, |scalar| arithmetic::compare_rule(cond, scalar));
+                self.elementwise_by(rule, IntCond::name(cond), f, &args, result)
             }
             InstData::FloatCompare { cond, args, .. } => {
                 let scalar = self.element(self.function.ty(args[0]));
@@ -262,6 +267,18 @@ impl Compiler<'_> {
         args: &[Value],
         result: Value,
     ) -> Done {
+        self.elementwise_by(Rule::Other, name, f, args, result)
+    }
+
+    /// The same for one that follows a rule.
+    fn elementwise_by(
+        &mut self,
+        rule: Rule,
+        name: &str,
+        f: Option<LaneFn>,
+        args: &[Value],
+        result: Value,
+    ) -> Done {
         let Some(f) = f else {
             let ty = self.function.ty(result);
             return self.unsupported(format!("{name} giving {ty}"));
@@ -279,24 +296,57 @@ impl Compiler<'_> {
                     None => return self.malformed(format!("{name} of nothing")),
                 }
             }
-            self.apply(f, d, &regs)?;
+            self.apply(f, rule, d, &regs)?;
         }
         Ok(())
     }
 
     /// Emits a lane function; its shape and the registers must agree.
-    pub(super) fn apply(&mut self, f: LaneFn, d: Reg, args: &[Reg]) -> Done {
+    pub(super) fn apply(&mut self, f: LaneFn, rule: Rule, d: Reg, args: &[Reg]) -> Done {
         let index = |at: usize| args.get(at).map_or(0, |reg: &Reg| reg.index);
         let (a, b, c, to) = (index(0), index(1), index(2), d.index);
         let (op, count, from_wide, to_wide) = match f {
             LaneFn::N1(f) => (Op::N1 { f, d: to, a }, 1, false, false),
-            LaneFn::N2(f) => (Op::N2 { f, d: to, a, b }, 2, false, false),
+            LaneFn::N2(f) => (
+                Op::N2 {
+                    f,
+                    rule,
+                    d: to,
+                    a,
+                    b,
+                },
+                2,
+                false,
+                false,
+            ),
             LaneFn::N3(f) => (Op::N3 { f, d: to, a, b, c }, 3, false, false),
             LaneFn::W1(f) => (Op::W1 { f, d: to, a }, 1, true, true),
-            LaneFn::W2(f) => (Op::W2 { f, d: to, a, b }, 2, true, true),
-            LaneFn::Widen(f) => (Op::Widen { f, d: to, a }, 1, false, true),
-            LaneFn::Narrowing(f) => (Op::Narrowing { f, d: to, a }, 1, true, false),
-            LaneFn::Compare(f) => (Op::Compare { f, d: to, a, b }, 2, true, false),
+            LaneFn::W2(f) => (
+                Op::W2 {
+                    f,
+                    rule,
+                    d: to,
+                    a,
+                    b,
+                },
+                2,
+                true,
+                true,
+            ),
+            LaneFn::Widen(f) => (Op::Widen { f, rule, d: to, a }, 1, false, true),
+            LaneFn::Narrowing(f) => (Op::Narrowing { f, rule, d: to, a }, 1, true, false),
+            LaneFn::Compare(f) => (
+                Op::Compare {
+                    f,
+                    rule,
+                    d: to,
+                    a,
+                    b,
+                },
+                2,
+                true,
+                false,
+            ),
         };
         let fits = args.len() >= count
             && args
@@ -362,12 +412,9 @@ impl Compiler<'_> {
         if op == CastOp::Bitcast {
             return self.repack(arg, source, result, target);
         }
-        self.elementwise(
-            op.name(),
-            arithmetic::cast(op, source, target),
-            &[arg],
-            result,
-        )
+        let f = arithmetic::cast(op, source, target);
+        let rule = arithmetic::cast_rule(op, source, target);
+        self.elementwise_by(rule, op.name(), f, &[arg], result)
     }
 
     fn repack(&mut self, arg: Value, source: Scalar, result: Value, target: Scalar) -> Done {
@@ -424,7 +471,7 @@ impl Compiler<'_> {
             let number = self.constant(index.wide, place as u64);
             let here = self.register(false);
             match equal {
-                Some(f) => self.apply(f, here, &[index, number])?,
+                Some(f) => self.apply(f, Rule::Other, here, &[index, number])?,
                 None => return self.malformed("an index that is no integer"),
             }
             self.choose(d, here, element, old);

@@ -16,6 +16,7 @@ mod memory;
 mod padding;
 mod parts;
 mod symbol;
+mod tidy;
 mod verify;
 
 use crate::class::Class;
@@ -66,6 +67,7 @@ impl Program {
         let program = &mut compiler.program;
         let sound = verify::verify(program)
             .and_then(|()| coalesce::coalesce(program))
+            .map(|()| tidy::tidy(program))
             .and_then(|()| allocate::allocate(program));
         match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),

@@ -5,6 +5,7 @@
 //! lanes is passed over. All of them reach a barrier together, or the batch is [split](Batch::split) and each
 //! simdgroup goes its own way.
 
+use super::known::{FILLED, Known, Scratch};
 use super::span::{Indices, Span};
 use crate::code::{Program, Reg};
 use crate::lanes::{Narrow, Wide};
@@ -89,25 +90,43 @@ fn some_and_all(masks: &Masks) -> (u32, u32) {
     (some, all)
 }
 
+/// Whether all lanes are active but those nothing is read from.
+#[inline(always)]
+fn is_whole(masks: &Masks, unread: &Masks) -> bool {
+    let mut missing = 0;
+    for at in 0..MOST {
+        missing |= !(masks[at] | unread[at]);
+    }
+    missing == 0
+}
+
 /// The registers and the control state of some simdgroups.
 #[derive(Debug)]
 pub(crate) struct Batch {
     /// Registers, for each those of all simdgroups.
     pub(super) narrow: Vec<Aligned<Narrow>>,
     pub(super) wide: Vec<Aligned<Wide>>,
-    /// What was found out about the narrow registers as indices, and whether it still holds. That is kept apart: it changes
-    /// with every write, and to read it with what surrounds it would have to wait for the write.
+    /// What is known of them besides.
+    pub(super) known_n: Known,
+    pub(super) known_w: Known,
+    /// What was found out about filled narrow registers as indices, and about wide ones as addresses, where that still holds.
     pub(super) indices: Vec<Indices>,
-    pub(super) indices_hold: Vec<bool>,
-    /// The same about the wide registers as addresses.
     pub(super) spans: Vec<Span>,
-    pub(super) spans_hold: Vec<bool>,
+    pub(super) scratch: Box<Scratch>,
     pub(super) slots: Vec<Masks>,
     masks: Masks,
     pub(super) active: Active,
+    /// Whether all lanes are active that something may still be read from.
+    pub(super) whole: bool,
+    /// Whether results may be described without being filled.
+    pub(super) free: bool,
     /// Lanes that have a thread, and those whose thread has returned.
     present: Masks,
     returned: Masks,
+    /// Lanes that nothing is read from any more.
+    unread: Masks,
+    /// Whether inactive lanes are read from.
+    reads_inactive: bool,
     /// How many simdgroups there are.
     pub(super) len: usize,
     /// The number of the first in its threadgroup.
@@ -142,15 +161,20 @@ impl Batch {
         let mut batch = Self {
             narrow: vec![Aligned([0; 32]); program.narrow as usize * len],
             wide: vec![Aligned([0; 32]); program.wide as usize * len],
+            known_n: Known::new(program.narrow),
+            known_w: Known::new(program.wide),
             indices: vec![Indices::UNKNOWN; program.narrow as usize],
-            indices_hold: vec![false; program.narrow as usize],
             spans: vec![Span::UNKNOWN; program.wide as usize],
-            spans_hold: vec![false; program.wide as usize],
+            scratch: Box::new(Scratch::EMPTY),
             slots: vec![[0; MOST]; program.slots as usize],
             masks: [0; MOST],
             active: Active::default(),
+            whole: false,
+            free: false,
             present: [0; MOST],
             returned: [0; MOST],
+            unread: [0; MOST],
+            reads_inactive: program.reads_inactive,
             len,
             number,
             current: 0,
@@ -169,15 +193,16 @@ impl Batch {
         for &(reg, bits) in &program.constants {
             if reg.wide {
                 self.wide[place(reg.index)].fill(Aligned([bits; 32]));
+                self.known_w.constant(reg.index, bits);
             } else {
                 self.narrow[place(reg.index)].fill(Aligned([bits as u32; 32]));
+                self.known_n.constant(reg.index, u64::from(bits as u32));
             }
         }
         for &(index, address) in pointers {
             self.wide[place(index)].fill(Aligned([address; 32]));
+            self.known_w.constant(index, address);
         }
-        self.spans_hold.fill(false);
-        self.indices_hold.fill(false);
     }
 
     /// Prepares for a new threadgroup of so many threads.
@@ -196,7 +221,10 @@ impl Batch {
                 _ => !0,
             };
         }
+        self.known_n.restart();
+        self.known_w.restart();
         self.returned = [0; MOST];
+        self.forget_unread();
         self.set_masks(self.present);
         self.position = 0;
         self.steps = program.ops.len() as u64;
@@ -205,48 +233,60 @@ impl Batch {
     }
 
     /// One batch for each simdgroup. Those that have active lanes stand at a barrier.
-    pub(crate) fn split(&self) -> Vec<Self> {
+    pub(crate) fn split(&mut self) -> Vec<Self> {
+        self.fill_all();
+        let batch = &*self;
+        let unread = |at: usize| {
+            let mut own = [!0; MOST];
+            own[0] = batch.unread[at];
+            own
+        };
         let part = |at: usize| {
             let of = |masks: &Masks| {
                 let mut own = [0; MOST];
                 own[0] = masks[at];
                 own
             };
-            let masks = of(&self.masks);
+            let masks = of(&batch.masks);
             Self {
-                narrow: self
+                narrow: batch
                     .narrow
                     .iter()
                     .skip(at)
-                    .step_by(self.len)
+                    .step_by(batch.len)
                     .copied()
                     .collect(),
-                wide: self
+                wide: batch
                     .wide
                     .iter()
                     .skip(at)
-                    .step_by(self.len)
+                    .step_by(batch.len)
                     .copied()
                     .collect(),
-                indices: vec![Indices::UNKNOWN; self.indices.len()],
-                indices_hold: vec![false; self.indices.len()],
-                spans: vec![Span::UNKNOWN; self.spans.len()],
-                spans_hold: vec![false; self.spans.len()],
-                slots: self.slots.iter().map(of).collect(),
+                known_n: batch.known_n.apart(),
+                known_w: batch.known_w.apart(),
+                indices: vec![Indices::UNKNOWN; batch.indices.len()],
+                spans: vec![Span::UNKNOWN; batch.spans.len()],
+                scratch: Box::new(Scratch::EMPTY),
+                slots: batch.slots.iter().map(of).collect(),
                 masks,
                 active: Active::of(&masks),
-                present: of(&self.present),
-                returned: of(&self.returned),
+                whole: is_whole(&masks, &unread(at)),
+                free: !batch.reads_inactive || is_whole(&masks, &unread(at)),
+                present: of(&batch.present),
+                returned: of(&batch.returned),
+                unread: unread(at),
+                reads_inactive: batch.reads_inactive,
                 len: 1,
-                number: self.number + at,
+                number: batch.number + at,
                 current: 0,
-                position: self.position,
-                steps: self.steps,
-                finished: self.present[at] & !self.returned[at] == 0,
+                position: batch.position,
+                steps: batch.steps,
+                finished: batch.present[at] & !batch.returned[at] == 0,
                 at_barrier: masks[0] != 0,
             }
         };
-        (0..self.len).map(part).collect()
+        (0..batch.len).map(part).collect()
     }
 
     // ---- masks ----
@@ -260,6 +300,25 @@ impl Batch {
     pub(super) fn set_masks(&mut self, masks: Masks) {
         self.masks = masks;
         self.active = Active::of(&masks);
+        self.whole = is_whole(&masks, &self.unread);
+        if self.reads_inactive {
+            self.free = self.whole;
+            if !self.free {
+                self.fill_all();
+            }
+        }
+    }
+
+    /// After threads began or returned.
+    fn forget_unread(&mut self) {
+        self.unread = [!0; MOST];
+        for at in 0..self.len {
+            self.unread[at] = match self.reads_inactive {
+                true => 0,
+                false => !self.present[at] | self.returned[at],
+            };
+        }
+        self.free = !self.reads_inactive;
     }
 
     /// No lane is active.
@@ -281,6 +340,7 @@ impl Batch {
 
     pub(super) fn return_active(&mut self) {
         self.returned = both(self.returned, self.masks);
+        self.forget_unread();
         self.set_masks([0; MOST]);
     }
 
@@ -329,6 +389,7 @@ impl Batch {
     /// A narrow register of a simdgroup.
     #[inline(always)]
     pub(super) fn n_of(&self, index: u32, simdgroup: usize) -> &Narrow {
+        debug_assert!(self.known_n.state(index) & FILLED != 0);
         let at = self.at(index, simdgroup);
         debug_assert!(at < self.narrow.len());
         // SAFETY: all registers of a program exist (`compile::verify`), and the file has the program's size (`run`).
@@ -340,16 +401,15 @@ impl Batch {
     pub(super) fn n_of_mut(&mut self, index: u32, simdgroup: usize) -> &mut Narrow {
         let at = self.at(index, simdgroup);
         debug_assert!(at < self.narrow.len());
-        // SAFETY: as above; there are as many indices as registers.
-        unsafe {
-            *self.indices_hold.get_unchecked_mut(index as usize) = false;
-            &mut self.narrow.get_unchecked_mut(at).0
-        }
+        self.known_n.set(index, FILLED);
+        // SAFETY: as above.
+        unsafe { &mut self.narrow.get_unchecked_mut(at).0 }
     }
 
     /// A wide register of a simdgroup.
     #[inline(always)]
     pub(super) fn w_of(&self, index: u32, simdgroup: usize) -> &Wide {
+        debug_assert!(self.known_w.state(index) & FILLED != 0);
         let at = self.at(index, simdgroup);
         debug_assert!(at < self.wide.len());
         // SAFETY: as above.
@@ -361,16 +421,37 @@ impl Batch {
     pub(super) fn w_of_mut(&mut self, index: u32, simdgroup: usize) -> &mut Wide {
         let at = self.at(index, simdgroup);
         debug_assert!(at < self.wide.len());
-        // SAFETY: as above; there are as many spans as registers.
-        unsafe {
-            *self.spans_hold.get_unchecked_mut(index as usize) = false;
-            &mut self.wide.get_unchecked_mut(at).0
+        self.known_w.set(index, FILLED);
+        // SAFETY: as above.
+        unsafe { &mut self.wide.get_unchecked_mut(at).0 }
+    }
+
+    /// The narrow registers of all simdgroups, to be filled.
+    #[inline(always)]
+    pub(super) fn all_n(&mut self, index: u32) -> &mut [Narrow] {
+        let (start, len) = (index as usize * self.len, self.len);
+        match self.narrow.get_mut(start..start + len) {
+            // SAFETY: a register is as large as its alignment allows, so there is nothing between them.
+            Some(own) => unsafe { std::slice::from_raw_parts_mut(own.as_mut_ptr().cast(), len) },
+            None => &mut [],
+        }
+    }
+
+    /// The wide registers of all simdgroups, to be filled.
+    #[inline(always)]
+    pub(super) fn all_w(&mut self, index: u32) -> &mut [Wide] {
+        let (start, len) = (index as usize * self.len, self.len);
+        match self.wide.get_mut(start..start + len) {
+            // SAFETY: as above.
+            Some(own) => unsafe { std::slice::from_raw_parts_mut(own.as_mut_ptr().cast(), len) },
+            None => &mut [],
         }
     }
 
     /// The narrow registers of the active simdgroups, to be read.
     #[inline(always)]
     pub(super) fn ns(&self, index: u32) -> *const Narrow {
+        debug_assert!(self.known_n.state(index) & FILLED != 0);
         let at = self.at(index, self.active.first);
         debug_assert!(at + self.active.count <= self.narrow.len());
         self.narrow.as_ptr().wrapping_add(at).cast()
@@ -381,14 +462,14 @@ impl Batch {
     pub(super) fn ns_mut(&mut self, index: u32) -> *mut Narrow {
         let at = self.at(index, self.active.first);
         debug_assert!(at + self.active.count <= self.narrow.len());
-        // SAFETY: all registers of a program exist (`compile::verify`); there are as many indices.
-        unsafe { *self.indices_hold.get_unchecked_mut(index as usize) = false };
+        self.known_n.set(index, FILLED);
         self.narrow.as_mut_ptr().wrapping_add(at).cast()
     }
 
     /// The wide registers of the active simdgroups, to be read.
     #[inline(always)]
     pub(super) fn ws(&self, index: u32) -> *const Wide {
+        debug_assert!(self.known_w.state(index) & FILLED != 0);
         let at = self.at(index, self.active.first);
         debug_assert!(at + self.active.count <= self.wide.len());
         self.wide.as_ptr().wrapping_add(at).cast()
@@ -399,8 +480,7 @@ impl Batch {
     pub(super) fn ws_mut(&mut self, index: u32) -> *mut Wide {
         let at = self.at(index, self.active.first);
         debug_assert!(at + self.active.count <= self.wide.len());
-        // SAFETY: as above; there are as many spans.
-        unsafe { *self.spans_hold.get_unchecked_mut(index as usize) = false };
+        self.known_w.set(index, FILLED);
         self.wide.as_mut_ptr().wrapping_add(at).cast()
     }
 

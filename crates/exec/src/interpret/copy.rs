@@ -18,6 +18,27 @@ pub(crate) enum Addresses<'a> {
         signed: bool,
         scale: u64,
     },
+    Runs(Runs),
+}
+
+/// Addresses that follow each other in runs of eight lanes at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runs {
+    pub(super) starts: [u64; 4],
+    pub(super) step: u64,
+}
+
+impl Runs {
+    /// The same so much further on.
+    #[inline(always)]
+    pub(super) fn moved(&self, distance: i64) -> Self {
+        let [a, b, c, d] = self.starts;
+        let moved = |start: u64| start.wrapping_add_signed(distance);
+        Self {
+            starts: [moved(a), moved(b), moved(c), moved(d)],
+            step: self.step,
+        }
+    }
 }
 
 impl Addresses<'_> {
@@ -37,6 +58,10 @@ impl Addresses<'_> {
                     u64::from(index[lane])
                 };
                 base.wrapping_add(number.wrapping_mul(scale))
+            }
+            Self::Runs(runs) => {
+                let more = (lane as u64 & 7).wrapping_mul(runs.step);
+                runs.starts[lane >> 3 & 3].wrapping_add(more)
             }
         }
     }
@@ -168,6 +193,13 @@ pub(super) unsafe fn fetch<T: Number, const VECTOR: usize>(
         32 if step == 0 => {
             // SAFETY: by the caller's promise.
             *numbers = [unsafe { T::get(place(0)) }; 32];
+        }
+        16 if step == 0 => {
+            for run in 0..2 {
+                // SAFETY: by the caller's promise.
+                let number = unsafe { T::get(place(run * 16)) };
+                numbers[run * 16..run * 16 + 16].fill(number);
+            }
         }
         1.. if step == 0 => {
             for run in 0..4 {

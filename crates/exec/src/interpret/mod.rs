@@ -5,6 +5,8 @@
 
 mod batch;
 mod copy;
+mod known;
+mod linear;
 mod pointer;
 mod rare;
 pub(crate) mod span;
@@ -13,9 +15,9 @@ pub(crate) mod watch;
 
 pub(crate) use batch::{Batch, MOST};
 
-use crate::code::{Op, Program};
+use crate::code::{Index, Op, Program};
 use crate::error::FaultKind;
-use crate::lanes::{Level, ballot};
+use crate::lanes::{Level, Rule};
 use crate::memory::{Action, Region, View};
 use crate::position::Standpoint;
 use batch::{both, without};
@@ -88,8 +90,10 @@ impl Batch {
         assert!(
             self.narrow.len() == program.narrow as usize * self.len
                 && self.indices.len() == program.narrow as usize
+                && self.known_n.len() == program.narrow as usize
                 && self.wide.len() == program.wide as usize * self.len
                 && self.spans.len() == program.wide as usize
+                && self.known_w.len() == program.wide as usize
                 && self.slots.len() == program.slots as usize,
             "a batch runs the program it was made for"
         );
@@ -146,55 +150,122 @@ impl Batch {
             match *op {
                 // SAFETY (all of these): the functions were chosen for this CPU, and the registers exist.
                 Op::N1 { f, d, a } => {
+                    if !W::ACTIVE {
+                        if self.known_n1(f, d, a) {
+                            continue;
+                        }
+                        self.need_n(a);
+                    }
                     let a = self.ns(a);
                     let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, count) };
                 }
-                Op::N2 { f, d, a, b } => {
+                Op::N2 { f, rule, d, a, b } => {
+                    if !W::ACTIVE {
+                        let known = self.known_n.described(a) && self.known_n.described(b);
+                        if known
+                            && (rule != Rule::Other && self.known::<VECTOR>(op)
+                                || self.known_n2(f, d, a, b))
+                        {
+                            continue;
+                        }
+                        self.need_n(a);
+                        self.need_n(b);
+                    }
                     let (a, b) = (self.ns(a), self.ns(b));
                     let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, b, count) };
                 }
                 Op::N3 { f, d, a, b, c } => {
+                    if !W::ACTIVE {
+                        if self.known_n3(f, d, [a, b, c]) {
+                            continue;
+                        }
+                        self.need_n(a);
+                        self.need_n(b);
+                        self.need_n(c);
+                    }
                     let (a, b, c) = (self.ns(a), self.ns(b), self.ns(c));
                     let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, b, c, count) };
                 }
                 Op::W1 { f, d, a } => {
+                    if !W::ACTIVE {
+                        if self.known_w1(f, d, a) {
+                            continue;
+                        }
+                        self.need_w(a);
+                    }
                     let a = self.ws(a);
                     let (d, count) = (self.ws_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, count) };
                 }
-                Op::W2 { f, d, a, b } => {
+                Op::W2 { f, d, a, b, .. } => {
+                    if !W::ACTIVE {
+                        let known = self.known_w.described(a) && self.known_w.described(b);
+                        if known && self.known::<VECTOR>(op) {
+                            continue;
+                        }
+                        self.need_w(a);
+                        self.need_w(b);
+                    }
                     let (a, b) = (self.ws(a), self.ws(b));
                     let (d, count) = (self.ws_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, b, count) };
                 }
-                Op::Widen { f, d, a } => {
+                Op::Widen { f, d, a, .. } => {
+                    if !W::ACTIVE {
+                        if self.known_n.described(a) && self.known::<VECTOR>(op) {
+                            continue;
+                        }
+                        self.need_n(a);
+                    }
                     let a = self.ns(a);
                     let (d, count) = (self.ws_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, count) };
                 }
-                Op::Narrowing { f, d, a } => {
+                Op::Narrowing { f, d, a, .. } => {
+                    if !W::ACTIVE {
+                        if self.known_w.described(a) && self.known::<VECTOR>(op) {
+                            continue;
+                        }
+                        self.need_w(a);
+                    }
                     let a = self.ws(a);
                     let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, count) };
                 }
-                Op::Compare { f, d, a, b } => {
+                Op::Compare { f, d, a, b, .. } => {
+                    if !W::ACTIVE {
+                        let known = self.known_w.described(a) && self.known_w.described(b);
+                        if known && self.known::<VECTOR>(op) {
+                            continue;
+                        }
+                        self.need_w(a);
+                        self.need_w(b);
+                    }
                     let (a, b) = (self.ws(a), self.ws(b));
                     let (d, count) = (self.ns_mut(d), self.active.count);
                     // SAFETY: see above.
                     unsafe { f(d, a, b, count) };
                 }
-                Op::SelectNarrow { d, cond, yes, no } => self.select_narrow(d, cond, yes, no),
-                Op::SelectWide { d, cond, yes, no } => self.select_wide(d, cond, yes, no),
+                Op::SelectNarrow { d, cond, yes, no } => {
+                    if W::ACTIVE || !self.known::<VECTOR>(op) {
+                        self.select_narrow::<W>(d, cond, yes, no);
+                    }
+                }
+                Op::SelectWide { d, cond, yes, no } => {
+                    if W::ACTIVE || !self.known::<VECTOR>(op) {
+                        self.select_wide::<W>(d, cond, yes, no);
+                    }
+                }
                 Op::PtrAdd {
                     d,
                     base,
@@ -202,7 +273,20 @@ impl Batch {
                     kind,
                     scale,
                     offset,
-                } => self.pointer(d, base, index, kind, scale, offset),
+                } => {
+                    if !W::ACTIVE {
+                        if self.known_w.described(base) && self.known::<VECTOR>(op) {
+                            continue;
+                        }
+                        self.need_w(base);
+                        match kind {
+                            Index::None => {}
+                            Index::Wide => self.need_w(index),
+                            Index::Narrow { .. } => self.need_n(index),
+                        }
+                    }
+                    self.pointer(d, base, index, kind, scale, offset);
+                }
                 Op::Load { transfer } => {
                     let t = &program.transfers[transfer as usize];
                     self.transfer::<W, VECTOR>(around, watch, t, Action::Read, position)?;
@@ -211,27 +295,30 @@ impl Batch {
                     let t = &program.transfers[transfer as usize];
                     self.transfer::<W, VECTOR>(around, watch, t, Action::Write, position)?;
                 }
-                Op::MoveNarrow { d, a } => self.move_narrow(d, a),
-                Op::MoveWide { d, a } => self.move_wide(d, a),
+                Op::MoveNarrow { d, a } => self.move_narrow::<W>(d, a),
+                Op::MoveWide { d, a } => self.move_wide::<W>(d, a),
                 Op::Moves { list, wide } => {
                     for pair in program.list(list).chunks_exact(2) {
                         let (d, a) = (pair[0].index, pair[1].index);
                         if wide {
-                            self.move_wide(d, a);
+                            self.move_wide::<W>(d, a);
                         } else {
-                            self.move_narrow(d, a);
+                            self.move_narrow::<W>(d, a);
                         }
                     }
                 }
-                Op::If { cond, slot, target } => {
-                    let mut parted = 0;
-                    for at in self.active.range() {
-                        parted |= self.mask_of(at) & !ballot::<VECTOR>(self.n_of(cond, at));
-                    }
-                    if parted == 0 {
-                        self.slots[slot as usize] = [0; MOST];
-                    } else {
-                        self.part::<VECTOR>(cond, slot as usize);
+                Op::If {
+                    cond,
+                    wanted,
+                    slot,
+                    target,
+                } => {
+                    let masks = self.masks();
+                    let rest = without(masks, self.holds::<VECTOR>(cond));
+                    let others = if wanted { rest } else { without(masks, rest) };
+                    self.slots[slot as usize] = others;
+                    if others != [0; MOST] {
+                        self.set_masks(without(masks, others));
                     }
                     if self.is_idle() {
                         next = target as usize;
@@ -295,6 +382,12 @@ impl Batch {
                     return Ok(Stop::Finished);
                 }
                 ref rare => {
+                    if !W::ACTIVE {
+                        if self.known_position(around, rare) {
+                            continue;
+                        }
+                        self.fill_operands(program, rare);
+                    }
                     for at in self.active.range() {
                         if self.mask_of(at) != 0 {
                             self.current = at;
@@ -315,17 +408,6 @@ impl Batch {
             position,
             lane: self.mask().trailing_zeros() as usize & 31,
         }
-    }
-
-    /// Leaves the lanes for which a condition holds active; the others wait in a slot.
-    #[inline(always)]
-    fn part<const VECTOR: usize>(&mut self, cond: u32, slot: usize) {
-        let mut holds = self.masks();
-        for at in self.active.range() {
-            holds[at & (MOST - 1)] &= ballot::<VECTOR>(self.n_of(cond, at));
-        }
-        self.slots[slot] = without(self.masks(), holds);
-        self.set_masks(holds);
     }
 
     /// The lanes that waited in a slot are active again.

@@ -4,6 +4,7 @@
 //! the adaptors of iterators.
 
 use super::batch::Batch;
+use super::watch::Watch;
 use crate::code::Index;
 use crate::lanes::{Narrow, Wide, one_simdgroup};
 
@@ -55,7 +56,16 @@ impl Batch {
     }
 
     #[inline(always)]
-    pub(super) fn move_narrow(&mut self, d: u32, a: u32) {
+    pub(super) fn move_narrow<W: Watch>(&mut self, d: u32, a: u32) {
+        if !W::ACTIVE {
+            if self.known_n.shift(self.whole, d, a) {
+                return;
+            }
+            self.need_n(a);
+            if !self.whole {
+                self.need_n(d);
+            }
+        }
         let partial = self.partial();
         // SAFETY: a move is to another register.
         let a = unsafe { self.held_ns(a) };
@@ -63,7 +73,16 @@ impl Batch {
     }
 
     #[inline(always)]
-    pub(super) fn move_wide(&mut self, d: u32, a: u32) {
+    pub(super) fn move_wide<W: Watch>(&mut self, d: u32, a: u32) {
+        if !W::ACTIVE {
+            if self.known_w.shift(self.whole, d, a) {
+                return;
+            }
+            self.need_w(a);
+            if !self.whole {
+                self.need_w(d);
+            }
+        }
         let partial = self.partial();
         // SAFETY: a move is to another register.
         let a = unsafe { self.held_ws(a) };
@@ -71,14 +90,24 @@ impl Batch {
     }
 
     #[inline(always)]
-    pub(super) fn select_narrow(&mut self, d: u32, cond: u32, yes: u32, no: u32) {
+    pub(super) fn select_narrow<W: Watch>(&mut self, d: u32, cond: u32, yes: u32, no: u32) {
+        if !W::ACTIVE {
+            self.need_n(cond);
+            self.need_n(yes);
+            self.need_n(no);
+        }
         // SAFETY: an operation writes none of the registers it reads.
         let (cond, yes, no) = unsafe { (self.held_ns(cond), self.held_ns(yes), self.held_ns(no)) };
         select_all(self.ns_slice(d), cond, yes, no);
     }
 
     #[inline(always)]
-    pub(super) fn select_wide(&mut self, d: u32, cond: u32, yes: u32, no: u32) {
+    pub(super) fn select_wide<W: Watch>(&mut self, d: u32, cond: u32, yes: u32, no: u32) {
+        if !W::ACTIVE {
+            self.need_n(cond);
+            self.need_w(yes);
+            self.need_w(no);
+        }
         // SAFETY: an operation writes none of the registers it reads.
         let (cond, yes, no) = unsafe { (self.held_ns(cond), self.held_ws(yes), self.held_ws(no)) };
         select_all(self.ws_slice(d), cond, yes, no);

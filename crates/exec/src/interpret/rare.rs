@@ -439,14 +439,15 @@ impl Batch {
     /// Where a matrix lies. Pointer and origin are those of the first active lane.
     fn tile(&self, at: &Origin, scalar: Scalar) -> Tile {
         let first = self.mask().trailing_zeros() as usize & 31;
-        let (stride, bytes) = (self.w(at.stride)[first], u64::from(scalar.bytes()));
-        let (row, column) = (self.w(at.row)[first], self.w(at.column)[first]);
+        let wide = |index: u32| self.number(Reg { index, wide: true }, first);
+        let (stride, bytes) = (wide(at.stride), u64::from(scalar.bytes()));
+        let (row, column) = (wide(at.row), wide(at.column));
         let index = row.wrapping_mul(stride).wrapping_add(column);
         Tile {
-            start: self.w(at.ptr)[first].wrapping_add(index.wrapping_mul(bytes)),
+            start: wide(at.ptr).wrapping_add(index.wrapping_mul(bytes)),
             stride,
             bytes,
-            transposed: self.get(at.transposed, first) & 1 != 0,
+            transposed: self.number(at.transposed, first) & 1 != 0,
         }
     }
 }

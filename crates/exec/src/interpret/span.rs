@@ -152,8 +152,8 @@ impl Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Indices {
     /// The lowest and the highest.
-    first: u32,
-    last: u32,
+    pub(super) first: u32,
+    pub(super) last: u32,
     /// In steps of 0 or 1.
     pub(crate) form: Form,
     /// How they were read.

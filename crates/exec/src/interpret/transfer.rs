@@ -4,50 +4,81 @@
 //! one by one without further checks. Anything else goes lane by lane through [`View::place`](crate::memory::View::place), which also says what is wrong.
 
 use super::batch::Aligned;
-use super::copy::{Addresses, copy, fetch, put};
+use super::copy::{Addresses, Runs, copy, fetch, put};
+use super::known::{LINEAR, SEEN, UNIFORM};
+use super::linear::{Linear, Shape};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
 use super::watch::{Seen, Watch};
 use super::{Batch, MOST, Surroundings, Trap};
-use crate::code::{Cell, Transfer};
-use crate::lanes::lanes_of;
+use crate::code::{Cell, Reg, Scaled, Transfer};
+use crate::lanes::{apart, lanes_of};
 use crate::memory::{Action, Number, Place, Stretch};
 
 /// Numbers of an access that lie in one stretch, all aligned.
 #[derive(Clone, Copy)]
 struct Found {
     stretch: Stretch,
+    /// The lowest address.
+    first: u64,
     form: Form,
+    /// Whether the addresses are a sum, and were not looked at.
+    described: bool,
 }
 
 impl Batch {
-    /// The form of the pointers in a register of some simdgroups; looked at once.
+    /// The form of the pointers in a filled register of some simdgroups; looked at once.
     #[inline(always)]
     fn span(&mut self, reg: u32, part: Part) -> Span {
-        if self.spans_hold[reg as usize] && self.spans[reg as usize].part == part {
+        self.need_w(reg);
+        if self.known_w.state(reg) & SEEN != 0 && self.spans[reg as usize].part == part {
             return self.spans[reg as usize];
         }
         let start = reg as usize * self.len + usize::from(part.0);
         let found = self.wide.get(start..start + usize::from(part.1));
         let found = Span::of(plain(found.unwrap_or(&[])), part);
         self.spans[reg as usize] = found;
-        self.spans_hold[reg as usize] = true;
+        self.known_w.set(reg, self.known_w.state(reg) | SEEN);
         found
     }
 
-    /// The form of the indices in a register of some simdgroups; looked at once.
+    /// The form of the indices in a filled register of some simdgroups; looked at once.
     #[inline(always)]
     fn indices<const VECTOR: usize>(&mut self, reg: u32, signed: bool, part: Part) -> Indices {
+        self.need_n(reg);
         let known = &self.indices[reg as usize];
-        if self.indices_hold[reg as usize] && known.signed == signed && known.part == part {
+        let seen = self.known_n.state(reg) & SEEN != 0;
+        if seen && known.signed == signed && known.part == part {
             return *known;
         }
         let start = reg as usize * self.len + usize::from(part.0);
         let found = self.narrow.get(start..start + usize::from(part.1));
         let found = Indices::of::<VECTOR>(plain(found.unwrap_or(&[])), signed, part);
         self.indices[reg as usize] = found;
-        self.indices_hold[reg as usize] = true;
+        self.known_n.set(reg, self.known_n.state(reg) | SEEN);
         found
+    }
+
+    /// The form of the addresses of a transfer, if they are a sum whose runs are long enough.
+    #[inline(always)]
+    fn described(&self, t: &Transfer, part: Part) -> Option<Span> {
+        let found = match t.index {
+            None if self.known_w.state(t.base) & LINEAR != 0 => {
+                self.known_w.linear(t.base).span(part)?.moved(t.offset)
+            }
+            Some(Scaled { reg, signed, scale }) if self.known_n.state(reg) & LINEAR != 0 => {
+                let indices = self.known_n.linear(reg).indices(part, signed)?;
+                Span::of_indices(self.base(t), &indices, scale.into())
+            }
+            _ => return None,
+        };
+        (found.form.length != 0).then_some(found)
+    }
+
+    /// The pointer that indices are added to.
+    #[inline(always)]
+    fn base(&self, t: &Transfer) -> u64 {
+        self.w_of(t.base, 0)[0].wrapping_add(t.offset)
     }
 
     /// Where some simdgroups' numbers of a transfer are, if the quick way is open to them.
@@ -59,22 +90,16 @@ impl Batch {
         part: Part,
         action: Action,
     ) -> Option<Found> {
-        let span = match t.index {
-            None => self.span(t.base, part).moved(t.offset),
-            Some(scaled) => {
-                let base = self.w_of(t.base, 0)[0].wrapping_add(t.offset);
-                let indices = self.indices::<VECTOR>(scaled.reg, scaled.signed, part);
-                Span::of_indices(base, &indices, scaled.scale.into())
+        let described = self.described(t, part);
+        let span = match (described, t.index) {
+            (Some(span), _) => span,
+            (None, None) => self.span(t.base, part).moved(t.offset),
+            (None, Some(Scaled { reg, signed, scale })) => {
+                let indices = self.indices::<VECTOR>(reg, signed, part);
+                Span::of_indices(self.base(t), &indices, scale.into())
             }
         };
-        let memory = &around.memory;
-        let stretch = memory.stretch(span.first, span.last, t.size(), action)?;
-        let cell = u64::from(t.cell.bytes());
-        let aligned = (span.bits | stretch.at(0) as u64) & (cell - 1) == 0;
-        aligned.then_some(Found {
-            stretch,
-            form: span.form,
-        })
+        within(around, t, &span, described.is_some(), action)
     }
 
     /// The same for one of several simdgroups.
@@ -89,7 +114,16 @@ impl Batch {
         self.find::<0>(around, t, (at as u8, 1), action)
     }
 
-    /// The addresses of a simdgroup. They borrow registers that the transfer does not write.
+    /// Sees to it that the registers of an address are filled.
+    #[inline(always)]
+    fn fill_address(&mut self, t: &Transfer) {
+        match t.index {
+            None => self.need_w(t.base),
+            Some(scaled) => self.need_n(scaled.reg),
+        }
+    }
+
+    /// The addresses of a simdgroup, from filled registers. They borrow registers that the transfer does not write.
     #[inline(always)]
     pub(super) fn addresses<'b>(&self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
         match t.index {
@@ -98,22 +132,145 @@ impl Batch {
                 // SAFETY: registers stay where they are, and a transfer does not write its own address.
                 Addresses::Pointers(unsafe { &*pointers }, t.offset)
             }
-            Some(scaled) => {
-                let index = std::ptr::from_ref(self.n_of(scaled.reg, simdgroup));
+            Some(Scaled { reg, signed, scale }) => {
+                let index = std::ptr::from_ref(self.n_of(reg, simdgroup));
                 Addresses::Indices {
-                    base: self.w_of(t.base, 0)[0].wrapping_add(t.offset),
+                    base: self.base(t),
                     // SAFETY: as above.
                     index: unsafe { &*index },
-                    signed: scaled.signed,
-                    scale: scaled.scale.into(),
+                    signed,
+                    scale: scale.into(),
                 }
             }
         }
     }
 
-    /// A load or store of all active simdgroups: together, if that goes, or one after the other.
+    /// The same of addresses that were found to be a sum: those of the batch's first simdgroup, and the sum itself with what
+    /// its parts are multiplied by.
     #[inline(always)]
-    pub(super) fn transfer<W: Watch, const VECTOR: usize>(
+    fn sum(&self, t: &Transfer) -> (Runs, Shape, i64) {
+        let (base, scale, linear) = match t.index {
+            None => {
+                let linear = self.known_w.linear(t.base);
+                (linear.base.wrapping_add(t.offset), 1, linear)
+            }
+            Some(Scaled { reg, signed, scale }) => {
+                let linear = self.known_n.linear(reg);
+                let first = match signed {
+                    true => i64::from(linear.base as i32) as u64,
+                    false => linear.base,
+                };
+                let distance = first.wrapping_mul(scale.into());
+                (
+                    self.base(t).wrapping_add(distance),
+                    i64::from(scale),
+                    linear,
+                )
+            }
+        };
+        let part = |bit: usize| i64::from(linear.shape.parts[bit]) * scale;
+        let (third, fourth) = (base.wrapping_add_signed(part(3)), part(4));
+        let runs = Runs {
+            starts: [
+                base,
+                third,
+                base.wrapping_add_signed(fourth),
+                third.wrapping_add_signed(fourth),
+            ],
+            step: part(0) as u64,
+        };
+        (runs, linear.shape, scale)
+    }
+
+    /// Those of one simdgroup.
+    #[inline(always)]
+    fn runs(&self, t: &Transfer, simdgroup: usize) -> Runs {
+        let (runs, shape, scale) = self.sum(t);
+        runs.moved(shape.group(simdgroup) * scale)
+    }
+
+    apart! {
+        /// A load or store of all active simdgroups: together, if that goes, or one after the other.
+        fn transfer [W: Watch] (
+            &mut self,
+            around: &Surroundings<'_>,
+            watch: &mut W,
+            t: &Transfer,
+            action: Action,
+            position: usize,
+        ) -> Result<(), Trap> = transfer_at
+    }
+
+    #[inline(always)]
+    fn transfer_at<W: Watch, const VECTOR: usize>(
+        &mut self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        t: &Transfer,
+        action: Action,
+        position: usize,
+    ) -> Result<(), Trap> {
+        if self.active.count == 0 {
+            return Ok(());
+        }
+        if !W::ACTIVE
+            && let Some(span) = self.described(t, self.part())
+            && let Some(found) = within(around, t, &span, true, action)
+            && self.quick::<W, VECTOR>(around, t, found, action)
+        {
+            return Ok(());
+        }
+        self.each::<W, VECTOR>(around, watch, t, action, position)
+    }
+
+    /// An access of all lanes of the active simdgroups to one number, or to rows of words; whether it was one.
+    #[inline(always)]
+    fn quick<W: Watch, const VECTOR: usize>(
+        &mut self,
+        around: &Surroundings<'_>,
+        t: &Transfer,
+        found: Found,
+        action: Action,
+    ) -> bool {
+        // Nobody reads what a load leaves in lanes that are not active.
+        let free = !W::ACTIVE && self.free && action == Action::Read;
+        let all_lanes = self.active.full || free;
+        let regs = around.program.list(t.regs);
+        if free && self.load_one(t, found, regs) {
+            return true;
+        }
+        let &[reg] = regs else { return false };
+        let Form { length, step } = found.form;
+        let words = t.cell == Cell::Word && (step == 4 || step == 0 && action == Action::Read);
+        if !all_lanes || !words {
+            return false;
+        }
+        if action != Action::Read {
+            self.need_n(reg.index);
+        }
+        match length {
+            32 => self.rows::<VECTOR, 32>(t, found, reg.index, action),
+            16 => self.rows::<VECTOR, 16>(t, found, reg.index, action),
+            8 => self.rows::<VECTOR, 8>(t, found, reg.index, action),
+            _ => return false,
+        }
+        true
+    }
+
+    apart! {
+        /// A load or store of any kind.
+        fn each [W: Watch] (
+            &mut self,
+            around: &Surroundings<'_>,
+            watch: &mut W,
+            t: &Transfer,
+            action: Action,
+            position: usize,
+        ) -> Result<(), Trap> = each_at
+    }
+
+    #[inline(always)]
+    fn each_at<W: Watch, const VECTOR: usize>(
         &mut self,
         around: &Surroundings<'_>,
         watch: &mut W,
@@ -122,37 +279,46 @@ impl Batch {
         position: usize,
     ) -> Result<(), Trap> {
         let active = self.active;
-        let part = (active.first as u8, active.count as u8);
-        if active.count == 0 {
-            return Ok(());
+        if !W::ACTIVE && action != Action::Read {
+            for reg in around.program.list(t.regs) {
+                match reg.wide {
+                    true => self.need_w(reg.index),
+                    false => self.need_n(reg.index),
+                }
+            }
         }
-        let together = self.find::<VECTOR>(around, t, part, action);
+        let together = self.find::<VECTOR>(around, t, self.part(), action);
         if W::ACTIVE && !self.watched(around, watch, t, together, action, position)? {
             return Ok(());
         }
-        if active.full
-            && t.cell == Cell::Word
+        if (!W::ACTIVE || active.full)
             && let Some(found) = together
-            && found.form
-                == (Form {
-                    length: 32,
-                    step: 4,
-                })
-            && let &[reg] = around.program.list(t.regs)
+            && self.quick::<W, VECTOR>(around, t, found, action)
         {
-            self.rows::<VECTOR>(t, found.stretch, reg.index, action);
             return Ok(());
         }
+        let all_lanes = !W::ACTIVE && (active.full || self.free && action == Action::Read);
         for at in active.range() {
-            let mask = self.mask_of(at);
+            let mut mask = self.mask_of(at);
             if mask == 0 {
                 continue;
+            }
+            if all_lanes {
+                mask = !0;
             }
             let found = match together {
                 None if active.count > 1 => self.find_one(around, t, at, action),
                 found => found,
             };
-            let addresses = self.addresses(t, at);
+            let addresses = match found {
+                Some(Found {
+                    described: true, ..
+                }) => Addresses::Runs(self.runs(t, at)),
+                _ => {
+                    self.fill_address(t);
+                    self.addresses(t, at)
+                }
+            };
             match (found, action) {
                 (Some(found), Action::Read) => {
                     self.load::<VECTOR>(around, t, &addresses, found, at, mask);
@@ -161,6 +327,8 @@ impl Batch {
                     self.store::<VECTOR>(around, t, &addresses, found, at, mask);
                 }
                 (None, _) => {
+                    // Only active lanes are where they should be.
+                    mask &= self.mask_of(at);
                     self.current = at;
                     self.one_by_one(&around.of(self), t, &addresses, mask, action, position)?;
                     self.current = 0;
@@ -170,26 +338,67 @@ impl Batch {
         Ok(())
     }
 
-    /// What most accesses are: a row of words for each simdgroup, all lanes active.
+    /// A load of what is the same for all lanes; whether it was one.
     #[inline(always)]
-    fn rows<const VECTOR: usize>(
+    fn load_one(&mut self, t: &Transfer, found: Found, regs: &[Reg]) -> bool {
+        let state = match t.index {
+            None => self.known_w.state(t.base),
+            Some(scaled) => self.known_n.state(scaled.reg),
+        };
+        if !found.described || state & UNIFORM == 0 {
+            return false;
+        }
+        let mut place = found.stretch.place(found.first);
+        for reg in regs {
+            let number = Linear::uniform(place.read(t.cell));
+            match reg.wide {
+                true => self.known_w.describe(reg.index, &number),
+                false => self.known_n.describe(reg.index, &number),
+            }
+            place = place.at(t.cell.bytes());
+        }
+        true
+    }
+
+    /// What most accesses are: rows of `LEN` words, or one word for so many lanes, of a register of each simdgroup.
+    #[inline(always)]
+    fn rows<const VECTOR: usize, const LEN: usize>(
         &mut self,
         t: &Transfer,
-        stretch: Stretch,
+        found: Found,
         reg: u32,
         action: Action,
     ) {
-        for at in self.active.range() {
-            let place = stretch.at(self.addresses(t, at).at(0));
-            // SAFETY: 32 words in the stretch, aligned, and as many in a register.
-            unsafe {
-                if action == Action::Read {
-                    let register = self.n_of_mut(reg, at).as_mut_ptr().cast();
-                    copy::<u32, VECTOR>(register, place, 128);
-                } else {
-                    let register = self.n_of(reg, at).as_ptr().cast_mut().cast();
-                    copy::<u32, VECTOR>(place, register, 128);
+        let (first, count) = (self.active.first, self.active.count);
+        let registers: *mut u32 = match action {
+            Action::Read => self.ns_mut(reg).cast(),
+            _ => self.ns(reg).cast_mut().cast(),
+        };
+        let (runs, shape, scale) = self.sum(t);
+        if LEN == 32 && found.described && found.form.step == 4 && shape.row {
+            let place = found.stretch.at(found.first);
+            // SAFETY: so many rows of 32 words in the stretch, aligned, and as many registers.
+            unsafe { row::<VECTOR>(registers, place, count * 128, action) };
+            return;
+        }
+        for at in 0..count {
+            let addresses = match found.described {
+                true => Addresses::Runs(runs.moved(shape.group(first + at) * scale)),
+                false => self.addresses(t, first + at),
+            };
+            let mut lane = 0;
+            while lane < 32 {
+                let place = found.stretch.at(addresses.at(lane));
+                let register = registers.wrapping_add(at * 32 + lane);
+                // SAFETY: as above, `LEN` words; or one, for as many lanes.
+                unsafe {
+                    if found.form.step == 4 {
+                        row::<VECTOR>(register, place, LEN * 4, action);
+                    } else {
+                        *register.cast::<[u32; LEN]>() = [u32::get(place); LEN];
+                    }
                 }
+                lane += LEN;
             }
         }
     }
@@ -200,7 +409,7 @@ impl Batch {
         around: &Surroundings<'_>,
         t: &Transfer,
         addresses: &Addresses<'_>,
-        Found { stretch, form }: Found,
+        Found { stretch, form, .. }: Found,
         at: usize,
         mask: u32,
     ) {
@@ -246,7 +455,7 @@ impl Batch {
         around: &Surroundings<'_>,
         t: &Transfer,
         addresses: &Addresses<'_>,
-        Found { stretch, form }: Found,
+        Found { stretch, form, .. }: Found,
         at: usize,
         mask: u32,
     ) {
@@ -410,6 +619,47 @@ impl Batch {
         }
         self.current = 0;
         Ok(false)
+    }
+}
+
+/// Where the numbers of a transfer are, if they lie in one stretch and are aligned.
+#[inline(always)]
+fn within(
+    around: &Surroundings<'_>,
+    t: &Transfer,
+    span: &Span,
+    described: bool,
+    action: Action,
+) -> Option<Found> {
+    let memory = &around.memory;
+    let stretch = memory.stretch(span.first, span.last, t.size(), action)?;
+    let cell = u64::from(t.cell.bytes());
+    let aligned = (span.bits | stretch.at(0) as u64) & (cell - 1) == 0;
+    aligned.then_some(Found {
+        stretch,
+        first: span.first,
+        form: span.form,
+        described,
+    })
+}
+
+/// Copies words between registers and memory.
+///
+/// # Safety
+/// Both must have that many bytes, aligned; the CPU must have such vector registers.
+#[inline(always)]
+unsafe fn row<const VECTOR: usize>(
+    registers: *mut u32,
+    place: *mut u8,
+    bytes: usize,
+    action: Action,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match action {
+            Action::Read => copy::<u32, VECTOR>(registers.cast(), place, bytes),
+            _ => copy::<u32, VECTOR>(place, registers.cast(), bytes),
+        }
     }
 }
 

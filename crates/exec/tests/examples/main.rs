@@ -11,3 +11,4 @@ mod integers;
 mod matrices;
 mod more;
 mod step;
+mod sums;
