@@ -51,8 +51,7 @@ impl Shape {
     #[inline(always)]
     pub(crate) fn of(parts: [i32; BITS]) -> Self {
         let (mut low, mut high) = (0, 0);
-        for bit in 0..5 {
-            let part = i64::from(parts[bit]);
+        for part in parts.into_iter().take(5).map(i64::from) {
             low += part.min(0);
             high += part.max(0);
         }
@@ -180,11 +179,11 @@ impl Linear {
                 lanes[half + lane] = lanes[lane].wrapping_add(self.shape.parts[bit] as u32);
             }
         }
-        for at in 0..registers.len() {
+        for (at, register) in registers.iter_mut().enumerate() {
             one_simdgroup();
             let more = self.shape.group(first + at) as u32;
             for lane in 0..32 {
-                registers[at][lane] = lanes[lane].wrapping_add(more);
+                register[lane] = lanes[lane].wrapping_add(more);
             }
         }
     }
@@ -193,11 +192,11 @@ impl Linear {
     #[inline(always)]
     pub(super) fn write_wide(&self, registers: &mut [[u64; 32]], first: usize) {
         let lanes = self.lanes();
-        for at in 0..registers.len() {
+        for (at, register) in registers.iter_mut().enumerate() {
             one_simdgroup();
             let more = self.base.wrapping_add_signed(self.shape.group(first + at));
             for lane in 0..32 {
-                registers[at][lane] = more.wrapping_add_signed(lanes[lane]);
+                register[lane] = more.wrapping_add_signed(lanes[lane]);
             }
         }
     }
@@ -297,8 +296,8 @@ impl Linear {
             return other.moved(base);
         }
         let mut parts = self.shape.parts;
-        for bit in 0..BITS {
-            parts[bit] = parts[bit].wrapping_add(other.shape.parts[bit]);
+        for (part, other) in parts.iter_mut().zip(other.shape.parts) {
+            *part = part.wrapping_add(other);
         }
         Self::new(base, parts)
     }
@@ -384,9 +383,9 @@ impl Linear {
         let scale = i64::from(i32::try_from(scale).ok()?);
         let mut parts = [0; BITS];
         let mut lost = 0;
-        for bit in 0..BITS {
+        for (bit, part) in parts.iter_mut().enumerate() {
             let sum = i64::from(self.shape.parts[bit]) + i64::from(other.shape.parts[bit]) * scale;
-            parts[bit] = sum as i32;
+            *part = sum as i32;
             lost |= sum ^ i64::from(sum as i32);
         }
         (lost == 0).then(|| Self::new(base, parts))

@@ -9,6 +9,7 @@ mod known;
 mod linear;
 mod pointer;
 mod rare;
+mod rules;
 pub(crate) mod span;
 mod transfer;
 pub(crate) mod watch;
