@@ -92,11 +92,9 @@ mod tests {
         let wrapped = types.structure(&[float3], false);
         let pair = types.array(wrapped, 2);
         assert_eq!(padding(&types, pair, 32), [44..48, 60..64]);
-        let mixed = types.structure(
-            &[Type::scalar(Scalar::I8), Type::scalar(Scalar::I32)],
-            false,
-        );
-        assert_eq!(padding(&types, mixed, 0), [1..4]);
+        let [byte, word] = [Scalar::I8, Scalar::I32].map(Type::scalar);
+        let mixed = types.structure(&[byte, word, byte], false);
+        assert_eq!(padding(&types, mixed, 0), [1..4, 9..12]);
         assert_eq!(padding(&types, Type::vector(Scalar::F32, 4), 0), []);
     }
 
