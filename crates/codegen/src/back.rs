@@ -42,6 +42,7 @@ mod propagate;
 mod ranges;
 mod region;
 mod reload;
+mod remake;
 mod schedule;
 mod spill;
 mod time;

@@ -19,8 +19,8 @@ const COMPONENTS: u8 = 4;
 enum Home {
     /// Bytes from the start of the frame.
     Stack(u32),
-    /// An instruction that makes it again.
-    Remake(Inst),
+    /// Instructions that make it again.
+    Remake(Vec<Inst>),
 }
 
 /// Uses that are near each other share what was loaded for the first.
@@ -49,7 +49,7 @@ pub(crate) fn take_out(
     homes.resize_with(function.vregs.len(), || None);
     for (reg, candidate) in chosen {
         let home = match candidate.remake {
-            Some(inst) => Home::Remake(inst),
+            Some(chain) => Home::Remake(chain),
             None => {
                 let halves = function.vregs.get(reg).map_or(0, |data| data.halves);
                 let at = function.stack_bytes.next_multiple_of(4);
@@ -165,21 +165,11 @@ impl Rewriter<'_> {
     /// A temporary that holds a slice, and what fills it.
     fn load(&mut self, slice: Slice, cause: &Inst) -> (Slice, Vec<Inst>) {
         match self.home(slice.reg) {
-            Some(Home::Remake(inst)) => {
+            Some(Home::Remake(chain)) => {
                 // The whole register is made, whatever part of it is read.
-                let mut inst = inst.clone();
-                inst.loc = cause.loc;
-                let data = self.vregs.get(slice.reg).copied();
-                let reg = self.vregs.push(data.unwrap_or(VRegData {
-                    halves: 1,
-                    align: 1,
-                }));
-                for (_, operand) in &mut inst.operands {
-                    if let Operand::Def(to) = operand {
-                        to.reg = reg;
-                    }
-                }
-                (Slice { reg, ..slice }, vec![inst])
+                let mut chain = chain.clone();
+                let reg = self.rename(&mut chain, cause).unwrap_or(slice.reg);
+                (Slice { reg, ..slice }, chain)
             }
             Some(Home::Stack(base)) => {
                 let base = *base + 2 * u32::from(slice.half);
@@ -189,6 +179,33 @@ impl Rewriter<'_> {
             }
             None => (slice, Vec::new()),
         }
+    }
+
+    /// Gives a chain registers of its own; the last one.
+    fn rename(&mut self, chain: &mut [Inst], cause: &Inst) -> Option<VReg> {
+        let mut names: Vec<(VReg, VReg)> = Vec::new();
+        for inst in chain {
+            inst.loc = cause.loc;
+            for (_, operand) in &mut inst.operands {
+                match operand {
+                    Operand::Use(slice, _) => {
+                        let name = names.iter().find(|(old, _)| *old == slice.reg);
+                        slice.reg = name.map_or(slice.reg, |(_, new)| *new);
+                    }
+                    Operand::Def(slice) => {
+                        let data = self.vregs.get(slice.reg).copied();
+                        let new = self.vregs.push(data.unwrap_or(VRegData {
+                            halves: 1,
+                            align: 1,
+                        }));
+                        names.push((slice.reg, new));
+                        slice.reg = new;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        names.last().map(|(_, new)| *new)
     }
 
     /// Moves copies to and from the stack out of a parallel copy: stores before it, loads
@@ -237,9 +254,12 @@ impl Rewriter<'_> {
                     let base = base + 2 * u32::from(from.half);
                     after.extend(accesses(to, base, Op::StackLoad, inst));
                 }
-                (_, Some(Home::Remake(made))) => {
-                    let constant = made.operands.get(1).filter(|_| {
-                        made.opcode == Opcode::ParallelCopy && from.halves() == made_halves(made)
+                (_, Some(Home::Remake(chain))) => {
+                    let made = chain.first().filter(|_| chain.len() == 1);
+                    let constant = made.and_then(|made| {
+                        let copies = made.opcode == Opcode::ParallelCopy
+                            && from.halves() == made_halves(made);
+                        made.operands.get(1).filter(|_| copies)
                     });
                     let source = constant.map_or(*source, |(_, constant)| *constant);
                     kept.extend([pair[0], (*field, source)]);

@@ -1,13 +1,13 @@
 //! Chooses what to keep elsewhere when there are too few registers.
 //!
-//! A constant, a uniform or a special register is simply made again before each use.
-//! Everything else goes to the stack. What is used rarely, and outside loops, goes
-//! first, and what takes much room for long.
+//! What [can be](super::remake) is made again before each use, if there is room for what that takes. Everything else goes to
+//! the stack. What is used rarely, and outside loops, goes first, and what takes much room for long.
 
 use super::liveness::mask;
 use super::ranges::Ranges;
-use crate::mir::{Function, Inst, Opcode, Operand, VReg};
-use assay_agx::{Op, Operand as Fixed};
+use super::remake::{Makers, halves_between};
+use crate::mir::{Function, Inst, Opcode, VReg};
+use assay_agx::Op;
 use assay_ssa::id::Id;
 
 /// What is known of a register.
@@ -15,10 +15,8 @@ use assay_ssa::id::Id;
 pub(crate) struct Candidate {
     /// What its accesses cost per run if it is not in a register.
     cost: f64,
-    /// How it can be made again: an instruction that defines all of it and nothing else
-    /// matters.
-    pub(crate) remake: Option<Inst>,
-    defs: u32,
+    /// How it can be made again: instructions of which the last defines all of it.
+    pub(crate) remake: Option<Vec<Inst>>,
     fixed: bool,
 }
 
@@ -43,25 +41,40 @@ pub(crate) fn candidates(function: &Function) -> Vec<Candidate> {
                 }
             }
             for slice in inst.defs() {
-                let whole = function
-                    .vregs
-                    .get(slice.reg)
-                    .is_some_and(|data| data.halves == slice.halves());
                 if let Some(candidate) = list.get_mut(slice.reg.index()) {
-                    candidate.defs += 1;
                     candidate.cost += often * 4.0;
-                    candidate.remake = match candidate.defs {
-                        1 if whole => remake(inst, slice.reg),
-                        _ => None,
-                    };
                 }
             }
         }
     }
-    for candidate in list.iter_mut().filter(|c| c.remake.is_some()) {
-        candidate.cost *= 0.2;
-    }
     list
+}
+
+/// Finds what can be made again wherever it is read with at most `target` halves alive.
+fn find_remakes(
+    function: &Function,
+    candidates: &mut [Candidate],
+    occurrences: &Occurrences,
+    pressure: &[u16],
+    target: u16,
+) {
+    let makers = Makers::new(function);
+    for (reg, candidate) in function.vregs.ids().zip(candidates) {
+        let Some(chain) = makers.chain(reg) else {
+            continue;
+        };
+        let more = halves_between(&chain);
+        let room = |(inst, _): &(u32, u16)| {
+            let points = pressure.iter().skip(*inst as usize * 2).take(2);
+            points
+                .max()
+                .is_none_or(|halves| halves.saturating_add(more) <= target)
+        };
+        if more == 0 || occurrences.of(reg).iter().all(room) {
+            candidate.cost *= 0.2 + 0.08 * (chain.len() as f64 - 1.0);
+            candidate.remake = Some(chain);
+        }
+    }
 }
 
 fn is_while(inst: &Inst) -> bool {
@@ -74,44 +87,6 @@ fn is_while(inst: &Inst) -> bool {
     )
 }
 
-/// The instruction that makes a register again, if that needs nothing.
-fn remake(inst: &Inst, reg: VReg) -> Option<Inst> {
-    match inst.opcode {
-        Opcode::ParallelCopy => {
-            let pair = inst
-                .operands
-                .chunks(2)
-                .find(|pair| matches!(pair, [(_, Operand::Def(to)), _] if to.reg == reg))?;
-            let constant = matches!(
-                pair,
-                [_, (_, Operand::Uniform(_) | Operand::Fixed(Fixed::Imm(_)))]
-            );
-            constant.then(|| Inst {
-                operands: pair.to_vec(),
-                ..inst.clone()
-            })
-        }
-        Opcode::Machine { op, .. } => {
-            let constant = match op {
-                Op::MovImm | Op::Bitop | Op::StackLoad => inst.uses().next().is_none(),
-                Op::GetSr => is_steady(inst),
-                _ => false,
-            };
-            (constant && inst.memory.is_none()).then(|| inst.clone())
-        }
-        Opcode::Undefined => None,
-    }
-}
-
-/// Whether a special register is the same wherever a thread reads it.
-fn is_steady(inst: &Inst) -> bool {
-    let named = inst.operands.iter().find_map(|(_, operand)| match operand {
-        Operand::Fixed(Fixed::Special(number)) => assay_agx::special_register_name(*number),
-        _ => None,
-    });
-    named.is_some_and(|name| name.contains("_in_"))
-}
-
 /// Registers to keep elsewhere so that at no point more than `target` halves are alive.
 pub(crate) fn choose(
     function: &Function,
@@ -122,6 +97,7 @@ pub(crate) fn choose(
 ) -> Vec<(VReg, Candidate)> {
     let mut candidates = candidates(function);
     let occurrences = Occurrences::new(function);
+    find_remakes(function, &mut candidates, &occurrences, pressure, target);
     let scores: Vec<f64> = function
         .vregs
         .ids()
