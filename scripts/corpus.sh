@@ -4,7 +4,7 @@
 #   mlx         every kernel of Apple-compiled MLX becomes a verified, optimised, verified program
 #   run         kernels of that library run and are compared with MLX on the CPU
 #   metalbench  MetalBench's kernels run at reduced sizes and are compared with MLX on the CPU
-#   registered  the same at the sizes of MetalBench's registry: about 211 GFLOP, ten minutes and more
+#   registered  the same at the sizes of MetalBench's registry: about 211 GFLOP, minutes
 #   torch       as mlx, for the metallibs inside PyTorch
 #   sources     every file of MetalBench, candle, mlx-native and llama.cpp compiles
 #   lines       how many instructions of MetalBench's kernels carry a line of their source
