@@ -192,3 +192,11 @@ fn a_missing_compiler_and_a_bad_cache_folder_say_so() {
     );
     assert!(matches!(result, Err(Error::Cache { .. })), "{result:?}");
 }
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_source() {
+    let text = "\u{feff}#include <metal_stdlib>\nkernel void k(device float* o [[buffer(0)]]) { o[0] = 1; }";
+    if let Some(compiled) = attempt(text) {
+        assert_eq!(compiled.expect("it compiles").kernels.len(), 1);
+    }
+}
