@@ -90,13 +90,9 @@ pub(crate) fn binary_rule(op: BinaryOp, scalar: Scalar) -> Rule {
 
 /// What [`int_compare`] does.
 pub(crate) fn compare_rule(cond: IntCond, scalar: Scalar) -> Rule {
-    let signed = matches!(
-        cond,
-        IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge
-    );
     match scalar {
         Scalar::I32 | Scalar::I64 => Rule::Compare(cond),
-        Scalar::I8 | Scalar::I16 if !signed => Rule::Compare(cond),
+        Scalar::I8 | Scalar::I16 if !cond.is_signed() => Rule::Compare(cond),
         _ => Rule::Other,
     }
 }

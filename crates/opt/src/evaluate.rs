@@ -176,19 +176,7 @@ pub fn ternary(op: TernaryOp, scalar: Scalar, [a, b, c]: [u64; 3]) -> Option<u64
 
 /// Whether an integer comparison holds.
 pub fn int_compare(cond: IntCond, scalar: Scalar, a: u64, b: u64) -> bool {
-    let (sa, sb) = (signed(scalar, a), signed(scalar, b));
-    match cond {
-        IntCond::Eq => a == b,
-        IntCond::Ne => a != b,
-        IntCond::Ult => a < b,
-        IntCond::Ule => a <= b,
-        IntCond::Ugt => a > b,
-        IntCond::Uge => a >= b,
-        IntCond::Slt => sa < sb,
-        IntCond::Sle => sa <= sb,
-        IntCond::Sgt => sa > sb,
-        IntCond::Sge => sa >= sb,
-    }
+    cond.holds([a, b], [signed(scalar, a), signed(scalar, b)])
 }
 
 /// The number a float of any width is, exactly.

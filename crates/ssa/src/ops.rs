@@ -188,6 +188,29 @@ impl IntCond {
         }
     }
 
+    /// Whether it holds of two numbers, given as they are and with their signs.
+    ///
+    /// ```
+    /// use assay_ssa::IntCond;
+    /// assert!(IntCond::Ugt.holds([255u8, 1], [-1i8, 1]));
+    /// assert!(IntCond::Slt.holds([255u8, 1], [-1i8, 1]));
+    /// ```
+    #[inline(always)]
+    pub fn holds<U: Ord, S: Ord>(self, [a, b]: [U; 2], [signed_a, signed_b]: [S; 2]) -> bool {
+        match self {
+            Self::Eq => a == b,
+            Self::Ne => a != b,
+            Self::Ult => a < b,
+            Self::Ule => a <= b,
+            Self::Ugt => a > b,
+            Self::Uge => a >= b,
+            Self::Slt => signed_a < signed_b,
+            Self::Sle => signed_a <= signed_b,
+            Self::Sgt => signed_a > signed_b,
+            Self::Sge => signed_a >= signed_b,
+        }
+    }
+
     /// Whether the operands are compared as signed numbers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::Slt | Self::Sle | Self::Sgt | Self::Sge)

@@ -7,6 +7,17 @@ use crate::mir::Slice;
 use assay_agx::{Op, Width};
 use assay_ssa::{IntCond, Scalar};
 
+/// Bits of a word: where they begin, how many there are from there to the top, and how many are meant.
+struct Field {
+    offset: Src,
+    room: Slice,
+    count: Src,
+}
+
+fn limit(value: u64) -> Src {
+    Src::Const(value, Width::W32)
+}
+
 impl Lowerer<'_> {
     /// The word of `high:low` that a shift by the amount, modulo the width, leaves.
     pub(super) fn funnel_shift(
@@ -85,6 +96,19 @@ impl Lowerer<'_> {
         Src::Reg(dest)
     }
 
+    /// Where `count` bits from `offset` on are, clamped to what there is.
+    fn clamped_field(&mut self, offset: Src, count: Src) -> Field {
+        let offset = self.extreme_word(true, false, offset, limit(32));
+        let room = self.temp(Width::W32);
+        self.sub_into(room, limit(32), offset);
+        let count = self.extreme_word(true, false, count, Src::Reg(room));
+        Field {
+            offset,
+            room,
+            count,
+        }
+    }
+
     /// `count` bits from `offset` on, clamped to what there is.
     pub(super) fn extracted(
         &mut self,
@@ -93,11 +117,7 @@ impl Lowerer<'_> {
         count: Src,
         signed: bool,
     ) -> Option<Src> {
-        let limit = |value: u64| Src::Const(value, Width::W32);
-        let offset = self.extreme_word(true, false, offset, limit(32));
-        let room = self.temp(Width::W32);
-        self.sub_into(room, limit(32), offset);
-        let count = self.extreme_word(true, false, count, Src::Reg(room));
+        let Field { room, count, .. } = self.clamped_field(offset, count);
         // Up to the top, then down: shifts of 32 give zero or the sign.
         let above = self.temp(Width::W32);
         self.sub_into(above, Src::Reg(room), count);
@@ -124,11 +144,7 @@ impl Lowerer<'_> {
         offset: Src,
         count: Src,
     ) -> Option<Src> {
-        let limit = |value: u64| Src::Const(value, Width::W32);
-        let offset = self.extreme_word(true, false, offset, limit(32));
-        let room = self.temp(Width::W32);
-        self.sub_into(room, limit(32), offset);
-        let count = self.extreme_word(true, false, count, Src::Reg(room));
+        let Field { offset, count, .. } = self.clamped_field(offset, count);
         let rest = self.temp(Width::W32);
         self.sub_into(rest, limit(32), count);
         // Ones where the field is.

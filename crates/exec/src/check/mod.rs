@@ -13,6 +13,7 @@
 
 mod mark;
 mod marks;
+mod order;
 mod quick;
 mod report;
 mod shadow;
@@ -29,6 +30,7 @@ use crate::interpret::{Batch, Surroundings};
 use crate::memory::Action;
 use crate::position::Standpoint;
 use mark::{Mark, Record};
+use order::Times;
 use quick::Quick;
 use shadow::Shadow;
 use std::collections::BTreeSet;
@@ -94,11 +96,9 @@ struct Checker<'a> {
     shadow: Shadow,
     /// The present; counts what orders accesses.
     now: u32,
-    /// When the threadgroup started, and when it last met at a barrier for each space.
+    /// When the threadgroup started.
     started: u32,
-    met: [u32; 2],
-    /// When the lanes of each simdgroup were last in order, for each space.
-    ordered: Vec<[u32; 2]>,
+    times: Times<u32>,
     /// When each threadgroup started.
     starts: Vec<u32>,
     reports: Vec<Report>,
@@ -118,8 +118,7 @@ impl<'a> Checker<'a> {
             shadow: Shadow::new(job, granule),
             now: 0,
             started: 0,
-            met: [0; 2],
-            ordered: vec![[0; 2]; job.simdgroups() as usize],
+            times: Times::new(job.simdgroups() as usize, 0),
             starts: Vec::new(),
             reports: Vec::new(),
             known: BTreeSet::new(),
@@ -198,14 +197,7 @@ impl<'a> Checker<'a> {
 
     fn set_ordered(&mut self, simdgroup: usize, flags: u8) {
         let now = self.tick();
-        if let Some(ordered) = self.ordered.get_mut(simdgroup) {
-            if flags & MEM_DEVICE != 0 {
-                ordered[Space::Device as usize] = now;
-            }
-            if flags & MEM_THREADGROUP != 0 {
-                ordered[Space::Threadgroup as usize] = now;
-            }
-        }
+        self.times.order(simdgroup, flags, now);
     }
 }
 
@@ -217,8 +209,7 @@ impl Watch for Checker<'_> {
         self.starts.push(self.started);
         self.shadow.start(&self.program.padding, self.started);
         let met = self.tick();
-        self.met = [met; 2];
-        self.ordered.fill([met; 2]);
+        self.times.start(met);
     }
 
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
@@ -259,17 +250,7 @@ impl Watch for Checker<'_> {
         }
         let flags = barrier_flags(self.program, barrier);
         let now = self.tick();
-        for (space, flag) in [
-            (Space::Device, MEM_DEVICE),
-            (Space::Threadgroup, MEM_THREADGROUP),
-        ] {
-            if flags & flag != 0 {
-                self.met[space as usize] = now;
-                for ordered in &mut self.ordered {
-                    ordered[space as usize] = now;
-                }
-            }
-        }
+        self.times.meet(flags, now);
     }
 }
 

@@ -6,7 +6,8 @@
 //! that lanes may store the same in one operation.
 
 use super::marks::{LAST, Marks, Order, Row, mark, moment, read_row, thread_at, write_row};
-use super::{MEM_DEVICE, MEM_THREADGROUP, Space, barrier_flags, missing_at};
+use super::order::Times;
+use super::{Space, barrier_flags, missing_at};
 use crate::code::{Op, Padding, Program};
 use crate::collective::Collective;
 use crate::dispatch::Job;
@@ -45,10 +46,9 @@ pub(super) struct Quick<'a> {
     /// The present, and whether a mark was made in it.
     now: i32,
     marked: bool,
-    /// When the threadgroup started, when it last met for each space, and when each simdgroup was last in order.
+    /// When the threadgroup started.
     started: i32,
-    met: [i32; 2],
-    ordered: Vec<[i32; 2]>,
+    times: Times<i32>,
     verdict: Verdict,
 }
 
@@ -68,8 +68,7 @@ impl<'a> Quick<'a> {
             now: 0,
             marked: false,
             started: 0,
-            met: [0; 2],
-            ordered: vec![[0; 2]; job.simdgroups() as usize],
+            times: Times::new(job.simdgroups() as usize, 0),
             verdict: Verdict::Right,
         };
         for pointer in program.writes().map(|(pointer, _)| pointer) {
@@ -150,22 +149,15 @@ impl<'a> Quick<'a> {
 
     fn set_ordered(&mut self, simdgroup: usize, flags: u8) {
         let now = self.tick();
-        if let Some(ordered) = self.ordered.get_mut(simdgroup) {
-            if flags & MEM_DEVICE != 0 {
-                ordered[Space::Device as usize] = now;
-            }
-            if flags & MEM_THREADGROUP != 0 {
-                ordered[Space::Threadgroup as usize] = now;
-            }
-        }
+        self.times.order(simdgroup, flags, now);
     }
 
     fn order_of(&self, simdgroup: usize, space: Space) -> Order {
-        let ordered = self.ordered.get(simdgroup);
+        let ordered = self.times.ordered(simdgroup, space);
         Order {
             started: moment(self.started),
-            met: moment(self.met[space as usize]),
-            ordered: ordered.map_or(0, |times| moment(times[space as usize])),
+            met: moment(self.times.met(space)),
+            ordered: ordered.map_or(0, moment),
             device: space == Space::Device,
         }
     }
@@ -454,8 +446,7 @@ impl Watch for Quick<'_> {
         self.write_padding();
         self.now += 1;
         self.marked = false;
-        self.met = [self.now; 2];
-        self.ordered.fill([self.now; 2]);
+        self.times.start(self.now);
     }
 
     #[inline(always)]
@@ -501,17 +492,7 @@ impl Watch for Quick<'_> {
         }
         let flags = barrier_flags(self.program, barrier);
         let now = self.tick();
-        for (space, flag) in [
-            (Space::Device, MEM_DEVICE),
-            (Space::Threadgroup, MEM_THREADGROUP),
-        ] {
-            if flags & flag != 0 {
-                self.met[space as usize] = now;
-                for ordered in &mut self.ordered {
-                    ordered[space as usize] = now;
-                }
-            }
-        }
+        self.times.meet(flags, now);
     }
 }
 

@@ -141,13 +141,13 @@ impl Checker<'_> {
     fn check_records(&mut self, seen: &Seen<'_>, mask: u32, records: &mut [Record], space: Space) {
         let shift = self.shadow.shift;
         let simdgroup = seen.around.standpoint.simdgroup;
-        let ordered = self.ordered.get(simdgroup as usize);
+        let ordered = self.times.ordered(simdgroup as usize, space);
         let mut asker = Asker {
             mark: Mark::NONE,
             space,
             started: self.started,
-            met: self.met[space as usize],
-            ordered: ordered.map_or(self.started, |ordered| ordered[space as usize]),
+            met: self.times.met(space),
+            ordered: ordered.unwrap_or(self.started),
         };
         let (reads, effect) = (seen.action == Action::Read, seen.effect());
         let (mut before, mut repeats) = (u64::MAX, 0);

@@ -3,7 +3,7 @@
 //! Each either describes its result and is done, or leaves everything as it was.
 
 use super::batch::Batch;
-use super::known::{LINEAR, TRUTH, UNIFORM};
+use super::known::{LINEAR, Scratch, TRUTH, UNIFORM};
 use super::linear::{Linear, Reading};
 use super::{MOST, Surroundings};
 use crate::code::{Index, Op};
@@ -189,49 +189,52 @@ impl Batch {
             let found = Linear::narrow(rule, &first, &second);
             return self.known_n.describe_some(d, found);
         };
-        let reading = if is_signed(cond) {
+        let reading = if cond.is_signed() {
             Reading::Signed
         } else {
             Reading::Unsigned
         };
         let sums = [first, second];
-        let mut undecided = self.compare(cond, d, &sums, reading);
-        if undecided != 0 {
-            let mut masks = self.known_n.masks(d);
-            while undecided != 0 {
-                let at = undecided.trailing_zeros() as usize;
-                let [result, left, right, _] = &mut self.scratch.narrow;
-                first.write_narrow(std::slice::from_mut(left), at);
-                second.write_narrow(std::slice::from_mut(right), at);
-                // SAFETY: as above.
-                unsafe { f(result, left, right, 1) };
-                masks[at & (MOST - 1)] = ballot::<0>(result);
-                undecided &= undecided - 1;
-            }
-            self.known_n.describe_truth(d, &masks);
-        }
+        self.compare(cond, d, &sums, reading, |scratch, at| {
+            let [result, left, right, _] = &mut scratch.narrow;
+            first.write_narrow(std::slice::from_mut(left), at);
+            second.write_narrow(std::slice::from_mut(right), at);
+            // SAFETY: as above.
+            unsafe { f(result, left, right, 1) };
+        });
         true
     }
 
-    /// Compares sums; gives the simdgroups (a bit each) in which lanes differ, or may.
+    /// Compares sums. Of a simdgroup whose bounds decide nothing, `lanes` leaves each lane's answer in the first narrow
+    /// register.
     #[inline(always)]
-    fn compare(&mut self, cond: IntCond, d: u32, [a, b]: &[Linear; 2], reading: Reading) -> u32 {
+    fn compare(
+        &mut self,
+        cond: IntCond,
+        d: u32,
+        [a, b]: &[Linear; 2],
+        reading: Reading,
+        mut lanes: impl FnMut(&mut Scratch, usize),
+    ) {
         let part = self.part();
         if let Some(holds) = decide(cond, a.bounds(part, reading), b.bounds(part, reading)) {
             self.known_n.describe(d, &Linear::uniform(holds.into()));
-            return 0;
+            return;
         }
-        let (mut masks, mut undecided) = ([0; MOST], 0);
+        let mut masks = [0; MOST];
         for at in self.active.range() {
             let part = (at as u8, 1);
-            match decide(cond, a.bounds(part, reading), b.bounds(part, reading)) {
-                Some(true) => masks[at & (MOST - 1)] = !0,
-                Some(false) => {}
-                None => undecided |= 1 << at,
-            }
+            let decided = decide(cond, a.bounds(part, reading), b.bounds(part, reading));
+            masks[at & (MOST - 1)] = match decided {
+                Some(true) => !0,
+                Some(false) => 0,
+                None => {
+                    lanes(&mut self.scratch, at);
+                    ballot::<0>(&self.scratch.narrow[0])
+                }
+            };
         }
         self.known_n.describe_truth(d, &masks);
-        undecided
     }
 
     /// Truth values, joined.
@@ -264,25 +267,16 @@ impl Batch {
         }
         let (first, second) = (*self.known_w.linear(a), *self.known_w.linear(b));
         let reading = Reading::Wide {
-            signed: is_signed(cond),
+            signed: cond.is_signed(),
         };
         let sums = [first, second];
-        let mut undecided = self.compare(cond, d, &sums, reading);
-        if undecided != 0 {
-            let mut masks = self.known_n.masks(d);
-            while undecided != 0 {
-                let at = undecided.trailing_zeros() as usize;
-                let ([left, right, _], [result, ..]) =
-                    (&mut self.scratch.wide, &mut self.scratch.narrow);
-                first.write_wide(std::slice::from_mut(left), at);
-                second.write_wide(std::slice::from_mut(right), at);
-                // SAFETY: as above.
-                unsafe { f(result, left, right, 1) };
-                masks[at & (MOST - 1)] = ballot::<0>(result);
-                undecided &= undecided - 1;
-            }
-            self.known_n.describe_truth(d, &masks);
-        }
+        self.compare(cond, d, &sums, reading, |scratch, at| {
+            let ([left, right, _], [result, ..]) = (&mut scratch.wide, &mut scratch.narrow);
+            first.write_wide(std::slice::from_mut(left), at);
+            second.write_wide(std::slice::from_mut(right), at);
+            // SAFETY: as above.
+            unsafe { f(result, left, right, 1) };
+        });
         true
     }
 
@@ -345,31 +339,9 @@ fn one(rule: Rule, a: u32, b: u32) -> Option<u32> {
         Rule::And => a & b,
         Rule::Or => a | b,
         Rule::Xor => a ^ b,
-        Rule::Compare(cond) => {
-            let (x, y) = (a as i32, b as i32);
-            u32::from(match cond {
-                IntCond::Eq => a == b,
-                IntCond::Ne => a != b,
-                IntCond::Ult => a < b,
-                IntCond::Ule => a <= b,
-                IntCond::Ugt => a > b,
-                IntCond::Uge => a >= b,
-                IntCond::Slt => x < y,
-                IntCond::Sle => x <= y,
-                IntCond::Sgt => x > y,
-                IntCond::Sge => x >= y,
-            })
-        }
+        Rule::Compare(cond) => u32::from(cond.holds([a, b], [a as i32, b as i32])),
         _ => return None,
     })
-}
-
-#[inline(always)]
-fn is_signed(cond: IntCond) -> bool {
-    matches!(
-        cond,
-        IntCond::Slt | IntCond::Sle | IntCond::Sgt | IntCond::Sge
-    )
 }
 
 /// Whether a comparison holds for all numbers within bounds, or for none.

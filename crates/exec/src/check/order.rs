@@ -1,0 +1,61 @@
+//! When accesses were last in order.
+
+use super::{MEM_DEVICE, MEM_THREADGROUP, Space};
+
+/// The two kinds of memory that barriers order, with Metal's flag of each.
+const SPACES: [(Space, u8); 2] = [
+    (Space::Device, MEM_DEVICE),
+    (Space::Threadgroup, MEM_THREADGROUP),
+];
+
+/// When the threadgroup last met at a barrier, and when the lanes of each simdgroup were last in order, for each space.
+#[derive(Debug)]
+pub(super) struct Times<T> {
+    met: [T; 2],
+    ordered: Vec<[T; 2]>,
+}
+
+impl<T: Copy> Times<T> {
+    pub(super) fn new(simdgroups: usize, start: T) -> Self {
+        Self {
+            met: [start; 2],
+            ordered: vec![[start; 2]; simdgroups],
+        }
+    }
+
+    /// A threadgroup starts.
+    pub(super) fn start(&mut self, now: T) {
+        self.met = [now; 2];
+        self.ordered.fill([now; 2]);
+    }
+
+    /// The lanes of a simdgroup are in order, as far as the flags say.
+    pub(super) fn order(&mut self, simdgroup: usize, flags: u8, now: T) {
+        let Some(ordered) = self.ordered.get_mut(simdgroup) else {
+            return;
+        };
+        for (space, _) in SPACES.iter().filter(|(_, flag)| flags & flag != 0) {
+            ordered[*space as usize] = now;
+        }
+    }
+
+    /// The threadgroup meets at a barrier of these flags.
+    pub(super) fn meet(&mut self, flags: u8, now: T) {
+        for (space, _) in SPACES.iter().filter(|(_, flag)| flags & flag != 0) {
+            self.met[*space as usize] = now;
+            for ordered in &mut self.ordered {
+                ordered[*space as usize] = now;
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn met(&self, space: Space) -> T {
+        self.met[space as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn ordered(&self, simdgroup: usize, space: Space) -> Option<T> {
+        Some(self.ordered.get(simdgroup)?[space as usize])
+    }
+}
