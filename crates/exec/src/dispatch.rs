@@ -316,7 +316,10 @@ impl Job<'_> {
         };
         Worker {
             batches: (0..count).step_by(batch).map(new).collect(),
-            frames: (0..count).map(|_| Buffer::zeroed(frame)).collect(),
+            frames: match frame {
+                0 => Vec::new(),
+                _ => (0..count).map(|_| Buffer::zeroed(frame)).collect(),
+            },
             threadgroup: Buffer::zeroed(self.threadgroup_bytes as usize),
         }
     }

@@ -65,11 +65,15 @@ impl Grid {
     /// Where a threadgroup (counted along x, then y, then z) stands, and its size, cut at the edges.
     pub(crate) fn group(&self, number: u64) -> Group {
         let counts = self.group_counts().map(u64::from);
-        let position = [
-            number % counts[0],
-            number / counts[0] % counts[1],
-            number / counts[0] / counts[1],
-        ]
+        // Most grids are lines, and dividing costs more than many a kernel.
+        let position = match number < counts[0] {
+            true => [number, 0, 0],
+            false => [
+                number % counts[0],
+                number / counts[0] % counts[1],
+                number / counts[0] / counts[1],
+            ],
+        }
         .map(|n| n as u32);
         let origin: [u32; 3] = std::array::from_fn(|axis| position[axis] * self.threadgroup[axis]);
         let size = std::array::from_fn(|axis| {

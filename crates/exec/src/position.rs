@@ -64,8 +64,7 @@ impl Standpoint<'_> {
             Builtin::SimdgroupIndexInThreadgroup => {
                 Some((self.simdgroup, LINE.map(|part| part / 32)))
             }
-            // The others are the same for all threads of a threadgroup.
-            _ => self.value(which, axis).map(|lanes| (lanes[0], [0; 8])),
+            _ => self.shared(which, axis).map(|value| (value, [0; 8])),
         }
     }
 
@@ -80,9 +79,11 @@ impl Standpoint<'_> {
         let first = self.simdgroup * 32;
         // Whether threads never come to the end of this side and start over.
         let last = u64::from(before) * u64::from(own) >= self.group.threads().into();
+        // Both are powers of two, or the sum is not asked for.
+        let (shift, mask) = (before.trailing_zeros() & 31, own.wrapping_sub(1));
         let of = |number: u32| match last {
-            true => number / before,
-            false => number / before % own,
+            true => number >> shift,
+            false => number >> shift & mask,
         };
         // Whether the bits of a place are just added to those of the first thread.
         let apart = first.is_multiple_of((simdgroups as u32 * 32).next_power_of_two());
@@ -97,30 +98,36 @@ impl Standpoint<'_> {
         let first = self.simdgroup * 32;
         let axis = axis.min(2);
         let each = |f: &dyn Fn(u32) -> u32| std::array::from_fn(|lane| f(lane as u32));
-        let same = |value: u32| [value; 32];
-        let of_size = |size: [u32; 3], unit: u32| size.iter().product::<u32>().div_ceil(unit);
-        // Only the first component of a count means anything.
-        let count = |value: u32| if axis == 0 { value } else { 1 };
-        let (group, grid) = (&self.group, self.grid);
         Some(match which {
-            Builtin::ThreadPositionInGrid => self.local(axis, group.origin[axis]),
+            Builtin::ThreadPositionInGrid => self.local(axis, self.group.origin[axis]),
             Builtin::ThreadPositionInThreadgroup => self.local(axis, 0),
             Builtin::ThreadIndexInThreadgroup => each(&|lane| first + lane),
             Builtin::ThreadIndexInSimdgroup => each(&|lane| lane),
             Builtin::ThreadIndexInQuadgroup => each(&|lane| lane & 3),
             Builtin::QuadgroupIndexInThreadgroup => each(&|lane| (first + lane) / 4),
-            Builtin::SimdgroupIndexInThreadgroup => same(self.simdgroup),
-            Builtin::ThreadgroupPositionInGrid => same(group.position[axis]),
-            Builtin::ThreadsPerThreadgroup => same(group.size[axis]),
-            Builtin::SimdgroupsPerThreadgroup => same(count(of_size(group.size, 32))),
-            Builtin::QuadgroupsPerThreadgroup => same(count(of_size(group.size, 4))),
-            Builtin::DispatchThreadsPerThreadgroup => same(grid.threadgroup[axis]),
-            Builtin::DispatchSimdgroupsPerThreadgroup => same(count(of_size(grid.threadgroup, 32))),
-            Builtin::DispatchQuadgroupsPerThreadgroup => same(count(of_size(grid.threadgroup, 4))),
-            Builtin::ThreadsPerGrid | Builtin::GridSize => same(grid.threads[axis]),
-            Builtin::ThreadgroupsPerGrid => same(grid.group_counts()[axis]),
-            Builtin::ThreadsPerSimdgroup => same(32),
-            Builtin::GridOrigin => same(0),
+            Builtin::SimdgroupIndexInThreadgroup => [self.simdgroup; 32],
+            _ => [self.shared(which, axis)?; 32],
+        })
+    }
+
+    /// What a builtin gives to all threads of a threadgroup alike; nothing if it is no such position or size.
+    fn shared(&self, which: Builtin, axis: usize) -> Option<u32> {
+        let of_size = |size: [u32; 3], unit: u32| size.iter().product::<u32>().div_ceil(unit);
+        // Only the first component of a count means anything.
+        let count = |value: u32| if axis == 0 { value } else { 1 };
+        let (group, grid) = (&self.group, self.grid);
+        Some(match which {
+            Builtin::ThreadgroupPositionInGrid => group.position[axis],
+            Builtin::ThreadsPerThreadgroup => group.size[axis],
+            Builtin::SimdgroupsPerThreadgroup => count(of_size(group.size, 32)),
+            Builtin::QuadgroupsPerThreadgroup => count(of_size(group.size, 4)),
+            Builtin::DispatchThreadsPerThreadgroup => grid.threadgroup[axis],
+            Builtin::DispatchSimdgroupsPerThreadgroup => count(of_size(grid.threadgroup, 32)),
+            Builtin::DispatchQuadgroupsPerThreadgroup => count(of_size(grid.threadgroup, 4)),
+            Builtin::ThreadsPerGrid | Builtin::GridSize => grid.threads[axis],
+            Builtin::ThreadgroupsPerGrid => grid.group_counts()[axis],
+            Builtin::ThreadsPerSimdgroup => 32,
+            Builtin::GridOrigin => 0,
             _ => return None,
         })
     }

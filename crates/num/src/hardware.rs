@@ -3,8 +3,8 @@
 //!
 //! The hardware's exact bits are not documented. *Chosen*: the result is the double-precision value rounded to single,
 //! so the error is at most 0.51 units in the last place (measured over all inputs where that is possible, see the tests
-//! of each; the hardware itself is specified to about one). Everything is computed with plain double-precision
-//! operations: the same bits everywhere, and vector code in loops.
+//! of each; the hardware itself is specified to about one). Everything is computed with double-precision
+//! operations that round once: the same bits everywhere, and vector code in loops.
 
 use crate::flush::{NAN32, finish, flush};
 
@@ -39,30 +39,29 @@ pub fn rsqrt_special(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { result }
 }
 
-/// `2^x`, exact for integers; relative error of the double-precision value 1.1·10⁻¹².
+/// `2^x`, exact for integers; relative error of the double-precision value 4.7·10⁻¹¹.
 #[inline(always)]
 pub fn exp2(x: f32) -> f32 {
-    const C: [f64; 9] = [
+    const C: [f64; 8] = [
         1.0,
-        0.6931471805412329,
-        0.24022650694742637,
-        0.05550410959227876,
-        0.009618129558824302,
-        0.0013333434158352689,
-        0.000154030982978597,
-        1.531420903803661e-05,
-        1.334418095993795e-06,
+        0.693147180704532,
+        0.24022651066561082,
+        0.05550410365991117,
+        0.00961803813205268,
+        0.0013333935056476114,
+        0.00015466756321578365,
+        1.519615621344945e-05,
     ];
     /// Adding this rounds to an integer, which then stands in the last bits.
-    const ROUND: f64 = 6755399441055744.0;
-    let x = flush(x);
-    let low = if x < -200.0 { -200.0 } else { x };
-    let within = f64::from(if low > 200.0 { 200.0 } else { low });
+    const ROUND: f32 = 12_582_912.0;
+    // Denormals need no flush: they give one, as zeros do. At 128 the exponent comes out as that of infinity.
+    let within = if x > 128.0 { 128.0 } else { x };
     let shifted = within + ROUND;
     let rest = within - (shifted - ROUND);
-    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
-    let result = finish((horner(&C, rest) * power) as f32);
-    if x.is_nan() { NAN32 } else { result }
+    let fraction = horner(&C, f64::from(rest)) as f32;
+    let result = fraction.to_bits().wrapping_add(shifted.to_bits() << 23);
+    let result = if x < -126.0 { 0 } else { result };
+    f32::from_bits(if x.is_nan() { NAN32.to_bits() } else { result })
 }
 
 /// `log2(x)`: −∞ for zeros, NaN for negatives, exact for powers of two.
@@ -142,7 +141,7 @@ fn horner<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
     let mut index = N - 1;
     while index > 0 {
         index -= 1;
-        sum = sum * x + coefficients[index];
+        sum = sum.mul_add(x, coefficients[index]);
     }
     sum
 }

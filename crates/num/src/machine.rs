@@ -41,6 +41,10 @@ pub trait Machine {
     fn rsqrt_special(&self, a: Self::Float) -> Self::Float;
     /// Base-2 exponential instruction.
     fn exp2(&self, a: Self::Float) -> Self::Float;
+    /// Base-2 exponential of a product with a number of ordinary size.
+    fn exp2_of_product(&self, a: Self::Float, factor: f32) -> Self::Float {
+        self.exp2(self.mul(a, self.constant(factor)))
+    }
     /// Base-2 logarithm instruction.
     fn log2(&self, a: Self::Float) -> Self::Float;
     /// First half of sine.
@@ -127,6 +131,11 @@ impl Machine for Host {
     #[inline(always)]
     fn exp2(&self, a: f32) -> f32 {
         hardware::exp2(a)
+    }
+    /// Denormals on the way make no difference: both they and zeros give one.
+    #[inline(always)]
+    fn exp2_of_product(&self, a: f32, factor: f32) -> f32 {
+        hardware::exp2(a * factor)
     }
     #[inline(always)]
     fn log2(&self, a: f32) -> f32 {

@@ -148,7 +148,7 @@ unsafe fn copy_32(to: *mut u8, from: *mut u8, len: usize) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-unsafe fn store_some(to: *mut u8, from: *const u8, mask: u32) {
+pub(super) unsafe fn store_some(to: *mut u8, from: *const u8, mask: u32) {
     for (half, mask) in [mask as u16, (mask >> 16) as u16].into_iter().enumerate() {
         // SAFETY: reads 64 of the promised bytes and writes the words in the mask; the CPU does so like a row of
         // relaxed atomic accesses.

@@ -114,6 +114,20 @@ impl Known {
         unsafe { *self.notes.get_unchecked_mut(index as usize) = *linear };
     }
 
+    /// Describes a register by the sum of another from a new base.
+    #[inline(always)]
+    pub(super) fn move_to(&mut self, index: u32, from: u32, base: u64, uniform: State) {
+        self.set(index, LINEAR | uniform);
+        debug_assert!((index as usize) < self.notes.len());
+        let shape = self.linear(from).shape;
+        // SAFETY: as above.
+        let note = unsafe { self.notes.get_unchecked_mut(index as usize) };
+        note.base = base;
+        if index != from {
+            note.shape = shape;
+        }
+    }
+
     /// The same, if there is a sum.
     #[inline(always)]
     pub(super) fn describe_some(&mut self, index: u32, linear: Option<Linear>) -> bool {

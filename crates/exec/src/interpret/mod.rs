@@ -9,8 +9,10 @@ mod known;
 mod linear;
 mod pointer;
 mod rare;
+mod row;
 mod rules;
 pub(crate) mod span;
+mod threshold;
 mod transfer;
 pub(crate) mod watch;
 
@@ -164,6 +166,9 @@ impl Batch {
                 }
                 Op::N2 { f, rule, d, a, b } => {
                     if !W::ACTIVE {
+                        if rule == Rule::Add && self.add_uniform(d, a, b) {
+                            continue;
+                        }
                         let known = self.known_n.described(a) && self.known_n.described(b);
                         if known
                             && (rule != Rule::Other && self.known::<VECTOR>(op)
@@ -290,11 +295,15 @@ impl Batch {
                 }
                 Op::Load { transfer } => {
                     let t = &program.transfers[transfer as usize];
-                    self.transfer::<W, VECTOR>(around, watch, t, Action::Read, position)?;
+                    if W::ACTIVE || !self.row::<VECTOR>(around, t, Action::Read) {
+                        self.transfer::<W, VECTOR>(around, watch, t, Action::Read, position)?;
+                    }
                 }
                 Op::Store { transfer } => {
                     let t = &program.transfers[transfer as usize];
-                    self.transfer::<W, VECTOR>(around, watch, t, Action::Write, position)?;
+                    if W::ACTIVE || !self.row::<VECTOR>(around, t, Action::Write) {
+                        self.transfer::<W, VECTOR>(around, watch, t, Action::Write, position)?;
+                    }
                 }
                 Op::MoveNarrow { d, a } => self.move_narrow::<W>(d, a),
                 Op::MoveWide { d, a } => self.move_wide::<W>(d, a),

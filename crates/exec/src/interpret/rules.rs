@@ -5,6 +5,7 @@
 use super::batch::Batch;
 use super::known::{LINEAR, Scratch, TRUTH, UNIFORM};
 use super::linear::{Linear, Reading};
+use super::threshold::{Holds, first_of_row};
 use super::{MOST, Surroundings};
 use crate::code::{Index, Op};
 use crate::lanes::{Compare, N1, N2, N3, Narrowing, Rule, W1, W2, Widen, apart, ballot};
@@ -178,6 +179,12 @@ impl Batch {
         if (of_a | of_b) & TRUTH != 0 {
             return self.ruled_truth(rule, d, a, b);
         }
+        if let Rule::Compare(cond) = rule
+            && of_b & UNIFORM != 0
+            && self.compare_row(cond, d, a, b)
+        {
+            return true;
+        }
         let (first, second) = (*self.known_n.linear(a), *self.known_n.linear(b));
         if of_a & of_b & UNIFORM != 0
             && let Some(number) = one(rule, first.base as u32, second.base as u32)
@@ -202,6 +209,45 @@ impl Batch {
             // SAFETY: as above.
             unsafe { f(result, left, right, 1) };
         });
+        true
+    }
+
+    /// Compares numbers that rise evenly with one number; whether they are that.
+    #[inline(always)]
+    fn compare_row(&mut self, cond: IntCond, d: u32, a: u32, b: u32) -> bool {
+        let (row, signed) = (self.known_n.linear(a), cond.is_signed());
+        let part = self.active.range();
+        let Some(first) = first_of_row(row, part.end * 32, signed) else {
+            return false;
+        };
+        let with = self.known_n.linear(b).base as u32;
+        let with = match signed {
+            true => i64::from(with as i32),
+            false => i64::from(with),
+        };
+        let holds = Holds::of(cond, first, row.shape.parts[0].into(), with);
+        match holds.for_all(part.start as i64 * 32, part.end as i64 * 32) {
+            Some(holds) => self.known_n.describe(d, &Linear::uniform(holds.into())),
+            None => self.known_n.describe_truth(d, &holds.masks()),
+        }
+        true
+    }
+
+    /// Adds two described numbers of which one is the same in all lanes; whether they are that.
+    #[inline(always)]
+    pub(super) fn add_uniform(&mut self, d: u32, a: u32, b: u32) -> bool {
+        let (of_a, of_b) = (self.known_n.state(a), self.known_n.state(b));
+        if !self.free || of_a & of_b & LINEAR == 0 || (of_a | of_b) & UNIFORM == 0 {
+            return false;
+        }
+        let base = self
+            .known_n
+            .linear(a)
+            .base
+            .wrapping_add(self.known_n.linear(b).base);
+        let shape = if of_b & UNIFORM != 0 { a } else { b };
+        self.known_n
+            .move_to(d, shape, u64::from(base as u32), of_a & of_b & UNIFORM);
         true
     }
 

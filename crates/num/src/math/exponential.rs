@@ -108,13 +108,13 @@ pub fn log1p<M: Machine>(m: &M, x: M::Float) -> M::Float {
 /// `exp2(x · log₂e)`.
 #[inline(always)]
 pub fn fast_exp<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    m.exp2(m.mul(x, m.constant(LOG2_E)))
+    m.exp2_of_product(x, LOG2_E)
 }
 
 /// `exp2(x · log₂10)`.
 #[inline(always)]
 pub fn fast_exp10<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    m.exp2(m.mul(x, m.constant(LOG2_10)))
+    m.exp2_of_product(x, LOG2_10)
 }
 
 /// `log2(x) · ln 2`.
@@ -268,10 +268,39 @@ mod tests {
         );
         let (x, y) = ((-120.0, 120.0), (-60.0, 60.0));
         within(120.0, max_ulps_of_two(100_000, x, y, fast::pow, f64::powf));
-        assert_eq!(
-            fast::exp(3.0),
-            hardware::exp2(single::mul(3.0, std::f32::consts::LOG2_E))
-        );
+        for bits in (0..=u32::MAX).step_by(9973) {
+            let x = f32::from_bits(bits);
+            let composed = hardware::exp2(single::mul(x, std::f32::consts::LOG2_E));
+            assert_eq!(fast::exp(x).to_bits(), composed.to_bits(), "{x:e}");
+        }
+    }
+
+    #[test]
+    fn nothing_gives_denormals() {
+        let functions: [fn(f32) -> f32; 13] = [
+            fast::exp,
+            precise::exp,
+            hardware::exp2,
+            fast::exp10,
+            precise::exp10,
+            fast::sqrt,
+            single::sqrt,
+            hardware::rsqrt,
+            fast::log,
+            precise::log,
+            hardware::log2,
+            fast::log10,
+            precise::log10,
+        ];
+        for bits in (0..=u32::MAX).step_by(99_991).chain(0..100) {
+            for (at, function) in functions.iter().enumerate() {
+                let result = function(f32::from_bits(bits));
+                assert!(
+                    !result.is_subnormal(),
+                    "function {at} of {bits:#x}: {result:e}"
+                );
+            }
+        }
     }
 
     #[test]
