@@ -359,10 +359,12 @@ impl<'a> Quick<'a> {
                         (reads && order.is_unwritten(*writer)) || order.atomic(writer, *reader, own)
                     }
                     Action::Write => {
-                        let doubt = order.write(*writer, *reader, own)
-                            && !self.stores_the_same(seen, lane, *writer);
-                        *writer = own;
-                        doubt
+                        let doubt = order.write(*writer, *reader, own);
+                        let same = doubt
+                            && !order.doubts_readers(*reader, own)
+                            && self.stores_the_same(seen, lane, *writer);
+                        *writer = if same { Order::shared(own) } else { own };
+                        doubt && !same
                     }
                 };
                 if doubt {
