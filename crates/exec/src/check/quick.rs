@@ -292,10 +292,12 @@ impl<'a> Quick<'a> {
         };
         self.marked = true;
         let level = self.program.level;
-        match seen.action {
-            Action::Read => !read_row(level, &order, row),
-            _ => !write_row(level, &order, row) || self.agrees_by_lanes(seen, lanes, marks, space),
-        }
+        let (doubt, by_lanes) = match seen.action {
+            // It might be about bytes that nobody looks at.
+            Action::Read => (read_row(level, &order, row), seen.wanted() < seen.size),
+            _ => (write_row(level, &order, row), true),
+        };
+        !doubt || by_lanes && self.agrees_by_lanes(seen, lanes, marks, space)
     }
 
     /// Lanes that access the same number.
@@ -379,7 +381,7 @@ impl<'a> Quick<'a> {
     #[inline(always)]
     fn pieces(&self, seen: &Seen<'_>, lane: usize) -> (usize, usize) {
         let offset = seen.address(lane) & OFFSET_MASK;
-        let last = (offset + u64::from(seen.size) - 1) >> self.shift;
+        let last = (offset + u64::from(seen.wanted()) - 1) >> self.shift;
         ((offset >> self.shift) as usize, last as usize + 1)
     }
 

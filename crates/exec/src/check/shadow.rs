@@ -198,7 +198,7 @@ impl Checker<'_> {
             before = offset;
             let (start, end) = (
                 offset >> shift,
-                (offset + u64::from(seen.size) - 1) >> shift,
+                (offset + u64::from(seen.wanted()) - 1) >> shift,
             );
             asker.mark = Mark::new(self.now, seen.position, simdgroup * 32 + lane as u32);
             let stored = Stored::by(seen, lane);
@@ -240,7 +240,7 @@ impl Checker<'_> {
             let offset = seen.address(lane) & OFFSET_MASK;
             let (start, end) = (
                 offset >> shift,
-                (offset + u64::from(seen.size) - 1) >> shift,
+                (offset + u64::from(seen.wanted()) - 1) >> shift,
             );
             let frame = self.shadow.threads.get_mut(simdgroup);
             let Some(pieces) = frame.and_then(|f| f.get_mut(start as usize..=end as usize)) else {

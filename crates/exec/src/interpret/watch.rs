@@ -128,6 +128,15 @@ impl Seen<'_> {
         bits & (u64::from(self.align) - 1) == 0
     }
 
+    /// Bytes of each lane that matter: those of a load that nobody looks at, such as padding, do not.
+    #[inline(always)]
+    pub(crate) fn wanted(&self) -> u32 {
+        match self.transfer {
+            Some(transfer) if self.action == Action::Read => transfer.wanted,
+            _ => self.size,
+        }
+    }
+
     /// What it does in the eyes of whoever accesses the same memory: an atomic load or store is an atomic access.
     #[inline(always)]
     pub(crate) fn effect(&self) -> Action {
