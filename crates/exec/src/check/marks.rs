@@ -237,6 +237,10 @@ at_each_level!(
     read_row, read_each
 );
 at_each_level!(
+    /// Notes the reads of a row by several simdgroups, each of all of it; whether one might be wrong.
+    read_row_together, read_each_together
+);
+at_each_level!(
     /// Whether one of the writes of a row might be wrong. Notes them if not.
     write_row, write_each
 );
@@ -248,6 +252,24 @@ fn read_each(order: &Order, row: Row<'_>) -> bool {
     for (piece, (&mut writer, reader)) in writers.iter_mut().zip(readers).enumerate() {
         let own = row.own + (piece >> row.per) as i32;
         doubt |= i32::from(order.read(writer, reader, own, false));
+    }
+    doubt != 0
+}
+
+#[inline(always)]
+fn read_each_together(order: &Order, row: Row<'_>) -> bool {
+    let mut doubt = 0;
+    for (&mut writer, reader) in row.writers.iter_mut().zip(row.readers) {
+        let outside = order.is_outside(writer) & (writer & ATOMIC == 0);
+        // Whoever it was, one of the readers is of another simdgroup.
+        let wrong = outside | order.is_unwritten(writer) | (writer >= order.met);
+        doubt |= i32::from(wrong);
+        let everywhere = order.is_outside(*reader) | (*reader == EVERYWHERE);
+        *reader = if everywhere {
+            EVERYWHERE
+        } else {
+            row.own | SEVERAL | MANY
+        };
     }
     doubt != 0
 }

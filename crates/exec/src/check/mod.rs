@@ -18,6 +18,7 @@ mod quick;
 mod race;
 mod report;
 mod shadow;
+mod together;
 
 pub use report::{Location, Party, Report, ReportKind};
 
@@ -204,6 +205,7 @@ impl<'a> Checker<'a> {
 
 impl Watch for Checker<'_> {
     const ACTIVE: bool = true;
+    const DESCRIBES: bool = false;
 
     fn start(&mut self, _number: u64) {
         self.started = self.tick();

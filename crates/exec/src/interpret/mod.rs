@@ -151,7 +151,7 @@ impl Batch {
             match *op {
                 // SAFETY (all of these): the functions were chosen for this CPU, and the registers exist.
                 Op::N1 { f, d, a } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_n1(f, d, a) {
                             continue;
                         }
@@ -163,7 +163,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::N2 { f, rule, d, a, b } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         let known = self.known_n.described(a) && self.known_n.described(b);
                         if known
                             && (rule != Rule::Other && self.known::<VECTOR>(op)
@@ -180,7 +180,7 @@ impl Batch {
                     unsafe { f(d, a, b, count) };
                 }
                 Op::N3 { f, d, a, b, c } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_n3(f, d, [a, b, c]) {
                             continue;
                         }
@@ -194,7 +194,7 @@ impl Batch {
                     unsafe { f(d, a, b, c, count) };
                 }
                 Op::W1 { f, d, a } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_w1(f, d, a) {
                             continue;
                         }
@@ -206,7 +206,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::W2 { f, d, a, b, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         let known = self.known_w.described(a) && self.known_w.described(b);
                         if known && self.known::<VECTOR>(op) {
                             continue;
@@ -220,7 +220,7 @@ impl Batch {
                     unsafe { f(d, a, b, count) };
                 }
                 Op::Widen { f, d, a, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_n.described(a) && self.known::<VECTOR>(op) {
                             continue;
                         }
@@ -232,7 +232,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::Narrowing { f, d, a, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_w.described(a) && self.known::<VECTOR>(op) {
                             continue;
                         }
@@ -244,7 +244,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::Compare { f, d, a, b, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         let known = self.known_w.described(a) && self.known_w.described(b);
                         if known && self.known::<VECTOR>(op) {
                             continue;
@@ -258,12 +258,12 @@ impl Batch {
                     unsafe { f(d, a, b, count) };
                 }
                 Op::SelectNarrow { d, cond, yes, no } => {
-                    if W::ACTIVE || !self.known::<VECTOR>(op) {
+                    if !W::DESCRIBES || !self.known::<VECTOR>(op) {
                         self.select_narrow::<W>(d, cond, yes, no);
                     }
                 }
                 Op::SelectWide { d, cond, yes, no } => {
-                    if W::ACTIVE || !self.known::<VECTOR>(op) {
+                    if !W::DESCRIBES || !self.known::<VECTOR>(op) {
                         self.select_wide::<W>(d, cond, yes, no);
                     }
                 }
@@ -275,7 +275,7 @@ impl Batch {
                     scale,
                     offset,
                 } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_w.described(base) && self.known::<VECTOR>(op) {
                             continue;
                         }
@@ -383,7 +383,7 @@ impl Batch {
                     return Ok(Stop::Finished);
                 }
                 ref rare => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_position(around, rare) {
                             continue;
                         }
