@@ -8,6 +8,7 @@ use crate::interpret::watch::{Unwatched, Watch};
 use crate::interpret::{Batch, Stop, Surroundings, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::Standpoint;
+use crate::together::Runs;
 use assay_ssa::Binding;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,18 +138,21 @@ impl Program {
     ) -> Result<Statistics, RunError> {
         grid.check(self.max_threads)?;
         let job = self.job(grid, bindings, limits)?;
-        job.check_memory(rayon::current_num_threads() as u64, 0)?;
+        let workers = rayon::current_num_threads() as u64;
+        let runs = Runs::of(self, grid, job.threadgroup_bytes, workers);
+        job.check_memory(workers, runs.size, 0)?;
         let groups = job.groups();
-        let fault = if self.in_order || groups == 1 {
-            let mut worker = job.worker();
-            (0..groups).find_map(|group| job.run_group(&mut worker, group, &mut Unwatched).err())
+        let run = |worker: &mut Worker, run: u64| {
+            let (first, count) = runs.get(run);
+            job.run_groups(worker, first, count, &mut Unwatched)
+        };
+        let fault = if self.in_order || runs.count() == 1 {
+            let mut worker = job.worker_together(&runs);
+            (0..runs.count()).find_map(|at| run(&mut worker, at).err())
         } else {
-            (0..groups)
+            (0..runs.count())
                 .into_par_iter()
-                .map_init(
-                    || job.worker(),
-                    |worker, group| job.run_group(worker, group, &mut Unwatched),
-                )
+                .map_init(|| job.worker_together(&runs), run)
                 .find_map_first(Result::err)
         };
         match fault {
@@ -276,12 +280,18 @@ impl Job<'_> {
         threads.div_ceil(32)
     }
 
-    /// Refuses a job that needs too much memory for so many workers and `more` bytes besides.
-    pub(crate) fn check_memory(&self, workers: u64, more: u64) -> Result<(), RunError> {
+    /// Refuses a job that needs too much memory for so many workers, each with so many threadgroups, and `more` bytes
+    /// besides.
+    pub(crate) fn check_memory(
+        &self,
+        workers: u64,
+        groups: u64,
+        more: u64,
+    ) -> Result<(), RunError> {
         let p = self.program;
         let registers = u64::from(p.narrow) * 128 + u64::from(p.wide) * 256;
         let simdgroup = registers + u64::from(p.frame) * 32;
-        let worker = simdgroup * self.simdgroups() + u64::from(self.threadgroup_bytes);
+        let worker = simdgroup * self.simdgroups() * groups + u64::from(self.threadgroup_bytes);
         let needed = worker.saturating_mul(workers).saturating_add(more);
         if needed > self.limits.max_memory {
             return Err(RunError::TooLarge {
@@ -295,16 +305,22 @@ impl Job<'_> {
     /// Memory for a worker whose simdgroups run in step as far as that goes.
     pub(crate) fn worker(&self) -> Worker {
         let simdgroups = self.simdgroups() as usize;
-        self.worker_of(Batch::size(self.program, simdgroups))
+        self.worker_of(simdgroups, Batch::size(self.program, simdgroups))
+    }
+
+    /// Memory for a worker that runs several threadgroups in step.
+    fn worker_together(&self, runs: &Runs) -> Worker {
+        let simdgroups = self.simdgroups() as usize * runs.size as usize;
+        self.worker_of(simdgroups, Batch::size(self.program, simdgroups))
     }
 
     /// Memory for a worker whose simdgroups run by themselves, one after the other.
     pub(crate) fn worker_in_turn(&self) -> Worker {
-        self.worker_of(1)
+        self.worker_of(self.simdgroups() as usize, 1)
     }
 
-    fn worker_of(&self, batch: usize) -> Worker {
-        let count = self.simdgroups() as usize;
+    /// Memory for so many simdgroups in batches.
+    fn worker_of(&self, count: usize, batch: usize) -> Worker {
         let frame = self.program.frame as usize * 32;
         let new = |number: usize| {
             Batch::new(
@@ -324,11 +340,23 @@ impl Job<'_> {
         }
     }
 
-    /// Runs one threadgroup: each batch of simdgroups until a barrier or its end, in turns, until all have ended.
+    /// Runs one threadgroup.
     pub(crate) fn run_group<W: Watch>(
         &self,
         worker: &mut Worker,
         number: u64,
+        watch: &mut W,
+    ) -> Result<(), Box<Fault>> {
+        self.run_groups(worker, number, 1, watch)
+    }
+
+    /// Runs threadgroups that follow each other, those after the first whole like it: each batch of simdgroups until a
+    /// barrier or its end, in turns, until all have ended.
+    fn run_groups<W: Watch>(
+        &self,
+        worker: &mut Worker,
+        number: u64,
+        count: u64,
         watch: &mut W,
     ) -> Result<(), Box<Fault>> {
         let group = self.grid.group(number);
@@ -341,7 +369,7 @@ impl Job<'_> {
                 thread: group.origin,
             }));
         }
-        let threads = group.threads();
+        let threads = group.threads() * count as u32;
         worker.threadgroup.bytes_mut().fill(0);
         let threadgroup = Region {
             base: worker.threadgroup.as_mut_ptr(),
@@ -381,6 +409,8 @@ impl Job<'_> {
             standpoint: Standpoint {
                 grid: self.grid,
                 group,
+                number,
+                simdgroups: self.simdgroups() as u32,
                 simdgroup: 0,
             },
             alone: false,

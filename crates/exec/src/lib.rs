@@ -76,6 +76,7 @@ mod memory;
 mod operands;
 mod position;
 mod rare;
+mod together;
 
 pub use buffer::{Buffer, Element};
 pub use check::{Location, Party, Report, ReportKind};

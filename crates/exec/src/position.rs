@@ -8,11 +8,27 @@ use assay_ssa::builtin::Builtin;
 pub(crate) struct Standpoint<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) group: Group,
+    /// Number of the threadgroup in the grid.
+    pub(crate) number: u64,
+    /// Simdgroups of a whole threadgroup.
+    pub(crate) simdgroups: u32,
     /// Number of the simdgroup in its threadgroup.
     pub(crate) simdgroup: u32,
 }
 
 impl Standpoint<'_> {
+    /// That of a simdgroup, counted from the first of this threadgroup on into those after it.
+    pub(crate) fn of_simdgroup(&self, simdgroup: u32) -> Self {
+        let mut standpoint = Self { simdgroup, ..*self };
+        if simdgroup >= self.simdgroups {
+            let further = simdgroup / self.simdgroups.max(1);
+            standpoint.number += u64::from(further);
+            standpoint.group = self.grid.group(standpoint.number);
+            standpoint.simdgroup = simdgroup % self.simdgroups.max(1);
+        }
+        standpoint
+    }
+
     /// The position in the grid of a lane's thread.
     pub(crate) fn thread(&self, lane: u32) -> [u32; 3] {
         let local = self.group.thread(self.simdgroup * 32 + lane);
@@ -41,13 +57,33 @@ impl Standpoint<'_> {
     }
 
     /// What a builtin gives in so many simdgroups from this one on, as a number and what each bit of a thread's place
-    /// among them adds to that; nothing if it is no such sum.
+    /// among them adds to that; nothing if it is no such sum. Several threadgroups follow each other along x, and have a
+    /// power of two of simdgroups each.
     pub(crate) fn described(
         &self,
         which: Builtin,
         axis: usize,
         simdgroups: usize,
     ) -> Option<(u32, [i32; 8])> {
+        let own = self.simdgroups as usize;
+        if simdgroups <= own {
+            return self.in_group(which, axis, simdgroups);
+        }
+        let (base, mut parts) = self.in_group(which, axis, own)?;
+        let step = match which {
+            Builtin::ThreadgroupPositionInGrid if axis == 0 => 1,
+            Builtin::ThreadPositionInGrid if axis == 0 => self.group.size[0] as i32,
+            _ => 0,
+        };
+        let first = 5 + own.ilog2() as usize;
+        for (bit, part) in parts.iter_mut().skip(first).enumerate() {
+            *part = step << bit;
+        }
+        Some((base, parts))
+    }
+
+    /// The same for simdgroups of one threadgroup.
+    fn in_group(&self, which: Builtin, axis: usize, simdgroups: usize) -> Option<(u32, [i32; 8])> {
         const LINE: [i32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
         let first = self.simdgroup * 32;
         let axis = axis.min(2);

@@ -191,7 +191,7 @@ impl Program {
             true => 1,
             false => (rayon::current_num_threads() as u64).min(wanted),
         };
-        job.check_memory(workers, Counter::memory(&job).saturating_mul(workers))?;
+        job.check_memory(workers, 1, Counter::memory(&job).saturating_mul(workers))?;
         let next = AtomicU64::new(0);
         let work = |_| {
             let (mut counter, mut worker) = (Counter::new(&job), job.worker());

@@ -73,10 +73,7 @@ impl Surroundings<'_> {
                 thread,
                 ..self.memory
             },
-            standpoint: Standpoint {
-                simdgroup: number as u32,
-                ..self.standpoint
-            },
+            standpoint: self.standpoint.of_simdgroup(number as u32),
             ..*self
         }
     }

@@ -93,15 +93,17 @@ fn bind(buffers: &[Buffer]) -> Bindings {
 /// Runs a program with buffers 0, 1, 2, … and gives them back. Checking must find nothing and compute the same.
 pub(crate) fn run(program: &Program, grid: Grid, buffers: Vec<Buffer>) -> Vec<Buffer> {
     let results = run_unchecked(program, grid, &buffers);
-    let mut bindings = bind(&buffers);
-    let reports = program.check(&grid, &mut bindings, &Limits::default());
-    assert_eq!(reports, Ok(vec![]), "{}", program.name());
-    for (index, result) in (0..).zip(&results) {
-        let checked = bindings.get(index).map(Buffer::bytes);
-        assert!(
-            checked == Some(result.bytes()),
-            "buffer {index} is another when checked"
-        );
+    for check in [Program::check, Program::check_plainly] {
+        let mut bindings = bind(&buffers);
+        let reports = check(program, &grid, &mut bindings, &Limits::default());
+        assert_eq!(reports, Ok(vec![]), "{}", program.name());
+        for (index, result) in (0..).zip(&results) {
+            let checked = bindings.get(index).map(Buffer::bytes);
+            assert!(
+                checked == Some(result.bytes()),
+                "buffer {index} is another when checked"
+            );
+        }
     }
     results
 }

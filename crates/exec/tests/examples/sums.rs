@@ -1,5 +1,5 @@
-//! Indices that are described as sums mean what they mean when they are written down: a checked run writes all of them
-//! down, and `run` compares the two.
+//! Indices that are described as sums mean what they mean when they are written down: one of the checked runs
+//! writes all of them down, and `run` compares the two.
 
 use crate::common::{program_of, run, u32s};
 use assay_exec::{Buffer, Grid};
@@ -7,7 +7,7 @@ use assay_exec::{Buffer, Grid};
 const HEAD: &str = "#include <metal_stdlib>\nusing namespace metal;\n\
     kernel void k(device uint *out [[buffer(0)]], device const uint *in [[buffer(1)]], constant uint &n [[buffer(2)]], \
     uint3 p [[thread_position_in_grid]], uint3 q [[thread_position_in_threadgroup]], uint3 size [[threads_per_grid]], \
-    uint t [[thread_index_in_threadgroup]], uint s [[simdgroup_index_in_threadgroup]], uint l [[thread_index_in_simdgroup]]) {\n\
+    uint3 g [[threadgroup_position_in_grid]], uint t [[thread_index_in_threadgroup]], uint s [[simdgroup_index_in_threadgroup]], uint l [[thread_index_in_simdgroup]]) {\n\
     uint i = (p.z * size.y + p.y) * size.x + p.x;\n";
 
 /// Runs a body over grids of all shapes, with whole and ragged threadgroups.
@@ -22,6 +22,14 @@ fn check(body: &str) {
         ([24, 9, 2], [12, 5, 1]),
         ([16, 8, 8], [8, 4, 4]),
         ([64, 4, 1], [32, 4, 1]),
+        // Small threadgroups that run together.
+        ([1024, 1, 1], [32, 1, 1]),
+        ([1004, 3, 1], [64, 1, 1]),
+        ([200, 8, 2], [8, 4, 1]),
+        ([640, 4, 3], [32, 2, 1]),
+        ([96, 64, 1], [1, 32, 1]),
+        ([480, 2, 1], [24, 2, 2]),
+        ([612, 4, 1], [12, 4, 2]),
     ];
     for (threads, group) in grids {
         let count: u32 = threads.iter().product();
@@ -97,5 +105,20 @@ fn shuffles_read_what_inactive_lanes_had_last() {
     check(
         "uint a = q.x + 5; uint b = a * 3; if ((t & 3) != 0) { b += n; a += 2; } \
            out[i] = simd_shuffle_xor(b, 1) + simd_shuffle_xor(a, 2) + 1;",
+    );
+}
+
+#[test]
+fn threadgroups_know_where_they_are() {
+    check(
+        "out[i] = in[(g.x * 3 + g.y * 5 + g.z * 7 + t) & 4095] + g.x * 1000 + g.y * 100 + g.z * 10 + s + p.x + (g.x < 9 ? 1 : 2);",
+    );
+}
+
+#[test]
+fn threadgroups_leave_loops_at_different_places() {
+    check(
+        "uint sum = 1; for (uint k = 0; k < g.x % 7 + l % 3 + 1; ++k) { sum = sum * 31 + in[(k * 64 + p.x) & 4095]; } \
+           sum += simd_sum(sum); threadgroup_barrier(mem_flags::mem_device); out[i] = sum + g.y;",
     );
 }
