@@ -226,14 +226,17 @@ impl Batch {
         if self.active.count == 0 {
             return Ok(());
         }
-        if !W::ACTIVE
+        let mut told = false;
+        if W::DESCRIBES
             && let Some(span) = self.described(t, self.part())
             && let Some(found) = within(around, t, &span, true, action)
-            && self.quick::<W, VECTOR>(around, t, found, action)
         {
-            return Ok(());
+            told = W::ACTIVE && self.told(around, watch, t, found, action, position);
+            if (told || !W::ACTIVE) && self.quick::<W, VECTOR>(around, t, found, action) {
+                return Ok(());
+            }
         }
-        self.each::<W, VECTOR>(around, watch, t, action, position)
+        self.each::<W, VECTOR>(around, watch, t, action, position, told)
     }
 
     /// An access of all lanes of the active simdgroups to one number, or to rows of words; whether it was one.
@@ -271,7 +274,7 @@ impl Batch {
     }
 
     apart! {
-        /// A load or store of any kind.
+        /// A load or store of any kind. `told`: the watch knows of it.
         fn each [W: Watch] (
             &mut self,
             around: &Surroundings<'_>,
@@ -279,6 +282,7 @@ impl Batch {
             t: &Transfer,
             action: Action,
             position: usize,
+            told: bool,
         ) -> Result<(), Trap> = each_at
     }
 
@@ -290,6 +294,7 @@ impl Batch {
         t: &Transfer,
         action: Action,
         position: usize,
+        told: bool,
     ) -> Result<(), Trap> {
         let active = self.active;
         if W::DESCRIBES && action != Action::Read {
@@ -301,7 +306,7 @@ impl Batch {
             }
         }
         let together = self.find::<VECTOR>(around, t, self.part(), action);
-        if W::ACTIVE && !self.watched(around, watch, t, together, action, position)? {
+        if W::ACTIVE && !told && !self.watched(around, watch, t, together, action, position)? {
             return Ok(());
         }
         if (W::DESCRIBES || active.full)
@@ -567,6 +572,42 @@ impl Batch {
         Ok(())
     }
 
+    /// Tells the watch about a transfer of all lanes of the active simdgroups, found to be a sum; whether it wants to hear no more.
+    #[inline(always)]
+    fn told<W: Watch>(
+        &self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        t: &Transfer,
+        found: Found,
+        action: Action,
+        position: usize,
+    ) -> bool {
+        let active = self.active;
+        if !active.full {
+            return false;
+        }
+        let (runs, shape, scale) = self.sum(t);
+        let own = runs.moved(shape.group(active.first) * scale);
+        watch.access_by_all(&Seen {
+            around,
+            group: self,
+            at: active.first,
+            position,
+            mask: !0,
+            addresses: Addresses::Runs(own),
+            sum: Some(Sum { runs, shape, scale }),
+            form: found.form,
+            inside: true,
+            size: t.size(),
+            align: t.align,
+            cell: t.cell,
+            regs: around.program.list(t.regs),
+            transfer: Some(t),
+            action,
+        })
+    }
+
     /// Tells the watch about a transfer of all active simdgroups; whether all lanes go on with it. If not, those that may
     /// have done it, and the others have read zero.
     #[inline(never)]
@@ -580,12 +621,8 @@ impl Batch {
         position: usize,
     ) -> Result<bool, Trap> {
         let active = self.active;
-        let is_sum = |found: &Option<Found>| found.is_some_and(|found| found.described);
-        let sum = is_sum(&together).then(|| {
-            let (runs, shape, scale) = self.sum(t);
-            Sum { runs, shape, scale }
-        });
-        if sum.is_none() {
+        let is_sum = together.is_some_and(|found| found.described);
+        if !is_sum {
             self.fill_address(t);
         }
         let each = (together.is_none() && active.count > 1).then(|| {
@@ -603,7 +640,7 @@ impl Batch {
             position,
             mask: self.mask_of(active.first),
             addresses: self.known_addresses(t, active.first),
-            sum,
+            sum: None,
             form: together.map_or(Form::SCATTERED, |found| found.form),
             inside: together.is_some(),
             size: t.size(),
@@ -613,7 +650,7 @@ impl Batch {
             transfer: Some(t),
             action,
         };
-        if active.full && seen.inside && watch.access_by_all(&seen) {
+        if active.full && seen.inside && !is_sum && watch.access_by_all(&seen) {
             return Ok(true);
         }
         let mut allowed = self.masks();
