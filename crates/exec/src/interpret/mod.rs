@@ -11,6 +11,7 @@ mod pointer;
 mod rare;
 mod rules;
 pub(crate) mod span;
+mod told;
 mod transfer;
 pub(crate) mod watch;
 
