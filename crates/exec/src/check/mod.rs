@@ -19,6 +19,7 @@ mod race;
 mod report;
 mod shadow;
 mod together;
+mod written;
 
 pub use report::{Location, Party, Report, ReportKind};
 

@@ -7,15 +7,15 @@
 
 use super::marks::{LAST, Marks, Order, Row, mark, moment, read_row, thread_at, write_row};
 use super::order::Times;
+use super::written::{Written, bytes_of, put_back};
 use super::{Space, barrier_flags, missing_at};
-use crate::code::{Op, Padding, Program};
+use crate::code::{Padding, Program};
 use crate::collective::Collective;
 use crate::dispatch::Job;
 use crate::interpret::watch::{Seen, Watch};
 use crate::interpret::{Batch, Surroundings};
 use crate::lanes::lanes_of;
-use crate::matrix::MatrixOp;
-use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, Region, THREAD, THREADGROUP};
+use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
 use crate::position::Standpoint;
 
 /// What was found so far.
@@ -25,13 +25,6 @@ enum Verdict {
     /// A region is written that was taken not to be.
     Writes(usize),
     Doubtful,
-}
-
-/// A region that is written.
-struct Written {
-    marks: Marks,
-    /// What was in it before the dispatch.
-    before: Vec<u8>,
 }
 
 pub(super) struct Quick<'a> {
@@ -532,42 +525,5 @@ impl Watch for Quick<'_> {
         let flags = barrier_flags(self.program, barrier);
         let now = self.tick();
         self.times.meet(flags, now);
-    }
-}
-
-impl Program {
-    /// For each operation that writes memory the register of its pointer, and the bytes of the numbers it writes.
-    fn writes(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.ops.iter().filter_map(|op| match *op {
-            Op::Store { transfer } => {
-                let transfer = self.transfers.get(transfer as usize)?;
-                Some((transfer.base, transfer.cell.bytes()))
-            }
-            Op::MemCopy { dst, .. } | Op::MemSet { dst, .. } => Some((dst, 1)),
-            Op::Matrix { index } => match self.matrices.get(index as usize)? {
-                MatrixOp::Store { scalar, at, .. } => Some((at.ptr, scalar.bytes())),
-                _ => None,
-            },
-            Op::Atomic { ptr, cell, .. } | Op::CompareExchange { ptr, cell, .. } => {
-                Some((ptr, cell.bytes()))
-            }
-            _ => None,
-        })
-    }
-}
-
-/// The bytes of a region. Nothing else may run.
-fn bytes_of(region: &Region) -> &[u8] {
-    if region.base.is_null() {
-        return &[];
-    }
-    // SAFETY: a region has that many bytes, and only this thread accesses them between threadgroups.
-    unsafe { std::slice::from_raw_parts(region.base, region.len as usize) }
-}
-
-fn put_back(region: &Region, before: &[u8]) {
-    if region.writable && before.len() as u64 == region.len {
-        // SAFETY: as above, and it is writable.
-        unsafe { std::ptr::copy_nonoverlapping(before.as_ptr(), region.base, before.len()) };
     }
 }

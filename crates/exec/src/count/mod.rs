@@ -6,8 +6,10 @@
 //! the banks of threadgroup memory, and nothing else.
 
 mod depth;
+mod form;
 mod model;
 mod pattern;
+mod stretch;
 mod watch;
 
 pub use crate::class::Class;

@@ -1,13 +1,15 @@
 //! The watch that counts.
 
 use super::depth::{Depths, State};
-use super::model::{Blocks, Cache, LINE, Outcome, Recent, SECTOR, bank_passes, passes_of_halves};
+use super::form::{Runs, passes_by_form, passes_of_all};
+use super::model::{Blocks, Cache, LINE, Outcome, Recent, SECTOR, bank_passes};
 use super::pattern::{Patterns, Scattered};
+use super::stretch::{Stretch, WITHIN, stretches};
 use super::{Class, Counts, LineCounts, Traffic};
-use crate::code::{Op, Program, Transfer};
+use crate::code::{Program, Transfer};
 use crate::dispatch::Job;
 use crate::interpret::Batch;
-use crate::interpret::watch::{Seen, Watch};
+use crate::interpret::watch::{Seen, Sum, Watch};
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
 use crate::position::Standpoint;
 use std::ops::Range;
@@ -18,20 +20,6 @@ struct Tally {
     bytes: u64,
     lines: u64,
 }
-
-/// Operations that follow each other and run with the same lanes: counted when the first of them runs.
-#[derive(Clone, Copy, Debug, Default)]
-struct Stretch {
-    first: u32,
-    end: u32,
-    /// Those that are no bookkeeping.
-    instructions: u64,
-    runs: u64,
-    lanes: u64,
-}
-
-/// Marks an operation that begins no stretch.
-const WITHIN: u32 = u32::MAX;
 
 pub(super) struct Counter<'a> {
     program: &'a Program,
@@ -273,6 +261,37 @@ impl<'a> Counter<'a> {
         self.tallies[seen.position].lines += lines;
     }
 
+    /// Several rows of device memory for each simdgroup: those of a threadgroup sixteen or eight wide.
+    #[inline(always)]
+    fn device_short_rows(&mut self, seen: &Seen<'_>, sum: &Sum, running: Range<usize>) {
+        let length = seen.form.length;
+        let extent = u64::from((length - 1) * seen.form.step + seen.size - 1);
+        let (mut lines, mut sectors) = (0, 0);
+        for simdgroup in running {
+            let row = |lane: u32| {
+                let first = sum.address(simdgroup - seen.group.number, lane as usize);
+                (first, first + extent)
+            };
+            for lane in (0..32).step_by(length as usize) {
+                let (first, last) = row(lane);
+                // What a row before has touched is not touched again.
+                let is_new = |number: &u64, block: u64| {
+                    let mut before = (0..lane).step_by(length as usize).map(row);
+                    !before.any(|(first, last)| (first / block..=last / block).contains(number))
+                };
+                let touched = first / SECTOR..=last / SECTOR;
+                sectors += touched.filter(|sector| is_new(sector, SECTOR)).count() as u64;
+                for line in (first / LINE..=last / LINE).filter(|line| is_new(line, LINE)) {
+                    self.line(seen.action, simdgroup, line);
+                    lines += 1;
+                }
+            }
+        }
+        self.counts.device.lines += lines;
+        self.counts.device.sectors += sectors;
+        self.tallies[seen.position].lines += lines;
+    }
+
     #[inline(always)]
     fn threadgroup(&mut self, seen: &Seen<'_>) {
         let counts = &mut self.counts.threadgroup;
@@ -386,6 +405,14 @@ impl Watch for Counter<'_> {
                 self.counts.device.accesses += count;
                 self.device_rows(seen, transfer, running);
             }
+            _ if seen.size <= 16 && u64::from(seen.form.step) <= SECTOR && seen.sum.is_some() => {
+                let (Some(sum), 8 | 16) = (&seen.sum, seen.form.length) else {
+                    return false;
+                };
+                note(&mut self.counts.device.traffic, seen, count);
+                self.counts.device.accesses += count;
+                self.device_short_rows(seen, sum, running);
+            }
             _ => return false,
         }
         self.tallies[seen.position].bytes += count * 32 * u64::from(seen.size);
@@ -402,134 +429,6 @@ impl Watch for Counter<'_> {
     fn meet(&mut self, _batches: &[Batch], _standpoint: &Standpoint<'_>) {
         self.settle();
     }
-}
-
-/// The lowest and the highest byte of each run of lanes, where everything between is accessed.
-struct Runs {
-    bytes: [(u64, u64); 4],
-    len: usize,
-}
-
-impl Runs {
-    /// Those of `size` bytes of each lane, `done` from its address; nothing if there are no runs.
-    #[inline(always)]
-    fn of(seen: &Seen<'_>, done: u32, size: u32) -> Option<Self> {
-        let (length, step) = (seen.form.length, seen.form.step);
-        if length < 8 || u64::from(step) > SECTOR {
-            return None;
-        }
-        let mut runs = Self {
-            bytes: [(0, 0); 4],
-            len: 0,
-        };
-        if length == 32 && seen.mask == !0 {
-            let first = seen.address(0) + u64::from(done);
-            runs.bytes[0] = (first, first + u64::from(31 * step + size - 1));
-            runs.len = 1;
-            return Some(runs);
-        }
-        let mut start = 0;
-        while start < 32 {
-            let lanes = (u64::from(seen.mask) >> start) & ((1 << length) - 1);
-            if lanes != 0 {
-                let (low, high) = (lanes.trailing_zeros(), 63 - lanes.leading_zeros());
-                let gaps = lanes.count_ones() != high - low + 1;
-                if gaps && step != 0 {
-                    return None;
-                }
-                let first = seen.address((start + low) as usize) + u64::from(done);
-                let last = first + u64::from((high - low) * step + size - 1);
-                runs.bytes[runs.len & 3] = (first, last);
-                runs.len += 1;
-            }
-            start += length;
-        }
-        Some(runs)
-    }
-
-    #[inline(always)]
-    fn blocks(&self, block: u64) -> Blocks {
-        Blocks::of_runs(self.bytes.get(..self.len).unwrap_or_default(), block)
-    }
-}
-
-/// Passes over the banks for each word of all simdgroups, where each half of their lanes is a row.
-#[inline(always)]
-fn passes_of_all(seen: &Seen<'_>, transfer: &Transfer, running: Range<usize>) -> Option<u64> {
-    if let Some(sum) = &seen.sum
-        && seen.cell.bytes() >= 4
-    {
-        // Numbers are aligned, and of each simdgroup the halves are as far apart.
-        let starts = [sum.address(seen.at, 0), sum.address(seen.at, 16)];
-        let passes = passes_of_halves(starts, seen.form.step.into());
-        return Some(u64::from(passes) * running.len() as u64);
-    }
-    let (mut passes, mut bits) = (0, 0);
-    for simdgroup in running {
-        let start = |lane| seen.address_of(transfer, simdgroup - seen.group.number, lane);
-        let starts = [start(0), start(16)];
-        bits |= starts[0] | starts[1];
-        passes += u64::from(passes_of_halves(starts, seen.form.step.into()));
-    }
-    bits.is_multiple_of(4).then_some(passes)
-}
-
-/// Passes over the banks for each word, where the form of the addresses says it.
-#[inline(always)]
-fn passes_by_form(seen: &Seen<'_>) -> Option<u32> {
-    let (length, step) = (seen.form.length, u64::from(seen.form.step));
-    match length {
-        // From word to word at most: no more words than banks.
-        32 if step <= 4 => Some(1),
-        16 if step == 0 || step == 4 => {
-            let starts = [seen.address(0), seen.address(16)];
-            if !(starts[0] | starts[1]).is_multiple_of(4) {
-                return None;
-            }
-            let passes = passes_of_halves(starts, step);
-            (passes == 1 || seen.mask == !0).then_some(passes)
-        }
-        _ => None,
-    }
-}
-
-/// The stretches of a program, and for each operation the one that begins with it. Whatever changes the mask, waits or is
-/// jumped to bounds them.
-fn stretches(program: &Program) -> (Vec<Stretch>, Vec<u32>) {
-    let mut jumped_to = vec![false; program.ops.len() + 1];
-    for op in &program.ops {
-        let target = match *op {
-            // Who takes the first arm of an if may go on behind its end.
-            Op::Else { target, .. } => {
-                jumped_to[target as usize] = true;
-                target + 1
-            }
-            Op::If { target, .. } | Op::LoopEnd { target, .. } | Op::SkipIfNone { target } => {
-                target
-            }
-            _ => continue,
-        };
-        jumped_to[target as usize] = true;
-    }
-    let mut stretches: Vec<Stretch> = Vec::new();
-    let mut begins = vec![WITHIN; program.ops.len()];
-    let mut goes_on = false;
-    for (position, op) in program.ops.iter().enumerate() {
-        let class = program.class(position);
-        if !goes_on || jumped_to[position] {
-            begins[position] = stretches.len() as u32;
-            stretches.push(Stretch {
-                first: position as u32,
-                ..Stretch::default()
-            });
-        }
-        if let Some(stretch) = stretches.last_mut() {
-            stretch.end = position as u32 + 1;
-            stretch.instructions += u64::from(class != Class::Bookkeeping);
-        }
-        goes_on = !op.is_control();
-    }
-    (stretches, begins)
 }
 
 /// Adds the same access by so many simdgroups to sums.

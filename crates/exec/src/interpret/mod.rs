@@ -13,6 +13,7 @@ mod row;
 mod rules;
 pub(crate) mod span;
 mod threshold;
+mod told;
 mod transfer;
 pub(crate) mod watch;
 

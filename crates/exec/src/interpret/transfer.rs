@@ -9,21 +9,21 @@ use super::known::{FILLED, LINEAR, SEEN, UNIFORM};
 use super::linear::{Linear, Shape};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
-use super::watch::{Seen, Sum, Watch};
-use super::{Batch, MOST, Surroundings, Trap};
+use super::watch::Watch;
+use super::{Batch, Surroundings, Trap};
 use crate::code::{Cell, Reg, Scaled, Transfer};
 use crate::lanes::{apart, lanes_of};
 use crate::memory::{Action, Number, Place, Stretch};
 
 /// Numbers of an access that lie in one stretch, all aligned.
 #[derive(Clone, Copy)]
-struct Found {
+pub(super) struct Found {
     stretch: Stretch,
     /// The lowest address.
     first: u64,
-    form: Form,
+    pub(super) form: Form,
     /// Whether the addresses are a sum, and were not looked at.
-    described: bool,
+    pub(super) described: bool,
 }
 
 impl Batch {
@@ -104,7 +104,7 @@ impl Batch {
 
     /// The same for one of several simdgroups.
     #[inline(never)]
-    fn find_one(
+    pub(super) fn find_one(
         &mut self,
         around: &Surroundings<'_>,
         t: &Transfer,
@@ -116,7 +116,7 @@ impl Batch {
 
     /// Sees to it that the registers of an address are filled.
     #[inline(always)]
-    fn fill_address(&mut self, t: &Transfer) {
+    pub(super) fn fill_address(&mut self, t: &Transfer) {
         match t.index {
             None => self.need_w(t.base),
             Some(scaled) => self.need_n(scaled.reg),
@@ -161,7 +161,7 @@ impl Batch {
     /// The same of addresses that were found to be a sum: those of the batch's first simdgroup, and the sum itself with what
     /// its parts are multiplied by.
     #[inline(always)]
-    fn sum(&self, t: &Transfer) -> (Runs, Shape, i64) {
+    pub(super) fn sum(&self, t: &Transfer) -> (Runs, Shape, i64) {
         let (base, scale, linear) = match t.index {
             None => {
                 let linear = self.known_w.linear(t.base);
@@ -226,14 +226,17 @@ impl Batch {
         if self.active.count == 0 {
             return Ok(());
         }
-        if !W::ACTIVE
+        let mut told = false;
+        if W::DESCRIBES
             && let Some(span) = self.described(t, self.part())
             && let Some(found) = within(around, t, &span, true, action)
-            && self.quick::<W, VECTOR>(around, t, found, action)
         {
-            return Ok(());
+            told = W::ACTIVE && self.told(around, watch, t, found, action, position);
+            if (told || !W::ACTIVE) && self.quick::<W, VECTOR>(around, t, found, action) {
+                return Ok(());
+            }
         }
-        self.each::<W, VECTOR>(around, watch, t, action, position)
+        self.each::<W, VECTOR>(around, watch, t, action, position, told)
     }
 
     /// An access of all lanes of the active simdgroups to one number, or to rows of words; whether it was one.
@@ -271,7 +274,7 @@ impl Batch {
     }
 
     apart! {
-        /// A load or store of any kind.
+        /// A load or store of any kind. `told`: the watch knows of it.
         fn each [W: Watch] (
             &mut self,
             around: &Surroundings<'_>,
@@ -279,6 +282,7 @@ impl Batch {
             t: &Transfer,
             action: Action,
             position: usize,
+            told: bool,
         ) -> Result<(), Trap> = each_at
     }
 
@@ -290,6 +294,7 @@ impl Batch {
         t: &Transfer,
         action: Action,
         position: usize,
+        told: bool,
     ) -> Result<(), Trap> {
         let active = self.active;
         if W::DESCRIBES && action != Action::Read {
@@ -301,7 +306,7 @@ impl Batch {
             }
         }
         let together = self.find::<VECTOR>(around, t, self.part(), action);
-        if W::ACTIVE && !self.watched(around, watch, t, together, action, position)? {
+        if W::ACTIVE && !told && !self.watched(around, watch, t, together, action, position)? {
             return Ok(());
         }
         if (W::DESCRIBES || active.full)
@@ -537,7 +542,7 @@ impl Batch {
 
     /// Lane by lane in the current simdgroup, each looked at by itself.
     #[inline(never)]
-    fn one_by_one(
+    pub(super) fn one_by_one(
         &mut self,
         around: &Surroundings<'_>,
         t: &Transfer,
@@ -565,83 +570,6 @@ impl Batch {
             }
         }
         Ok(())
-    }
-
-    /// Tells the watch about a transfer of all active simdgroups; whether all lanes go on with it. If not, those that may
-    /// have done it, and the others have read zero.
-    #[inline(never)]
-    fn watched<W: Watch>(
-        &mut self,
-        around: &Surroundings<'_>,
-        watch: &mut W,
-        t: &Transfer,
-        together: Option<Found>,
-        action: Action,
-        position: usize,
-    ) -> Result<bool, Trap> {
-        let active = self.active;
-        let is_sum = |found: &Option<Found>| found.is_some_and(|found| found.described);
-        let sum = is_sum(&together).then(|| {
-            let (runs, shape, scale) = self.sum(t);
-            Sum { runs, shape, scale }
-        });
-        if sum.is_none() {
-            self.fill_address(t);
-        }
-        let each = (together.is_none() && active.count > 1).then(|| {
-            let mut each = [None; MOST];
-            for at in active.range() {
-                each[at & (MOST - 1)] = self.find_one(around, t, at, action);
-            }
-            each
-        });
-        let regs = around.program.list(t.regs);
-        let mut seen = Seen {
-            around,
-            group: self,
-            at: active.first,
-            position,
-            mask: self.mask_of(active.first),
-            addresses: self.known_addresses(t, active.first),
-            sum,
-            form: together.map_or(Form::SCATTERED, |found| found.form),
-            inside: together.is_some(),
-            size: t.size(),
-            align: t.align,
-            cell: t.cell,
-            regs,
-            transfer: Some(t),
-            action,
-        };
-        if active.full && seen.inside && watch.access_by_all(&seen) {
-            return Ok(true);
-        }
-        let mut allowed = self.masks();
-        for at in active.range().filter(|&at| self.mask_of(at) != 0) {
-            let found = each.map_or(together, |each| each[at & (MOST - 1)]);
-            seen.at = at;
-            seen.mask = self.mask_of(at);
-            seen.addresses = self.known_addresses(t, at);
-            seen.form = found.map_or(Form::SCATTERED, |found| found.form);
-            seen.inside = found.is_some();
-            allowed[at & (MOST - 1)] = watch.access(&seen);
-        }
-        if allowed == self.masks() {
-            return Ok(true);
-        }
-        for at in self.active.range() {
-            let (mask, allowed) = (self.mask_of(at), allowed[at & (MOST - 1)]);
-            let addresses = self.known_addresses(t, at);
-            self.current = at;
-            self.one_by_one(&around.of(self), t, &addresses, allowed, action, position)?;
-            if action == Action::Read {
-                for lane in lanes_of(mask & !allowed) {
-                    regs.iter().for_each(|&reg| self.set(reg, lane, 0));
-                }
-            }
-        }
-        self.current = 0;
-        Ok(false)
     }
 }
 
