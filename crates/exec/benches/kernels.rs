@@ -118,6 +118,12 @@ fn floats(len: usize) -> Buffer {
     Buffer::from_slice(&values)
 }
 
+fn halves(len: usize) -> Buffer {
+    let half = |value: f32| assay_num::f32_to_f16(value);
+    let values: Vec<u16> = floats(len).to_vec().into_iter().map(half).collect();
+    Buffer::from_slice(&values)
+}
+
 fn word(value: u32) -> Buffer {
     Buffer::from_slice(&[value])
 }
@@ -161,6 +167,14 @@ fn cases() -> Result<Vec<Case>, Failure> {
             grid: Grid::line(1024 * 256, 256),
             buffers: vec![rows(1024), rows(1024), word(1024)],
             work: 1024.0 * 256.0,
+            unit: "ns a thread",
+        },
+        Case {
+            name: "softmax_f16 1024×1024",
+            program: compile(examples, "softmax_typed", "softmax_f16")?,
+            grid: Grid::line(1024 * 32, 32),
+            buffers: vec![halves(1 << 20), halves(1 << 20), word(1024)],
+            work: 1024.0 * 32.0,
             unit: "ns a thread",
         },
         Case {

@@ -74,6 +74,8 @@ pub(crate) struct Transfer {
     pub(crate) align: u32,
     /// Other atomic accesses may happen at the same time.
     pub(crate) atomic: bool,
+    /// Bytes up to the last number anybody looks at.
+    pub(crate) wanted: u32,
 }
 
 impl Transfer {

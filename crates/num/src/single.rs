@@ -82,24 +82,28 @@ pub fn rem(a: f32, b: f32) -> f32 {
     finish(flush(a) % flush(b))
 }
 
+/// Whether both are zeros or denormals.
+#[inline(always)]
+fn both_tiny(a: f32, b: f32) -> bool {
+    (a.to_bits() | b.to_bits()) & 0x7f80_0000 == 0
+}
+
 /// The smaller; the other one if one is NaN; `b` of two equal ones. The bits of the operand are kept.
 #[inline(always)]
 pub fn min(a: f32, b: f32) -> f32 {
-    if flush(a) < flush(b) || b.is_nan() {
-        a
-    } else {
-        b
-    }
+    let chosen = if a < b { a } else { b };
+    // Two denormals are two zeros.
+    let chosen = if both_tiny(a, b) { b } else { chosen };
+    if b.is_nan() { a } else { chosen }
 }
 
 /// The larger; the other one if one is NaN; `b` of two equal ones. The bits of the operand are kept.
 #[inline(always)]
 pub fn max(a: f32, b: f32) -> f32 {
-    if flush(a) > flush(b) || b.is_nan() {
-        a
-    } else {
-        b
-    }
+    let chosen = if a > b { a } else { b };
+    // Two denormals are two zeros.
+    let chosen = if both_tiny(a, b) { b } else { chosen };
+    if b.is_nan() { a } else { chosen }
 }
 
 /// The smaller, NaN if one is NaN, −0 below +0.
@@ -393,6 +397,42 @@ mod tests {
         assert_eq!(add(-0.0, 0.0).to_bits(), 0);
         assert_eq!(sub(1.0, 1.0).to_bits(), 0);
         assert_eq!(fma(-1.0, 0.0, -0.0).to_bits(), 0x8000_0000);
+    }
+
+    #[test]
+    fn the_smaller_and_the_larger_keep_the_bits_of_an_operand() {
+        let numbers = [
+            0,
+            0x8000_0000,
+            1,
+            0x8000_0001,
+            0x007f_ffff,
+            0x807f_ffff,
+            0x0080_0000,
+            0x8080_0000,
+            0x3f80_0000,
+            0xbf80_0000,
+            0x7f80_0000,
+            0xff80_0000,
+            0x7fc0_0000,
+            0xffc0_0000,
+            0x7f80_0001,
+            0x7fc1_2345,
+        ]
+        .map(f32::from_bits);
+        for (a, b) in numbers.iter().flat_map(|&a| numbers.map(|b| (a, b))) {
+            let first = |is: bool| if is || b.is_nan() { a } else { b }.to_bits();
+            assert_eq!(
+                min(a, b).to_bits(),
+                first(flush(a) < flush(b)),
+                "{a:e} {b:e}"
+            );
+            assert_eq!(
+                max(a, b).to_bits(),
+                first(flush(a) > flush(b)),
+                "{a:e} {b:e}"
+            );
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ const THREAD: i32 = 0x3ff;
 const SIMDGROUP: i32 = 0x3e0;
 /// Of a writer: it was an atomic operation.
 const ATOMIC: i32 = 1 << 10;
+/// Of a writer: several threads wrote, of whatever simdgroups.
+const SHARED: i32 = 1 << 11;
 /// Of a reader: several threads of its simdgroup.
 const SEVERAL: i32 = 1 << 10;
 /// Of a reader: several simdgroups of its threadgroup.
@@ -85,10 +87,10 @@ impl Order {
     /// Whether a write of the same threadgroup may happen at the same time as an access, of `own` or of several of its simdgroup.
     #[inline(always)]
     fn clashes(&self, writer: i32, own: i32, several: bool) -> bool {
-        let differ = writer ^ own;
+        let (differ, shared) = (writer ^ own, writer & SHARED != 0);
         (writer >= self.met)
-            & (several | (differ & THREAD != 0))
-            & ((differ & SIMDGROUP != 0) | (writer >= self.ordered))
+            & (several | shared | (differ & THREAD != 0))
+            & (shared | (differ & SIMDGROUP != 0) | (writer >= self.ordered))
     }
 
     /// Whether reads of the same threadgroup may happen at the same time as a write.
@@ -124,8 +126,13 @@ impl Order {
     fn doubts_write(&self, writer: i32, reader: i32, own: i32) -> bool {
         self.is_outside(writer)
             | self.clashes(writer, own, false)
-            | self.is_outside(reader)
-            | self.clashes_with_readers(reader, own)
+            | self.doubts_readers(reader, own)
+    }
+
+    /// Whether a write might be wrong because of who read before.
+    #[inline(always)]
+    pub(super) fn doubts_readers(&self, reader: i32, own: i32) -> bool {
+        self.is_outside(reader) | self.clashes_with_readers(reader, own)
     }
 
     #[inline(always)]
@@ -171,9 +178,22 @@ impl Order {
     /// Notes an atomic access of one piece; whether it might be wrong.
     #[inline(always)]
     pub(super) fn atomic(&self, writer: &mut i32, reader: i32, own: i32) -> bool {
-        let doubt = self.doubts_atomic(*writer, reader, own);
-        *writer = own | ATOMIC;
+        let (doubt, before) = (self.doubts_atomic(*writer, reader, own), *writer);
+        let since = if self.device { self.started } else { self.met };
+        let plain = before >= since && before & ATOMIC == 0;
+        let others = (before ^ own) & THREAD != 0 || before & SHARED != 0;
+        *writer = match () {
+            // A plain write of the thread stays one, for others that it is not in order with.
+            () if plain => own,
+            () if before >= self.met && others => own | ATOMIC | SHARED,
+            () => own | ATOMIC,
+        };
         doubt
+    }
+
+    /// The mark of a thread that has written the same as others before it.
+    pub(super) const fn shared(own: i32) -> i32 {
+        own | SHARED
     }
 }
 
@@ -217,6 +237,10 @@ at_each_level!(
     read_row, read_each
 );
 at_each_level!(
+    /// Notes the reads of a row by several simdgroups, each of all of it; whether one might be wrong.
+    read_row_together, read_each_together
+);
+at_each_level!(
     /// Whether one of the writes of a row might be wrong. Notes them if not.
     write_row, write_each
 );
@@ -228,6 +252,24 @@ fn read_each(order: &Order, row: Row<'_>) -> bool {
     for (piece, (&mut writer, reader)) in writers.iter_mut().zip(readers).enumerate() {
         let own = row.own + (piece >> row.per) as i32;
         doubt |= i32::from(order.read(writer, reader, own, false));
+    }
+    doubt != 0
+}
+
+#[inline(always)]
+fn read_each_together(order: &Order, row: Row<'_>) -> bool {
+    let mut doubt = 0;
+    for (&mut writer, reader) in row.writers.iter_mut().zip(row.readers) {
+        let outside = order.is_outside(writer) & (writer & ATOMIC == 0);
+        // Whoever it was, one of the readers is of another simdgroup.
+        let wrong = outside | order.is_unwritten(writer) | (writer >= order.met);
+        doubt |= i32::from(wrong);
+        let everywhere = order.is_outside(*reader) | (*reader == EVERYWHERE);
+        *reader = if everywhere {
+            EVERYWHERE
+        } else {
+            row.own | SEVERAL | MANY
+        };
     }
     doubt != 0
 }

@@ -15,8 +15,10 @@ mod mark;
 mod marks;
 mod order;
 mod quick;
+mod race;
 mod report;
 mod shadow;
+mod together;
 
 pub use report::{Location, Party, Report, ReportKind};
 
@@ -29,7 +31,7 @@ use crate::interpret::watch::{Seen, Watch};
 use crate::interpret::{Batch, Surroundings};
 use crate::memory::Action;
 use crate::position::Standpoint;
-use mark::{Mark, Record};
+use mark::Mark;
 use order::Times;
 use quick::Quick;
 use shadow::Shadow;
@@ -203,6 +205,7 @@ impl<'a> Checker<'a> {
 
 impl Watch for Checker<'_> {
     const ACTIVE: bool = true;
+    const DESCRIBES: bool = false;
 
     fn start(&mut self, _number: u64) {
         self.started = self.tick();
@@ -270,115 +273,5 @@ fn barrier_flags(program: &Program, barrier: usize) -> u8 {
     match program.ops.get(barrier) {
         Some(Op::Barrier { flags }) => *flags,
         _ => 0,
-    }
-}
-
-/// Who asks whether an access is ordered after another.
-#[derive(Clone, Copy)]
-struct Asker {
-    mark: Mark,
-    space: Space,
-    /// When the threadgroup started and last met, and when the simdgroup was last in order.
-    started: u32,
-    met: u32,
-    ordered: u32,
-}
-
-impl Asker {
-    /// Whether an access of the same threadgroup may happen at the same time as mine.
-    #[inline(always)]
-    fn clashes(&self, other: Mark) -> bool {
-        if other.time() < self.met || other.thread() == self.mark.thread() {
-            return false;
-        }
-        other.simdgroup() != self.mark.simdgroup() || other.time() >= self.ordered
-    }
-
-    /// Whether an access is another threadgroup's.
-    #[inline(always)]
-    fn is_outside(&self, other: Mark) -> bool {
-        other.time() < self.started && !other.is_none()
-    }
-}
-
-/// What is wrong with an access: the kind and the other side.
-type Wrong = Option<(ReportKind, Mark, Action)>;
-
-fn action_of(writer: Mark) -> Action {
-    if writer.is_atomic() {
-        Action::Atomic
-    } else {
-        Action::Write
-    }
-}
-
-impl Asker {
-    /// Looks at a record before a read and notes it.
-    #[inline(always)]
-    fn read(&self, record: &mut Record) -> Wrong {
-        let writer = record.writer;
-        let mut wrong = None;
-        if self.is_outside(writer) {
-            if self.space == Space::Device && !writer.is_atomic() {
-                wrong = Some((ReportKind::GroupRace, writer, Action::Write));
-            }
-        } else if writer.flag() && self.clashes(writer) {
-            wrong = Some((ReportKind::Race, writer, action_of(writer)));
-        }
-        let reader = record.reader;
-        if reader.time() >= self.started && reader.simdgroup() == self.mark.simdgroup() {
-            if reader.time() < self.ordered {
-                record.reader = self.mark;
-            } else if reader.thread() != self.mark.thread() {
-                record.reader = reader.flagged(true);
-                record.beside = self.mark;
-            }
-        } else {
-            if self.is_outside(reader) {
-                record.outside = reader;
-            } else {
-                record.second = reader;
-            }
-            record.reader = self.mark;
-        }
-        wrong
-    }
-
-    /// Looks at a record before a write (`changes`: of another value) and notes it.
-    #[inline(always)]
-    fn write(&self, record: &mut Record, changes: bool, atomic: bool) -> Wrong {
-        let writer = record.writer;
-        let mut wrong = None;
-        let same_operation = writer.position() == self.mark.position();
-        let harmless = writer.is_atomic() && atomic || !changes && same_operation;
-        if self.is_outside(writer) {
-            if self.space == Space::Device && !harmless {
-                wrong = Some((ReportKind::GroupRace, writer, action_of(writer)));
-            }
-        } else if self.clashes(writer) && !harmless && (changes || writer.flag()) {
-            wrong = Some((ReportKind::Race, writer, action_of(writer)));
-        }
-        if wrong.is_none() && (changes || atomic) {
-            wrong = self.readers(record, atomic);
-        }
-        record.writer = self.mark.flagged(changes || atomic).atomic(atomic);
-        wrong
-    }
-
-    /// Reads that a write may happen at the same time as.
-    #[inline(always)]
-    fn readers(&self, record: &Record, atomic: bool) -> Wrong {
-        let outside = [record.reader, record.second, record.outside];
-        if self.space == Space::Device && !atomic {
-            for mark in outside {
-                if self.is_outside(mark) {
-                    return Some((ReportKind::GroupRace, mark, Action::Read));
-                }
-            }
-        }
-        let inside = [record.reader, record.second, record.beside];
-        let clashes = |mark: &Mark| mark.time() >= self.started && self.clashes(*mark);
-        let other = inside.into_iter().find(clashes);
-        other.map(|mark| (ReportKind::Race, mark, Action::Read))
     }
 }

@@ -35,20 +35,20 @@ struct Written {
 }
 
 pub(super) struct Quick<'a> {
-    program: &'a Program,
+    pub(super) program: &'a Program,
     /// Bytes of a mark's piece of memory, as a power of two.
-    shift: u32,
+    pub(super) shift: u32,
     /// By region; nothing for those that are only read.
     shared: Vec<Option<Written>>,
     threadgroup: Marks,
     /// Which pieces of thread memory were written: by simdgroup, then by piece, a bit for each lane.
     threads: Vec<Vec<u32>>,
     /// The present, and whether a mark was made in it.
-    now: i32,
-    marked: bool,
+    pub(super) now: i32,
+    pub(super) marked: bool,
     /// When the threadgroup started.
     started: i32,
-    times: Times<i32>,
+    pub(super) times: Times<i32>,
     verdict: Verdict,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Quick<'a> {
         self.times.order(simdgroup, flags, now);
     }
 
-    fn order_of(&self, simdgroup: usize, space: Space) -> Order {
+    pub(super) fn order_of(&self, simdgroup: usize, space: Space) -> Order {
         let ordered = self.times.ordered(simdgroup, space);
         Order {
             started: moment(self.started),
@@ -292,10 +292,12 @@ impl<'a> Quick<'a> {
         };
         self.marked = true;
         let level = self.program.level;
-        match seen.action {
-            Action::Read => !read_row(level, &order, row),
-            _ => !write_row(level, &order, row) || self.agrees_by_lanes(seen, lanes, marks, space),
-        }
+        let (doubt, by_lanes) = match seen.action {
+            // It might be about bytes that nobody looks at.
+            Action::Read => (read_row(level, &order, row), seen.wanted() < seen.size),
+            _ => (write_row(level, &order, row), true),
+        };
+        !doubt || by_lanes && self.agrees_by_lanes(seen, lanes, marks, space)
     }
 
     /// Lanes that access the same number.
@@ -359,10 +361,12 @@ impl<'a> Quick<'a> {
                         (reads && order.is_unwritten(*writer)) || order.atomic(writer, *reader, own)
                     }
                     Action::Write => {
-                        let doubt = order.write(*writer, *reader, own)
-                            && !self.stores_the_same(seen, lane, *writer);
-                        *writer = own;
-                        doubt
+                        let doubt = order.write(*writer, *reader, own);
+                        let same = doubt
+                            && !order.doubts_readers(*reader, own)
+                            && self.stores_the_same(seen, lane, *writer);
+                        *writer = if same { Order::shared(own) } else { own };
+                        doubt && !same
                     }
                 };
                 if doubt {
@@ -377,7 +381,7 @@ impl<'a> Quick<'a> {
     #[inline(always)]
     fn pieces(&self, seen: &Seen<'_>, lane: usize) -> (usize, usize) {
         let offset = seen.address(lane) & OFFSET_MASK;
-        let last = (offset + u64::from(seen.size) - 1) >> self.shift;
+        let last = (offset + u64::from(seen.wanted()) - 1) >> self.shift;
         ((offset >> self.shift) as usize, last as usize + 1)
     }
 
@@ -432,6 +436,7 @@ impl<'a> Quick<'a> {
 
 impl Watch for Quick<'_> {
     const ACTIVE: bool = true;
+    const DESCRIBES: bool = true;
 
     fn start(&mut self, _number: u64) {
         if self.now > LAST / 2 {
@@ -458,6 +463,40 @@ impl Watch for Quick<'_> {
             self.verdict = Verdict::Doubtful;
         }
         0
+    }
+
+    #[inline(always)]
+    fn access_by_all(&mut self, seen: &Seen<'_>) -> bool {
+        let plain = seen.effect() != Action::Atomic && seen.align <= seen.cell.bytes();
+        if self.verdict != Verdict::Right || !plain || seen.sum.is_none() {
+            return false;
+        }
+        let (number, reads) = (seen.address(0) >> OFFSET_BITS, seen.action == Action::Read);
+        let found = match number {
+            THREAD => None,
+            THREADGROUP => {
+                let mut marks = std::mem::take(&mut self.threadgroup);
+                let found = self.agrees_together(seen, &mut marks, Space::Threadgroup);
+                self.threadgroup = marks;
+                found
+            }
+            _ => match self.shared.get_mut(number as usize) {
+                Some(None) => reads.then_some(true),
+                Some(Some(written)) => {
+                    let mut marks = std::mem::take(&mut written.marks);
+                    let found = self.agrees_together(seen, &mut marks, Space::Device);
+                    if let Some(Some(written)) = self.shared.get_mut(number as usize) {
+                        written.marks = marks;
+                    }
+                    found
+                }
+                None => None,
+            },
+        };
+        if found == Some(false) {
+            self.verdict = Verdict::Doubtful;
+        }
+        found == Some(true)
     }
 
     fn stops(&self) -> bool {

@@ -1,12 +1,13 @@
 //! The records of all memory, and the comparison of accesses with them.
 
-use super::mark::{Mark, Record};
-use super::{Asker, Checker, ReportKind, Space, Wrong};
-use crate::code::Padding;
+use super::mark::{Atomics, Mark, Record};
+use super::race::Asker;
+use super::{Checker, ReportKind, Space};
+use crate::code::{Cell, Op, Padding, Program};
 use crate::dispatch::Job;
 use crate::interpret::watch::Seen;
 use crate::lanes::lanes_of;
-use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, Region, THREAD, THREADGROUP};
+use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, Place, Region, THREAD, THREADGROUP};
 
 /// Records of all writable memory.
 #[derive(Debug)]
@@ -14,10 +15,40 @@ pub(super) struct Shadow {
     /// Bytes of a record's piece of memory, as a power of two.
     shift: u32,
     /// By region.
-    shared: Vec<Vec<Record>>,
-    threadgroup: Vec<Record>,
+    shared: Vec<Records>,
+    threadgroup: Records,
     /// Which pieces of thread memory were written: by simdgroup, then by piece, a bit for each lane.
     threads: Vec<Vec<u32>>,
+}
+
+/// The records of one region.
+#[derive(Debug, Default)]
+struct Records {
+    pieces: Vec<Record>,
+    /// As many, in a program that has atomic operations.
+    atomics: Vec<Atomics>,
+}
+
+impl Records {
+    fn new(pieces: usize, atomics: bool) -> Self {
+        let with_atomics = if atomics { pieces } else { 0 };
+        Self {
+            pieces: vec![Record::default(); pieces],
+            atomics: vec![Atomics::default(); with_atomics],
+        }
+    }
+
+    /// Bytes for each piece.
+    fn size(atomics: bool) -> u64 {
+        let with_atomics = if atomics { size_of::<Atomics>() } else { 0 };
+        (size_of::<Record>() + with_atomics) as u64
+    }
+}
+
+/// Whether a program has atomic operations.
+fn has_atomics(program: &Program) -> bool {
+    let atomic = |op: &Op| matches!(op, Op::Atomic { .. } | Op::CompareExchange { .. });
+    program.transfers.iter().any(|t| t.atomic) || program.ops.iter().any(atomic)
 }
 
 fn pieces(bytes: u64, granule: u32) -> u64 {
@@ -36,12 +67,14 @@ impl Shadow {
             .chain([u64::from(job.threadgroup_bytes)])
             .fold(0u64, u64::saturating_add);
         let frames = u64::from(job.program.frame) * job.simdgroups();
-        let records = pieces(bytes, granule).saturating_mul(size_of::<Record>() as u64);
+        let size = Records::size(has_atomics(job.program));
+        let records = pieces(bytes, granule).saturating_mul(size);
         records.saturating_add(pieces(frames, granule).saturating_mul(4))
     }
 
     pub(super) fn new(job: &Job<'_>, granule: u32) -> Self {
-        let records = |bytes: u64| vec![Record::default(); pieces(bytes, granule) as usize];
+        let atomics = has_atomics(job.program);
+        let records = |bytes: u64| Records::new(pieces(bytes, granule) as usize, atomics);
         let frame = pieces(job.program.frame.into(), granule) as usize;
         Self {
             shift: granule.trailing_zeros(),
@@ -61,7 +94,7 @@ impl Shadow {
             }
         }
         for pieces in Padding::pieces(&padding.threadgroup, self.shift) {
-            for record in self.threadgroup.get_mut(pieces).unwrap_or_default() {
+            for record in self.threadgroup.pieces.get_mut(pieces).unwrap_or_default() {
                 record.writer = Mark::new(time, usize::MAX, 0);
             }
         }
@@ -130,7 +163,7 @@ impl Checker<'_> {
             _ => {
                 let shared = self.shadow.shared.get_mut(number as usize);
                 let mut records = shared.map(std::mem::take).unwrap_or_default();
-                if !records.is_empty() {
+                if !records.pieces.is_empty() {
                     self.check_records(seen, mask, &mut records, Space::Device);
                     self.shadow.shared[number as usize] = records;
                 }
@@ -138,7 +171,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_records(&mut self, seen: &Seen<'_>, mask: u32, records: &mut [Record], space: Space) {
+    fn check_records(&mut self, seen: &Seen<'_>, mask: u32, records: &mut Records, space: Space) {
         let shift = self.shadow.shift;
         let simdgroup = seen.around.standpoint.simdgroup;
         let ordered = self.times.ordered(simdgroup as usize, space);
@@ -165,22 +198,32 @@ impl Checker<'_> {
             before = offset;
             let (start, end) = (
                 offset >> shift,
-                (offset + u64::from(seen.size) - 1) >> shift,
+                (offset + u64::from(seen.wanted()) - 1) >> shift,
             );
             asker.mark = Mark::new(self.now, seen.position, simdgroup * 32 + lane as u32);
-            let pieces = records.get_mut(start as usize..=end as usize);
-            for record in pieces.unwrap_or_default() {
-                let written = record.writer.time() >= self.started;
+            let stored = Stored::by(seen, lane);
+            let Records { pieces, atomics } = &mut *records;
+            let mut none = Atomics::default();
+            for piece in start..=end {
+                let Some(record) = pieces.get_mut(piece as usize) else {
+                    break;
+                };
+                let atomics = atomics.get_mut(piece as usize).unwrap_or(&mut none);
+                let written = asker.is_written(record, *atomics);
                 if reads && space == Space::Threadgroup && !written {
                     self.report(ReportKind::Uninitialised, seen, lane, None);
                 }
-                let wrong: Wrong = match effect {
-                    Action::Read => asker.read(record),
+                let wrong = match effect {
+                    Action::Read => asker.read(record, *atomics),
+                    Action::Atomic if reads => asker.read_atomic(record),
+                    Action::Atomic => asker.write_atomic(record, atomics),
                     Action::Write => {
-                        let changes = changes(seen, lane, record.writer, asker.mark);
-                        asker.write(record, changes, false)
+                        // What nobody has written is not known to be the same.
+                        let unknown = space == Space::Threadgroup && !written;
+                        let bytes = (piece << shift, (piece + 1) << shift);
+                        let changes = unknown || stored.changes(bytes, record.writer, asker.mark);
+                        asker.write(record, *atomics, changes)
                     }
-                    Action::Atomic => asker.write(record, true, true),
                 };
                 if let Some((kind, mark, action)) = wrong {
                     self.report(kind, seen, lane, Some((mark, action)));
@@ -197,7 +240,7 @@ impl Checker<'_> {
             let offset = seen.address(lane) & OFFSET_MASK;
             let (start, end) = (
                 offset >> shift,
-                (offset + u64::from(seen.size) - 1) >> shift,
+                (offset + u64::from(seen.wanted()) - 1) >> shift,
             );
             let frame = self.shadow.threads.get_mut(simdgroup);
             let Some(pieces) = frame.and_then(|f| f.get_mut(start as usize..=end as usize)) else {
@@ -215,31 +258,64 @@ impl Checker<'_> {
     }
 }
 
-/// Whether a store gives the memory another value than it has, or than a lane before gives it in the same operation. One
-/// whose values are not in registers is taken to.
-fn changes(seen: &Seen<'_>, lane: usize, writer: Mark, own: Mark) -> bool {
-    let address = seen.address(lane);
-    if seen.regs.is_empty() {
-        return true;
+/// What a lane stores, and where.
+struct Stored<'a> {
+    seen: &'a Seen<'a>,
+    lane: usize,
+    /// Where it goes, if the values are in registers.
+    place: Option<Place>,
+}
+
+impl<'a> Stored<'a> {
+    fn by(seen: &'a Seen<'a>, lane: usize) -> Self {
+        let known = seen.action == Action::Write && !seen.regs.is_empty();
+        let place = || {
+            let memory = &seen.around.memory;
+            let place = memory.place(seen.address(lane), seen.size, lane, seen.action);
+            place.ok()
+        };
+        Self {
+            seen,
+            lane,
+            place: known.then(place).flatten(),
+        }
     }
-    let before = writer.thread() as usize % 32;
-    let same_access = writer.time() == own.time()
-        && writer.position() == own.position()
-        && writer.simdgroup() == own.simdgroup()
-        && before < lane
-        && seen.mask >> before & 1 != 0
-        && seen.address(before) == address;
-    if same_access {
-        let differs = |&reg| seen.group.get(reg, before) != seen.group.get(reg, lane);
-        return seen.regs.iter().any(differs);
+
+    /// Whether the store gives a range of the region's bytes other values than they have, or than a lane before gives them
+    /// in the same operation. One whose values are not in registers is taken to.
+    fn changes(&self, (start, end): (u64, u64), writer: Mark, own: Mark) -> bool {
+        let (seen, lane) = (self.seen, self.lane);
+        let Some(place) = self.place else {
+            return true;
+        };
+        let offset = seen.address(lane) & OFFSET_MASK;
+        let (start, end) = (start.max(offset), end.min(offset + u64::from(seen.size)));
+        let before = writer.thread() as usize % 32;
+        let same_access = writer.time() == own.time()
+            && writer.position() == own.position()
+            && writer.simdgroup() == own.simdgroup()
+            && before < lane
+            && seen.mask >> before & 1 != 0;
+        let of_before = seen.address(before) & OFFSET_MASK;
+        let covered = of_before <= start && end <= of_before + u64::from(seen.size);
+        (start..end).any(|byte| {
+            let there = match same_access && covered {
+                true => self.byte(before, byte - of_before),
+                false => Some(place.at((byte - offset) as u32).read(Cell::Byte) as u8),
+            };
+            there != self.byte(lane, byte - offset)
+        })
     }
-    let memory = &seen.around.memory;
-    let Ok(mut place) = memory.place(address, seen.size, lane, seen.action) else {
-        return true;
-    };
-    seen.regs.iter().any(|&reg| {
-        let differs = place.read(seen.cell) != seen.group.get(reg, lane);
-        place = place.at(seen.cell.bytes());
-        differs
-    })
+
+    /// A byte a lane stores.
+    fn byte(&self, lane: usize, at: u64) -> Option<u8> {
+        let size = u64::from(self.seen.cell.bytes());
+        let reg = *self.seen.regs.get((at / size) as usize)?;
+        let number = self.seen.group.get(reg, lane);
+        let number = match self.seen.cell {
+            Cell::Truth => number & 1,
+            _ => number,
+        };
+        Some((number >> (at % size * 8)) as u8)
+    }
 }

@@ -18,6 +18,7 @@ mod parts;
 mod symbol;
 mod tidy;
 mod verify;
+mod wanted;
 
 use crate::class::Class;
 use crate::code::{ConstantData, List, Op, Padding, Place, Pointer, Program, Reg};
@@ -68,6 +69,7 @@ impl Program {
         let sound = verify::verify(program)
             .and_then(|()| coalesce::coalesce(program))
             .map(|()| tidy::tidy(program))
+            .and_then(|()| wanted::wanted(program))
             .and_then(|()| allocate::allocate(program));
         match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),

@@ -299,6 +299,7 @@ impl<'a> Counter<'a> {
 
 impl Watch for Counter<'_> {
     const ACTIVE: bool = true;
+    const DESCRIBES: bool = true;
 
     #[inline(always)]
     fn step(&mut self, position: usize, group: &Batch) {
@@ -455,6 +456,14 @@ impl Runs {
 /// Passes over the banks for each word of all simdgroups, where each half of their lanes is a row.
 #[inline(always)]
 fn passes_of_all(seen: &Seen<'_>, transfer: &Transfer, running: Range<usize>) -> Option<u64> {
+    if let Some(sum) = &seen.sum
+        && seen.cell.bytes() >= 4
+    {
+        // Numbers are aligned, and of each simdgroup the halves are as far apart.
+        let starts = [sum.address(seen.at, 0), sum.address(seen.at, 16)];
+        let passes = passes_of_halves(starts, seen.form.step.into());
+        return Some(u64::from(passes) * running.len() as u64);
+    }
     let (mut passes, mut bits) = (0, 0);
     for simdgroup in running {
         let start = |lane| seen.address_of(transfer, simdgroup - seen.group.number, lane);

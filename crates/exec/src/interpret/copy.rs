@@ -141,14 +141,28 @@ unsafe fn copy_32(to: *mut u8, from: *mut u8, len: usize) {
     }
 }
 
-/// Writes those of 32 words that are in the mask.
+/// Writes those of 32 words that are in the mask, with vector instructions.
 ///
 /// # Safety
-/// Both sides must have 32 words.
+/// Both sides must have 32 words; the CPU must have vector registers of `VECTOR` bytes, 32 or 64.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) unsafe fn store_some<const VECTOR: usize>(to: *mut u8, from: *const u8, mask: u32) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match VECTOR {
+            64 => store_some_64(to, from, mask),
+            _ => store_some_32(to, from, mask),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`store_some`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
 #[inline]
-pub(super) unsafe fn store_some(to: *mut u8, from: *const u8, mask: u32) {
+unsafe fn store_some_64(to: *mut u8, from: *const u8, mask: u32) {
     for (half, mask) in [mask as u16, (mask >> 16) as u16].into_iter().enumerate() {
         // SAFETY: reads 64 of the promised bytes and writes the words in the mask; the CPU does so like a row of
         // relaxed atomic accesses.
@@ -156,6 +170,28 @@ pub(super) unsafe fn store_some(to: *mut u8, from: *const u8, mask: u32) {
             std::arch::asm!("vmovdqu32 {t}, [{from}]", "vmovdqu32 [{to}]{{{mask}}}, {t}",
                 from = in(reg) from.add(half * 64), to = in(reg) to.add(half * 64), t = out(zmm_reg) _,
                 mask = in(kreg) mask, options(nostack, preserves_flags));
+        }
+    }
+}
+
+/// # Safety
+/// As for [`store_some`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn store_some_32(to: *mut u8, from: *const u8, mask: u32) {
+    use std::arch::x86_64::{
+        _mm256_and_si256, _mm256_cmpeq_epi32, _mm256_set1_epi32, _mm256_setr_epi32,
+    };
+    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (quarter, mask) in mask.to_le_bytes().into_iter().enumerate() {
+        let lanes = _mm256_and_si256(_mm256_set1_epi32(mask.into()), bits);
+        let lanes = _mm256_cmpeq_epi32(lanes, bits);
+        // SAFETY: as above, 32 bytes.
+        unsafe {
+            std::arch::asm!("vmovdqu {t}, [{from}]", "vpmaskmovd [{to}], {lanes}, {t}",
+                from = in(reg) from.add(quarter * 32), to = in(reg) to.add(quarter * 32), t = out(ymm_reg) _,
+                lanes = in(ymm_reg) lanes, options(nostack, preserves_flags));
         }
     }
 }
@@ -243,9 +279,9 @@ pub(super) unsafe fn put<T: Number, const VECTOR: usize>(
             }
         }
         #[cfg(target_arch = "x86_64")]
-        32 if VECTOR == 64 && step == 4 && size_of::<T>() == 4 => {
+        32 if VECTOR != 0 && step == 4 && size_of::<T>() == 4 => {
             // SAFETY: by the caller's promise; there are 32 numbers of four bytes.
-            unsafe { store_some(place(0), numbers.as_ptr().cast(), mask) };
+            unsafe { store_some::<VECTOR>(place(0), numbers.as_ptr().cast(), mask) };
         }
         // The last one stays.
         32 if step == 0 && mask != 0 => {

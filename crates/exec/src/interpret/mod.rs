@@ -153,7 +153,7 @@ impl Batch {
             match *op {
                 // SAFETY (all of these): the functions were chosen for this CPU, and the registers exist.
                 Op::N1 { f, d, a } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_n1(f, d, a) {
                             continue;
                         }
@@ -165,7 +165,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::N2 { f, rule, d, a, b } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if rule == Rule::Add && self.add_uniform(d, a, b) {
                             continue;
                         }
@@ -185,7 +185,7 @@ impl Batch {
                     unsafe { f(d, a, b, count) };
                 }
                 Op::N3 { f, d, a, b, c } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_n3(f, d, [a, b, c]) {
                             continue;
                         }
@@ -199,7 +199,7 @@ impl Batch {
                     unsafe { f(d, a, b, c, count) };
                 }
                 Op::W1 { f, d, a } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_w1(f, d, a) {
                             continue;
                         }
@@ -211,7 +211,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::W2 { f, d, a, b, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         let known = self.known_w.described(a) && self.known_w.described(b);
                         if known && self.known::<VECTOR>(op) {
                             continue;
@@ -225,7 +225,7 @@ impl Batch {
                     unsafe { f(d, a, b, count) };
                 }
                 Op::Widen { f, d, a, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_n.described(a) && self.known::<VECTOR>(op) {
                             continue;
                         }
@@ -237,7 +237,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::Narrowing { f, d, a, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_w.described(a) && self.known::<VECTOR>(op) {
                             continue;
                         }
@@ -249,7 +249,7 @@ impl Batch {
                     unsafe { f(d, a, count) };
                 }
                 Op::Compare { f, d, a, b, .. } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         let known = self.known_w.described(a) && self.known_w.described(b);
                         if known && self.known::<VECTOR>(op) {
                             continue;
@@ -263,12 +263,12 @@ impl Batch {
                     unsafe { f(d, a, b, count) };
                 }
                 Op::SelectNarrow { d, cond, yes, no } => {
-                    if W::ACTIVE || !self.known::<VECTOR>(op) {
+                    if !W::DESCRIBES || !self.known::<VECTOR>(op) {
                         self.select_narrow::<W>(d, cond, yes, no);
                     }
                 }
                 Op::SelectWide { d, cond, yes, no } => {
-                    if W::ACTIVE || !self.known::<VECTOR>(op) {
+                    if !W::DESCRIBES || !self.known::<VECTOR>(op) {
                         self.select_wide::<W>(d, cond, yes, no);
                     }
                 }
@@ -280,7 +280,7 @@ impl Batch {
                     scale,
                     offset,
                 } => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_w.described(base) && self.known::<VECTOR>(op) {
                             continue;
                         }
@@ -392,7 +392,7 @@ impl Batch {
                     return Ok(Stop::Finished);
                 }
                 ref rare => {
-                    if !W::ACTIVE {
+                    if W::DESCRIBES {
                         if self.known_position(around, rare) {
                             continue;
                         }

@@ -57,7 +57,7 @@ impl Batch {
 
     #[inline(always)]
     pub(super) fn move_narrow<W: Watch>(&mut self, d: u32, a: u32) {
-        if !W::ACTIVE {
+        if W::DESCRIBES {
             if self.known_n.shift(self.whole, d, a) {
                 return;
             }
@@ -74,7 +74,7 @@ impl Batch {
 
     #[inline(always)]
     pub(super) fn move_wide<W: Watch>(&mut self, d: u32, a: u32) {
-        if !W::ACTIVE {
+        if W::DESCRIBES {
             if self.known_w.shift(self.whole, d, a) {
                 return;
             }
@@ -91,7 +91,7 @@ impl Batch {
 
     #[inline(always)]
     pub(super) fn select_narrow<W: Watch>(&mut self, d: u32, cond: u32, yes: u32, no: u32) {
-        if !W::ACTIVE {
+        if W::DESCRIBES {
             self.need_n(cond);
             self.need_n(yes);
             self.need_n(no);
@@ -103,7 +103,7 @@ impl Batch {
 
     #[inline(always)]
     pub(super) fn select_wide<W: Watch>(&mut self, d: u32, cond: u32, yes: u32, no: u32) {
-        if !W::ACTIVE {
+        if W::DESCRIBES {
             self.need_n(cond);
             self.need_w(yes);
             self.need_w(no);

@@ -66,7 +66,7 @@ impl Batch {
                 unsafe { copy::<u32, VECTOR>(place, registers, bytes) };
             }
             #[cfg(target_arch = "x86_64")]
-            Action::Write if VECTOR == 64 => {
+            Action::Write if VECTOR != 0 => {
                 self.need_n(reg.index);
                 let registers: *const u8 = self.ns(reg.index).cast();
                 for at in 0..count {
@@ -75,7 +75,7 @@ impl Batch {
                         registers.wrapping_add(at * 128),
                     );
                     // SAFETY: as above, 32 words each.
-                    unsafe { store_some(to, from, self.mask_of(first + at)) };
+                    unsafe { store_some::<VECTOR>(to, from, self.mask_of(first + at)) };
                 }
             }
             _ => return false,

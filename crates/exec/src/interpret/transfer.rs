@@ -5,11 +5,11 @@
 
 use super::batch::Aligned;
 use super::copy::{Addresses, Runs, copy, fetch, put};
-use super::known::{LINEAR, SEEN, UNIFORM};
+use super::known::{FILLED, LINEAR, SEEN, UNIFORM};
 use super::linear::{Linear, Shape};
 use super::pointer::blend;
 use super::span::{Form, Indices, Part, Span};
-use super::watch::{Seen, Watch};
+use super::watch::{Seen, Sum, Watch};
 use super::{Batch, MOST, Surroundings, Trap};
 use crate::code::{Cell, Reg, Scaled, Transfer};
 use crate::lanes::{apart, lanes_of};
@@ -145,6 +145,19 @@ impl Batch {
         }
     }
 
+    /// The same, from registers that are filled or else a sum whose runs are long enough.
+    #[inline(always)]
+    pub(super) fn known_addresses<'b>(&self, t: &Transfer, simdgroup: usize) -> Addresses<'b> {
+        let state = match t.index {
+            None => self.known_w.state(t.base),
+            Some(scaled) => self.known_n.state(scaled.reg),
+        };
+        match state & FILLED {
+            0 => Addresses::Runs(self.runs(t, simdgroup)),
+            _ => self.addresses(t, simdgroup),
+        }
+    }
+
     /// The same of addresses that were found to be a sum: those of the batch's first simdgroup, and the sum itself with what
     /// its parts are multiplied by.
     #[inline(always)]
@@ -233,7 +246,7 @@ impl Batch {
         action: Action,
     ) -> bool {
         // Nobody reads what a load leaves in lanes that are not active.
-        let free = !W::ACTIVE && self.free && action == Action::Read;
+        let free = W::DESCRIBES && self.free && action == Action::Read;
         let all_lanes = self.active.full || free;
         let regs = around.program.list(t.regs);
         if free && self.load_one(t, found, regs) {
@@ -279,7 +292,7 @@ impl Batch {
         position: usize,
     ) -> Result<(), Trap> {
         let active = self.active;
-        if !W::ACTIVE && action != Action::Read {
+        if W::DESCRIBES && action != Action::Read {
             for reg in around.program.list(t.regs) {
                 match reg.wide {
                     true => self.need_w(reg.index),
@@ -291,13 +304,13 @@ impl Batch {
         if W::ACTIVE && !self.watched(around, watch, t, together, action, position)? {
             return Ok(());
         }
-        if (!W::ACTIVE || active.full)
+        if (W::DESCRIBES || active.full)
             && let Some(found) = together
             && self.quick::<W, VECTOR>(around, t, found, action)
         {
             return Ok(());
         }
-        let all_lanes = !W::ACTIVE && (active.full || self.free && action == Action::Read);
+        let all_lanes = W::DESCRIBES && (active.full || self.free && action == Action::Read);
         for at in active.range() {
             let mut mask = self.mask_of(at);
             if mask == 0 {
@@ -567,21 +580,30 @@ impl Batch {
         position: usize,
     ) -> Result<bool, Trap> {
         let active = self.active;
-        let mut found = [together; MOST];
-        if together.is_none() && active.count > 1 {
-            for at in active.range() {
-                found[at & (MOST - 1)] = self.find_one(around, t, at, action);
-            }
+        let is_sum = |found: &Option<Found>| found.is_some_and(|found| found.described);
+        let sum = is_sum(&together).then(|| {
+            let (runs, shape, scale) = self.sum(t);
+            Sum { runs, shape, scale }
+        });
+        if sum.is_none() {
+            self.fill_address(t);
         }
+        let each = (together.is_none() && active.count > 1).then(|| {
+            let mut each = [None; MOST];
+            for at in active.range() {
+                each[at & (MOST - 1)] = self.find_one(around, t, at, action);
+            }
+            each
+        });
         let regs = around.program.list(t.regs);
-        let mut allowed = self.masks();
         let mut seen = Seen {
             around,
             group: self,
             at: active.first,
             position,
             mask: self.mask_of(active.first),
-            addresses: self.addresses(t, active.first),
+            addresses: self.known_addresses(t, active.first),
+            sum,
             form: together.map_or(Form::SCATTERED, |found| found.form),
             inside: together.is_some(),
             size: t.size(),
@@ -594,11 +616,12 @@ impl Batch {
         if active.full && seen.inside && watch.access_by_all(&seen) {
             return Ok(true);
         }
+        let mut allowed = self.masks();
         for at in active.range().filter(|&at| self.mask_of(at) != 0) {
-            let found = found[at & (MOST - 1)];
+            let found = each.map_or(together, |each| each[at & (MOST - 1)]);
             seen.at = at;
             seen.mask = self.mask_of(at);
-            seen.addresses = self.addresses(t, at);
+            seen.addresses = self.known_addresses(t, at);
             seen.form = found.map_or(Form::SCATTERED, |found| found.form);
             seen.inside = found.is_some();
             allowed[at & (MOST - 1)] = watch.access(&seen);
@@ -608,7 +631,7 @@ impl Batch {
         }
         for at in self.active.range() {
             let (mask, allowed) = (self.mask_of(at), allowed[at & (MOST - 1)]);
-            let addresses = self.addresses(t, at);
+            let addresses = self.known_addresses(t, at);
             self.current = at;
             self.one_by_one(&around.of(self), t, &addresses, allowed, action, position)?;
             if action == Action::Read {

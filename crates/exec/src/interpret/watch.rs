@@ -2,7 +2,8 @@
 //!
 //! The interpreter is compiled once for each kind of watch; without one, nothing of this is left in it.
 
-use super::copy::Addresses;
+use super::copy::{Addresses, Runs};
+use super::linear::Shape;
 use super::span::Form;
 use super::{Batch, Surroundings};
 use crate::code::{Cell, Reg, Transfer};
@@ -15,6 +16,9 @@ use crate::position::Standpoint;
 pub(crate) trait Watch {
     /// Whether it wants to know.
     const ACTIVE: bool;
+
+    /// Whether registers may be [described](super::known) instead of filled.
+    const DESCRIBES: bool;
 
     /// An operation is about to run with the lanes that are active.
     #[inline(always)]
@@ -74,6 +78,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) position: usize,
     pub(crate) mask: u32,
     pub(crate) addresses: Addresses<'a>,
+    /// All simdgroups' addresses as a sum, where they are one.
+    pub(crate) sum: Option<Sum>,
     /// How they follow each other, as far as that is known.
     pub(crate) form: Form,
     /// Whether all of them, also of lanes that are not active, are known to be in one region and aligned to their numbers.
@@ -90,6 +96,39 @@ pub(crate) struct Seen<'a> {
     pub(crate) action: Action,
 }
 
+/// The addresses of a batch as a sum of what the bits of a simdgroup's and a lane's number add.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    /// Those of the batch's first simdgroup.
+    pub(super) runs: Runs,
+    pub(super) shape: Shape,
+    /// What the parts of the shape are multiplied by.
+    pub(super) scale: i64,
+}
+
+impl Sum {
+    /// The address a lane of a simdgroup accesses.
+    #[inline(always)]
+    pub(crate) fn address(&self, at: usize, lane: usize) -> u64 {
+        let more = self.shape.group(at).wrapping_mul(self.scale);
+        Addresses::Runs(self.runs)
+            .at(lane & 31)
+            .wrapping_add_signed(more)
+    }
+
+    /// Whether all simdgroups access the same.
+    #[inline(always)]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shape.parts[5..] == [0; 3]
+    }
+
+    /// Whether simdgroups follow each other as their lanes do.
+    #[inline(always)]
+    pub(crate) fn is_row(&self) -> bool {
+        self.shape.row
+    }
+}
+
 impl Seen<'_> {
     /// The address a lane accesses.
     #[inline(always)]
@@ -100,7 +139,10 @@ impl Seen<'_> {
     /// The address a lane of another simdgroup accesses by the same load or store.
     #[inline(always)]
     pub(crate) fn address_of(&self, transfer: &Transfer, at: usize, lane: usize) -> u64 {
-        self.group.addresses(transfer, at).at(lane & 31)
+        match &self.sum {
+            Some(sum) => sum.address(at, lane),
+            None => self.group.known_addresses(transfer, at).at(lane & 31),
+        }
     }
 
     /// All addresses.
@@ -126,6 +168,15 @@ impl Seen<'_> {
             bits |= self.address(lane);
         }
         bits & (u64::from(self.align) - 1) == 0
+    }
+
+    /// Bytes of each lane that matter: those of a load that nobody looks at, such as padding, do not.
+    #[inline(always)]
+    pub(crate) fn wanted(&self) -> u32 {
+        match self.transfer {
+            Some(transfer) if self.action == Action::Read => transfer.wanted,
+            _ => self.size,
+        }
     }
 
     /// What it does in the eyes of whoever accesses the same memory: an atomic load or store is an atomic access.
@@ -158,4 +209,5 @@ pub(crate) struct Unwatched;
 
 impl Watch for Unwatched {
     const ACTIVE: bool = false;
+    const DESCRIBES: bool = true;
 }

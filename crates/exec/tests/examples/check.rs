@@ -171,20 +171,35 @@ fn padding_is_never_uninitialised() {
     let missing = format!(
         "threadgroup float3 s[64]; s[t].x = x[i]; s[t].z = 2; {written} float3 v = s[63 - t]; x[i] = v.x + v.y * v.z;"
     );
+    let given = |body: &str| {
+        let body = body.split_once("s[64]; ").map_or("", |(_, body)| body);
+        format!("threadgroup float3 *s = given; {body}")
+    };
+    let halves = |body: &str| {
+        given(body)
+            .replace("float3", "half3")
+            .replace("given", "halves")
+    };
     for (body, expected) in [
         (threadgroup.as_str(), None),
         (thread, None),
         (gap.as_str(), None),
         (missing.as_str(), Some(ReportKind::Uninitialised)),
+        (&given(&threadgroup), None),
+        (&given(&missing), Some(ReportKind::Uninitialised)),
+        (&halves(&threadgroup), None),
+        (&halves(&missing), Some(ReportKind::Uninitialised)),
     ] {
         let text = format!(
-            "{head}kernel void k(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]], uint t [[thread_position_in_threadgroup]]) {{ {body} }}"
+            "{head}kernel void k(device float *x [[buffer(0)]], threadgroup float3 *given [[threadgroup(0)]], threadgroup half3 *halves [[threadgroup(1)]], uint i [[thread_position_in_grid]], uint t [[thread_position_in_threadgroup]]) {{ {body} }}"
         );
         let Some(program) = program_of(&text, "k.metal", "k") else {
             return;
         };
         let mut bindings = Bindings::new();
         bindings.set(0, Buffer::zeroed(1024));
+        bindings.set_threadgroup_memory(0, 64 * 16);
+        bindings.set_threadgroup_memory(1, 64 * 8);
         let reports = program.check(&Grid::line(256, 64), &mut bindings, &Limits::default());
         let reports = reports.expect("no fault");
         let first = reports.first().map(|report| report.kind);

@@ -10,5 +10,6 @@ mod groups;
 mod integers;
 mod matrices;
 mod more;
+mod races;
 mod step;
 mod sums;

@@ -1,0 +1,229 @@
+//! Which accesses race.
+//!
+//! Of two accesses without order one must change the value. A store of what is there already changes nothing, so it is
+//! remembered among the reads: only who changes the value races with it. What a thread reads that has itself stored the
+//! value that is there is its own, whoever else stored it too.
+
+use super::mark::{Atomics, Mark, Record, Sharers};
+use super::{ReportKind, Space};
+use crate::memory::Action;
+
+/// Who asks whether an access is ordered after another.
+#[derive(Clone, Copy)]
+pub(super) struct Asker {
+    pub(super) mark: Mark,
+    pub(super) space: Space,
+    /// When the threadgroup started and last met, and when the simdgroup was last in order.
+    pub(super) started: u32,
+    pub(super) met: u32,
+    pub(super) ordered: u32,
+}
+
+/// What is wrong with an access: the kind and the other side.
+pub(super) type Wrong = Option<(ReportKind, Mark, Action)>;
+
+/// What somebody in the marks of readers did.
+fn action_of(reader: Mark) -> Action {
+    match (reader.is_atomic(), reader.is_store()) {
+        (true, _) => Action::Atomic,
+        (_, true) => Action::Write,
+        _ => Action::Read,
+    }
+}
+
+impl Asker {
+    /// Whether an access of the same threadgroup may happen at the same time as mine.
+    #[inline(always)]
+    fn clashes(&self, other: Mark) -> bool {
+        if other.time() < self.met || other.thread() == self.mark.thread() {
+            return false;
+        }
+        other.simdgroup() != self.mark.simdgroup() || other.time() >= self.ordered
+    }
+
+    /// Whether an access is another threadgroup's.
+    #[inline(always)]
+    fn is_outside(&self, other: Mark) -> bool {
+        other.time() < self.started && !other.is_none()
+    }
+
+    /// Whether an access is another threadgroup's that can reach the same memory.
+    #[inline(always)]
+    fn is_outside_of_device(&self, other: Mark) -> bool {
+        self.space == Space::Device && self.is_outside(other)
+    }
+
+    /// Whether the memory was written in this threadgroup.
+    #[inline(always)]
+    pub(super) fn is_written(&self, record: &Record, atomics: Atomics) -> bool {
+        record.writer.time().max(atomics.last.time()) >= self.started
+    }
+
+    /// Looks at a record before a read and notes it.
+    #[inline(always)]
+    pub(super) fn read(&self, record: &mut Record, atomics: Atomics) -> Wrong {
+        let wrong = self.plain_writer(record).or_else(|| self.atomics(atomics));
+        self.note_reader(record, self.mark);
+        wrong
+    }
+
+    /// The same before an atomic read.
+    #[inline(always)]
+    pub(super) fn read_atomic(&self, record: &mut Record) -> Wrong {
+        let wrong = self.plain_writer(record);
+        let mark = self.mark.atomic();
+        let plain = record.reader.time() >= self.met && !record.reader.is_atomic();
+        if !plain {
+            self.note_reader(record, mark);
+        } else if record.second.time() < self.met || record.second.is_atomic() {
+            // Atomic writes must still find who reads without.
+            record.second = mark;
+        }
+        wrong
+    }
+
+    /// A plain write that a read may happen at the same time as.
+    #[inline(always)]
+    fn plain_writer(&self, record: &Record) -> Wrong {
+        let writer = record.writer;
+        if self.is_outside(writer) {
+            let shared = self.space == Space::Device;
+            return shared.then_some((ReportKind::GroupRace, writer, Action::Write));
+        }
+        let wrong = writer.flag() && self.clashes(writer) && !record.sharers.have(self.mark);
+        wrong.then_some((ReportKind::Race, writer, Action::Write))
+    }
+
+    /// An atomic write that a plain access may happen at the same time as.
+    #[inline(always)]
+    fn atomics(&self, atomics: Atomics) -> Wrong {
+        let mut all = [atomics.last, atomics.beside].into_iter();
+        let other = all.find(|&mark| mark.time() >= self.started && self.clashes(mark));
+        other.map(|mark| (ReportKind::Race, mark, Action::Atomic))
+    }
+
+    #[inline(always)]
+    fn note_reader(&self, record: &mut Record, mark: Mark) {
+        let reader = record.reader;
+        if reader.time() >= self.started && reader.simdgroup() == mark.simdgroup() {
+            if reader.time() < self.ordered {
+                record.reader = mark;
+            } else if reader.thread() != mark.thread() {
+                record.reader = reader.flagged(true);
+                record.beside = mark;
+            }
+        } else {
+            if self.is_outside(reader) {
+                record.outside = reader;
+            } else {
+                record.second = reader;
+            }
+            record.reader = mark;
+        }
+    }
+
+    /// Looks at a record before a plain write (`changes`: of another value) and notes it.
+    #[inline(always)]
+    pub(super) fn write(&self, record: &mut Record, atomics: Atomics, changes: bool) -> Wrong {
+        let writer = record.writer;
+        let own = writer.time() >= self.started;
+        let same_operation = writer.position() == self.mark.position();
+        let again = own && record.sharers.have(self.mark);
+        let harmless = !changes && (same_operation || again);
+        let mut wrong = None;
+        if self.is_outside_of_device(writer) {
+            wrong = (!harmless).then_some((ReportKind::GroupRace, writer, Action::Write));
+        } else if self.clashes(writer) && !harmless && (changes || writer.flag()) {
+            wrong = Some((ReportKind::Race, writer, Action::Write));
+        }
+        if wrong.is_none() {
+            wrong = match self.is_outside_of_device(atomics.last) {
+                true => Some((ReportKind::GroupRace, atomics.last, Action::Atomic)),
+                false => self.atomics(atomics),
+            };
+        }
+        if wrong.is_none() {
+            wrong = self.outside_readers(record, changes);
+        }
+        if wrong.is_none() && changes {
+            wrong = self.readers(record, false);
+        }
+        if wrong.is_none() && !changes {
+            wrong = self.reader_before_change(record);
+        }
+        if changes {
+            let own = |mark: &Mark| mark.time() >= self.met && mark.thread() == self.mark.thread();
+            let read = record.readers().iter().any(own);
+            record.writer = self.mark.flagged(true).after_reading(read);
+            record.sharers = Sharers::only(self.mark);
+        } else if !own {
+            // Who wrote it in another threadgroup may have changed it: then so has who stores the same here.
+            record.writer = self.mark.flagged(writer.flag());
+            record.sharers = Sharers::only(self.mark);
+        } else {
+            self.note_reader(record, self.mark.stored());
+            record.sharers.add(self.mark);
+        }
+        wrong
+    }
+
+    /// Looks at a record before an atomic write and notes it.
+    #[inline(always)]
+    pub(super) fn write_atomic(&self, record: &Record, atomics: &mut Atomics) -> Wrong {
+        let writer = record.writer;
+        let wrong = if self.is_outside_of_device(writer) {
+            Some((ReportKind::GroupRace, writer, Action::Write))
+        } else if self.clashes(writer) {
+            Some((ReportKind::Race, writer, Action::Write))
+        } else {
+            self.readers(record, true)
+        };
+        let Atomics { last, beside } = *atomics;
+        if last.time() >= self.met && last.thread() != self.mark.thread() {
+            let simdgroup = self.mark.simdgroup();
+            let kept = beside.time() >= self.met && beside.simdgroup() != simdgroup;
+            if last.simdgroup() != simdgroup || !kept {
+                atomics.beside = last;
+            }
+        }
+        atomics.last = self.mark.atomic();
+        wrong
+    }
+
+    /// The read of the thread that made the last change, if a store of the same value might have come before it.
+    #[inline(always)]
+    fn reader_before_change(&self, record: &Record) -> Wrong {
+        let writer = record.writer;
+        let again = record.sharers.have(self.mark);
+        if !(writer.flag() && writer.is_after_reading() && self.clashes(writer)) || again {
+            return None;
+        }
+        let other = record.readers().into_iter().find(|&mark| {
+            let of_writer = mark.thread() == writer.thread() && mark.time() <= writer.time();
+            of_writer && self.clashes(mark)
+        });
+        other.map(|mark| (ReportKind::Race, mark, action_of(mark)))
+    }
+
+    /// Reads of other threadgroups that a plain write may happen at the same time as.
+    #[inline(always)]
+    fn outside_readers(&self, record: &Record, changes: bool) -> Wrong {
+        let all = [record.reader, record.second, record.outside].into_iter();
+        let mut outside = all.filter(|&mark| self.is_outside_of_device(mark));
+        let other = outside.find(|mark| {
+            let same_operation = mark.position() == self.mark.position();
+            changes || !(mark.is_store() && same_operation)
+        });
+        other.map(|mark| (ReportKind::GroupRace, mark, action_of(mark)))
+    }
+
+    /// Reads of the threadgroup that a write may happen at the same time as.
+    #[inline(always)]
+    fn readers(&self, record: &Record, atomic: bool) -> Wrong {
+        let other = record.readers().into_iter().find(|&mark| {
+            let harmless = atomic && mark.is_atomic();
+            mark.time() >= self.started && self.clashes(mark) && !harmless
+        });
+        other.map(|mark| (ReportKind::Race, mark, action_of(mark)))
+    }
+}
