@@ -1,20 +1,54 @@
-//! Turns copies and fills of thread memory into loads and stores.
+//! Turns copies and fills into loads and stores.
 //!
 //! A `memcpy` or `memset` of a known, moderate size that touches an alloca keeps the
 //! alloca in memory. Element by element it does not stand in the way of
 //! `promote_memory`. The elements are those of the alloca's own type, so that they fit
 //! the accesses the program makes otherwise.
+//!
+//! What is left once memory is settled, such as `out[i] = in[i]` of vectors or structs in
+//! buffers, is made of words, four at a time: a thread moves them as it moves any vector.
 
 use assay_ssa::{
     Access, Aggregate, Aggregates, Block, Builder, Flags, Function, Inst, InstData, Module, Scalar,
     Type, TypeKind, Value,
 };
 
-/// Larger areas are left to a loop at run time.
+/// Larger areas of thread memory are left to a loop at run time.
 const LARGEST: u64 = 1024;
+
+/// Larger areas of other memory are: every word of a copy is a register.
+const LARGEST_OF_WORDS: u64 = 128;
 
 /// Expands copies and fills of thread memory.
 pub fn expand_copies(module: &Module, function: &mut Function) -> bool {
+    expand(function, |function, area| {
+        if area.size > LARGEST {
+            return None;
+        }
+        let size = area.size as u32;
+        let mut places = area.places.into_iter().flatten();
+        places.find_map(|place| elements(module, function, place, size))
+    })
+}
+
+/// Expands the small ones of other memory, whose types are not known.
+pub fn expand_copies_by_words(_: &Module, function: &mut Function) -> bool {
+    expand(function, |_, area| {
+        (area.size <= LARGEST_OF_WORDS).then(|| words(area.size as u32, area.align_log2))
+    })
+}
+
+/// What is copied or filled: a known number of bytes at these pointers.
+struct Area {
+    places: [Option<Value>; 2],
+    size: u64,
+    align_log2: u8,
+}
+
+/// Offsets and types of the parts of an area.
+type Pieces = Vec<(u32, Type)>;
+
+fn expand(function: &mut Function, pieces: impl Fn(&Function, Area) -> Option<Pieces>) -> bool {
     let mut changed = false;
     for block in function.blocks().to_vec() {
         let wanted = |function: &Function, inst: Inst| {
@@ -37,37 +71,28 @@ pub fn expand_copies(module: &Module, function: &mut Function) -> bool {
                     src,
                     size,
                     align_log2,
-                    overlap: false,
+                    alias,
                     ..
-                } => copy(
-                    module,
-                    function,
-                    block,
-                    inst,
-                    Copy {
-                        dst,
-                        src,
-                        size,
-                        align_log2,
-                    },
-                ),
+                } => {
+                    let area = area(function, [Some(dst), Some(src)], size, align_log2);
+                    let pieces = area.and_then(|area| pieces(function, area));
+                    let how = Access {
+                        alias,
+                        ..Access::aligned(1 << align_log2.min(16))
+                    };
+                    pieces.map(|pieces| copy(function, block, inst, [dst, src], &pieces, how))
+                }
                 InstData::MemSet {
                     dst,
                     byte,
                     size,
                     align_log2,
-                } => fill(
-                    module,
-                    function,
-                    block,
-                    inst,
-                    Fill {
-                        dst,
-                        byte,
-                        size,
-                        align_log2,
-                    },
-                ),
+                } => {
+                    let area = area(function, [Some(dst), None], size, align_log2);
+                    let pieces = area.and_then(|area| pieces(function, area));
+                    let how = Access::aligned(1 << align_log2.min(16));
+                    pieces.and_then(|pieces| fill(function, block, inst, (dst, byte), &pieces, how))
+                }
                 _ => None,
             };
             match expanded {
@@ -79,76 +104,93 @@ pub fn expand_copies(module: &Module, function: &mut Function) -> bool {
     changed
 }
 
-struct Copy {
-    dst: Value,
-    src: Value,
+fn area(
+    function: &Function,
+    places: [Option<Value>; 2],
     size: Value,
     align_log2: u8,
-}
-
-struct Fill {
-    dst: Value,
-    byte: Value,
-    size: Value,
-    align_log2: u8,
+) -> Option<Area> {
+    let size = function.const_bits(size)?;
+    Some(Area {
+        places,
+        size,
+        align_log2,
+    })
 }
 
 fn copy(
-    module: &Module,
     function: &mut Function,
     block: Block,
     at: Inst,
-    copy: Copy,
-) -> Option<()> {
-    let size = function
-        .const_bits(copy.size)
-        .filter(|&size| size <= LARGEST)? as u32;
-    let pieces = pieces(module, function, copy.dst, size)
-        .or_else(|| pieces(module, function, copy.src, size))?;
+    [dst, src]: [Value; 2],
+    pieces: &Pieces,
+    how: Access,
+) {
     let mut builder = builder_at(function, block, at);
-    // All loads first: the areas may be one and the same.
+    // All loads first: the areas may overlap, or be one and the same.
     let values: Vec<Value> = pieces
         .iter()
         .map(|&(offset, ty)| {
-            let from = builder.ptr_add(copy.src, None, 1, i64::from(offset), Flags::INBOUNDS);
-            builder.load(ty, from, access(offset, copy.align_log2))
+            let from = builder.ptr_add(src, None, 1, i64::from(offset), Flags::INBOUNDS);
+            builder.load(ty, from, access(offset, how))
         })
         .collect();
     for (&(offset, _), value) in pieces.iter().zip(values) {
-        let to = builder.ptr_add(copy.dst, None, 1, i64::from(offset), Flags::INBOUNDS);
-        builder.store(to, value, access(offset, copy.align_log2));
+        let to = builder.ptr_add(dst, None, 1, i64::from(offset), Flags::INBOUNDS);
+        builder.store(to, value, access(offset, how));
     }
-    Some(())
 }
 
 fn fill(
-    module: &Module,
     function: &mut Function,
     block: Block,
     at: Inst,
-    fill: Fill,
+    (dst, byte): (Value, Value),
+    pieces: &Pieces,
+    how: Access,
 ) -> Option<()> {
-    let size = function
-        .const_bits(fill.size)
-        .filter(|&size| size <= LARGEST)? as u32;
-    let byte = function.const_bits(fill.byte)? & 0xff;
-    let pieces = pieces(module, function, fill.dst, size)?;
+    let byte = function.const_bits(byte)? & 0xff;
     // A matrix or pointer made of a repeated byte is only known for zero.
-    let plain = |ty: Type| matches!(ty.kind(), TypeKind::Scalar(_));
+    let plain = |ty: Type| ty.is_vector() || matches!(ty.kind(), TypeKind::Scalar(_));
     if byte != 0 && !pieces.iter().all(|&(_, ty)| plain(ty)) {
         return None;
     }
     let pattern = byte * 0x0101_0101_0101_0101;
     let mut builder = builder_at(function, block, at);
-    for (offset, ty) in pieces {
-        let value = match byte {
-            0 => builder.function().zero(ty),
+    for &(offset, ty) in pieces {
+        let value = match (byte, ty.kind()) {
+            (0, _) => builder.function().zero(ty),
+            (_, TypeKind::Vector(scalar, lanes)) => {
+                let bits = pattern >> (64 - scalar.bits().clamp(1, 64));
+                let lanes = vec![bits; usize::from(lanes)];
+                builder.function().constant_vector(ty, &lanes)
+            }
             _ => builder.constant(ty, pattern),
         };
-        let to = builder.ptr_add(fill.dst, None, 1, i64::from(offset), Flags::INBOUNDS);
-        builder.store(to, value, access(offset, fill.align_log2));
+        let to = builder.ptr_add(dst, None, 1, i64::from(offset), Flags::INBOUNDS);
+        builder.store(to, value, access(offset, how));
     }
     Some(())
+}
+
+/// Words of an area, four at a time; smaller numbers where it is not aligned to words, and at the end.
+fn words(size: u32, align_log2: u8) -> Pieces {
+    let widest = 1 << align_log2.min(2);
+    let mut pieces = Vec::new();
+    let mut at = 0;
+    while at < size {
+        let left = size - at;
+        let bytes = widest.min(1 << left.ilog2());
+        let scalar = Scalar::int(bytes * 8).unwrap_or(Scalar::I8);
+        let lanes = (left / bytes).min(4);
+        let ty = match lanes {
+            0 | 1 => Type::scalar(scalar),
+            lanes => Type::vector(scalar, lanes as u8),
+        };
+        pieces.push((at, ty));
+        at += bytes * lanes.max(1);
+    }
+    pieces
 }
 
 fn builder_at(function: &mut Function, block: Block, at: Inst) -> Builder<'_> {
@@ -159,24 +201,21 @@ fn builder_at(function: &mut Function, block: Block, at: Inst) -> Builder<'_> {
     builder
 }
 
-/// The alignment that is left at an offset from an aligned address.
-fn access(offset: u32, align_log2: u8) -> Access {
-    let natural = if offset == 0 {
-        31
-    } else {
-        offset.trailing_zeros()
+/// An access at an offset: with the alignment that is left there.
+fn access(offset: u32, how: Access) -> Access {
+    let natural = match offset {
+        0 => 31,
+        offset => offset.trailing_zeros() as u8,
     };
-    Access::aligned(1 << natural.min(u32::from(align_log2)).min(16))
+    Access {
+        align_log2: natural.min(how.align_log2),
+        ..how
+    }
 }
 
 /// The elements of thread memory from `pointer` on, `size` bytes of them, relative to it;
 /// nothing when the pointer is to something else or an element would have to be cut.
-fn pieces(
-    module: &Module,
-    function: &Function,
-    pointer: Value,
-    size: u32,
-) -> Option<Vec<(u32, Type)>> {
+fn elements(module: &Module, function: &Function, pointer: Value, size: u32) -> Option<Pieces> {
     let (ty, start) = root(function, pointer)?;
     let end = start.checked_add(size)?;
     let mut found = Vec::new();

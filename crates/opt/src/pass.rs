@@ -9,6 +9,10 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
     ("expand_copies", crate::expand_copies::expand_copies),
+    (
+        "expand_copies_by_words",
+        crate::expand_copies::expand_copies_by_words,
+    ),
     ("form_selects", crate::form_selects::form_selects),
     ("forward_loads", crate::forward_loads::forward_loads),
     (

@@ -30,8 +30,9 @@ const SETTLE: &[FunctionPass] = &[
     crate::simplify_cfg::simplify_cfg,
 ];
 
-/// Fewer blocks, before values are merged across them.
+/// Memory is settled: what copies are left move words. Then fewer blocks, before values are merged across them.
 const STRAIGHTEN: &[FunctionPass] = &[
+    crate::expand_copies::expand_copies_by_words,
     crate::propagate_constants::propagate_constants,
     crate::simplify_cfg::simplify_cfg,
     form_selects,

@@ -126,7 +126,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(self.lowering.odd_width(ty))
     }
 
-    fn splat(&mut self, ty: Type, bits: u64) -> Value {
+    pub(super) fn splat(&mut self, ty: Type, bits: u64) -> Value {
         match ty.kind() {
             TypeKind::Vector(_, lanes) => {
                 let elements = vec![bits; usize::from(lanes)];
@@ -137,7 +137,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Clears what an operation left above an odd width.
-    fn cut(&mut self, value: Value, width: u32) -> Value {
+    pub(super) fn cut(&mut self, value: Value, width: u32) -> Value {
         let ty = self.function.ty(value);
         let mask = self.splat(ty, u64::MAX >> (64 - width.clamp(1, 64)));
         self.builder()
@@ -145,7 +145,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Copies the sign bit of an odd width upward.
-    fn sign_extended(&mut self, value: Value, width: u32) -> Value {
+    pub(super) fn sign_extended(&mut self, value: Value, width: u32) -> Value {
         let ty = self.function.ty(value);
         let room = ty.lane_type().map_or(0, Scalar::bits).saturating_sub(width);
         let amount = self.splat(ty, u64::from(room));

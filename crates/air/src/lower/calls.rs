@@ -2,9 +2,10 @@
 
 use super::arithmetic::fast_math;
 use super::function::FunctionLowering;
+use super::odd_calls::Odd;
 use super::{LowerError, Lowered};
 use crate::llvm::{Attributes, Op, TypeId, ValueId, ValueKind};
-use assay_ssa::builtin::{AtomicName, Family, Resolved, Sign};
+use assay_ssa::builtin::{AtomicName, Family, Resolved};
 use assay_ssa::{
     Access, BinaryOp, Builtin, BuiltinCall, CastOp, Flags, Id, InstData, Ordering, Scalar, Scope,
     Symbol, Type, TypeKind, Value,
@@ -24,6 +25,8 @@ struct Call<'c> {
     attributes: u32,
     flags: Flags,
     ret: Type,
+    /// The result's type as LLVM has it.
+    given: Option<TypeId>,
 }
 
 impl FunctionLowering<'_, '_, '_> {
@@ -67,6 +70,7 @@ impl FunctionLowering<'_, '_, '_> {
             attributes,
             flags: fast_math(flags),
             ret,
+            given: type_id,
         };
         match defined {
             Some(id) => {
@@ -147,18 +151,16 @@ impl FunctionLowering<'_, '_, '_> {
         if resolved == Resolved::Builtin(Builtin::IsFunctionConstantDefined.call()) {
             return Ok(Some(self.is_defined(call)));
         }
-        if !tolerates_odd_widths(resolved) {
-            for &argument in call.arguments {
-                let ty = self.llvm_value(ValueId(argument))?.ty;
-                if self.lowering.odd_width(ty).is_some() {
-                    let name = self.callee_name(call);
-                    return Err(LowerError::new(format!(
-                        "{name} of an integer of odd width"
-                    )));
-                }
-            }
-        }
+        let odd = self.odd_widths(call)?;
         let args = self.values_of(call.arguments)?;
+        if odd.taken.is_some() || odd.given.is_some() {
+            let result = self.odd_call(resolved, &args, call.ret, odd);
+            let refused = || {
+                let name = self.callee_name(call);
+                LowerError::new(format!("{name} of an integer of odd width"))
+            };
+            return result.map(Some).ok_or_else(refused);
+        }
         match resolved {
             Resolved::Builtin(builtin) => self.call_builtin(call, builtin, &args),
             Resolved::MemCopy { .. } | Resolved::MemSet if args.len() >= 3 => {
@@ -181,6 +183,16 @@ impl FunctionLowering<'_, '_, '_> {
                 call.flags,
             )),
         }
+    }
+
+    fn odd_widths(&self, call: &Call<'_>) -> Lowered<Odd> {
+        let mut taken = None;
+        for &argument in call.arguments {
+            let ty = self.llvm_value(ValueId(argument))?.ty;
+            taken = taken.or(self.lowering.odd_width(ty));
+        }
+        let given = call.given.and_then(|ty| self.lowering.odd_width(ty));
+        Ok(Odd { taken, given })
     }
 
     fn unknown(&mut self, call: &Call<'_>, args: &[Value]) -> Option<Value> {
@@ -480,21 +492,6 @@ impl FunctionLowering<'_, '_, '_> {
         });
         let given = global.is_some_and(|global| self.lowering.constants.is_given(global));
         self.function.constant(call.ret, u64::from(given))
-    }
-}
-
-/// Whether an operation is right for integers held in a larger type with zeros above.
-fn tolerates_odd_widths(resolved: Resolved) -> bool {
-    match resolved {
-        Resolved::Builtin(call) => {
-            let unsigned = call.sign == Sign::Unsigned;
-            match call.builtin {
-                Builtin::Min | Builtin::Max => unsigned,
-                Builtin::PopCount => true,
-                _ => false,
-            }
-        }
-        _ => false,
     }
 }
 

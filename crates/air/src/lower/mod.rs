@@ -29,6 +29,7 @@ mod lines;
 mod locations;
 mod loops;
 mod memory;
+mod odd_calls;
 mod odd_memory;
 mod signature;
 mod tables;

@@ -8,6 +8,7 @@
 #[allow(dead_code, reason = "shared with the examples")]
 mod common;
 mod features;
+mod odd_widths;
 mod styles;
 
 use assay_exec::{Buffer, Grid};
