@@ -94,6 +94,26 @@ pub(crate) struct Scaled {
     pub(crate) scale: u32,
 }
 
+/// A copy that a simdgroup makes together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkCopy {
+    /// Of a row: where to, where from, how many elements. Of a tile: where to, elements per row, width and height; where from,
+    /// the same; the column and the row of the source that the first element comes from.
+    pub(crate) args: List,
+    /// Bytes of an element, and what they are aligned to.
+    pub(crate) size: u32,
+    pub(crate) align: u32,
+    /// Elements outside the source are those at its edge instead of zeros.
+    pub(crate) to_edge: bool,
+}
+
+impl BulkCopy {
+    /// Bytes of the largest numbers that elements could be made of.
+    pub(crate) fn unit(&self) -> u32 {
+        1 << self.size.trailing_zeros().min(3)
+    }
+}
+
 /// How the index of a pointer addition is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Index {
@@ -199,6 +219,10 @@ pub(crate) enum Op {
         dst: u32,
         src: u32,
         size: Reg,
+    },
+    /// A copy that a simdgroup makes together.
+    BulkCopy {
+        index: u32,
     },
     MemSet {
         dst: u32,
@@ -405,6 +429,7 @@ pub struct Program {
     pub(crate) matrices: Vec<MatrixOp>,
     pub(crate) products: Vec<Product>,
     pub(crate) per_lane: Vec<PerLane>,
+    pub(crate) copies: Vec<BulkCopy>,
     pub(crate) narrow: u32,
     pub(crate) wide: u32,
     pub(crate) slots: u32,

@@ -75,6 +75,10 @@ pub(crate) fn for_each_register(
             }
         }
         Op::MemCopy { dst, src, size } => all(&[wide(dst), wide(src), size], &[]),
+        Op::BulkCopy { index } => {
+            let copy = program.copies.get(index as usize).ok_or(missing)?;
+            all(program.list(copy.args), &[]);
+        }
         Op::MemSet { dst, byte, size } => all(&[wide(dst), narrow(byte), size], &[]),
         Op::Atomic { d, ptr, value, .. } => all(&[wide(ptr), value], &[d]),
         Op::CompareExchange {

@@ -23,7 +23,7 @@ mod written;
 
 pub use report::{Location, Party, Report, ReportKind};
 
-use crate::code::{Op, Program};
+use crate::code::{BulkCopy, Op, Program};
 use crate::collective::Collective;
 use crate::dispatch::{Bindings, Job, Limits};
 use crate::error::RunError;
@@ -99,6 +99,10 @@ impl Program {
         let others = self.ops.iter().map(|op| match op {
             Op::MemCopy { .. } | Op::MemSet { .. } => 1,
             Op::Matrix { .. } => 2,
+            Op::BulkCopy { index } => {
+                let copy = self.copies.get(*index as usize);
+                copy.map_or(1, BulkCopy::unit)
+            }
             _ => 4,
         });
         transfers.chain(others).min().unwrap_or(4).min(4)

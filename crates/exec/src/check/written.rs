@@ -21,6 +21,10 @@ impl Program {
                 Some((transfer.base, transfer.cell.bytes()))
             }
             Op::MemCopy { dst, .. } | Op::MemSet { dst, .. } => Some((dst, 1)),
+            Op::BulkCopy { index } => {
+                let copy = self.copies.get(index as usize)?;
+                Some((self.list(copy.args).first()?.index, copy.unit()))
+            }
             Op::Matrix { index } => match self.matrices.get(index as usize)? {
                 MatrixOp::Store { scalar, at, .. } => Some((at.ptr, scalar.bytes())),
                 _ => None,

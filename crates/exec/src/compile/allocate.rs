@@ -275,6 +275,7 @@ fn rename_op(op: &mut Op, n: &impl Fn(&mut u32), w: &impl Fn(&mut u32), r: &impl
         | Op::Load { .. }
         | Op::Store { .. }
         | Op::PerLane { .. }
+        | Op::BulkCopy { .. }
         | Op::Collective { .. }
         | Op::Matrix { .. }
         | Op::Moves { .. }

@@ -29,6 +29,12 @@ impl Compiler<'_> {
                 Ok(())
             }
             (Builtin::AtomicFence, _) => Ok(()),
+            (Builtin::AsyncCopy1d | Builtin::AsyncCopy2d, _) => self.bulk_copy(call, args, result),
+            // A copy is made when it is asked for; the wait is what the program may rely on.
+            (Builtin::WaitEvents, None) => {
+                self.emit(Op::Order { flags: !0 });
+                Ok(())
+            }
             (Builtin::MatrixStore, _) => self.matrix_store(args),
             (builtin, Some(result)) => match builtin.info().family {
                 Family::Position => self.position(builtin, result),

@@ -6,6 +6,7 @@
 
 mod address;
 mod allocate;
+mod bulk;
 mod call;
 mod coalesce;
 mod control;
@@ -138,6 +139,7 @@ impl<'a> Compiler<'a> {
                 matrices: Vec::new(),
                 products: Vec::new(),
                 per_lane: Vec::new(),
+                copies: Vec::new(),
                 narrow: 0,
                 wide: 0,
                 slots: 0,
@@ -211,6 +213,7 @@ impl<'a> Compiler<'a> {
             Op::Load { .. }
             | Op::Store { .. }
             | Op::MemCopy { .. }
+            | Op::BulkCopy { .. }
             | Op::MemSet { .. }
             | Op::Atomic { .. }
             | Op::CompareExchange { .. } => Class::Memory,

@@ -4,6 +4,7 @@
 //! pointer arithmetic inside it; arithmetic is called through the pointers of [`crate::lanes`], chosen for the same level.
 
 mod batch;
+mod bulk;
 mod copy;
 mod known;
 mod linear;

@@ -54,6 +54,10 @@ impl Batch {
                 }
                 self.copy(around, mask, dst, src, size, position)?;
             }
+            Op::BulkCopy { index } => {
+                let copy = program.copies[index as usize];
+                self.bulk_copy(around, watch, copy, position)?;
+            }
             Op::MemSet { dst, byte, size } => {
                 let mut mask = self.mask();
                 if W::ACTIVE {

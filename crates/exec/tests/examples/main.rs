@@ -2,6 +2,7 @@
 
 mod check;
 mod common;
+mod copies;
 mod count;
 mod elementwise;
 mod faults;

@@ -255,3 +255,43 @@ fn threadgroups_race_by_plain_writes() {
         ("out[i] = x[t]; x[64 + i] = 1;", &[]),
     ]);
 }
+
+/// What all simdgroups access by a rule is looked at together; that must not miss what each by itself would show.
+#[test]
+fn accesses_by_a_rule_race_like_any_other() {
+    let met = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+    let row = format!("m[t] = t; {met}\nout[i] = m[l];\nm[t] = 3;");
+    let rows = format!(
+        "m[t] = t; {met}\nout[i] = m[l] + m[l & 15] + m[l & 16] + m[s * 32 + (l & 16)];\n{met} m[t] = 4;\nout[i] += m[t];"
+    );
+    compare(&[
+        // One number for all, one row for all, one number for each simdgroup and for each half.
+        ("m[t] = t;\nout[i] = m[5];", &["race: read 2/0, write 1/5"]),
+        ("m[t] = t;\nout[i] = m[l];", &["race: read 2/32, write 1/0"]),
+        ("m[t] = t;\nout[i] = m[s];", &["race: read 2/1, write 1/0"]),
+        (
+            "m[t] = t;\nout[i] = m[t & ~15u];",
+            &["race: read 2/1, write 1/0"],
+        ),
+        (&row, &["race: read 2/32, write 3/0"]),
+        (&rows, &[]),
+        // Rows of device memory.
+        ("x[i] = t;\nout[i] = x[i] + 1;", &[]),
+        (
+            "x[i] = t; threadgroup_barrier(mem_flags::mem_device);\nout[i] = x[g * 64 + l];",
+            &[],
+        ),
+        (
+            "x[i] = t + 1;\nout[i] = x[g * 64 + l];",
+            &["race: read 2/32, write 1/0"],
+        ),
+        (
+            "x[i] = t; threadgroup_barrier(mem_flags::mem_device);\nout[i] = x[l];",
+            &["group-race: read 2/64, write 1/0"],
+        ),
+        (
+            "out[i] = x[t]; threadgroup_barrier(mem_flags::mem_device);\nx[i] = t;",
+            &["group-race: read 1/64, write 2/0"],
+        ),
+    ]);
+}

@@ -1,0 +1,212 @@
+//! Copies that a simdgroup makes together.
+//!
+//! They are made at once, an element by each active lane in turn, with the arguments of the first.
+
+use super::copy::Addresses;
+use super::span::Form;
+use super::watch::{Seen, Watch};
+use super::{Batch, Surroundings, Trap};
+use crate::code::{BulkCopy, Cell};
+use crate::error::FaultKind;
+use crate::lanes::{Wide, lanes_of};
+use crate::memory::Action;
+use std::sync::atomic::Ordering;
+
+/// What is copied.
+#[derive(Clone, Copy, Debug)]
+struct Tile {
+    to: u64,
+    to_row: u64,
+    width: u64,
+    height: u64,
+    from: u64,
+    from_row: u64,
+    from_width: i64,
+    from_height: i64,
+    column: i64,
+    row: i64,
+    size: u64,
+    to_edge: bool,
+}
+
+impl Tile {
+    fn of(copy: BulkCopy, args: &[u64]) -> Option<Self> {
+        let size = copy.size.into();
+        let to_edge = copy.to_edge;
+        Some(match *args {
+            [to, from, count] => Self {
+                to,
+                to_row: 0,
+                width: count,
+                height: 1,
+                from,
+                from_row: 0,
+                from_width: i64::try_from(count).unwrap_or(i64::MAX),
+                from_height: 1,
+                column: 0,
+                row: 0,
+                size,
+                to_edge,
+            },
+            [
+                to,
+                to_row,
+                width,
+                height,
+                from,
+                from_row,
+                from_width,
+                from_height,
+                column,
+                row,
+            ] => Self {
+                to,
+                to_row,
+                width,
+                height,
+                from,
+                from_row,
+                from_width: i64::try_from(from_width).unwrap_or(i64::MAX),
+                from_height: i64::try_from(from_height).unwrap_or(i64::MAX),
+                column: column as i64,
+                row: row as i64,
+                size,
+                to_edge,
+            },
+            _ => return None,
+        })
+    }
+
+    fn elements(&self) -> u64 {
+        self.width.saturating_mul(self.height)
+    }
+
+    /// Where an element goes, and where it comes from; nowhere if it is a zero.
+    fn element(&self, number: u64) -> (u64, Option<u64>) {
+        let (x, y) = (number % self.width.max(1), number / self.width.max(1));
+        let place = |start: u64, row: u64, x: u64, y: u64| {
+            let element = y.wrapping_mul(row).wrapping_add(x);
+            start.wrapping_add(element.wrapping_mul(self.size))
+        };
+        let to = place(self.to, self.to_row, x, y);
+        let mut x = self.column.wrapping_add(x as i64);
+        let mut y = self.row.wrapping_add(y as i64);
+        if self.to_edge && self.from_width > 0 && self.from_height > 0 {
+            x = x.clamp(0, self.from_width - 1);
+            y = y.clamp(0, self.from_height - 1);
+        }
+        let inside = (0..self.from_width).contains(&x) && (0..self.from_height).contains(&y);
+        let from = inside.then(|| place(self.from, self.from_row, x as u64, y as u64));
+        (to, from)
+    }
+}
+
+impl Batch {
+    /// Makes a copy for the current simdgroup.
+    pub(super) fn bulk_copy<W: Watch>(
+        &mut self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        copy: BulkCopy,
+        position: usize,
+    ) -> Result<(), Trap> {
+        let mask = self.mask();
+        let first = mask.trailing_zeros() as usize & 31;
+        let args = around.program.list(copy.args).iter();
+        let args: Vec<u64> = args.map(|&reg| self.get(reg, first)).collect();
+        let (Some(tile), true) = (Tile::of(copy, &args), mask != 0) else {
+            return Ok(());
+        };
+        let trap = |kind: FaultKind, lane: usize| Trap {
+            kind,
+            position,
+            lane,
+        };
+        let (elements, mut done) = (tile.elements(), 0u64);
+        while done < elements {
+            self.steps = self.steps.saturating_add(32);
+            let stopped = around
+                .cancel
+                .is_some_and(|flag| flag.load(Ordering::Relaxed));
+            if self.steps > around.max_steps || stopped {
+                let kind = match stopped {
+                    true => FaultKind::Cancelled,
+                    false => FaultKind::TooManySteps { steps: self.steps },
+                };
+                return Err(trap(kind, first));
+            }
+            let (mut to, mut from): (Wide, Wide) = ([0; 32], [0; 32]);
+            let (mut writes, mut reads) = (0, 0);
+            for lane in lanes_of(mask) {
+                if done < elements {
+                    let (target, source) = tile.element(done);
+                    to[lane] = target;
+                    writes |= 1u32 << lane;
+                    if let Some(source) = source {
+                        from[lane] = source;
+                        reads |= 1u32 << lane;
+                    }
+                    done += 1;
+                }
+            }
+            if W::ACTIVE {
+                let read = self.tell(around, watch, copy, position, &from, reads, Action::Read);
+                let write = self.tell(around, watch, copy, position, &to, writes, Action::Write);
+                if read != reads || write != writes {
+                    return Ok(());
+                }
+            }
+            let memory = &around.memory;
+            for lane in lanes_of(writes) {
+                let place = memory.place(to[lane], copy.size, lane, Action::Write);
+                let target = place.map_err(|kind| trap(kind, lane))?;
+                let source = match reads >> lane & 1 {
+                    0 => None,
+                    _ => {
+                        let place = memory.place(from[lane], copy.size, lane, Action::Read);
+                        Some(place.map_err(|kind| trap(kind, lane))?)
+                    }
+                };
+                for byte in 0..copy.size {
+                    let value = source.map_or(0, |source| source.at(byte).read(Cell::Byte));
+                    target.at(byte).write(Cell::Byte, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the watch about an element for each of some lanes; gives the lanes that may.
+    #[allow(clippy::too_many_arguments, reason = "an access has that many sides")]
+    fn tell<W: Watch>(
+        &self,
+        around: &Surroundings<'_>,
+        watch: &mut W,
+        copy: BulkCopy,
+        position: usize,
+        addresses: &Wide,
+        mask: u32,
+        action: Action,
+    ) -> u32 {
+        if mask == 0 {
+            return 0;
+        }
+        watch.access(&Seen {
+            around,
+            group: self,
+            at: self.current,
+            position,
+            mask,
+            addresses: Addresses::Pointers(addresses, 0),
+            sum: None,
+            form: Form::SCATTERED,
+            inside: false,
+            size: copy.size,
+            align: copy.align,
+            cell: Cell::Byte,
+            regs: &[],
+            transfer: None,
+            action,
+        })
+    }
+}
