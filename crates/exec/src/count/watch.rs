@@ -319,6 +319,7 @@ impl<'a> Counter<'a> {
 impl Watch for Counter<'_> {
     const ACTIVE: bool = true;
     const DESCRIBES: bool = true;
+    const ALLOWS: bool = true;
 
     #[inline(always)]
     fn step(&mut self, position: usize, group: &Batch) {

@@ -10,7 +10,8 @@ use crate::lanes::lanes_of;
 use crate::memory::Action;
 
 impl Batch {
-    /// Tells the watch about a transfer of all lanes of the active simdgroups, found to be a sum; whether it wants to hear no more.
+    /// Tells the watch about a transfer found to be a sum: of all lanes of the active simdgroups, or of some if the watch
+    /// lets all of them go on; whether it wants to hear no more.
     #[inline(always)]
     pub(super) fn told<W: Watch>(
         &self,
@@ -22,12 +23,12 @@ impl Batch {
         position: usize,
     ) -> bool {
         let active = self.active;
-        if !active.full {
+        if !active.full && !W::ALLOWS {
             return false;
         }
         let (runs, shape, scale) = self.sum(t);
         let own = runs.moved(shape.group(active.first) * scale);
-        watch.access_by_all(&Seen {
+        let mut seen = Seen {
             around,
             group: self,
             at: active.first,
@@ -43,7 +44,17 @@ impl Batch {
             regs: around.program.list(t.regs),
             transfer: Some(t),
             action,
-        })
+        };
+        if active.full {
+            return watch.access_by_all(&seen);
+        }
+        for at in active.range().filter(|&at| self.mask_of(at) != 0) {
+            seen.at = at;
+            seen.mask = self.mask_of(at);
+            seen.addresses = Addresses::Runs(runs.moved(shape.group(at) * scale));
+            watch.access(&seen);
+        }
+        true
     }
 
     /// Tells the watch about a transfer of all active simdgroups; whether all lanes go on with it. If not, those that may

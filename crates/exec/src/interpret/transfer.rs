@@ -232,6 +232,9 @@ impl Batch {
             && let Some(found) = within(around, t, &span, true, action)
         {
             told = W::ACTIVE && self.told(around, watch, t, found, action, position);
+            if told && self.row::<VECTOR>(around, t, action) {
+                return Ok(());
+            }
             if (told || !W::ACTIVE) && self.quick::<W, VECTOR>(around, t, found, action) {
                 return Ok(());
             }

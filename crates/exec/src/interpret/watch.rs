@@ -20,6 +20,9 @@ pub(crate) trait Watch {
     /// Whether registers may be [described](super::known) instead of filled.
     const DESCRIBES: bool;
 
+    /// Whether it never keeps lanes from an access inside its region.
+    const ALLOWS: bool = false;
+
     /// An operation is about to run with the lanes that are active.
     #[inline(always)]
     fn step(&mut self, _position: usize, _group: &Batch) {}
