@@ -94,12 +94,8 @@ impl FunctionLowering<'_, '_, '_> {
             // A bit above stops the count where the odd width ends.
             (Builtin::Ctz, &[value, ref rest @ ..]) => {
                 let end = self.splat(ty, 1 << width);
-                let mut stopped = vec![self.builder().binary(
-                    BinaryOp::Or,
-                    value,
-                    end,
-                    Flags::NONE,
-                )];
+                let mut stopped =
+                    vec![self.builder().binary(BinaryOp::Or, value, end, Flags::NONE)];
                 stopped.extend_from_slice(rest);
                 self.builder().builtin(call, &stopped, ret)
             }

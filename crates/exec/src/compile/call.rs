@@ -23,9 +23,10 @@ impl Compiler<'_> {
                 Ok(())
             }
             // Lanes run in lockstep and memory is read and written in program order.
-            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier, _) => {
+            (barrier @ (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier), _) => {
                 let flags = self.barrier_flags(args);
-                self.emit(Op::Order { flags });
+                let quad = barrier == Builtin::QuadgroupBarrier;
+                self.emit(Op::Order { flags, quad });
                 Ok(())
             }
             (Builtin::AtomicFence, _) => Ok(()),

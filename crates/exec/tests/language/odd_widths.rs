@@ -163,7 +163,9 @@ fn expected(width: u32, input: &[u64]) -> Vec<u64> {
         .collect();
     let mut all = Vec::new();
     for intrinsic in INTRINSICS {
-        let results = rows.iter().map(|&row| (intrinsic.meaning)(row) as u64 & mask);
+        let results = rows
+            .iter()
+            .map(|&row| (intrinsic.meaning)(row) as u64 & mask);
         all.extend(results);
     }
     for (_, exact) in OVERFLOWS {
@@ -228,7 +230,9 @@ fn conversions_and_byte_swaps() {
         kernel void k(device int *o, device ulong *w, uint i [[thread_position_in_grid]]) { \
         o[i] = int(to_signed(float(i) * 2.0f - 32.0f)) * 100 + int(to_unsigned(float(i) * 2.0f - 16.0f)); \
         w[i] = ulong(swapped((unsigned _BitInt(48))(w[i]))); }";
-    let words: Vec<u64> = (0..LANES).map(|i| 0x0102_0304_0500 + u64::from(i)).collect();
+    let words: Vec<u64> = (0..LANES)
+        .map(|i| 0x0102_0304_0500 + u64::from(i))
+        .collect();
     let zeros = Buffer::from_slice(&[0i32; LANES as usize]);
     let Some(buffers) = run(source, "k", vec![zeros, Buffer::from_slice(&words)]) else {
         return;
