@@ -112,8 +112,8 @@ pub(super) struct Shown {
     pub(super) element: &'static str,
     /// How many numbers it has.
     pub(super) length: usize,
-    /// The first of them; null for infinities and NaN.
-    pub(super) values: Vec<Option<f64>>,
+    /// The first of them, integers exactly; null for infinities and NaN.
+    pub(super) values: Vec<Option<serde_json::Number>>,
     #[serde(skip)]
     pub(super) texts: Vec<String>,
 }
