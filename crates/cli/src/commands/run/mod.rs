@@ -88,7 +88,8 @@ pub(crate) struct Args {
     repeat: u32,
 
     /// Look for what a kernel gets away with: accesses outside buffers, races, memory read that nobody
-    /// wrote, barriers and shuffles without all their threads; exit code 1 when something was found
+    /// wrote, barriers, shuffles and matrix operations without all their threads; exit code 1 when something was found.
+    /// What a fence alone orders between threadgroups is reported as a race
     #[arg(long, conflicts_with = "repeat")]
     check: bool,
 

@@ -289,7 +289,7 @@ impl<'a> Work<'a> {
         let (mut time, mut checked, mut counts) = (None, None, None);
         match ran {
             Ran::Timed(samples) => time = Some(Times::new(&samples, origin, threads)),
-            Ran::Checked(reports) => checked = Some(reports.iter().map(Finding::new).collect()),
+            Ran::Checked(reports) => checked = Some(Finding::distinct(&reports)),
             Ran::Counted(counted) => counts = Some(Counted::new(&counted)),
         }
         Ok(Report {
