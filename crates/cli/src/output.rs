@@ -31,7 +31,12 @@ impl Output {
         let file = tempfile::Builder::new()
             .prefix(".assay-")
             .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| Failure::input(format!("cannot write {}: {error}", path.display())))?;
+            .map_err(|error| {
+                // The library adds the path of a temporary file nobody asked for.
+                let text = error.to_string();
+                let why = text.rsplit_once(" at path ").map_or(&*text, |(why, _)| why);
+                Failure::input(format!("cannot write {}: {why}", path.display()))
+            })?;
         interrupt::remove_on_interrupt(file.path());
         Ok(Output::File {
             writer: BufWriter::with_capacity(1 << 16, file),

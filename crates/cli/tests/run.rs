@@ -151,8 +151,17 @@ fn mistakes_in_the_line_are_usage_errors() {
         ("--buffer 0=zeros:f32:4 --bytes 0=u32:1", "bound twice"),
         ("--print 7", "no --buffer has index 7"),
         ("--out 7=x.npy", "no --buffer has index 7"),
+        (
+            "-f specialised_f32 --const has_bias=float:1",
+            "the value given is f32",
+        ),
     ] {
-        let line = format!("-f saxpy --grid 4 --threadgroup 4 {arguments}");
+        let kernel = if arguments.starts_with("-f") {
+            ""
+        } else {
+            "-f saxpy"
+        };
+        let line = format!("{kernel} --grid 4 --threadgroup 4 {arguments}");
         let output = run(&kernels(), &line);
         assert_eq!(output.status.code(), Some(2), "{arguments}");
         assert!(
@@ -288,6 +297,48 @@ fn an_endless_kernel_is_stopped_by_a_limit_and_by_a_signal() {
             stderr(&output)
         );
     }
+}
+
+#[test]
+fn what_the_kernel_does_not_have_is_noted() {
+    let line = format!("{SAXPY} --bytes 2=i32:4 --bytes 8=i32:4 --tgmem 3=64");
+    let output = run(&kernels(), &line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let notes = stderr(&output);
+    assert!(notes.contains("note: saxpy has no buffer 8\n"), "{notes}");
+    let memory = "note: saxpy has no threadgroup memory 3\n";
+    assert!(notes.contains(memory), "{notes}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named() {
+    let line = format!("{SAXPY} --bytes 2=i32:4 --out 1=no/such/folder/y.npy");
+    let output = run(&kernels(), &line);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let message = stderr(&output);
+    assert!(
+        message.contains("cannot write no/such/folder/y.npy: "),
+        "{message}"
+    );
+    assert!(!message.contains(".assay-"), "{message}");
+}
+
+#[test]
+fn integers_of_64_bits_and_structs_arrive_whole() {
+    if !has_clang() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("whole.metal");
+    let text = "struct S { ulong a; uint n; };\n\
+        kernel void k(device long *x [[buffer(0)]], constant S &s [[buffer(1)]], constant int3 &v [[buffer(2)]]) { \
+        x[0] = 9007199254740993l; x[1] = -1; x[2] = s.a + s.n + v.z; }";
+    std::fs::write(&path, text).expect("written");
+    let line = "--grid 1 --threadgroup 1 --buffer 0=zeros:i64:3 --bytes 1=u64:5,u32:6 --bytes 2=i32:1,2,3 --print 0 --format json";
+    let output = run(&path, line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let expected = serde_json::json!([9_007_199_254_740_993_i64, -1, 14]);
+    assert_eq!(json(&output)["buffers"][0]["values"], expected);
 }
 
 #[test]

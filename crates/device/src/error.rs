@@ -47,6 +47,9 @@ pub enum Error {
         /// Number and name of those there are.
         known: Vec<String>,
     },
+    /// A value for a function constant of another type than the constant's.
+    #[error("{0}")]
+    ConstantType(String),
     /// The kernel uses something this device cannot run.
     #[error("kernel \"{function}\"{}: {what} is not supported here", at(.place))]
     Unsupported {

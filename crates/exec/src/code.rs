@@ -267,6 +267,8 @@ pub(crate) enum Op {
     /// Orders accesses of the lanes to the memory of the flags. Lanes run in lockstep: there is nothing to do but to know.
     Order {
         flags: u8,
+        /// Only among the lanes of a quadgroup.
+        quad: bool,
     },
     /// Gives a block's parameter its value, in the active lanes.
     MoveNarrow {

@@ -390,6 +390,23 @@ impl Collective {
         matches!(self.what, What::Shuffle { .. } | What::Fill { .. })
     }
 
+    /// Whether the lane to read is given by its number.
+    pub(crate) fn names_lanes(&self) -> bool {
+        let index = Shuffle::Index;
+        matches!(self.what, What::Shuffle { how, .. } if how == index)
+    }
+
+    /// Whether a lane gives a number that no lane has. (Beyond an end by a distance is another matter: sums over
+    /// a simdgroup do that and do not look at what they get.)
+    pub(crate) fn names_no_lane(&self, operands: &Operands, lane: usize) -> bool {
+        match self.what {
+            What::Shuffle { group, .. } if self.names_lanes() => {
+                operands.b[lane & 31] as u32 >= u32::from(group)
+            }
+            _ => false,
+        }
+    }
+
     /// The lane a shuffle reads in a lane, and whether from the filling; nothing for other collectives.
     pub(crate) fn source(&self, operands: &Operands, lane: usize) -> Option<(bool, usize)> {
         match self.what {

@@ -58,6 +58,10 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         &["-fno-delete-null-pointer-checks"],
         "address 0 is an ordinary place of threadgroup memory; kernels read there and ignore the number",
     ),
+    (
+        &["-fno-strict-float-cast-overflow"],
+        "Metal's conversions to integers saturate; a constant out of range would become anything",
+    ),
     (&["-O2"], "what Apple's compiler does before it writes AIR"),
     (
         &["-fno-vectorize", "-fno-slp-vectorize"],

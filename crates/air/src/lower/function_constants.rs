@@ -71,7 +71,10 @@ impl FunctionConstants {
                     "function constant {index} \"{name}\" is {ty}, the value given is {}",
                     given.ty
                 );
-                return Err(LowerError::new(message));
+                return Err(LowerError {
+                    of_given_constant: true,
+                    ..LowerError::new(message)
+                });
             }
             let id = target.function_constants.push(FunctionConstant {
                 index: stated.index,

@@ -85,6 +85,8 @@ pub struct LowerError {
     pub function: Option<String>,
     /// Index of the instruction in the function, if it is about one.
     pub instruction: Option<u32>,
+    /// Whether it is about a value that was given for a function constant.
+    pub of_given_constant: bool,
     /// What is in the way.
     pub message: String,
 }
@@ -94,6 +96,7 @@ impl LowerError {
         LowerError {
             function: None,
             instruction: None,
+            of_given_constant: false,
             message: message.into(),
         }
     }

@@ -119,7 +119,10 @@ impl Library {
             constants: constants.to_vec(),
             ..Default::default()
         };
-        assay_air::lower(module, &options).map_err(|error| fail(error.to_string()))
+        assay_air::lower(module, &options).map_err(|error| match error.of_given_constant {
+            true => Error::ConstantType(error.to_string()),
+            false => fail(error.to_string()),
+        })
     }
 }
 

@@ -19,6 +19,7 @@ mod race;
 mod report;
 mod shadow;
 mod together;
+mod waiting;
 mod written;
 
 pub use report::{Location, Party, Report, ReportKind};
@@ -37,6 +38,7 @@ use order::Times;
 use quick::Quick;
 use shadow::Shadow;
 use std::collections::BTreeSet;
+use waiting::Waiting;
 
 /// Most reports of one dispatch.
 const MAX_REPORTS: usize = 100;
@@ -134,6 +136,7 @@ struct Checker<'a> {
     starts: Vec<u32>,
     reports: Vec<Report>,
     known: BTreeSet<(ReportKind, usize, usize)>,
+    waiting: Waiting,
 }
 
 impl<'a> Checker<'a> {
@@ -153,6 +156,7 @@ impl<'a> Checker<'a> {
             starts: Vec::new(),
             reports: Vec::new(),
             known: BTreeSet::new(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -226,6 +230,19 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Lanes do something: whether one of them went past a barrier of its simdgroup.
+    #[inline(always)]
+    fn look_who_waited(&mut self, simdgroup: usize, lanes: u32, standpoint: &Standpoint<'_>) {
+        while let Some((barrier, lane)) = self.waiting.went_past(simdgroup, lanes) {
+            let standpoint = Standpoint {
+                simdgroup: simdgroup as u32,
+                ..*standpoint
+            };
+            let thread = standpoint.thread(lane);
+            self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
+        }
+    }
+
     fn set_ordered(&mut self, simdgroup: usize, flags: u8) {
         let now = self.tick();
         self.times.order(simdgroup, flags, now);
@@ -242,15 +259,29 @@ impl Watch for Checker<'_> {
         self.shadow.start(&self.program.padding, self.started);
         let met = self.tick();
         self.times.start(met);
+        self.waiting.clear();
     }
 
     fn access(&mut self, seen: &Seen<'_>) -> u32 {
+        self.look_who_waited(seen.simdgroup(), seen.mask, &seen.around.standpoint);
         self.check_access(seen)
     }
 
-    fn order(&mut self, group: &Batch, flags: u8) {
+    fn order(&mut self, group: &Batch, flags: u8, position: usize) {
+        let quad = is_of_quadgroup(self.program, position);
         for at in group.running() {
-            self.set_ordered(group.number + at, flags);
+            let simdgroup = group.number + at;
+            self.waiting
+                .note(simdgroup, group.waiting(at, quad), position);
+            self.set_ordered(simdgroup, flags);
+        }
+    }
+
+    fn matrix(&mut self, around: &Surroundings<'_>, group: &Batch, position: usize) {
+        let mask = group.mask();
+        if mask != !0 {
+            let thread = around.standpoint.thread(mask.trailing_zeros());
+            self.report_thread(ReportKind::PartialMatrix, position, thread);
         }
     }
 
@@ -261,7 +292,9 @@ impl Watch for Checker<'_> {
         collective: &Collective,
         position: usize,
     ) {
-        self.set_ordered(around.standpoint.simdgroup as usize, !0);
+        let simdgroup = around.standpoint.simdgroup as usize;
+        self.look_who_waited(simdgroup, group.mask(), &around.standpoint);
+        self.set_ordered(simdgroup, !0);
         if let Some(lane) = group.reads_inactive_lane(collective) {
             let thread = around.standpoint.thread(lane as u32);
             self.report_thread(ReportKind::InactiveLane, position, thread);
@@ -280,6 +313,9 @@ impl Watch for Checker<'_> {
             let thread = standpoint.thread(lane);
             self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
         }
+        for (simdgroup, mask, _) in batches.iter().flat_map(Batch::lanes) {
+            self.look_who_waited(simdgroup, mask, standpoint);
+        }
         let flags = barrier_flags(self.program, barrier);
         let now = self.tick();
         self.times.meet(flags, now);
@@ -295,6 +331,11 @@ fn missing_at(batches: &[Batch], barrier: usize) -> Option<(usize, u32)> {
             (missing != 0).then(|| (simdgroup, missing.trailing_zeros()))
         })
     })
+}
+
+/// Whether a barrier is one of quadgroups.
+fn is_of_quadgroup(program: &Program, barrier: usize) -> bool {
+    matches!(program.ops.get(barrier), Some(Op::Order { quad: true, .. }))
 }
 
 /// The kinds of memory a barrier orders.

@@ -8,7 +8,7 @@
 use super::marks::{LAST, Marks, Order, Row, mark, moment, read_row, thread_at, write_row};
 use super::order::Times;
 use super::written::{Written, bytes_of, put_back};
-use super::{Space, barrier_flags, missing_at};
+use super::{Space, barrier_flags, is_of_quadgroup, missing_at};
 use crate::code::{Padding, Program};
 use crate::collective::Collective;
 use crate::dispatch::Job;
@@ -496,9 +496,19 @@ impl Watch for Quick<'_> {
         self.verdict != Verdict::Right
     }
 
-    fn order(&mut self, group: &Batch, flags: u8) {
+    fn order(&mut self, group: &Batch, flags: u8, position: usize) {
+        let quad = is_of_quadgroup(self.program, position);
         for at in group.running() {
+            if group.waiting(at, quad) != 0 {
+                self.verdict = Verdict::Doubtful;
+            }
             self.set_ordered(group.number + at, flags);
+        }
+    }
+
+    fn matrix(&mut self, _around: &Surroundings<'_>, group: &Batch, _position: usize) {
+        if group.mask() != !0 {
+            self.verdict = Verdict::Doubtful;
         }
     }
 

@@ -32,10 +32,12 @@ pub enum ReportKind {
     Race,
     /// Two threadgroups touch the same memory, and one writes.
     GroupRace,
-    /// A barrier that not all threads of the threadgroup reach.
+    /// A barrier that not all threads of the threadgroup reach, or not all of the simdgroup if it is the simdgroup's.
     DivergentBarrier,
-    /// A shuffle that reads a lane that is not active.
+    /// A shuffle that reads a lane that is not active or does not exist.
     InactiveLane,
+    /// A matrix is loaded, stored or multiplied by some lanes of a simdgroup without the others.
+    PartialMatrix,
 }
 
 impl ReportKind {
@@ -49,6 +51,7 @@ impl ReportKind {
             Self::GroupRace => "group-race",
             Self::DivergentBarrier => "divergent-barrier",
             Self::InactiveLane => "inactive-lane",
+            Self::PartialMatrix => "partial-matrix",
         }
     }
 
@@ -60,7 +63,8 @@ impl ReportKind {
             Self::Race => "race between threads of a threadgroup",
             Self::GroupRace => "race between threadgroups",
             Self::DivergentBarrier => "barrier that not all threads reach",
-            Self::InactiveLane => "shuffle from a lane that is not active",
+            Self::InactiveLane => "shuffle from a lane that is not active or does not exist",
+            Self::PartialMatrix => "matrix operation without all lanes of the simdgroup",
         }
     }
 }

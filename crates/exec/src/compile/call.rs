@@ -23,16 +23,20 @@ impl Compiler<'_> {
                 Ok(())
             }
             // Lanes run in lockstep and memory is read and written in program order.
-            (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier, _) => {
+            (barrier @ (Builtin::SimdgroupBarrier | Builtin::QuadgroupBarrier), _) => {
                 let flags = self.barrier_flags(args);
-                self.emit(Op::Order { flags });
+                let quad = barrier == Builtin::QuadgroupBarrier;
+                self.emit(Op::Order { flags, quad });
                 Ok(())
             }
             (Builtin::AtomicFence, _) => Ok(()),
             (Builtin::AsyncCopy1d | Builtin::AsyncCopy2d, _) => self.bulk_copy(call, args, result),
             // A copy is made when it is asked for; the wait is what the program may rely on.
             (Builtin::WaitEvents, None) => {
-                self.emit(Op::Order { flags: !0 });
+                self.emit(Op::Order {
+                    flags: !0,
+                    quad: false,
+                });
                 Ok(())
             }
             (Builtin::MatrixStore, _) => self.matrix_store(args),

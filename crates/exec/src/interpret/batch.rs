@@ -334,7 +334,7 @@ impl Batch {
 
     /// Active lanes of the current simdgroup.
     #[inline(always)]
-    pub(super) fn mask(&self) -> u32 {
+    pub(crate) fn mask(&self) -> u32 {
         self.masks[self.current & (MOST - 1)]
     }
 
@@ -375,6 +375,18 @@ impl Batch {
         masks
             .enumerate()
             .map(|(at, (&mask, &present))| (self.number + at, mask, present))
+    }
+
+    /// The lanes of a simdgroup that have not ended but are not active, in the quadgroups of those that are if only these
+    /// are meant.
+    pub(crate) fn waiting(&self, at: usize, quad: bool) -> u32 {
+        let at = at & (MOST - 1);
+        let mask = self.masks[at];
+        let left = self.present[at] & !self.returned[at] & !mask;
+        match quad {
+            true => left & quads_of(mask),
+            false => left,
+        }
     }
 
     /// The barrier the batch stands at; nothing if it has ended.
@@ -556,4 +568,20 @@ pub(super) fn without(mut a: Masks, b: Masks) -> Masks {
         a[at] &= !b[at];
     }
     a
+}
+
+/// All lanes of the quadgroups that some of these lanes are in.
+fn quads_of(lanes: u32) -> u32 {
+    let firsts = (lanes | lanes >> 1 | lanes >> 2 | lanes >> 3) & 0x1111_1111;
+    firsts * 15
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quadgroups_of_lanes() {
+        assert_eq!(super::quads_of(0), 0);
+        assert_eq!(super::quads_of(0b1000), 0b1111);
+        assert_eq!(super::quads_of(0x8001_0020), 0xf00f_00f0);
+    }
 }

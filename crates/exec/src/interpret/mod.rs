@@ -381,9 +381,9 @@ impl Batch {
                         return Ok(Stop::Barrier);
                     }
                 }
-                Op::Order { flags } => {
+                Op::Order { flags, .. } => {
                     if W::ACTIVE {
-                        watch.order(self, flags);
+                        watch.order(self, flags, position);
                     }
                 }
                 Op::End => {

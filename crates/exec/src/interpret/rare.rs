@@ -114,6 +114,9 @@ impl Batch {
             }
             Op::Matrix { index } => {
                 let op = &program.matrices[index as usize];
+                if W::ACTIVE && !matches!(op, MatrixOp::Diagonal { .. }) {
+                    watch.matrix(around, self, position);
+                }
                 if W::ACTIVE && !self.watch_matrix(around, watch, op, position) {
                     return Ok(());
                 }
@@ -344,16 +347,18 @@ impl Batch {
         }
     }
 
-    /// The first lane of the current simdgroup that shuffles in the number of one that is not active.
+    /// The first lane of the current simdgroup that shuffles in the number of one that is not active, or that does not
+    /// exist.
     pub(crate) fn reads_inactive_lane(&self, collective: &Collective) -> Option<usize> {
         let mask = self.mask();
-        if mask == !0 || !collective.is_shuffle() {
+        if mask == !0 && !collective.names_lanes() || !collective.is_shuffle() {
             return None;
         }
         let operands = self.operands(collective);
         lanes_of(mask).find(|&lane| {
             let source = collective.source(&operands, lane);
-            source.is_some_and(|(_, source)| mask >> source & 1 == 0)
+            let inactive = source.is_some_and(|(_, source)| mask >> source & 1 == 0);
+            inactive || collective.names_no_lane(&operands, lane)
         })
     }
 

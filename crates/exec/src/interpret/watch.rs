@@ -48,7 +48,11 @@ pub(crate) trait Watch {
 
     /// The accesses of each simdgroup's lanes before and after this are in order, as far as the flags say.
     #[inline(always)]
-    fn order(&mut self, _group: &Batch, _flags: u8) {}
+    fn order(&mut self, _group: &Batch, _flags: u8, _position: usize) {}
+
+    /// The current simdgroup is about to work on a matrix all its lanes hold together.
+    #[inline(always)]
+    fn matrix(&mut self, _around: &Surroundings<'_>, _group: &Batch, _position: usize) {}
 
     /// Lanes of the current simdgroup are about to exchange numbers.
     #[inline(always)]

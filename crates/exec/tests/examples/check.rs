@@ -96,7 +96,7 @@ fn every_broken_kernel_is_caught_at_its_line() {
         kinds.push(found.kind);
         let in_memory = !matches!(
             found.kind,
-            ReportKind::DivergentBarrier | ReportKind::InactiveLane
+            ReportKind::DivergentBarrier | ReportKind::InactiveLane | ReportKind::PartialMatrix
         );
         assert_eq!(found.location.is_some(), in_memory, "{found}");
         let two = matches!(found.kind, ReportKind::Race | ReportKind::GroupRace);
@@ -105,7 +105,7 @@ fn every_broken_kernel_is_caught_at_its_line() {
     }
     kinds.sort();
     kinds.dedup();
-    assert_eq!(kinds.len(), 7, "a kernel for each kind: {kinds:?}");
+    assert_eq!(kinds.len(), 8, "a kernel for each kind: {kinds:?}");
 }
 
 #[test]
@@ -204,6 +204,87 @@ fn padding_is_never_uninitialised() {
         let reports = reports.expect("no fault");
         let first = reports.first().map(|report| report.kind);
         assert_eq!(first, expected, "{body}: {reports:?}");
+    }
+}
+
+/// Lanes that returned, that never were, or that have nothing left to do are not missed at a barrier of the simdgroup.
+#[test]
+fn only_lanes_that_go_on_are_missed_by_their_simdgroup() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    let barrier = "simdgroup_barrier(mem_flags::mem_device);";
+    for (body, threads, found) in [
+        (
+            format!("if (i >= 40) return; x[i] = 1; {barrier} x[i] += 1;"),
+            64,
+            None,
+        ),
+        (
+            format!("if (i < 40) {{ x[i] = 1; {barrier} x[i] += 1; }}"),
+            64,
+            None,
+        ),
+        (format!("x[i] = 1; {barrier} x[i] += 1;"), 40, None),
+        (
+            format!("if (i < 40) {{ {barrier} }} x[i] += 1;"),
+            64,
+            Some(40),
+        ),
+        (
+            format!("if (i < 40) {{ {barrier} }} x[simd_sum(i) & 1] = 1;"),
+            64,
+            Some(40),
+        ),
+    ] {
+        let text = format!(
+            "{head}kernel void k(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {{ {body} }}"
+        );
+        let Some(program) = program_of(&text, "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(1024));
+        let grid = Grid::line(threads, 64);
+        let reports = program.check(&grid, &mut bindings, &Limits::default());
+        let reports = reports.expect("no fault");
+        let missed = reports
+            .iter()
+            .find(|report| report.kind == ReportKind::DivergentBarrier);
+        assert_eq!(
+            missed.map(|report| report.thread[0]),
+            found,
+            "{body}: {reports:?}"
+        );
+    }
+}
+
+/// Sums over a simdgroup ask for numbers beyond its end and do not use them; a lane given by its number must exist.
+#[test]
+fn lanes_beyond_the_end_are_missed_where_they_are_named() {
+    let head = "#include <metal_stdlib>\nusing namespace metal;\n";
+    for (call, found) in [
+        ("simd_shuffle_down(v, 16)", None),
+        ("simd_shuffle_up(v, 3)", None),
+        ("simd_shuffle_rotate_down(v, 40)", None),
+        ("simd_shuffle(v, 31 - t)", None),
+        ("simd_broadcast(v, 31)", None),
+        ("simd_shuffle(v, t + 1)", Some(31)),
+        ("quad_shuffle(v, t + 1)", Some(3)),
+    ] {
+        let text = format!(
+            "{head}kernel void k(device float *x [[buffer(0)]], ushort t [[thread_index_in_simdgroup]]) {{ float v = t; x[t] = {call}; }}"
+        );
+        let Some(program) = program_of(&text, "k.metal", "k") else {
+            return;
+        };
+        let mut bindings = Bindings::new();
+        bindings.set(0, Buffer::zeroed(1024));
+        let reports = program.check(&Grid::line(32, 32), &mut bindings, &Limits::default());
+        let reports = reports.expect("no fault");
+        assert_eq!(
+            reports.first().map(|report| report.thread[0]),
+            found,
+            "{call}: {reports:?}"
+        );
     }
 }
 

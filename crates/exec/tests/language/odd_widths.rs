@@ -108,8 +108,11 @@ const INTRINSICS: &[Intrinsic] = &[
     },
 ];
 
+/// What an operation gives if all numbers fit.
+type Exact = fn(i128, i128) -> i128;
+
 /// Operations that also say whether the result fitted; they have builtins of clang's.
-const OVERFLOWS: [(&str, fn(i128, i128) -> i128); 3] = [
+const OVERFLOWS: [(&str, Exact); 3] = [
     ("add", |a, b| a + b),
     ("sub", |a, b| a - b),
     ("mul", |a, b| a * b),

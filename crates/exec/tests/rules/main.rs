@@ -39,6 +39,8 @@ enum Rule {
     Convergent,
     /// `-fhonor-infinities -fhonor-nans`.
     Infinities,
+    /// `-fno-strict-float-cast-overflow`.
+    Saturation,
     /// `-indvars-widen-indvars=false`.
     NarrowCounters,
     /// `used` on threadgroup variables.
@@ -57,7 +59,7 @@ enum Rule {
     MacrosOnly,
 }
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     Rule::Probe,
     Rule::Target,
     Rule::SignedChar,
@@ -67,6 +69,7 @@ const RULES: [Rule; 17] = [
     Rule::BfloatPrecision,
     Rule::Convergent,
     Rule::Infinities,
+    Rule::Saturation,
     Rule::NarrowCounters,
     Rule::Used,
     Rule::TrivialConstructors,

@@ -91,6 +91,24 @@ pub(super) fn cases() -> Vec<Case> {
             expected: last(&words(|i| (i * 8) as u8 as i8 as i32 as u32)),
             without: Without::Options(&[("-fsigned-char", "")]),
         },
+        // At run time a conversion saturates; of a constant it must not become anything else.
+        Case {
+            rule: Rule::Saturation,
+            name: "constant-conversions",
+            source: "kernel void k(device int *o, uint i [[thread_position_in_grid]]) { \
+                     o[i] = i == 0 ? int(1e20f) : i == 1 ? int(uchar(300.0f)) : \
+                     i == 2 ? int(uint(5e9f)) : i == 3 ? int(-1e20f) : int(NAN); }",
+            fast_math: true,
+            buffers: vec![words(|_| 5)],
+            expected: last(&words(|i| match i {
+                0 => i32::MAX as u32,
+                1 => 255,
+                2 => u32::MAX,
+                3 => i32::MIN as u32,
+                _ => 0,
+            })),
+            without: Without::Options(&[("-fno-strict-float-cast-overflow", "")]),
+        },
         // `-INFINITY` for masked lanes is assumed away: all are multiplied as if they were inside.
         Case {
             rule: Rule::Infinities,

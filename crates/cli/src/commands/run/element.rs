@@ -1,5 +1,7 @@
 //! Types of numbers as the command line, Metal and NumPy call them.
 
+use serde_json::Number;
+
 /// A type of number a buffer can hold.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Element {
@@ -175,26 +177,25 @@ impl Element {
     }
 
     /// A number for people, and its value for programs (none for what is no finite number).
-    pub(super) fn show(&self, bytes: &[u8]) -> (String, Option<f64>) {
+    pub(super) fn show(&self, bytes: &[u8]) -> (String, Option<Number>) {
         let mut word = [0; 8];
         for (to, from) in word.iter_mut().zip(bytes) {
             *to = *from;
         }
         let bits = u64::from_le_bytes(word);
-        let float = |value: f32| (value.to_string(), Some(f64::from(value)));
-        let (text, number) = match self.kind {
+        let float = |value: f32| (value.to_string(), Number::from_f64(value.into()));
+        match self.kind {
             Kind::Float => float(f32::from_bits(bits as u32)),
             Kind::Half => float(assay_num::f16_to_f32(bits as u16)),
             Kind::Brain => float(assay_num::bf16_to_f32(bits as u16)),
-            Kind::Truth => ((bits != 0).to_string(), Some(f64::from(bits != 0))),
-            Kind::Unsigned => (bits.to_string(), Some(bits as f64)),
+            Kind::Truth => ((bits != 0).to_string(), Some(u8::from(bits != 0).into())),
+            Kind::Unsigned => (bits.to_string(), Some(bits.into())),
             Kind::Signed => {
                 let shift = 64 - self.size as u32 * 8;
                 let value = ((bits << shift) as i64) >> shift;
-                (value.to_string(), Some(value as f64))
+                (value.to_string(), Some(value.into()))
             }
-        };
-        (text, number.filter(|value| value.is_finite()))
+        }
     }
 }
 
@@ -217,6 +218,19 @@ mod tests {
             let element = Element::named(name).unwrap();
             let bytes = element.parse(text).unwrap();
             assert_eq!(element.show(&bytes).0, shown, "{name}:{text}");
+        }
+        // Programs get integers to the last digit, and nothing for what JSON has no number for.
+        for (name, text, number) in [
+            ("u64", "0xffffffffffffffff", Some("18446744073709551615")),
+            ("i64", "9007199254740993", Some("9007199254740993")),
+            ("i8", "-1", Some("-1")),
+            ("f32", "3", Some("3.0")),
+            ("f32", "inf", None),
+        ] {
+            let element = Element::named(name).unwrap();
+            let shown = element.show(&element.parse(text).unwrap()).1;
+            let shown = shown.map(|number| number.to_string());
+            assert_eq!(shown.as_deref(), number, "{name}:{text}");
         }
         for (name, text) in [("u8", "256"), ("i16", "1.5"), ("bool", "2"), ("f32", "x")] {
             assert!(Element::named(name).unwrap().parse(text).is_err());

@@ -154,8 +154,8 @@ fn shape(text: &str) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Values one after the other, each aligned to its size as in a C struct. A value may change
-/// the type: `u32:64,32,f32:0.5`.
+/// Values one after the other, each aligned to its size as in a C struct, whose end is aligned to the
+/// largest. A value may change the type: `u32:64,32,f32:0.5`.
 fn values(whole: &str, text: &str) -> Result<Vec<u8>, Failure> {
     let bad = |why: String| {
         Failure::usage(format!("--bytes {whole}: {why}"))
@@ -163,6 +163,7 @@ fn values(whole: &str, text: &str) -> Result<Vec<u8>, Failure> {
     };
     let mut bytes = Vec::new();
     let mut element = None;
+    let mut largest = 1;
     for value in text.split(',') {
         let value = match value.split_once(':') {
             Some((name, value)) => {
@@ -174,7 +175,9 @@ fn values(whole: &str, text: &str) -> Result<Vec<u8>, Failure> {
         let element: &Element = element.ok_or_else(|| bad("it has no type".to_owned()))?;
         bytes.resize(bytes.len().next_multiple_of(element.size), 0);
         bytes.extend(element.parse(value.trim()).map_err(bad)?);
+        largest = largest.max(element.size);
     }
+    bytes.resize(bytes.len().next_multiple_of(largest), 0);
     Ok(bytes)
 }
 
@@ -222,6 +225,9 @@ mod tests {
         assert_eq!(bytes("u32:5").unwrap(), [5, 0, 0, 0]);
         assert_eq!(bytes("u16:1,2").unwrap(), [1, 0, 2, 0]);
         assert_eq!(bytes("u8:7,u32:1").unwrap(), [7, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(bytes("u16:7,u8:1").unwrap(), [7, 0, 1, 0]);
+        assert_eq!(bytes("u64:1,u32:2").unwrap().len(), 16);
+        assert_eq!(bytes("u8:1,2,3").unwrap(), [1, 2, 3]);
         assert!(bytes("5").is_err());
         assert!(bytes("u8:256").is_err());
     }

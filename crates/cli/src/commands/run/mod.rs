@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// CPU's and say nothing about a GPU.
 ///
 /// Random floats lie between -1 and 1, random integers are any bits. The values of --bytes lie as in a C
-/// struct, each aligned to its size.
+/// struct, each aligned to its size, the end to the largest.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay run saxpy.metal --grid 1024 --threadgroup 256 --buffer 0=x.npy --buffer 1=y.npy \\
@@ -88,7 +88,8 @@ pub(crate) struct Args {
     repeat: u32,
 
     /// Look for what a kernel gets away with: accesses outside buffers, races, memory read that nobody
-    /// wrote, barriers and shuffles without all their threads; exit code 1 when something was found
+    /// wrote, barriers, shuffles and matrix operations without all their threads; exit code 1 when something was found.
+    /// What a fence alone orders between threadgroups is reported as a race
     #[arg(long, conflicts_with = "repeat")]
     check: bool,
 

@@ -6,6 +6,7 @@ use crate::context::Context;
 use assay_device::Origin;
 use assay_report::style::Role;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -83,7 +84,19 @@ struct Other {
 }
 
 impl Finding {
-    pub(super) fn new(report: &assay_device::Report) -> Finding {
+    /// What was found, each mistake of a line once: a loop that was unrolled makes it several times.
+    pub(super) fn distinct(reports: &[assay_device::Report]) -> Vec<Finding> {
+        let mut known = BTreeSet::new();
+        let mut all: Vec<Finding> = reports.iter().map(Finding::new).collect();
+        all.retain(|finding| {
+            let other = finding.other.as_ref().map(|other| other.place.clone());
+            let key = (finding.kind, finding.place.clone(), finding.buffer, other);
+            finding.place.is_none() || known.insert(key)
+        });
+        all
+    }
+
+    fn new(report: &assay_device::Report) -> Finding {
         Finding {
             kind: report.kind.name(),
             place: report.place.clone(),
@@ -112,8 +125,8 @@ pub(super) struct Shown {
     pub(super) element: &'static str,
     /// How many numbers it has.
     pub(super) length: usize,
-    /// The first of them; null for infinities and NaN.
-    pub(super) values: Vec<Option<f64>>,
+    /// The first of them, integers exactly; null for infinities and NaN.
+    pub(super) values: Vec<Option<serde_json::Number>>,
     #[serde(skip)]
     pub(super) texts: Vec<String>,
 }
@@ -259,5 +272,34 @@ impl std::fmt::Display for Times {
             Some(threads) => write!(f, " ({origin}: {threads} threads of this CPU, no GPU)"),
             None => write!(f, " ({origin} by the GPU)"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Finding;
+    use assay_device::{Report, ReportKind};
+
+    #[test]
+    fn a_mistake_of_a_line_is_told_once() {
+        let at = |kind, place: Option<&str>, thread| Report {
+            kind,
+            kernel: "k".to_owned(),
+            place: place.map(str::to_owned),
+            thread: [thread, 0, 0],
+            location: None,
+            other: None,
+        };
+        let (race, lane) = (ReportKind::Race, ReportKind::InactiveLane);
+        let found = Finding::distinct(&[
+            at(race, Some("k.metal:3"), 1),
+            at(race, Some("k.metal:3"), 2),
+            at(lane, Some("k.metal:3"), 3),
+            at(race, Some("k.metal:4"), 4),
+            at(race, None, 5),
+            at(race, None, 6),
+        ]);
+        let threads: Vec<u32> = found.iter().map(|finding| finding.thread[0]).collect();
+        assert_eq!(threads, [1, 3, 4, 5, 6]);
     }
 }

@@ -85,26 +85,43 @@ impl<'a> Work<'a> {
         let pipeline = device.pipeline(library, &name, &args.constants);
         let pipeline = pipeline.map_err(failure)?;
         let facts = device.pipeline_facts(pipeline).map_err(failure)?.clone();
+        let mut inputs = Inputs::new(args)?;
+        for (index, bytes) in &mut inputs.bytes {
+            pad_three(&facts, *index, bytes);
+        }
         let work = Work {
             args,
             engine,
             pipeline,
             facts,
             several: names.len() > 1,
-            inputs: Inputs::new(args)?,
+            inputs,
             buffers: Vec::new(),
         };
         work.remark(context);
         Ok(work)
     }
 
-    /// Notes buffers whose numbers are of another type than the kernel's.
+    /// Notes what the kernel does not have, and buffers whose numbers are of another type than the kernel's.
     fn remark(&self, context: &Context) {
+        let function = &self.facts.function;
+        let bytes = self.inputs.bytes.iter();
+        let bytes = bytes.map(|(index, _)| ("buffer", ArgumentBinding::Buffer(*index), index));
+        let memory = self.inputs.memory.iter();
+        let memory = memory.map(|(index, _)| {
+            let binding = ArgumentBinding::Threadgroup(*index);
+            ("threadgroup memory", binding, index)
+        });
+        for (what, binding, index) in bytes.chain(memory) {
+            let arguments = &self.facts.arguments;
+            if !arguments.iter().any(|a| a.binding == binding) {
+                context.note(&format!("note: {function} has no {what} {index}"));
+            }
+        }
         for Filled { index, element, .. } in &self.inputs.buffers {
             let arguments = self.facts.arguments.iter();
             let mut arguments = arguments.filter(|a| a.binding == ArgumentBinding::Buffer(*index));
             let Some(argument) = arguments.next() else {
-                let function = &self.facts.function;
                 context.note(&format!("note: {function} has no buffer {index}"));
                 continue;
             };
@@ -272,7 +289,7 @@ impl<'a> Work<'a> {
         let (mut time, mut checked, mut counts) = (None, None, None);
         match ran {
             Ran::Timed(samples) => time = Some(Times::new(&samples, origin, threads)),
-            Ran::Checked(reports) => checked = Some(reports.iter().map(Finding::new).collect()),
+            Ran::Checked(reports) => checked = Some(Finding::distinct(&reports)),
             Ran::Counted(counted) => counts = Some(Counted::new(&counted)),
         }
         Ok(Report {
@@ -307,6 +324,21 @@ impl<'a> Work<'a> {
         let mut arguments = self.facts.arguments.iter();
         let found = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
         found.map_or("buffer".to_owned(), |argument| argument.name.clone())
+    }
+}
+
+/// Three values for a vector of three: in memory it takes the room of four.
+fn pad_three(facts: &PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
+    let mut arguments = facts.arguments.iter();
+    let argument = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
+    let Some(argument) = argument.filter(|a| a.type_name.ends_with('3')) else {
+        return;
+    };
+    let size = argument.buffer_size.map_or(0, |size| size as usize);
+    if Element::in_metal(&argument.type_name)
+        .is_some_and(|element| size == element.size * 4 && bytes.len() == element.size * 3)
+    {
+        bytes.resize(size, 0);
     }
 }
 
