@@ -1,8 +1,8 @@
 //! Host time of kernels: `cargo bench -p assay-exec`.
 //!
-//! Kernels are compiled from `.metal` files, so a clang is needed; `ASSAY_CLANG` names it. Times per core are CPU time
-//! (what the scheduler gave the workers), not wall time, so that a busy machine does not change them; the scaling
-//! over cores is by wall time.
+//! Kernels are compiled from `.metal` files, so a clang is needed; `ASSAY_CLANG` names it. Times are the least
+//! of many runs, each on fresh buffers: other work on the machine only adds. (The scheduler's own account of CPU time
+//! is late by up to a tick, which is as long as a run.)
 
 #![allow(clippy::print_stdout, reason = "a program")]
 
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 /// Runs of each measurement.
-const RUNS: usize = 15;
+const RUNS: usize = 25;
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -47,16 +47,6 @@ fn compile(folder: &str, file: &str, kernel: &str) -> Result<Program, Failure> {
     Ok(Program::compile(&module, kernel, &Options::default())?)
 }
 
-/// Seconds the workers of this process have had a CPU, where the system says so.
-fn cpu_seconds() -> Option<f64> {
-    let mut sum = 0.0;
-    for task in std::fs::read_dir("/proc/self/task").ok()? {
-        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        sum += text.split(' ').next()?.parse::<f64>().ok()?;
-    }
-    Some(sum / 1e9)
-}
-
 impl Case {
     fn bindings(&self) -> Bindings {
         let mut bindings = Bindings::new();
@@ -66,26 +56,16 @@ impl Case {
         bindings
     }
 
-    /// Least CPU and wall seconds of some runs of something: other work on the machine only adds.
-    fn measure(
-        &self,
-        pool: &rayon::ThreadPool,
-        run: impl Fn(&Self, &mut Bindings) + Sync,
-    ) -> (f64, f64) {
-        let (mut cpu, mut wall) = (Vec::new(), Vec::new());
+    /// Least seconds of some runs of something: other work on the machine only adds.
+    fn measure(&self, pool: &rayon::ThreadPool, run: impl Fn(&Self, &mut Bindings) + Sync) -> f64 {
+        let mut least = f64::INFINITY;
         for _ in 0..RUNS {
             let mut bindings = self.bindings();
-            let (before, start) = (cpu_seconds(), Instant::now());
+            let start = Instant::now();
             pool.install(|| run(self, &mut bindings));
-            let elapsed = start.elapsed().as_secs_f64();
-            wall.push(elapsed);
-            cpu.push(match (before, cpu_seconds()) {
-                (Some(before), Some(after)) => after - before,
-                _ => elapsed,
-            });
+            least = least.min(start.elapsed().as_secs_f64());
         }
-        let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
-        (least(&cpu), least(&wall))
+        least
     }
 
     fn plain(&self, bindings: &mut Bindings) {
@@ -207,26 +187,26 @@ fn main() -> Result<(), Failure> {
         {
             continue;
         }
-        let (cpu, wall) = case.measure(&one, Case::plain);
+        let alone = case.measure(&one, Case::plain);
         let rate = if case.unit == "ns a thread" {
-            cpu / case.work * 1e9
+            alone / case.work * 1e9
         } else {
-            case.work / cpu / 1e9
+            case.work / alone / 1e9
         };
         if std::env::args().any(|arg| arg == "--plain") {
             println!("{:22} {rate:7.2} {} a core", case.name, case.unit);
             continue;
         }
-        let (_, together) = case.measure(&all, Case::plain);
-        let (checked, _) = case.measure(&one, Case::checked);
-        let (counted, _) = case.measure(&one, Case::counted);
+        let together = case.measure(&all, Case::plain);
+        let checked = case.measure(&one, Case::checked);
+        let counted = case.measure(&one, Case::counted);
         println!(
             "{:22} {rate:7.2} {} a core; {:.2}× on {cores}; checking {:.1}×, counting {:.1}×",
             case.name,
             case.unit,
-            wall / together,
-            checked / cpu,
-            counted / cpu
+            alone / together,
+            checked / alone,
+            counted / alone
         );
     }
     Ok(())

@@ -6,6 +6,7 @@
 //! simdgroup goes its own way.
 
 use super::known::{FILLED, Known, Scratch};
+use super::row::STREAMS;
 use super::span::{Indices, Span};
 use crate::code::{Program, Reg};
 use crate::lanes::{Narrow, Wide};
@@ -113,6 +114,8 @@ pub(crate) struct Batch {
     pub(super) indices: Vec<Indices>,
     pub(super) spans: Vec<Span>,
     pub(super) scratch: Box<Scratch>,
+    /// The end of what the CPU was last asked for, of each region.
+    pub(super) asked: [usize; STREAMS],
     pub(super) slots: Vec<Masks>,
     masks: Masks,
     pub(super) active: Active,
@@ -166,6 +169,7 @@ impl Batch {
             indices: vec![Indices::UNKNOWN; program.narrow as usize],
             spans: vec![Span::UNKNOWN; program.wide as usize],
             scratch: Box::new(Scratch::EMPTY),
+            asked: [0; STREAMS],
             slots: vec![[0; MOST]; program.slots as usize],
             masks: [0; MOST],
             active: Active::default(),
@@ -268,6 +272,7 @@ impl Batch {
                 indices: vec![Indices::UNKNOWN; batch.indices.len()],
                 spans: vec![Span::UNKNOWN; batch.spans.len()],
                 scratch: Box::new(Scratch::EMPTY),
+                asked: [0; STREAMS],
                 slots: batch.slots.iter().map(of).collect(),
                 masks,
                 active: Active::of(&masks),

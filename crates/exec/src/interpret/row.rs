@@ -11,7 +11,17 @@ use super::threshold::first_of_row;
 use super::{Batch, Surroundings};
 use crate::code::{Cell, Scaled, Transfer};
 use crate::lanes::apart;
-use crate::memory::Action;
+use crate::memory::{Action, OFFSET_BITS, THREADGROUP};
+
+/// Regions whose last request is remembered.
+pub(super) const STREAMS: usize = 8;
+
+/// Bytes from an access to what is asked for: far enough that it has come when it is wanted, and past the end of a page,
+/// where the CPU's own guesses end.
+const DISTANCE: usize = 4096;
+
+/// Bytes before the end of the last request that were asked for not long ago.
+const RECENT: usize = 64 << 10;
 
 impl Batch {
     apart! {
@@ -74,7 +84,23 @@ impl Batch {
             }
             _ => return false,
         }
+        let region = start >> OFFSET_BITS;
+        if region != THREADGROUP {
+            self.ahead(region, place as usize + DISTANCE, bytes, action);
+        }
         true
+    }
+
+    /// Asks for a block further on than one that was accessed, if that was not done yet: loops over a row, and threadgroups
+    /// after each other, come there.
+    #[inline(always)]
+    fn ahead(&mut self, region: u64, place: usize, bytes: usize, action: Action) {
+        let asked = &mut self.asked[region as usize % STREAMS];
+        if (*asked).wrapping_sub(place + bytes) < RECENT {
+            return;
+        }
+        *asked = place + bytes;
+        ask(place, bytes, action);
     }
 
     /// The address of the first lane of the batch, if each lane is a word further than the one before and none of the
@@ -102,4 +128,22 @@ impl Batch {
                 .wrapping_add(distance),
         )
     }
+}
+
+/// Asks the CPU for memory.
+#[inline(always)]
+fn ask(place: usize, bytes: usize, action: Action) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (place..place + bytes).step_by(64) {
+        // SAFETY: asks for memory without accessing it, wherever that may be.
+        unsafe {
+            if action == Action::Read {
+                std::arch::asm!("prefetcht0 [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
+            } else {
+                std::arch::asm!("prefetchw [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
+            }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (place, bytes, action);
 }
