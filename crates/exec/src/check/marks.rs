@@ -5,6 +5,7 @@
 //! after those has one of them in its way. All marks are positive, so that comparing them is one instruction.
 
 use crate::lanes::Level;
+use std::ops::Range;
 
 /// Bits below the time.
 const BITS: u32 = 12;
@@ -52,6 +53,13 @@ impl Marks {
             writers: vec![0; pieces],
             readers: vec![0; pieces],
         }
+    }
+
+    /// The writers and readers of some pieces.
+    #[inline(always)]
+    pub(super) fn of(&mut self, pieces: Range<usize>) -> Option<(&mut [i32], &mut [i32])> {
+        let writers = self.writers.get_mut(pieces.clone())?;
+        Some((writers, self.readers.get_mut(pieces)?))
     }
 
     /// Makes all marks those of one earlier time.

@@ -270,10 +270,7 @@ impl<'a> Quick<'a> {
         let (first, simdgroup) = (lanes.trailing_zeros(), seen.simdgroup());
         let start = ((seen.address(first as usize) & OFFSET_MASK) >> self.shift) as usize;
         let end = start + (lanes.count_ones() * pieces) as usize;
-        let (Some(writers), Some(readers)) = (
-            marks.writers.get_mut(start..end),
-            marks.readers.get_mut(start..end),
-        ) else {
+        let Some((writers, readers)) = marks.of(start..end) else {
             return false;
         };
         let order = self.order_of(simdgroup, space);
@@ -310,10 +307,7 @@ impl<'a> Quick<'a> {
         let own = mark(self.now, simdgroup as u32 * 32 + lane);
         let several = lanes & (lanes - 1) != 0;
         let (start, end) = self.pieces(seen, lane as usize);
-        let (Some(writers), Some(readers)) = (
-            marks.writers.get(start..end),
-            marks.readers.get_mut(start..end),
-        ) else {
+        let Some((writers, readers)) = marks.of(start..end) else {
             return false;
         };
         self.marked = true;
@@ -340,10 +334,7 @@ impl<'a> Quick<'a> {
         for lane in lanes_of(lanes) {
             let own = mark(self.now, simdgroup as u32 * 32 + lane as u32);
             let (start, end) = self.pieces(seen, lane);
-            let (Some(writers), Some(readers)) = (
-                marks.writers.get_mut(start..end),
-                marks.readers.get_mut(start..end),
-            ) else {
+            let Some((writers, readers)) = marks.of(start..end) else {
                 return false;
             };
             for (writer, reader) in writers.iter_mut().zip(readers) {

@@ -88,10 +88,7 @@ impl Quick<'_> {
         space: Space,
     ) -> bool {
         let pieces = self.pieces_from(seen, sum, (simdgroup, lane, lanes));
-        let (Some(writers), Some(readers)) = (
-            marks.writers.get_mut(pieces.clone()),
-            marks.readers.get_mut(pieces),
-        ) else {
+        let Some((writers, readers)) = marks.of(pieces) else {
             return false;
         };
         let order = self.order_of(simdgroup, space);
@@ -129,10 +126,7 @@ impl Quick<'_> {
                 continue;
             }
             before = Some(pieces.start);
-            let (Some(writers), Some(readers)) = (
-                marks.writers.get_mut(pieces.clone()),
-                marks.readers.get_mut(pieces),
-            ) else {
+            let Some((writers, readers)) = marks.of(pieces) else {
                 return false;
             };
             let row = Row {
@@ -165,10 +159,7 @@ impl Quick<'_> {
             for lane in (0..32).step_by(length) {
                 let pieces = self.pieces_from(seen, sum, (simdgroup, lane, 1));
                 let own = mark(self.now, (simdgroup * 32 + lane) as u32);
-                let (Some(writers), Some(readers)) = (
-                    marks.writers.get(pieces.clone()),
-                    marks.readers.get_mut(pieces),
-                ) else {
+                let Some((writers, readers)) = marks.of(pieces) else {
                     return false;
                 };
                 for (&writer, reader) in writers.iter().zip(readers) {

@@ -34,20 +34,10 @@ impl Tile {
         let size = copy.size.into();
         let to_edge = copy.to_edge;
         Some(match *args {
-            [to, from, count] => Self {
-                to,
-                to_row: 0,
-                width: count,
-                height: 1,
-                from,
-                from_row: 0,
-                from_width: i64::try_from(count).unwrap_or(i64::MAX),
-                from_height: 1,
-                column: 0,
-                row: 0,
-                size,
-                to_edge,
-            },
+            // A tile of one row.
+            [to, from, count] => {
+                return Self::of(copy, &[to, 0, count, 1, from, 0, count, 1, 0, 0]);
+            }
             [
                 to,
                 to_row,
