@@ -15,8 +15,11 @@ lint:
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
+# Tests for which a tool is missing are counted, and their reasons shown.
 unit:
-	$(CARGO) test --workspace --quiet
+	@mkdir -p target && rm -f target/skipped
+	ASSAY_SKIPPED=$(CURDIR)/target/skipped $(CARGO) test --workspace --quiet
+	@./scripts/skipped.sh target/skipped
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered

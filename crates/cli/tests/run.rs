@@ -366,14 +366,13 @@ fn source_comes_from_standard_input() {
     );
 }
 
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn has_clang() -> bool {
     let doctor = Command::new(env!("CARGO_BIN_EXE_assay"))
         .arg("doctor")
         .output();
     let found = doctor.is_ok_and(|output| output.status.code() == Some(0));
     if !found {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     found
 }

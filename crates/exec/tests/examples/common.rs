@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The newest clang that will do; without any, the test says so and does nothing.
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 pub(crate) fn compiler() -> Option<&'static Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     FOUND
@@ -36,7 +35,7 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
                 })
                 .find(|compiler| compiler.probe().is_ok());
             if usable.is_none() {
-                eprintln!("skipped: no clang on this machine passes the probe");
+                assay_fixtures::skip(assay_fixtures::Tool::Clang);
             }
             usable
         })
