@@ -4,7 +4,7 @@ use assay_agx::{Instruction, Isa, Op};
 use assay_chip::occupancy::threads_for_half_registers;
 use assay_chip::{CostModel, CostTable, Key, NO_COST, OPS, Unit};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Decodes many bit patterns; every operation the decoder has turns up among them.
 fn decodable_ops() -> BTreeSet<Op> {
