@@ -100,8 +100,9 @@ fn ours(folder: &Path, name: &str) -> Result<Program, String> {
         fast_math: false,
         ..load::Build::default()
     };
-    let bitcode = load::bitcode(&folder.join(format!("{name}.metal")), &build)?;
-    let module = load::program(&bitcode, name)?;
+    let library = load::library(&folder.join(format!("{name}.metal")), &build)?;
+    let kernel = library.kernel(name).map_err(|error| error.to_string())?;
+    let module = load::program(kernel)?;
     assay_codegen::generate(&module, name, &Default::default()).map_err(|error| error.to_string())
 }
 
