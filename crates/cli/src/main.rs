@@ -17,11 +17,11 @@ mod failure;
 mod generate;
 mod input;
 mod interrupt;
+mod launch;
 mod load;
 mod machine;
 mod model;
 mod names;
-mod npy;
 mod output;
 mod phases;
 #[cfg(test)]

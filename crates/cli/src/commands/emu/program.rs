@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::failure::Failure;
+use crate::launch::{self, Described};
 use crate::{generate, input, source};
 use assay_agx::Program;
 use assay_container::Contents;
@@ -13,6 +14,8 @@ pub(super) struct Opened {
     pub(super) program: Program,
     /// The indices of the buffers of generated code, whether it looks at them or not.
     pub(super) buffers: Option<Vec<u32>>,
+    /// How a comment of the source says it is dispatched.
+    pub(super) described: Option<Described>,
 }
 
 impl From<Program> for Opened {
@@ -20,6 +23,7 @@ impl From<Program> for Opened {
         Opened {
             program,
             buffers: None,
+            described: None,
         }
     }
 }
@@ -58,9 +62,14 @@ fn read_program(bytes: &Bytes, name: &str, args: &Args) -> Result<Opened, Failur
     if file.needs_code() {
         let function = args.function.as_deref();
         let made = generate::one(&args.code, &file, function, &args.programs, args.isa)?;
+        let described = match std::str::from_utf8(bytes) {
+            Ok(text) if args.launch.is_open() => launch::described(text, &made.program.name)?,
+            _ => None,
+        };
         return Ok(Opened {
             program: made.program,
             buffers: Some(made.buffers),
+            described,
         });
     }
     match file.kind {
