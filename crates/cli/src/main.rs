@@ -12,13 +12,16 @@ mod app;
 mod apple;
 mod commands;
 mod context;
+mod diagnostics;
 mod failure;
 mod generate;
 mod input;
 mod interrupt;
+mod launch;
+mod load;
 mod machine;
+mod model;
 mod names;
-mod npy;
 mod output;
 mod phases;
 #[cfg(test)]

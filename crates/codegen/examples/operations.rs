@@ -20,7 +20,7 @@
 mod load;
 
 use assay_exec::{Bindings, Buffer, Grid, Limits};
-use assay_msl::Source;
+use assay_front::{Library, Source};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -255,18 +255,20 @@ fn source(cases: &[Case<'_>], mode: Mode) -> String {
     text
 }
 
-fn bitcode(text: &str, fast_math: bool) -> Result<Vec<u8>, String> {
-    let compiler = load::compiler().ok_or("no clang on this machine passes the probe")?;
-    let mut options = assay_msl::Options::new(std::env::temp_dir().join("assay-judge-headers"));
-    options.fast_math = fast_math;
+fn library(text: &str, fast_math: bool) -> Result<Library, String> {
+    let build = load::Build {
+        fast_math,
+        ..load::Build::default()
+    };
     let source = Source {
         path: Path::new("operations.metal"),
         text: text.as_bytes(),
     };
-    let compiled = assay_msl::compile(source, compiler, &options);
-    compiled
-        .map(|compiled| compiled.code)
-        .map_err(|error| error.to_string())
+    load::compiled(source, &build)
+}
+
+fn program(library: &Library, name: &str) -> Result<assay_ssa::Module, String> {
+    load::program(library.kernel(name).map_err(|error| error.to_string())?)
 }
 
 /// Instructions of a kernel's main program.
@@ -454,28 +456,28 @@ impl Row<'_> {
 }
 
 fn measured<'a>(cases: Vec<Case<'a>>) -> Result<Vec<Row<'a>>, String> {
-    let mut code = Vec::new();
+    let mut libraries = Vec::new();
     for mode in Mode::ALL {
-        code.push(bitcode(&source(&cases, mode), mode != Mode::Safe)?);
+        libraries.push(library(&source(&cases, mode), mode != Mode::Safe)?);
     }
     let mut skeletons = std::collections::HashMap::new();
     let mut rows = Vec::new();
     for case in cases {
-        let code = &code[case.mode as usize];
+        let code = &libraries[case.mode as usize];
         let (kind, arguments) = (case.kind, case.operation.arguments);
         let key = (kind.name, arguments);
         let skeleton = match skeletons.get(&key) {
             Some(&known) => known,
             None => {
                 let name = format!("skeleton_{}_{arguments}", kind.name);
-                let all = instructions(&load::program(code, &name)?, &name)?;
+                let all = instructions(&program(code, &name)?, &name)?;
                 // One operation for each element of each argument beyond the first.
                 let known = i64::from(all) - ((arguments - 1) * kind.lanes) as i64;
                 skeletons.insert(key, known);
                 known
             }
         };
-        let module = load::program(code, &case.name)?;
+        let module = program(code, &case.name)?;
         let all = instructions(&module, &case.name)
             .map_err(|message| format!("{} ({}): {message}", case.operation.name, kind.name))?;
         rows.push(Row {

@@ -97,9 +97,12 @@ fn unhex(text: &str) -> impl Iterator<Item = u8> {
 }
 
 fn ours(folder: &Path, name: &str) -> Result<Program, String> {
-    let source = folder.join(format!("{name}.metal"));
-    let bitcode = load::bitcode(&source, &load::Build::default())?;
-    let module = load::program(&bitcode, name)?;
+    let library = load::library(
+        &folder.join(format!("{name}.metal")),
+        &load::Build::default(),
+    )?;
+    let kernel = library.kernel(name).map_err(|error| error.to_string())?;
+    let module = load::program(kernel)?;
     assay_codegen::generate(&module, name, &Default::default()).map_err(|error| error.to_string())
 }
 

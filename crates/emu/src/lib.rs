@@ -32,7 +32,6 @@
 //! | to know why it stopped | [`Fault`], [`FaultKind`] |
 //! | how often each instruction ran | [`Launch::count`], [`Counts`] |
 //! | what one thread did | [`Launch::trace`], [`TraceEntry`] |
-//! | code from a listing | [`listing`] |
 //!
 //! # What is exact and what is not
 //!
@@ -49,7 +48,6 @@ mod format;
 mod host;
 mod interpret;
 mod launch;
-pub mod listing;
 mod lower;
 mod nesting;
 mod op;

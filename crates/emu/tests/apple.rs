@@ -3,7 +3,8 @@
 
 mod common;
 use assay_agx::{Isa, Program};
-use assay_emu::{BufferId, DeviceMemory, Launch, listing, run};
+use assay_container::listing;
+use assay_emu::{BufferId, DeviceMemory, Launch, run};
 use common::{Random, fixtures};
 
 /// The code of a listing.

@@ -1,9 +1,10 @@
 //! A CPU device with a clang, where there is one.
 
 use assay_device::{CpuDevice, Settings};
+use assay_front::Clang;
 use assay_msl::Compiler;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The newest clang that will do; without any, the test says so and does nothing.
 fn compiler() -> Option<&'static Compiler> {
@@ -37,9 +38,9 @@ fn compiler() -> Option<&'static Compiler> {
 }
 
 pub(crate) fn device() -> Option<CpuDevice> {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers");
     let settings = Settings {
-        compiler: Some(compiler()?.clone()),
-        cache: Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers"),
+        compiler: Some(Arc::new(Clang::new(compiler()?.clone(), cache))),
         max_steps: Some(200_000_000),
         ..Settings::default()
     };

@@ -14,9 +14,8 @@ use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
 use crate::{Constant, Device, Report};
 use assay_exec::{Buffer, Program};
-use assay_msl::Compiler;
+use assay_front::Compiler;
 use library::Library;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -24,10 +23,8 @@ use std::time::Duration;
 /// What a [`CpuDevice`] works with. Nothing is looked up: whoever makes one says what there is.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The clang for source; without it only compiled code can be loaded.
-    pub compiler: Option<Compiler>,
-    /// A folder of ours for precompiled headers.
-    pub cache: PathBuf,
+    /// The compiler for source, usually an [`assay_front::Clang`]; without it only compiled code can be loaded.
+    pub compiler: Option<Arc<dyn Compiler>>,
     /// Threads of the CPU to use; all of them when not said.
     pub threads: Option<usize>,
     /// How long one submission may take.
@@ -96,6 +93,11 @@ impl CpuDevice {
         })
     }
 
+    /// Takes kernels whose file was opened already; [`Device::load`] opens bytes.
+    pub fn add(&mut self, library: assay_front::Library) -> Result<LibraryId, Error> {
+        self.libraries.add(Library::new(library))
+    }
+
     /// The program behind a pipeline, for what only the executor can do.
     pub fn program(&self, pipeline: PipelineId) -> Result<&Program, Error> {
         Ok(&self.pipelines.get(pipeline)?.program)
@@ -123,8 +125,8 @@ impl Device for CpuDevice {
         let compiler = self.settings.compiler.as_ref().ok_or_else(|| {
             Error::Compiler("this device was given no compiler for source".to_owned())
         })?;
-        let code = library::compile(source, options, compiler, &self.settings.cache)?;
-        self.load(code)
+        let library = Library::compile(source, options, &**compiler)?;
+        self.libraries.add(library)
     }
 
     fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {

@@ -6,7 +6,8 @@
 pub(crate) mod asm;
 
 use assay_agx::{Isa, Program, UniformConstants};
-use assay_emu::{BufferId, Counts, DeviceMemory, EmuError, Launch, Outcome, listing, run};
+use assay_container::listing;
+use assay_emu::{BufferId, Counts, DeviceMemory, EmuError, Launch, Outcome, run};
 use std::path::PathBuf;
 
 /// Where the fixtures are.

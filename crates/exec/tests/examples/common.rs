@@ -1,7 +1,8 @@
 //! Compiles the example kernels and runs them.
 
 use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program};
-use assay_msl::{Compiler, Source};
+use assay_front::{Clang, Library, Source, SourceOptions};
+use assay_msl::Compiler;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -55,20 +56,14 @@ pub(crate) fn program_with(
     given: &Options,
 ) -> Option<Program> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers");
-    let mut options = assay_msl::Options::new(cache);
-    options.debug_lines = true;
+    let clang = Clang::new(compiler()?.clone(), cache);
     let source = Source {
         path: Path::new(file),
         text: text.as_bytes(),
     };
-    let compiled = assay_msl::compile(source, compiler()?, &options).expect("compiles");
-    let modules = assay_air::llvm::read(&compiled.code).expect("bitcode");
-    let options = assay_air::Options {
-        kernel: Some(kernel.to_owned()),
-        ..Default::default()
-    };
-    let mut module = assay_air::lower(&modules[0], &options).expect("lowers");
-    assay_opt::pipeline::optimize(&mut module).expect("optimises");
+    let library = Library::compile(source, &clang, &SourceOptions::default()).expect("compiles");
+    let kernel_code = library.kernel(kernel).expect("a kernel");
+    let module = kernel_code.program(&[]).expect("a program");
     Some(Program::compile(&module, kernel, given).unwrap_or_else(|error| panic!("{error}")))
 }
 

@@ -56,12 +56,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let path = args.file.display().to_string();
     let fail = |error: assay_container::Error| {
         let failure = Failure::input(format!("{path}: {error}"));
-        match error.advice() {
-            Some(advice) => failure.advice(advice),
-            None => failure,
-        }
+        failure.advised(error.advice())
     };
-    let is_source = source::is_source(&args.file, &bytes);
+    let is_source = assay_front::is_source(&args.file, &bytes);
     let contents = match std::str::from_utf8(&bytes) {
         // Named as source, it is, kernels or not: the compiler says what is wrong with it.
         Ok(text) if is_source => Contents::Source(text),

@@ -1,7 +1,7 @@
 //! The JSON document of `assay ir`.
 
-use super::program::Program;
 use super::statistics::Counts;
+use assay_front::Program;
 use assay_ssa::{Argument, Binding};
 use serde::Serialize;
 

@@ -1,17 +1,15 @@
 //! `assay ir`: a kernel as the program form that everything else works on.
 
 mod document;
-pub(crate) mod program;
 mod statistics;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input;
 use crate::source::{self, SourceArgs};
-use assay_air::GivenConstant;
+use assay_front::{GivenConstant, Kernel, OpenConstants, Request, check_constants, constants};
 use assay_report::envelope::Envelope;
 use document::Document;
-use program::Kernels;
 use std::path::PathBuf;
 
 /// Show a kernel as the program that is run, costed and compiled
@@ -69,27 +67,31 @@ enum Format {
 const MOST_PRINTED: usize = 32;
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let mut bytes = input::open(&args.file)?;
+    let bytes = input::open(&args.file)?;
     let path = args.file.display().to_string();
-    if source::is_source(&args.file, &bytes) {
-        bytes = Input::Owned(source::bitcode(&args.file, &bytes, &args.source)?);
-    }
-    let kernels = Kernels::find(&path, &bytes)?;
+    let fail = |error: assay_front::Error| source::failure(&args.file, error);
+    let file = source::open(&args.file, &bytes)?;
+    let library = source::library(&args.file, &file, &args.source)?;
     if args.stats && args.function.is_none() {
-        return summary(args, &path, &kernels.units(), context);
+        return summary(args, &path, &library.units(), context);
     }
-    let chosen = kernels.choose(args.function.as_deref())?;
+    let chosen = library.choose(args.function.as_deref()).map_err(fail)?;
     if chosen.len() > MOST_PRINTED {
         let count = chosen.len();
         return Err(Failure::usage(format!("{path} holds {count} kernels"))
             .advice("choose one with -f NAME, or ask for a summary with --stats"));
     }
+    let request = Request {
+        constants: &args.constants,
+        open: OpenConstants::Keep,
+        unoptimised: args.no_opt,
+    };
     let mut programs = Vec::new();
-    for kernel in &chosen {
-        programs.push(kernel.program(&args.constants, args.no_opt)?);
+    for kernel in chosen {
+        programs.push(kernel.program_as(&request).map_err(fail)?);
     }
     let modules = programs.iter().map(|program| &program.module);
-    program::check_constants(&args.constants, modules.flat_map(program::constants))?;
+    check_constants(&args.constants, modules.flat_map(constants)).map_err(fail)?;
     let text = match (args.format, args.stats) {
         (Format::Json, _) => {
             Envelope::new("assay.ir", 1, Document::new(&path, &programs)).to_json()
@@ -106,12 +108,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     Ok(Outcome::Fine)
 }
 
-fn summary(
-    args: &Args,
-    path: &str,
-    chosen: &[program::Kernel<'_>],
-    context: &Context,
-) -> CommandResult {
+fn summary(args: &Args, path: &str, chosen: &[Kernel], context: &Context) -> CommandResult {
     let how = statistics::How {
         no_opt: args.no_opt,
         each: args.each,

@@ -1,6 +1,6 @@
 //! Counting what programs hold, one by one and in thousands.
 
-use super::program::{Kernel, Program};
+use assay_front::{Kernel, OpenConstants, Program, Request};
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Column, Table};
 use assay_ssa::builtin::Family;
@@ -258,7 +258,7 @@ const SHOWN_EVERY: usize = 256;
 const MOST_LISTED: usize = 20;
 
 impl Summary {
-    pub(super) fn of(path: &str, kernels: &[Kernel<'_>], how: How, progress: bool) -> Self {
+    pub(super) fn of(path: &str, kernels: &[Kernel], how: How, progress: bool) -> Self {
         let start = Instant::now();
         let done = AtomicUsize::new(0);
         let parts = kernels.par_iter().map(|kernel| {
@@ -278,12 +278,17 @@ impl Summary {
         summary
     }
 
-    fn of_one(kernel: &Kernel<'_>, how: How) -> Self {
+    fn of_one(kernel: &Kernel, how: How) -> Self {
         let mut summary = Summary {
             kernels: kernel.count(),
             ..Summary::default()
         };
-        match kernel.program(&[], how.no_opt) {
+        let request = Request {
+            constants: &[],
+            open: OpenConstants::Keep,
+            unoptimised: how.no_opt,
+        };
+        match kernel.program_as(&request) {
             Ok(program) => {
                 let counts = Counts::of(&program.module);
                 summary.verified = program.module.kernels.len();
@@ -302,9 +307,9 @@ impl Summary {
                     .unknown_builtins
                     .extend(names.map(|name| (name.clone(), 1)));
             }
-            Err(failure) => summary.failures.push(FailureEntry {
+            Err(error) => summary.failures.push(FailureEntry {
                 kernel: kernel.name.clone(),
-                message: failure.message,
+                message: error.to_string(),
             }),
         }
         summary

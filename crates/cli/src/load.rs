@@ -1,17 +1,17 @@
 //! From a file to the programs in it, for every command that profiles.
 
-use super::model::Model;
 use crate::apple;
-use crate::commands::ir::program::check_constants;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::generate::{self, Generator};
-use crate::input::{self, Input};
+use crate::input;
+use crate::model::Model;
 use crate::phases::Phases;
 use crate::source;
 use assay_agx::{Program, assemble};
-use assay_container::{Contents, Extracted, SelectError, raw_program};
+use assay_container::{Contents, Extracted, raw_program};
 use assay_device::apple::Route;
+use assay_front::{Bytes, File, Kind, Library, check_constants};
 use assay_profile::render::Sources;
 use assay_profile::{Options, Origin, Profile, Symbol};
 use std::path::Path;
@@ -80,10 +80,10 @@ impl<'a> Place<'a> {
         }
     }
 
-    pub(crate) fn open(self) -> Result<Input, Failure> {
+    pub(crate) fn open(self) -> Result<Bytes, Failure> {
         match self {
             Place::File(path) => input::open(path),
-            Place::Text(text) => Ok(Input::Owned(text.as_bytes().to_vec())),
+            Place::Text(text) => Ok(Bytes::from(text.as_bytes().to_vec())),
         }
     }
 }
@@ -98,65 +98,74 @@ pub(crate) fn programs(
     phases: &mut Phases,
     context: &Context,
 ) -> Result<Vec<Loaded>, Failure> {
-    from_bytes(place.path(), place.open()?, model, phases, context)
+    let bytes = place.open()?;
+    let file = open(place.path(), &bytes)?;
+    of_file(place.path(), &file, model, phases, context)
 }
 
-/// The programs in the bytes of a file.
-pub(crate) fn from_bytes(
-    path: &Path,
-    bytes: Input,
-    model: &Model,
-    phases: &mut Phases,
-    context: &Context,
-) -> Result<Vec<Loaded>, Failure> {
-    let function = model.function.as_deref();
-    let shown = path.display().to_string();
+/// Looks at what a file is; one without a byte holds no code.
+pub(crate) fn open<'a>(path: &'a Path, bytes: &'a Bytes) -> Result<File<'a>, Failure> {
     if bytes.is_empty() {
+        let shown = path.display();
         return Err(Failure::input(format!(
             "{shown} is empty: there is no code in it"
         )));
     }
+    source::open(path, bytes)
+}
+
+/// The programs of a file that was opened already.
+pub(crate) fn of_file(
+    path: &Path,
+    file: &File<'_>,
+    model: &Model,
+    phases: &mut Phases,
+    context: &Context,
+) -> Result<Vec<Loaded>, Failure> {
     let name = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .filter(|stem| stem != "-")
         .unwrap_or_default();
-    let name = function.unwrap_or(&name);
+    let name = model.function.as_deref().unwrap_or(&name);
     let raw = |code: &[u8]| {
         let program = raw_program(model.isa, name, code);
         vec![Loaded::new(program, Origin::Unknown)]
     };
-    if let Some(code) = from_text(path, &bytes, model)? {
-        return Ok(raw(&code));
+    match &file.kind {
+        Kind::Listing(listing) => return Ok(raw(listing.code())),
+        Kind::Assembly(text) => {
+            let assembly = assemble(model.isa, text, 0)
+                .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+            return Ok(raw(&assembly.code));
+        }
+        Kind::Source | Kind::Container(_) => {}
     }
-    if let Some(programs) = apples(path, &bytes, model, context)? {
+    if let Some(programs) = apples(path, file, model, context)? {
         return Ok(programs);
     }
-    let text = source::is_source(path, &bytes).then(|| bytes.to_vec());
-    let bytes = generate::compiled(path, bytes, &model.code.source, phases)?;
-    let fail = |error: assay_container::Error| with_advice(&shown, &error, error.advice());
-    let contents = assay_container::open(&bytes).map_err(fail)?;
-    if generate::is_wanted(&contents) {
-        let mut loaded = generated(&shown, &bytes, model, phases, context)?;
-        if let Some(text) = text {
-            for one in &mut loaded {
-                generate::name_files(&mut one.program, path);
-            }
-            let sources = Rc::new(sources(path, &text, &loaded));
-            for one in &mut loaded {
-                one.sources = Rc::clone(&sources);
-            }
-        }
-        return Ok(loaded);
+    if file.needs_code() {
+        return generated(path, file, model, phases, context);
     }
-    if let Contents::Code(code) = contents {
-        return Ok(raw(code));
+    match &file.kind {
+        Kind::Container(Contents::Code(code)) => Ok(raw(code)),
+        Kind::Container(contents) => extracted(path, contents, name, model),
+        _ => Ok(Vec::new()),
     }
+}
+
+/// Machine code that is in the file: the function asked for, the only one, or each in turn.
+fn extracted(
+    path: &Path,
+    contents: &Contents<'_>,
+    name: &str,
+    model: &Model,
+) -> Result<Vec<Loaded>, Failure> {
     let mut found = Vec::new();
-    for label in labels(&contents, function) {
+    for label in labels(contents, model.function.as_deref()) {
         let mut extracted = contents
             .program(label.as_deref())
-            .map_err(|error| select_failure(&shown, &error))?;
+            .map_err(|error| source::select_failure(path, &error))?;
         if extracted.program.name.is_empty() {
             extracted.program.name = label.unwrap_or_else(|| name.to_owned());
         }
@@ -165,35 +174,16 @@ pub(crate) fn from_bytes(
     Ok(found)
 }
 
-/// The code of a listing or of assembly.
-fn from_text(path: &Path, bytes: &[u8], model: &Model) -> Result<Option<Vec<u8>>, Failure> {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return Ok(None);
-    };
-    if let Some(code) = listing(text) {
-        return Ok(Some(code));
-    }
-    let is_assembly = path
-        .extension()
-        .is_some_and(|extension| extension == "agx" || extension == "s");
-    if !is_assembly {
-        return Ok(None);
-    }
-    let assembly = assemble(model.isa, text, 0)
-        .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
-    Ok(Some(assembly.code))
-}
-
 /// Apple's own code for source and metallibs, on a Mac that can make it.
 fn apples(
     path: &Path,
-    bytes: &[u8],
+    file: &File<'_>,
     model: &Model,
     context: &Context,
 ) -> Result<Option<Vec<Loaded>>, Failure> {
     let request = apple::Request {
         path,
-        bytes,
+        file,
         function: model.function.as_deref(),
         constants: &model.code.constants,
         source: &model.code.source,
@@ -203,7 +193,7 @@ fn apples(
         return Ok(None);
     };
     let mut sources = Sources::default();
-    if let Ok(text) = std::str::from_utf8(bytes) {
+    if let Ok(text) = std::str::from_utf8(file.bytes()) {
         sources.add(&source::shown_name(path).display().to_string(), text);
     }
     let sources = Rc::new(sources);
@@ -220,16 +210,44 @@ fn apples(
     Ok(Some(loaded.collect()))
 }
 
-/// Code for the kernels of a program. One that cannot be generated is an error only when
-/// it is alone.
+/// Code generated for the kernels of a file, with the text of its source.
 fn generated(
-    shown: &str,
-    bytes: &[u8],
+    path: &Path,
+    file: &File<'_>,
     model: &Model,
     phases: &mut Phases,
     context: &Context,
 ) -> Result<Vec<Loaded>, Failure> {
-    let kernels = generate::kernels(shown, bytes, model.function.as_deref())?;
+    if !file.is_source() {
+        let library = source::library(path, file, &model.code.source)?;
+        return of_library(path, &library, model, phases, context);
+    }
+    let library = phases.step("compile to bitcode (clang)", || {
+        source::library(path, file, &model.code.source)
+    })?;
+    let mut loaded = of_library(path, &library, model, phases, context)?;
+    for one in &mut loaded {
+        generate::name_files(&mut one.program, path);
+    }
+    let sources = Rc::new(sources(path, file.bytes(), &loaded));
+    for one in &mut loaded {
+        one.sources = Rc::clone(&sources);
+    }
+    Ok(loaded)
+}
+
+/// Code for the kernels of a library. One that cannot be generated is an error only when
+/// it is alone.
+fn of_library(
+    path: &Path,
+    library: &Library,
+    model: &Model,
+    phases: &mut Phases,
+    context: &Context,
+) -> Result<Vec<Loaded>, Failure> {
+    let shown = path.display();
+    let fail = |error: assay_front::Error| source::failure(path, error);
+    let kernels = library.choose(model.function.as_deref()).map_err(fail)?;
     if kernels.len() > MOST_GENERATED {
         let count = kernels.len();
         return Err(Failure::usage(format!("{shown} holds {count} kernels"))
@@ -238,7 +256,7 @@ fn generated(
     let generator: Generator<'_> = model.generator();
     let mut loaded = Vec::with_capacity(kernels.len());
     let mut constants = Vec::new();
-    for kernel in &kernels {
+    for kernel in kernels {
         match generator.generate(kernel, phases) {
             Ok(made) => {
                 if !made.assumed.is_empty() {
@@ -265,7 +283,7 @@ fn generated(
         .map(|(index, name)| (*index, name.as_str()));
     // Of kernels without code nobody knows which constants they have.
     if loaded.len() == kernels.len() {
-        check_constants(&model.code.constants, known)?;
+        check_constants(&model.code.constants, known).map_err(fail)?;
     }
     Ok(loaded)
 }
@@ -304,36 +322,4 @@ fn labels(contents: &Contents<'_>, function: Option<&str>) -> Vec<Option<String>
         0 | 1 => vec![None],
         _ => names,
     }
-}
-
-fn with_advice(shown: &str, error: &dyn std::fmt::Display, advice: Option<&str>) -> Failure {
-    let failure = Failure::input(format!("{shown}: {error}"));
-    match advice {
-        Some(advice) => failure.advice(advice),
-        None => failure,
-    }
-}
-
-fn select_failure(shown: &str, error: &SelectError) -> Failure {
-    with_advice(shown, error, error.advice())
-}
-
-/// The code of a listing with tabs: `offset ⇥ hex ⇥ anything`.
-fn listing(text: &str) -> Option<Vec<u8>> {
-    let mut code = Vec::new();
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        if line.starts_with('#') {
-            continue;
-        }
-        let mut columns = line.split('\t');
-        u64::from_str_radix(columns.next()?.trim_start_matches("0x"), 16).ok()?;
-        let hex = columns.next()?;
-        if hex.is_empty() || hex.len() % 2 != 0 || !hex.is_ascii() {
-            return None;
-        }
-        for at in (0..hex.len()).step_by(2) {
-            code.push(u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()?);
-        }
-    }
-    (!code.is_empty()).then_some(code)
 }

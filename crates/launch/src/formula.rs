@@ -6,14 +6,14 @@
 //! `1 / sqrt(depth)`. Every error has its place in the text.
 //!
 //! ```
-//! use assay_bench::formula::{Formula, Sizes};
+//! use assay_launch::formula::{Formula, Sizes};
 //! let groups = Formula::parse("ceil_div(rows, 64) * 2")?;
 //! let sizes = Sizes::from([("rows".to_owned(), 130)]);
 //! assert_eq!(groups.integer(&sizes)?, 6);
 //!
 //! let error = Formula::parse("rows +").unwrap_err();
 //! assert_eq!(error.to_string(), "column 7: a number, a name or \"(\" is missing");
-//! # Ok::<(), assay_bench::formula::Error>(())
+//! # Ok::<(), assay_launch::formula::Error>(())
 //! ```
 
 mod parse;
@@ -104,6 +104,17 @@ impl Formula {
             text: text.to_owned(),
             root,
         })
+    }
+
+    /// A plain number.
+    pub fn number(value: u64) -> Self {
+        Self {
+            text: value.to_string(),
+            root: Node {
+                column: 1,
+                kind: Kind::Integer(value),
+            },
+        }
     }
 
     /// The formula as it was written.
@@ -245,6 +256,7 @@ mod tests {
         assert_eq!(value("n - 1 - 2"), Ok(997));
         assert_eq!(value("n / 3 / 2"), Ok(166));
         assert_eq!(value("n % 7"), Ok(6));
+        assert_eq!(value("0x10 + 1"), Ok(17));
     }
 
     #[test]

@@ -3,16 +3,15 @@
 //! Versions 1 to 3, C order, little-endian (or one-byte) integers and floats. Brain
 //! floats, which NumPy does not have, travel as `<u2` or as two-byte voids (`|V2`).
 
-use crate::failure::Failure;
-use std::path::Path;
-
 /// An array: its type, its shape and its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Array {
+pub struct Array {
     /// NumPy's type string, such as `<f4`.
-    pub(crate) descr: String,
-    pub(crate) shape: Vec<u64>,
-    pub(crate) data: Vec<u8>,
+    pub descr: String,
+    /// Lengths along each axis.
+    pub shape: Vec<u64>,
+    /// The elements, little-endian, in C order.
+    pub data: Vec<u8>,
 }
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -36,7 +35,7 @@ const TYPES: &[(&str, u64)] = &[
 
 impl Array {
     /// Reads an array from the bytes of a file.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Array, String> {
+    pub fn parse(bytes: &[u8]) -> Result<Array, String> {
         let rest = bytes
             .strip_prefix(MAGIC)
             .ok_or("it does not start with NumPy's magic")?;
@@ -93,7 +92,7 @@ impl Array {
     }
 
     /// The bytes of a file with this array.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let lengths: Vec<String> = self.shape.iter().map(u64::to_string).collect();
         let comma = if lengths.len() == 1 { "," } else { "" };
         let mut header = format!(
@@ -114,15 +113,6 @@ impl Array {
         bytes.extend(header.as_bytes());
         bytes.extend(&self.data);
         bytes
-    }
-
-    /// Reads a file.
-    pub(crate) fn open(path: &Path) -> Result<Array, Failure> {
-        let input = crate::input::open(path)?;
-        Array::parse(&input).map_err(|problem| {
-            Failure::input(format!("{} is not an array: {problem}", path.display()))
-                .advice("numpy.save writes such files")
-        })
     }
 }
 

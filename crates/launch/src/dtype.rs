@@ -87,7 +87,7 @@ impl Dtype {
     /// has no such count.
     ///
     /// ```
-    /// use assay_bench::Dtype;
+    /// use assay_launch::Dtype;
     /// assert_eq!(Dtype::F32.ulps(1.0, 1.0 + f64::from(f32::EPSILON)), Some(1));
     /// assert_eq!(Dtype::F32.ulps(-0.0, 0.0), Some(0));
     /// assert_eq!(Dtype::F16.ulps(1.0, 1.0009765625), Some(1));

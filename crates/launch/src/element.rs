@@ -1,18 +1,18 @@
-//! Types of numbers as the command line, Metal and NumPy call them.
+//! Types of numbers as launches, Metal and NumPy call them.
 
 use serde_json::Number;
 
 /// A type of number a buffer can hold.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Element {
-    /// Its name on the command line.
-    pub(super) name: &'static str,
+pub struct Element {
+    /// Its name in a launch.
+    pub name: &'static str,
     /// Its name in Metal.
-    pub(super) metal: &'static str,
+    pub metal: &'static str,
     /// NumPy's type string.
-    pub(super) descr: &'static str,
+    pub descr: &'static str,
     /// Bytes.
-    pub(super) size: usize,
+    pub size: usize,
     kind: Kind,
 }
 
@@ -43,7 +43,7 @@ const fn element(
 }
 
 /// All of them.
-pub(super) const ELEMENTS: [Element; 12] = [
+pub const ELEMENTS: [Element; 12] = [
     element("f32", "float", "<f4", 4, Kind::Float),
     element("f16", "half", "<f2", 2, Kind::Half),
     // NumPy has no brain floats: two bytes without a type, as ml_dtypes writes them.
@@ -61,14 +61,14 @@ pub(super) const ELEMENTS: [Element; 12] = [
 
 impl Element {
     /// The type of a name, ours or Metal's.
-    pub(super) fn named(name: &str) -> Option<&'static Element> {
+    pub fn named(name: &str) -> Option<&'static Element> {
         ELEMENTS
             .iter()
             .find(|element| element.name == name || element.metal == name)
     }
 
     /// The type of a NumPy array.
-    pub(super) fn of_array(descr: &str) -> Option<&'static Element> {
+    pub fn of_array(descr: &str) -> Option<&'static Element> {
         let code = descr.trim_start_matches(['<', '|', '=']);
         ELEMENTS
             .iter()
@@ -76,7 +76,7 @@ impl Element {
     }
 
     /// The type of the numbers in a Metal type such as `float4`, `packed_half3` or `atomic_uint`.
-    pub(super) fn in_metal(type_name: &str) -> Option<&'static Element> {
+    pub fn in_metal(type_name: &str) -> Option<&'static Element> {
         let type_name = type_name.trim_start_matches("const ");
         let name = ["packed_", "atomic_", "_atomic_"]
             .iter()
@@ -98,7 +98,7 @@ impl Element {
     }
 
     /// Whether a kernel that expects `other` understands this: the same, or the bits of a brain float.
-    pub(super) fn suits(&self, other: &Element) -> bool {
+    pub fn suits(&self, other: &Element) -> bool {
         self == other || (self.name == "u16" && other.name == "bf16") || {
             let (a, b) = (self.kind, other.kind);
             let whole = |kind| matches!(kind, Kind::Signed | Kind::Unsigned | Kind::Truth);
@@ -107,7 +107,7 @@ impl Element {
     }
 
     /// Reads a number as a user writes it.
-    pub(super) fn parse(&self, text: &str) -> Result<Vec<u8>, String> {
+    pub fn parse(&self, text: &str) -> Result<Vec<u8>, String> {
         let fail = || format!("`{text}` is no {}", self.name);
         let bytes = match self.kind {
             Kind::Float => text
@@ -157,7 +157,7 @@ impl Element {
 
     /// The number of a place in a sequence: 0, 1, 2, …, with as many bits as fit. The first
     /// [`Element::size`] bytes count.
-    pub(super) fn counted(&self, index: u64) -> [u8; 8] {
+    pub fn counted(&self, index: u64) -> [u8; 8] {
         match self.kind {
             Kind::Float | Kind::Half | Kind::Brain => self.nearest(index as f32),
             Kind::Truth => (index & 1).to_le_bytes(),
@@ -166,7 +166,7 @@ impl Element {
     }
 
     /// A number out of 64 random bits: floats between −1 and 1, integers of any bits.
-    pub(super) fn random(&self, bits: u64) -> [u8; 8] {
+    pub fn random(&self, bits: u64) -> [u8; 8] {
         match self.kind {
             Kind::Float | Kind::Half | Kind::Brain => {
                 self.nearest((bits >> 40) as f32 / (1u64 << 23) as f32 - 1.0)
@@ -177,7 +177,7 @@ impl Element {
     }
 
     /// A number for people, and its value for programs (none for what is no finite number).
-    pub(super) fn show(&self, bytes: &[u8]) -> (String, Option<Number>) {
+    pub fn show(&self, bytes: &[u8]) -> (String, Option<Number>) {
         let mut word = [0; 8];
         for (to, from) in word.iter_mut().zip(bytes) {
             *to = *from;

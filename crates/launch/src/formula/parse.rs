@@ -121,7 +121,12 @@ impl Parser<'_> {
 
     fn number(&mut self, column: usize) -> Result<Node, Error> {
         let word = self.word(|c| c.is_ascii_digit() || c == '.');
-        let kind = if word.contains('.') {
+        let kind = if word == "0" && self.peek() == Some('x') {
+            self.at += 1;
+            let digits = self.word(|c| c.is_ascii_hexdigit());
+            let value = u64::from_str_radix(&digits, 16);
+            Kind::Integer(value.map_err(|_| error(column, "hexadecimal digits are missing"))?)
+        } else if word.contains('.') {
             let value = word.parse();
             Kind::Real(value.map_err(|_| error(column, format!("\"{word}\" is no number")))?)
         } else {

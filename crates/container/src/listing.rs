@@ -1,9 +1,9 @@
 //! Code from a listing: lines of `offset ⇥ hex ⇥ text …`, as disassemblers print them.
 //!
 //! ```
-//! let code = assay_emu::listing::parse("# offset\thex\ttext\n0\t62000000\tmov_imm r0l, 0\n4\t8800\tstop\n")?;
+//! let code = assay_container::listing::parse("# offset\thex\ttext\n0\t62000000\tmov_imm r0l, 0\n4\t8800\tstop\n")?;
 //! assert_eq!(code.bytes, [0x62, 0, 0, 0, 0x88, 0]);
-//! # Ok::<(), assay_emu::listing::ListingError>(())
+//! # Ok::<(), assay_container::listing::ListingError>(())
 //! ```
 
 /// Code found in a listing.
@@ -13,6 +13,13 @@ pub struct Listing {
     pub bytes: Vec<u8>,
     /// Offset of the first line: where a program in a longer text starts.
     pub first: u32,
+}
+
+impl Listing {
+    /// The code from the first line on.
+    pub fn code(&self) -> &[u8] {
+        self.bytes.get(self.first as usize..).unwrap_or_default()
+    }
 }
 
 /// Why a text is no listing.
