@@ -1,4 +1,4 @@
-//! The `assay` program.
+//! The commands of the `assay` program, as a library with one entry: [`run`].
 //!
 //! Everything that touches the terminal lives in this crate: arguments, files,
 //! colour, progress and exit codes. What a command *does* is in a library crate;
@@ -29,8 +29,4 @@ mod schema;
 mod source;
 mod toolchain;
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    app::main()
-}
+pub use app::run;
