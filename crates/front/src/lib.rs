@@ -32,8 +32,10 @@ mod compiler;
 mod constants;
 mod error;
 mod file;
+pub mod inspect;
 mod library;
 mod program;
+pub mod programs;
 
 pub use assay_air::{ConstantKey, GivenConstant};
 pub use assay_msl::Source;

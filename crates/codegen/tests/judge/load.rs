@@ -14,27 +14,8 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let names: Vec<String> = (17..40)
-                .rev()
-                .map(|n| format!("clang-{n}"))
-                .chain(["clang".to_owned()])
-                .collect();
-            let given = std::env::var_os("ASSAY_CLANG").map(PathBuf::from);
-            let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-            let on_path = folders
-                .iter()
-                .flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-            given
-                .into_iter()
-                .chain(on_path)
-                .filter(|path| path.is_file())
-                .map(|program| {
-                    let mut compiler = Compiler::new(program);
-                    compiler.identity = compiler.version().unwrap_or_default();
-                    compiler
-                })
-                .find(|compiler| compiler.probe().is_ok())
+            let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+            assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))
         })
         .as_ref()
 }

@@ -77,7 +77,7 @@ impl CpuDevice {
             origin: Origin::Host,
             execution_width: 32,
             max_threadgroup: [1024; 3],
-            max_threadgroup_memory: 32 << 10,
+            max_threadgroup_memory: assay_chip::CoreFacts::get().threadgroup_limit,
             max_inline_bytes: 4 << 10,
             max_buffer: settings.max_memory.unwrap_or(DEFAULT_MEMORY),
         };

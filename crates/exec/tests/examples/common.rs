@@ -3,7 +3,7 @@
 use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program};
 use assay_front::{Clang, Library, Source, SourceOptions};
 use assay_msl::Compiler;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The newest clang that will do; without any, the test says so and does nothing.
@@ -11,30 +11,8 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let names = (17..40)
-                .rev()
-                .map(|n| format!("clang-{n}"))
-                .chain(["clang".to_owned()]);
-            let names: Vec<String> = names.collect();
-            let on_path = std::env::split_paths(&path).flat_map(|folder| {
-                names
-                    .iter()
-                    .map(move |name| folder.join(name))
-                    .collect::<Vec<_>>()
-            });
-            let given = std::env::var_os("ASSAY_CLANG").map(PathBuf::from);
-            let found = given
-                .into_iter()
-                .chain(on_path)
-                .filter(|path| path.is_file());
-            let usable = found
-                .map(|program| {
-                    let mut compiler = Compiler::new(program);
-                    compiler.identity = compiler.version().unwrap_or_default();
-                    compiler
-                })
-                .find(|compiler| compiler.probe().is_ok());
+            let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+            let usable = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"));
             if usable.is_none() {
                 assay_fixtures::skip(assay_fixtures::Tool::Clang);
             }

@@ -1,15 +1,12 @@
 //! `assay inspect`: what is inside a file.
 
-mod document;
-mod text;
-
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::input;
 use crate::source::{self, SourceArgs};
 use assay_container::Contents;
+use assay_front::inspect::{self, Document};
 use assay_report::envelope::Envelope;
-use document::Document;
 use std::path::PathBuf;
 
 /// List what is inside a metallib, bitcode, Metal source, binary archive, GPU Mach-O, or a file that carries metallibs
@@ -79,7 +76,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     document.add_arguments(&contents, MOST_READ);
     let text = match args.format {
-        Format::Text => text::render(&document, context.painter, context.width),
+        Format::Text => inspect::render(&document, context.painter, context.width),
         Format::Json => Envelope::new("assay.inspect", 1, document).to_json(),
     };
     context.write(&text)?;

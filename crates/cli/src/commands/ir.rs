@@ -1,15 +1,12 @@
 //! `assay ir`: a kernel as the program form that everything else works on.
 
-mod document;
-mod statistics;
-
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::input;
 use crate::source::{self, SourceArgs};
+use assay_front::programs::{Document, How, Summary, render_counts};
 use assay_front::{GivenConstant, Kernel, OpenConstants, Request, check_constants, constants};
 use assay_report::envelope::Envelope;
-use document::Document;
 use std::path::PathBuf;
 
 /// Show a kernel as the program that is run, costed and compiled
@@ -102,19 +99,27 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
                 .map(|program| assay_ssa::print(&program.module));
             texts.collect::<Vec<_>>().join("\n")
         }
-        (Format::Text, true) => statistics::render(&programs, context.width),
+        (Format::Text, true) => render_counts(&programs, context.width),
     };
     context.write(&text)?;
     Ok(Outcome::Fine)
 }
 
 fn summary(args: &Args, path: &str, chosen: &[Kernel], context: &Context) -> CommandResult {
-    let how = statistics::How {
+    let how = How {
         no_opt: args.no_opt,
         each: args.each,
     };
-    let summary = statistics::Summary::of(path, chosen, how, context.progress);
-    let failed = !summary.failures.is_empty();
+    let all = chosen.len();
+    let summary = Summary::of(path, chosen, how, &|done| {
+        if context.progress {
+            anstream::eprint!("\r{done} of {all} kernels\x1b[K");
+        }
+    });
+    if context.progress {
+        anstream::eprint!("\r\x1b[K");
+    }
+    let failed = summary.has_failures();
     let text = match args.format {
         Format::Text => summary.render(context.painter),
         Format::Json => Envelope::new("assay.ir-summary", 1, summary).to_json(),
@@ -132,6 +137,6 @@ mod tests {
     #[test]
     fn the_schemas_are_current() {
         crate::schema::check::<super::Document>("assay.ir", 1);
-        crate::schema::check::<super::statistics::Summary>("assay.ir-summary", 1);
+        crate::schema::check::<super::Summary>("assay.ir-summary", 1);
     }
 }

@@ -6,7 +6,7 @@ use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
 
 /// The whole report, at most `width` columns wide.
-pub(super) fn render(document: &Document, painter: Painter, width: usize) -> String {
+pub fn render(document: &Document, painter: Painter, width: usize) -> String {
     let file = &document.file;
     let mut out = format!(
         "{}: {}, {}\n",

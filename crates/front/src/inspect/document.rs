@@ -9,164 +9,181 @@ use assay_container::{Contents, Error};
 use assay_ssa::Binding;
 use serde::Serialize;
 
-#[cfg(test)]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
 /// What a file is and what is inside it.
 #[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct Document {
-    pub(crate) file: File,
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Document {
+    /// The file itself.
+    pub file: File,
     /// Code for one target each, in archives.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) slices: Vec<Slice>,
+    pub slices: Vec<Slice>,
     /// Metallibs, wherever in the file they lie.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) metallibs: Vec<Library>,
+    pub metallibs: Vec<Library>,
     /// Compute kernels; null when this kind of file was recognised but not read further.
-    pub(crate) kernels: Option<Vec<Kernel>>,
+    pub kernels: Option<Vec<Kernel>>,
     /// Functions that are no kernels: vertex, fragment, visible functions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) functions: Vec<Kernel>,
+    pub functions: Vec<Kernel>,
 }
 
 /// The file itself.
 #[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct File {
-    pub(crate) path: String,
-    pub(crate) bytes: u64,
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct File {
+    /// Its name, as it was given.
+    pub path: String,
+    /// How long it is.
+    pub bytes: u64,
     /// What it is, in words.
-    pub(crate) kind: String,
+    pub kind: String,
 }
 
 /// Code for one target.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct Slice {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Slice {
     /// `G13G`, `AIR 2.6`, or the numbers in the file where they have no name.
-    pub(crate) target: String,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    pub(crate) functions: u64,
+    pub target: String,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
+    /// How many functions it has.
+    pub functions: u64,
     /// Whether Assay can read the code.
-    pub(crate) decodable: bool,
+    pub decodable: bool,
     /// What to do when it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) advice: Option<String>,
+    pub advice: Option<String>,
 }
 
 /// A metallib.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct Library {
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Library {
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// How long it is.
+    pub bytes: u64,
     /// Section of the Mach-O that holds it, when found inside one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) section: Option<String>,
-    pub(crate) platform: String,
+    pub section: Option<String>,
+    /// The system it is for.
+    pub platform: String,
     /// Oldest system that loads it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) target: Option<String>,
-    pub(crate) format: String,
-    pub(crate) kind: String,
+    pub target: Option<String>,
+    /// Version of the file format.
+    pub format: String,
+    /// What kind of library it is.
+    pub kind: String,
+    /// Its identifier, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) uuid: Option<String>,
-    pub(crate) functions: u64,
+    pub uuid: Option<String>,
+    /// How many functions it has.
+    pub functions: u64,
     /// Archives of sources inside it.
-    pub(crate) source_archives: u64,
+    pub source_archives: u64,
 }
 
 /// A function, as AIR or as machine code.
 #[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct Kernel {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Kernel {
     /// Null when the file does not tell: machine code is anonymous.
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// `kernel`, `vertex`, …; `compute` for machine code.
     #[serde(rename = "type")]
-    pub(crate) kind: String,
+    pub kind: String,
     /// `air` or `agx`.
-    pub(crate) form: &'static str,
+    pub form: &'static str,
     /// Index in `metallibs`, for AIR.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) metallib: Option<u64>,
+    pub metallib: Option<u64>,
     /// Version of the AIR dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) air: Option<String>,
+    pub air: Option<String>,
     /// Version of the Metal language.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) metal: Option<String>,
+    pub metal: Option<String>,
     /// The compiler, in its own words, when the bitcode was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) compiler: Option<String>,
+    pub compiler: Option<String>,
     /// Where the bitcode or the machine code lies; null when only declared.
-    pub(crate) offset: Option<u64>,
+    pub offset: Option<u64>,
     /// How long it is.
-    pub(crate) bytes: Option<u64>,
+    pub bytes: Option<u64>,
     /// SHA-256 of the bitcode, as the file states it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) hash: Option<String>,
+    pub hash: Option<String>,
     /// Where its source was, as the file states it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<String>,
+    pub source: Option<String>,
     /// Machine code only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) machine: Option<Machine>,
+    pub machine: Option<Machine>,
     /// Most threads of a threadgroup, if the kernel declares that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_threads: Option<u32>,
+    pub max_threads: Option<u32>,
     /// Arguments, when the bitcode was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) arguments: Option<Vec<Argument>>,
+    pub arguments: Option<Vec<Argument>>,
 }
 
 /// An argument of a kernel.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct Argument {
-    pub(crate) name: Option<String>,
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Argument {
+    /// Its name, where the file tells.
+    pub name: Option<String>,
     /// `buffer`, `threadgroup`, `texture`, a position, …
-    pub(crate) kind: String,
+    pub kind: String,
     /// Binding index, for what is bound.
-    pub(crate) index: Option<u32>,
+    pub index: Option<u32>,
     /// `read`, `write`, `read-write`.
-    pub(crate) access: Option<String>,
+    pub access: Option<String>,
     /// The type as Metal spells it.
     #[serde(rename = "type")]
-    pub(crate) type_name: Option<String>,
+    pub type_name: Option<String>,
 }
 
 /// What is known of machine code.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct Machine {
-    pub(crate) gpu: String,
-    pub(crate) decodable: bool,
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Machine {
+    /// The GPU it is for.
+    pub gpu: String,
+    /// True if Assay can read the code.
+    pub decodable: bool,
     /// Bytes of the main program; null when there is none.
-    pub(crate) main_bytes: Option<u64>,
+    pub main_bytes: Option<u64>,
     /// Bytes of the program that runs once per dispatch.
-    pub(crate) constant_program_bytes: Option<u64>,
+    pub constant_program_bytes: Option<u64>,
     /// Symbols of functions called from the others.
-    pub(crate) helpers: Vec<String>,
+    pub helpers: Vec<String>,
     /// Registers per thread in 32-bit units, as the compiler stated; null when it did not.
-    pub(crate) registers: Option<u32>,
-    pub(crate) spill_bytes: Option<u32>,
+    pub registers: Option<u32>,
+    /// Bytes per thread that did not fit into registers, as the compiler stated.
+    pub spill_bytes: Option<u32>,
     /// Uniform registers, in a unit that is not established.
-    pub(crate) uniform_registers: Option<u32>,
+    pub uniform_registers: Option<u32>,
     /// Spilled values that all threads share.
-    pub(crate) thread_invariant_spill_bytes: Option<u32>,
+    pub thread_invariant_spill_bytes: Option<u32>,
     /// Statically sized threadgroup memory.
-    pub(crate) threadgroup_bytes: Option<u32>,
+    pub threadgroup_bytes: Option<u32>,
     /// Why the metadata could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) metadata_error: Option<String>,
+    pub metadata_error: Option<String>,
 }
 
 impl Document {
     /// Everything found in `contents`.
-    pub(crate) fn new(path: &str, bytes: u64, contents: &Contents<'_>) -> Result<Self, Error> {
+    pub fn new(path: &str, bytes: u64, contents: &Contents<'_>) -> Result<Self, Error> {
         let mut document = Document {
             file: File {
                 path: path.to_owned(),
@@ -232,7 +249,7 @@ impl Document {
 
     /// Adds the kernels of LLVM bitcode with their arguments. `metal` is the version of the
     /// language, where the bitcode was made of source just now.
-    pub(crate) fn add_bitcode(
+    pub fn add_bitcode(
         &mut self,
         bitcode: &[u8],
         metal: Option<&str>,
@@ -253,7 +270,7 @@ impl Document {
     }
 
     /// Reads the arguments of the kernels of a metallib, as far as they are few.
-    pub(crate) fn add_arguments(&mut self, contents: &Contents<'_>, most: usize) {
+    pub fn add_arguments(&mut self, contents: &Contents<'_>, most: usize) {
         let Some(kernels) = self.kernels.as_mut().filter(|list| list.len() <= most) else {
             return;
         };
@@ -283,12 +300,12 @@ impl Document {
     }
 
     /// Every function, kernels first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Kernel> {
+    pub fn all(&self) -> impl Iterator<Item = &Kernel> {
         self.kernels.iter().flatten().chain(&self.functions)
     }
 
     /// Keeps only the functions named `name`; false when there are none.
-    pub(crate) fn keep_only(&mut self, name: &str) -> bool {
+    pub fn keep_only(&mut self, name: &str) -> bool {
         let named = |kernel: &Kernel| kernel.name.as_deref() == Some(name);
         if let Some(kernels) = &mut self.kernels {
             kernels.retain(named);

@@ -1,8 +1,8 @@
 //! Small typed ids and the dense tables they index.
 //!
-//! Everything in a [`Function`](crate::Function) is named by a 32-bit id: [`Value`](crate::Value),
-//! [`Inst`](crate::Inst), [`Block`](crate::Block). Ids are handed out consecutively, so a table keyed by an
-//! id is a plain vector. The id is stored as a non-zero number, which makes `Option<Value>` four bytes.
+//! Values, instructions, blocks are named by 32-bit ids of their own types ([`define_ids`](crate::define_ids)). Ids are
+//! handed out consecutively, so a table keyed by an id is a plain vector. The id is stored as a non-zero number, which
+//! makes an `Option` of it four bytes.
 
 use std::fmt;
 use std::marker::PhantomData;

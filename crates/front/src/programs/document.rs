@@ -1,24 +1,24 @@
-//! The JSON document of `assay ir`.
+//! Kernels as programs: the document.
 
 use super::statistics::Counts;
-use assay_front::Program;
+use crate::Program;
 use assay_ssa::{Argument, Binding};
 use serde::Serialize;
 
-#[cfg(test)]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
 /// Kernels as programs.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct Document {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Document {
     file: String,
     kernels: Vec<KernelEntry>,
 }
 
 /// One kernel.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 struct KernelEntry {
     name: String,
     /// `[[max_total_threads_per_threadgroup]]`, if declared.
@@ -37,7 +37,7 @@ struct KernelEntry {
 
 /// An argument of a kernel.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 struct ArgumentEntry {
     name: String,
     /// buffer, threadgroup, texture, sampler, stage_in, builtin or other.
@@ -67,7 +67,7 @@ struct ArgumentEntry {
 
 /// A function constant.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 struct ConstantEntry {
     index: u32,
     name: String,
@@ -77,7 +77,8 @@ struct ConstantEntry {
 }
 
 impl Document {
-    pub(super) fn new(file: &str, programs: &[Program]) -> Self {
+    /// The programs of a file's kernels.
+    pub fn new(file: &str, programs: &[Program]) -> Self {
         let kernels = programs.iter().flat_map(|program| {
             let kernels = program.module.kernels.iter();
             kernels.map(move |kernel| KernelEntry::new(program, kernel))

@@ -1,6 +1,6 @@
 //! Counting what programs hold, one by one and in thousands.
 
-use assay_front::{Kernel, OpenConstants, Program, Request};
+use crate::{Kernel, OpenConstants, Program, Request};
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Column, Table};
 use assay_ssa::builtin::Family;
@@ -12,12 +12,12 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-#[cfg(test)]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
 /// How many of what a program holds.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub(super) struct Counts {
     pub(super) functions: usize,
     pub(super) blocks: usize,
@@ -132,7 +132,7 @@ fn with_thread_memory(module: &Module) -> usize {
 }
 
 /// The counts of a few kernels, side by side.
-pub(super) fn render(programs: &[Program], width: usize) -> String {
+pub fn render(programs: &[Program], width: usize) -> String {
     let mut columns = vec![Column::left("")];
     let counts: Vec<Counts> = programs
         .iter()
@@ -161,17 +161,17 @@ pub(super) fn render(programs: &[Program], width: usize) -> String {
 
 /// What is wanted of a file's kernels.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub struct How {
     /// Programs as they were read.
-    pub(super) no_opt: bool,
+    pub no_opt: bool,
     /// What each kernel holds, too.
-    pub(super) each: bool,
+    pub each: bool,
 }
 
 /// How a whole file of kernels was read.
 #[derive(Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct Summary {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Summary {
     file: String,
     kernels: usize,
     /// Kernels read, lowered and verified.
@@ -191,13 +191,13 @@ pub(super) struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     each: Vec<Cooperation>,
     /// Kernels that could not be read, and why.
-    pub(super) failures: Vec<FailureEntry>,
+    failures: Vec<FailureEntry>,
 }
 
 /// What a kernel does together with other threads, functions it calls counted at each call.
 #[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct Cooperation {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+struct Cooperation {
     kernel: String,
     barriers: usize,
     /// Simdgroup and quadgroup operations.
@@ -245,34 +245,32 @@ impl Cooperation {
 
 /// A kernel that could not be read.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct FailureEntry {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+struct FailureEntry {
     kernel: String,
     message: String,
 }
 
-/// Progress is drawn after so many kernels.
+/// Progress is told after so many kernels.
 const SHOWN_EVERY: usize = 256;
 
 /// This many failures are listed.
 const MOST_LISTED: usize = 20;
 
 impl Summary {
-    pub(super) fn of(path: &str, kernels: &[Kernel], how: How, progress: bool) -> Self {
+    /// Reads all kernels of a file, in parallel. `progress` hears now and then how many are done.
+    pub fn of(path: &str, kernels: &[Kernel], how: How, progress: &(dyn Fn(usize) + Sync)) -> Self {
         let start = Instant::now();
         let done = AtomicUsize::new(0);
         let parts = kernels.par_iter().map(|kernel| {
             let summary = Summary::of_one(kernel, how);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            if progress && done.is_multiple_of(SHOWN_EVERY) {
-                anstream::eprint!("\r{done} of {} kernels\x1b[K", kernels.len());
+            if done.is_multiple_of(SHOWN_EVERY) {
+                progress(done);
             }
             summary
         });
         let mut summary = parts.reduce(Summary::default, Summary::join);
-        if progress {
-            anstream::eprint!("\r\x1b[K");
-        }
         summary.file = path.to_owned();
         summary.host_seconds = start.elapsed().as_secs_f64();
         summary
@@ -331,7 +329,13 @@ impl Summary {
         self
     }
 
-    pub(super) fn render(&self, painter: Painter) -> String {
+    /// Returns true if a kernel could not be read.
+    pub fn has_failures(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
+    /// As text.
+    pub fn render(&self, painter: Painter) -> String {
         let mut text = String::new();
         if !self.each.is_empty() {
             text.push_str("kernel\tbarriers\tgroup operations\tmatrix operations\n");
