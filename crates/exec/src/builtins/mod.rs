@@ -1,6 +1,7 @@
 //! Which lane function a builtin is, element by element.
 
 mod per_lane;
+pub(crate) mod uncommon;
 
 pub(crate) use per_lane::{LaneCall, LaneKernel, narrowed, per_lane, widened};
 

@@ -57,7 +57,7 @@ fn is_flushed(bits: u64) -> bool {
     num::flush(value).to_bits() == value.to_bits()
 }
 
-/// Whether a value has no denormals if those in the set have none.
+/// Returns true if a value has no denormals if those in the set have none.
 fn stays(function: &Function, value: Value, flushed: &IdSet<Value>) -> bool {
     let inst = match function.def(value) {
         ValueDef::Const(bits) => return is_flushed(bits),
