@@ -2,15 +2,19 @@
 //!
 //! - [`registry`]: the kernels with their arguments, sizes, geometry, tolerances and costs, as files;
 //!   [`formula`] are the small formulas in them.
-//! - [`inputs`]: random inputs of the kind each argument needs.
+//! - [`inputs`]: random inputs of the kind each argument needs; [`adversary`]: those that separate right from nearly
+//!   right.
 //! - [`runner`]: a kernel at certain sizes on any [`assay_device::Device`], between guards.
 //! - [`gate`]: whether a kernel computes what it should.
+//! - [`mutants`]: kernels that are wrong by one operation, to see whether the gate notices.
 //! - [`measure`]: how long it takes.
 //! - [`mod@reference`]: something else that computes the same, to compare times with.
 //! - [`stats`]: what samples of a time say; [`score`]: what the time is worth.
 //! - [`lock`]: one benchmark at a time; [`journal`]: what a sweep has finished.
 //! - [`oracle`]: what each operation computes, in plain double precision.
 
+pub mod adversary;
+mod buffers;
 pub mod dtype;
 pub mod formula;
 pub mod gate;
@@ -18,6 +22,7 @@ pub mod inputs;
 pub mod journal;
 pub mod lock;
 pub mod measure;
+pub mod mutants;
 pub mod oracle;
 pub mod random;
 pub mod reference;

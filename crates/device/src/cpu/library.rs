@@ -72,8 +72,13 @@ impl Library {
         &self.names
     }
 
-    /// Lowers, optimises and compiles a kernel.
-    pub(super) fn program(&self, name: &str, constants: &[Constant]) -> Result<Program, Error> {
+    /// Lowers, optimises and compiles a kernel, after `edit` has changed the optimised program.
+    pub(super) fn program(
+        &self,
+        name: &str,
+        constants: &[Constant],
+        edit: &mut dyn FnMut(&mut assay_ssa::Module),
+    ) -> Result<Program, Error> {
         if !self.names.iter().any(|known| known == name) {
             return Err(Error::no_function(name, &self.names));
         }
@@ -85,6 +90,7 @@ impl Library {
         };
         verify(&module).map_err(fail)?;
         assay_opt::pipeline::optimize(&mut module).map_err(|error| fail(error.to_string()))?;
+        edit(&mut module);
         verify(&module).map_err(fail)?;
         let options = assay_exec::Options::default();
         Program::compile(&module, name, &options).map_err(Error::from)
