@@ -5,6 +5,7 @@
 //! their operand.
 
 mod address;
+mod aggregate;
 mod allocate;
 mod bulk;
 mod call;
