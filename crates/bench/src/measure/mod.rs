@@ -33,6 +33,8 @@ const LEAST_SECONDS: f64 = 500e-6;
 const MOST_RUNS: usize = 100;
 /// More runs are not put into a submission that takes longer than this.
 const LONG_SECONDS: f64 = 20e-3;
+/// Samples that a race takes at least: with fewer, a gain of a few per cent is not told from chance.
+const LEAST_PAIRS: usize = 20;
 /// Runs that are compared to see whether times still move.
 const WINDOW: usize = 3;
 /// Times that move less than this part are stable.
@@ -384,6 +386,9 @@ impl Race<'_, '_> {
     fn stop(&self, elapsed: Duration) -> Option<Stop> {
         let rule = &self.plan.stop;
         let (own, others) = self.contenders.split_first()?;
+        if !others.is_empty() && own.samples.len() < LEAST_PAIRS.min(rule.most) {
+            return None;
+        }
         let stop = rule.decide(&own.samples, elapsed)?;
         let imprecise = |samples: &[f64]| rule.decide(samples, elapsed) != Some(Stop::Precise);
         let waiting = self
