@@ -95,18 +95,50 @@ impl Level {
 }
 
 /// `each_lane!(N2 |a: u32, b: u32| -> u32 { … })`: a [`LaneFn`] of the named shape. The body may use no local variables of its surroundings.
+///
+/// With `unless |a| { … } then { … }` a simdgroup of which the condition holds for a lane is done by the second body,
+/// one lane after the other: what is rare need not be in the vector code.
 macro_rules! each_lane {
-    ($shape:ident |$($x:ident : $t:ty),*| -> $d:ty $body:block) => {{
-        #[inline(always)]
-        fn one($($x: $t),*) -> $d $body
-        #[inline(always)]
-        fn all($($x: &[$t; 32]),*) -> [$d; 32] {
+    ($shape:ident |$($x:ident : $t:ty),*| -> $d:ty $body:block) => {
+        $crate::lanes::each_lane!(@all $shape |$($x: $t),*| -> $d {
+            #[inline(always)]
+            fn one($($x: $t),*) -> $d $body
             let mut result = [0; 32];
             for lane in 0..32 {
                 result[lane] = one($($x[lane]),*);
             }
             result
-        }
+        })
+    };
+    ($shape:ident |$x:ident : $t:ty| -> $d:ty $body:block,
+     unless |$same:ident| $rare:block then $other:block) => {
+        $crate::lanes::each_lane!(@all $shape |$x: $t| -> $d {
+            #[inline(always)]
+            fn one($x: $t) -> $d $body
+            #[inline(always)]
+            fn is_rare($same: $t) -> bool $rare
+            #[cold]
+            #[inline(never)]
+            fn rarely($x: &[$t; 32]) -> [$d; 32] {
+                $x.map(|$x| $other)
+            }
+            let mut rare = false;
+            for lane in 0..32 {
+                rare |= is_rare($x[lane]);
+            }
+            if rare {
+                return rarely($x);
+            }
+            let mut result = [0; 32];
+            for lane in 0..32 {
+                result[lane] = one($x[lane]);
+            }
+            result
+        })
+    };
+    (@all $shape:ident |$($x:ident : $t:ty),*| -> $d:ty $all:block) => {{
+        #[inline(always)]
+        fn all($($x: &[$t; 32]),*) -> [$d; 32] $all
         /// # Safety
         /// See the shapes.
         #[inline(always)]

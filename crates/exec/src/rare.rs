@@ -2,7 +2,7 @@
 //! formats of colours.
 
 use crate::builtins::{LaneCall, LaneKernel, narrowed, widened};
-use assay_num::math::{expand, fast, precise};
+use assay_num::math::{expand, fast, fast_half, precise};
 use assay_num::{brain, half, int, machine::Host, pack, parts, single};
 use assay_ssa::Scalar;
 use assay_ssa::builtin::{Builtin, Sign};
@@ -45,6 +45,8 @@ fn sincos(what: &LaneCall, args: &[u64], result: &mut [u64]) {
     halves(what, args, result, |x| {
         let (sine, cosine) = if what.call.fast && what.scalar == Scalar::F32 {
             (fast::sin(x), fast::cos(x))
+        } else if what.call.fast {
+            (fast_half::sin(x), fast_half::cos(x))
         } else {
             (precise::sin(x), precise::cos(x))
         };

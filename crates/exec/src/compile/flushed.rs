@@ -96,6 +96,7 @@ fn stays(function: &Function, value: Value, flushed: &IdSet<Value>) -> bool {
         } => match call.builtin {
             Builtin::SimdSum | Builtin::QuadSum => true,
             Builtin::Exp | Builtin::Exp2 | Builtin::Exp10 | Builtin::Sqrt | Builtin::Rsqrt => true,
+            Builtin::Recip | Builtin::Divide | Builtin::Floor | Builtin::Saturate => true,
             Builtin::Log | Builtin::Log2 | Builtin::Log10 => true,
             Builtin::Fmin | Builtin::Fmax | Builtin::Fabs => {
                 function.list_values(args).iter().all(known)
