@@ -177,13 +177,17 @@ fn converts(tokens: &Tokens<'_>, index: usize) -> bool {
     tokens.is(index + 1, "(") && !declares && starts_expression
 }
 
-/// `#pragma METAL fp contract(off)` means what clang's own pragma says; the other
-/// pragmas of Metal mean nothing to clang.
+/// `#pragma METAL fp contract(off)` means what clang's own pragma says, and operators after
+/// `#pragma METAL fp math_mode(safe)` carry no fast-math flags; the other pragmas of Metal
+/// mean nothing to clang.
 fn pragma(line: &str) -> Option<String> {
     let rest = line.strip_prefix("#pragma METAL")?.trim();
     match rest.strip_prefix("fp") {
         Some(fp) if fp.trim_start().starts_with("contract") => {
             Some(format!("#pragma clang fp {}", fp.trim()))
+        }
+        Some(fp) if fp.split_whitespace().collect::<String>() == "math_mode(safe)" => {
+            Some("#pragma float_control(precise, on)".to_owned())
         }
         _ => Some(String::new()),
     }

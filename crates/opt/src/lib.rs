@@ -19,6 +19,7 @@ pub mod expand_copies;
 pub mod form_selects;
 pub mod forward_loads;
 pub mod fuse_multiply_add;
+pub mod group_uniform_factors;
 pub mod hoist_invariants;
 pub mod index_pointers;
 pub mod inline_calls;
