@@ -134,6 +134,8 @@ struct Simdgroup {
     slots: [Pending; 2],
     local: [f64; LOCAL_WINDOW],
     local_loads: u32,
+    /// Its stores: a simdgroup ends once the last has left.
+    stores: Pending,
 }
 
 /// What a slot waits for: when, and why not earlier.
@@ -227,6 +229,7 @@ impl Core<'_> {
                 slots: [Pending::default(); 2],
                 local: [0.0; LOCAL_WINDOW],
                 local_loads: 0,
+                stores: Pending::default(),
             });
             self.wake(start, index);
         }
@@ -365,12 +368,15 @@ impl Core<'_> {
                 at = done;
             }
         }
-        if cost.posted {
-            return;
-        }
-        let latency = cost.latency * scale;
+        let simdgroup = &mut self.simdgroups[index];
+        let (latency, pending) = match cost.posted {
+            true => (0.0, &mut simdgroup.stores),
+            false => {
+                let slot = &mut simdgroup.slots[usize::from(slot & 1)];
+                (cost.latency * scale, slot)
+            }
+        };
         let until = at + latency;
-        let pending = &mut self.simdgroups[index].slots[usize::from(slot & 1)];
         if until > pending.until {
             *pending = Pending {
                 until,
@@ -406,6 +412,13 @@ impl Core<'_> {
     }
 
     fn end_of_simdgroup(&mut self, now: f64, index: usize) {
+        let stores = self.simdgroups[index].stores;
+        if stores.until > now {
+            self.stall(now, &stores);
+            self.simdgroups[index].stores = Pending::default();
+            self.wake(stores.until, index);
+            return;
+        }
         let number = self.simdgroups[index].group as usize;
         let group = &mut self.groups[number];
         group.left -= 1;

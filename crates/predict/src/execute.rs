@@ -9,7 +9,7 @@ use crate::footprint::footprint;
 use crate::record::{Record, Recorder, Stream, average};
 use crate::sample;
 use assay_chip::{CostModel, CostTable};
-use assay_emu::Runner;
+use assay_emu::{Observer, Runner};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -39,6 +39,12 @@ const MOST_PATHS: usize = 24;
 
 /// Streams are gathered to so many.
 const GATHERED_PATHS: usize = 8;
+
+/// Threadgroups at most for a program to be run whole because its atomics' order matters.
+const WHOLE: u64 = 2048;
+
+/// How many times the budget a whole run may take.
+const WHOLE_BUDGET: u64 = 4;
 
 /// Relative spread of the mean of instructions at which no more threadgroups are run.
 const ENOUGH: f64 = 0.01;
@@ -72,8 +78,7 @@ pub fn execute(
         Some(halves) => u32::from(halves),
         None => code.half_registers(),
     };
-    let stated = launch.threadgroup_bytes;
-    execution.threadgroup_bytes = stated.unwrap_or(runner.threadgroup_bytes());
+    execution.threadgroup_bytes = launch.threadgroup_bytes.unwrap_or(0);
     execution.constant_instructions = runner.constant_instructions();
     execution.footprint = footprint(&records, groups, memory);
     if runner.depends_on_order() {
@@ -86,6 +91,10 @@ pub fn execute(
 
 fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Vec<Record>, Error> {
     let groups = runner.threadgroups();
+    let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
+    if runner.depends_on_order() && count <= WHOLE {
+        return run_whole(runner, code, sampling);
+    }
     let mut records: Vec<Record> = Vec::new();
     let mut spent = 0;
     for batch in sample::batches(groups, sampling.threadgroups.max(1)) {
@@ -100,7 +109,14 @@ fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<V
             false => batch.par_iter().map(one).collect(),
         };
         for record in ran {
-            let record = record?;
+            let record = record.map_err(|error| match error {
+                Error::Endless { steps, .. } if runner.depends_on_order() => Error::Waits {
+                    threadgroups: count,
+                    most: WHOLE,
+                    steps,
+                },
+                error => error,
+            })?;
             spent += record.instructions;
             records.push(record);
         }
@@ -109,6 +125,42 @@ fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<V
         }
     }
     Ok(records)
+}
+
+/// Runs every threadgroup in order and records the sampled ones: what they do may depend on
+/// what those before them left.
+fn run_whole(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Vec<Record>, Error> {
+    let groups = runner.threadgroups();
+    let sampled = sample::batches(groups, sampling.threadgroups.max(1)).concat();
+    let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
+    let mut records = Vec::new();
+    let mut spent = 0;
+    for n in 0..count {
+        let position = sample::position(groups, n);
+        let failed = |error| Error::of_run(error, position);
+        if sampled.contains(&position) {
+            let mut recorder = Recorder::new(code);
+            let ran = runner.run_threadgroup(position, &mut recorder);
+            spent += ran.map_err(failed)?.instructions;
+            records.push(recorder.finish(position));
+        } else {
+            let ran = runner.run_threadgroup(position, &mut Nobody);
+            spent += ran.map_err(failed)?.instructions;
+        }
+        if spent > WHOLE_BUDGET * sampling.budget.max(1) && !records.is_empty() {
+            break;
+        }
+    }
+    Ok(records)
+}
+
+/// Looks at nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn step(&mut self, _: &assay_emu::Step<'_>) -> bool {
+        false
+    }
 }
 
 /// Returns true if more threadgroups would hardly move the mean of instructions.

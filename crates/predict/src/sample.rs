@@ -94,7 +94,8 @@ fn scattered(groups: [u32; 3], n: u64) -> [u32; 3] {
     })
 }
 
-fn position(groups: [u32; 3], n: u64) -> [u32; 3] {
+/// Position of the `n`th threadgroup.
+pub(crate) fn position(groups: [u32; 3], n: u64) -> [u32; 3] {
     let (x, y) = (u64::from(groups[0]), u64::from(groups[1]));
     [(n % x) as u32, (n / x % y) as u32, (n / x / y) as u32]
 }
