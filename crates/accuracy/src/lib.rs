@@ -1,0 +1,18 @@
+//! Predicted GPU times against published measurements.
+//!
+//! A [`Case`] is a measured command buffer with everything needed to run it on the
+//! emulator. Sources are read from a folder of checkouts and never enter this
+//! repository; what does enter is our own executions of them.
+
+pub mod build;
+pub mod case;
+pub mod contents;
+pub mod digest;
+pub mod sets;
+
+pub use case::{Case, Cases, Set};
+
+/// Anything that can go wrong, worded for people.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+/// A result with such an error.
+pub type Result<T> = std::result::Result<T, Error>;
