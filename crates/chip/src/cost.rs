@@ -123,6 +123,8 @@ pub enum Basis {
     Derived,
     /// Not measured; the note says what stands in.
     Assumed,
+    /// Fitted to measured times; the note says to which and how well it is determined.
+    Fitted,
     /// Part of Mesa's model.
     Modelled,
     /// Outside Mesa's model, which counts it as 0.
@@ -130,7 +132,8 @@ pub enum Basis {
 }
 
 impl Basis {
-    const ALL: [Basis; 5] = [
+    const ALL: [Basis; 6] = [
+        Basis::Fitted,
         Basis::Measured,
         Basis::Derived,
         Basis::Assumed,
@@ -138,12 +141,17 @@ impl Basis {
         Basis::LeftOut,
     ];
 
+    pub(crate) fn named(name: &str) -> Option<Basis> {
+        Basis::ALL.into_iter().find(|known| known.name() == name)
+    }
+
     /// The name in tables and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Basis::Measured => "measured",
             Basis::Derived => "derived",
             Basis::Assumed => "assumed",
+            Basis::Fitted => "fitted",
             Basis::Modelled => "modelled",
             Basis::LeftOut => "left-out",
         }
@@ -272,7 +280,7 @@ fn parse(
         cycles: table::number(cycles),
         dispatch: table::number(dispatch),
         latency: table::number(latency),
-        basis: Basis::ALL.into_iter().find(|known| known.name() == basis)?,
+        basis: Basis::named(basis)?,
         source: Source::named(source)?,
         note,
     })

@@ -5,6 +5,8 @@
 //! atomics with relaxed ordering: plain moves on the host, yet threadgroups may run on
 //! several threads without undefined behaviour, whatever the kernel does.
 
+use crate::fill::Fill;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Distance between the addresses of two buffers, as a power of two. The farthest an
@@ -35,8 +37,57 @@ pub struct DeviceMemory {
 
 #[derive(Debug)]
 struct Buffer {
+    /// The contents; empty when they are materialised on touch.
     words: Vec<AtomicU32>,
     bytes: u64,
+    lazy: Option<Lazy>,
+}
+
+/// Words of a page that is materialised as a whole: 16 KiB.
+const PAGE_WORDS: usize = 1 << 12;
+
+/// The largest buffer that is materialised on touch, in bytes.
+const MAX_LAZY_BYTES: u64 = 1 << 36;
+
+/// Contents that are made page by page, when an access first reaches them.
+#[derive(Debug)]
+struct Lazy {
+    fill: Fill,
+    pages: Vec<OnceLock<Box<[AtomicU32]>>>,
+}
+
+impl Lazy {
+    fn new(bytes: u64, fill: Fill) -> Lazy {
+        let pages = bytes.div_ceil(4 * PAGE_WORDS as u64) as usize;
+        let mut table = Vec::new();
+        table.resize_with(pages, OnceLock::new);
+        Lazy { fill, pages: table }
+    }
+
+    #[inline]
+    fn word(&self, index: usize) -> Option<&AtomicU32> {
+        let page = self.pages.get(index / PAGE_WORDS)?;
+        let words = page.get_or_init(|| self.materialise(index / PAGE_WORDS));
+        words.get(index % PAGE_WORDS)
+    }
+
+    fn materialise(&self, page: usize) -> Box<[AtomicU32]> {
+        let first = (page * PAGE_WORDS) as u64;
+        (first..first + PAGE_WORDS as u64)
+            .map(|word| AtomicU32::new(self.fill.word(word)))
+            .collect()
+    }
+}
+
+/// A buffer that cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBuffer {
+    /// There are too many.
+    #[error(transparent)]
+    TooMany(#[from] TooManyBuffers),
+    /// It is too large.
+    #[error("a buffer of {0} bytes is too large: at most 64 GiB are materialised on touch")]
+    TooLarge(u64),
 }
 
 /// There are more buffers than a launch may have.
@@ -77,8 +128,53 @@ impl DeviceMemory {
         self.buffers.push(Buffer {
             words,
             bytes: contents.len() as u64,
+            lazy: None,
         });
         Ok(BufferId(self.buffers.len() as u32 - 1))
+    }
+
+    /// Adds a buffer of `bytes` bytes whose contents are made when they are first
+    /// touched; what is never touched takes no memory.
+    ///
+    /// ```
+    /// use assay_emu::{DeviceMemory, Fill};
+    /// let mut memory = DeviceMemory::new();
+    /// memory.add_on_touch(1 << 32, Fill::Float32 { seed: 7 })?;
+    /// assert_eq!(memory.materialised_bytes(), 0);
+    /// # Ok::<(), assay_emu::NoBuffer>(())
+    /// ```
+    pub fn add_on_touch(&mut self, bytes: u64, fill: Fill) -> Result<BufferId, NoBuffer> {
+        if self.buffers.len() >= MAX_BUFFERS {
+            return Err(TooManyBuffers.into());
+        }
+        if bytes > MAX_LAZY_BYTES {
+            return Err(NoBuffer::TooLarge(bytes));
+        }
+        self.buffers.push(Buffer {
+            words: Vec::new(),
+            bytes,
+            lazy: Some(Lazy::new(bytes, fill)),
+        });
+        Ok(BufferId(self.buffers.len() as u32 - 1))
+    }
+
+    /// Bytes that accesses have materialised so far, of buffers made on touch.
+    pub fn materialised_bytes(&self) -> u64 {
+        let pages = self
+            .buffers
+            .iter()
+            .filter_map(|buffer| buffer.lazy.as_ref());
+        let made = pages
+            .flat_map(|lazy| &lazy.pages)
+            .filter(|page| page.get().is_some());
+        made.count() as u64 * 4 * PAGE_WORDS as u64
+    }
+
+    /// The buffer an address lies in, the `n`th that was added, and the offset there.
+    pub fn buffer_at(&self, address: u64) -> Option<(u32, u64)> {
+        let place = self.place(address)?;
+        let offset = u64::try_from(place.offset).ok()?;
+        (offset < place.bytes).then_some((place.buffer, offset))
     }
 
     /// The address a kernel sees.
@@ -94,6 +190,11 @@ impl DeviceMemory {
         let mut bytes: Vec<u8> = Vec::with_capacity(buffer.words.len() * 4);
         for word in &buffer.words {
             bytes.extend(word.load(Relaxed).to_le_bytes());
+        }
+        if let Some(lazy) = &buffer.lazy {
+            for word in (0..buffer.bytes.div_ceil(4) as usize).filter_map(|n| lazy.word(n)) {
+                bytes.extend(word.load(Relaxed).to_le_bytes());
+            }
         }
         bytes.truncate(buffer.bytes as usize);
         bytes
@@ -133,7 +234,11 @@ impl DeviceMemory {
         if offset + size > buffer.bytes {
             return None;
         }
-        let word = buffer.words.get((offset >> 2) as usize)?;
+        let index = (offset >> 2) as usize;
+        let word = match buffer.words.get(index) {
+            Some(word) => word,
+            None => on_touch(buffer, index)?,
+        };
         Some((word, (offset as u32 & 3) * 8))
     }
 
@@ -168,6 +273,13 @@ impl DeviceMemory {
     }
 }
 
+/// A word of a buffer that is materialised on touch. Not inlined: the dense case is the
+/// interpreter's hot path.
+#[inline(never)]
+fn on_touch(buffer: &Buffer, index: usize) -> Option<&AtomicU32> {
+    buffer.lazy.as_ref()?.word(index)
+}
+
 #[inline(always)]
 fn element_mask(size: u64) -> u32 {
     match size {
@@ -199,6 +311,39 @@ mod tests {
         memory.store(base + 2, 2, 0xabcd).unwrap();
         memory.store(base + 5, 1, 0x1ff).unwrap();
         assert_eq!(memory.bytes(buffer), [0x11, 0x22, 0xcd, 0xab, 0x55, 0xff]);
+    }
+
+    #[test]
+    fn contents_made_on_touch_do_not_depend_on_the_order_of_touching() {
+        let buffer_of = |offsets: &[u64]| {
+            let mut memory = DeviceMemory::new();
+            let buffer = memory
+                .add_on_touch(1 << 20, Fill::Float32 { seed: 3 })
+                .unwrap();
+            let base = memory.address(buffer);
+            for offset in offsets {
+                memory.load(base + offset, 4).unwrap();
+            }
+            (memory.load(base + 40_000, 4), memory.materialised_bytes())
+        };
+        let (first, pages) = buffer_of(&[]);
+        assert_eq!(pages, 16 << 10);
+        assert_eq!(buffer_of(&[900_000, 4, 39_996]).0, first);
+        let value = f32::from_bits(first.unwrap());
+        assert!(value > 0.0 && value <= 1.0, "{value}");
+    }
+
+    #[test]
+    fn a_buffer_made_on_touch_keeps_what_is_stored_and_has_an_end() {
+        let mut memory = DeviceMemory::new();
+        let buffer = memory.add_on_touch(6, Fill::Zero).unwrap();
+        let base = memory.address(buffer);
+        memory.store(base + 4, 2, 0xabcd).unwrap();
+        assert_eq!(memory.bytes(buffer), [0, 0, 0, 0, 0xcd, 0xab]);
+        assert_eq!(memory.load(base + 4, 4), None);
+        assert_eq!(memory.buffer_at(base + 5), Some((0, 5)));
+        assert_eq!(memory.buffer_at(base + 6), None);
+        assert!(memory.add_on_touch(1 << 40, Fill::Zero).is_err());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::fault::{Fault, FaultKind, Site, Thread};
 use crate::interpret::{self, Exit, Failure, Machine, Trouble};
 use crate::launch::{Geometry, Launch, LaunchError};
 use crate::lower::{Lowered, lower};
+use crate::observe::Observer;
 use crate::op::{OpIndex, Operation};
 use crate::ops::access::GroupMemory;
 use crate::poison::{BadRead, Reason};
@@ -78,57 +79,152 @@ pub fn run_with_progress(
     memory: &DeviceMemory,
     progress: Progress<'_>,
 ) -> Result<Outcome, EmuError> {
-    let geometry = launch.geometry(program)?;
-    let mut uniforms = launch.all_uniforms(program)?;
-    let constant_instructions = run_constant_program(program, launch, memory, &mut uniforms)?;
-    let code = lower(program.isa, &program.code, &uniforms, launch.lenient);
-    let names = Names {
-        isa: program.isa,
-        code: &program.code,
-        constant_program: false,
-        lowered: &code,
-    };
-    let entry = code.at(i64::from(program.entry)).ok_or_else(|| {
-        let kind = match program.code.is_empty() {
-            true => FaultKind::RanOffTheEnd,
-            false => FaultKind::NoInstruction {
-                target: i64::from(program.entry),
-            },
-        };
-        let at = Site {
-            constant_program: false,
-            offset: program.entry,
-            text: "(entry)".to_owned(),
-        };
-        EmuError::Fault(Box::new(Fault {
-            kind,
-            at,
-            thread: None,
-        }))
-    })?;
-    let groups = Groups {
-        launch,
-        geometry,
-        memory,
-        code: &code,
-        entry,
-        names,
-        in_order: launch.sequential || depends_on_order(&code),
-        progress,
-    };
+    let runner = Runner::new(program, launch, memory)?;
+    let groups = runner.groups(progress);
     let totals = groups.run_all()?;
     Ok(Outcome {
         instructions: totals.steps,
         lane_instructions: totals.lane_steps,
-        constant_instructions,
+        constant_instructions: runner.constant_instructions,
         in_order: groups.in_order,
         counts: totals.counts.map(|table| {
             let mut counts = Counts::default();
-            counts.merge(&table, &code);
+            counts.merge(&table, &runner.code);
             counts
         }),
         trace: totals.trace,
     })
+}
+
+/// A launch made ready, to run threadgroups of it one by one: the constant program has
+/// run, the code is decoded.
+///
+/// Threadgroups that are not run cost nothing, however large the grid.
+#[derive(Debug)]
+pub struct Runner<'a> {
+    program: &'a Program,
+    launch: &'a Launch,
+    memory: &'a DeviceMemory,
+    geometry: Geometry,
+    code: Lowered,
+    entry: OpIndex,
+    constant_instructions: u64,
+}
+
+/// What one threadgroup executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupOutcome {
+    /// Instructions executed by its simdgroups.
+    pub instructions: u64,
+    /// Instructions executed by its threads: active lanes, summed.
+    pub lane_instructions: u64,
+}
+
+impl<'a> Runner<'a> {
+    /// Checks the launch, runs the constant program and decodes the main program.
+    pub fn new(
+        program: &'a Program,
+        launch: &'a Launch,
+        memory: &'a DeviceMemory,
+    ) -> Result<Runner<'a>, EmuError> {
+        let geometry = launch.geometry(program)?;
+        let mut uniforms = launch.all_uniforms(program)?;
+        let constant_instructions = run_constant_program(program, launch, memory, &mut uniforms)?;
+        let code = lower(program.isa, &program.code, &uniforms, launch.lenient);
+        let entry = code.at(i64::from(program.entry)).ok_or_else(|| {
+            let kind = match program.code.is_empty() {
+                true => FaultKind::RanOffTheEnd,
+                false => FaultKind::NoInstruction {
+                    target: i64::from(program.entry),
+                },
+            };
+            let at = Site {
+                constant_program: false,
+                offset: program.entry,
+                text: "(entry)".to_owned(),
+            };
+            EmuError::Fault(Box::new(Fault {
+                kind,
+                at,
+                thread: None,
+            }))
+        })?;
+        Ok(Runner {
+            program,
+            launch,
+            memory,
+            geometry,
+            code,
+            entry,
+            constant_instructions,
+        })
+    }
+
+    /// Threadgroups along each axis.
+    pub fn threadgroups(&self) -> [u32; 3] {
+        self.geometry.groups
+    }
+
+    /// Instructions the constant program took.
+    pub fn constant_instructions(&self) -> u64 {
+        self.constant_instructions
+    }
+
+    /// Threadgroup memory of a threadgroup, in bytes.
+    pub fn threadgroup_bytes(&self) -> u32 {
+        self.geometry.threadgroup_bytes
+    }
+
+    /// Returns true if what the program computes depends on the order in which
+    /// threadgroups perform their atomics.
+    pub fn depends_on_order(&self) -> bool {
+        depends_on_order(&self.code)
+    }
+
+    /// Runs one threadgroup and tells `observer` of every instruction.
+    pub fn run_threadgroup(
+        &self,
+        position: [u32; 3],
+        observer: &mut dyn Observer,
+    ) -> Result<GroupOutcome, EmuError> {
+        let inside = position
+            .iter()
+            .zip(&self.geometry.groups)
+            .all(|(at, end)| at < end);
+        if !inside {
+            return Err(EmuError::Launch(LaunchError::NoSuchThread(Thread {
+                threadgroup: position,
+                simdgroup: 0,
+                lane: 0,
+            })));
+        }
+        let groups = self.groups(&|_, _| true);
+        let totals = groups
+            .run_group(position, Some(observer))
+            .map_err(EmuError::Fault)?;
+        Ok(GroupOutcome {
+            instructions: totals.steps,
+            lane_instructions: totals.lane_steps,
+        })
+    }
+
+    fn groups<'b>(&'b self, progress: Progress<'b>) -> Groups<'b> {
+        Groups {
+            launch: self.launch,
+            geometry: self.geometry,
+            memory: self.memory,
+            code: &self.code,
+            entry: self.entry,
+            names: Names {
+                isa: self.program.isa,
+                code: &self.program.code,
+                constant_program: false,
+                lowered: &self.code,
+            },
+            in_order: self.launch.sequential || depends_on_order(&self.code),
+            progress,
+        }
+    }
 }
 
 /// Whether what a program computes depends on the order in which threads perform its
@@ -174,6 +270,7 @@ fn run_constant_program(
             uniforms: Some(uniforms),
             counts: None,
             tracer: None,
+            observer: None,
             max_steps: launch.max_steps,
             strict: !launch.lenient,
         };
@@ -339,7 +436,7 @@ impl Groups<'_> {
             if n > failed.load(Relaxed) {
                 return totals;
             }
-            let result = self.run_group(n);
+            let result = self.run_group(self.geometry.group(n), None);
             let finished = done.fetch_add(1, Relaxed) + 1;
             let error = match result {
                 Ok(group) => match (self.progress)(finished, count) {
@@ -371,8 +468,11 @@ impl Groups<'_> {
         }
     }
 
-    fn run_group(&self, n: u64) -> Result<Totals, Box<Fault>> {
-        let group = self.geometry.group(n);
+    fn run_group<'s>(
+        &'s self,
+        group: [u32; 3],
+        observer: Option<&'s mut (dyn Observer + 's)>,
+    ) -> Result<Totals, Box<Fault>> {
         let mut simdgroups = self.simdgroups(group);
         let strict = !self.launch.lenient;
         let fill = if strict { UNDEFINED } else { 0 };
@@ -390,6 +490,7 @@ impl Groups<'_> {
                 .trace
                 .filter(|thread| thread.threadgroup == group)
                 .map(|thread| Tracer::new(thread, TRACE_LIMIT)),
+            observer,
             max_steps: self.launch.max_steps,
             strict,
         };

@@ -31,6 +31,8 @@
 //! | to run something | [`run`], [`Launch`], [`DeviceMemory`] |
 //! | to know why it stopped | [`Fault`], [`FaultKind`] |
 //! | how often each instruction ran | [`Launch::count`], [`Counts`] |
+//! | some threadgroups of a large grid | [`Runner`] |
+//! | every instruction and access | [`Observer`], [`Step`] |
 //! | what one thread did | [`Launch::trace`], [`TraceEntry`] |
 //! | code from a listing | [`listing`] |
 //!
@@ -45,6 +47,7 @@ mod counts;
 mod device;
 mod dispatch;
 mod fault;
+mod fill;
 mod format;
 mod host;
 mod interpret;
@@ -52,6 +55,7 @@ mod launch;
 pub mod listing;
 mod lower;
 mod nesting;
+mod observe;
 mod op;
 mod ops;
 mod poison;
@@ -61,11 +65,13 @@ mod trace;
 mod uniforms;
 
 pub use counts::{Counts, InstructionCount};
-pub use device::{BufferId, DeviceMemory, Place, TooManyBuffers};
-pub use dispatch::{EmuError, Outcome, Progress, run, run_with_progress};
+pub use device::{BufferId, DeviceMemory, NoBuffer, Place, TooManyBuffers};
+pub use dispatch::{EmuError, GroupOutcome, Outcome, Progress, Runner, run, run_with_progress};
 pub use fault::{Fault, FaultKind, Memory, NestingFault, Site, Thread};
+pub use fill::Fill;
 pub use launch::{
     Launch, LaunchError, MAX_STACK_BYTES, MAX_THREADGROUP_BYTES, MAX_THREADS_PER_THREADGROUP,
 };
+pub use observe::{AccessKind, MemoryAccess, Observer, Step};
 pub use trace::{TraceEntry, Written};
 pub use uniforms::{NoSuchUniform, UNIFORM_HALVES, Uniforms};

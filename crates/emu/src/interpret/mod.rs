@@ -19,6 +19,7 @@ use crate::fault::FaultKind;
 use crate::host::vectorised;
 use crate::lower::Lowered;
 use crate::nesting::Misuse;
+use crate::observe::{Observer, Step};
 use crate::op::{MicroOp, NOWHERE, OpIndex, Operation};
 use crate::ops::access::GroupMemory;
 use crate::ops::compare;
@@ -34,7 +35,6 @@ pub(crate) use mask::nesting_fault;
 use rare::rare;
 
 /// The world around a simdgroup.
-#[derive(Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) code: &'a Lowered,
     pub(crate) device: &'a DeviceMemory,
@@ -43,6 +43,7 @@ pub(crate) struct Machine<'a> {
     pub(crate) uniforms: Option<&'a mut Uniforms>,
     pub(crate) counts: Option<CountTable>,
     pub(crate) tracer: Option<Tracer>,
+    pub(crate) observer: Option<&'a mut dyn Observer>,
     pub(crate) max_steps: u64,
     pub(crate) strict: bool,
 }
@@ -81,16 +82,30 @@ pub(crate) enum Trouble {
 
 /// Runs `simdgroup` for at most `turn` instructions.
 pub(crate) fn run(simdgroup: &mut Simdgroup, machine: &mut Machine<'_>, turn: u64) -> Exit {
-    match (crate::host::has_vectors(), machine.strict) {
-        (true, true) => run_compiled::<true, true>(simdgroup, machine, turn),
-        (true, false) => run_compiled::<true, false>(simdgroup, machine, turn),
-        (false, true) => run_compiled::<false, true>(simdgroup, machine, turn),
-        (false, false) => run_compiled::<false, false>(simdgroup, machine, turn),
+    let watched =
+        machine.counts.is_some() || machine.tracer.is_some() || machine.observer.is_some();
+    match (machine.strict, watched) {
+        (true, true) => run_on_host::<true, true>(simdgroup, machine, turn),
+        (true, false) => run_on_host::<true, false>(simdgroup, machine, turn),
+        (false, true) => run_on_host::<false, true>(simdgroup, machine, turn),
+        (false, false) => run_on_host::<false, false>(simdgroup, machine, turn),
+    }
+}
+
+fn run_on_host<const STRICT: bool, const WATCHED: bool>(
+    simdgroup: &mut Simdgroup,
+    machine: &mut Machine<'_>,
+    turn: u64,
+) -> Exit {
+    if crate::host::has_vectors() {
+        run_compiled::<true, STRICT, WATCHED>(simdgroup, machine, turn)
+    } else {
+        run_compiled::<false, STRICT, WATCHED>(simdgroup, machine, turn)
     }
 }
 
 vectorised! {
-    fn run_compiled<STRICT>(
+    fn run_compiled<STRICT, WATCHED>(
         simdgroup: &mut Simdgroup,
         machine: &mut Machine<'_>,
         turn: u64,
@@ -116,13 +131,12 @@ enum Next {
 }
 
 #[inline(always)]
-fn run_loop<const VECTOR: bool, const STRICT: bool>(
+fn run_loop<const VECTOR: bool, const STRICT: bool, const WATCHED: bool>(
     simdgroup: &mut Simdgroup,
     machine: &mut Machine<'_>,
     turn: u64,
 ) -> Exit {
     let code = machine.code;
-    let watched = machine.counts.is_some() || machine.tracer.is_some();
     let end = simdgroup.steps.saturating_add(turn).min(machine.max_steps);
     loop {
         let index = simdgroup.pc;
@@ -140,9 +154,7 @@ fn run_loop<const VECTOR: bool, const STRICT: bool>(
         {
             return exit;
         }
-        if watched {
-            watch(simdgroup, machine, op, index);
-        }
+        let turn_over = WATCHED && watch(simdgroup, machine, op, index);
         simdgroup.pc = index + 1;
         let active = simdgroup.exec;
         let next = execute::<VECTOR, STRICT>(simdgroup, machine, op, index);
@@ -160,8 +172,11 @@ fn run_loop<const VECTOR: bool, const STRICT: bool>(
             Next::To(target) => simdgroup.pc = target,
             Next::Leave(exit) => return exit,
         }
-        if watched && let Some(tracer) = &mut machine.tracer {
+        if WATCHED && let Some(tracer) = &mut machine.tracer {
             tracer.after(simdgroup, op);
+        }
+        if turn_over {
+            return Exit::Paused;
         }
     }
 }
@@ -175,13 +190,19 @@ fn pause(simdgroup: &Simdgroup, max_steps: u64, index: OpIndex) -> Exit {
     failed(index, None, Trouble::Fault(kind))
 }
 
+/// Tells everyone who watches. Returns true if the simdgroup's turn ends after `op`.
 #[inline(never)]
-fn watch(simdgroup: &Simdgroup, machine: &mut Machine<'_>, op: &MicroOp, index: OpIndex) {
+fn watch(simdgroup: &Simdgroup, machine: &mut Machine<'_>, op: &MicroOp, index: OpIndex) -> bool {
     if let Some(counts) = &mut machine.counts {
         counts.add(simdgroup, op, index);
     }
     if let Some(tracer) = &mut machine.tracer {
         tracer.before(simdgroup, op);
+    }
+    let joins_pieces = matches!(op.operation, Operation::Continue { .. });
+    match &mut machine.observer {
+        Some(observer) if !joins_pieces => observer.step(&Step::new(simdgroup, op)),
+        _ => false,
     }
 }
 

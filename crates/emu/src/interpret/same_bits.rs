@@ -118,10 +118,11 @@ fn registers<const VECTOR: bool>(code: &[u8], seed: u64) -> Vec<Row> {
         uniforms: None,
         counts: None,
         tracer: None,
+        observer: None,
         max_steps: u64::MAX,
         strict: false,
     };
-    let exit = run_compiled::<VECTOR, false>(&mut simdgroup, &mut machine, u64::MAX);
+    let exit = run_compiled::<VECTOR, false, false>(&mut simdgroup, &mut machine, u64::MAX);
     assert!(matches!(exit, Exit::Stopped), "{exit:?}");
     (0..128).map(|row| simdgroup.row(row)).collect()
 }

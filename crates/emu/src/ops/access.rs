@@ -249,20 +249,44 @@ fn stored(
 
 /// How many 128-byte lines of device memory an access of the active lanes touches.
 pub(crate) fn lines(simdgroup: &Simdgroup, access: &Access) -> u32 {
-    let element = format::element_bytes(access.format);
-    let addresses = device_addresses(simdgroup, access);
-    let reach = match access.format.is_packed() {
-        true => 0,
-        // From the first component to the last that is moved.
-        false => u64::from(7 - (access.mask & 15).leading_zeros().min(7)) * element,
-    };
-    distinct_lines(simdgroup.exec, &addresses, reach + element)
+    let (addresses, bytes) = device_span(simdgroup, access);
+    distinct_lines(simdgroup.exec, &addresses, bytes)
 }
 
 /// The same for an atomic.
 pub(crate) fn atomic_lines(simdgroup: &Simdgroup, atomic: &Atomic) -> u32 {
-    let addresses = addresses(simdgroup, atomic.base, atomic.index, 4, 4);
-    distinct_lines(simdgroup.exec, &addresses, 4)
+    let (addresses, bytes) = atomic_span(simdgroup, atomic);
+    distinct_lines(simdgroup.exec, &addresses, bytes)
+}
+
+/// Bytes from the first to the last component that is moved.
+fn reach(access: &Access) -> u64 {
+    let element = format::element_bytes(access.format);
+    let before = match access.format.is_packed() {
+        true => 0,
+        false => u64::from(7 - (access.mask & 15).leading_zeros().min(7)) * element,
+    };
+    before + element
+}
+
+/// First byte per lane and bytes per lane of an access to device memory.
+pub(crate) fn device_span(simdgroup: &Simdgroup, access: &Access) -> ([u64; LANES], u64) {
+    (device_addresses(simdgroup, access), reach(access))
+}
+
+/// The same for threadgroup memory.
+pub(crate) fn group_span(simdgroup: &Simdgroup, access: &Access) -> ([u64; LANES], u64) {
+    (group_addresses(simdgroup, access), reach(access))
+}
+
+/// The same for the stack.
+pub(crate) fn stack_span(simdgroup: &Simdgroup, access: &Access) -> ([u64; LANES], u64) {
+    (stack_addresses(simdgroup, access), reach(access))
+}
+
+/// The same for an atomic.
+pub(crate) fn atomic_span(simdgroup: &Simdgroup, atomic: &Atomic) -> ([u64; LANES], u64) {
+    (addresses(simdgroup, atomic.base, atomic.index, 4, 4), 4)
 }
 
 fn distinct_lines(exec: u32, addresses: &[u64; LANES], bytes: u64) -> u32 {

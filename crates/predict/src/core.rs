@@ -1,0 +1,533 @@
+//! One core, replayed: an event simulation of its resident threadgroups.
+//!
+//! A core has schedulers, each with issue slots and a complex unit, and parts that
+//! all simdgroups share: the unit of loads and stores, threadgroup memory, the way to L2 and beyond,
+//! and the launcher of threadgroups. Each is a server: work arrives, waits its turn, takes its
+//! cycles. A simdgroup issues a run of instructions on its scheduler, then does what
+//! ends the run: sends an access on its way, waits for one, or for the others at a barrier.
+//!
+//! Loops are cut short: ten turns that are each a tenth of all turns, in work and in latency,
+//! behave like all of them. Of many threadgroups the first three times as many as fit
+//! are simulated; the rest follow at the rate of the middle third.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What holds a simdgroup up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(usize)]
+pub enum Reason {
+    /// Issues, or waits for its scheduler while others issue.
+    Issue,
+    /// Waits for the complex unit.
+    Complex,
+    /// Waits for results of its own arithmetic.
+    Dependence,
+    /// Waits for the unit of loads and stores.
+    LoadStore,
+    /// Waits for threadgroup memory.
+    ThreadgroupMemory,
+    /// Waits for bandwidth of L2.
+    L2,
+    /// Waits for bandwidth of the system-level cache.
+    Slc,
+    /// Waits for bandwidth of DRAM.
+    Dram,
+    /// Waits for an answer, with nothing else in the way.
+    Latency,
+    /// Waits for other simdgroups at a barrier.
+    Barrier,
+    /// Waits to be launched.
+    Launch,
+}
+
+/// How many reasons there are.
+pub(crate) const REASONS: usize = 11;
+
+/// A run of instructions in cycles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TimedRun {
+    pub(crate) issue: f64,
+    pub(crate) complex: f64,
+    /// What it takes alone.
+    pub(crate) alone: f64,
+    pub(crate) stop: TimedStop,
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum TimedStop {
+    #[default]
+    None,
+    /// An access: index of its cost, slot of the scoreboard.
+    Access(u16, u8),
+    Wait(u8),
+    UseLocal(u8),
+    Barrier,
+}
+
+/// What an access costs, in cycles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TimedAccess {
+    pub(crate) local: bool,
+    pub(crate) load_store: f64,
+    pub(crate) threadgroup: f64,
+    pub(crate) l2: f64,
+    pub(crate) slc: f64,
+    pub(crate) dram: f64,
+    pub(crate) latency: f64,
+    /// Nothing waits for its answer.
+    pub(crate) posted: bool,
+}
+
+/// A run to execute, and how many times its cost.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathRun {
+    pub(crate) run: u32,
+    pub(crate) scale: f32,
+}
+
+/// What a core executes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workload {
+    pub(crate) runs: Vec<TimedRun>,
+    pub(crate) accesses: Vec<TimedAccess>,
+    pub(crate) paths: Vec<Vec<PathRun>>,
+    /// Kinds of threadgroups: the path of each simdgroup.
+    pub(crate) groups: Vec<Vec<u16>>,
+    /// The kind of the `n`th threadgroup to simulate.
+    pub(crate) sequence: Vec<u16>,
+    /// Threadgroups that fit at once.
+    pub(crate) resident: usize,
+    pub(crate) schedulers: usize,
+    pub(crate) barrier: f64,
+    pub(crate) group_launch: f64,
+    pub(crate) simdgroup_launch: f64,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replay {
+    /// When threadgroups ended, ascending.
+    pub(crate) ends: Vec<f64>,
+    /// Cycles simdgroups were held up, by reason, summed.
+    pub(crate) held: [f64; REASONS],
+    /// Cycles the shared parts were busy: load/store, threadgroup memory, L2, SLC, DRAM, launcher.
+    pub(crate) busy: [f64; 6],
+    /// Cycles of issue, summed over schedulers.
+    pub(crate) issued: f64,
+    pub(crate) complex: f64,
+    pub(crate) events: u64,
+}
+
+/// Loads from threadgroup memory that are told apart.
+const LOCAL_WINDOW: usize = 16;
+
+#[derive(Clone, Debug)]
+struct Simdgroup {
+    path: u16,
+    next: u32,
+    group: u32,
+    scheduler: u8,
+    /// The event to come is the stop of the current run, not its issue.
+    issued: bool,
+    slots: [Pending; 2],
+    local: [f64; LOCAL_WINDOW],
+    local_loads: u32,
+}
+
+/// What a slot waits for: when, and why not earlier.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    until: f64,
+    queued: [f64; 4],
+    latency: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Resident {
+    waiting: Vec<u32>,
+    latest: f64,
+    left: u32,
+}
+
+/// A time that can be ordered; times are never negative.
+fn key(time: f64) -> u64 {
+    time.max(0.0).to_bits()
+}
+
+struct Core<'a> {
+    work: &'a Workload,
+    simdgroups: Vec<Simdgroup>,
+    groups: Vec<Resident>,
+    events: BinaryHeap<Reverse<(u64, u32)>>,
+    issue_free: Vec<f64>,
+    complex_free: Vec<f64>,
+    shared_free: [f64; 6],
+    launched: usize,
+    replay: Replay,
+}
+
+const LOAD_STORE: usize = 0;
+const THREADGROUP: usize = 1;
+const L2: usize = 2;
+const SLC: usize = 3;
+const DRAM: usize = 4;
+const LAUNCHER: usize = 5;
+
+/// Replays a workload.
+pub(crate) fn replay(work: &Workload) -> Replay {
+    let mut core = Core {
+        work,
+        simdgroups: Vec::new(),
+        groups: Vec::new(),
+        events: BinaryHeap::new(),
+        issue_free: vec![0.0; work.schedulers.max(1)],
+        complex_free: vec![0.0; work.schedulers.max(1)],
+        shared_free: [0.0; 6],
+        launched: 0,
+        replay: Replay::default(),
+    };
+    for _ in 0..work.resident.max(1) {
+        core.launch(0.0);
+    }
+    while let Some(Reverse((time, simdgroup))) = core.events.pop() {
+        core.replay.events += 1;
+        core.step(f64::from_bits(time), simdgroup as usize);
+    }
+    core.replay.ends.sort_by(f64::total_cmp);
+    core.replay
+}
+
+impl Core<'_> {
+    /// Launches the next threadgroup, if there is one.
+    fn launch(&mut self, now: f64) {
+        let Some(&kind) = self.work.sequence.get(self.launched) else {
+            return;
+        };
+        self.launched += 1;
+        let paths = &self.work.groups[usize::from(kind)];
+        let group = self.groups.len() as u32;
+        let start = self.shared(LAUNCHER, now, self.work.group_launch);
+        self.groups.push(Resident {
+            left: paths.len() as u32,
+            ..Resident::default()
+        });
+        let mut start = start.1;
+        for &path in paths {
+            start = self.shared(LAUNCHER, start, self.work.simdgroup_launch).1;
+            self.replay.held[Reason::Launch as usize] += start - now;
+            let index = self.simdgroups.len();
+            self.simdgroups.push(Simdgroup {
+                path,
+                next: 0,
+                group,
+                scheduler: (index % self.issue_free.len()) as u8,
+                issued: false,
+                slots: [Pending::default(); 2],
+                local: [0.0; LOCAL_WINDOW],
+                local_loads: 0,
+            });
+            self.wake(start, index);
+        }
+        if paths.is_empty() {
+            self.end_of_group(start);
+        }
+    }
+
+    fn wake(&mut self, time: f64, simdgroup: usize) {
+        self.events.push(Reverse((key(time), simdgroup as u32)));
+    }
+
+    /// Work for a shared part: when it begins and when it is done.
+    fn shared(&mut self, part: usize, arrival: f64, cycles: f64) -> (f64, f64) {
+        let begin = self.shared_free[part].max(arrival);
+        self.shared_free[part] = begin + cycles;
+        self.replay.busy[part] += cycles;
+        (begin, begin + cycles)
+    }
+
+    fn hold(&mut self, reason: Reason, cycles: f64) {
+        self.replay.held[reason as usize] += cycles.max(0.0);
+    }
+
+    fn step(&mut self, now: f64, index: usize) {
+        let simdgroup = &self.simdgroups[index];
+        let path = &self.work.paths[usize::from(simdgroup.path)];
+        let Some(&PathRun { run, scale }) = path.get(simdgroup.next as usize) else {
+            self.end_of_simdgroup(now, index);
+            return;
+        };
+        let run = self.work.runs[run as usize];
+        let scale = f64::from(scale);
+        if simdgroup.issued {
+            self.simdgroups[index].issued = false;
+            self.simdgroups[index].next += 1;
+            self.stop(now, index, run.stop, scale);
+        } else {
+            self.issue(now, index, &run, scale);
+        }
+    }
+
+    fn issue(&mut self, now: f64, index: usize, run: &TimedRun, scale: f64) {
+        let scheduler = usize::from(self.simdgroups[index].scheduler);
+        let begin = self.issue_free[scheduler].max(now);
+        let cycles = run.issue * scale;
+        self.issue_free[scheduler] = begin + cycles;
+        self.replay.issued += cycles;
+        let mut done = begin + cycles;
+        self.hold(Reason::Issue, done - now);
+        if run.complex > 0.0 {
+            let complex = run.complex * scale;
+            let free = self.complex_free[scheduler].max(begin) + complex;
+            self.complex_free[scheduler] = free;
+            self.replay.complex += complex;
+            self.hold(Reason::Complex, free - done);
+            done = done.max(free);
+        }
+        let alone = begin + run.alone * scale;
+        self.hold(Reason::Dependence, alone - done);
+        done = done.max(alone);
+        self.simdgroups[index].issued = true;
+        self.wake(done, index);
+    }
+
+    fn stop(&mut self, now: f64, index: usize, stop: TimedStop, scale: f64) {
+        match stop {
+            TimedStop::None => self.wake(now, index),
+            TimedStop::Access(access, slot) => {
+                self.access(now, index, usize::from(access), slot, scale);
+                self.wake(now, index);
+            }
+            TimedStop::Wait(slot) => {
+                let pending = self.simdgroups[index].slots[usize::from(slot & 1)];
+                self.stall(now, &pending);
+                self.wake(now.max(pending.until), index);
+            }
+            TimedStop::UseLocal(later) => {
+                let simdgroup = &self.simdgroups[index];
+                let behind = u32::from(later) + 1;
+                let place = simdgroup.local_loads.wrapping_sub(behind) as usize % LOCAL_WINDOW;
+                let until = match simdgroup.local_loads >= behind {
+                    true => simdgroup.local[place],
+                    false => 0.0,
+                };
+                self.hold(Reason::ThreadgroupMemory, until - now);
+                self.wake(now.max(until), index);
+            }
+            TimedStop::Barrier => self.arrive(now, index, scale),
+        }
+    }
+
+    /// Divides the time until an answer among what delayed it.
+    fn stall(&mut self, now: f64, pending: &Pending) {
+        let held = pending.until - now;
+        if held <= 0.0 {
+            return;
+        }
+        let whole = pending.latency + pending.queued.iter().sum::<f64>();
+        if whole <= 0.0 {
+            self.hold(Reason::Latency, held);
+            return;
+        }
+        let share = held / whole;
+        let reasons = [Reason::LoadStore, Reason::L2, Reason::Slc, Reason::Dram];
+        for (reason, queued) in reasons.into_iter().zip(pending.queued) {
+            self.hold(reason, queued * share);
+        }
+        self.hold(Reason::Latency, pending.latency * share);
+    }
+
+    fn access(&mut self, now: f64, index: usize, access: usize, slot: u8, scale: f64) {
+        let cost = self.work.accesses[access];
+        if cost.local {
+            let (_, done) = self.shared(THREADGROUP, now, cost.threadgroup * scale);
+            let simdgroup = &mut self.simdgroups[index];
+            if !cost.posted {
+                let place = simdgroup.local_loads as usize % LOCAL_WINDOW;
+                simdgroup.local[place] = done + cost.latency * scale;
+                simdgroup.local_loads += 1;
+            }
+            return;
+        }
+        let mut at = now;
+        let mut queued = [0.0; 4];
+        let parts = [
+            (LOAD_STORE, cost.load_store),
+            (L2, cost.l2),
+            (SLC, cost.slc),
+            (DRAM, cost.dram),
+        ];
+        for ((part, cycles), queued) in parts.into_iter().zip(&mut queued) {
+            if cycles > 0.0 {
+                let (_, done) = self.shared(part, at, cycles * scale);
+                *queued = done - at;
+                at = done;
+            }
+        }
+        if cost.posted {
+            return;
+        }
+        let latency = cost.latency * scale;
+        let until = at + latency;
+        let pending = &mut self.simdgroups[index].slots[usize::from(slot & 1)];
+        if until > pending.until {
+            *pending = Pending {
+                until,
+                queued,
+                latency,
+            };
+        }
+    }
+
+    fn arrive(&mut self, now: f64, index: usize, scale: f64) {
+        let number = self.simdgroups[index].group as usize;
+        let group = &mut self.groups[number];
+        group.waiting.push(index as u32);
+        // Arrivals come in order of time, but scaled turns may differ.
+        let waited: f64 = (now - group.latest).max(0.0) * (group.waiting.len() - 1) as f64;
+        group.latest = group.latest.max(now);
+        let all = group.waiting.len() as u32 == group.left;
+        self.hold(Reason::Barrier, waited);
+        if all {
+            self.pass_barrier(number, scale);
+        }
+    }
+
+    fn pass_barrier(&mut self, number: usize, scale: f64) {
+        let group = &mut self.groups[number];
+        let waiting = std::mem::take(&mut group.waiting);
+        let latest = std::mem::replace(&mut group.latest, 0.0);
+        let cost = self.work.barrier * scale;
+        self.hold(Reason::Barrier, cost * waiting.len() as f64);
+        for simdgroup in waiting {
+            self.wake(latest + cost, simdgroup as usize);
+        }
+    }
+
+    fn end_of_simdgroup(&mut self, now: f64, index: usize) {
+        let number = self.simdgroups[index].group as usize;
+        let group = &mut self.groups[number];
+        group.left -= 1;
+        let left = group.left;
+        let waiting = group.waiting.len() as u32;
+        if left == 0 {
+            self.end_of_group(now);
+        } else if waiting == left {
+            // The others waited at a barrier that this one did not reach.
+            self.groups[number].latest = now.max(self.groups[number].latest);
+            self.pass_barrier(number, 1.0);
+        }
+    }
+
+    fn end_of_group(&mut self, now: f64) {
+        self.replay.ends.push(now);
+        self.launch(now);
+    }
+}
+
+impl Replay {
+    /// When the last of `count` threadgroups ends, of which the first were simulated.
+    pub(crate) fn end_of(&self, count: u64, resident: usize) -> f64 {
+        let simulated = self.ends.len();
+        let Some(&last) = self.ends.last() else {
+            return 0.0;
+        };
+        if count <= simulated as u64 {
+            let index = (count.max(1) - 1) as usize;
+            return self.ends.get(index).copied().unwrap_or(last);
+        }
+        last + (count - simulated as u64) as f64 * self.interval(resident)
+    }
+
+    /// Cycles from the end of one threadgroup to the end of the next, while the core is full.
+    fn interval(&self, resident: usize) -> f64 {
+        let n = self.ends.len();
+        let resident = resident.max(1).min(n / 3 + 1);
+        let (from, to) = (resident - 1, n - resident - 1);
+        match (self.ends.get(from), self.ends.get(to)) {
+            (Some(first), Some(last)) if to > from => (last - first) / (to - from) as f64,
+            _ => self.ends.last().copied().unwrap_or(0.0) / n.max(1) as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn work(runs: Vec<TimedRun>, accesses: Vec<TimedAccess>, simdgroups: usize) -> Workload {
+        let path = (0..runs.len() as u32).map(|run| PathRun { run, scale: 1.0 });
+        Workload {
+            paths: vec![path.collect()],
+            runs,
+            accesses,
+            groups: vec![vec![0; simdgroups]],
+            sequence: vec![0],
+            resident: 1,
+            schedulers: 4,
+            ..Workload::default()
+        }
+    }
+
+    fn run(issue: f64, stop: TimedStop) -> TimedRun {
+        TimedRun {
+            issue,
+            alone: issue,
+            stop,
+            ..TimedRun::default()
+        }
+    }
+
+    #[test]
+    fn simdgroups_of_one_scheduler_take_turns() {
+        let runs = || vec![run(100.0, TimedStop::None)];
+        assert_eq!(replay(&work(runs(), Vec::new(), 4)).ends, [100.0]);
+        assert_eq!(replay(&work(runs(), Vec::new(), 8)).ends, [200.0]);
+    }
+
+    #[test]
+    fn loads_in_flight_together_share_their_latency() {
+        let access = TimedAccess {
+            load_store: 1.0,
+            latency: 300.0,
+            ..TimedAccess::default()
+        };
+        let load = || run(1.0, TimedStop::Access(0, 0));
+        let wait = || run(1.0, TimedStop::Wait(0));
+        let together = replay(&work(vec![load(), load(), wait()], vec![access], 1));
+        let apart = replay(&work(vec![load(), wait(), load(), wait()], vec![access], 1));
+        assert!(together.ends[0] < 310.0, "{:?}", together.ends);
+        assert!(apart.ends[0] > 600.0, "{:?}", apart.ends);
+    }
+
+    #[test]
+    fn phases_between_barriers_do_not_overlap() {
+        let access = TimedAccess {
+            local: true,
+            threadgroup: 100.0,
+            posted: true,
+            ..TimedAccess::default()
+        };
+        let phases = vec![
+            run(1.0, TimedStop::Access(0, 0)),
+            run(1.0, TimedStop::Barrier),
+            run(100.0, TimedStop::None),
+        ];
+        let mut work = work(phases, vec![access], 4);
+        work.barrier = 30.0;
+        let replayed = replay(&work);
+        assert!(replayed.held[Reason::Barrier as usize] >= 120.0);
+        assert_eq!(replayed.ends.len(), 1);
+    }
+
+    #[test]
+    fn many_threadgroups_follow_at_the_rate_of_those_simulated() {
+        let mut work = work(vec![run(100.0, TimedStop::None)], Vec::new(), 4);
+        work.sequence = vec![0; 6];
+        work.resident = 2;
+        let replayed = replay(&work);
+        assert_eq!(replayed.end_of(6, 2), 600.0);
+        assert_eq!(replayed.end_of(1000, 2), 100_000.0);
+    }
+}

@@ -1,0 +1,300 @@
+//! What a dispatch executes, folded: the input of the model, independent of the chip.
+//!
+//! Instructions are summarised between *stops* (a memory access, a wait, a barrier), stops are
+//! collected in basic blocks, and what a simdgroup does is a *path*: the sequence of its
+//! blocks with loops folded. Accesses have averages per execution. A few kilobytes
+//! describe a dispatch of any size.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the stored form.
+pub const VERSION: u32 = 1;
+
+/// Bytes of a cache line.
+pub const LINE: u64 = 128;
+
+/// How many LRU capacities misses are recorded for.
+pub const CAPACITIES: usize = 8;
+
+/// The capacity of level `n`, in lines: 8 (1 KiB) to 1024 (128 KiB).
+pub const fn capacity(n: usize) -> usize {
+    8 << n
+}
+
+/// A dispatch as executed on a sample of its threadgroups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Execution {
+    /// Version of this form.
+    pub version: u32,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Threads along each axis.
+    pub grid: [u32; 3],
+    /// Threads of a threadgroup along each axis.
+    pub threadgroup: [u32; 3],
+    /// How many threadgroups were executed.
+    pub sampled: u32,
+    /// Half registers of a thread.
+    pub half_registers: u32,
+    /// Threadgroup memory of a threadgroup, in bytes.
+    pub threadgroup_bytes: u32,
+    /// Instructions of the constant program.
+    pub constant_instructions: u64,
+    /// Instructions of the simdgroups of a threadgroup.
+    pub instructions: f64,
+    /// Lanes active per instruction.
+    pub active_lanes: f64,
+    /// Share of instructions in which a lane with a thread was inactive.
+    pub divergent: f64,
+    /// Basic blocks that were executed.
+    pub blocks: Vec<Block>,
+    /// Memory instructions that were executed.
+    pub accesses: Vec<Access>,
+    /// Distinct streams of simdgroups.
+    pub paths: Vec<Path>,
+    /// Kinds of threadgroups.
+    pub groups: Vec<Group>,
+    /// Device memory that the whole dispatch touches.
+    pub footprint: Footprint,
+    /// What to know about the sample.
+    pub notes: Vec<String>,
+}
+
+/// A basic block: runs of instructions, each with the stop that ends it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// Byte offset of its first instruction.
+    pub offset: u32,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}
+
+/// Instructions up to and including a stop. Cycles are those of the cost table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "RunForm", into = "RunForm")]
+pub struct Run {
+    /// Instructions, the stop included.
+    pub instructions: u32,
+    /// Issue slots, without those of the operations counted below.
+    pub issue: f32,
+    /// Cycles of the complex unit.
+    pub complex: f32,
+    /// Cycles one simdgroup alone takes for them: issue and dependences.
+    pub alone: f32,
+    /// Reductions over a simdgroup.
+    pub reductions: u16,
+    /// Prefix operations over a simdgroup.
+    pub prefixes: u16,
+    /// Shuffles and ballots.
+    pub shuffles: u16,
+    /// Products of 8×8 matrices accumulated in single precision.
+    pub matrices32: u16,
+    /// The same accumulated in half precision.
+    pub matrices16: u16,
+    /// What ends the run.
+    pub stop: Stop,
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stop {
+    /// The end of the block.
+    #[default]
+    End,
+    /// An access; what it loads is there once its slot is waited for.
+    Access {
+        /// Index in [`Execution::accesses`].
+        access: u16,
+        /// Scoreboard slot.
+        slot: u8,
+    },
+    /// Waits for a scoreboard slot.
+    Wait {
+        /// Which.
+        slot: u8,
+    },
+    /// The next instruction uses what a load from threadgroup memory delivers; this many
+    /// later ones may still be under way.
+    UseLocal {
+        /// Loads that may be under way.
+        later: u8,
+    },
+    /// A threadgroup barrier.
+    Barrier,
+}
+
+/// A run as stored: a tuple, because there are many.
+type RunForm = (u32, f32, f32, f32, [u16; 5], StopForm);
+/// A stop as stored: kind, number, slot.
+type StopForm = (u8, u16, u8);
+
+impl From<RunForm> for Run {
+    fn from((instructions, issue, complex, alone, counts, stop): RunForm) -> Run {
+        let [reductions, prefixes, shuffles, matrices32, matrices16] = counts;
+        Run {
+            instructions,
+            issue,
+            complex,
+            alone,
+            reductions,
+            prefixes,
+            shuffles,
+            matrices32,
+            matrices16,
+            stop: match stop {
+                (1, access, slot) => Stop::Access { access, slot },
+                (2, _, slot) => Stop::Wait { slot },
+                (3, _, later) => Stop::UseLocal { later },
+                (4, _, _) => Stop::Barrier,
+                _ => Stop::End,
+            },
+        }
+    }
+}
+
+impl From<Run> for RunForm {
+    fn from(run: Run) -> RunForm {
+        let counts = [
+            run.reductions,
+            run.prefixes,
+            run.shuffles,
+            run.matrices32,
+            run.matrices16,
+        ];
+        let stop = match run.stop {
+            Stop::End => (0, 0, 0),
+            Stop::Access { access, slot } => (1, access, slot),
+            Stop::Wait { slot } => (2, 0, slot),
+            Stop::UseLocal { later } => (3, 0, later),
+            Stop::Barrier => (4, 0, 0),
+        };
+        (
+            run.instructions,
+            run.issue,
+            run.complex,
+            run.alone,
+            counts,
+            stop,
+        )
+    }
+}
+
+/// Which memory an access goes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Space {
+    /// Buffers.
+    #[default]
+    Device,
+    /// Threadgroup memory.
+    Threadgroup,
+    /// A thread's stack, which lies in device memory.
+    Stack,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Reads.
+    #[default]
+    Load,
+    /// Writes.
+    Store,
+    /// Reads and writes at once.
+    Atomic,
+}
+
+/// A memory instruction. Everything but the offset is an average per execution by a
+/// simdgroup.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Access {
+    /// Byte offset of the instruction.
+    pub offset: u32,
+    /// Which memory.
+    pub space: Space,
+    /// What it does.
+    pub kind: Kind,
+    /// Lanes that take part.
+    pub lanes: f32,
+    /// Bytes moved: lanes times bytes per lane.
+    pub bytes: f32,
+    /// Distinct 128-byte lines; of threadgroup memory, rows of 32 banks if nothing
+    /// collided.
+    pub lines: f32,
+    /// Passes over the 32 banks of threadgroup memory; for an atomic, the most lanes that
+    /// meet at one address.
+    pub passes: f32,
+    /// Lines that an LRU cache of [`capacity`]`(n)` lines would miss, in a threadgroup that
+    /// has the cache for itself. Empty for threadgroup memory.
+    pub misses: Vec<f32>,
+}
+
+/// A distinct stream of simdgroups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Path {
+    /// The sequence.
+    pub steps: Vec<Step>,
+}
+
+/// A step of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Step {
+    /// A block and how often it is executed in a row; less than once when the order of
+    /// blocks was not kept and this is an average.
+    Block(u16, f32),
+    /// Steps and how often they are repeated.
+    Loop(f32, Vec<Step>),
+}
+
+/// Threadgroups that do the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// Their share of all threadgroups.
+    pub share: f64,
+    /// Indices in [`Execution::paths`] with how many simdgroups in a row follow each.
+    pub simdgroups: Vec<(u16, u16)>,
+}
+
+/// Device memory that a dispatch touches.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Footprint {
+    /// Distinct lines that the first threadgroups in dispatch order touch, by how many
+    /// threadgroups these are; ascending, the last is the whole grid.
+    pub curve: Vec<(u64, f64)>,
+    /// Lines per buffer for the whole grid.
+    pub buffers: Vec<BufferFootprint>,
+    /// Share of the lines whose addresses follow from the threadgroup's position by a rule
+    /// verified on the sample; the rest is extrapolated from overlaps.
+    pub verified: f32,
+}
+
+/// Lines of one buffer that a dispatch touches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BufferFootprint {
+    /// The buffer, as the caller numbers them.
+    pub buffer: u32,
+    /// Lines read.
+    pub read: f64,
+    /// Lines written.
+    pub written: f64,
+}
+
+impl Execution {
+    /// How many threadgroups the grid has.
+    pub fn threadgroups(&self) -> u64 {
+        let axis = |n: usize| u64::from(self.grid[n].div_ceil(self.threadgroup[n].max(1)));
+        axis(0) * axis(1) * axis(2)
+    }
+
+    /// Threads of a full threadgroup.
+    pub fn threads(&self) -> u32 {
+        self.threadgroup.iter().product()
+    }
+
+    /// Distinct lines that the whole grid touches.
+    pub fn lines(&self) -> f64 {
+        self.footprint.curve.last().map_or(0.0, |&(_, lines)| lines)
+    }
+}

@@ -1,0 +1,108 @@
+//! The chip as the model sees it: rates, capacities and latencies in cycles of a core.
+
+use crate::constants::Constants;
+use crate::error::Error;
+use crate::execution::{Execution, LINE};
+use assay_chip::occupancy::{FULL, SIMD_WIDTH, threads_for_half_registers};
+use assay_chip::{Chip, Parameter};
+
+/// Figures of a chip, all known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Machine {
+    pub(crate) cores: f64,
+    pub(crate) clock_ghz: f64,
+    pub(crate) schedulers: usize,
+    /// Most threads a core holds.
+    pub(crate) max_threads: u32,
+    pub(crate) register_bytes: f64,
+    pub(crate) threadgroup_bytes: f64,
+    /// Lines of L1.
+    pub(crate) l1_lines: f64,
+    /// Lines of L2 and of the system-level cache that a kernel can use.
+    pub(crate) l2_lines: f64,
+    pub(crate) slc_lines: f64,
+    /// Bytes per cycle of the whole chip.
+    pub(crate) slc_rate: f64,
+    pub(crate) dram_rate: f64,
+    pub(crate) slc_latency: f64,
+    pub(crate) dram_latency: f64,
+}
+
+/// Stand-ins for figures nobody has published, from the generation before.
+const STAND_INS: &[(Parameter, f64)] = &[
+    (Parameter::SchedulersPerCore, 4.0),
+    (Parameter::RegisterFileKib, 208.0),
+    (Parameter::MaxResidentThreads, 3072.0),
+    (Parameter::ThreadgroupMemoryKib, 60.0),
+    (Parameter::L1Kib, 8.0),
+];
+
+impl Machine {
+    pub(crate) fn new(chip: &Chip, constants: &Constants) -> Result<Machine, Error> {
+        let figure = |parameter: Parameter| {
+            let stand_in = STAND_INS.iter().find(|(known, _)| *known == parameter);
+            let value = chip.get(parameter).or(stand_in.map(|(_, value)| *value));
+            value.ok_or(Error::MissingFigure {
+                chip: chip.title,
+                what: parameter.meaning(),
+                name: parameter.name(),
+            })
+        };
+        let cores = figure(Parameter::Cores)?;
+        let clock_ghz = figure(Parameter::ClockGhz)?;
+        let dram = figure(Parameter::DramGbs)? * constants.dram_efficiency / clock_ghz;
+        let slc = dram / constants.dram_efficiency * constants.slc_ratio;
+        let kib_lines = 1024.0 / LINE as f64;
+        // Where only one of the shared caches is published, the other follows the cores.
+        let l2 = chip.get(Parameter::L2Kib).unwrap_or(96.0 * cores.min(16.0));
+        let slc_mib = chip.get(Parameter::SlcMib).unwrap_or(8.0);
+        Ok(Machine {
+            cores,
+            clock_ghz,
+            schedulers: figure(Parameter::SchedulersPerCore)? as usize,
+            max_threads: figure(Parameter::MaxResidentThreads)? as u32,
+            register_bytes: figure(Parameter::RegisterFileKib)? * 1024.0,
+            threadgroup_bytes: figure(Parameter::ThreadgroupMemoryKib)? * 1024.0,
+            l1_lines: figure(Parameter::L1Kib)? * kib_lines * constants.l1_share,
+            l2_lines: l2 * kib_lines * constants.l2_share,
+            slc_lines: slc_mib * 1024.0 * kib_lines * constants.slc_share,
+            slc_rate: slc,
+            dram_rate: dram,
+            slc_latency: constants.slc_latency_ns * clock_ghz,
+            dram_latency: constants.dram_latency_ns * clock_ghz,
+        })
+    }
+
+    /// How many threadgroups a core holds at once.
+    pub(crate) fn resident_groups(
+        &self,
+        execution: &Execution,
+        constants: &Constants,
+    ) -> Result<u32, Error> {
+        let threads = execution.threads().next_multiple_of(SIMD_WIDTH).max(1);
+        let halves = execution.half_registers.max(1);
+        let steps = threads_for_half_registers(halves).unwrap_or(0);
+        // Below the first step more threads fit than one threadgroup can have.
+        let by_registers = match steps {
+            FULL.. => (self.register_bytes / f64::from(2 * halves)) as u32,
+            steps => steps,
+        };
+        let most = (constants.resident_threads as u32).min(self.max_threads);
+        let by_threads = by_registers.min(most.max(FULL)) / threads;
+        let by_memory = match execution.threadgroup_bytes {
+            0 => u32::MAX,
+            bytes => (self.threadgroup_bytes / f64::from(bytes)) as u32,
+        };
+        match by_threads.min(by_memory) {
+            // Metal limits threads so that one threadgroup fits; code of another compiler may
+            // use a step more.
+            0 if threads <= FULL && execution.threadgroup_bytes <= 64 << 10 => Ok(1),
+            0 => Err(Error::DoesNotFit {
+                threads,
+                half_registers: halves,
+                threadgroup_bytes: execution.threadgroup_bytes,
+            }),
+            groups => Ok(groups),
+        }
+    }
+}

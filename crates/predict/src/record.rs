@@ -1,0 +1,317 @@
+//! Records what one threadgroup executes.
+
+use crate::code::Code;
+use crate::execution::{Access, CAPACITIES, Kind, LINE, Space, Step as PathStep};
+use crate::fold::{Bodies, Folder};
+use crate::ranges::Ranges;
+use crate::reuse::LruStack;
+use assay_emu::{AccessKind, Memory, MemoryAccess, Observer, Step};
+
+/// Lanes of a simdgroup.
+const LANES: usize = 32;
+
+/// Sums over the executions of one memory instruction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sums {
+    pub(crate) executions: u64,
+    pub(crate) lanes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) lines: u64,
+    pub(crate) passes: u64,
+    pub(crate) misses: [u64; CAPACITIES],
+    pub(crate) space: Space,
+    pub(crate) kind: Kind,
+    /// Bytes of device memory touched.
+    pub(crate) touched: Ranges,
+}
+
+/// Follows the simdgroups of a threadgroup.
+#[derive(Debug)]
+pub(crate) struct Recorder<'a> {
+    code: &'a Code,
+    bodies: Bodies,
+    folders: Vec<Folder>,
+    /// By instruction.
+    sums: Vec<Option<Box<Sums>>>,
+    cache: LruStack,
+    /// Instructions in which a lane with a thread was inactive.
+    divergent: u64,
+    instructions: u64,
+    lane_instructions: u64,
+}
+
+/// What one threadgroup did.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) position: [u32; 3],
+    /// The stream of each simdgroup.
+    pub(crate) streams: Vec<Stream>,
+    /// Memory instructions executed: index of the instruction and sums.
+    pub(crate) accesses: Vec<(u32, Box<Sums>)>,
+    pub(crate) instructions: u64,
+    pub(crate) lane_instructions: u64,
+    pub(crate) divergent: u64,
+}
+
+/// The blocks a simdgroup executed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stream {
+    pub(crate) steps: Vec<PathStep>,
+    /// Executions of each block.
+    pub(crate) counts: Vec<u64>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(code: &'a Code) -> Recorder<'a> {
+        Recorder {
+            code,
+            bodies: Bodies::default(),
+            folders: Vec::new(),
+            sums: vec![None; code.instructions.len()],
+            cache: LruStack::new(),
+            divergent: 0,
+            instructions: 0,
+            lane_instructions: 0,
+        }
+    }
+
+    pub(crate) fn finish(self, position: [u32; 3]) -> Record {
+        let streams = self.folders.iter().map(|folder| Stream {
+            steps: folder.finish(&self.bodies),
+            counts: folder.counts().to_vec(),
+        });
+        let streams = streams.collect();
+        let sums = self.sums.into_iter().enumerate();
+        let accesses = sums.filter_map(|(n, sums)| {
+            let mut sums = sums?;
+            sums.touched.merge();
+            Some((n as u32, sums))
+        });
+        Record {
+            position,
+            streams,
+            accesses: accesses.collect(),
+            instructions: self.instructions,
+            lane_instructions: self.lane_instructions,
+            divergent: self.divergent,
+        }
+    }
+
+    fn access(&mut self, index: usize, access: &MemoryAccess, simdgroup: u32) {
+        let Some(place) = self.sums.get_mut(index) else {
+            return;
+        };
+        let sums = place.get_or_insert_with(Box::default);
+        sums.executions += 1;
+        let lanes = u64::from(access.active.count_ones());
+        sums.lanes += lanes;
+        sums.bytes += lanes * u64::from(access.bytes);
+        sums.kind = match access.kind {
+            AccessKind::Load => Kind::Load,
+            AccessKind::Store => Kind::Store,
+            AccessKind::Atomic => Kind::Atomic,
+        };
+        match access.memory {
+            Memory::Threadgroup => {
+                sums.space = Space::Threadgroup;
+                let (rows, passes) = bank_passes(access);
+                sums.lines += rows;
+                sums.passes += passes;
+            }
+            Memory::Device => {
+                sums.space = Space::Device;
+                if access.kind == AccessKind::Atomic {
+                    sums.passes += most_at_one_address(access);
+                }
+                device(sums, &mut self.cache, access);
+            }
+            Memory::Stack => {
+                sums.space = Space::Stack;
+                stack(sums, &mut self.cache, access, simdgroup);
+            }
+        }
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn step(&mut self, step: &Step<'_>) -> bool {
+        let Some(index) = self.code.at(step.offset()) else {
+            return false;
+        };
+        self.instructions += 1;
+        self.lane_instructions += u64::from(step.active().count_ones());
+        self.divergent += u64::from(step.active() != step.threads());
+        if let Some(block) = self.code.block_started_by(index) {
+            let simdgroup = step.simdgroup() as usize;
+            if self.folders.len() <= simdgroup {
+                self.folders.resize_with(simdgroup + 1, Folder::default);
+            }
+            self.folders[simdgroup].push(block, &mut self.bodies);
+        }
+        if let Some(access) = step.access() {
+            self.access(index, &access, step.simdgroup());
+        }
+        // Simdgroups run until they must wait: the order the hardware's caches see.
+        self.code.waits(index)
+    }
+}
+
+/// The lanes that take part.
+fn each_lane(active: u32) -> impl Iterator<Item = usize> {
+    (0..LANES).filter(move |lane| active >> lane & 1 != 0)
+}
+
+/// Counts the lines of an access to device memory and what caches hold of them.
+fn device(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess) {
+    let mut lines = [0u64; 2 * LANES];
+    let mut count = 0;
+    for lane in each_lane(access.active) {
+        let start = access.addresses[lane];
+        let end = start.wrapping_add(u64::from(access.bytes));
+        sums.touched.add(start, end.max(start));
+        for line in [start / LINE, end.wrapping_sub(1) / LINE] {
+            if !lines[..count].contains(&line) {
+                lines[count] = line;
+                count += 1;
+            }
+        }
+    }
+    sums.lines += count as u64;
+    for &line in &lines[..count] {
+        let missing = cache.touch(line);
+        for misses in &mut sums.misses[..missing] {
+            *misses += 1;
+        }
+    }
+}
+
+/// Stack words of the lanes of a simdgroup lie side by side.
+fn stack(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess, simdgroup: u32) {
+    const STACKS: u64 = 1 << 62;
+    let lines = u64::from(access.bytes).div_ceil(4);
+    let first = each_lane(access.active).next().unwrap_or(0);
+    let start = (access.addresses[first] & 0xff_ffff) / 4;
+    sums.lines += lines;
+    for line in start..start + lines {
+        let missing = cache.touch(STACKS | u64::from(simdgroup) << 32 | line);
+        for misses in &mut sums.misses[..missing] {
+            *misses += 1;
+        }
+    }
+}
+
+/// The most lanes that meet at one address.
+fn most_at_one_address(access: &MemoryAccess) -> u64 {
+    let mut addresses = [0; LANES];
+    let mut count = 0;
+    for lane in each_lane(access.active) {
+        addresses[count] = access.addresses[lane];
+        count += 1;
+    }
+    let addresses = &mut addresses[..count];
+    addresses.sort_unstable();
+    let runs = addresses.chunk_by(|a, b| a == b);
+    runs.map(|run| run.len() as u64).max().unwrap_or(0)
+}
+
+/// Rows of 32 words an access to threadgroup memory needs at least, and the passes it
+/// takes when each of the 32 banks (a word wide) delivers one word per pass. Lanes that
+/// read the same word share it; an atomic takes a pass for each lane at a word.
+fn bank_passes(access: &MemoryAccess) -> (u64, u64) {
+    const BANKS: usize = 32;
+    const MOST_WORDS: usize = 8 * LANES;
+    let mut words = [0u64; MOST_WORDS];
+    let mut count = 0;
+    let per_lane = u64::from(access.bytes.max(1));
+    for lane in each_lane(access.active) {
+        let start = access.addresses[lane] / 4;
+        let last = (access.addresses[lane] + per_lane - 1) / 4;
+        for word in start..=last.min(start + 7) {
+            // Neighbours share a word of halves or bytes.
+            if count > 0 && words[count - 1] == word && access.kind != AccessKind::Atomic {
+                continue;
+            }
+            if count < MOST_WORDS {
+                words[count] = word;
+                count += 1;
+            }
+        }
+    }
+    let words = &mut words[..count];
+    words.sort_unstable();
+    let mut banks = [0u64; BANKS];
+    let mut distinct = 0;
+    let mut last = None;
+    for &word in words.iter() {
+        if last == Some(word) && access.kind != AccessKind::Atomic {
+            continue;
+        }
+        last = Some(word);
+        distinct += 1;
+        banks[(word % BANKS as u64) as usize] += 1;
+    }
+    let passes = banks.into_iter().max().unwrap_or(0);
+    (u64::div_ceil(distinct, BANKS as u64), passes)
+}
+
+/// An access as averages over the records of several threadgroups, each with its weight.
+pub(crate) fn average(offset: u32, parts: &[(f64, &Sums)]) -> Access {
+    let total = |value: fn(&Sums) -> u64| -> f64 {
+        let parts = parts
+            .iter()
+            .map(|(weight, sums)| weight * value(sums) as f64);
+        parts.sum()
+    };
+    let executions = total(|sums| sums.executions).max(f64::MIN_POSITIVE);
+    let mean = |value: f64| (value / executions) as f32;
+    let (space, kind) = parts
+        .first()
+        .map_or((Space::Device, Kind::Load), |(_, sums)| {
+            (sums.space, sums.kind)
+        });
+    let misses = match space {
+        Space::Threadgroup => Vec::new(),
+        _ => (0..CAPACITIES)
+            .map(|n| {
+                let missed = parts.iter().map(|(w, sums)| w * sums.misses[n] as f64);
+                mean(missed.sum())
+            })
+            .collect(),
+    };
+    Access {
+        offset,
+        space,
+        kind,
+        lanes: mean(total(|sums| sums.lanes)),
+        bytes: mean(total(|sums| sums.bytes)),
+        lines: mean(total(|sums| sums.lines)),
+        passes: mean(total(|sums| sums.passes)),
+        misses,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(stride: u64, bytes: u32) -> MemoryAccess {
+        MemoryAccess {
+            memory: Memory::Threadgroup,
+            kind: AccessKind::Load,
+            active: u32::MAX,
+            addresses: std::array::from_fn(|lane| lane as u64 * stride),
+            bytes,
+        }
+    }
+
+    #[test]
+    fn banks_collide_at_strides_that_share_factors_with_32() {
+        assert_eq!(bank_passes(&local(4, 4)), (1, 1));
+        assert_eq!(bank_passes(&local(8, 4)), (1, 2));
+        assert_eq!(bank_passes(&local(128, 4)), (1, 32));
+        assert_eq!(bank_passes(&local(132, 4)), (1, 1));
+        assert_eq!(bank_passes(&local(16, 16)), (4, 4));
+        assert_eq!(bank_passes(&local(2, 2)), (1, 1));
+        assert_eq!(bank_passes(&local(0, 4)), (1, 1));
+    }
+}
