@@ -95,11 +95,25 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         held: HashMap::new(),
         depths: depths(function),
         inst_blocks: function.inst_blocks(),
+        lane_place: None,
+        lane_indices: Vec::new(),
     };
     lay_out(&mut lowerer, function)?;
     lowerer.plan()?;
     let mut codes: Vec<Option<NodeCode>> = vec![None; count];
     lowerer.region(&region, &mut codes)?;
+    let mut region = region;
+    if let Some(code) = lowerer.lane_place_code() {
+        // A node of its own, before everything else.
+        region.insert(
+            0,
+            shape::Node::Copy {
+                id: codes.len(),
+                pairs: Vec::new(),
+            },
+        );
+        codes.push(Some(code));
+    }
     let mut main = emit::emit(&region, codes);
     main.vregs = std::mem::take(&mut lowerer.vregs);
     main.stack_bytes = lowerer.layout.stack_bytes;

@@ -3,7 +3,7 @@
 use super::address::{Address, Index, Term};
 use super::memory::Direction;
 use super::operand::{FloatSrc, Src, used};
-use super::select::{Done, Lowerer, element};
+use super::select::{Done, Lowerer, NodeCode, element};
 use crate::mir::{Inst, Operand, Slice};
 use assay_agx::{Field, Op, Width};
 use assay_ssa::builtin::Builtin;
@@ -122,8 +122,59 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Row and first column of the lane's elements.
+    /// Row and first column of the lane's elements: the same everywhere, so they are computed
+    /// once, at the start of the kernel.
     fn lane_place(&mut self) -> (Src, Src) {
+        let (row, column) = match self.lane_place {
+            Some(known) => known,
+            None => {
+                let fresh = (self.temp(Width::W32), self.temp(Width::W32));
+                self.lane_place = Some(fresh);
+                fresh
+            }
+        };
+        (Src::Reg(row), Src::Reg(column))
+    }
+
+    /// `row · stride + column` of the lane's elements, for a stride that is a number: computed
+    /// once as well.
+    fn lane_index(&mut self, stride: u64, turned: bool) -> Option<Slice> {
+        /// Each takes a register for the whole kernel.
+        const MOST: usize = 4;
+        self.lane_place();
+        let known = self
+            .lane_indices
+            .iter()
+            .find(|(key, _)| *key == (stride, turned));
+        if let Some((_, index)) = known {
+            return Some(*index);
+        }
+        if self.lane_indices.len() == MOST {
+            return None;
+        }
+        let index = self.temp(Width::W32);
+        self.lane_indices.push(((stride, turned), index));
+        Some(index)
+    }
+
+    /// What [`Self::lane_place`] and [`Self::lane_index`] promised, to be run before everything
+    /// else.
+    pub(super) fn lane_place_code(&mut self) -> Option<NodeCode> {
+        let (row, column) = self.lane_place.take()?;
+        self.loc = None;
+        self.lane_place_into(row, column);
+        for ((stride, turned), index) in std::mem::take(&mut self.lane_indices) {
+            let (line, place) = if turned { (column, row) } else { (row, column) };
+            let stride = Src::Const(stride, Width::W32);
+            self.mul_add_into(index, Src::Reg(line), stride, Src::Reg(place));
+        }
+        Some(NodeCode {
+            code: std::mem::take(&mut self.out),
+            ..NodeCode::default()
+        })
+    }
+
+    fn lane_place_into(&mut self, row: Slice, column: Slice) {
         let lane = self.temp(Width::W32);
         self.special_register(lane, 52);
         let lane = Src::Reg(lane);
@@ -133,7 +184,6 @@ impl Lowerer<'_> {
         self.extract_into(middle, lane, by(1), 2);
         let top = self.temp(Width::W32);
         self.shr_into(top, lane, by(4));
-        let row = self.temp(Width::W32);
         let (p, q) = (Self::bare(Src::Reg(middle)), Self::bare(Src::Reg(top)));
         let _ = self.sum(Op::Iadd, row, p, q, 2);
         let third = self.temp(Width::W32);
@@ -143,9 +193,7 @@ impl Lowerer<'_> {
         let both = self.temp(Width::W32);
         let (p, q) = (Self::bare(Src::Reg(lowest)), Self::bare(Src::Reg(third)));
         let _ = self.sum(Op::Iadd, both, p, q, 1);
-        let column = self.temp(Width::W32);
         self.shl_into(column, Src::Reg(both), by(1));
-        (Src::Reg(row), Src::Reg(column))
     }
 
     fn diagonal(&mut self, value: Value, result: Value) -> Done {
@@ -175,15 +223,31 @@ impl Lowerer<'_> {
         let bytes = scalar.bytes();
         let base = self.address(ptr, bytes)?;
         let memory = self.memory(&base, space, Access::aligned(bytes));
-        let (row, column) = self.lane_place();
-        let (row, column) = if turned & 1 != 0 {
-            (column, row)
-        } else {
-            (row, column)
-        };
         let stride = self.scalar(stride)?.low();
         let start = [self.src(origin, 0)?.low(), self.src(origin, 1)?.low()];
-        // (row + origin row) · stride + column + origin column, in elements
+        let index = self.element_index(stride, start, turned & 1 != 0);
+        if turned & 1 == 0 {
+            return self.at_index(direction, space, &base, (index, bytes), data, memory);
+        }
+        let second = self.temp(Width::W32);
+        self.add_into(second, Src::Reg(index), stride);
+        for (number, index) in [(0, index), (1, second)] {
+            let one = element(data, number);
+            self.at_index(direction, space, &base, (index, bytes), one, memory)?;
+        }
+        Ok(())
+    }
+
+    /// `(row + origin row) · stride + column + origin column` of the lane's first element.
+    fn element_index(&mut self, stride: Src, start: [Src; 2], turned: bool) -> Slice {
+        let at_origin = start.iter().all(|start| start.known() == Some(0));
+        if let (true, Some(stride)) = (at_origin, stride.known())
+            && let Some(index) = self.lane_index(stride, turned)
+        {
+            return index;
+        }
+        let (row, column) = self.lane_place();
+        let (row, column) = if turned { (column, row) } else { (row, column) };
         let line = match start[1].known() {
             Some(0) => row,
             _ => {
@@ -202,16 +266,7 @@ impl Lowerer<'_> {
         };
         let index = self.temp(Width::W32);
         self.mul_add_into(index, line, stride, place);
-        if turned & 1 == 0 {
-            return self.at_index(direction, space, &base, (index, bytes), data, memory);
-        }
-        let second = self.temp(Width::W32);
-        self.add_into(second, Src::Reg(index), stride);
-        for (number, index) in [(0, index), (1, second)] {
-            let one = element(data, number);
-            self.at_index(direction, space, &base, (index, bytes), one, memory)?;
-        }
-        Ok(())
+        index
     }
 
     /// An access at an address plus an index that is a register.

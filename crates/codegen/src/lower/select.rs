@@ -87,6 +87,11 @@ pub(super) struct Lowerer<'a> {
     /// How many loops each block is in.
     pub(super) depths: IdMap<Block, u32>,
     pub(super) inst_blocks: IdMap<SsaInst, Option<Block>>,
+    /// Registers for the row and the column of the lane in a matrix, once either is needed.
+    pub(super) lane_place: Option<(Slice, Slice)>,
+    /// Registers for `row · stride + column`, by stride and whether rows and columns change
+    /// places.
+    pub(super) lane_indices: Vec<((u64, bool), Slice)>,
 }
 
 impl<'a> Lowerer<'a> {
