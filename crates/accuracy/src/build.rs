@@ -14,33 +14,25 @@ pub struct Sources {
     folder: PathBuf,
     session: Option<Value>,
     compiler: Compiler,
-    headers: PathBuf,
-}
-
-/// A compiled source.
-#[derive(Clone, Debug)]
-pub struct Bitcode {
-    /// LLVM bitcode.
-    pub code: Vec<u8>,
-    /// SHA-256 of the source text.
-    pub digest: String,
+    cache: PathBuf,
 }
 
 impl Sources {
-    /// Opens a folder of checkouts named `repository@commit`. `headers` is a folder for
-    /// precompiled headers.
-    pub fn open(folder: &Path, headers: &Path) -> Result<Sources> {
+    /// Opens a folder of checkouts named `repository@commit`. `cache` is a folder for
+    /// compiled sources.
+    pub fn open(folder: &Path, cache: &Path) -> Result<Sources> {
         let path = folder.join("MetalBench@72c6aec/session.json");
         let session = match std::fs::read_to_string(&path) {
             // The publisher writes infinities and NaNs, which JSON does not have.
             Ok(text) => Some(serde_json::from_str(&without_infinities(&text))?),
             Err(_) => None,
         };
+        std::fs::create_dir_all(cache)?;
         Ok(Sources {
             folder: folder.to_owned(),
             session,
             compiler: compiler().ok_or("no clang 17 or newer passes the probe: `make setup`")?,
-            headers: headers.to_owned(),
+            cache: cache.to_owned(),
         })
     }
 
@@ -73,10 +65,26 @@ impl Sources {
         }
     }
 
-    /// Compiles the source of a case.
-    pub fn bitcode(&self, case: &Case) -> Result<Bitcode> {
+    /// Compiles the source of a case, or finds what an earlier run compiled.
+    pub fn bitcode(&self, case: &Case) -> Result<Vec<u8>> {
         let (path, text) = self.text(&case.source)?;
-        let mut options = assay_msl::Options::new(self.headers.clone());
+        let identity = format!("{}\n{}\n{text}", self.compiler.identity, path.display());
+        let kept = self
+            .cache
+            .join(sha256(identity.as_bytes()))
+            .with_extension("bc");
+        if let Ok(code) = std::fs::read(&kept) {
+            return Ok(code);
+        }
+        let code = self.compile(&path, &text)?;
+        let part = kept.with_extension(format!("{}.part", std::process::id()));
+        std::fs::write(&part, &code)?;
+        std::fs::rename(&part, &kept)?;
+        Ok(code)
+    }
+
+    fn compile(&self, path: &Path, text: &str) -> Result<Vec<u8>> {
+        let mut options = assay_msl::Options::new(self.cache.join("headers"));
         options.debug_lines = true;
         // In Metal an assertion does nothing, and its condition is not even looked at.
         options.defines = vec!["assert(condition)=".to_owned()];
@@ -84,15 +92,12 @@ impl Sources {
             options.include_folders = vec![folder.to_owned()];
         }
         let source = assay_msl::Source {
-            path: &path,
+            path,
             text: text.as_bytes(),
         };
         let compiled = assay_msl::compile(source, &self.compiler, &options)
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Bitcode {
-            code: compiled.code,
-            digest: sha256(text.as_bytes()),
-        })
+        Ok(compiled.code)
     }
 }
 

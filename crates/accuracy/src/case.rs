@@ -64,6 +64,8 @@ pub struct Case {
     /// Measured GPU time of the whole command buffer in microseconds, submission already
     /// subtracted where the protocol includes it.
     pub measured_us: f64,
+    /// Operations and bytes as the publisher counts them, for the roofline.
+    pub work: Option<(f64, f64)>,
     /// Device buffers shared by the passes.
     pub buffers: Vec<Buffer>,
     /// Dispatches of one round.

@@ -35,24 +35,3 @@ pub fn hash(seed: u64, index: u64) -> u64 {
 pub fn unit(seed: u64, index: u64) -> f64 {
     (hash(seed, index) >> 11) as f64 / (1u64 << 53) as f64
 }
-
-/// A standard normal number.
-pub fn normal(seed: u64, index: u64) -> f64 {
-    let first = unit(seed, 2 * index).max(1e-12);
-    let second = unit(seed, 2 * index + 1);
-    (-2.0 * first.ln()).sqrt() * (std::f64::consts::TAU * second).cos()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn normal_numbers_have_mean_zero_and_variance_one() {
-        let numbers: Vec<f64> = (0..20_000).map(|index| normal(7, index)).collect();
-        let mean = numbers.iter().sum::<f64>() / 20_000.0;
-        let variance = numbers.iter().map(|x| x * x).sum::<f64>() / 20_000.0;
-        assert!(mean.abs() < 0.03, "{mean}");
-        assert!((variance - 1.0).abs() < 0.05, "{variance}");
-    }
-}

@@ -6,8 +6,16 @@
     reason = "a program for people"
 )]
 
-use assay_accuracy::build::{self, Sources};
-use assay_accuracy::{Cases, Result, Set, sets};
+use assay_accuracy::build::Sources;
+use assay_accuracy::case::Excluded;
+use assay_accuracy::fit::{FREE, Start, fit};
+use assay_accuracy::judge::chip;
+use assay_accuracy::ranking::{mean_called, mean_pick};
+use assay_accuracy::report::{self, CLASSES, Judged, Row, line};
+use assay_accuracy::search::Limits;
+use assay_accuracy::store::{Store, Stored};
+use assay_accuracy::{Cases, Result, Set, run, sets, stats};
+use assay_predict::Constants;
 use clap::{Parser, Subcommand};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -16,7 +24,7 @@ use std::process::ExitCode;
 
 /// Predicted GPU times against published measurements
 ///
-/// Example: accuracy cases --sources corpus/sources --fixtures ../shared/fixtures/measured
+/// Example: accuracy execute --sources corpus/sources --fixtures ../shared/fixtures/measured
 #[derive(Parser)]
 #[command(version)]
 struct Args {
@@ -32,20 +40,55 @@ struct Args {
     #[arg(long, global = true, default_value = "target/accuracy")]
     cache: PathBuf,
 
+    /// Stored executions
+    #[arg(
+        long,
+        global = true,
+        default_value = "crates/accuracy/data/executions.json.gz"
+    )]
+    store: PathBuf,
+
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compile every case; list what became one and what did not, by reason
-    Cases,
+    /// Compile and execute every case; list what became one and what did not, by reason
+    Execute {
+        /// Only cases whose id contains this; the others stay as stored
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Judge the stored executions by the constants of the chip files, without fitting
+    Look {
+        /// Change a constant first; may be repeated
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        changes: Vec<String>,
+        /// Show every case of this set
+        #[arg(long)]
+        rows: Option<String>,
+    },
+    /// Fit the constants on the M2 data and print them with the agreement of every set
+    Fit {
+        /// Passes of the search over all constants
+        #[arg(long, default_value_t = 12)]
+        sweeps: usize,
+        /// Cross-validate as well
+        #[arg(long)]
+        cross_validate: bool,
+    },
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
-        Command::Cases => cases(&args),
+        Command::Execute { only } => execute(&args, only.as_deref()),
+        Command::Look { changes, rows } => look(&args, changes, rows.as_deref()),
+        Command::Fit {
+            sweeps,
+            cross_validate,
+        } => fit_all(&args, *sweeps, *cross_validate),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -56,53 +99,212 @@ fn main() -> ExitCode {
     }
 }
 
-fn cases(args: &Args) -> Result<()> {
-    let all = sets::read(&args.fixtures, &Set::ALL)?;
-    let sources = Sources::open(&args.sources, &args.cache.join("headers"))?;
-    let checked: Vec<(String, Option<String>)> = all
+fn execute(args: &Args, only: Option<&str>) -> Result<()> {
+    let mut all = sets::read(&args.fixtures, &Set::ALL)?;
+    let sources = Sources::open(&args.sources, &args.cache)?;
+    let wanted = |id: &str| only.is_none_or(|part| id.contains(part));
+    let mut kept: BTreeMap<String, Stored> = BTreeMap::new();
+    if only.is_some() {
+        let old = Store::read(&args.store)?.cases.into_iter();
+        kept.extend(old.map(|case| (case.id.clone(), case)));
+    }
+    let ran: Vec<(&assay_accuracy::Case, Result<Stored>)> = all
         .cases
         .par_iter()
-        .map(|case| {
-            let problem = check(case, &sources).err().map(|error| error.to_string());
-            (case.id.clone(), problem)
-        })
+        .filter(|case| wanted(&case.id))
+        .map(|case| (case, run::run(case, &sources)))
         .collect();
-    for (id, problem) in &checked {
-        if let Some(problem) = problem {
-            println!("{id}: {}", problem.lines().next().unwrap_or_default());
+    let mut refused = Vec::new();
+    for (case, result) in ran {
+        match result {
+            Ok(stored) => drop(kept.insert(case.id.clone(), stored)),
+            Err(error) => {
+                kept.remove(&case.id);
+                let text = error.to_string();
+                eprintln!("{}: {}", case.id, text.lines().next().unwrap_or_default());
+                refused.push(Excluded {
+                    id: case.id.clone(),
+                    set: case.set,
+                    reason: reason(&text),
+                });
+            }
         }
     }
-    summary(&all, &checked);
+    all.excluded.extend(refused);
+    let store = Store {
+        cases: kept.into_values().collect(),
+    };
+    store.write(&args.store)?;
+    summary(&all, &store);
     Ok(())
 }
 
-fn check(case: &assay_accuracy::Case, sources: &Sources) -> Result<()> {
-    let bitcode = sources.bitcode(case)?;
-    for pass in &case.passes {
-        let program = build::program(&bitcode.code, pass)?;
-        let bytes = program.threadgroup_bytes.unwrap_or(0);
-        if let Some(reason) = sets::contradiction(case, bytes) {
-            let recorded = case.recorded_threadgroup_bytes.unwrap_or(0);
-            return Err(format!("{reason} ({recorded} recorded, {bytes} compiled)").into());
-        }
+/// A refusal without what is particular to one kernel.
+fn reason(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let general = first.split(" (").next().unwrap_or(first);
+    match general.split_once("values of type i128") {
+        Some(_) => "values of type i128 do not exist in Metal".to_owned(),
+        None => general.to_owned(),
     }
-    Ok(())
 }
 
-fn summary(all: &Cases, checked: &[(String, Option<String>)]) {
+fn summary(all: &Cases, store: &Store) {
     let mut counts: BTreeMap<(Set, String), usize> = BTreeMap::new();
     for row in &all.excluded {
         *counts.entry((row.set, row.reason.clone())).or_default() += 1;
     }
-    for (case, (_, problem)) in all.cases.iter().zip(checked) {
-        let verdict = if problem.is_some() {
-            "does not compile"
-        } else {
-            "case"
-        };
-        *counts.entry((case.set, verdict.to_owned())).or_default() += 1;
+    for case in &store.cases {
+        *counts.entry((case.set, "a case".to_owned())).or_default() += 1;
     }
     for ((set, verdict), count) in counts {
         println!("{:16} {count:5}  {verdict}", set.name());
     }
+}
+
+fn look(args: &Args, changes: &[String], rows: Option<&str>) -> Result<()> {
+    let store = Store::read(&args.store)?;
+    let (m2, _) = chip(Set::MetalBench)?;
+    let mut constants = Constants::of(&m2);
+    for change in changes {
+        let (name, value) = change.split_once('=').ok_or("NAME=VALUE is expected")?;
+        if !constants.set(name, value.parse()?) {
+            return Err(format!("there is no constant {name}").into());
+        }
+    }
+    sets_by(&store, &constants, rows)
+}
+
+/// Agreement of every set, by constants fitted on MetalBench or given.
+fn sets_by(store: &Store, constants: &Constants, rows: Option<&str>) -> Result<()> {
+    let metalbench = report::with_constants(store, Set::MetalBench, constants)?;
+    show("MetalBench M2", &metalbench);
+    classes(&metalbench);
+    if store.of(Set::MetalSci).is_empty() {
+        every_row(&metalbench);
+        return Ok(());
+    }
+    let sci = report::transferred(store, Set::MetalSci, constants)?;
+    show("metal-sci M1 Pro", &sci);
+    families(&sci);
+    ranking(&sci);
+    let gemm = report::leave_one_kernel_out(store, constants)?;
+    show("gemm-metal M3, leaving one out", &gemm);
+    families(&gemm);
+    let bkvogel = report::transferred(store, Set::Bkvogel, constants)?;
+    show("bkvogel M1 Max", &bkvogel);
+    families(&bkvogel);
+    let apple = report::transferred(store, Set::AppleNumerical, constants)?;
+    show("AppleNumerical M1", &apple);
+    families(&apple);
+    let all = [
+        (Set::MetalBench, &metalbench),
+        (Set::MetalSci, &sci),
+        (Set::GemmMetal, &gemm),
+        (Set::Bkvogel, &bkvogel),
+        (Set::AppleNumerical, &apple),
+    ];
+    for (set, judged) in all {
+        if rows == Some(set.name()) || rows == Some("all") {
+            every_row(judged);
+        }
+    }
+    Ok(())
+}
+
+fn show(title: &str, judged: &Judged) {
+    let rows: Vec<&Row> = judged.rows.iter().collect();
+    let between = judged
+        .constants
+        .map_or(0.0, |constants| constants.between_us);
+    println!(
+        "{title}: {}  τ {:.3}  ({} cores, between {between:.2})",
+        line(&rows),
+        judged.kendall(),
+        judged.cores
+    );
+    let roofline: Vec<f64> = judged.rows.iter().filter_map(|row| row.roofline).collect();
+    if !roofline.is_empty() {
+        println!(
+            "    roofline + 5 µs: factor {:.3}",
+            stats::factor(&roofline)
+        );
+    }
+}
+
+fn classes(judged: &Judged) {
+    for (name, belongs) in CLASSES {
+        let rows: Vec<&Row> = judged.rows.iter().filter(|row| belongs(row)).collect();
+        println!("    {name:20} {}", line(&rows));
+    }
+}
+
+fn families(judged: &Judged) {
+    let mut groups: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in &judged.rows {
+        groups.entry(&row.family).or_default().push(row);
+    }
+    for (name, rows) in groups {
+        println!("    {name:28} {}", line(&rows));
+    }
+}
+
+fn ranking(judged: &Judged) {
+    let rankings = judged.ranking();
+    for task in &rankings {
+        println!(
+            "    {:12} pairs {:4}  called {:4}  ties {:4}  pick {:.3}",
+            task.task, task.pairs, task.called, task.ties, task.pick
+        );
+    }
+    println!(
+        "    pairs called {:.3}  pick {:.3}",
+        mean_called(&rankings),
+        mean_pick(&rankings)
+    );
+}
+
+fn every_row(judged: &Judged) {
+    for row in &judged.rows {
+        println!(
+            "{:9.1} {:9.1} {:6.2}  {:?} {} {}",
+            row.measured_us,
+            row.predicted_us(),
+            row.ratio,
+            row.class,
+            row.limited_by,
+            row.name,
+        );
+    }
+}
+
+fn fit_all(args: &Args, sweeps: usize, cross_validate: bool) -> Result<()> {
+    let store = Store::read(&args.store)?;
+    let limits = Limits {
+        sweeps,
+        ..Limits::default()
+    };
+    let (m2, _) = chip(Set::MetalBench)?;
+    let start = Start::of(&m2, FREE);
+    let constants = fit(&start, &store.of(Set::MetalBench), &m2, limits);
+    for name in FREE {
+        let (before, after) = (start.constants.get(name), constants.get(name));
+        println!(
+            "{name:24} {:9.3} -> {:9.3}",
+            before.unwrap_or(f64::NAN),
+            after.unwrap_or(f64::NAN)
+        );
+    }
+    sets_by(&store, &constants, Some("metalbench"))?;
+    if cross_validate {
+        let judged = report::cross_validated(&store, limits)?;
+        show("MetalBench M2, cross-validated", &judged);
+        classes(&judged);
+        let (coverage, width) = report::coverage(&judged);
+        println!(
+            "    bands hold {:.1} %, median ×/÷ {width:.3}",
+            100.0 * coverage
+        );
+    }
+    Ok(())
 }

@@ -240,6 +240,7 @@ fn case(id: &str, row: &Row, job: Job) -> Case {
             replace: None,
         },
         measured_us: row.wall_ms * 1000.0 - SUBMISSION_US,
+        work: None,
         buffers: job.words.into_iter().enumerate().map(buffer).collect(),
         passes: job.passes,
         repeat: 1,

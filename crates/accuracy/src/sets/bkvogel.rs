@@ -78,6 +78,7 @@ fn case(id: &str, row: &Row) -> Case {
             replace,
         },
         measured_us: row.time_us - SUBMISSION_US,
+        work: Some(super::product_work(m, n, k)),
         buffers: vec![
             buffer(m, k, Contents::Uniform(-1.0, 1.0)),
             buffer(k, n, Contents::Uniform(-1.0, 1.0)),

@@ -77,6 +77,7 @@ fn case(id: &str, row: &Row) -> Case {
             replace: None,
         },
         measured_us: row.time_us - SUBMISSION_US,
+        work: Some(super::product_work(m, n, k)),
         buffers: vec![
             buffer(m, k, Contents::Normal),
             buffer(k, n, Contents::Normal),

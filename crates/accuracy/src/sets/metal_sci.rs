@@ -90,6 +90,7 @@ fn case(id: &str, row: &Row, (buffers, arguments): &(Vec<Buffer>, Vec<Arguments>
             replace: None,
         },
         measured_us: row.gpu_time_us,
+        work: None,
         buffers: buffers.clone(),
         passes: passes
             .map(|(dispatch, arguments)| Pass {

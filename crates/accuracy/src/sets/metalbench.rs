@@ -18,6 +18,8 @@ struct Row {
     input_shapes: Vec<Vec<u64>>,
     output_shape: Vec<u64>,
     scalars: Vec<Scalar>,
+    flops: f64,
+    bytes: f64,
     best_time_ms: f64,
     tg_static_mem_bytes: u32,
     source_sha256: String,
@@ -81,6 +83,7 @@ fn case(name: &str, row: &Row) -> Case {
             sha256: row.source_sha256.clone(),
         },
         measured_us: row.best_time_ms * 1000.0,
+        work: Some((row.flops, row.bytes)),
         buffers,
         passes: vec![Pass {
             function: row.function.clone(),

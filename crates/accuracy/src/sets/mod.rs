@@ -53,3 +53,9 @@ pub fn contradiction(case: &Case, compiled_bytes: u32) -> Option<String> {
 /// Wall-clock protocols: what a command buffer costs besides the GPU's work, in µs.
 /// AppleNumericalComputing's empty runs take 160–200 µs on macOS 12.
 const SUBMISSION_US: f64 = 170.0;
+
+/// Operations and bytes of a product of matrices of floats.
+fn product_work(m: u32, n: u32, k: u32) -> (f64, f64) {
+    let [m, n, k] = [m, n, k].map(f64::from);
+    (2.0 * m * n * k, 4.0 * (m * k + k * n + m * n))
+}
