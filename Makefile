@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality setup
+.PHONY: demo test lint docs unit corpus judge coverage quality guide setup
 
 CARGO ?= cargo
 
@@ -15,8 +15,11 @@ lint:
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
+# Tests for which a tool is missing are counted, and their reasons shown.
 unit:
-	$(CARGO) test --workspace --quiet
+	@mkdir -p target && rm -f target/skipped
+	ASSAY_SKIPPED=$(CURDIR)/target/skipped $(CARGO) test --workspace --quiet
+	@./scripts/skipped.sh target/skipped
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered
@@ -30,6 +33,11 @@ coverage:
 quality:
 	$(CARGO) run --release --quiet -p assay-codegen --example quality > crates/codegen/QUALITY.md
 	@tail -n 3 crates/codegen/QUALITY.md
+
+# The guide as pages; its commands and links are checked by `make test`.
+guide:
+	@command -v mdbook >/dev/null || { echo "guide: no mdbook (cargo install mdbook)"; exit 3; }
+	mdbook build docs
 
 setup:
 	@./scripts/setup.sh

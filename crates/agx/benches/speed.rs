@@ -100,12 +100,12 @@ fn measure(name: &str, mut pass: impl FnMut() -> u64) {
     );
 }
 
-/// Compiled programs from the fixtures, repeated; a few instructions without them.
+/// Compiled programs from the fixtures, repeated.
 fn agx_code() -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures/agx");
+    let folder = assay_fixtures::path("agx");
     let mut unit = Vec::new();
     for sub in ["mesa", "apple"] {
-        let entries = std::fs::read_dir(format!("{folder}/{sub}"));
+        let entries = std::fs::read_dir(folder.join(sub));
         let mut files: Vec<_> = entries.into_iter().flatten().flatten().collect();
         files.sort_by_key(|entry| entry.path());
         for file in files {
@@ -113,16 +113,6 @@ fn agx_code() -> Vec<u8> {
                 let text = std::fs::read_to_string(file.path()).unwrap_or_default();
                 unit.extend(text.lines().filter_map(hex_column).flatten());
             }
-        }
-    }
-    if unit.is_empty() {
-        println!("the fixtures are not here: measuring one small loop instead");
-        let source = "fmadd32 r4, r1.discard, u2, r4\niadd r1, r1, 1\n\
-                      device_load 0, i32, xy, r2_r3, u0_u1, r1, unsigned\nwait 0\n\
-                      while_icmp r0l, ult, r1, u4, 2\njmp_exec_any pc-40\n";
-        match assay_agx::assemble(Isa::G13, source, 0) {
-            Ok(assembly) => unit = assembly.code,
-            Err(error) => println!("{error}"),
         }
     }
     let repeats = BUFFER_BYTES.div_ceil(unit.len().max(1));

@@ -1,15 +1,13 @@
 //! Against the world, when it is at hand: a metallib of Apple's compiler named by `ASSAY_METALLIB`, and
 //! `llvm-dis`, named by `ASSAY_LLVM_DIS`, to count instructions independently.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
-
 use assay_air::{Options, llvm, lower};
 use assay_container::mtlb::Metallib;
 use std::collections::BTreeMap;
 
 fn metallib() -> Option<Vec<u8>> {
     let Some(path) = std::env::var_os("ASSAY_METALLIB") else {
-        eprintln!("skipped: ASSAY_METALLIB names no metallib");
+        assay_fixtures::skip(assay_fixtures::Tool::Variable("ASSAY_METALLIB"));
         return None;
     };
     Some(std::fs::read(path).expect("ASSAY_METALLIB can be read"))
@@ -38,7 +36,7 @@ fn every_kernel_becomes_a_verified_program() {
 fn instructions_are_those_llvm_dis_prints() {
     let Some(bytes) = metallib() else { return };
     let Some(disassembler) = std::env::var_os("ASSAY_LLVM_DIS") else {
-        eprintln!("skipped: ASSAY_LLVM_DIS names no llvm-dis");
+        assay_fixtures::skip(assay_fixtures::Tool::Variable("ASSAY_LLVM_DIS"));
         return;
     };
     let library = Metallib::parse(&bytes).expect("a metallib");

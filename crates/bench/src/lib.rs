@@ -1,7 +1,7 @@
 //! What `assay bench` is made of: kernels, what is right, whether a result is, how long it took, what that is worth.
 //!
 //! - [`registry`]: the kernels with their arguments, sizes, geometry, tolerances and costs, as files;
-//!   [`formula`] are the small formulas in them.
+//!   `assay-launch` has the small formulas in them and evaluates them.
 //! - [`inputs`]: random inputs of the kind each argument needs.
 //! - [`runner`]: a kernel at certain sizes on any [`assay_device::Device`], between guards.
 //! - [`gate`]: whether a kernel computes what it should.
@@ -11,8 +11,6 @@
 //! - [`lock`]: one benchmark at a time; [`journal`]: what a sweep has finished.
 //! - [`oracle`]: what each operation computes, in plain double precision.
 
-pub mod dtype;
-pub mod formula;
 pub mod gate;
 pub mod inputs;
 pub mod journal;
@@ -26,4 +24,4 @@ pub mod runner;
 pub mod score;
 pub mod stats;
 
-pub use dtype::Dtype;
+pub use assay_launch::{Dtype, dtype, formula};

@@ -123,10 +123,9 @@ fn oracles_say_what_mlx_says() {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn oracles_say_what_the_installed_mlx_says() {
     let Some(python) = std::env::var_os("MLX_PYTHON") else {
-        eprintln!("skipped: MLX_PYTHON is not set to a Python with MLX");
+        assay_fixtures::skip(assay_fixtures::Tool::Variable("MLX_PYTHON"));
         return;
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");

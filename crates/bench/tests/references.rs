@@ -145,10 +145,9 @@ fn disagreement(reference: &mut Process, case: &Case) -> Option<String> {
     None
 }
 
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
-fn agrees_about_every_kernel(variable: &str, library: Library, compiled: bool) {
+fn agrees_about_every_kernel(variable: &'static str, library: Library, compiled: bool) {
     let Some(python) = std::env::var_os(variable) else {
-        eprintln!("skipped: {variable} names no Python that has the library");
+        assay_fixtures::skip(assay_fixtures::Tool::Variable(variable));
         return;
     };
     let use_ = Use {

@@ -46,6 +46,7 @@
 
 mod chip;
 mod classify;
+mod core;
 mod cost;
 mod error;
 mod key;
@@ -57,6 +58,7 @@ mod table;
 
 pub use chip::{Chip, DEFAULT_CHIP, Figure, chips};
 pub use classify::{NO_COST, OPS};
+pub use core::CoreFacts;
 pub use cost::{Basis, Cost, CostModel, CostTable, Unit};
 pub use error::Error;
 pub use key::Key;

@@ -1,11 +1,10 @@
 //! Every instruction the decoder knows has a row, and the rows reproduce Mesa.
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use assay_agx::{Instruction, Isa, Op};
 use assay_chip::occupancy::threads_for_half_registers;
 use assay_chip::{CostModel, CostTable, Key, NO_COST, OPS, Unit};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Decodes many bit patterns; every operation the decoder has turns up among them.
 fn decodable_ops() -> BTreeSet<Op> {
@@ -48,16 +47,8 @@ fn every_operation_is_charged_or_declared_free_of_cost() {
     }
 }
 
-fn fixtures() -> Option<PathBuf> {
-    let path = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/fixtures/agx/mesa"
-    ));
-    if !path.is_dir() {
-        eprintln!("skipped: no fixtures beside the workspace");
-        return None;
-    }
-    Some(path.to_owned())
+fn fixtures() -> PathBuf {
+    assay_fixtures::path("agx/mesa")
 }
 
 fn code_of(listing: &str) -> Vec<u8> {
@@ -77,7 +68,7 @@ fn code_of(listing: &str) -> Vec<u8> {
 /// Mesa's statistics, recomputed from the machine code with its table.
 #[test]
 fn sums_equal_what_mesa_printed() {
-    let Some(folder) = fixtures() else { return };
+    let folder = fixtures();
     let table = CostTable::of(CostModel::Mesa);
     let mut programs = 0;
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -97,9 +97,11 @@ commands! {
     Man man;
 }
 
-pub(crate) fn main() -> ExitCode {
+/// Runs one command line, program name first, and says how to exit. Results go to standard output or the file of
+/// `-o`, remarks and errors to standard error.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     interrupt::install();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = asks_for_json(&arguments);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,

@@ -1,13 +1,12 @@
 //! Machine code from Apple's compilers, on a Mac that has them.
 
-use crate::commands::compile::show;
+use crate::diagnostics;
 use crate::failure::{Failure, Kind};
-use crate::generate;
 use crate::source::{self, SourceArgs};
-use assay_air::GivenConstant;
 use assay_container::Extracted;
 use assay_device::apple::{self, Ran, Route, Tools};
-use assay_device::{CompileOptions, Error, GpuDevice, MetalSettings, Source};
+use assay_device::{Error, GpuDevice, MetalSettings, Source};
+use assay_front::{Bytes, File, GivenConstant, Library};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -27,7 +26,7 @@ pub(crate) enum Compiler {
 /// What is compiled, and how.
 pub(crate) struct Request<'a> {
     pub(crate) path: &'a Path,
-    pub(crate) bytes: &'a [u8],
+    pub(crate) file: &'a File<'a>,
     pub(crate) function: Option<&'a str>,
     pub(crate) constants: &'a [GivenConstant],
     pub(crate) source: &'a SourceArgs,
@@ -61,11 +60,11 @@ pub(crate) fn programs(
         Compiler::Apple => true,
         Compiler::Auto => cfg!(target_os = "macos"),
     };
-    let is_source = source::is_source(request.path, request.bytes);
-    if !wanted || !(is_source || request.bytes.starts_with(b"MTLB")) {
+    let is_source = request.file.is_source();
+    if !wanted || !(is_source || request.file.bytes().starts_with(b"MTLB")) {
         return Ok(None);
     }
-    match compile(request, is_source) {
+    match compile(request) {
         Ok(programs) => Ok(Some(programs)),
         Err(failure) if failure.kind == Kind::Missing && compiler == Compiler::Auto => {
             note(&format!(
@@ -78,27 +77,27 @@ pub(crate) fn programs(
     }
 }
 
-fn compile(request: &Request<'_>, is_source: bool) -> Result<Vec<(Extracted, Route)>, Failure> {
+fn compile(request: &Request<'_>) -> Result<Vec<(Extracted, Route)>, Failure> {
     let shown = request.path.display().to_string();
     let fail = |error: Error| failure(request.path, error);
-    let made;
-    let library = if is_source {
-        let text = String::from_utf8_lossy(request.bytes);
-        let options = CompileOptions::from(request.source);
+    let metallib = if request.file.is_source() {
+        let text = String::from_utf8_lossy(request.file.bytes());
         let source = Source {
-            path: source::shown_name(request.path),
+            path: request.file.path(),
             text: &text,
         };
-        made = apple::metallib(&Xcrun, source, &options).map_err(fail)?;
-        made.as_slice()
+        let made = apple::metallib(&Xcrun, source, &request.source.options()).map_err(fail)?;
+        Bytes::from(made)
     } else {
-        request.bytes
+        request.file.bytes().clone()
     };
+    let refuse = |error: assay_front::Error| source::failure(request.path, error);
+    let library = Library::open(&metallib).map_err(refuse)?;
     let mut gpu = readable_gpu();
     let mut found = Vec::new();
-    for kernel in generate::kernels(&shown, library, request.function)? {
+    for kernel in library.choose(request.function).map_err(refuse)? {
         let gpu = gpu.as_mut().map(|gpu| &mut **gpu as &mut dyn GpuDevice);
-        let code = apple::machine_code(&Xcrun, gpu, library, &kernel.name, request.constants);
+        let code = apple::machine_code(&Xcrun, gpu, &metallib, &kernel.name, request.constants);
         let code = code.map_err(fail)?;
         let contents = assay_container::open(&code.bytes);
         let contents = contents.map_err(|error| Failure::input(format!("{shown}: {error}")))?;
@@ -123,7 +122,7 @@ fn readable_gpu() -> Option<Box<dyn GpuDevice>> {
 
 fn failure(path: &Path, error: Error) -> Failure {
     match error {
-        Error::Source(errors) => show::failure(path, &assay_msl::Error::Source(errors)),
+        Error::Source(errors) => diagnostics::failure(path, &assay_msl::Error::Source(errors)),
         Error::Compiler(_) | Error::NoDevice(_) => Failure::new(Kind::Missing, error.to_string())
             .advice("--compiler assay generates code anywhere; Apple's may differ from it"),
         other => Failure::input(other.to_string()),
@@ -134,6 +133,7 @@ fn failure(path: &Path, error: Error) -> Failure {
 mod tests {
     use super::{Compiler, Request, programs};
     use crate::failure::Kind;
+    use assay_front::{Bytes, File};
     use clap::Parser;
     use std::path::Path;
 
@@ -146,9 +146,12 @@ mod tests {
     #[test]
     fn without_a_mac_apples_compiler_is_missing_and_ours_is_offered() {
         let line = Line::parse_from(["test"]);
+        let path = Path::new("k.metal");
+        let bytes = Bytes::from(b"kernel void k() {}".to_vec());
+        let file = File::open(path, &bytes).expect("source");
         let request = Request {
-            path: Path::new("k.metal"),
-            bytes: b"kernel void k() {}",
+            path,
+            file: &file,
             function: None,
             constants: &[],
             source: &line.source,

@@ -72,6 +72,14 @@ impl Failure {
         self
     }
 
+    /// Adds what the user can do about it, where there is something to do.
+    pub(crate) fn advised(self, advice: Option<impl Into<String>>) -> Self {
+        match advice {
+            Some(advice) => self.advice(advice),
+            None => self,
+        }
+    }
+
     /// Adds what only a program wants to know.
     pub(crate) fn details(mut self, details: serde_json::Value) -> Self {
         self.details = Some(details);

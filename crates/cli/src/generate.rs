@@ -2,15 +2,14 @@
 //! metallibs and bitcode.
 
 use crate::apple::Compiler;
-use crate::commands::ir::program::{Kernel, Kernels, check_constants, constants};
 use crate::failure::Failure;
-use crate::input::Input;
 use crate::phases::Phases;
 use crate::source::{self, SourceArgs};
 use assay_agx::{Isa, Program};
-use assay_air::GivenConstant;
 use assay_codegen::{Error, ErrorKind, Options, back, lower};
-use assay_container::Contents;
+use assay_front::{
+    File, GivenConstant, Kernel, OpenConstants, Request, check_constants, constants,
+};
 use assay_ssa::Binding;
 use std::path::Path;
 
@@ -62,28 +61,6 @@ pub(crate) struct Refused {
     pub(crate) place: Option<(String, u32)>,
 }
 
-/// Source is compiled; anything else is taken as it is.
-pub(crate) fn compiled(
-    path: &Path,
-    bytes: Input,
-    args: &SourceArgs,
-    phases: &mut Phases,
-) -> Result<Input, Failure> {
-    if !source::is_source(path, &bytes) {
-        return Ok(bytes);
-    }
-    let code = phases.step("compile to bitcode (clang)", || {
-        source::bitcode(path, &bytes, args)
-    })?;
-    Ok(Input::Owned(code))
-}
-
-/// Whether there are programs but no machine code, so that code must be generated.
-pub(crate) fn is_wanted(contents: &Contents<'_>) -> bool {
-    let programs = matches!(contents, Contents::Bitcode(_)) || !contents.metallibs().is_empty();
-    programs && contents.compiled().is_empty()
-}
-
 /// Names source files as the user did: clang writes whole paths.
 pub(crate) fn name_files(program: &mut Program, path: &Path) {
     let name = source::shown_name(path).display().to_string();
@@ -99,48 +76,20 @@ pub(crate) fn name_files(program: &mut Program, path: &Path) {
     }
 }
 
-/// The kernels to make code for: the one named, or all.
-pub(crate) fn kernels<'a>(
-    shown: &str,
-    bytes: &'a [u8],
-    function: Option<&str>,
-) -> Result<Vec<Kernel<'a>>, Failure> {
-    Kernels::find(shown, bytes)?.choose(function)
-}
-
-/// Whether a file holds programs rather than machine code, by its name or its first bytes.
-pub(crate) fn is_program_file(path: &Path) -> bool {
-    use std::io::Read;
-    let mut start = [0; 4];
-    let named = path
-        .extension()
-        .is_some_and(|extension| extension == "metal");
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    named || read.is_ok() && (&start == b"MTLB" || start == [b'B', b'C', 0xc0, 0xde])
-}
-
-/// The code of one kernel of source, a metallib or bitcode; nothing when the bytes are
-/// none of these.
+/// The code of one kernel of a file that needs code.
 pub(crate) fn one(
     path: &Path,
-    bytes: &[u8],
+    file: &File<'_>,
     function: Option<&str>,
     args: &CodeArgs,
     isa: Isa,
-) -> Result<Option<Generated>, Failure> {
-    let mut phases = Phases::default();
-    let shown = path.display().to_string();
-    let bytes = match source::is_source(path, bytes) {
-        true => Input::Owned(source::bitcode(path, bytes, &args.source)?),
-        false => Input::Owned(bytes.to_vec()),
-    };
-    if !assay_container::open(&bytes).is_ok_and(|contents| is_wanted(&contents)) {
-        return Ok(None);
-    }
-    let kernels = kernels(&shown, &bytes, function)?;
-    let [kernel] = kernels.as_slice() else {
+) -> Result<Generated, Failure> {
+    let library = source::library(path, file, &args.source)?;
+    let fail = |error: assay_front::Error| source::failure(path, error);
+    let kernels = library.choose(function).map_err(fail)?;
+    let [kernel] = kernels else {
         let names: Vec<&str> = kernels.iter().take(20).map(|k| k.name.as_str()).collect();
-        let message = format!("{shown} has {} kernels", kernels.len());
+        let message = format!("{} has {} kernels", path.display(), kernels.len());
         return Err(
             Failure::usage(message).advice(format!("choose one with -f: {}", names.join(", ")))
         );
@@ -150,29 +99,33 @@ pub(crate) fn one(
         isa,
         threadgroup: None,
     };
-    let made = generator.generate(kernel, &mut phases);
+    let made = generator.generate(kernel, &mut Phases::default());
     let mut made = made.map_err(|refused| refused.failure())?;
-    check_constants(&args.constants, made.constants())?;
+    check_constants(&args.constants, made.constants()).map_err(fail)?;
     name_files(&mut made.program, path);
-    Ok(Some(made))
+    Ok(made)
 }
 
 impl Generator<'_> {
     /// Makes the code of a kernel.
     pub(crate) fn generate(
         &self,
-        kernel: &Kernel<'_>,
+        kernel: &Kernel,
         phases: &mut Phases,
     ) -> Result<Generated, Refused> {
-        let (program, assumed) = phases
-            .step("read and optimise", || {
-                kernel.closed_program(self.constants)
-            })
-            .map_err(|failure| Refused {
+        let request = Request {
+            constants: self.constants,
+            open: OpenConstants::Zero,
+            unoptimised: false,
+        };
+        let program = phases
+            .step("read and optimise", || kernel.program_as(&request))
+            .map_err(|error| Refused {
                 reason: "not read".to_owned(),
-                message: failure.message,
+                message: error.to_string(),
                 place: None,
             })?;
+        let assumed = program.assumed;
         let options = Options {
             isa: self.isa,
             threadgroup: self.threadgroup,

@@ -1,37 +1,20 @@
 //! Where bytes come from: a mapped file, or standard input.
 
 use crate::failure::Failure;
+use assay_front::Bytes;
 use std::fs::File;
 use std::io::Read;
-use std::ops::Deref;
 use std::path::Path;
 
-/// The bytes of an input. Files are mapped, not copied.
-pub(crate) enum Input {
-    Mapped(memmap2::Mmap),
-    Owned(Vec<u8>),
-}
-
-impl Deref for Input {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Input::Mapped(map) => map,
-            Input::Owned(bytes) => bytes,
-        }
-    }
-}
-
-/// Opens `path`; `-` is standard input.
-pub(crate) fn open(path: &Path) -> Result<Input, Failure> {
+/// Opens `path`; `-` is standard input. Files are mapped, not copied.
+pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
     if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
             .lock()
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::input(format!("cannot read standard input: {error}")))?;
-        return Ok(Input::Owned(bytes));
+        return Ok(Bytes::from(bytes));
     }
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
@@ -45,11 +28,11 @@ pub(crate) fn open(path: &Path) -> Result<Input, Failure> {
         // Pipes and device files cannot be mapped, nor can an empty file.
         let mut bytes = Vec::new();
         (&file).read_to_end(&mut bytes).map_err(fail)?;
-        return Ok(Input::Owned(bytes));
+        return Ok(Bytes::from(bytes));
     }
     // SAFETY: the map is read-only and lives as long as the borrow of its bytes. A
     // file truncated by another program meanwhile ends this one with SIGBUS, the
     // usual bargain of mapped input; no memory of ours is affected.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
-    Ok(Input::Mapped(map))
+    Ok(Bytes::new(map))
 }

@@ -1,33 +1,7 @@
-//! The `assay` program.
-//!
-//! Everything that touches the terminal lives in this crate: arguments, files,
-//! colour, progress and exit codes. What a command *does* is in a library crate;
-//! a file under `commands/` turns arguments into a library call and the result
-//! into text, JSON or HTML.
-//!
-//! Start reading at [`app`], the table of commands, then [`context`], what a
-//! command is given, then any file under [`commands`].
-
-mod app;
-mod apple;
-mod commands;
-mod context;
-mod failure;
-mod generate;
-mod input;
-mod interrupt;
-mod machine;
-mod names;
-mod npy;
-mod output;
-mod phases;
-#[cfg(test)]
-mod schema;
-mod source;
-mod toolchain;
+//! The `assay` program: hands its arguments to the library and exits as it says.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    app::main()
+    assay_cli::run(std::env::args_os())
 }

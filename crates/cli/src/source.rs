@@ -3,11 +3,14 @@
 //! Such a command takes a `.metal` file where it takes bitcode: the options a compiler
 //! would want stand beside its own, and the source is compiled on the way.
 
-use crate::commands::compile::show;
-use crate::failure::Failure;
-use crate::toolchain;
-use assay_device::CompileOptions;
-use assay_msl::{Options, Source, Standard, compile};
+use crate::diagnostics;
+use crate::failure::{Failure, Kind};
+use crate::{names, toolchain};
+use assay_container::SelectError;
+use assay_front::{
+    Blame, Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
+};
+use assay_msl::Standard;
 use std::path::{Path, PathBuf};
 
 /// The options of a compiler.
@@ -38,38 +41,32 @@ impl SourceArgs {
     }
 
     /// What the compiler is told.
-    pub(crate) fn options(&self) -> Options {
-        Options {
+    pub(crate) fn options(&self) -> SourceOptions {
+        SourceOptions {
             include_folders: self.include.clone(),
             defines: self.define.clone(),
             standard: self.std,
             fast_math: !self.no_fast_math,
-            ..Options::new(toolchain::cache_folder())
         }
     }
 }
 
-impl From<&SourceArgs> for CompileOptions {
-    fn from(args: &SourceArgs) -> CompileOptions {
-        CompileOptions {
-            fast_math: !args.no_fast_math,
-            standard: args.std,
-            include_folders: args.include.clone(),
-            defines: args.define.clone(),
-        }
-    }
-}
+/// The clang of this machine, looked for when there is source to compile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThisMachine;
 
-/// Whether these bytes are source, not code: by the file's name, or text that is no bitcode.
-pub(crate) fn is_source(path: &Path, bytes: &[u8]) -> bool {
-    let named = path
-        .extension()
-        .is_some_and(|extension| extension == "metal");
-    named
-        || matches!(
-            assay_container::open(bytes),
-            Ok(assay_container::Contents::Source(_))
-        )
+impl Compiler for ThisMachine {
+    fn bitcode(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<Vec<u8>, CompilerError> {
+        let program = toolchain::find().map_err(|failure| CompilerError::Missing {
+            message: failure.message,
+            advice: failure.advice,
+        })?;
+        Clang::new(program, toolchain::cache_folder()).bitcode(source, options)
+    }
 }
 
 /// The name that diagnostics and lines give the source of a path.
@@ -80,12 +77,64 @@ pub(crate) fn shown_name(path: &Path) -> &Path {
     }
 }
 
-/// Compiles source to bitcode.
+/// Looks at what a file is.
+pub(crate) fn open<'a>(path: &'a Path, bytes: &'a Bytes) -> Result<File<'a>, Failure> {
+    let file = File::open(path, bytes).map_err(|error| failure(path, error))?;
+    Ok(file.named(shown_name(path)))
+}
+
+/// The kernels of a file, source compiled on the way.
+pub(crate) fn library(path: &Path, file: &File<'_>, args: &SourceArgs) -> Result<Library, Failure> {
+    let library = file.library(&ThisMachine, &args.options());
+    library.map_err(|error| failure(path, error))
+}
+
+/// The bitcode of source.
 pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec<u8>, Failure> {
-    let compiler = toolchain::find()?;
-    let name = shown_name(path);
-    let source = Source { path: name, text };
-    let compiled =
-        compile(source, &compiler, &args.options()).map_err(|error| show::failure(name, &error))?;
-    Ok(compiled.code)
+    let source = Source {
+        path: shown_name(path),
+        text,
+    };
+    let bitcode = ThisMachine.bitcode(source, &args.options());
+    bitcode.map_err(|error| failure(path, error.into()))
+}
+
+/// Returns true if a file holds programs rather than machine code, by its name or its first bytes.
+pub(crate) fn is_program_file(path: &Path) -> bool {
+    use std::io::Read;
+    let mut start = [0; 4];
+    let named = path
+        .extension()
+        .is_some_and(|extension| extension == "metal");
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    named || read.is_ok() && (&start == b"MTLB" || start == [b'B', b'C', 0xc0, 0xde])
+}
+
+/// An error of the front end as the failure of a command.
+pub(crate) fn failure(path: &Path, error: Error) -> Failure {
+    let shown = path.display();
+    let message = match &error {
+        Error::Compiler(CompilerError::Failed(error)) => {
+            return diagnostics::failure(shown_name(path), error);
+        }
+        Error::NoKernel { wanted, names } => {
+            let names = names.iter().map(String::as_str);
+            return names::unknown(&shown.to_string(), "kernel", wanted, names);
+        }
+        Error::NoKernels => format!("{shown} declares no kernels"),
+        Error::Kernel { .. } | Error::NoConstant { .. } | Error::Compiler(_) => error.to_string(),
+        other => format!("{shown}: {other}"),
+    };
+    let kind = match error.blame() {
+        Blame::Input => Kind::Input,
+        Blame::Usage => Kind::Usage,
+        Blame::Missing => Kind::Missing,
+    };
+    Failure::new(kind, message).advised(error.advice())
+}
+
+/// Why no function of an archive was chosen.
+pub(crate) fn select_failure(path: &Path, error: &SelectError) -> Failure {
+    let failure = Failure::input(format!("{}: {error}", path.display()));
+    failure.advised(error.advice())
 }

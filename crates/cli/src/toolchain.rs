@@ -1,23 +1,15 @@
 //! Finding a clang that can compile Metal source.
 //!
-//! Candidates in order: `ASSAY_CLANG`, the newest `clang-NN` on the path, `clang`, the
-//! Command Line Tools' clang, and the one inside Python's `ziglang` package. Each is
-//! judged by compiling a probe, never by its version text. Verdicts are remembered in
-//! the cache folder until the program's file changes.
+//! Candidates are those of [`assay_msl::find`], `ASSAY_CLANG` first. Verdicts of the probe are
+//! remembered in the cache folder until the program's file changes.
 
 use crate::failure::{Failure, Kind};
+use assay_msl::find::CHOSEN;
+pub(crate) use assay_msl::find::{Candidate, on_path};
 use assay_msl::{Compiler, Refusal};
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
-
-/// A compiler that may do, and where it was found.
-#[derive(Clone, Debug)]
-pub(crate) struct Candidate {
-    pub(crate) origin: &'static str,
-    pub(crate) compiler: Compiler,
-}
 
 /// What the probe said: the version, or why not.
 pub(crate) type Verdict = Result<String, String>;
@@ -63,7 +55,7 @@ pub(crate) fn find() -> Result<Compiler, Failure> {
             }
             Err(reason) => {
                 let line = format!("{} {reason}", candidate.compiler.command_line());
-                if candidate.origin == FROM_ENVIRONMENT {
+                if candidate.origin == CHOSEN {
                     return Err(Failure::new(Kind::Missing, format!("ASSAY_CLANG: {line}"))
                         .advice("unset ASSAY_CLANG, or let it name another clang"));
                 }
@@ -99,90 +91,10 @@ fn accepted(mut compiler: Compiler, version: &str) -> Compiler {
     compiler
 }
 
-const FROM_ENVIRONMENT: &str = "ASSAY_CLANG";
-
 /// Everything worth a probe, best first.
 fn candidates() -> Vec<Candidate> {
-    if let Some(chosen) = std::env::var_os("ASSAY_CLANG").filter(|value| !value.is_empty()) {
-        return vec![Candidate {
-            origin: FROM_ENVIRONMENT,
-            compiler: chosen_compiler(&chosen),
-        }];
-    }
-    let folders: Vec<PathBuf> = std::env::var_os("PATH")
-        .map(|path| std::env::split_paths(&path).collect())
-        .unwrap_or_default();
-    let mut found = numbered(&folders);
-    let plain = |origin, program: PathBuf| Candidate {
-        origin,
-        compiler: Compiler::new(program),
-    };
-    found.extend(on_path(&folders, "clang").map(|program| plain("path", program)));
-    let tools = Path::new("/Library/Developer/CommandLineTools/usr/bin/clang");
-    if tools.is_file() {
-        found.push(plain("Command Line Tools", tools.to_owned()));
-    }
-    if let Some(python) = on_path(&folders, "python3").or_else(|| on_path(&folders, "python")) {
-        let mut compiler = Compiler::new(python);
-        compiler.arguments = ["-m", "ziglang", "clang"].map(str::to_owned).to_vec();
-        found.push(Candidate {
-            origin: "Python package ziglang",
-            compiler,
-        });
-    }
-    found
-}
-
-/// `ASSAY_CLANG` names a program, or a program with arguments.
-fn chosen_compiler(text: &OsStr) -> Compiler {
-    let whole = Path::new(text);
-    let Some(words) = text.to_str().filter(|_| !whole.is_file()) else {
-        return Compiler::new(whole);
-    };
-    let mut words = words.split_whitespace().map(str::to_owned);
-    let mut compiler = Compiler::new(words.next().unwrap_or_default());
-    compiler.arguments = words.collect();
-    compiler
-}
-
-/// `clang-NN` on the path, newest first.
-fn numbered(folders: &[PathBuf]) -> Vec<Candidate> {
-    let mut found: Vec<(u32, PathBuf)> = Vec::new();
-    for entry in folders
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flatten()
-    {
-        let Ok(entry) = entry else { continue };
-        let name = entry.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_suffix(std::env::consts::EXE_SUFFIX))
-            .and_then(|name| name.strip_prefix("clang-"))
-            .and_then(|number| number.parse().ok());
-        if let Some(number) = number
-            && !found.iter().any(|(known, _)| *known == number)
-        {
-            found.push((number, entry.path()));
-        }
-    }
-    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
-    found
-        .into_iter()
-        .map(|(_, program)| Candidate {
-            origin: "path",
-            compiler: Compiler::new(program),
-        })
-        .collect()
-}
-
-/// A program of that name on the path.
-pub(crate) fn on_path(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
-    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    folders
-        .iter()
-        .map(|folder| folder.join(&name))
-        .find(|path| path.is_file())
+    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+    assay_msl::find::candidates(Some(&variable("ASSAY_CLANG")), &variable("PATH"))
 }
 
 /// Size and time of a program's file: another build has others.
@@ -273,44 +185,5 @@ fn refusal_text(compiler: &Compiler, refusal: &Refusal) -> String {
     match refusal {
         Refusal::CannotRun(_) if zig => "is not there (python3 -m pip install ziglang)".to_owned(),
         other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variable_may_hold_arguments() {
-        let compiler = chosen_compiler(OsStr::new("python3 -m ziglang clang"));
-        assert_eq!(compiler.program, Path::new("python3"));
-        assert_eq!(compiler.arguments, ["-m", "ziglang", "clang"]);
-    }
-
-    #[test]
-    fn the_newest_numbered_clang_comes_first() {
-        let folder = tempfile::tempdir().expect("a folder");
-        for name in [
-            "clang-9",
-            "clang-19",
-            "clang-17",
-            "clang-format-19",
-            "clang-cpp-20",
-        ] {
-            std::fs::write(folder.path().join(name), "").expect("a file");
-        }
-        let names: Vec<_> = numbered(&[folder.path().to_owned()])
-            .into_iter()
-            .filter_map(|c| {
-                Some(
-                    c.compiler
-                        .program
-                        .file_name()?
-                        .to_string_lossy()
-                        .into_owned(),
-                )
-            })
-            .collect();
-        assert_eq!(names, ["clang-19", "clang-17", "clang-9"]);
     }
 }

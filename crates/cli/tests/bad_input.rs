@@ -35,12 +35,11 @@ fn refused(output: &Output, code: i32, texts: &[&str]) {
     }
 }
 
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn has_clang() -> bool {
     let found = assay().arg("doctor").output();
     let found = found.is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     found
 }

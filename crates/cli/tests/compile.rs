@@ -43,11 +43,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn has_clang() -> bool {
     let found = run(&["doctor"]).status.code() == Some(0);
     if !found {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     found
 }

@@ -1,7 +1,5 @@
 //! `assay disasm`: lines, JSON, the edges of its input.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
-
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -176,15 +174,8 @@ fn a_cut_instruction_is_shown_and_remarked() {
 /// Every listing of the public corpora: `disasm` prints its words, `asm` gives the bytes.
 #[test]
 fn corpus_programs_survive_disasm_and_asm() {
-    let folder = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/fixtures/agx/apple"
-    );
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        eprintln!("skipped: {folder} is not here");
-        return;
-    };
-    for entry in entries.flatten() {
+    let folder = assay_fixtures::path("agx/apple");
+    for entry in std::fs::read_dir(folder).expect("readable").flatten() {
         let text = std::fs::read_to_string(entry.path()).expect("readable");
         let rows = text.lines().filter(|line| !line.starts_with('#'));
         let hex: String = rows.filter_map(|line| line.split('\t').nth(1)).collect();

@@ -1,8 +1,6 @@
 //! Commands that generate code: `assay profile`, `diff`, `disasm` and `emu` on Metal source,
 //! metallibs and bitcode, from the outside.
 
-#![allow(clippy::print_stderr, reason = "a test that skips says so")]
-
 use assay_container::builder::MetallibBuilder;
 use serde_json::Value;
 use std::io::Write;
@@ -30,7 +28,7 @@ fn assay(arguments: &[&str]) -> Output {
 fn compiling(arguments: &[&str]) -> Option<Output> {
     let output = assay(arguments);
     if output.status.code() == Some(4) {
-        eprintln!("skipped: {}", stderr(&output));
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
         return None;
     }
     Some(output)
@@ -323,4 +321,42 @@ kernel void two(device uint *o [[buffer(0)]], threadgroup uint *a [[threadgroup(
         .collect();
     let expected: Vec<u32> = (0..32).map(|thread| 31 - thread + 100).collect();
     assert_eq!(numbers, expected);
+}
+
+#[test]
+fn a_comment_in_the_source_says_how_its_kernel_is_dispatched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("twice.metal");
+    let text = "#include <metal_stdlib>\n\
+                // assay: launch twice --size N=70,3 --grid N --threadgroup 32 --buffer 0=iota:f32:N\n\
+                kernel void twice(device float* x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] *= 2; }\n";
+    std::fs::write(&path, text).expect("written");
+    let file = path.to_str().expect("a name");
+    let Some(ran) = compiling(&["run", file, "--print", "0:3"]) else {
+        return;
+    };
+    assert!(ran.status.success(), "{}", stderr(&ran));
+    let text = stdout(&ran);
+    assert!(text.contains("  0  2  4"), "{text}");
+    assert!(
+        text.contains("at N = 70\n") && text.contains("at N = 3\n"),
+        "{text}"
+    );
+    let Some(emulated) = compiling(&["emu", file]) else {
+        return;
+    };
+    assert!(emulated.status.success(), "{}", stderr(&emulated));
+    assert!(
+        stdout(&emulated).contains("at N = 3\n"),
+        "{}",
+        stdout(&emulated)
+    );
+    let Some(smaller) = compiling(&["run", file, "--size", "N=5", "--print", "0:3"]) else {
+        return;
+    };
+    assert!(
+        stdout(&smaller).contains("at N = 5\n"),
+        "{}",
+        stdout(&smaller)
+    );
 }

@@ -206,14 +206,13 @@ kernel void scale(device float *out [[buffer(1)]], const device half *in [[buffe
                   uint i [[thread_position_in_grid]]) { if (i < n) { tile[0] = in[i]; out[i] = tile[0]; } }
 ";
 
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn has_clang() -> bool {
     let doctor = Command::new(env!("CARGO_BIN_EXE_assay"))
         .arg("doctor")
         .output();
     let found = doctor.is_ok_and(|output| output.status.success());
     if !found {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     found
 }

@@ -5,20 +5,19 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn example_kernels_agree_with_mlx() {
     let python = Command::new("python3")
         .args(["-c", "import mlx.core, numpy"])
         .output();
     if !python.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: python3 has no mlx (python3 -m pip install 'mlx[cpu]' numpy)");
+        assay_fixtures::skip(assay_fixtures::Tool::Mlx);
         return;
     }
     let doctor = Command::new(env!("CARGO_BIN_EXE_assay"))
         .arg("doctor")
         .output();
     if !doctor.is_ok_and(|output| output.status.code() == Some(0)) {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
         return;
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

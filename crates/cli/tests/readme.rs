@@ -1,13 +1,15 @@
-//! The README's commands are run, and print what the README says they print.
+//! The documentation is true: its commands are run, its generated pages are current, its links lead somewhere.
 //!
 //! In a `console` block a line that starts with `$ ` is a command, run by `sh` in
 //! the workspace's root with this build of `assay` first on the path. The lines
 //! under it are its output; `...` stands for any number of lines, and inside a line
 //! for any text. A command without output lines only has to succeed. A command that ends
-//! with status 4 needs something this machine lacks (a clang, say) and is skipped, saying
-//! so. Blocks of another kind (`sh`) are shown, not run: they install or take long.
+//! with status 4 needs something this machine lacks (a clang, say) and is skipped. Blocks
+//! of another kind (`sh`) are shown, not run: they install or take long.
+//!
+//! `docs/commands.md` and `docs/findings.md` are made from the program itself: `BLESS=1` writes them.
 
-#![allow(clippy::print_stdout, reason = "a test that skips says so")]
+mod generated_pages;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -74,11 +76,11 @@ fn lines_fit(pattern: &[String], actual: &[&str]) -> bool {
     }
 }
 
-#[test]
-fn the_commands_print_what_the_readme_shows() {
-    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
-    let steps = steps(&readme);
-    assert!(!steps.is_empty(), "README.md shows no commands");
+/// Runs the commands of a document, in order.
+fn run_commands(document: &str) {
+    let text = std::fs::read_to_string(root().join(document)).expect("a document");
+    let steps = steps(&text);
+    assert!(!steps.is_empty(), "{document} shows no commands");
     let folder = Path::new(env!("CARGO_BIN_EXE_assay"))
         .parent()
         .expect("a folder");
@@ -87,7 +89,7 @@ fn the_commands_print_what_the_readme_shows() {
         folder.display(),
         std::env::var("PATH").unwrap_or_default()
     );
-    // The tour starts with an empty board, not with the user's.
+    // A tour starts with an empty board, not with the user's.
     let tour = tempfile::tempdir().expect("a folder");
     for step in steps {
         let output = Command::new("sh")
@@ -99,10 +101,7 @@ fn the_commands_print_what_the_readme_shows() {
             .output()
             .expect("sh runs");
         if output.status.code() == Some(4) {
-            println!(
-                "README.md:{}: skipped, something is missing here: {}",
-                step.line, step.command
-            );
+            assay_fixtures::skip(assay_fixtures::Tool::Clang);
             continue;
         }
         let stdout = String::from_utf8_lossy(&output.stdout);
@@ -119,13 +118,71 @@ fn the_commands_print_what_the_readme_shows() {
         };
         assert!(
             fits,
-            "README.md:{}: `{}` ended with {} and printed\n{stdout}{}",
+            "{document}:{}: `{}` ended with {} and printed\n{stdout}{}",
             step.line,
             step.command,
             output.status,
             String::from_utf8_lossy(&output.stderr),
         );
     }
+}
+
+#[test]
+fn the_commands_print_what_the_readme_shows() {
+    run_commands("README.md");
+}
+
+#[test]
+fn the_commands_print_what_the_guide_shows() {
+    let chapters = std::fs::read_dir(root().join("docs/guide")).expect("the guide");
+    let mut names: Vec<String> = chapters
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    for name in names {
+        run_commands(&format!("docs/guide/{name}"));
+    }
+}
+
+/// Every document of the repository that links to others.
+fn documents() -> Vec<PathBuf> {
+    let folders = [
+        "",
+        "docs",
+        "docs/guide",
+        "crates/codegen",
+        "crates/timing",
+        "fixtures",
+        "kernels",
+    ];
+    let files = folders
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(root().join(folder)).expect("a folder"))
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect()
+}
+
+#[test]
+fn links_lead_to_files_that_exist() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).expect("readable");
+        let folder = document.parent().expect("a folder");
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let file = target.split('#').next().unwrap_or_default();
+            let elsewhere = target.contains("://") || file.is_empty();
+            if !elsewhere && !folder.join(file).exists() {
+                broken.push(format!("{}: {target}", document.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[test]

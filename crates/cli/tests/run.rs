@@ -60,6 +60,40 @@ fn results_are_shown_as_text() {
 }
 
 #[test]
+fn a_launch_in_formulas_runs_at_each_size() {
+    let line = "-f saxpy --size N=4,6 --grid N --threadgroup min(N,4) --buffer 0=zeros:f32:N*2 \
+                --buffer 1=iota:f32:N --bytes 2=i32:N --check";
+    let output = run(&kernels(), line);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        text.contains("4 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 4\nnothing found\n")
+            && text.contains("6 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 6\n"),
+        "{text}"
+    );
+    assert!(!text.contains("this launch only"), "{text}");
+    let json = run(&kernels(), &format!("{line} --format json"));
+    assert_eq!(json.status.code(), Some(2));
+    let unknown = run(&kernels(), &line.replace("--grid N", "--grid M"));
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        stderr(&unknown).contains("no size \"M\""),
+        "{}",
+        stderr(&unknown)
+    );
+}
+
+#[test]
+fn a_check_in_plain_numbers_is_known_of_that_launch_only() {
+    let output = run(&kernels(), &format!("{SAXPY} --bytes 2=i32:4 --check"));
+    let text = stdout(&output);
+    assert!(
+        text.contains("nothing found\nknown of this launch only"),
+        "{text}"
+    );
+}
+
+#[test]
 fn results_are_shown_as_json_with_times_of_every_run() {
     let line = format!("{SAXPY} --bytes 2=i32:4 --print 1:3 --repeat 3 --threads 1 --format json");
     let document = json(&run(&kernels(), &line));
@@ -366,14 +400,13 @@ fn source_comes_from_standard_input() {
     );
 }
 
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 fn has_clang() -> bool {
     let doctor = Command::new(env!("CARGO_BIN_EXE_assay"))
         .arg("doctor")
         .output();
     let found = doctor.is_ok_and(|output| output.status.code() == Some(0));
     if !found {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     found
 }

@@ -1,5 +1,4 @@
 //! `assay trace` as a user runs it.
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use assay_trace::synth::{Scenario, Table, Trace, bundle, write_table};
 use serde_json::Value;
@@ -34,17 +33,9 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-fn fixture(name: &str) -> Option<String> {
-    let root = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/fixtures/xctrace/"
-    );
-    let path = format!("{root}{name}");
-    if Path::new(&path).is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: no fixture {path}");
-    None
+fn fixture(name: &str) -> String {
+    let path = assay_fixtures::path("xctrace").join(name);
+    path.into_os_string().into_string().expect("UTF-8")
 }
 
 /// A folder with the tables of a made-up run.
@@ -65,9 +56,7 @@ fn path(folder: &tempfile::TempDir) -> String {
 
 #[test]
 fn json_has_the_fixed_names_and_the_golden_numbers() {
-    let Some(folder) = fixture("baseline") else {
-        return;
-    };
+    let folder = fixture("baseline");
     let output = assay(&["report", "--format", "json", &folder]);
     assert_eq!(output.status.code(), Some(0));
     let document = json(&output);
@@ -123,9 +112,7 @@ fn json_has_the_fixed_names_and_the_golden_numbers() {
 
 #[test]
 fn a_target_without_gpu_work_is_exit_1() {
-    let Some(folder) = fixture("no-gpu-work") else {
-        return;
-    };
+    let folder = fixture("no-gpu-work");
     let output = assay(&["report", &folder]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("verdict: no-gpu-work"));
@@ -232,9 +219,7 @@ fn compare_exits_with_1_when_a_limit_is_exceeded() {
 
 #[test]
 fn real_runs_compare_per_step() {
-    let (Some(before), Some(after)) = (fixture("baseline"), fixture("threadgroup_heavy")) else {
-        return;
-    };
+    let (before, after) = (fixture("baseline"), fixture("threadgroup_heavy"));
     let output = assay(&[
         "compare",
         "--format",
@@ -304,10 +289,8 @@ fn chrome_traces_are_well_formed_and_nested() {
         .filter(|event| event["cat"] == "gpu" && event["name"] == "left:gemm");
     assert_eq!(gpu.count(), 50);
     assert_nested(events);
-    if let Some(real) = fixture("baseline") {
-        let document = json(&assay(&["export", &real]));
-        assert_nested(document["traceEvents"].as_array().expect("events"));
-    }
+    let document = json(&assay(&["export", &fixture("baseline")]));
+    assert_nested(document["traceEvents"].as_array().expect("events"));
 }
 
 #[test]

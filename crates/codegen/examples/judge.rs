@@ -18,6 +18,7 @@
 #[allow(dead_code, reason = "the tests use the rest")]
 mod judge;
 
+use assay_front::{Bytes, Kernel, Library};
 use judge::{Verdict, load};
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -72,8 +73,7 @@ impl Args {
 /// A kernel to judge.
 struct Case {
     file: String,
-    name: String,
-    bitcode: std::sync::Arc<Vec<u8>>,
+    kernel: Kernel,
 }
 
 struct Judged {
@@ -147,33 +147,24 @@ fn of_file(path: &Path, args: &Args) -> Result<Vec<Case>, String> {
     let wanted = |name: &str| args.only.as_deref().is_none_or(|only| only == name);
     let file = path.display().to_string();
     let fail = |error: String| format!("{file}: {error}");
-    let case = |name: String, bitcode| Case {
-        file: file.clone(),
-        name,
-        bitcode,
-    };
-    if path
+    let is_source = path
         .extension()
-        .is_some_and(|extension| extension == "metal")
-    {
-        let bitcode = load::bitcode(path, &args.build).map_err(fail)?;
-        let names = load::kernel_names(&bitcode).map_err(fail)?;
-        let bitcode = std::sync::Arc::new(bitcode);
-        let names = names.into_iter().filter(|name| wanted(name));
-        return Ok(names.map(|name| case(name, bitcode.clone())).collect());
-    }
-    let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
-    let contents = assay_container::open(&bytes).map_err(|error| fail(error.to_string()))?;
-    let mut cases = Vec::new();
-    for library in contents.metallibs() {
-        for function in library.kernels().filter(|function| wanted(&function.name)) {
-            if let Some(bitcode) = function.bitcode {
-                let bitcode = std::sync::Arc::new(bitcode.to_vec());
-                cases.push(case(function.name.to_string(), bitcode));
-            }
-        }
-    }
-    Ok(cases)
+        .is_some_and(|extension| extension == "metal");
+    let library = if is_source {
+        load::library(path, &args.build).map_err(fail)?
+    } else {
+        let bytes = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+        let library = Library::open(&Bytes::from(bytes));
+        library.map_err(|error| fail(error.to_string()))?
+    };
+    let kernels = library.kernels().iter();
+    let cases = kernels
+        .filter(|kernel| wanted(&kernel.name))
+        .map(|kernel| Case {
+            file: file.clone(),
+            kernel: kernel.clone(),
+        });
+    Ok(cases.collect())
 }
 
 /// So many of the cases, the same for the same seed, in their order.
@@ -194,9 +185,10 @@ fn sample(cases: Vec<Case>, count: usize, seed: u64) -> Vec<Case> {
 
 fn judge_one(case: &Case, seed: u64) -> Judged {
     let start = Instant::now();
-    CURRENT.with(|current| *current.borrow_mut() = format!("{} of {}", case.name, case.file));
-    let with = |number| match load::program_with(&case.bitcode, &case.name, number) {
-        Ok(module) => judge::judge(&module, &case.name, seed),
+    CURRENT
+        .with(|current| *current.borrow_mut() = format!("{} of {}", case.kernel.name, case.file));
+    let with = |number| match load::program_with(&case.kernel, number) {
+        Ok(module) => judge::judge(&module, &case.kernel.name, seed),
         Err(message) => Verdict::NotExecuted(format!("not read: {message}")),
     };
     let unfinished = |verdict: &Verdict| matches!(verdict, Verdict::Same { finished: 0, .. });
@@ -209,7 +201,7 @@ fn judge_one(case: &Case, seed: u64) -> Judged {
         }
     }
     Judged {
-        name: case.name.clone(),
+        name: case.kernel.name.clone(),
         verdict,
         seconds: start.elapsed().as_secs_f64(),
     }

@@ -24,8 +24,9 @@ fn show(file: &str, kernel: &str, fast_math: bool) -> Result<(), String> {
         fast_math,
         ..load::Build::default()
     };
-    let bitcode = load::bitcode(Path::new(file), &build)?;
-    let module = load::program(&bitcode, kernel)?;
+    let library = load::library(Path::new(file), &build)?;
+    let found = library.kernel(kernel).map_err(|error| error.to_string())?;
+    let module = load::program(found)?;
     let options = assay_codegen::Options::default();
     let mir = assay_codegen::lower::lower(&module, kernel, &options)
         .map_err(|error| error.to_string())?;

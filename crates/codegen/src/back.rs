@@ -21,7 +21,6 @@
 
 mod allocate;
 mod assign;
-mod bits;
 mod coalesce;
 mod copies;
 mod counts;
@@ -55,7 +54,6 @@ use assay_agx::{Field, Op, Operand, Program, Reg};
 use encode::Encoded;
 use machine::{Code, Machine};
 
-pub(crate) use bits::BitSet;
 pub(crate) use liveness::mask;
 
 /// What a thread of the main program keeps in memory of its own.

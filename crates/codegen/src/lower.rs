@@ -17,6 +17,7 @@ mod cost;
 mod divide;
 mod emit;
 mod exits;
+mod far_angle;
 mod fill;
 mod float;
 mod float_bits;

@@ -16,10 +16,9 @@ const NOT_YET: [(&str, &str); 1] = [(
 )];
 
 #[test]
-#[allow(clippy::print_stderr, reason = "what was skipped must be seen")]
 fn generated_code_agrees_with_the_program() {
     if load::compiler().is_none() {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
         return;
     }
     let mut files: Vec<_> = ["../../examples/kernels", "tests/kernels"]
@@ -35,11 +34,12 @@ fn generated_code_agrees_with_the_program() {
     files.sort();
     let mut wrong = Vec::new();
     for file in &files {
-        let bitcode = load::bitcode(file, &load::Build::default()).expect("it compiles");
-        for kernel in load::kernel_names(&bitcode).expect("bitcode") {
-            let module = load::program(&bitcode, &kernel).expect("a program");
-            let known = NOT_YET.iter().find(|(name, _)| *name == kernel);
-            match (judge::judge(&module, &kernel, 1), known) {
+        let library = load::library(file, &load::Build::default()).expect("it compiles");
+        for kernel in library.kernels() {
+            let module = load::program(kernel).expect("a program");
+            let kernel = &kernel.name;
+            let known = NOT_YET.iter().find(|(name, _)| name == kernel);
+            match (judge::judge(&module, kernel, 1), known) {
                 (Verdict::Same { finished, .. }, None) if finished > 0 => {}
                 (Verdict::Unsupported(what), Some((_, reason))) if what == *reason => {}
                 (verdict, _) => wrong.push(format!("{kernel}: {verdict:?}")),
@@ -52,8 +52,8 @@ fn generated_code_agrees_with_the_program() {
 /// Threads that fit a core with the registers of a kernel's code.
 fn threads(kernel: &str) -> (u32, Option<u32>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/pressure.metal");
-    let bitcode = load::bitcode(&file, &load::Build::default()).expect("it compiles");
-    let module = load::program(&bitcode, kernel).expect("a program");
+    let library = load::library(&file, &load::Build::default()).expect("it compiles");
+    let module = load::program(library.kernel(kernel).expect("a kernel")).expect("a program");
     let code = assay_codegen::generate(&module, kernel, &Default::default()).expect("code");
     let halves = code.half_registers.map_or(0, u32::from);
     let most = assay_chip::occupancy::threads_for_half_registers(halves);
@@ -61,10 +61,9 @@ fn threads(kernel: &str) -> (u32, Option<u32>) {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "what was skipped must be seen")]
 fn registers_are_allocated_for_the_declared_maximum() {
     if load::compiler().is_none() {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
         return;
     }
     let (free, declared) = threads("pressure_free");

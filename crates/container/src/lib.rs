@@ -12,6 +12,8 @@
 //! | [`Contents::Source`] | Metal source text | |
 //! | [`Contents::Code`] | raw AGX machine code | |
 //!
+//! Listings, machine code as text, are read by [`listing`].
+//!
 //! [`Contents::program`] chooses a function and hands its machine code on as an
 //! [`assay_agx::Program`]; [`mtlb::Function::bitcode`] is what an AIR reader takes.
 //!
@@ -39,6 +41,7 @@ pub mod fat;
 pub mod flatbuffer;
 pub mod gpu;
 pub mod image;
+pub mod listing;
 pub mod macho;
 pub mod metadata;
 pub mod mtlb;

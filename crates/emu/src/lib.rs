@@ -34,7 +34,6 @@
 //! | some threadgroups of a large grid | [`Runner`] |
 //! | every instruction and access | [`Observer`], [`Step`] |
 //! | what one thread did | [`Launch::trace`], [`TraceEntry`] |
-//! | code from a listing | [`listing`] |
 //!
 //! # What is exact and what is not
 //!
@@ -52,7 +51,6 @@ mod format;
 mod host;
 mod interpret;
 mod launch;
-pub mod listing;
 mod lower;
 mod nesting;
 mod observe;

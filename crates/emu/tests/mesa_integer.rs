@@ -6,9 +6,7 @@ use common::{Kernel, Random, UNTOUCHED};
 
 #[test]
 fn bitfield_expands_a_pixel() {
-    let Some(mut k) = Kernel::open("bitfield") else {
-        return;
-    };
+    let mut k = Kernel::open("bitfield");
     let x = Random::new(20).u32s(64);
     let out = k.out("o", 64);
     k.u32s("x", &x);
@@ -28,9 +26,7 @@ fn bitfield_expands_a_pixel() {
 
 #[test]
 fn int_ops_wraps_like_c() {
-    let Some(mut k) = Kernel::open("int_ops") else {
-        return;
-    };
+    let mut k = Kernel::open("int_ops");
     let mut random = Random::new(21);
     // mul24 is defined for 24-bit operands only.
     let mut narrow = || random.i32s(64).into_iter().map(|v| v >> 9).collect();
@@ -66,9 +62,7 @@ fn int_ops_wraps_like_c() {
 
 #[test]
 fn uint_bit_counts_rotates_and_saturates() {
-    let Some(mut k) = Kernel::open("uint_bit") else {
-        return;
-    };
+    let mut k = Kernel::open("uint_bit");
     let mut random = Random::new(22);
     let (mut x, mut y) = (random.u32s(64), random.u32s(64));
     x[..4].copy_from_slice(&[0, u32::MAX, 1, 0x8000_0000]);
@@ -107,9 +101,7 @@ fn uint_bit_counts_rotates_and_saturates() {
 
 #[test]
 fn short_arith_wraps_at_16_bits() {
-    let Some(mut k) = Kernel::open("short_arith") else {
-        return;
-    };
+    let mut k = Kernel::open("short_arith");
     let mut random = Random::new(23);
     let a: Vec<u16> = (0..64).map(|_| random.u32() as u16).collect();
     let b: Vec<u16> = (0..64).map(|_| random.u32() as u16).collect();
@@ -133,9 +125,7 @@ fn short_arith_wraps_at_16_bits() {
 
 #[test]
 fn int_div_mod_truncates() {
-    let Some(mut k) = Kernel::open("int_div_mod") else {
-        return;
-    };
+    let mut k = Kernel::open("int_div_mod");
     let mut random = Random::new(24);
     let mut x = random.i32s(64);
     let mut y: Vec<i32> = (0..64).map(|i| random.u32() as i32 >> (i / 2)).collect();
@@ -163,9 +153,7 @@ fn int_div_mod_truncates() {
 fn int64_div_is_exact() {
     let mut random = Random::new(25);
     for divisor in [1, 3, 10_000_000_007, 1 << 40, u64::MAX, 0x1_0000_0001] {
-        let Some(mut k) = Kernel::open("int64_div") else {
-            return;
-        };
+        let mut k = Kernel::open("int64_div");
         let mut x: Vec<u64> = (0..64).map(|i| random.u64() >> (i / 2)).collect();
         x[..3].copy_from_slice(&[0, u64::MAX, divisor]);
         let out = k.u64s("o", &[0; 64]);
@@ -179,9 +167,7 @@ fn int64_div_is_exact() {
 
 #[test]
 fn int64_mulhi_multiplies_128_bits() {
-    let Some(mut k) = Kernel::open("int64_mulhi") else {
-        return;
-    };
+    let mut k = Kernel::open("int64_mulhi");
     let mut random = Random::new(26);
     let mut x: Vec<u64> = (0..64).map(|_| random.u64()).collect();
     x[..3].copy_from_slice(&[0, u64::MAX, 1 << 63]);
@@ -202,9 +188,7 @@ fn int64_mulhi_multiplies_128_bits() {
 
 #[test]
 fn morton_interleaves_coordinates() {
-    let Some(mut k) = Kernel::open("morton") else {
-        return;
-    };
+    let mut k = Kernel::open("morton");
     let out = k.out("o", 0x10_0000 + 512);
     k.u32("w", 16);
     k.run([16, 16, 1]);
@@ -224,9 +208,7 @@ fn morton_interleaves_coordinates() {
 
 #[test]
 fn bitrev_fft_idx_reverses_addresses() {
-    let Some(mut k) = Kernel::open("bitrev_fft_idx") else {
-        return;
-    };
+    let mut k = Kernel::open("bitrev_fft_idx");
     let x: Vec<f32> = (0..256).map(|i| i as f32).collect();
     let out = k.out("o", 256);
     k.f32s("x", &x);
@@ -244,9 +226,7 @@ fn bitrev_fft_idx_reverses_addresses() {
 
 #[test]
 fn char4_dot_accumulates_bytes() {
-    let Some(mut k) = Kernel::open("char4_dot") else {
-        return;
-    };
+    let mut k = Kernel::open("char4_dot");
     let mut random = Random::new(27);
     let n = 9;
     let a: Vec<u8> = (0..64 * n * 4).map(|_| random.u32() as u8).collect();
@@ -270,9 +250,7 @@ fn char4_dot_accumulates_bytes() {
 
 #[test]
 fn sysvals_tell_where_a_thread_is() {
-    let Some(mut k) = Kernel::open("sysvals") else {
-        return;
-    };
+    let mut k = Kernel::open("sysvals");
     let groups = [2u32, 3, 2];
     let words = (7 + 11 * 1000 + 7 * 100_000 + 1) * 8;
     let out = k.out("o", words);

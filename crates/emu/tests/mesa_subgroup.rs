@@ -6,9 +6,7 @@ use common::{Kernel, Random, close, doubles, from_half, to_half};
 
 #[test]
 fn subgroup_shuffle_moves_values_between_lanes() {
-    let Some(mut k) = Kernel::open("subgroup_shuffle") else {
-        return;
-    };
+    let mut k = Kernel::open("subgroup_shuffle");
     let x = Random::new(60).f32s(64, -1.0, 1.0);
     let out = k.out("o", 64);
     k.f32s("x", &x);
@@ -42,9 +40,7 @@ fn subgroup_shuffle_moves_values_between_lanes() {
 
 #[test]
 fn reduce_minmax_int_finds_both_ends() {
-    let Some(mut k) = Kernel::open("reduce_minmax_int") else {
-        return;
-    };
+    let mut k = Kernel::open("reduce_minmax_int");
     let x = Random::new(61).i32s(96);
     let out = k.out("o", 6);
     k.i32s("x", &x);
@@ -58,9 +54,7 @@ fn reduce_minmax_int_finds_both_ends() {
 
 #[test]
 fn scan_subgroup_adds_what_is_before() {
-    let Some(mut k) = Kernel::open("scan_subgroup") else {
-        return;
-    };
+    let mut k = Kernel::open("scan_subgroup");
     let mut random = Random::new(62);
     let (x, fx) = (random.u32s(64), random.f32s(64, -1.0, 1.0));
     let (out, floats) = (k.out("o", 64), k.out("fo", 64));
@@ -80,9 +74,7 @@ fn scan_subgroup_adds_what_is_before() {
 
 #[test]
 fn subgroup_arith_reduces_every_way() {
-    let Some(mut k) = Kernel::open("subgroup_arith") else {
-        return;
-    };
+    let mut k = Kernel::open("subgroup_arith");
     let mut random = Random::new(63);
     // As floats, near one: their product stays finite.
     let x: Vec<u32> = (0..32).map(|_| random.f32(-1.5, 1.5).to_bits()).collect();
@@ -125,9 +117,7 @@ fn subgroup_arith_reduces_every_way() {
 
 #[test]
 fn quad_ops_stay_inside_their_quad() {
-    let Some(mut k) = Kernel::open("quad_ops") else {
-        return;
-    };
+    let mut k = Kernel::open("quad_ops");
     let mut random = Random::new(64);
     let (x, y) = (random.f32s(32, -2.0, 2.0), random.u32s(32));
     let (out, uints) = (k.out("o", 64), k.out("u", 32));
@@ -168,9 +158,7 @@ fn softmax(x: &[f32]) -> Vec<f64> {
 #[test]
 fn softmax_kernels_sum_to_one() {
     for (name, threads) in [("softmax", 256), ("softmax_subgroup", 32)] {
-        let Some(mut k) = Kernel::open(name) else {
-            return;
-        };
+        let mut k = Kernel::open(name);
         let n = 300;
         let x = Random::new(65).f32s(2 * n, -4.0, 4.0);
         let out = k.out("o", 2 * n);
@@ -187,9 +175,7 @@ fn softmax_kernels_sum_to_one() {
 
 #[test]
 fn attention_row_keeps_a_running_maximum() {
-    let Some(mut k) = Kernel::open("attention_row") else {
-        return;
-    };
+    let mut k = Kernel::open("attention_row");
     let mut random = Random::new(66);
     let (rows, n, scale) = (3, 17, 0.17677669f32);
     let q = random.f32s(rows * 32, -2.0, 2.0);
@@ -224,9 +210,7 @@ fn attention_row_keeps_a_running_maximum() {
 
 #[test]
 fn gemv_q4_reduces_across_lanes() {
-    let Some(mut k) = Kernel::open("gemv_q4") else {
-        return;
-    };
+    let mut k = Kernel::open("gemv_q4");
     let mut random = Random::new(67);
     let (rows, blocks) = (5, 40);
     let q = random.u32s(rows * blocks * 4);
@@ -259,9 +243,7 @@ fn gemv_q4_reduces_across_lanes() {
 
 #[test]
 fn layernorm_normalises_rows() {
-    let Some(mut k) = Kernel::open("layernorm") else {
-        return;
-    };
+    let mut k = Kernel::open("layernorm");
     let mut random = Random::new(68);
     let n = 600;
     let x = random.f32s(2 * n, -3.0, 5.0);
@@ -287,9 +269,7 @@ fn layernorm_normalises_rows() {
 
 #[test]
 fn rmsnorm_half_normalises_halves() {
-    let Some(mut k) = Kernel::open("rmsnorm_half") else {
-        return;
-    };
+    let mut k = Kernel::open("rmsnorm_half");
     let mut random = Random::new(69);
     let n = 100;
     let x: Vec<u16> = random

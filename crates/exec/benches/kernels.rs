@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Sample};
+use assay_front::{Clang, Library, Source, SourceOptions};
 use std::path::Path;
 use std::time::Instant;
 
@@ -35,15 +36,13 @@ fn compile(folder: &str, file: &str, kernel: &str) -> Result<Program, Failure> {
         .join(format!("{file}.metal"));
     let text = std::fs::read(&path)?;
     let cache = std::env::temp_dir().join("assay-bench-headers");
-    let source = assay_msl::Source {
+    let source = Source {
         path: &path,
         text: &text,
     };
-    let compiled = assay_msl::compile(source, &compiler, &assay_msl::Options::new(cache))?;
-    let modules = assay_air::llvm::read(&compiled.code)?;
-    let module = modules.first().ok_or("no module")?;
-    let mut module = assay_air::lower(module, &assay_air::Options::default())?;
-    assay_opt::pipeline::optimize(&mut module)?;
+    let clang = Clang::new(compiler, cache);
+    let library = Library::compile(source, &clang, &SourceOptions::default())?;
+    let module = library.kernel(kernel)?.program(&[])?;
     Ok(Program::compile(&module, kernel, &Options::default())?)
 }
 

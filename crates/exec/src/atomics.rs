@@ -9,7 +9,7 @@ use assay_ssa::AtomicOp;
 pub(crate) struct Update(pub(crate) AtomicOp);
 
 impl Update {
-    /// Whether the final contents of memory depend on the order of several of these.
+    /// Returns true if the final contents of memory depend on the order of several of these.
     pub(crate) fn depends_on_order(self) -> bool {
         matches!(self.0, AtomicOp::Exchange | AtomicOp::FAdd | AtomicOp::FSub)
     }

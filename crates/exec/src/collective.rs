@@ -385,18 +385,18 @@ impl Collective {
 }
 
 impl Collective {
-    /// Whether lanes read each other's numbers as they are.
+    /// Returns true if lanes read each other's numbers as they are.
     pub(crate) fn is_shuffle(&self) -> bool {
         matches!(self.what, What::Shuffle { .. } | What::Fill { .. })
     }
 
-    /// Whether the lane to read is given by its number.
+    /// Returns true if the lane to read is given by its number.
     pub(crate) fn names_lanes(&self) -> bool {
         let index = Shuffle::Index;
         matches!(self.what, What::Shuffle { how, .. } if how == index)
     }
 
-    /// Whether a lane gives a number that no lane has. (Beyond an end by a distance is another matter: sums over
+    /// Returns true if a lane gives a number that no lane has. (Beyond an end by a distance is another matter: sums over
     /// a simdgroup do that and do not look at what they get.)
     pub(crate) fn names_no_lane(&self, operands: &Operands, lane: usize) -> bool {
         match self.what {

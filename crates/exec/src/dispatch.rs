@@ -4,11 +4,11 @@ use crate::buffer::Buffer;
 use crate::code::{Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
-use crate::interpret::watch::{Unwatched, Watch};
-use crate::interpret::{Batch, Stop, Surroundings, Trap};
+use crate::group_batching::GroupBatches;
+use crate::interpret::observer::{NoObserver, Observer};
+use crate::interpret::{Batch, ExecutionContext, Stop, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
-use crate::position::Standpoint;
-use crate::together::Runs;
+use crate::position::GridPosition;
 use assay_ssa::Binding;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,20 +139,20 @@ impl Program {
         grid.check(self.max_threads)?;
         let job = self.job(grid, bindings, limits)?;
         let workers = rayon::current_num_threads() as u64;
-        let runs = Runs::of(self, grid, job.threadgroup_bytes, workers);
-        job.check_memory(workers, runs.size, 0)?;
+        let batches = GroupBatches::of(self, grid, job.threadgroup_bytes, workers);
+        job.check_memory(workers, batches.size, 0)?;
         let groups = job.groups();
-        let run = |worker: &mut Worker, run: u64| {
-            let (first, count) = runs.get(run);
-            job.run_groups(worker, first, count, &mut Unwatched)
+        let run = |worker: &mut Worker, batch: u64| {
+            let (first, count) = batches.get(batch);
+            job.run_groups(worker, first, count, &mut NoObserver)
         };
-        let fault = if self.in_order || runs.count() == 1 {
-            let mut worker = job.worker_together(&runs);
-            (0..runs.count()).find_map(|at| run(&mut worker, at).err())
+        let fault = if self.in_order || batches.count() == 1 {
+            let mut worker = job.batching_worker(&batches);
+            (0..batches.count()).find_map(|at| run(&mut worker, at).err())
         } else {
-            (0..runs.count())
+            (0..batches.count())
                 .into_par_iter()
-                .map_init(|| job.worker_together(&runs), run)
+                .map_init(|| job.batching_worker(&batches), run)
                 .find_map_first(Result::err)
         };
         match fault {
@@ -223,14 +223,12 @@ impl Job<'_> {
         let Some((_, buffer)) = found else {
             return Err(RunError::MissingBuffer { index, name });
         };
-        let address = self.region(Region {
-            base: buffer.as_mut_ptr(),
-            len: buffer.len() as u64,
-            lane_stride: 0,
-            writable: true,
-            name: format!("buffer {index} (\"{name}\")").into(),
-            buffer: Some(of),
-        });
+        let (base, len) = (buffer.as_mut_ptr(), buffer.len());
+        let name = format!("buffer {index} (\"{name}\")");
+        // SAFETY: the job borrows the bindings, so the buffer stays where it is and nothing else accesses it.
+        let mut region = unsafe { Region::shared(base, len, true, name) };
+        region.buffer = Some(of);
+        let address = self.region(region);
         self.placed.push((of, address));
         Ok(address.wrapping_add(offset))
     }
@@ -239,14 +237,10 @@ impl Job<'_> {
         let Some(data) = self.program.data.get(index as usize) else {
             return 0;
         };
-        self.region(Region {
-            base: data.bytes.as_ptr().cast_mut(),
-            len: data.bytes.len() as u64,
-            lane_stride: 0,
-            writable: false,
-            name: format!("constant data \"{}\"", data.name).into(),
-            buffer: None,
-        })
+        let (base, len) = (data.bytes.as_ptr().cast_mut(), data.bytes.len());
+        let name = format!("constant data \"{}\"", data.name);
+        // SAFETY: the job borrows the program, which does not change; the region is not writable.
+        self.region(unsafe { Region::shared(base, len, false, name) })
     }
 
     fn threadgroup(&mut self, bindings: &Bindings, index: u32) -> Result<u64, RunError> {
@@ -308,9 +302,9 @@ impl Job<'_> {
         self.worker_of(simdgroups, Batch::size(self.program, simdgroups))
     }
 
-    /// Memory for a worker that runs several threadgroups in step.
-    fn worker_together(&self, runs: &Runs) -> Worker {
-        let simdgroups = self.simdgroups() as usize * runs.size as usize;
+    /// Memory for a worker that runs several threadgroups in one batch.
+    fn batching_worker(&self, batches: &GroupBatches) -> Worker {
+        let simdgroups = self.simdgroups() as usize * batches.size as usize;
         self.worker_of(simdgroups, Batch::size(self.program, simdgroups))
     }
 
@@ -341,23 +335,23 @@ impl Job<'_> {
     }
 
     /// Runs one threadgroup.
-    pub(crate) fn run_group<W: Watch>(
+    pub(crate) fn run_group<O: Observer>(
         &self,
         worker: &mut Worker,
         number: u64,
-        watch: &mut W,
+        observer: &mut O,
     ) -> Result<(), Box<Fault>> {
-        self.run_groups(worker, number, 1, watch)
+        self.run_groups(worker, number, 1, observer)
     }
 
     /// Runs threadgroups that follow each other, those after the first whole like it: each batch of simdgroups until a
     /// barrier or its end, in turns, until all have ended.
-    fn run_groups<W: Watch>(
+    fn run_groups<O: Observer>(
         &self,
         worker: &mut Worker,
         number: u64,
         count: u64,
-        watch: &mut W,
+        observer: &mut O,
     ) -> Result<(), Box<Fault>> {
         let group = self.grid.group(number);
         let cancelled = |cancel: &AtomicBool| cancel.load(Ordering::Relaxed);
@@ -371,34 +365,21 @@ impl Job<'_> {
         }
         let threads = group.threads() * count as u32;
         worker.threadgroup.bytes_mut().fill(0);
-        let threadgroup = Region {
-            base: worker.threadgroup.as_mut_ptr(),
-            len: worker.threadgroup.len() as u64,
-            lane_stride: 0,
-            writable: true,
-            name: "threadgroup memory".into(),
-            buffer: None,
-        };
-        let frames: Vec<Region> = worker
-            .frames
-            .iter_mut()
-            .map(|frame| {
-                frame.bytes_mut().fill(0);
-                Region {
-                    base: frame.as_mut_ptr(),
-                    len: self.program.frame.into(),
-                    lane_stride: self.program.frame.into(),
-                    writable: true,
-                    name: "thread memory".into(),
-                    buffer: None,
-                }
-            })
-            .collect();
+        let (base, len) = (worker.threadgroup.as_mut_ptr(), worker.threadgroup.len());
+        // SAFETY: the worker's memory is only accessed through the region until the threadgroup has ended.
+        let threadgroup = unsafe { Region::shared(base, len, true, "threadgroup memory") };
+        let frame_bytes = self.program.frame;
+        let frames = worker.frames.iter_mut().map(|frame| {
+            frame.bytes_mut().fill(0);
+            // SAFETY: as above; a frame has 32 times as many bytes (`worker_of`).
+            unsafe { Region::per_lane(frame.as_mut_ptr(), frame_bytes, "thread memory") }
+        });
+        let frames: Vec<Region> = frames.collect();
         for batch in &mut worker.batches {
             batch.start(self.program, &self.pointers, threads);
         }
-        watch.start(number);
-        let around = Surroundings {
+        observer.on_threadgroup_start(number);
+        let context = ExecutionContext {
             program: self.program,
             memory: View {
                 shared: &self.regions,
@@ -406,7 +387,7 @@ impl Job<'_> {
                 thread: &Region::nothing(),
             },
             frames: &frames,
-            standpoint: Standpoint {
+            grid_position: GridPosition {
                 grid: self.grid,
                 group,
                 number,
@@ -417,34 +398,34 @@ impl Job<'_> {
             max_steps: self.limits.max_steps,
             cancel: self.limits.cancel,
         };
-        while self.run_round(&mut worker.batches, &around, watch)? {
-            watch.meet(&worker.batches, &around.standpoint);
+        while self.run_round(&mut worker.batches, &context, observer)? {
+            observer.on_threadgroup_barrier(&worker.batches, &context.grid_position);
         }
         Ok(())
     }
 
-    /// Runs every batch to its next barrier or its end; whether one is left.
-    fn run_round<W: Watch>(
+    /// Runs every batch to its next barrier or its end. Returns true if one has not ended.
+    fn run_round<O: Observer>(
         &self,
         batches: &mut Vec<Batch>,
-        around: &Surroundings<'_>,
-        watch: &mut W,
+        context: &ExecutionContext<'_>,
+        observer: &mut O,
     ) -> Result<bool, Box<Fault>> {
         let mut next = 0;
         while next < batches.len() {
             let alone = batches.len() == 1;
             let batch = &mut batches[next];
-            if batch.finished || batch.at_barrier {
+            if batch.progress.finished || batch.progress.at_barrier {
                 next += 1;
                 continue;
             }
-            let around = Surroundings {
+            let context = ExecutionContext {
                 alone,
-                ..around.of(batch)
+                ..context.of(batch)
             };
-            let stop = batch.run(&around, watch);
-            match stop.map_err(|trap| self.fault(trap, &around.of(batch)))? {
-                Stop::Barrier => batch.at_barrier = true,
+            let stop = batch.run(&context, observer);
+            match stop.map_err(|trap| self.fault(trap, &context.of(batch)))? {
+                Stop::Barrier => batch.progress.at_barrier = true,
                 Stop::Finished => {}
                 Stop::Parted => {
                     let parts = batch.split();
@@ -454,18 +435,18 @@ impl Job<'_> {
         }
         let mut left = false;
         for batch in batches {
-            batch.at_barrier = false;
-            left |= !batch.finished;
+            batch.progress.at_barrier = false;
+            left |= !batch.progress.finished;
         }
         Ok(left)
     }
 
-    fn fault(&self, trap: Trap, around: &Surroundings<'_>) -> Box<Fault> {
+    fn fault(&self, trap: Trap, context: &ExecutionContext<'_>) -> Box<Fault> {
         Box::new(Fault {
             kernel: self.program.name.clone(),
             kind: trap.kind,
             place: self.program.place(trap.position),
-            thread: around.standpoint.thread(trap.lane as u32),
+            thread: context.grid_position.thread(trap.lane as u32),
         })
     }
 }

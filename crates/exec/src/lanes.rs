@@ -1,8 +1,9 @@
 //! Functions of one lane applied to 32, in vector code where the CPU has it.
 //!
-//! [`each_lane!`] writes a function once for each [`Level`] of vector instructions and gives a pointer to the
-//! one this CPU can run. All inline the same `assay-num` function, so the bits are the same.
+//! [`each_lane!`] compiles a function once for each [level](crate::simd) of vector instructions. All variants inline the same
+//! `assay-num` function, so the bits are the same.
 
+use crate::simd::{Simd, Variants};
 use assay_ssa::IntCond;
 
 /// 32 values of up to 32 bits, one per lane; narrower ones have their upper bits zero.
@@ -10,9 +11,11 @@ pub(crate) type Narrow = [u32; 32];
 /// 32 values of 64 bits (integers and pointers), one per lane.
 pub(crate) type Wide = [u64; 32];
 
-/// A function over lanes: of the registers of some simdgroups, one after the other in memory, whose number comes last.
-/// Each simdgroup's numbers are read before its result is written, so a register may be both.
-/// `unsafe`: all registers must be there, and one made for a CPU's features must run on such a CPU.
+/// A function over lanes: of the registers of `count` (the last parameter) simdgroups, which follow each other in memory.
+/// Each simdgroup's operands are read before its result is written, so an operand may be the result's register.
+///
+/// # Safety
+/// All registers must exist, and the CPU must have the features the variant was compiled for.
 pub(crate) type N1 = unsafe fn(*mut Narrow, *const Narrow, usize);
 pub(crate) type N2 = unsafe fn(*mut Narrow, *const Narrow, *const Narrow, usize);
 pub(crate) type N3 = unsafe fn(*mut Narrow, *const Narrow, *const Narrow, *const Narrow, usize);
@@ -22,21 +25,21 @@ pub(crate) type Widen = unsafe fn(*mut Wide, *const Narrow, usize);
 pub(crate) type Narrowing = unsafe fn(*mut Narrow, *const Wide, usize);
 pub(crate) type Compare = unsafe fn(*mut Narrow, *const Wide, *const Wide, usize);
 
-/// A lane function of any shape.
+/// A lane function of any shape, in its variants. `N`: narrow operands and result, `W`: wide ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LaneFn {
-    N1(N1),
-    N2(N2),
-    N3(N3),
-    W1(W1),
-    W2(W2),
-    Widen(Widen),
-    Narrowing(Narrowing),
-    Compare(Compare),
+    N1(Variants<N1>),
+    N2(Variants<N2>),
+    N3(Variants<N3>),
+    W1(Variants<W1>),
+    W2(Variants<W2>),
+    Widen(Variants<Widen>),
+    Narrowing(Variants<Narrowing>),
+    Compare(Variants<Compare>),
 }
 
-/// What a lane function does to integers, for those that know more about their numbers than 32 of them: `N2` of 32 bits,
-/// `W2` of 64.
+/// The integer operation a lane function performs (`N2` on 32 bits, `W2` on 64): what affine operands need to know to give an
+/// affine result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     /// Something else.
@@ -58,148 +61,87 @@ pub(crate) enum Rule {
     Truncate,
 }
 
-/// Which vector instructions code was compiled with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
-    /// Those every CPU of the architecture has.
-    Portable,
-    /// AVX2, FMA and F16C.
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    /// AVX-512 as server CPUs have had it since 2017.
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-}
-
-impl Level {
-    /// The highest this CPU can run.
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    pub(crate) fn of_this_cpu() -> Self {
-        use std::arch::is_x86_feature_detected as has;
-        if !(has!("avx2") && has!("fma") && has!("f16c")) {
-            return Self::Portable;
-        }
-        if has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") {
-            return Self::Avx512;
-        }
-        Self::Avx2
-    }
-
-    /// The highest this CPU can run.
-    #[cfg(not(target_arch = "x86_64"))]
-    #[inline]
-    pub(crate) fn of_this_cpu() -> Self {
-        Self::Portable
-    }
-}
-
-/// `each_lane!(N2 |a: u32, b: u32| -> u32 { … })`: a [`LaneFn`] of the named shape. The body may use no local variables of its surroundings.
+/// `each_lane!(N2 |a: u32, b: u32| -> u32 { … })`: a [`LaneFn`] of the named shape. The body sees only its parameters.
+///
+/// With `unless |a| { … } then { … }` a simdgroup with a lane for which the condition holds is computed by the second body,
+/// lane by lane: the cold case stays out of the vector code.
 macro_rules! each_lane {
-    ($shape:ident |$($x:ident : $t:ty),*| -> $d:ty $body:block) => {{
-        #[inline(always)]
-        fn one($($x: $t),*) -> $d $body
-        #[inline(always)]
-        fn all($($x: &[$t; 32]),*) -> [$d; 32] {
+    ($shape:ident |$($x:ident : $t:ty),*| -> $d:ty $body:block) => {
+        $crate::lanes::each_lane!(@all $shape |$($x: $t),*| -> $d {
+            #[inline(always)]
+            fn one($($x: $t),*) -> $d $body
             let mut result = [0; 32];
             for lane in 0..32 {
                 result[lane] = one($($x[lane]),*);
             }
             result
-        }
+        })
+    };
+    ($shape:ident |$x:ident : $t:ty| -> $d:ty $body:block,
+     unless |$same:ident| $rare:block then $other:block) => {
+        $crate::lanes::each_lane!(@all $shape |$x: $t| -> $d {
+            #[inline(always)]
+            fn one($x: $t) -> $d $body
+            #[inline(always)]
+            fn is_rare($same: $t) -> bool $rare
+            #[cold]
+            #[inline(never)]
+            fn rarely($x: &[$t; 32]) -> [$d; 32] {
+                $x.map(|$x| $other)
+            }
+            let mut rare = false;
+            for lane in 0..32 {
+                rare |= is_rare($x[lane]);
+            }
+            if rare {
+                return rarely($x);
+            }
+            let mut result = [0; 32];
+            for lane in 0..32 {
+                result[lane] = one($x[lane]);
+            }
+            result
+        })
+    };
+    (@all $shape:ident |$($x:ident : $t:ty),*| -> $d:ty $all:block) => {{
+        #[inline(always)]
+        fn all($($x: &[$t; 32]),*) -> [$d; 32] $all
         /// # Safety
         /// See the shapes.
         #[inline(always)]
         unsafe fn each(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
             for at in 0..count {
                 $crate::lanes::one_simdgroup();
-                // SAFETY: the caller promises that they are there.
+                // SAFETY: the caller promises that the registers are there.
                 unsafe { *result.add(at) = all($(&*$x.add(at)),*) };
             }
         }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma,f16c")]
-        unsafe fn avx2(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
+        $crate::lanes::LaneFn::$shape($crate::simd::simd_variants!(
+            [] (result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize),
             // SAFETY: as the caller promises.
-            unsafe { each(result, $($x,)* count) };
-        }
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
-        unsafe fn avx512(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
-            // SAFETY: as the caller promises.
-            unsafe { each(result, $($x,)* count) };
-        }
-        unsafe fn portable(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
-            // SAFETY: as the caller promises.
-            unsafe { each(result, $($x,)* count) };
-        }
-        let chosen: $crate::lanes::$shape = match $crate::lanes::Level::of_this_cpu() {
-            $crate::lanes::Level::Portable => portable,
-            #[cfg(target_arch = "x86_64")]
-            $crate::lanes::Level::Avx2 => avx2,
-            #[cfg(target_arch = "x86_64")]
-            $crate::lanes::Level::Avx512 => avx512,
-        };
-        $crate::lanes::LaneFn::$shape(chosen)
+            |_simd| unsafe { each(result, $($x,)* count) }
+        ))
     }};
 }
 pub(crate) use each_lane;
 
-/// Stands in loops over simdgroups: lanes of one fill vector registers as they lie, and the compiler is not to gather those of
-/// several instead.
+/// A barrier for the loop vectoriser, in loops over simdgroups: the lanes of one simdgroup fill whole vector registers as they
+/// lie in memory; without it the compiler vectorises across simdgroups and gathers.
 #[inline(always)]
 pub(crate) fn one_simdgroup() {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     // SAFETY: no instruction at all.
     unsafe {
         std::arch::asm!("", options(nomem, nostack, preserves_flags));
     }
 }
 
-/// `apart! { fn name[VECTOR, W: Watch](&mut self, x: T) -> R = body }`: a method that calls another of the same parameters,
-/// whose last generic parameter is the bytes of vector registers, as a function of its own that is compiled for them.
-macro_rules! apart {
-    ($(#[$doc:meta])* fn $name:ident [$($g:ident : $bound:path)?] (&mut self $(, $x:ident : $t:ty)* $(,)?) -> $r:ty = $body:ident) => {
-        $(#[$doc])*
-        #[inline(always)]
-        pub(super) fn $name<$($g: $bound,)? const VECTOR: usize>(&mut self $(, $x: $t)*) -> $r {
-            use $crate::interpret::Batch;
-            #[inline(never)]
-            fn portable<$($g: $bound)?>(batch: &mut Batch $(, $x: $t)*) -> $r {
-                batch.$body::<$($g,)? 0>($($x),*)
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma,f16c")]
-            #[inline(never)]
-            fn avx2<$($g: $bound)?>(batch: &mut Batch $(, $x: $t)*) -> $r {
-                batch.$body::<$($g,)? 32>($($x),*)
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
-            #[inline(never)]
-            fn avx512<$($g: $bound)?>(batch: &mut Batch $(, $x: $t)*) -> $r {
-                batch.$body::<$($g,)? 64>($($x),*)
-            }
-            #[cfg(target_arch = "x86_64")]
-            match VECTOR {
-                // SAFETY: the CPU has such registers, and the instructions that go with them.
-                64 => return unsafe { avx512::<$($g)?>(self $(, $x)*) },
-                // SAFETY: as above.
-                32 => return unsafe { avx2::<$($g)?>(self $(, $x)*) },
-                _ => {}
-            }
-            portable::<$($g)?>(self $(, $x)*)
-        }
-    };
-}
-pub(crate) use apart;
-
-/// The lanes whose truth value holds. `VECTOR`: bytes of the vector registers there are, or 0.
+/// The lanes whose truth value holds.
 #[inline(always)]
-pub(crate) fn ballot<const VECTOR: usize>(values: &Narrow) -> u32 {
+pub(crate) fn ballot<S: Simd>(_simd: S, values: &Narrow) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    match VECTOR {
-        // SAFETY: the CPU has such registers, and the instructions that go with them.
+    match S::VECTOR_BYTES {
+        // SAFETY: the token proves that the CPU has such registers, and the instructions that go with them.
         64 => return unsafe { ballot_64(values) },
         // SAFETY: as above.
         32 => return unsafe { ballot_32(values) },

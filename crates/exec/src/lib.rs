@@ -17,9 +17,12 @@
 //! Every access is checked against the bounds of what it points into; one outside stops the
 //! dispatch with a [`Fault`] that says where.
 //!
-//! Two other ways to run a kernel are compiled from the same interpreter, each with a watch that is told of every access:
-//! [`Program::check`] reports races and other things a kernel must not do, [`Program::count`] counts instructions,
-//! memory traffic and idle lanes. Without a watch nothing of them is left in the loop.
+//! Two other ways to run a kernel are compiled from the same interpreter, each with an observer that is called before every
+//! access: [`Program::check`] reports races and other errors of a kernel, [`Program::count`] counts instructions,
+//! memory traffic and idle lanes. A plain run has no observer, and its loop no trace of them.
+//!
+//! The interpreter is compiled for several levels of vector instructions; [`Options::simd`] chooses one, the best of the CPU by
+//! default. Results are the same with all.
 //!
 //! ```
 //! use assay_exec::{Bindings, Buffer, Class, Grid, Limits, Options, Program, ReportKind, Sample};
@@ -56,6 +59,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod arithmetic;
 mod atomics;
 mod buffer;
@@ -69,14 +78,14 @@ mod count;
 mod dispatch;
 mod error;
 mod geometry;
+mod group_batching;
 mod interpret;
 mod lanes;
 mod matrix;
 mod memory;
 mod operands;
 mod position;
-mod rare;
-mod together;
+mod simd;
 
 pub use buffer::{Buffer, Element};
 pub use check::{Location, Party, Report, ReportKind};
@@ -86,3 +95,4 @@ pub use count::{Class, Counts, DeviceCounts, LineCounts, Sample, ThreadgroupCoun
 pub use dispatch::{Bindings, Limits, Statistics};
 pub use error::{CompileError, Fault, FaultKind, RunError};
 pub use geometry::Grid;
+pub use simd::SimdLevel;

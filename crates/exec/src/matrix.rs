@@ -1,6 +1,7 @@
 //! Simdgroup matrices: loads, stores, multiply-accumulate.
 
 use crate::code::Reg;
+use crate::simd::{SimdLevel, simd_variants};
 use assay_num as num;
 use assay_num::matrix as layout;
 use assay_ssa::Scalar;
@@ -136,18 +137,18 @@ fn product(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
-fn vector_product(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
-    product(a, b, c, of)
-}
-
 /// `a · b + c`.
-pub(crate) fn multiply(a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes {
-    #[cfg(target_arch = "x86_64")]
-    if crate::lanes::Level::of_this_cpu() >= crate::lanes::Level::Avx2 {
-        // SAFETY: the CPU has the features.
-        return unsafe { vector_product(a, b, c, of) };
-    }
-    product(a, b, c, of)
+pub(crate) fn multiply(
+    level: SimdLevel,
+    a: &Lanes,
+    b: &Lanes,
+    c: Option<&Lanes>,
+    of: &Product,
+) -> Lanes {
+    let variants = simd_variants!(
+        [] (a: &Lanes, b: &Lanes, c: Option<&Lanes>, of: &Product) -> Lanes,
+        |_simd| product(a, b, c, of)
+    );
+    // SAFETY: a level exists only where the CPU has its instructions.
+    unsafe { variants.select(level)(a, b, c, of) }
 }

@@ -11,6 +11,7 @@
 use crate::code::Cell;
 use crate::error::FaultKind;
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
@@ -22,33 +23,87 @@ pub(crate) const THREADGROUP: u64 = 0xf_0000;
 /// Region of thread memory.
 pub(crate) const THREAD: u64 = 0xf_0001;
 
-/// A piece of memory.
+/// A region of memory: a buffer, constant data, threadgroup memory or thread memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
-    pub(crate) base: *mut u8,
+    base: *mut u8,
     pub(crate) len: u64,
     /// Bytes from one lane's copy to the next; 0 for memory that lanes share.
-    pub(crate) lane_stride: u64,
+    lane_stride: u64,
     pub(crate) writable: bool,
     pub(crate) name: Cow<'static, str>,
     /// The index of the buffer it is, if it is one.
     pub(crate) buffer: Option<u32>,
 }
 
-// SAFETY: a region is only accessed through atomic operations, and what it points to outlives the dispatch.
+// SAFETY: a region is only accessed through atomic operations, and its memory outlives it (`Region::new`).
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
 
 impl Region {
-    pub(crate) fn nothing() -> Self {
+    /// Memory that lanes share.
+    ///
+    /// # Safety
+    /// As long as the region or a copy of it is used, there must be `len` bytes from `base` on that are accessed through regions
+    /// only; writable ones if `writable` is set.
+    pub(crate) unsafe fn shared(
+        base: *mut u8,
+        len: usize,
+        writable: bool,
+        name: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
-            base: std::ptr::null_mut(),
-            len: 0,
+            base,
+            len: len as u64,
             lane_stride: 0,
-            writable: false,
-            name: Cow::Borrowed(""),
+            writable,
+            name: name.into(),
             buffer: None,
+        }
+    }
+
+    /// Memory of which each of 32 lanes has a copy of `len` bytes.
+    ///
+    /// # Safety
+    /// As for [`Region::shared`], with 32 times as many bytes.
+    pub(crate) unsafe fn per_lane(base: *mut u8, len: u32, name: &'static str) -> Self {
+        Self {
+            base,
+            len: len.into(),
+            lane_stride: len.into(),
+            writable: true,
+            name: name.into(),
+            buffer: None,
+        }
+    }
+
+    /// No memory: all accesses are out of bounds.
+    pub(crate) fn nothing() -> Self {
+        // SAFETY: there are no bytes to access.
+        unsafe { Self::shared(std::ptr::NonNull::dangling().as_ptr(), 0, false, "") }
+    }
+
+    /// The bytes of memory that lanes share.
+    ///
+    /// # Safety
+    /// Nothing else may write the region while the result is in use.
+    pub(crate) unsafe fn bytes(&self) -> &[u8] {
+        if self.lane_stride != 0 {
+            return &[];
+        }
+        // SAFETY: the region has that many bytes; the caller promises that they do not change.
+        unsafe { std::slice::from_raw_parts(self.base, self.len as usize) }
+    }
+
+    /// Overwrites a writable region that lanes share, if it is as long as the bytes.
+    ///
+    /// # Safety
+    /// Nothing else may access the region meanwhile.
+    pub(crate) unsafe fn restore(&self, bytes: &[u8]) {
+        if self.writable && self.lane_stride == 0 && bytes.len() as u64 == self.len {
+            // SAFETY: the region has that many writable bytes; the caller promises that nothing else accesses them.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.base, bytes.len()) };
         }
     }
 }
@@ -79,25 +134,41 @@ pub(crate) struct View<'a> {
     pub(crate) thread: &'a Region,
 }
 
-/// A place in memory that was found to hold as many bytes as asked for.
+/// Some bytes of a region, checked to be inside it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(*mut u8);
+pub(crate) struct Place<'a> {
+    start: *mut u8,
+    len: u32,
+    writable: bool,
+    region: PhantomData<&'a Region>,
+}
 
-/// The start of a region in which a range of addresses was found to lie.
+/// A region in which a range of addresses was checked to lie.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch(*mut u8);
+pub(crate) struct CheckedRange<'a> {
+    base: *mut u8,
+    region: PhantomData<&'a Region>,
+}
 
-impl Stretch {
+impl<'a> CheckedRange<'a> {
     /// Where an address of the range is.
     #[inline(always)]
     pub(crate) fn at(self, address: u64) -> *mut u8 {
-        self.0.wrapping_add((address & OFFSET_MASK) as usize)
+        self.base.wrapping_add((address & OFFSET_MASK) as usize)
     }
 
-    /// The same, to read or write numbers of any kind.
+    /// The bytes from an address of the range on, to be read.
+    ///
+    /// # Safety
+    /// They must be inside the range that was checked.
     #[inline(always)]
-    pub(crate) fn place(self, address: u64) -> Place {
-        Place(self.at(address))
+    pub(crate) unsafe fn place(self, address: u64, len: u32) -> Place<'a> {
+        Place {
+            start: self.at(address),
+            len,
+            writable: false,
+            region: PhantomData,
+        }
     }
 }
 
@@ -112,7 +183,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Checks an access.
+    /// Checks an access of one lane.
     #[inline]
     pub(crate) fn place(
         &self,
@@ -120,7 +191,7 @@ impl<'a> View<'a> {
         size: u32,
         lane: usize,
         action: Action,
-    ) -> Result<Place, FaultKind> {
+    ) -> Result<Place<'a>, FaultKind> {
         let offset = address & OFFSET_MASK;
         match self.region(address) {
             Some(region)
@@ -128,33 +199,42 @@ impl<'a> View<'a> {
                     && (action == Action::Read || region.writable) =>
             {
                 // SAFETY: the access ends within the region's `len` bytes (of this lane's copy, if each lane has one).
-                Ok(Place(unsafe {
+                let start = unsafe {
                     region
                         .base
-                        .add((offset + lane as u64 * region.lane_stride) as usize)
-                }))
+                        .add((offset + (lane as u64 & 31) * region.lane_stride) as usize)
+                };
+                Ok(Place {
+                    start,
+                    len: size,
+                    writable: region.writable,
+                    region: PhantomData,
+                })
             }
             _ => Err(self.fault(address, size, action)),
         }
     }
 
-    /// Checks accesses of `size` bytes from `first` up to `last`, all at once. Nothing if one of them might be wrong, or
-    /// if each lane has its own memory: then each is to be checked by itself.
+    /// Checks accesses of `size` bytes at addresses from `first` up to `last`, all at once. Nothing if one of them might be wrong,
+    /// or if each lane has its own memory: then each is to be checked by itself.
     #[inline(always)]
-    pub(crate) fn stretch(
+    pub(crate) fn check_range(
         &self,
         first: u64,
         last: u64,
         size: u32,
         action: Action,
-    ) -> Option<Stretch> {
+    ) -> Option<CheckedRange<'a>> {
         let region = self.region(first)?;
         let fits = first <= last
             && first >> OFFSET_BITS == last >> OFFSET_BITS
             && (last & OFFSET_MASK) + u64::from(size) <= region.len
             && (action == Action::Read || region.writable)
             && region.lane_stride == 0;
-        fits.then_some(Stretch(region.base))
+        fits.then_some(CheckedRange {
+            base: region.base,
+            region: PhantomData,
+        })
     }
 
     /// The region an address means, and the offset in it.
@@ -207,7 +287,7 @@ pub(crate) trait Number: Copy + Default {
     unsafe fn set(pointer: *mut u8, value: Self);
 }
 
-macro_rules! access {
+macro_rules! number {
     ($get:ident, $set:ident, $atomic:ty, $plain:ty) => {
         impl Number for $plain {
             #[inline(always)]
@@ -221,109 +301,112 @@ macro_rules! access {
                 unsafe { (*pointer.cast::<$atomic>()).store(value, Relaxed) }
             }
         }
-        #[inline(always)]
-        fn $get(pointer: *mut u8) -> $plain {
-            if pointer as usize % size_of::<$plain>() == 0 {
-                // SAFETY: inside a region (see `View::place`) and aligned.
-                unsafe { <$plain>::get(pointer) }
-            } else {
+
+        impl Place<'_> {
+            #[inline(always)]
+            fn $get(self) -> $plain {
+                if !self.holds(size_of::<$plain>()) {
+                    return 0;
+                }
+                if (self.start as usize).is_multiple_of(size_of::<$plain>()) {
+                    // SAFETY: inside the place and aligned.
+                    return unsafe { <$plain>::get(self.start) };
+                }
                 let mut bytes = [0; size_of::<$plain>()];
                 for (index, byte) in bytes.iter_mut().enumerate() {
-                    // SAFETY: as above, byte by byte.
-                    *byte = unsafe { u8::get(pointer.add(index)) };
+                    // SAFETY: inside the place, byte by byte.
+                    *byte = unsafe { u8::get(self.start.add(index)) };
                 }
                 <$plain>::from_le_bytes(bytes)
             }
-        }
-        #[inline(always)]
-        fn $set(pointer: *mut u8, value: $plain) {
-            if pointer as usize % size_of::<$plain>() == 0 {
-                // SAFETY: as above.
-                unsafe { <$plain>::set(pointer, value) }
-            } else {
+
+            #[inline(always)]
+            fn $set(self, value: $plain) {
+                if !self.holds(size_of::<$plain>()) {
+                    return;
+                }
+                if (self.start as usize).is_multiple_of(size_of::<$plain>()) {
+                    // SAFETY: inside the place and aligned; it was checked for the action that is done now.
+                    return unsafe { <$plain>::set(self.start, value) };
+                }
                 for (index, byte) in value.to_le_bytes().into_iter().enumerate() {
                     // SAFETY: as above, byte by byte.
-                    unsafe { u8::set(pointer.add(index), byte) };
+                    unsafe { u8::set(self.start.add(index), byte) };
                 }
             }
         }
     };
 }
-access!(get8, set8, AtomicU8, u8);
-access!(get16, set16, AtomicU16, u16);
-access!(get32, set32, AtomicU32, u32);
-access!(get64, set64, AtomicU64, u64);
+number!(get8, set8, AtomicU8, u8);
+number!(get16, set16, AtomicU16, u16);
+number!(get32, set32, AtomicU32, u32);
+number!(get64, set64, AtomicU64, u64);
 
-impl Place {
-    /// The place some bytes further; still inside what was checked.
+impl Place<'_> {
+    /// Returns true if so many bytes are inside what was checked.
     #[inline(always)]
-    pub(crate) fn at(self, offset: u32) -> Self {
-        Self(self.0.wrapping_add(offset as usize))
+    fn holds(self, bytes: usize) -> bool {
+        self.len as usize >= bytes
     }
 
+    /// The place some bytes further on.
+    #[inline(always)]
+    pub(crate) fn at(self, offset: u32) -> Self {
+        Self {
+            start: self.start.wrapping_add(offset as usize),
+            len: self.len.saturating_sub(offset),
+            ..self
+        }
+    }
+
+    /// Reads a number; one that does not fit the place is zero.
     #[inline(always)]
     pub(crate) fn read(self, cell: Cell) -> u64 {
         match cell {
-            Cell::Truth => u64::from(get8(self.0) != 0),
-            Cell::Byte => u64::from(get8(self.0)),
-            Cell::Short => u64::from(get16(self.0)),
-            Cell::Word => u64::from(get32(self.0)),
-            Cell::Long => get64(self.0),
+            Cell::Truth => u64::from(self.get8() != 0),
+            Cell::Byte => u64::from(self.get8()),
+            Cell::Short => u64::from(self.get16()),
+            Cell::Word => u64::from(self.get32()),
+            Cell::Long => self.get64(),
         }
     }
 
+    /// Writes a number, if it fits the place and that was checked to be writable.
     #[inline(always)]
     pub(crate) fn write(self, cell: Cell, value: u64) {
+        if !self.writable {
+            return;
+        }
         match cell {
-            Cell::Truth => set8(self.0, value as u8 & 1),
-            Cell::Byte => set8(self.0, value as u8),
-            Cell::Short => set16(self.0, value as u16),
-            Cell::Word => set32(self.0, value as u32),
-            Cell::Long => set64(self.0, value),
+            Cell::Truth => self.set8(value as u8 & 1),
+            Cell::Byte => self.set8(value as u8),
+            Cell::Short => self.set16(value as u16),
+            Cell::Word => self.set32(value as u32),
+            Cell::Long => self.set64(value),
         }
     }
 
-    /// Replaces the number by a function of it, atomically; gives the old one. Nothing if misaligned.
+    /// Replaces a number by a function of it, atomically. Returns the old one; nothing if it is misaligned or does not fit.
     pub(crate) fn update(self, cell: Cell, mut function: impl FnMut(u64) -> u64) -> Option<u64> {
-        if !(self.0 as usize).is_multiple_of(cell.bytes() as usize) {
+        let bytes = cell.bytes() as usize;
+        if !self.writable || !self.holds(bytes) || !(self.start as usize).is_multiple_of(bytes) {
             return None;
         }
+        macro_rules! update {
+            ($atomic:ty, $plain:ty) => {{
+                // SAFETY: inside the place, writable and aligned.
+                let number = unsafe { &*self.start.cast::<$atomic>() };
+                let changed = number.fetch_update(Relaxed, Relaxed, |old| {
+                    Some(function(u64::from(old)) as $plain)
+                });
+                changed.ok().map(u64::from)
+            }};
+        }
         match cell {
-            Cell::Word => {
-                // SAFETY: inside a region and aligned.
-                let word = unsafe { &*self.0.cast::<AtomicU32>() };
-                let changed =
-                    word.fetch_update(
-                        Relaxed,
-                        Relaxed,
-                        |old| Some(function(u64::from(old)) as u32),
-                    );
-                changed.ok().map(u64::from)
-            }
-            Cell::Long => {
-                // SAFETY: inside a region and aligned.
-                let word = unsafe { &*self.0.cast::<AtomicU64>() };
-                word.fetch_update(Relaxed, Relaxed, |old| Some(function(old)))
-                    .ok()
-            }
-            Cell::Short => {
-                // SAFETY: inside a region and aligned.
-                let word = unsafe { &*self.0.cast::<AtomicU16>() };
-                let changed =
-                    word.fetch_update(
-                        Relaxed,
-                        Relaxed,
-                        |old| Some(function(u64::from(old)) as u16),
-                    );
-                changed.ok().map(u64::from)
-            }
-            Cell::Byte | Cell::Truth => {
-                // SAFETY: inside a region.
-                let word = unsafe { &*self.0.cast::<AtomicU8>() };
-                let changed =
-                    word.fetch_update(Relaxed, Relaxed, |old| Some(function(u64::from(old)) as u8));
-                changed.ok().map(u64::from)
-            }
+            Cell::Byte | Cell::Truth => update!(AtomicU8, u8),
+            Cell::Short => update!(AtomicU16, u16),
+            Cell::Word => update!(AtomicU32, u32),
+            Cell::Long => update!(AtomicU64, u64),
         }
     }
 }

@@ -5,7 +5,7 @@ use assay_ssa::builtin::Builtin;
 
 /// Where a simdgroup is in its dispatch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standpoint<'a> {
+pub(crate) struct GridPosition<'a> {
     pub(crate) grid: &'a Grid,
     pub(crate) group: Group,
     /// Number of the threadgroup in the grid.
@@ -16,17 +16,17 @@ pub(crate) struct Standpoint<'a> {
     pub(crate) simdgroup: u32,
 }
 
-impl Standpoint<'_> {
+impl GridPosition<'_> {
     /// That of a simdgroup, counted from the first of this threadgroup on into those after it.
     pub(crate) fn of_simdgroup(&self, simdgroup: u32) -> Self {
-        let mut standpoint = Self { simdgroup, ..*self };
+        let mut grid_position = Self { simdgroup, ..*self };
         if simdgroup >= self.simdgroups {
             let further = simdgroup / self.simdgroups.max(1);
-            standpoint.number += u64::from(further);
-            standpoint.group = self.grid.group(standpoint.number);
-            standpoint.simdgroup = simdgroup % self.simdgroups.max(1);
+            grid_position.number += u64::from(further);
+            grid_position.group = self.grid.group(grid_position.number);
+            grid_position.simdgroup = simdgroup % self.simdgroups.max(1);
         }
-        standpoint
+        grid_position
     }
 
     /// The position in the grid of a lane's thread.
@@ -57,9 +57,9 @@ impl Standpoint<'_> {
     }
 
     /// What a builtin gives in so many simdgroups from this one on, as a number and what each bit of a thread's place
-    /// among them adds to that; nothing if it is no such sum. Several threadgroups follow each other along x, and have a
+    /// among them adds to that; nothing if it is not affine. Several threadgroups follow each other along x, and have a
     /// power of two of simdgroups each.
-    pub(crate) fn described(
+    pub(crate) fn affine(
         &self,
         which: Builtin,
         axis: usize,
@@ -115,7 +115,7 @@ impl Standpoint<'_> {
         let first = self.simdgroup * 32;
         // Whether threads never come to the end of this side and start over.
         let last = u64::from(before) * u64::from(own) >= self.group.threads().into();
-        // Both are powers of two, or the sum is not asked for.
+        // Both are powers of two, or the result is not used.
         let (shift, mask) = (before.trailing_zeros() & 31, own.wrapping_sub(1));
         let of = |number: u32| match last {
             true => number >> shift,

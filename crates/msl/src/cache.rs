@@ -1,4 +1,4 @@
-//! What is kept on disk between compilations: header stubs and precompiled headers.
+//! What is kept on disk between compilations: header stubs, precompiled headers and the bitcode of sources.
 //!
 //! Everything is named by a hash of its content and of the compiler, and appears under
 //! its name only when complete, so that several processes may start at once: each
@@ -14,6 +14,9 @@ use std::time::SystemTime;
 
 /// Precompiled headers kept; the oldest go first. Each takes about 10 MB.
 const KEEP: usize = 8;
+
+/// Bytes of bitcode kept; the oldest go first. A large library of kernels takes about 10 MB.
+const KEEP_BITCODE: u64 = 256 << 20;
 
 /// A folder for what is kept.
 #[derive(Clone, Debug)]
@@ -65,6 +68,52 @@ impl<'a> Cache<'a> {
         self.folder.join(format!("metal-{key}.pch"))
     }
 
+    /// Where the bitcode of a rewritten source is, whether or not it exists. The text has every include and macro
+    /// expanded, so that it, the header's key and the options decide the result.
+    pub(crate) fn bitcode(&self, header: &Path, arguments: &[String], text: &str) -> PathBuf {
+        let header = header.file_name().unwrap_or_default().to_string_lossy();
+        let key = hash(&[&header, &arguments.join("\n"), text]);
+        self.folder.join(format!("code-{key}.bc"))
+    }
+
+    /// Keeps bitcode. Failure costs time on the next run, nothing else.
+    pub(crate) fn keep(&self, path: &Path, code: &[u8]) {
+        if write_whole(path, code).is_ok() {
+            self.tidy_bitcode();
+        }
+    }
+
+    /// Removes the oldest bitcode beyond [`KEEP_BITCODE`].
+    fn tidy_bitcode(&self) {
+        let mut files = self.files("code-", ".bc");
+        files.reverse();
+        let mut kept = 0u64;
+        for (_, bytes, path) in files {
+            kept = kept.saturating_add(bytes);
+            if kept > KEEP_BITCODE {
+                // Another process may have removed it already.
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    /// Our files of a kind, oldest first: time, size, path.
+    fn files(&self, start: &str, end: &str) -> Vec<(SystemTime, u64, PathBuf)> {
+        let entries = fs::read_dir(self.folder).into_iter().flatten();
+        let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
+            .filter_map(Result::ok)
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let ours = name.starts_with(start) && name.ends_with(end);
+                let metadata = entry.metadata().ok().filter(|_| ours)?;
+                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
     /// A name beside `path` that no other process uses.
     pub(crate) fn temporary(path: &Path) -> PathBuf {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -74,24 +123,11 @@ impl<'a> Cache<'a> {
         path.with_file_name(name)
     }
 
-    /// Removes the oldest precompiled headers, and temporary files of the dead.
+    /// Removes the oldest precompiled headers.
     pub(crate) fn tidy(&self) {
-        let Ok(entries) = fs::read_dir(self.folder) else {
-            return;
-        };
-        let mut files: Vec<(SystemTime, PathBuf)> = entries
-            .filter_map(Result::ok)
-            .filter_map(|entry| {
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                let ours = name.starts_with("metal-") && name.ends_with(".pch");
-                let time = entry.metadata().ok()?.modified().ok()?;
-                ours.then(|| (time, entry.path()))
-            })
-            .collect();
-        files.sort();
+        let files = self.files("metal-", ".pch");
         let surplus = files.len().saturating_sub(KEEP);
-        for (_, path) in files.into_iter().take(surplus) {
+        for (_, _, path) in files.into_iter().take(surplus) {
             // Another process may have removed it already.
             let _ = fs::remove_file(path);
         }

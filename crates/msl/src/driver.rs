@@ -38,7 +38,7 @@ pub struct Options {
     pub debug_lines: bool,
     /// What to produce.
     pub emit: Emit,
-    /// A folder of ours to keep precompiled headers in.
+    /// A folder of ours to keep precompiled headers and bitcode in.
     pub cache: PathBuf,
 }
 
@@ -271,31 +271,65 @@ impl Session<'_> {
         let options = self.compile_options();
         let cache = Cache::new(&self.options.cache);
         let header = cache.precompiled(self.compiler, &options, &library);
-        if !header.is_file() {
-            self.precompile(&cache, &header, &options, &library)?;
+        let kept = self.kept(&cache, &header, text);
+        if let Some(code) = kept.as_ref().and_then(|path| std::fs::read(path).ok()) {
+            return Ok(Run {
+                success: true,
+                stdout: code,
+                stderr: String::new(),
+            });
         }
-        let run = self.compile_with(&header, &options, text)?;
+        let run = self.compile_afresh(&cache, &header, &options, &library, text)?;
+        if let Some(path) = kept.filter(|_| run.success) {
+            cache.keep(&path, &run.stdout);
+        }
+        Ok(run)
+    }
+
+    /// Where the bitcode of a text is kept. A compiler without identity may change unnoticed: nothing of it is kept.
+    fn kept(&self, cache: &Cache<'_>, header: &Path, text: &str) -> Option<PathBuf> {
+        let bitcode = self.options.emit == Emit::Bitcode && !self.compiler.identity.is_empty();
+        bitcode.then(|| cache.bitcode(header, &self.code_arguments(), text))
+    }
+
+    fn compile_afresh(
+        &self,
+        cache: &Cache<'_>,
+        header: &Path,
+        options: &[String],
+        library: &str,
+        text: &str,
+    ) -> Result<Run, Error> {
+        if !header.is_file() {
+            self.precompile(cache, header, options, library)?;
+        }
+        let run = self.compile_with(header, options, text)?;
         if run.success || !blames_header(&run.stderr) {
             return Ok(run);
         }
         // The file is damaged or of another build of the compiler.
-        self.precompile(&cache, &header, &options, &library)?;
-        self.compile_with(&header, &options, text)
+        self.precompile(cache, header, options, library)?;
+        self.compile_with(header, options, text)
     }
 
     fn compile_with(&self, header: &Path, options: &[String], text: &str) -> Result<Run, Error> {
         let mut arguments = options.to_vec();
         arguments.extend(["-include-pch".to_owned(), header.display().to_string()]);
-        arguments.extend(["-x", "c++"].map(str::to_owned));
-        arguments.push(match self.options.emit {
-            Emit::Bitcode => "-c".to_owned(),
-            Emit::Text => "-S".to_owned(),
-        });
-        if self.options.debug_lines {
-            arguments.extend(flags::of(flags::LINES).map(str::to_owned));
-        }
-        arguments.extend(["-emit-llvm", "-o", "-", "-"].map(str::to_owned));
+        arguments.extend(self.code_arguments());
         self.run(&arguments, text.as_bytes())
+    }
+
+    /// What code is made, and of which language.
+    fn code_arguments(&self) -> Vec<String> {
+        let form = match self.options.emit {
+            Emit::Bitcode => "-c",
+            Emit::Text => "-S",
+        };
+        let lines = self.options.debug_lines.then(|| flags::of(flags::LINES));
+        let lines = lines.into_iter().flatten();
+        let first = ["-x", "c++", form].into_iter().chain(lines);
+        let all = first.chain(["-emit-llvm", "-o", "-", "-"]);
+        all.map(str::to_owned).collect()
     }
 
     fn precompile(

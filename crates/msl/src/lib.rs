@@ -25,6 +25,7 @@ mod components;
 mod constants;
 mod diagnostic;
 mod driver;
+pub mod find;
 mod flags;
 mod headers;
 pub mod kernel_info;

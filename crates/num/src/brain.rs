@@ -60,6 +60,8 @@ pub fn max(a: u16, b: u16) -> u16 {
     (chosen.to_bits() >> 16) as u16
 }
 
+crate::choose::of_three!(u16);
+
 /// Sign bit flipped.
 #[inline(always)]
 pub const fn neg(value: u16) -> u16 {

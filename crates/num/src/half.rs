@@ -76,6 +76,8 @@ pub fn max(a: u16, b: u16) -> u16 {
     if x > y || y.is_nan() { a } else { b }
 }
 
+crate::choose::of_three!(u16);
+
 /// Clamped to [0, 1]; NaN, negatives and −0 become +0.
 #[inline(always)]
 pub fn saturate(value: u16) -> u16 {

@@ -3,15 +3,17 @@
 //!
 //! The hardware's exact bits are not documented. *Chosen*: the result is the double-precision value rounded to single,
 //! so the error is at most 0.51 units in the last place (measured over all inputs where that is possible, see the tests
-//! of each; the hardware itself is specified to about one). Everything is computed with double-precision
+//! of each; the hardware itself is specified to about one). The logarithm alone is truncated toward zero, which explains
+//! 115 of 116 finite results published for an M4 (github.com/ADevWithAnIdea/agx-re, EXP-0103); the reciprocals and the
+//! exponential of that chip are within one unit of the exact value by no rule that is known. Everything is computed with
 //! operations that round once: the same bits everywhere, and vector code in loops.
 
 use crate::flush::{NAN32, finish, flush};
 
-/// `1 / x`. Zeros give infinities of their sign and the other way round.
+/// `1 / x`, correctly rounded. Zeros give infinities of their sign and the other way round.
 #[inline(always)]
 pub fn rcp(x: f32) -> f32 {
-    finish((1.0 / f64::from(flush(x))) as f32)
+    finish(1.0 / flush(x))
 }
 
 /// `1 / sqrt(x)`. Zeros give infinities of their sign, negatives NaN.
@@ -64,7 +66,7 @@ pub fn exp2(x: f32) -> f32 {
     f32::from_bits(if x.is_nan() { NAN32.to_bits() } else { result })
 }
 
-/// `log2(x)`: −∞ for zeros, NaN for negatives, exact for powers of two.
+/// `log2(x)`, truncated toward zero: −∞ for zeros, NaN for negatives, exact for powers of two.
 #[inline(always)]
 pub fn log2(x: f32) -> f32 {
     // log₂(m) = s · P(s²) with s = (m − 1) / (m + 1), relative error 2·10⁻¹⁶.
@@ -82,7 +84,8 @@ pub fn log2(x: f32) -> f32 {
     let m = f64::from(mantissa);
     let s = (m - 1.0) / (m + 1.0);
     let result = f64::from(exponent) + s * horner(&C, s * s);
-    let finite = finish(result as f32);
+    // The bits that single precision does not have are cut off; no logarithm of a single is tiny.
+    let finite = f64::from_bits(result.to_bits() & !0x1fff_ffff) as f32;
     if x == 0.0 {
         f32::NEG_INFINITY
     } else if x == f32::INFINITY {
@@ -160,12 +163,25 @@ mod tests {
                 / x.sqrt())
                 <= bound
         );
-        assert!(max_ulps(every(0x0080_0000, 0x7f7f_ffff, 997), log2, f64::log2) <= bound);
-        assert!(max_ulps(every(0x3f00_0000, 0x4000_0000, 37), log2, f64::log2) <= bound);
         assert!(max_ulps(every(0x3000_0000, 0x42fc_0000, 499), exp2, f64::exp2) <= bound);
         assert!(max_ulps(every(0xb000_0000, 0xc2fb_0000, 499), exp2, f64::exp2) <= bound);
         let sinc = |y: f64| (y * std::f64::consts::FRAC_PI_2).sin() / y;
         assert!(max_ulps(every(0x3000_0000, 0x3f80_0000, 499), sin_pt_2, sinc) <= bound);
+    }
+
+    #[test]
+    fn the_logarithm_is_truncated() {
+        for x in every(0x0080_0000, 0x7f7f_ffff, 997).chain(every(0x3f00_0000, 0x4000_0000, 37)) {
+            let (given, exact) = (f64::from(log2(x)), f64::from(x).log2());
+            // Double precision may be off in its last bit.
+            let rounded_away = given.abs() - exact.abs();
+            assert!(
+                rounded_away <= exact.abs() * 1e-15,
+                "{x:e}: {given} {exact}"
+            );
+        }
+        assert!(max_ulps(every(0x0080_0000, 0x7f7f_ffff, 997), log2, f64::log2) <= 1.0);
+        assert!(max_ulps(every(0x3f00_0000, 0x4000_0000, 37), log2, f64::log2) <= 1.0);
     }
 
     #[test]

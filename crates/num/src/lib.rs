@@ -22,6 +22,7 @@
 //! vector code, and compiled inside a `#[target_feature(enable = "avx2,fma")]` function `mul_add` becomes one
 //! instruction. Compiled without, it is a slow but exact library call.
 
+mod choose;
 mod convert;
 mod flush;
 

@@ -31,6 +31,8 @@ pub trait Machine {
     fn copysign(&self, a: Self::Float, b: Self::Float) -> Self::Float;
     /// Largest integer not above.
     fn floor(&self, a: Self::Float) -> Self::Float;
+    /// Integer part.
+    fn trunc(&self, a: Self::Float) -> Self::Float;
     /// Nearest integer, halfway to even.
     fn rint(&self, a: Self::Float) -> Self::Float;
     /// Reciprocal instruction.
@@ -57,6 +59,19 @@ pub trait Machine {
     fn equal(&self, a: Self::Float, b: Self::Float) -> Self::Truth;
     /// `yes` where the truth value holds, else `no`; bits unchanged.
     fn select(&self, truth: Self::Truth, yes: Self::Float, no: Self::Float) -> Self::Float;
+    /// `a` with its sign flipped where the last bit of `bits` is set: a shift and an exclusive or.
+    fn flip_by_last_bit(&self, a: Self::Float, bits: Self::Float) -> Self::Float;
+    /// `near` where the magnitude of `x` is below `limit` or not a number, else what `far` gives.
+    fn near_or_far(
+        &self,
+        x: Self::Float,
+        limit: f32,
+        near: [Self::Float; 3],
+        far: impl FnOnce(&Self) -> [Self::Float; 3],
+    ) -> [Self::Float; 3];
+    /// Quarter turns modulo four of a large magnitude, and three integers that are the rest: with integer operations, as
+    /// written in [`math`](crate::math)'s `reduce`. What small magnitudes give does not matter.
+    fn far_parts(&self, x: Self::Float) -> [Self::Float; 4];
     /// A positive normal number as `mantissa * 2^exponent`, the mantissa between √½ (`0x3f3504f3`) and √2: with integer
     /// operations, `above = bits − 0x3f3504f3`, the mantissa `bits − (above & 0xff800000)`, the exponent
     /// `float(above >> 23)` (signed shift). What other numbers give does not matter but is the same everywhere.
@@ -113,6 +128,10 @@ impl Machine for Host {
         single::floor(a)
     }
     #[inline(always)]
+    fn trunc(&self, a: f32) -> f32 {
+        single::trunc(a)
+    }
+    #[inline(always)]
     fn rint(&self, a: f32) -> f32 {
         single::rint(a)
     }
@@ -160,6 +179,23 @@ impl Machine for Host {
     #[inline(always)]
     fn select(&self, truth: bool, yes: f32, no: f32) -> f32 {
         if truth { yes } else { no }
+    }
+    #[inline(always)]
+    fn flip_by_last_bit(&self, a: f32, bits: f32) -> f32 {
+        f32::from_bits(a.to_bits() ^ (bits.to_bits() << 31))
+    }
+    #[inline(always)]
+    fn near_or_far(
+        &self,
+        x: f32,
+        limit: f32,
+        near: [f32; 3],
+        far: impl FnOnce(&Self) -> [f32; 3],
+    ) -> [f32; 3] {
+        if x.abs() >= limit { far(self) } else { near }
+    }
+    fn far_parts(&self, x: f32) -> [f32; 4] {
+        crate::math::reduce::parts(x)
     }
     #[inline(always)]
     fn split(&self, a: f32) -> (f32, f32) {

@@ -134,11 +134,7 @@ pub fn maximum(a: f32, b: f32) -> f32 {
     }
 }
 
-/// `min(max(value, low), high)`.
-#[inline(always)]
-pub fn clamp(value: f32, low: f32, high: f32) -> f32 {
-    min(max(value, low), high)
-}
+crate::choose::of_three!(f32);
 
 /// Clamped to [0, 1]; NaN, negatives and −0 become +0.
 #[inline(always)]
@@ -191,10 +187,10 @@ pub fn rint(value: f32) -> f32 {
     canonical(flush(value).round_ties_even())
 }
 
-/// Nearest integer, halfway away from zero.
+/// Nearest integer, halfway away from zero; negative numbers above −½ give +0, NaN passes through.
 #[inline(always)]
 pub fn round(value: f32) -> f32 {
-    canonical(flush(value).round())
+    crate::math::precise::round(value)
 }
 
 /// `value - floor(value)`, below 1; 0 for infinities.

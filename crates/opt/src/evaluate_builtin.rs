@@ -4,7 +4,7 @@
 //! not here are not folded.
 
 use crate::evaluate::{narrowed, signed, widened};
-use assay_num::math::{fast, precise};
+use assay_num::math::{fast, fast_half, precise};
 use assay_num::{self as num, brain, half, hardware, int, single};
 use assay_ssa::Scalar;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Sign};
@@ -14,7 +14,7 @@ pub fn builtin(call: BuiltinCall, scalar: Scalar, args: &[u64]) -> Option<u64> {
     match (scalar.is_float(), args) {
         (true, &[a]) => test(call.builtin, scalar, a).or_else(|| float1(call, scalar, a)),
         (true, &[a, b]) => float2(call, scalar, a, b),
-        (true, &[a, b, c]) => float3(call.builtin, scalar, [a, b, c]),
+        (true, &[a, b, c]) => float3(call, scalar, [a, b, c]),
         (false, &[a]) => int1(call.builtin, scalar, a),
         (false, &[a, b]) => int2(call, scalar, a, b),
         (false, &[a, b, c]) => int3(call, scalar, [a, b, c]),
@@ -46,7 +46,16 @@ fn lift2(scalar: Scalar, a: u64, b: u64, function: impl Fn(f32, f32) -> f32) -> 
 
 fn float1(call: BuiltinCall, scalar: Scalar, a: u64) -> Option<u64> {
     type Function = fn(f32) -> f32;
+    let half = scalar != Scalar::F32;
     let approximate: Option<Function> = match call.builtin {
+        Builtin::Sin if half => Some(fast_half::sin),
+        Builtin::Cos if half => Some(fast_half::cos),
+        Builtin::Tan if half => Some(fast_half::tan),
+        Builtin::Asin if half => Some(fast_half::asin),
+        Builtin::Atan if half => Some(fast_half::atan),
+        Builtin::Tanh if half => Some(fast_half::tanh),
+        Builtin::Asinh if half => Some(fast_half::asinh),
+        Builtin::Round if half => Some(fast_half::round),
         Builtin::Exp => Some(fast::exp),
         Builtin::Exp10 => Some(fast::exp10),
         Builtin::Log => Some(fast::log),
@@ -55,9 +64,22 @@ fn float1(call: BuiltinCall, scalar: Scalar, a: u64) -> Option<u64> {
         Builtin::Sin => Some(fast::sin),
         Builtin::Cos => Some(fast::cos),
         Builtin::Tan => Some(fast::tan),
+        Builtin::Sinpi => Some(fast::sinpi),
+        Builtin::Cospi => Some(fast::cospi),
+        Builtin::Tanpi => Some(fast::tanpi),
+        Builtin::Asin => Some(fast::asin),
+        Builtin::Acos => Some(fast::acos),
+        Builtin::Atan => Some(fast::atan),
+        Builtin::Sinh => Some(fast::sinh),
+        Builtin::Cosh => Some(fast::cosh),
+        Builtin::Tanh => Some(fast::tanh),
+        Builtin::Asinh => Some(fast::asinh),
+        Builtin::Acosh => Some(fast::acosh),
+        Builtin::Atanh => Some(fast::atanh),
+        Builtin::Round => Some(fast::round),
         _ => None,
     };
-    if let Some(function) = approximate.filter(|_| call.fast && scalar == Scalar::F32) {
+    if let Some(function) = approximate.filter(|_| call.fast) {
         return lift(scalar, a, function);
     }
     let function: Function = match call.builtin {
@@ -102,12 +124,15 @@ fn float1(call: BuiltinCall, scalar: Scalar, a: u64) -> Option<u64> {
 fn float2(call: BuiltinCall, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
     type Function = fn(f32, f32) -> f32;
     let sign = scalar.mask() ^ (scalar.mask() >> 1);
-    let approximate = call.fast && scalar == Scalar::F32;
+    let approximate = call.fast;
     let (x, y) = (a as u16, b as u16);
     let function: Function = match (call.builtin, scalar) {
         (Builtin::Copysign, _) => return Some(a & !sign | b & sign),
         (Builtin::Pow | Builtin::Powr, _) if approximate => fast::pow,
         (Builtin::Divide, _) if approximate => fast::divide,
+        (Builtin::Atan2, Scalar::F32) if approximate => fast::atan2,
+        (Builtin::Atan2, _) if approximate => fast_half::atan2,
+        (Builtin::Fmod, _) if approximate => fast::remainder,
         (Builtin::Divide, Scalar::F16) => return Some(u64::from(half::div(x, y))),
         (Builtin::Divide, Scalar::BF16) => return Some(u64::from(brain::div(x, y))),
         (Builtin::Divide, _) => single::div,
@@ -129,21 +154,43 @@ fn float2(call: BuiltinCall, scalar: Scalar, a: u64, b: u64) -> Option<u64> {
     lift2(scalar, a, b, function)
 }
 
-fn float3(builtin: Builtin, scalar: Scalar, args: [u64; 3]) -> Option<u64> {
+fn float3(call: BuiltinCall, scalar: Scalar, args: [u64; 3]) -> Option<u64> {
+    if let Some(chosen) = one_of_three(call.builtin, scalar, args) {
+        return Some(chosen);
+    }
     let host = &num::machine::Host;
     let x = widened(scalar, args[0])?;
     let y = widened(scalar, args[1])?;
     let z = widened(scalar, args[2])?;
-    let value = match builtin {
-        Builtin::Fmin3 => single::min(single::min(x, y), z),
-        Builtin::Fmax3 => single::max(single::max(x, y), z),
-        Builtin::Fmedian3 => single::max(single::min(x, y), single::min(single::max(x, y), z)),
-        Builtin::Fclamp => single::clamp(x, y, z),
+    let value = match call.builtin {
         Builtin::Mix => num::math::expand::mix(host, x, y, z),
-        Builtin::Smoothstep => num::math::expand::smoothstep(host, x, y, z, false),
+        Builtin::Smoothstep => num::math::expand::smoothstep(host, x, y, z, call.fast),
         _ => return None,
     };
     narrowed(scalar, value)
+}
+
+/// Functions that give back one of their operands unchanged.
+fn one_of_three(builtin: Builtin, scalar: Scalar, args: [u64; 3]) -> Option<u64> {
+    macro_rules! chosen {
+        ($function:ident) => {{
+            let [x, y, z] = args.map(|bits| f32::from_bits(bits as u32));
+            let [a, b, c] = args.map(|bits| bits as u16);
+            match scalar {
+                Scalar::F32 => u64::from(single::$function(x, y, z).to_bits()),
+                Scalar::F16 => u64::from(half::$function(a, b, c)),
+                Scalar::BF16 => u64::from(brain::$function(a, b, c)),
+                _ => return None,
+            }
+        }};
+    }
+    Some(match builtin {
+        Builtin::Fmin3 => chosen!(min3),
+        Builtin::Fmax3 => chosen!(max3),
+        Builtin::Fmedian3 => chosen!(median3),
+        Builtin::Fclamp => chosen!(clamp),
+        _ => return None,
+    })
 }
 
 fn test(builtin: Builtin, scalar: Scalar, a: u64) -> Option<u64> {

@@ -10,6 +10,7 @@
 //! *convergent* one) is never made to run under other control flow than before: not
 //! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
+pub mod apply_fast_math;
 mod bounds;
 pub mod control;
 pub mod evaluate;

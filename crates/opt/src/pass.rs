@@ -8,6 +8,7 @@ pub type FunctionPass = fn(&Module, &mut Function) -> bool;
 
 /// Every function pass with its name.
 pub const PASSES: &[(&str, FunctionPass)] = &[
+    ("apply_fast_math", crate::apply_fast_math::apply_fast_math),
     ("expand_copies", crate::expand_copies::expand_copies),
     (
         "expand_copies_by_words",

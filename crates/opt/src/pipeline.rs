@@ -1,6 +1,6 @@
 //! The order of passes.
 //!
-//! Inline everything; move thread memory into values; unroll what has a known number of
+//! Inline everything; say what fast math is; move thread memory into values; unroll what has a known number of
 //! iterations, which makes more indices constant and so more memory movable; then merge,
 //! hoist and clean up. What comes out has no calls of functions, no switches, and as
 //! little thread memory as possible.
@@ -142,6 +142,7 @@ fn count(function: &Function, fits: impl Fn(&InstData) -> bool) -> usize {
 
 /// Optimises one function without calls.
 pub fn optimize_function(module: &Module, function: &mut Function, options: &Options) {
+    crate::apply_fast_math::apply_fast_math(module, function);
     run(module, function, CLEAN);
     for _ in 0..ROUNDS {
         if !options.unroll || !crate::unroll_loops::unroll_loops(module, function) {

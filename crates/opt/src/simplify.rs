@@ -7,7 +7,7 @@
 
 use crate::{evaluate, evaluate_builtin};
 use assay_ssa::analysis::Cfg;
-use assay_ssa::builtin::{BuiltinCall, Family, Fold};
+use assay_ssa::builtin::{Builtin, BuiltinCall, Family, Fold};
 use assay_ssa::{
     BinaryOp, Callee, CastOp, Flags, Function, IdMap, Inst, InstData, IntCond, Module, Scalar,
     Type, TypeKind, UNDEF_LANE, UnaryOp, Value, ValueDef, ValueList,
@@ -79,8 +79,43 @@ fn rewrite_in_place(function: &mut Function, inst: Inst) -> bool {
             arg,
             ..
         } => cast_pointer(function, inst, arg),
+        InstData::Call {
+            callee: Callee::Builtin(call),
+            args,
+            flags,
+        } if call.builtin == Builtin::Fclamp => {
+            let saturates = clamps_to_unit(function, args);
+            if let Some(arg) = saturates {
+                let args = function.list(&[arg]);
+                let callee = Callee::Builtin(BuiltinCall {
+                    builtin: Builtin::Saturate,
+                    ..call
+                });
+                *function.inst_mut(inst) = InstData::Call {
+                    callee,
+                    args,
+                    flags,
+                };
+            }
+            saturates.is_some()
+        }
         _ => false,
     }
+}
+
+/// What `clamp(x, +0, 1)` clamps: the same as saturation for every `x`, NaN and −0 included. Brain floats
+/// stay: two selections are less work than rounding what was saturated.
+fn clamps_to_unit(function: &Function, args: ValueList) -> Option<Value> {
+    let &[x, low, high] = function.list_values(args) else {
+        return None;
+    };
+    let one = match function.ty(x).element()? {
+        Scalar::F32 => u64::from(1f32.to_bits()),
+        Scalar::F16 => 0x3c00,
+        _ => return None,
+    };
+    let unit = function.const_splat(low) == Some(0) && function.const_splat(high) == Some(one);
+    unit.then_some(x)
 }
 
 /// A pointer that went through an integer into another address space keeps its origin, which tells the space.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Grid and threadgroup are `X`, `X,Y` or `X,Y,Z`; then the buffers in order of their index:
-//! `f32:BYTES`, `f16:BYTES`, `zero:BYTES`, `index:BYTES:BOUND` or a value `u32:N`, `real:X`;
+//! `f32:BYTES`, `normal:BYTES`, `f16:BYTES`, `zero:BYTES`, `index:BYTES:BOUND` or a value `u32:N`, `real:X`;
 //! `local:BYTES` gives threadgroup memory.
 
 #![allow(
@@ -51,6 +51,7 @@ fn argument(text: &str, seed: u64, memory: &mut Memory) -> Result<Argument, Stri
             return Ok(Argument::Bytes(number.to_le_bytes().to_vec()));
         }
         "f32" => Fill::Float32 { seed },
+        "normal" => Fill::Normal32 { seed },
         "f16" => Fill::Float16 { seed },
         "zero" => Fill::Zero,
         "index" => {

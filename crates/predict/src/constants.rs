@@ -68,6 +68,12 @@ constants! {
     resident_threads,
     atomic_cycles,
     atomic_latency,
+    band_short,
+    band_few,
+    band_matrix,
+    band_bandwidth,
+    band_compute,
+    band_chip,
 }
 
 impl Constants {

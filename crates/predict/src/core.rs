@@ -10,6 +10,7 @@
 //! behave like all of them. Of many threadgroups the first three times as many as fit
 //! are simulated; the rest follow at the rate of the middle third.
 
+use crate::machine::Residency;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -80,11 +81,12 @@ pub(crate) struct TimedAccess {
     pub(crate) posted: bool,
 }
 
-/// A run to execute, and how many times its cost.
+/// A run to execute, and how many times its work and its latency count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathRun {
     pub(crate) run: u32,
-    pub(crate) scale: f32,
+    pub(crate) work: f32,
+    pub(crate) latency: f32,
 }
 
 /// What a core executes.
@@ -97,8 +99,8 @@ pub(crate) struct Workload {
     pub(crate) groups: Vec<Vec<u16>>,
     /// The kind of the `n`th threadgroup to simulate.
     pub(crate) sequence: Vec<u16>,
-    /// Threadgroups that fit at once.
-    pub(crate) resident: usize,
+    /// What fits at once.
+    pub(crate) residency: Residency,
     pub(crate) schedulers: usize,
     pub(crate) barrier: f64,
     pub(crate) group_launch: f64,
@@ -134,6 +136,8 @@ struct Simdgroup {
     slots: [Pending; 2],
     local: [f64; LOCAL_WINDOW],
     local_loads: u32,
+    /// Its stores: a simdgroup ends once the last has left.
+    stores: Pending,
 }
 
 /// What a slot waits for: when, and why not earlier.
@@ -165,6 +169,9 @@ struct Core<'a> {
     complex_free: Vec<f64>,
     shared_free: [f64; 6],
     launched: usize,
+    /// Simdgroups and threadgroups that have not ended.
+    live_simdgroups: usize,
+    live_groups: usize,
     replay: Replay,
 }
 
@@ -186,11 +193,11 @@ pub(crate) fn replay(work: &Workload) -> Replay {
         complex_free: vec![0.0; work.schedulers.max(1)],
         shared_free: [0.0; 6],
         launched: 0,
+        live_simdgroups: 0,
+        live_groups: 0,
         replay: Replay::default(),
     };
-    for _ in 0..work.resident.max(1) {
-        core.launch(0.0);
-    }
+    core.launch(0.0);
     while let Some(Reverse((time, simdgroup))) = core.events.pop() {
         core.replay.events += 1;
         core.step(f64::from_bits(time), simdgroup as usize);
@@ -200,12 +207,23 @@ pub(crate) fn replay(work: &Workload) -> Replay {
 }
 
 impl Core<'_> {
-    /// Launches the next threadgroup, if there is one.
+    /// Launches threadgroups while there are some and they fit.
     fn launch(&mut self, now: f64) {
-        let Some(&kind) = self.work.sequence.get(self.launched) else {
-            return;
-        };
-        self.launched += 1;
+        while let Some(&kind) = self.work.sequence.get(self.launched) {
+            let needed = self.work.groups[usize::from(kind)].len();
+            let fits = self.live_groups < self.work.residency.by_memory as usize
+                && self.live_simdgroups + needed <= self.work.residency.simdgroups as usize;
+            if !fits && self.live_groups > 0 {
+                return;
+            }
+            self.launched += 1;
+            self.live_groups += 1;
+            self.live_simdgroups += needed;
+            self.launch_group(now, kind);
+        }
+    }
+
+    fn launch_group(&mut self, now: f64, kind: u16) {
         let paths = &self.work.groups[usize::from(kind)];
         let group = self.groups.len() as u32;
         let start = self.shared(LAUNCHER, now, self.work.group_launch);
@@ -227,11 +245,13 @@ impl Core<'_> {
                 slots: [Pending::default(); 2],
                 local: [0.0; LOCAL_WINDOW],
                 local_loads: 0,
+                stores: Pending::default(),
             });
             self.wake(start, index);
         }
         if paths.is_empty() {
-            self.end_of_group(start);
+            self.live_groups -= 1;
+            self.replay.ends.push(start);
         }
     }
 
@@ -251,25 +271,37 @@ impl Core<'_> {
         self.replay.held[reason as usize] += cycles.max(0.0);
     }
 
-    fn step(&mut self, now: f64, index: usize) {
-        let simdgroup = &self.simdgroups[index];
-        let path = &self.work.paths[usize::from(simdgroup.path)];
-        let Some(&PathRun { run, scale }) = path.get(simdgroup.next as usize) else {
-            self.end_of_simdgroup(now, index);
-            return;
-        };
-        let run = self.work.runs[run as usize];
-        let scale = f64::from(scale);
-        if simdgroup.issued {
-            self.simdgroups[index].issued = false;
-            self.simdgroups[index].next += 1;
-            self.stop(now, index, run.stop, scale);
-        } else {
-            self.issue(now, index, &run, scale);
+    /// Follows a simdgroup from `now` until it must wait, or others come first.
+    fn step(&mut self, mut now: f64, index: usize) {
+        loop {
+            let simdgroup = &self.simdgroups[index];
+            let path = &self.work.paths[usize::from(simdgroup.path)];
+            let Some(&path_run) = path.get(simdgroup.next as usize) else {
+                self.end_of_simdgroup(now, index);
+                return;
+            };
+            let run = self.work.runs[path_run.run as usize];
+            if simdgroup.issued {
+                self.simdgroups[index].issued = false;
+                self.simdgroups[index].next += 1;
+                match self.stop(now, index, run.stop, &path_run) {
+                    Some(time) => now = time,
+                    None => return,
+                }
+            } else {
+                now = self.issue(now, index, &run, f64::from(path_run.work));
+                self.simdgroups[index].issued = true;
+            }
+            let first = self.events.peek();
+            if first.is_some_and(|Reverse((time, _))| *time < key(now)) {
+                self.wake(now, index);
+                return;
+            }
         }
     }
 
-    fn issue(&mut self, now: f64, index: usize, run: &TimedRun, scale: f64) {
+    /// Issues a run; gives when its results are there.
+    fn issue(&mut self, now: f64, index: usize, run: &TimedRun, scale: f64) -> f64 {
         let scheduler = usize::from(self.simdgroups[index].scheduler);
         let begin = self.issue_free[scheduler].max(now);
         let cycles = run.issue * scale;
@@ -287,22 +319,21 @@ impl Core<'_> {
         }
         let alone = begin + run.alone * scale;
         self.hold(Reason::Dependence, alone - done);
-        done = done.max(alone);
-        self.simdgroups[index].issued = true;
-        self.wake(done, index);
+        done.max(alone)
     }
 
-    fn stop(&mut self, now: f64, index: usize, stop: TimedStop, scale: f64) {
+    /// Does what ends a run; gives when the simdgroup goes on, unless others decide.
+    fn stop(&mut self, now: f64, index: usize, stop: TimedStop, run: &PathRun) -> Option<f64> {
         match stop {
-            TimedStop::None => self.wake(now, index),
+            TimedStop::None => Some(now),
             TimedStop::Access(access, slot) => {
-                self.access(now, index, usize::from(access), slot, scale);
-                self.wake(now, index);
+                self.access(now, index, usize::from(access), slot, run);
+                Some(now)
             }
             TimedStop::Wait(slot) => {
                 let pending = self.simdgroups[index].slots[usize::from(slot & 1)];
                 self.stall(now, &pending);
-                self.wake(now.max(pending.until), index);
+                Some(now.max(pending.until))
             }
             TimedStop::UseLocal(later) => {
                 let simdgroup = &self.simdgroups[index];
@@ -313,9 +344,12 @@ impl Core<'_> {
                     false => 0.0,
                 };
                 self.hold(Reason::ThreadgroupMemory, until - now);
-                self.wake(now.max(until), index);
+                Some(now.max(until))
             }
-            TimedStop::Barrier => self.arrive(now, index, scale),
+            TimedStop::Barrier => {
+                self.arrive(now, index, f64::from(run.latency));
+                None
+            }
         }
     }
 
@@ -338,14 +372,15 @@ impl Core<'_> {
         self.hold(Reason::Latency, pending.latency * share);
     }
 
-    fn access(&mut self, now: f64, index: usize, access: usize, slot: u8, scale: f64) {
+    fn access(&mut self, now: f64, index: usize, access: usize, slot: u8, run: &PathRun) {
+        let (work, delay) = (f64::from(run.work), f64::from(run.latency));
         let cost = self.work.accesses[access];
         if cost.local {
-            let (_, done) = self.shared(THREADGROUP, now, cost.threadgroup * scale);
+            let (_, done) = self.shared(THREADGROUP, now, cost.threadgroup * work);
             let simdgroup = &mut self.simdgroups[index];
             if !cost.posted {
                 let place = simdgroup.local_loads as usize % LOCAL_WINDOW;
-                simdgroup.local[place] = done + cost.latency * scale;
+                simdgroup.local[place] = done + cost.latency * delay;
                 simdgroup.local_loads += 1;
             }
             return;
@@ -360,17 +395,20 @@ impl Core<'_> {
         ];
         for ((part, cycles), queued) in parts.into_iter().zip(&mut queued) {
             if cycles > 0.0 {
-                let (_, done) = self.shared(part, at, cycles * scale);
+                let (_, done) = self.shared(part, at, cycles * work);
                 *queued = done - at;
                 at = done;
             }
         }
-        if cost.posted {
-            return;
-        }
-        let latency = cost.latency * scale;
+        let simdgroup = &mut self.simdgroups[index];
+        let (latency, pending) = match cost.posted {
+            true => (0.0, &mut simdgroup.stores),
+            false => {
+                let slot = &mut simdgroup.slots[usize::from(slot & 1)];
+                (cost.latency * delay, slot)
+            }
+        };
         let until = at + latency;
-        let pending = &mut self.simdgroups[index].slots[usize::from(slot & 1)];
         if until > pending.until {
             *pending = Pending {
                 until,
@@ -406,22 +444,27 @@ impl Core<'_> {
     }
 
     fn end_of_simdgroup(&mut self, now: f64, index: usize) {
+        let stores = self.simdgroups[index].stores;
+        if stores.until > now {
+            self.stall(now, &stores);
+            self.simdgroups[index].stores = Pending::default();
+            self.wake(stores.until, index);
+            return;
+        }
         let number = self.simdgroups[index].group as usize;
         let group = &mut self.groups[number];
         group.left -= 1;
         let left = group.left;
         let waiting = group.waiting.len() as u32;
+        self.live_simdgroups -= 1;
         if left == 0 {
-            self.end_of_group(now);
+            self.live_groups -= 1;
+            self.replay.ends.push(now);
         } else if waiting == left {
             // The others waited at a barrier that this one did not reach.
             self.groups[number].latest = now.max(self.groups[number].latest);
             self.pass_barrier(number, 1.0);
         }
-    }
-
-    fn end_of_group(&mut self, now: f64) {
-        self.replay.ends.push(now);
         self.launch(now);
     }
 }
@@ -457,14 +500,22 @@ mod tests {
     use super::*;
 
     fn work(runs: Vec<TimedRun>, accesses: Vec<TimedAccess>, simdgroups: usize) -> Workload {
-        let path = (0..runs.len() as u32).map(|run| PathRun { run, scale: 1.0 });
+        let path = (0..runs.len() as u32).map(|run| PathRun {
+            run,
+            work: 1.0,
+            latency: 1.0,
+        });
         Workload {
             paths: vec![path.collect()],
             runs,
             accesses,
             groups: vec![vec![0; simdgroups]],
             sequence: vec![0],
-            resident: 1,
+            residency: Residency {
+                groups: 1,
+                by_memory: 1,
+                simdgroups: simdgroups as u32,
+            },
             schedulers: 4,
             ..Workload::default()
         }
@@ -525,7 +576,11 @@ mod tests {
     fn many_threadgroups_follow_at_the_rate_of_those_simulated() {
         let mut work = work(vec![run(100.0, TimedStop::None)], Vec::new(), 4);
         work.sequence = vec![0; 6];
-        work.resident = 2;
+        work.residency = Residency {
+            groups: 2,
+            by_memory: 2,
+            simdgroups: 8,
+        };
         let replayed = replay(&work);
         assert_eq!(replayed.end_of(6, 2), 600.0);
         assert_eq!(replayed.end_of(1000, 2), 100_000.0);

@@ -20,6 +20,20 @@ pub enum Error {
         /// The budget.
         steps: u64,
     },
+    /// Threadgroups wait for each other, and there are too many to run all.
+    #[error(
+        "a sampled threadgroup did not end within {steps} instructions, and the program's atomics \
+         tell threadgroups of each other: it probably waits for one that was not run. Up to {most} \
+         threadgroups would be run whole; this grid has {threadgroups}"
+    )]
+    Waits {
+        /// Threadgroups of the grid.
+        threadgroups: u64,
+        /// Threadgroups that are run whole.
+        most: u64,
+        /// The budget.
+        steps: u64,
+    },
     /// An argument is missing.
     #[error("the kernel reads buffer {index}, which was not given: give its size or its contents")]
     MissingBuffer {

@@ -3,13 +3,13 @@
 use crate::code::Code;
 use crate::dispatch::{Dispatch, Memory};
 use crate::error::Error;
-use crate::execution::{Access, Block, Execution, Group, Path, Step, VERSION};
-use crate::fold::counts_as_steps;
+use crate::execution::{Access, Block, Execution, Group, Path, Run, Step, VERSION};
+use crate::fold::{Bodies, Folder, counts_as_steps};
 use crate::footprint::footprint;
 use crate::record::{Record, Recorder, Stream, average};
 use crate::sample;
 use assay_chip::{CostModel, CostTable};
-use assay_emu::Runner;
+use assay_emu::{Observer, Runner};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl Default for Sampling {
         Sampling {
             threadgroups: 24,
             max_steps: 50_000_000,
-            budget: 20_000_000,
+            budget: 6_000_000,
         }
     }
 }
@@ -39,6 +39,12 @@ const MOST_PATHS: usize = 24;
 
 /// Streams are gathered to so many.
 const GATHERED_PATHS: usize = 8;
+
+/// Threadgroups at most for a program to be run whole because its atomics' order matters.
+const WHOLE: u64 = 2048;
+
+/// How many times the budget a whole run may take.
+const WHOLE_BUDGET: u64 = 4;
 
 /// Relative spread of the mean of instructions at which no more threadgroups are run.
 const ENOUGH: f64 = 0.01;
@@ -61,8 +67,15 @@ pub fn execute(
     let records = run_sample(&runner, &code, sampling)?;
     let positions: Vec<[u32; 3]> = records.iter().map(|record| record.position).collect();
     let groups = runner.threadgroups();
-    let shares = sample::shares(groups, &positions);
-    let mut execution = fold(&records, &shares, &code);
+    let segments = segments(&records, groups);
+    let shares = match &segments {
+        Some(segments) => segment_shares(&records, groups, segments),
+        None => sample::shares(groups, &positions),
+    };
+    let (mut execution, kinds) = fold(&records, &shares, &code);
+    if let Some(segments) = segments {
+        execution.order = order(&records, &kinds, groups, &segments);
+    }
     execution.version = VERSION;
     execution.kernel = dispatch.program.name.clone();
     execution.grid = dispatch.grid;
@@ -72,8 +85,7 @@ pub fn execute(
         Some(halves) => u32::from(halves),
         None => code.half_registers(),
     };
-    let stated = launch.threadgroup_bytes;
-    execution.threadgroup_bytes = stated.unwrap_or(runner.threadgroup_bytes());
+    execution.threadgroup_bytes = launch.threadgroup_bytes.unwrap_or(0);
     execution.constant_instructions = runner.constant_instructions();
     execution.footprint = footprint(&records, groups, memory);
     if runner.depends_on_order() {
@@ -86,9 +98,15 @@ pub fn execute(
 
 fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Vec<Record>, Error> {
     let groups = runner.threadgroups();
+    let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
+    if runner.depends_on_order() && count <= WHOLE {
+        return run_whole(runner, code, sampling);
+    }
     let mut records: Vec<Record> = Vec::new();
     let mut spent = 0;
+    let mut most = usize::MAX;
     for batch in sample::batches(groups, sampling.threadgroups.max(1)) {
+        let batch = batch.get(..most.min(batch.len())).unwrap_or_default();
         let one = |&position: &[u32; 3]| {
             let mut recorder = Recorder::new(code);
             let ran = runner.run_threadgroup(position, &mut recorder);
@@ -100,15 +118,185 @@ fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<V
             false => batch.par_iter().map(one).collect(),
         };
         for record in ran {
-            let record = record?;
+            let record = record.map_err(|error| match error {
+                Error::Endless { steps, .. } if runner.depends_on_order() => Error::Waits {
+                    threadgroups: count,
+                    most: WHOLE,
+                    steps,
+                },
+                error => error,
+            })?;
             spent += record.instructions;
             records.push(record);
         }
         if spent >= sampling.budget || settled(&records) {
             break;
         }
+        // The rest of the budget, by what threadgroups took so far.
+        let each = (spent / records.len().max(1) as u64).max(1);
+        most = ((sampling.budget - spent) / each).max(1) as usize;
+    }
+    let left = sampling.budget.saturating_sub(spent);
+    find_borders(runner, code, &mut records, left)?;
+    Ok(records)
+}
+
+/// Returns true if two threadgroups do about as much.
+fn alike_in_length(a: &Record, b: &Record) -> bool {
+    let (less, more) = (
+        a.instructions.min(b.instructions),
+        a.instructions.max(b.instructions),
+    );
+    more as f64 <= 1.25 * less as f64
+}
+
+/// Neighbours in dispatch order, of those recorded, that do not do as much: places of both.
+fn borders(records: &[Record], groups: [u32; 3]) -> Vec<(usize, usize)> {
+    let mut in_order: Vec<usize> = (0..records.len()).collect();
+    in_order.sort_by_key(|&n| sample::place(groups, records[n].position));
+    let pairs = in_order.windows(2).map(|pair| (pair[0], pair[1]));
+    pairs
+        .filter(|&(a, b)| !alike_in_length(&records[a], &records[b]))
+        .collect()
+}
+
+/// Where the first threadgroups of a grid do more than the others (or less), finds how many
+/// by bisection.
+fn find_borders(
+    runner: &Runner<'_>,
+    code: &Code,
+    records: &mut Vec<Record>,
+    budget: u64,
+) -> Result<(), Error> {
+    let groups = runner.threadgroups();
+    let mut spent = 0;
+    for (low, high) in few(borders(records, groups)).unwrap_or_default() {
+        let (mut low, mut high) = (low, high);
+        loop {
+            let first = sample::place(groups, records[low].position);
+            let last = sample::place(groups, records[high].position);
+            if last - first < 2 || spent >= budget {
+                break;
+            }
+            let position = sample::position(groups, first + (last - first) / 2);
+            let mut recorder = Recorder::new(code);
+            let ran = runner.run_threadgroup(position, &mut recorder);
+            ran.map_err(|error| Error::of_run(error, position))?;
+            let record = recorder.finish(position);
+            spent += record.instructions;
+            records.push(record);
+            let middle = records.len() - 1;
+            match alike_in_length(&records[low], &records[middle]) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Borders, unless there are too many for the grid to have a few parts.
+fn few<T>(borders: Vec<T>) -> Option<Vec<T>> {
+    const MOST_BORDERS: usize = 3;
+    (borders.len() <= MOST_BORDERS).then_some(borders)
+}
+
+/// The ends of the parts of a grid that do about as much, in dispatch order; `None` when there
+/// is one part only, or when parts are mixed.
+fn segments(records: &[Record], groups: [u32; 3]) -> Option<Vec<u64>> {
+    let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
+    if records.len() as u64 == count {
+        // All were executed: each threadgroup is a part.
+        return Some((1..=count).collect());
+    }
+    let borders = few(borders(records, groups)).filter(|borders| !borders.is_empty())?;
+    let mut ends = Vec::new();
+    for (low, high) in borders {
+        let low = sample::place(groups, records[low].position);
+        let high = sample::place(groups, records[high].position);
+        // A border at an edge of the grid belongs to every row.
+        if high - low > 1 || count - high <= 1 || high == 1 {
+            return None;
+        }
+        ends.push(high);
+    }
+    ends.push(count);
+    Some(ends)
+}
+
+/// Which part a record is in.
+fn segment_of(record: &Record, groups: [u32; 3], ends: &[u64]) -> usize {
+    let place = sample::place(groups, record.position);
+    ends.partition_point(|&end| end <= place)
+}
+
+/// Shares of records by the parts they are in.
+fn segment_shares(records: &[Record], groups: [u32; 3], ends: &[u64]) -> Vec<f64> {
+    let parts: Vec<usize> = records
+        .iter()
+        .map(|record| segment_of(record, groups, ends))
+        .collect();
+    let count = ends.last().copied().unwrap_or(1).max(1) as f64;
+    let share = |&part: &usize| {
+        let start = part.checked_sub(1).map_or(0, |before| ends[before]);
+        let members = parts.iter().filter(|&&other| other == part).count();
+        let end = ends.get(part).copied().unwrap_or(start);
+        (end - start) as f64 / count / members.max(1) as f64
+    };
+    parts.iter().map(share).collect()
+}
+
+/// The kinds of threadgroups in dispatch order: of each part the first record's.
+fn order(records: &[Record], kinds: &[u16], groups: [u32; 3], ends: &[u64]) -> Vec<(u64, u16)> {
+    let mut order: Vec<(u64, u16)> = Vec::new();
+    let mut start = 0;
+    for (part, &end) in ends.iter().enumerate() {
+        let mut members = records.iter().zip(kinds);
+        let first = members.find(|(record, _)| segment_of(record, groups, ends) == part);
+        let kind = first.map_or(0, |(_, kind)| *kind);
+        match order.last_mut() {
+            Some((count, last)) if *last == kind => *count += end - start,
+            _ => order.push((end - start, kind)),
+        }
+        start = end;
+    }
+    order
+}
+
+/// Runs every threadgroup in order and records the sampled ones: what they do may depend on
+/// what those before them left.
+fn run_whole(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Vec<Record>, Error> {
+    let groups = runner.threadgroups();
+    let sampled = sample::batches(groups, sampling.threadgroups.max(1)).concat();
+    let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
+    let mut records = Vec::new();
+    let mut spent = 0;
+    for n in 0..count {
+        let position = sample::position(groups, n);
+        let failed = |error| Error::of_run(error, position);
+        if sampled.contains(&position) {
+            let mut recorder = Recorder::new(code);
+            let ran = runner.run_threadgroup(position, &mut recorder);
+            spent += ran.map_err(failed)?.instructions;
+            records.push(recorder.finish(position));
+        } else {
+            let ran = runner.run_threadgroup(position, &mut Nobody);
+            spent += ran.map_err(failed)?.instructions;
+        }
+        if spent > WHOLE_BUDGET * sampling.budget.max(1) && !records.is_empty() {
+            break;
+        }
     }
     Ok(records)
+}
+
+/// Looks at nothing.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn step(&mut self, _: &assay_emu::Step<'_>) -> bool {
+        false
+    }
 }
 
 /// Returns true if more threadgroups would hardly move the mean of instructions.
@@ -124,8 +312,8 @@ fn settled(records: &[Record]) -> bool {
     (variance / n).sqrt() <= ENOUGH * mean
 }
 
-/// Folds the records of threadgroups into one execution.
-fn fold(records: &[Record], shares: &[f64], code: &Code) -> Execution {
+/// Folds the records of threadgroups into one execution; gives the kind of each too.
+fn fold(records: &[Record], shares: &[f64], code: &Code) -> (Execution, Vec<u16>) {
     let (accesses, index_of) = fold_accesses(records, shares, code);
     let mut executed = vec![false; code.block_count()];
     for stream in records.iter().flat_map(|record| &record.streams) {
@@ -135,13 +323,14 @@ fn fold(records: &[Record], shares: &[f64], code: &Code) -> Execution {
     }
     let mut new_number = vec![u16::MAX; code.block_count()];
     let mut blocks = Vec::new();
-    let runs = code.runs(|offset| index_of.get(&offset).copied());
-    for (block, runs) in runs.into_iter().enumerate() {
+    let mut runs = Vec::new();
+    let by_block = code.runs(|offset| index_of.get(&offset).copied());
+    for (block, own) in by_block.into_iter().enumerate() {
         if executed[block] {
             new_number[block] = blocks.len() as u16;
             blocks.push(Block {
                 offset: code.block_offset(block),
-                runs,
+                steps: fold_runs(&own, &mut runs),
             });
         }
     }
@@ -153,20 +342,53 @@ fn fold(records: &[Record], shares: &[f64], code: &Code) -> Execution {
     };
     let instructions = mean(|record| record.instructions);
     let per_instruction = 1.0 / instructions.max(1.0);
-    let (mut paths, groups) = fold_paths(records, shares);
+    let (mut paths, groups, kinds) = fold_paths(records, shares);
     for path in &mut paths {
         renumber(&mut path.steps, &new_number);
     }
-    Execution {
+    let execution = Execution {
         instructions,
         active_lanes: mean(|record| record.lane_instructions) * per_instruction,
         divergent: mean(|record| record.divergent) * per_instruction,
+        runs,
         blocks,
         accesses,
         paths,
         groups,
         ..Execution::default()
+    };
+    (execution, kinds)
+}
+
+/// The runs of a block as steps over the distinct runs of the program.
+fn fold_runs(own: &[Run], distinct: &mut Vec<Run>) -> Vec<Step> {
+    let mut bodies = Bodies::default();
+    let mut folder = Folder::default();
+    for run in own {
+        let run = Run {
+            issue: rounded(run.issue),
+            complex: rounded(run.complex),
+            alone: rounded(run.alone),
+            ..*run
+        };
+        let known = distinct.iter().position(|known| *known == run);
+        let number = known.unwrap_or_else(|| {
+            distinct.push(run);
+            distinct.len() - 1
+        });
+        // A program has fewer distinct runs than blocks could name.
+        folder.push(number.min(usize::from(u16::MAX - 1)) as u16, &mut bodies);
     }
+    folder.finish_in_order(&bodies)
+}
+
+/// Three significant digits: what is alike becomes equal.
+fn rounded(value: f32) -> f32 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f32.powi(2 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
 }
 
 fn fold_accesses(
@@ -187,16 +409,45 @@ fn fold_accesses(
         let Some(instruction) = code.instructions.get(instruction as usize) else {
             continue;
         };
-        index_of.insert(instruction.offset, accesses.len() as u16);
-        accesses.push(average(instruction.offset, &parts));
+        let access = alike(average(instruction.offset, &parts));
+        let same = |known: &Access| Access {
+            offset: 0,
+            ..known.clone()
+        };
+        let known = accesses
+            .iter()
+            .position(|known| same(known) == same(&access));
+        let number = known.unwrap_or_else(|| {
+            accesses.push(access);
+            accesses.len() - 1
+        });
+        index_of.insert(instruction.offset, number as u16);
     }
     (accesses, index_of)
 }
 
-/// The distinct streams, and the threadgroups in terms of them.
-fn fold_paths(records: &[Record], shares: &[f64]) -> (Vec<Path>, Vec<Group>) {
+/// An access with rounded averages.
+fn alike(access: Access) -> Access {
+    Access {
+        lanes: rounded(access.lanes),
+        bytes: rounded(access.bytes),
+        lines: rounded(access.lines),
+        passes: rounded(access.passes),
+        misses: access
+            .misses
+            .iter()
+            .map(|&misses| rounded(misses))
+            .collect(),
+        ..access
+    }
+}
+
+/// The distinct streams, the kinds of threadgroups in terms of them, and the kind of each
+/// record.
+fn fold_paths(records: &[Record], shares: &[f64]) -> (Vec<Path>, Vec<Group>, Vec<u16>) {
     let mut paths: Vec<Path> = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
+    let mut kinds = Vec::new();
     let few = distinct(records) <= MOST_PATHS;
     let gathered = if few { Vec::new() } else { gather(records) };
     for (record, &share) in records.iter().zip(shares) {
@@ -216,15 +467,20 @@ fn fold_paths(records: &[Record], shares: &[f64]) -> (Vec<Path>, Vec<Group>) {
                 _ => simdgroups.push((path, 1)),
             }
         }
-        match groups
-            .iter_mut()
-            .find(|group| group.simdgroups == simdgroups)
-        {
-            Some(group) => group.share += share,
-            None => groups.push(Group { share, simdgroups }),
-        }
+        let known = groups
+            .iter()
+            .position(|group| group.simdgroups == simdgroups);
+        let kind = known.unwrap_or_else(|| {
+            groups.push(Group {
+                share: 0.0,
+                simdgroups,
+            });
+            groups.len() - 1
+        });
+        groups[kind].share += share;
+        kinds.push(kind as u16);
     }
-    (paths, groups)
+    (paths, groups, kinds)
 }
 
 fn distinct(records: &[Record]) -> usize {

@@ -1,9 +1,9 @@
 //! What a dispatch executes, folded: the input of the model, independent of the chip.
 //!
-//! Instructions are summarised between *stops* (a memory access, a wait, a barrier), stops are
-//! collected in basic blocks, and what a simdgroup does is a *path*: the sequence of its
-//! blocks with loops folded. Accesses have averages per execution. A few kilobytes
-//! describe a dispatch of any size.
+//! Instructions are summarised as *runs* between *stops* (a memory access, a wait, a
+//! barrier); a basic block is a sequence of runs, and what a simdgroup does is a *path*: the
+//! sequence of its blocks. Both sequences are folded where they repeat. Accesses have averages
+//! per execution. A few kilobytes describe a dispatch of any size.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,7 @@ pub const fn capacity(n: usize) -> usize {
 
 /// A dispatch as executed on a sample of its threadgroups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Execution {
     /// Version of this form.
     pub version: u32,
@@ -46,27 +47,32 @@ pub struct Execution {
     pub active_lanes: f64,
     /// Share of instructions in which a lane with a thread was inactive.
     pub divergent: f64,
+    /// Distinct runs of instructions.
+    pub runs: Vec<Run>,
     /// Basic blocks that were executed.
     pub blocks: Vec<Block>,
-    /// Memory instructions that were executed.
+    /// Memory instructions that were executed; those that behave alike are one.
     pub accesses: Vec<Access>,
     /// Distinct streams of simdgroups.
     pub paths: Vec<Path>,
     /// Kinds of threadgroups.
     pub groups: Vec<Group>,
+    /// How many threadgroups in a row, in dispatch order, are of which kind; empty when kinds
+    /// are mixed.
+    pub order: Vec<(u64, u16)>,
     /// Device memory that the whole dispatch touches.
     pub footprint: Footprint,
     /// What to know about the sample.
     pub notes: Vec<String>,
 }
 
-/// A basic block: runs of instructions, each with the stop that ends it.
+/// A basic block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// Byte offset of its first instruction.
     pub offset: u32,
-    /// Its runs.
-    pub runs: Vec<Run>,
+    /// Its runs, as indices in [`Execution::runs`]; code that was unrolled folds into loops.
+    pub steps: Vec<Step>,
 }
 
 /// Instructions up to and including a stop. Cycles are those of the cost table.
@@ -237,12 +243,12 @@ pub struct Path {
     pub steps: Vec<Step>,
 }
 
-/// A step of a path.
+/// A step of a path, or of a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Step {
-    /// A block and how often it is executed in a row; less than once when the order of
-    /// blocks was not kept and this is an average.
+    /// A block (or a run) and how often it is executed in a row; less than once when the order
+    /// of blocks was not kept and this is an average.
     Block(u16, f32),
     /// Steps and how often they are repeated.
     Loop(f32, Vec<Step>),

@@ -129,6 +129,15 @@ impl Folder {
         self.as_counts()
     }
 
+    /// The folded sequence, however long.
+    pub(crate) fn finish_in_order(&self, bodies: &Bodies) -> Vec<Step> {
+        let mut left = usize::MAX;
+        match self.unfolded {
+            true => self.as_counts(),
+            false => unfold(&self.entries, bodies, &mut left, 0).unwrap_or_default(),
+        }
+    }
+
     /// Executions of each block.
     pub(crate) fn counts(&self) -> &[u64] {
         &self.counts

@@ -8,18 +8,21 @@
 //! |---|---|
 //! | to describe what is dispatched | [`Dispatch`], [`Memory`], [`Argument`] |
 //! | to execute it once, for every chip | [`execute`], [`Sampling`], [`Execution`] |
+//! | what a larger chip would bring | [`gains`] |
 //! | a time | [`predict`], [`CommandBuffer`], [`Constants`], [`Prediction`] |
 
 mod caches;
 mod code;
 mod constants;
 mod core;
+mod cut;
 mod dispatch;
 mod error;
 mod execute;
 pub mod execution;
 mod fold;
 mod footprint;
+mod gains;
 mod machine;
 mod predict;
 mod ranges;
@@ -33,6 +36,7 @@ pub use dispatch::{Argument, Buffer, Dispatch, Memory};
 pub use error::Error;
 pub use execute::{Sampling, execute};
 pub use execution::Execution;
+pub use gains::{Gain, gains};
 pub use predict::{
     Cache, Class, CommandBuffer, MODEL, Prediction, Repeated, Term, predict, reason_name,
 };

@@ -28,6 +28,18 @@ pub(crate) struct Machine {
     pub(crate) dram_latency: f64,
 }
 
+/// What a core holds at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Residency {
+    /// Threadgroups, if all their simdgroups live.
+    pub(crate) groups: u32,
+    /// Threadgroups that threadgroup memory allows.
+    pub(crate) by_memory: u32,
+    /// Simdgroups that registers allow. One that has ended makes room before its threadgroup
+    /// has.
+    pub(crate) simdgroups: u32,
+}
+
 /// Stand-ins for figures nobody has published, from the generation before.
 const STAND_INS: &[(Parameter, f64)] = &[
     (Parameter::SchedulersPerCore, 4.0),
@@ -73,12 +85,12 @@ impl Machine {
         })
     }
 
-    /// How many threadgroups a core holds at once.
-    pub(crate) fn resident_groups(
+    /// What a core holds at once.
+    pub(crate) fn residency(
         &self,
         execution: &Execution,
         constants: &Constants,
-    ) -> Result<u32, Error> {
+    ) -> Result<Residency, Error> {
         let threads = execution.threads().next_multiple_of(SIMD_WIDTH).max(1);
         let halves = execution.half_registers.max(1);
         let steps = threads_for_half_registers(halves).unwrap_or(0);
@@ -88,21 +100,26 @@ impl Machine {
             steps => steps,
         };
         let most = (constants.resident_threads as u32).min(self.max_threads);
-        let by_threads = by_registers.min(most.max(FULL)) / threads;
+        let by_registers = by_registers.min(most.max(FULL));
+        let by_threads = by_registers / threads;
         let by_memory = match execution.threadgroup_bytes {
             0 => u32::MAX,
             bytes => (self.threadgroup_bytes / f64::from(bytes)) as u32,
         };
-        match by_threads.min(by_memory) {
-            // Metal limits threads so that one threadgroup fits; code of another compiler may
-            // use a step more.
-            0 if threads <= FULL && execution.threadgroup_bytes <= 64 << 10 => Ok(1),
-            0 => Err(Error::DoesNotFit {
+        let groups = by_threads.min(by_memory);
+        // Metal limits threads so that one threadgroup fits; code of another compiler may use
+        // a step more.
+        if groups == 0 && (threads > FULL || execution.threadgroup_bytes > 64 << 10) {
+            return Err(Error::DoesNotFit {
                 threads,
                 half_registers: halves,
                 threadgroup_bytes: execution.threadgroup_bytes,
-            }),
-            groups => Ok(groups),
+            });
         }
+        Ok(Residency {
+            groups: groups.max(1),
+            by_memory: by_memory.max(1),
+            simdgroups: by_registers.max(threads) / SIMD_WIDTH,
+        })
     }
 }

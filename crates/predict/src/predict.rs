@@ -2,12 +2,11 @@
 
 use crate::caches;
 use crate::constants::Constants;
-use crate::core::{
-    PathRun, REASONS, Reason, Replay, TimedAccess, TimedRun, TimedStop, Workload, replay,
-};
+use crate::core::{REASONS, Reason, TimedAccess, TimedRun, TimedStop, Workload, replay};
+use crate::cut::Cutter;
 use crate::error::Error;
 use crate::execution::{Access, Execution, Group, Kind, LINE, Run, Space, Step, Stop};
-use crate::machine::Machine;
+use crate::machine::{Machine, Residency};
 use assay_chip::Chip;
 use serde::Serialize;
 
@@ -61,6 +60,10 @@ impl<'a> CommandBuffer<'a> {
 pub struct Prediction {
     /// Microseconds from start to end of the command buffer.
     pub time_us: f64,
+    /// Four of five kernels of its class lie between this and `high_us`.
+    pub low_us: f64,
+    /// See `low_us`.
+    pub high_us: f64,
     /// Where the time goes; adds up to the whole.
     pub terms: Vec<Term>,
     /// The largest term besides overheads.
@@ -96,8 +99,38 @@ pub enum Class {
     Compute,
 }
 
+impl Class {
+    /// The name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Short => "short",
+            Class::FewThreadgroups => "few threadgroups",
+            Class::Matrix => "matrix",
+            Class::Bandwidth => "bandwidth",
+            Class::Compute => "compute",
+        }
+    }
+
+    /// The factor that holds four of five kernels of this class.
+    fn band(self, constants: &Constants) -> f64 {
+        match self {
+            Class::Short => constants.band_short,
+            Class::FewThreadgroups => constants.band_few,
+            Class::Matrix => constants.band_matrix,
+            Class::Bandwidth => constants.band_bandwidth,
+            Class::Compute => constants.band_compute,
+        }
+    }
+}
+
 /// Events of a simulation at most; loops are cut shorter to keep to it.
 const EVENTS: usize = 24_000;
+
+/// Threadgroups that are simulated even when few fit at once, if there are so many.
+const FEWEST_GROUPS: u64 = 6;
+
+/// Threadgroups that are simulated at most.
+const MOST_GROUPS: u64 = 400;
 
 /// The time of a command buffer on a chip.
 pub fn predict(
@@ -140,10 +173,14 @@ pub fn predict(
         Some(term) if term.us > constants.launch_us => term.name,
         _ => "launch",
     };
+    let class = class(&executions, &machine, &terms, time_us);
+    let band = class.band(constants) * constants.band_chip;
     Ok(Prediction {
         time_us,
+        low_us: time_us / band,
+        high_us: time_us * band,
         limited_by,
-        class: class(&executions, &machine, &terms, time_us),
+        class,
         terms,
         dispatches_us,
     })
@@ -170,10 +207,8 @@ fn class(executions: &[&Execution], machine: &Machine, terms: &[Term], time_us: 
         chosen.map(|term| term.us).sum()
     };
     let groups = executions.iter().map(|e| e.threadgroups()).max();
-    let matrices = executions.iter().flat_map(|e| &e.blocks).any(|block| {
-        let mut runs = block.runs.iter();
-        runs.any(|run| run.matrices16 + run.matrices32 > 0)
-    });
+    let mut runs = executions.iter().flat_map(|e| &e.runs);
+    let matrices = runs.any(|run| run.matrices16 + run.matrices32 > 0);
     if us(&["launch"]) > 0.25 * time_us {
         Class::Short
     } else if groups.unwrap_or(0) < machine.cores as u64 {
@@ -204,9 +239,9 @@ impl Timed {
         let groups = execution.threadgroups().max(1);
         let active = (groups as f64).min(machine.cores);
         let per_core = (groups as f64 / machine.cores).ceil() as u64;
-        let fits = machine.resident_groups(execution, constants)? as u64;
-        let resident = fits.min(per_core).max(1) as usize;
-        let mut work = workload(execution, machine, constants, resident, per_core);
+        let fits = machine.residency(execution, constants)?;
+        let resident = in_flight(execution, &fits).min(per_core).max(1) as usize;
+        let mut work = workload(execution, machine, constants, &fits, per_core);
         let levels = Levels::new(execution, machine, constants, (total, state), resident);
         let accesses = execution.accesses.iter();
         work.accesses = accesses
@@ -214,19 +249,10 @@ impl Timed {
             .collect();
         let replayed = replay(&work);
         Ok(Timed {
-            cycles: finish(&replayed, groups, machine, resident),
+            cycles: replayed.end_of(per_core, resident),
             held: replayed.held,
         })
     }
-}
-
-/// When the last core is done. Cores that have one threadgroup less end earlier; where the
-/// rate of shared memory counts, the others gain from that, so the last wave counts by its
-/// share.
-fn finish(replayed: &Replay, groups: u64, machine: &Machine, resident: usize) -> f64 {
-    let cores = machine.cores as u64;
-    let most = groups.div_ceil(cores.max(1));
-    replayed.end_of(most, resident)
 }
 
 /// Shares of L1 misses that go beyond the shared caches.
@@ -314,23 +340,24 @@ impl Levels {
 
 /// Lines that miss an L1 of `l1_lines` lines in the whole dispatch.
 fn missed_lines(execution: &Execution, l1_lines: f64) -> f64 {
+    let by_run: Vec<f64> = execution
+        .runs
+        .iter()
+        .map(|run| match run.stop {
+            Stop::Access { access, .. } => execution.accesses.get(usize::from(access)),
+            _ => None,
+        })
+        .map(|access| access.map_or(0.0, |access| caches::misses(&access.misses, l1_lines)))
+        .collect();
     let by_block: Vec<f64> = execution
         .blocks
         .iter()
-        .map(|block| {
-            let stops = block.runs.iter().filter_map(|run| match run.stop {
-                Stop::Access { access, .. } => execution.accesses.get(usize::from(access)),
-                _ => None,
-            });
-            stops
-                .map(|access| caches::misses(&access.misses, l1_lines))
-                .sum()
-        })
+        .map(|block| sum_steps(&block.steps, &by_run))
         .collect();
     let by_path: Vec<f64> = execution
         .paths
         .iter()
-        .map(|path| sum_blocks(&path.steps, &by_block))
+        .map(|path| sum_steps(&path.steps, &by_block))
         .collect();
     let per_group: f64 = execution
         .groups
@@ -346,13 +373,13 @@ fn missed_lines(execution: &Execution, l1_lines: f64) -> f64 {
     per_group * execution.threadgroups() as f64
 }
 
-/// A value per block, summed over a path.
-fn sum_blocks(steps: &[Step], by_block: &[f64]) -> f64 {
+/// A value per block or run, summed over steps.
+fn sum_steps(steps: &[Step], values: &[f64]) -> f64 {
     let step = |step: &Step| match step {
-        Step::Block(block, count) => {
-            by_block.get(usize::from(*block)).copied().unwrap_or(0.0) * f64::from(*count)
+        Step::Block(leaf, count) => {
+            values.get(usize::from(*leaf)).copied().unwrap_or(0.0) * f64::from(*count)
         }
-        Step::Loop(count, body) => f64::from(*count) * sum_blocks(body, by_block),
+        Step::Loop(count, body) => f64::from(*count) * sum_steps(body, values),
     };
     steps.iter().map(step).sum()
 }
@@ -362,36 +389,38 @@ fn workload(
     execution: &Execution,
     machine: &Machine,
     constants: &Constants,
-    resident: usize,
+    fits: &Residency,
     per_core: u64,
 ) -> Workload {
-    let mut first_run = Vec::with_capacity(execution.blocks.len());
-    let mut runs = Vec::new();
-    for block in &execution.blocks {
-        first_run.push(runs.len() as u32);
-        runs.extend(block.runs.iter().map(|run| timed_run(run, constants)));
-    }
-    first_run.push(runs.len() as u32);
-    let simulated = per_core.min(3 * resident as u64).max(1) as usize;
-    let sequence = sequence(&execution.groups, simulated);
+    let runs = execution.runs.iter().map(|run| timed_run(run, constants));
+    let runs = runs.collect();
+    let resident = in_flight(execution, fits).min(per_core).max(1);
+    // Where threadgroups differ by their place, all count.
+    let wanted = match execution.order.len() {
+        0 | 1 => (3 * resident).max(FEWEST_GROUPS),
+        _ => MOST_GROUPS,
+    };
+    let simulated = per_core.min(wanted).max(1) as usize;
+    let sequence = match execution.order.is_empty() {
+        true => sequence(&execution.groups, simulated),
+        false => in_order(&execution.order, simulated, machine.cores),
+    };
     let groups: Vec<Vec<u16>> = execution.groups.iter().map(simdgroups).collect();
     let all: usize = sequence
         .iter()
         .map(|&kind| groups.get(usize::from(kind)).map_or(0, Vec::len))
         .sum();
     let room = EVENTS / 2 / all.max(1);
-    let paths = execution
-        .paths
-        .iter()
-        .map(|path| cut(&path.steps, &first_run, room))
-        .collect();
+    let cutter = Cutter::new(execution);
+    let paths = execution.paths.iter();
+    let paths = paths.map(|path| cutter.cut(&path.steps, room)).collect();
     Workload {
         runs,
         accesses: Vec::new(),
         paths,
         groups,
         sequence,
-        resident,
+        residency: *fits,
         schedulers: machine.schedulers,
         barrier: constants.barrier_cycles,
         group_launch: constants.group_cycles,
@@ -426,6 +455,64 @@ fn simdgroups(group: &Group) -> Vec<u16> {
         .collect()
 }
 
+/// Threadgroups that are on a core together. Simdgroups that end soon make room for more than
+/// whole threadgroups would have.
+fn in_flight(execution: &Execution, fits: &Residency) -> u64 {
+    let by_run: Vec<f64> = execution
+        .runs
+        .iter()
+        .map(|run| f64::from(run.alone))
+        .collect();
+    let blocks = execution.blocks.iter();
+    let by_block: Vec<f64> = blocks
+        .map(|block| sum_steps(&block.steps, &by_run))
+        .collect();
+    let paths = execution.paths.iter();
+    let lengths: Vec<f64> = paths
+        .map(|path| sum_steps(&path.steps, &by_block))
+        .collect();
+    let most = lengths.iter().copied().fold(0.0, f64::max);
+    let lasting = |group: &Group| -> f64 {
+        let simdgroups = group.simdgroups.iter();
+        let lasting = simdgroups.filter(|(path, _)| {
+            let length = lengths.get(usize::from(*path)).copied().unwrap_or(0.0);
+            length >= LASTING * most
+        });
+        group.share * lasting.map(|&(_, count)| f64::from(count)).sum::<f64>()
+    };
+    let per_group: f64 = execution.groups.iter().map(lasting).sum();
+    let by_simdgroups = f64::from(fits.simdgroups) / per_group.max(1.0);
+    let most = (by_simdgroups as u64).min(u64::from(fits.by_memory));
+    most.clamp(
+        u64::from(fits.groups),
+        MOST_IN_FLIGHT.max(fits.groups.into()),
+    )
+}
+
+/// A simdgroup lasts if it is at least this share of the longest.
+const LASTING: f64 = 0.25;
+
+/// Threadgroups in flight that are told apart.
+const MOST_IN_FLIGHT: u64 = 48;
+
+/// Kinds of the first `count` threadgroups of a core, when every core gets the next in turn.
+fn in_order(order: &[(u64, u16)], count: usize, cores: f64) -> Vec<u16> {
+    let mut ends = Vec::with_capacity(order.len());
+    let mut end = 0;
+    for &(count, kind) in order {
+        end += count;
+        ends.push((end, kind));
+    }
+    let kind_at = |place: u64| {
+        let part = ends.partition_point(|&(end, _)| end <= place);
+        let part = ends.get(part).or(ends.last());
+        part.map_or(0, |&(_, kind)| kind)
+    };
+    (0..count as u64)
+        .map(|n| kind_at((n as f64 * cores) as u64))
+        .collect()
+}
+
 /// Kinds of `count` threadgroups, each as often as its share says, evenly mixed.
 fn sequence(groups: &[Group], count: usize) -> Vec<u16> {
     let mut owed = vec![0.0; groups.len()];
@@ -445,63 +532,6 @@ fn sequence(groups: &[Group], count: usize) -> Vec<u16> {
             most as u16
         })
         .collect()
-}
-
-/// A path with its loops cut so that it has about `room` runs.
-fn cut(steps: &[Step], first_run: &[u32], room: usize) -> Vec<PathRun> {
-    const TURNS: [f64; 8] = [1e9, 64.0, 32.0, 16.0, 10.0, 6.0, 4.0, 3.0];
-    let fits = |turns: &&f64| length(steps, first_run, **turns) <= room as f64;
-    let turns = TURNS.iter().find(fits).copied().unwrap_or(2.0);
-    let mut runs = Vec::new();
-    unroll(steps, first_run, turns, 1.0, &mut runs);
-    runs
-}
-
-fn turns_of(count: f32, most: f64) -> (f64, f64) {
-    let count = f64::from(count);
-    let turns = count.min(most).floor().max(1.0);
-    (turns, count / turns)
-}
-
-fn runs_of(block: u16, first_run: &[u32]) -> std::ops::Range<u32> {
-    let at = usize::from(block);
-    match (first_run.get(at), first_run.get(at + 1)) {
-        (Some(&start), Some(&end)) => start..end,
-        _ => 0..0,
-    }
-}
-
-fn length(steps: &[Step], first_run: &[u32], most: f64) -> f64 {
-    let step = |step: &Step| match step {
-        Step::Block(block, count) => {
-            turns_of(*count, most).0 * runs_of(*block, first_run).len() as f64
-        }
-        Step::Loop(count, body) => turns_of(*count, most).0 * length(body, first_run, most),
-    };
-    steps.iter().map(step).sum()
-}
-
-fn unroll(steps: &[Step], first_run: &[u32], most: f64, scale: f64, runs: &mut Vec<PathRun>) {
-    for step in steps {
-        match step {
-            Step::Block(block, count) => {
-                let (turns, factor) = turns_of(*count, most);
-                for _ in 0..turns as u64 {
-                    let block = runs_of(*block, first_run);
-                    runs.extend(block.map(|run| PathRun {
-                        run,
-                        scale: (scale * factor) as f32,
-                    }));
-                }
-            }
-            Step::Loop(count, body) => {
-                let (turns, factor) = turns_of(*count, most);
-                for _ in 0..turns as u64 {
-                    unroll(body, first_run, most, scale * factor, runs);
-                }
-            }
-        }
-    }
 }
 
 /// Names of the reasons that hold simdgroups up, for reports.

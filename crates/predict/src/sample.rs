@@ -12,11 +12,12 @@ pub(crate) fn batches(groups: [u32; 3], most: u32) -> Vec<Vec<[u32; 3]>> {
         // Middle and neighbours first, should the budget end early.
         let base = middle(groups);
         all.sort_by_key(|at| distance(*at, base));
-        let rest = all.split_off(all.len().min(4));
+        // The first one alone: it tells what the others take.
+        let rest = all.split_off(1);
         return vec![all, rest];
     }
     let base = middle(groups);
-    let mut first = vec![base];
+    let mut first = Vec::new();
     for axis in 0..3 {
         let mut next = base;
         next[axis] += 1;
@@ -24,7 +25,8 @@ pub(crate) fn batches(groups: [u32; 3], most: u32) -> Vec<Vec<[u32; 3]>> {
             first.push(next);
         }
     }
-    let mut batches = vec![first, corners(groups, base)];
+    // The first one alone: it tells what the others take.
+    let mut batches = vec![vec![base], first, corners(groups, base)];
     let mut spread = Vec::new();
     let mut n = 1u64;
     while spread.len() < most as usize && n < 4 * u64::from(most) {
@@ -94,9 +96,16 @@ fn scattered(groups: [u32; 3], n: u64) -> [u32; 3] {
     })
 }
 
-fn position(groups: [u32; 3], n: u64) -> [u32; 3] {
+/// Position of the `n`th threadgroup.
+pub(crate) fn position(groups: [u32; 3], n: u64) -> [u32; 3] {
     let (x, y) = (u64::from(groups[0]), u64::from(groups[1]));
     [(n % x) as u32, (n / x % y) as u32, (n / x / y) as u32]
+}
+
+/// Place of a threadgroup in dispatch order.
+pub(crate) fn place(groups: [u32; 3], at: [u32; 3]) -> u64 {
+    let [x, y, z] = at.map(u64::from);
+    (z * u64::from(groups[1]) + y) * u64::from(groups[0]) + x
 }
 
 /// The stratum of a position: per axis 0 for the first, 1 for an inner, 2 for the last.

@@ -1,14 +1,10 @@
-//! Natural loops and how they nest.
-//!
-//! A back edge leads to a block that dominates its source; the loop is everything that
-//! reaches the back edge without passing the header. Loops with the same header are
-//! one. Inner loops are found first, and an outer loop steps over them whole, so the
-//! work is linear in the size of the graph.
+//! Natural loops of machine code, outer before inner.
 
 use crate::cfg::{Cfg, Trouble};
 use crate::code::Code;
 use crate::dominators::Dominators;
 use crate::{BlockId, LoopId};
+use assay_graph::LoopNest;
 
 /// A loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,21 +35,7 @@ const DEEPEST: u32 = 64;
 impl Loops {
     /// Finds them. Cycles that are no loops are added to the graph's troubles.
     pub fn new(code: &Code, cfg: &mut Cfg, dominators: &Dominators) -> Loops {
-        let count = cfg.blocks().len();
-        let mut finder = Finder {
-            cfg,
-            dominators,
-            innermost: vec![None; count],
-            loops: Vec::new(),
-        };
-        // Inner headers come later in reverse postorder.
-        for &header in dominators.order().iter().rev() {
-            let latches: Vec<BlockId> = cfg_latches(finder.cfg, dominators, header);
-            if !latches.is_empty() {
-                finder.discover(header, latches);
-            }
-        }
-        let found = finder.finish();
+        let found = Loops::nested(cfg, dominators);
         for offset in irreducible(code, cfg, dominators) {
             cfg.add_trouble(Trouble::Irreducible { offset });
         }
@@ -101,127 +83,43 @@ impl Loops {
     }
 }
 
-fn cfg_latches(cfg: &Cfg, dominators: &Dominators, header: BlockId) -> Vec<BlockId> {
-    let mut latches: Vec<BlockId> = cfg
-        .predecessors(header)
-        .iter()
-        .copied()
-        .filter(|&from| dominators.dominates(header, from))
-        .collect();
-    latches.sort();
-    latches.dedup();
-    latches
-}
-
-struct Finder<'a> {
-    cfg: &'a Cfg,
-    dominators: &'a Dominators,
-    innermost: Vec<Option<LoopId>>,
-    loops: Vec<Loop>,
-}
-
-impl Finder<'_> {
-    fn discover(&mut self, header: BlockId, latches: Vec<BlockId>) {
-        let id = LoopId::new(self.loops.len());
-        self.loops.push(Loop {
-            header,
-            latches: latches.clone(),
-            parent: None,
-            depth: 1,
-            blocks: Vec::new(),
-        });
-        let mut work = latches;
-        while let Some(block) = work.pop() {
-            if !self.dominators.dominates(header, block) {
-                continue;
-            }
-            match self.outermost(block) {
-                None => {
-                    if let Some(slot) = self.innermost.get_mut(block.index()) {
-                        *slot = Some(id);
-                    }
-                    if block != header {
-                        work.extend(self.cfg.predecessors(block));
-                    }
-                }
-                Some(inner) if inner == id => {}
-                Some(inner) => {
-                    let Some(found) = self.loops.get_mut(inner.index()) else {
-                        continue;
-                    };
-                    found.parent = Some(id);
-                    let entry = found.header;
-                    work.extend(
-                        self.cfg
-                            .predecessors(entry)
-                            .iter()
-                            .copied()
-                            .filter(|&from| !self.dominators.dominates(entry, from)),
-                    );
-                }
-            }
-        }
-        if let Some(slot) = self.innermost.get_mut(header.index())
-            && slot.is_none()
-        {
-            *slot = Some(id);
-        }
-    }
-
-    /// The outermost loop found so far around a block.
-    fn outermost(&self, block: BlockId) -> Option<LoopId> {
-        let mut id = (*self.innermost.get(block.index())?)?;
-        while let Some(parent) = self.loops.get(id.index()).and_then(|found| found.parent) {
-            id = parent;
-        }
-        Some(id)
-    }
-
-    /// Renumbers outer before inner and fills in depths and blocks.
-    fn finish(mut self) -> Loops {
-        let count = self.loops.len();
-        for index in (0..count).rev() {
-            // Outer loops were found after inner ones.
-            let above = self.loops[index]
-                .parent
-                .and_then(|parent| self.loops.get(parent.index()))
-                .map_or(0, |parent| parent.depth);
-            self.loops[index].depth = above + 1;
-        }
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(|&index| (self.loops[index].header, self.loops[index].depth));
-        let mut renumbered = vec![LoopId(0); count];
+impl Loops {
+    /// The loops of a graph, outer before inner, with depths and blocks.
+    fn nested(cfg: &Cfg, dominators: &Dominators) -> Loops {
+        let (tree, edges) = dominators.graph();
+        let nest = LoopNest::new(edges, tree);
+        let header = |at: usize| dominators.block(nest.loops[at].header);
+        let mut order: Vec<usize> = (0..nest.loops.len()).collect();
+        order.sort_by_key(|&at| (header(at), nest.loops[at].depth));
+        let mut renumbered = vec![LoopId(0); order.len()];
         for (new, &old) in order.iter().enumerate() {
             renumbered[old] = LoopId::new(new);
         }
-        let new_id = |id: LoopId| renumbered.get(id.index()).copied();
-        let mut loops: Vec<Loop> = order
-            .iter()
-            .map(|&old| {
-                let found = &self.loops[old];
-                Loop {
-                    parent: found.parent.and_then(new_id),
-                    ..found.clone()
-                }
+        let new_id = |at: u32| renumbered.get(at as usize).copied();
+        let loops = order.iter().filter_map(|&old| {
+            let found = &nest.loops[old];
+            let latches = found.latches.iter();
+            let mut latches: Vec<BlockId> =
+                latches.filter_map(|&at| dominators.block(at)).collect();
+            latches.sort();
+            Some(Loop {
+                header: header(old)?,
+                latches,
+                parent: found.parent.and_then(new_id),
+                depth: found.depth,
+                blocks: Vec::new(),
             })
-            .collect();
-        for slot in &mut self.innermost {
-            *slot = slot.and_then(new_id);
-        }
-        for (index, innermost) in self.innermost.iter().enumerate() {
-            let mut around = *innermost;
-            let mut steps = 0;
-            while let Some(id) = around
-                && steps < DEEPEST
+        });
+        let mut loops: Vec<Loop> = loops.collect();
+        let mut innermost = vec![None; cfg.blocks().len()];
+        for (node, found) in nest.innermost.iter().enumerate() {
+            if let Some(block) = dominators.block(node as u32)
+                && let Some(slot) = innermost.get_mut(block.index())
             {
-                let Some(found) = loops.get_mut(id.index()) else {
-                    break;
-                };
-                found.blocks.push(BlockId::new(index));
-                around = found.parent;
-                steps += 1;
+                *slot = found.and_then(new_id);
             }
         }
+        fill_blocks(&mut loops, &innermost);
         let mut has_inner = vec![false; loops.len()];
         for parent in loops.iter().filter_map(|found| found.parent) {
             if let Some(slot) = has_inner.get_mut(parent.index()) {
@@ -230,8 +128,26 @@ impl Finder<'_> {
         }
         Loops {
             loops,
-            innermost: self.innermost,
+            innermost,
             has_inner,
+        }
+    }
+}
+
+/// Gives every loop its blocks, those of inner loops included.
+fn fill_blocks(loops: &mut [Loop], innermost: &[Option<LoopId>]) {
+    for (index, innermost) in innermost.iter().enumerate() {
+        let mut around = *innermost;
+        let mut steps = 0;
+        while let Some(id) = around
+            && steps < DEEPEST
+        {
+            let Some(found) = loops.get_mut(id.index()) else {
+                break;
+            };
+            found.blocks.push(BlockId::new(index));
+            around = found.parent;
+            steps += 1;
         }
     }
 }

@@ -320,9 +320,7 @@ fn helper_functions_and_the_constant_program_are_seen() {
 
 #[test]
 fn apples_loop_of_multiply_adds() {
-    let Some(code) = common::apple("fma_loop.main") else {
-        return;
-    };
+    let code = common::apple("fma_loop.main");
     let program = Program {
         code,
         ..Program::new(Isa::G13, "fma_loop")
@@ -351,9 +349,7 @@ fn apples_loop_of_multiply_adds() {
 
 #[test]
 fn apples_helper_with_a_loop_and_recursion() {
-    let Some(code) = common::apple("simple_call.helper") else {
-        return;
-    };
+    let code = common::apple("simple_call.helper");
     let program = Program {
         code,
         ..Program::new(Isa::G13, "helper")

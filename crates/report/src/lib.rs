@@ -2,7 +2,7 @@
 //!
 //! The library crates produce plain values; this crate knows how such values are
 //! laid out: the JSON envelope every command shares, text tables that fit the
-//! terminal, bars, charts, and self-contained HTML pages. It knows nothing about kernels,
+//! terminal, bars, charts, self-contained HTML pages, and the rules behind findings. It knows nothing about kernels,
 //! traces or chips, and it never prints.
 
 pub mod bar;
@@ -10,6 +10,7 @@ pub mod chart;
 pub mod envelope;
 pub mod html;
 pub mod number;
+pub mod rule;
 pub mod style;
 pub mod table;
 pub mod wrap;

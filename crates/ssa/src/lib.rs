@@ -13,7 +13,6 @@
 
 pub mod analysis;
 pub mod builtin;
-pub mod id;
 
 mod aggregate;
 mod builder;
@@ -35,6 +34,7 @@ mod visit;
 
 pub use aggregate::{Aggregate, Aggregates, Field};
 pub use analysis::Uniformity;
+pub use assay_graph::id;
 pub use builder::Builder;
 pub use builtin::{Builtin, BuiltinCall};
 pub use flags::Flags;

@@ -1,8 +1,6 @@
 //! The HTML page in a real browser: it draws, zooms, finds and explains, without
 //! asking anybody for anything.
 
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
-
 #[allow(missing_docs)]
 mod support;
 
@@ -20,7 +18,7 @@ fn browser() -> Option<PathBuf> {
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .find(|file| file.is_file());
     if found.is_none() {
-        eprintln!("skipped: no Chromium on this machine");
+        assay_fixtures::skip(assay_fixtures::Tool::Browser);
     }
     found
 }

@@ -223,7 +223,7 @@ fn phases_split_at_long_pauses_and_one_can_be_chosen() {
     let (_, recording) = played(&scenario);
     let whole = analyze(&recording, &Options::default()).expect("an analysis");
     assert_eq!(whole.window.phases.len(), 2);
-    assert!(whole.findings.iter().any(|f| f.rule == "trace/idle-phases"));
+    assert!(whole.findings.iter().any(|f| f.rule == "idle-phases"));
     let options = Options {
         phase: Some(2),
         ..Options::default()

@@ -1,8 +1,6 @@
-//! Helpers to read the public corpora that live outside the repository. A test that
-//! finds them absent says so and passes.
+//! Helpers to read the public corpora of instructions and programs.
 
 #![allow(dead_code, reason = "each test file uses a part")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use std::path::{Path, PathBuf};
 
@@ -21,24 +19,14 @@ pub(crate) struct Case {
     pub(crate) mesa: String,
 }
 
-/// The folder of AGX fixtures, when it is there.
-pub(crate) fn folder() -> Option<PathBuf> {
-    let path = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/fixtures/agx"
-    ));
-    if path.is_dir() {
-        return Some(path.to_owned());
-    }
-    eprintln!("skipped: {} is not here", path.display());
-    None
+/// The folder of AGX fixtures.
+pub(crate) fn folder() -> PathBuf {
+    assay_fixtures::path("agx")
 }
 
 /// The single instructions of `vectors.tsv`.
 pub(crate) fn vectors() -> Vec<Case> {
-    let Some(folder) = folder() else {
-        return Vec::new();
-    };
+    let folder = folder();
     rows(&folder.join("vectors.tsv"))
         .map(|(place, columns)| Case {
             place,
@@ -52,9 +40,7 @@ pub(crate) fn vectors() -> Vec<Case> {
 
 /// The golden encodings of `mesa-cases.txt`.
 pub(crate) fn mesa_cases() -> Vec<Case> {
-    let Some(folder) = folder() else {
-        return Vec::new();
-    };
+    let folder = folder();
     let path = folder.join("mesa-cases.txt");
     let text = std::fs::read_to_string(&path).expect("readable fixture");
     text.lines()
@@ -75,9 +61,7 @@ pub(crate) fn mesa_cases() -> Vec<Case> {
 
 /// The listings of whole programs, one vector per program.
 pub(crate) fn listings() -> Vec<Vec<Case>> {
-    let Some(folder) = folder() else {
-        return Vec::new();
-    };
+    let folder = folder();
     let mut files = Vec::new();
     for sub in ["mesa", "apple"] {
         for entry in std::fs::read_dir(folder.join(sub)).expect("readable folder") {

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 pub struct MetadataId(pub u32);
 
 /// One piece of metadata.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Metadata<'a> {
     /// A string; not always UTF-8.
-    String(&'a [u8]),
+    String(Cow<'a, [u8]>),
     /// A value.
     Value(ValueId),
     /// A tuple; its operands are in the pool.
@@ -90,7 +90,7 @@ impl<'a> MetadataPool<'a> {
     }
 
     /// The text of a string, bytes that are not UTF-8 replaced.
-    pub fn string(&self, id: MetadataId) -> Option<Cow<'a, str>> {
+    pub fn string(&self, id: MetadataId) -> Option<Cow<'_, str>> {
         match self.get(id) {
             Some(Metadata::String(bytes)) => Some(String::from_utf8_lossy(bytes)),
             _ => None,

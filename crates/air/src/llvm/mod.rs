@@ -13,6 +13,7 @@ mod attribute;
 mod instruction;
 mod metadata;
 mod module;
+mod owned;
 mod read;
 mod types;
 mod value;

@@ -68,7 +68,7 @@ impl FunctionLowering<'_, '_, '_> {
             callee,
             arguments,
             attributes,
-            flags: fast_math(flags),
+            flags: self.flags_of_call(callee, fast_math(flags)),
             ret,
             given: type_id,
         };
@@ -78,6 +78,17 @@ impl FunctionLowering<'_, '_, '_> {
                 Ok(self.builder().call(id, &args, ret))
             }
             None => self.call_named(&call, resolved),
+        }
+    }
+
+    /// A function called by its precise name is not approximated, whatever the flags of the call.
+    fn flags_of_call(&self, callee: u32, flags: Flags) -> Flags {
+        let function = self.lowering.source.functions.get(callee as usize);
+        let precise = function.is_some_and(|function| function.name.starts_with("air.precise_"));
+        if precise {
+            flags.without(Flags::AFN)
+        } else {
+            flags
         }
     }
 

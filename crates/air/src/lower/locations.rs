@@ -78,7 +78,7 @@ impl<'a> Lowering<'_, 'a> {
             return None;
         };
         let text = |id: Option<MetadataId>| match self.metadata(body, id?) {
-            Some(Metadata::String(bytes)) => Some(String::from_utf8_lossy(bytes).into_owned()),
+            Some(Metadata::String(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             _ => None,
         };
         let name = text(name)?;
@@ -96,6 +96,6 @@ impl<'a> Lowering<'_, 'a> {
 
     fn metadata(&self, body: &Body<'a>, id: MetadataId) -> Option<Metadata<'a>> {
         let (pool, id) = body.metadata_pool(self.source, id);
-        pool.get(id).copied()
+        pool.get(id).cloned()
     }
 }

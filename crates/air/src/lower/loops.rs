@@ -44,7 +44,7 @@ impl FunctionLowering<'_, '_, '_> {
             let Some(Metadata::String(name)) = names.get(name) else {
                 continue;
             };
-            match *name {
+            match name.as_ref() {
                 b"llvm.loop.unroll.disable" => hint = LoopHint::NoUnroll,
                 b"llvm.loop.unroll.enable" => hint = LoopHint::Unroll,
                 b"llvm.loop.unroll.full" => hint = LoopHint::UnrollFull,

@@ -10,9 +10,6 @@ use super::source::Sources;
 use crate::Dtype;
 use crate::formula::Formula;
 
-/// Most elements of one argument; larger registry entries are mistakes.
-pub(crate) const LARGEST: u64 = 1 << 32;
-
 pub(super) struct Reader<'a> {
     path: &'a str,
 }
@@ -136,6 +133,7 @@ impl Reader<'_> {
             threadgroup: self.extent("passes.threadgroup", &given.threadgroup)?,
             threadgroup_memory: self
                 .formulas("passes.threadgroup_memory", &given.threadgroup_memory)?,
+            repeat: None,
         })
     }
 

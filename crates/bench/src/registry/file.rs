@@ -2,6 +2,7 @@
 
 use crate::Dtype;
 use crate::formula::Sizes;
+use assay_launch::Values;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -64,36 +65,6 @@ pub(super) struct Argument {
     pub(super) extremes: Vec<f64>,
     /// Of scalars.
     pub(super) value: Option<String>,
-}
-
-/// What the numbers of an input are like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Values {
-    /// Normally distributed.
-    Normal,
-    /// Evenly between −1 and 1.
-    Uniform,
-    /// Normally distributed, without sign and never nearer to 0 than 2⁻¹⁰.
-    Positive,
-    /// Numbers near 1, so that long products stay in range.
-    NearOne,
-    /// Whole numbers from 0, below a bound.
-    Index,
-    /// 0 or 1.
-    Mask,
-    /// 0 or minus infinity, at least one 0 in each row.
-    AdditiveMask,
-    /// One 1 in each row, otherwise 0.
-    OneHot,
-    /// −1 or 1.
-    Sign,
-    /// Not negative, each row adds up to 1.
-    Probability,
-    /// Logarithms of probabilities.
-    LogProbability,
-    /// No two numbers of a row are equal.
-    Distinct,
 }
 
 #[derive(Debug, Deserialize)]

@@ -4,7 +4,8 @@ use super::source::Sources;
 use crate::Dtype;
 use crate::formula::{Formula, Sizes};
 
-pub use super::file::Values;
+pub use assay_launch::Values;
+pub use assay_launch::template::{Argument, Binding as PassBinding, Constant, Grid, Pass, Role};
 
 /// The three sets, by how much one kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,94 +102,6 @@ impl SizeUse {
             Self::HeldOut => "held_out",
         }
     }
-}
-
-/// An argument.
-#[derive(Clone, Debug)]
-pub struct Argument {
-    /// Its name.
-    pub name: String,
-    /// Its element type; `None` stands for the variant's.
-    pub dtype: Option<Dtype>,
-    /// What it is for.
-    pub role: Role,
-}
-
-/// What an argument is for.
-#[derive(Clone, Debug)]
-pub enum Role {
-    /// Numbers the kernel reads.
-    Input {
-        /// Extents.
-        shape: Vec<Formula>,
-        /// What the numbers are like.
-        values: Values,
-        /// All indices are below this.
-        below: Option<Formula>,
-        /// A factor, in reals.
-        scale: Option<Formula>,
-        /// Numbers the kernel must also get right.
-        extremes: Vec<f64>,
-    },
-    /// Numbers the kernel writes.
-    Output {
-        /// Extents.
-        shape: Vec<Formula>,
-    },
-    /// Memory between passes.
-    Scratch {
-        /// Extents.
-        shape: Vec<Formula>,
-    },
-    /// One number.
-    Scalar {
-        /// Its value; in reals for floating-point types.
-        value: Formula,
-    },
-}
-
-/// A function constant, always a 32-bit whole number.
-#[derive(Clone, Debug)]
-pub struct Constant {
-    /// Its name.
-    pub name: String,
-    /// Its number.
-    pub index: u32,
-    /// Its value.
-    pub value: Formula,
-}
-
-/// One dispatch.
-#[derive(Clone, Debug)]
-pub struct Pass {
-    /// Name in the source without the element type.
-    pub function: String,
-    /// What is bound to 0, 1, 2, …
-    pub bindings: Vec<PassBinding>,
-    /// Grid.
-    pub grid: Grid,
-    /// Threads of a threadgroup.
-    pub threadgroup: [Formula; 3],
-    /// Bytes of threadgroup memory 0, 1, 2, …
-    pub threadgroup_memory: Vec<Formula>,
-}
-
-/// What a pass binds.
-#[derive(Clone, Debug)]
-pub enum PassBinding {
-    /// An argument, by its place among [`Kernel::arguments`].
-    Argument(usize),
-    /// A 32-bit whole number.
-    Number(Formula),
-}
-
-/// Extent of a grid.
-#[derive(Clone, Debug)]
-pub enum Grid {
-    /// In threads.
-    Threads([Formula; 3]),
-    /// In threadgroups.
-    Groups([Formula; 3]),
 }
 
 /// How far a result may be off: `absolute + relative × scale`, where the oracle gives each element's scale.

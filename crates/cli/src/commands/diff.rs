@@ -1,9 +1,9 @@
 //! `assay diff`: two files' kernels side by side.
 
-use crate::commands::profile::load::{self, Place};
-use crate::commands::profile::model::Model;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::load::{self, Place};
+use crate::model::Model;
 use crate::phases::Phases;
 use assay_profile::{Change, Difference, Figures, compare, figures, number};
 use assay_report::envelope::Envelope;

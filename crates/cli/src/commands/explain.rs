@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use assay_report::envelope::Envelope;
+use assay_report::rule::Rule;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
 #[cfg(test)]
@@ -54,62 +55,32 @@ struct Page {
     page: String,
 }
 
-/// Names and pages of a crate's rules.
-type Rules = fn() -> Vec<(&'static str, String)>;
-
-/// Where rules come from: a command and its pages. A crate with findings is a row.
-const REGISTRY: &[(&str, Rules)] = &[("profile", profile_rules), ("trace", trace_rules)];
-
-fn profile_rules() -> Vec<(&'static str, String)> {
-    assay_profile::RULES
-        .iter()
-        .map(|rule| (rule.id, rule.page()))
-        .collect()
-}
-
-fn trace_rules() -> Vec<(&'static str, String)> {
-    // Its pages begin their headings with one `#`.
-    let page =
-        |rule: &assay_trace::Rule| format!("\n{}", rule.documentation()).replace("\n# ", "\n## ");
-    let rules = assay_trace::rules().iter();
-    rules
-        .map(|rule| (rule.id, page(rule).trim_start().to_owned()))
-        .collect()
-}
-
-/// The first sentence of a page, past its headings.
-fn title(page: &str) -> String {
-    let lines = page.lines().map(str::trim);
-    let text = lines.skip_while(|line| line.is_empty() || line.starts_with('#'));
-    let paragraph = text
-        .take_while(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ");
-    match paragraph.split_once(". ") {
-        Some((sentence, _)) => format!("{sentence}."),
-        None => paragraph,
-    }
-}
+/// Where rules come from: a command and its rules. A crate with findings is a row.
+const REGISTRY: &[(&str, fn() -> Vec<Rule>)] = &[
+    ("profile", || assay_profile::RULES.to_vec()),
+    ("trace", assay_trace::rules),
+];
 
 fn pages() -> Vec<Page> {
-    REGISTRY
+    let rules = REGISTRY
         .iter()
-        .flat_map(|(command, rules)| {
-            rules().into_iter().map(|(id, page)| Page {
-                id,
-                command,
-                title: title(&page),
-                page,
-            })
-        })
-        .collect()
+        .flat_map(|(command, rules)| rules().into_iter().map(|rule| (*command, rule)));
+    let pages = rules.map(|(command, rule)| Page {
+        id: rule.id,
+        command,
+        title: rule.title(),
+        page: rule.page().trim_start().to_owned(),
+    });
+    pages.collect()
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let mut pages = pages();
     if let Some(wanted) = &args.rule {
+        // Reports of earlier versions put the command before rules of traces.
+        let wanted = wanted.strip_prefix("trace/").unwrap_or(wanted);
         let names: Vec<&str> = pages.iter().map(|page| page.id).collect();
-        if !names.contains(&wanted.as_str()) {
+        if !names.contains(&wanted) {
             let near = assay_container::nearest(names.iter().copied(), wanted, 3);
             let failure = Failure::usage(format!("no rule is called {wanted}"));
             return Err(match near.is_empty() {

@@ -32,11 +32,10 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 /// Whether the machine lacks a clang; the test then says so and passes.
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 pub(crate) fn no_clang(output: &Output) -> bool {
     let missing = output.status.code() == Some(4);
     if missing {
-        eprintln!("skipped: {}", text(&output.stderr));
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     missing
 }

@@ -4,8 +4,8 @@
 //! element dies at its own last use. Registers that live inside one block never enter
 //! the data flow; the others are numbered densely.
 
-use super::bits::BitSet;
 use crate::mir::{Function, Inst, Slice, VReg};
+use assay_graph::BitSet;
 use assay_ssa::id::Id;
 
 /// Half registers live between blocks.

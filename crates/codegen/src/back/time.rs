@@ -7,14 +7,14 @@ use super::dag::Dag;
 use crate::mir::{Inst, Opcode, Operand};
 use assay_agx::Field;
 use assay_chip::occupancy::SIMD_WIDTH;
-use assay_chip::{CostModel, CostTable, Key};
-
-/// Schedulers of a core, each with simdgroups of its own: metal-benchmarks.
-const SCHEDULERS: u32 = 4;
+use assay_chip::{CoreFacts, CostModel, CostTable, Key};
 
 /// Cycles that a half register of all lanes takes on its way between a core's memories
-/// and one of its schedulers: 64 bytes per cycle and core, metal-benchmarks.
-const CYCLES_PER_HALF: f64 = (2 * SIMD_WIDTH * SCHEDULERS) as f64 / 64.0;
+/// and one of its schedulers.
+fn cycles_per_half() -> f64 {
+    let core = CoreFacts::get();
+    f64::from(2 * SIMD_WIDTH * core.schedulers) / core.bytes_per_cycle
+}
 
 /// What an instruction costs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +41,7 @@ impl Time {
     /// the cost table cannot know: loads that miss the first cache, and dispatches that do
     /// not fill the machine.
     pub(crate) fn is_hidden(&self, threads: u32, in_loop: bool) -> bool {
-        let simdgroups = f64::from(threads / SIMD_WIDTH / SCHEDULERS);
+        let simdgroups = f64::from(threads / SIMD_WIDTH / CoreFacts::get().schedulers);
         let part = if in_loop { 4.0 } else { 2.0 };
         self.alone <= self.busy * simdgroups / part
     }
@@ -50,6 +50,7 @@ impl Time {
 /// What every instruction of a block costs.
 pub(crate) fn costs(insts: &[Inst]) -> Vec<Cost> {
     let table = CostTable::of(CostModel::Measured);
+    let cycles_per_half = cycles_per_half();
     let cost = |inst: &Inst| match inst.opcode {
         Opcode::Machine { op, .. } => {
             let cost = table.get(Key::of_op(op));
@@ -57,7 +58,7 @@ pub(crate) fn costs(insts: &[Inst]) -> Vec<Cost> {
             Cost {
                 issue,
                 latency: cost.latency.unwrap_or(issue),
-                bytes: data_halves(inst) * CYCLES_PER_HALF,
+                bytes: data_halves(inst) * cycles_per_half,
             }
         }
         // Most copies disappear.

@@ -6,7 +6,7 @@
 
 use super::address::Address;
 use super::operand::{Condition, FloatSrc, Src, choice, float_code, used};
-use super::select::{Code, Done, Lowerer};
+use super::select::{Code, Done, Lowerer, straight};
 use crate::mir::{Inst, Memory, Operand, Slice};
 use assay_agx::{Field, List, Op, Width};
 use assay_ssa::{Access, AtomicOp, IntCond, Scalar, Space, Value};
@@ -169,9 +169,9 @@ impl Lowerer<'_> {
         let inst = self.atomic_inst(COMPARE_EXCHANGE, Some(found), place, pair);
         self.push(inst);
         let again: Condition = self.int_compare(IntCond::Ne, Src::Reg(found), Src::Reg(old));
-        let body = plain(std::mem::take(&mut self.out));
+        let body = straight(std::mem::take(&mut self.out));
         self.copy(old, Src::Reg(found));
-        let after = plain(std::mem::replace(&mut self.out, before));
+        let after = straight(std::mem::replace(&mut self.out, before));
         self.out.push(Code::Loop { body, again, after });
     }
 
@@ -196,13 +196,4 @@ impl Lowerer<'_> {
         self.push(inst);
         Ok(())
     }
-}
-
-fn plain(code: Vec<Code>) -> Vec<Inst> {
-    code.into_iter()
-        .filter_map(|piece| match piece {
-            Code::Inst(inst) => Some(inst),
-            Code::Loop { .. } => None,
-        })
-        .collect()
 }

@@ -89,7 +89,7 @@ impl Lowerer<'_> {
             }
             let done = match scalar.is_float() {
                 true => {
-                    self.choice(call.builtin, scalar, args, lane, dest)?
+                    self.choice(call, scalar, args, lane, dest)?
                         || self.test(call.builtin, scalar, args, lane, dest)?
                         || self.math(call, scalar, args, lane, dest)?
                 }
@@ -105,11 +105,15 @@ impl Lowerer<'_> {
     /// Where a float is compared and where it is taken from: brain floats differ.
     fn both(&mut self, scalar: Scalar, value: Value, lane: u32) -> Done<(FloatSrc, Src)> {
         let src = self.src(value, lane)?;
+        Ok(self.comparable(scalar, src))
+    }
+
+    fn comparable(&mut self, scalar: Scalar, src: Src) -> (FloatSrc, Src) {
         let compared = match scalar {
             Scalar::BF16 => FloatSrc::plain(self.widen_brain(src)),
             _ => FloatSrc::plain(src),
         };
-        Ok((compared, src))
+        (compared, src)
     }
 
     /// `a` where it is less (greater), or `b` is NaN; else `b`.
@@ -125,12 +129,13 @@ impl Lowerer<'_> {
     /// Builtins that give back one of their operands, or its bits.
     fn choice(
         &mut self,
-        builtin: Builtin,
+        call: BuiltinCall,
         scalar: Scalar,
         args: &[Value],
         lane: u32,
         dest: Slice,
     ) -> Done<bool> {
+        let builtin = call.builtin;
         match (builtin, args) {
             (Builtin::Fabs, &[x]) => {
                 let src = self.src(x, lane)?;
@@ -152,22 +157,21 @@ impl Lowerer<'_> {
                 self.single_done(scalar, dest, single);
             }
             (Builtin::Fmin3 | Builtin::Fmax3 | Builtin::Fmedian3 | Builtin::Fclamp, &[x, y, z]) => {
-                let mut numbers = Vec::with_capacity(3);
-                for value in [x, y, z] {
+                let mut numbers = [Src::Const(0, dest.width); 3];
+                for (number, value) in numbers.iter_mut().zip([x, y, z]) {
                     let lanes = u32::from(self.function.ty(value).lanes());
-                    let source = self.single(value, lane.min(lanes.saturating_sub(1)))?;
-                    let single = self.as_single(source);
-                    numbers.push((FloatSrc::plain(single), single));
+                    *number = self.src(value, lane.min(lanes.saturating_sub(1)))?;
                 }
-                let chosen = self.of_three(builtin, &numbers);
-                self.narrow_into(dest, scalar, chosen);
+                self.of_three(builtin, scalar, numbers, dest);
             }
             (Builtin::Fminimum | Builtin::Fmaximum, &[x, y]) => {
                 let (x, y) = (self.single(x, lane)?, self.single(y, lane)?);
                 let chosen = self.ordered(builtin == Builtin::Fminimum, x, y);
                 self.narrow_into(dest, scalar, chosen);
             }
-            (Builtin::Fmod, &[x, y]) => self.remainder(scalar, [x, y], lane, dest)?,
+            (Builtin::Fmod, &[x, y]) if !call.fast => {
+                self.remainder(scalar, [x, y], lane, dest)?;
+            }
             (Builtin::Ldexp, &[x, e]) => {
                 let source = self.single(x, lane)?;
                 let exponent = self.src(e, lane)?;
@@ -181,34 +185,27 @@ impl Lowerer<'_> {
         Ok(true)
     }
 
-    fn of_three(&mut self, builtin: Builtin, numbers: &[(FloatSrc, Src)]) -> Src {
-        let pair = |src: Slice| (FloatSrc::plain(Src::Reg(src)), Src::Reg(src));
-        let [x, y, z] = *numbers else {
-            return Src::Const(0, Width::W32);
-        };
-        let (first, last) = (self.temp(Width::W32), self.temp(Width::W32));
+    /// One of three numbers, chosen by minima and maxima in their own width.
+    fn of_three(&mut self, builtin: Builtin, scalar: Scalar, numbers: [Src; 3], dest: Slice) {
+        let [x, y, z] = numbers.map(|src| self.comparable(scalar, src));
+        let first = self.temp(dest.width);
         match builtin {
-            Builtin::Fmin3 => {
-                self.extremum(first, true, x, y);
-                self.extremum(last, true, pair(first), z);
-            }
-            Builtin::Fmax3 => {
-                self.extremum(first, false, x, y);
-                self.extremum(last, false, pair(first), z);
-            }
-            Builtin::Fclamp => {
-                self.extremum(first, false, x, y);
-                self.extremum(last, true, pair(first), z);
+            Builtin::Fmin3 | Builtin::Fmax3 | Builtin::Fclamp => {
+                self.extremum(first, builtin == Builtin::Fmin3, x, y);
+                let first = self.comparable(scalar, Src::Reg(first));
+                self.extremum(dest, builtin != Builtin::Fmax3, first, z);
             }
             _ => {
-                let (most, least) = (self.temp(Width::W32), self.temp(Width::W32));
+                let (most, least) = (self.temp(dest.width), self.temp(dest.width));
                 self.extremum(first, true, x, y);
                 self.extremum(most, false, x, y);
-                self.extremum(least, true, pair(most), z);
-                self.extremum(last, false, pair(first), pair(least));
+                let most = self.comparable(scalar, Src::Reg(most));
+                self.extremum(least, true, most, z);
+                let [first, least] =
+                    [first, least].map(|slice| self.comparable(scalar, Src::Reg(slice)));
+                self.extremum(dest, false, first, least);
             }
         }
-        Src::Reg(last)
     }
 
     /// The smaller or larger, NaN if one is NaN, −0 below +0.

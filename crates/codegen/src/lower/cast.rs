@@ -4,7 +4,7 @@ use super::operand::{FloatSrc, Src, choice, width_of};
 use super::select::{Done, Lowerer};
 use crate::mir::{Inst, Operand, Slice};
 use assay_agx::{Field, List, Op, Width};
-use assay_ssa::{CastOp, Scalar, Type, Value};
+use assay_ssa::{BinaryOp, CastOp, InstData, Scalar, Type, Value};
 
 /// Numbers of conversions.
 mod mode {
@@ -28,6 +28,32 @@ impl Lowerer<'_> {
             .with(Field::A, a)
             .with(Field::Round, choice(List::Round, u8::from(nearest)));
         self.push(inst);
+    }
+
+    /// A single that only this rounds to a half: the operation that makes it can write the half, rounded twice like this.
+    /// Returns true if that was done.
+    fn rounded_result(&mut self, arg: Value, lane: u32, dest: Slice) -> Done<bool> {
+        if self.scalar_type(arg) != Some(Scalar::F32) || !self.is_made_here(arg) {
+            return Ok(false);
+        }
+        match self.behind_once(arg, lane)? {
+            Some((InstData::Binary { op, args, .. }, at))
+                if matches!(op, BinaryOp::FAdd | BinaryOp::FSub | BinaryOp::FMul) =>
+            {
+                self.float_binary(op, Scalar::F32, args, at, dest)?;
+            }
+            Some((InstData::Ternary { args, .. }, at)) => {
+                self.float_ternary(Scalar::F32, args, at, dest)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Returns true if the instruction behind a value is in the block being selected.
+    fn is_made_here(&self, value: Value) -> bool {
+        let inst = self.function.def_inst(value);
+        inst.is_some_and(|inst| self.inst_blocks[inst] == self.block)
     }
 
     /// One number of a conversion.
@@ -63,6 +89,7 @@ impl Lowerer<'_> {
                 let src = self.src(arg, lane)?;
                 self.widen_brain_into(dest, src);
             }
+            CastOp::FConvert if to == Scalar::F16 && self.rounded_result(arg, lane, dest)? => {}
             CastOp::FConvert => {
                 let single = match from {
                     Scalar::BF16 => self.brain_single(arg, lane)?,

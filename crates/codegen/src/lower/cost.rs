@@ -22,7 +22,7 @@ fn each_inst<'a>(region: &'a [Node], codes: &'a [Option<NodeCode>], f: &mut impl
         for piece in code.map(|code| &code.code[..]).unwrap_or_default() {
             match piece {
                 Code::Inst(inst) => f(inst),
-                Code::Loop { body, .. } => body.iter().for_each(&mut *f),
+                Code::Loop { body, .. } | Code::When { body, .. } => body.iter().for_each(&mut *f),
             }
         }
     });

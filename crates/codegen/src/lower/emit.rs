@@ -279,6 +279,7 @@ impl Emitter {
             match piece {
                 Code::Inst(inst) => self.plain(inst),
                 Code::Loop { body, again, after } => self.small_loop(body, again, after),
+                Code::When { condition, body } => self.small_part(condition, body),
             }
         }
     }
@@ -440,6 +441,20 @@ impl Emitter {
     }
 
     /// A loop that is part of one instruction: repeats while the condition holds.
+    fn small_part(&mut self, condition: Condition, body: Vec<Inst>) {
+        let loc = body.first().and_then(|inst| inst.loc);
+        self.mask(IF, condition, 1, loc);
+        self.levels += 1;
+        self.skips.push(Vec::new());
+        self.skip_if_none();
+        let before = self.current;
+        self.next_block();
+        for inst in body {
+            self.plain(inst);
+        }
+        self.close(&[before]);
+    }
+
     fn small_loop(&mut self, body: Vec<Inst>, again: Condition, after: Vec<Inst>) {
         let loc = body.first().and_then(|inst| inst.loc);
         self.levels += 1;

@@ -221,14 +221,14 @@ impl Layout {
         self.next
     }
 
-    /// Whether threadgroup memory fits its 16-bit addresses.
+    /// Checks that threadgroup memory fits what one threadgroup may use.
     pub(super) fn check(&self) -> Result<(), Error> {
-        const THREADGROUP: u32 = 32768;
-        if self.threadgroup_bytes > THREADGROUP {
+        let limit = assay_chip::CoreFacts::get().threadgroup_limit;
+        if self.threadgroup_bytes > limit {
             return Err(ErrorKind::TooLarge {
                 what: crate::THREADGROUP_MEMORY,
                 needed: u64::from(self.threadgroup_bytes),
-                available: u64::from(THREADGROUP),
+                available: u64::from(limit),
             }
             .into());
         }

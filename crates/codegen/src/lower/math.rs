@@ -2,7 +2,7 @@
 //! down instead of computing.
 
 use super::operand::{Condition, FloatSrc, Src, float_code};
-use super::select::{Done, Lowerer};
+use super::select::{Code, Done, Lowerer, straight};
 use crate::mir::Slice;
 use assay_agx::{Op, Width};
 use assay_num::machine::Machine;
@@ -79,7 +79,18 @@ impl Machine for Writer<'_, '_> {
         if let (Some(x), Some(y)) = (Self::known(a), Self::known(b)) {
             return self.constant(x.copysign(y));
         }
-        // The low 31 bits of the first put into the second: one bit-field insertion.
+        // The low bits of the first put into the second: one bit-field insertion, in 16 bits if both are halves.
+        if let Some(magnitude) = Self::known(a)
+            && b.src.width() == Width::W16
+            && !b.is_modified()
+            && assay_num::f16_to_f32(assay_num::f32_to_f16(magnitude)) == magnitude
+        {
+            let half = u64::from(assay_num::f32_to_f16(magnitude));
+            let mut lowerer = self.lowerer.borrow_mut();
+            let dest = lowerer.temp(Width::W16);
+            lowerer.insert_low(dest, b.src, Src::Const(half, Width::W16), 15);
+            return FloatSrc::plain(Src::Reg(dest));
+        }
         let (magnitude, sign) = (
             self.bits(FloatSrc {
                 abs: false,
@@ -95,6 +106,9 @@ impl Machine for Writer<'_, '_> {
     }
     fn floor(&self, a: FloatSrc) -> FloatSrc {
         self.op(Op::Floor, &[a])
+    }
+    fn trunc(&self, a: FloatSrc) -> FloatSrc {
+        self.op(Op::Trunc, &[a])
     }
     fn rint(&self, a: FloatSrc) -> FloatSrc {
         self.op(Op::Rint, &[a])
@@ -136,6 +150,50 @@ impl Machine for Writer<'_, '_> {
         lowerer.select_into(dest, test, yes, no);
         FloatSrc::plain(Src::Reg(dest))
     }
+    fn flip_by_last_bit(&self, a: FloatSrc, bits: FloatSrc) -> FloatSrc {
+        let (value, bits) = (self.bits(a), self.bits(bits));
+        let mut lowerer = self.lowerer.borrow_mut();
+        let sign = lowerer.temp(Width::W32);
+        lowerer.shl_into(sign, bits, Src::Const(31, Width::W16));
+        let dest = lowerer.temp(Width::W32);
+        let (value, sign) = (lowerer.operand(value), lowerer.operand(Src::Reg(sign)));
+        lowerer.bitop(super::int::XOR, dest, value, sign);
+        FloatSrc::plain(Src::Reg(dest))
+    }
+    fn near_or_far(
+        &self,
+        x: FloatSrc,
+        limit: f32,
+        near: [FloatSrc; 3],
+        far: impl FnOnce(&Self) -> [FloatSrc; 3],
+    ) -> [FloatSrc; 3] {
+        let results = near.map(|value| {
+            let value = self.bits(value);
+            let mut lowerer = self.lowerer.borrow_mut();
+            let result = lowerer.temp(Width::W32);
+            lowerer.copy(result, value);
+            result
+        });
+        let limit = self.constant(limit);
+        let (condition, before) = {
+            let mut lowerer = self.lowerer.borrow_mut();
+            let code = float_code::GREATER_EQUAL;
+            let condition = lowerer.float_compare(code, false, x.magnitude(), limit);
+            (condition, std::mem::take(&mut lowerer.out))
+        };
+        for (result, value) in results.into_iter().zip(far(self)) {
+            let value = self.bits(value);
+            self.lowerer.borrow_mut().copy(result, value);
+        }
+        let mut lowerer = self.lowerer.borrow_mut();
+        let body = straight(std::mem::replace(&mut lowerer.out, before));
+        lowerer.out.push(Code::When { condition, body });
+        results.map(|result| FloatSrc::plain(Src::Reg(result)))
+    }
+    fn far_parts(&self, x: FloatSrc) -> [FloatSrc; 4] {
+        let bits = self.bits(x);
+        self.lowerer.borrow_mut().far_parts(bits)
+    }
     fn split(&self, a: FloatSrc) -> (FloatSrc, FloatSrc) {
         let bits = self.bits(a);
         let mut lowerer = self.lowerer.borrow_mut();
@@ -175,7 +233,7 @@ impl<'a> Lowerer<'a> {
         // The last instruction can write to where the result belongs.
         if let Src::Reg(slice) = result.src
             && !result.is_modified()
-            && let Some(super::select::Code::Inst(inst)) = self.out.last_mut()
+            && let Some(Code::Inst(inst)) = self.out.last_mut()
             && !matches!(inst.opcode, crate::mir::Opcode::ParallelCopy)
         {
             let rounds = dest.width == Width::W32
@@ -229,12 +287,12 @@ impl<'a> Lowerer<'a> {
             let lanes = u32::from(self.function.ty(arg).lanes());
             sources.push(self.single(arg, lane.min(lanes.saturating_sub(1)))?);
         }
-        let fast = call.fast && scalar == Scalar::F32;
+        let fast = call.fast;
         let writer = self.writer();
         let result = match sources[..] {
-            [x] => unary(&writer, call.builtin, fast, x),
-            [x, y] => binary(&writer, call.builtin, fast, x, y),
-            [x, y, z] => ternary(&writer, call.builtin, x, y, z),
+            [x] => unary(&writer, call.builtin, scalar, fast, x),
+            [x, y] => binary(&writer, call.builtin, scalar, fast, x, y),
+            [x, y, z] => ternary(&writer, call.builtin, fast, x, y, z),
             _ => None,
         };
         let Some(result) = result else {
@@ -301,8 +359,27 @@ impl<'a> Lowerer<'a> {
 
 type Float = FloatSrc;
 
-fn unary(w: &Writer<'_, '_>, builtin: Builtin, fast: bool, x: Float) -> Option<Float> {
+fn unary(
+    w: &Writer<'_, '_>,
+    builtin: Builtin,
+    scalar: Scalar,
+    fast: bool,
+    x: Float,
+) -> Option<Float> {
+    let half = scalar != Scalar::F32;
     Some(match (builtin, fast) {
+        (Builtin::Sin, true) if half => expand::reduced_sin(w, x),
+        (Builtin::Cos, true) if half => expand::reduced_cos(w, x),
+        (Builtin::Tan, true) if half => expand::reduced_tan(w, x),
+        (Builtin::Asin, true) if half => expand::fast_asin_of_half(w, x),
+        (Builtin::Atan, true) if half => expand::fast_atan_of_half(w, x),
+        (Builtin::Tanh, true) if half => expand::fast_tanh_of_half(w, x),
+        (Builtin::Asinh, true) if half => expand::fast_asinh_of_half(w, x),
+        (Builtin::Round, true) if half => expand::fast_round_of_half(w, x),
+        // No half is far from zero.
+        (Builtin::Sin, false) if scalar == Scalar::F16 => expand::near_sin(w, x),
+        (Builtin::Cos, false) if scalar == Scalar::F16 => expand::near_cos(w, x),
+        (Builtin::Tan, false) if scalar == Scalar::F16 => expand::near_tan(w, x),
         (Builtin::Exp, true) => expand::fast_exp(w, x),
         (Builtin::Exp10, true) => expand::fast_exp10(w, x),
         (Builtin::Log, true) => expand::fast_log(w, x),
@@ -311,6 +388,19 @@ fn unary(w: &Writer<'_, '_>, builtin: Builtin, fast: bool, x: Float) -> Option<F
         (Builtin::Sin, true) => expand::fast_sin(w, x),
         (Builtin::Cos, true) => expand::fast_cos(w, x),
         (Builtin::Tan, true) => expand::fast_tan(w, x),
+        (Builtin::Sinpi, true) => expand::fast_sinpi(w, x),
+        (Builtin::Cospi, true) => expand::fast_cospi(w, x),
+        (Builtin::Tanpi, true) => expand::fast_tanpi(w, x),
+        (Builtin::Asin, true) => expand::fast_asin(w, x),
+        (Builtin::Acos, true) => expand::fast_acos(w, x),
+        (Builtin::Atan, true) => expand::fast_atan(w, x),
+        (Builtin::Sinh, true) => expand::fast_sinh(w, x),
+        (Builtin::Cosh, true) => expand::fast_cosh(w, x),
+        (Builtin::Tanh, true) => expand::fast_tanh(w, x),
+        (Builtin::Asinh, true) => expand::fast_asinh(w, x),
+        (Builtin::Acosh, true) => expand::fast_acosh(w, x),
+        (Builtin::Atanh, true) => expand::fast_atanh(w, x),
+        (Builtin::Round, true) => expand::fast_round(w, x),
         (Builtin::Sin, _) => expand::sin(w, x),
         (Builtin::Cos, _) => expand::cos(w, x),
         (Builtin::Tan, _) => expand::tan(w, x),
@@ -337,19 +427,30 @@ fn unary(w: &Writer<'_, '_>, builtin: Builtin, fast: bool, x: Float) -> Option<F
         (Builtin::Recip, _) => w.rcp(x),
         (Builtin::Floor, _) => w.floor(x),
         (Builtin::Ceil, _) => w.op(Op::Ceil, &[x]),
-        (Builtin::Trunc, _) => w.op(Op::Trunc, &[x]),
+        (Builtin::Trunc, _) => w.trunc(x),
         (Builtin::Rint, _) => w.rint(x),
-        (Builtin::Round, _) => round(w, x),
+        (Builtin::Round, _) => expand::round(w, x),
         (Builtin::Fract, _) => fract(w, x),
         (Builtin::Sign, _) => sign(w, x),
         _ => return None,
     })
 }
 
-fn binary(w: &Writer<'_, '_>, builtin: Builtin, fast: bool, x: Float, y: Float) -> Option<Float> {
+fn binary(
+    w: &Writer<'_, '_>,
+    builtin: Builtin,
+    scalar: Scalar,
+    fast: bool,
+    x: Float,
+    y: Float,
+) -> Option<Float> {
+    let half = scalar != Scalar::F32;
     Some(match (builtin, fast) {
+        (Builtin::Atan2, true) if half => expand::fast_atan2_of_half(w, x, y),
         (Builtin::Pow | Builtin::Powr, true) => expand::fast_pow(w, x, y),
         (Builtin::Divide, true) => expand::fast_divide(w, x, y),
+        (Builtin::Atan2, true) => expand::fast_atan2(w, x, y),
+        (Builtin::Fmod, true) => expand::fast_remainder(w, x, y),
         (Builtin::Pow, _) => expand::pow(w, x, y),
         (Builtin::Powr, _) => expand::powr(w, x, y),
         (Builtin::Divide, _) => expand::divide(w, x, y),
@@ -359,25 +460,19 @@ fn binary(w: &Writer<'_, '_>, builtin: Builtin, fast: bool, x: Float, y: Float) 
     })
 }
 
-fn ternary(w: &Writer<'_, '_>, builtin: Builtin, x: Float, y: Float, z: Float) -> Option<Float> {
+fn ternary(
+    w: &Writer<'_, '_>,
+    builtin: Builtin,
+    fast: bool,
+    x: Float,
+    y: Float,
+    z: Float,
+) -> Option<Float> {
     Some(match builtin {
         Builtin::Mix => expand::mix(w, x, y, z),
-        Builtin::Smoothstep => expand::smoothstep(w, x, y, z, false),
+        Builtin::Smoothstep => expand::smoothstep(w, x, y, z, fast),
         _ => return None,
     })
-}
-
-/// To the nearest integer, halfway away from zero: `trunc`, and one more where the part
-/// cut off is a half or larger. The part is exact.
-fn round(w: &Writer<'_, '_>, x: Float) -> Float {
-    let whole = w.op(Op::Trunc, &[x]);
-    let part = w.sub(x, whole);
-    let (zero, one, half) = (w.constant(0.0), w.constant(1.0), w.constant(0.5));
-    let more = w.select(w.less(w.abs(part), half), zero, one);
-    // Infinities have no part: their difference is NaN, which is not less than a half.
-    let finite = w.select(w.less(w.abs(x), w.constant(f32::INFINITY)), more, zero);
-    let magnitude = w.add(w.abs(whole), finite);
-    w.copysign(magnitude, whole)
 }
 
 /// `x - floor(x)`, below 1; 0 for infinities.

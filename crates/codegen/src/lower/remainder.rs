@@ -5,7 +5,7 @@
 //! above; then `left − q · d` is exact, and one `d` too much is given back.
 
 use super::operand::{FloatSrc, Src, float_code};
-use super::select::{Code, Done, Lowerer};
+use super::select::{Code, Done, Lowerer, straight};
 use crate::mir::Slice;
 use assay_agx::{Op, Width};
 use assay_ssa::{IntCond, Scalar, Value};
@@ -117,12 +117,8 @@ impl Lowerer<'_> {
         self.select_into(left, test, given_back.src, rest.src);
         let again = self.float_compare(float_code::GREATER_EQUAL, false, left_now, divisor);
         let body = std::mem::replace(&mut self.out, before);
-        let body = body.into_iter().filter_map(|piece| match piece {
-            Code::Inst(inst) => Some(inst),
-            Code::Loop { .. } => None,
-        });
         self.out.push(Code::Loop {
-            body: body.collect(),
+            body: straight(body),
             again,
             after: Vec::new(),
         });

@@ -21,7 +21,7 @@ use std::collections::HashMap;
 
 pub(super) type Done<T = ()> = Result<T, Error>;
 
-/// A piece of straight code, or a loop that is one instruction of the program.
+/// A piece of straight code, or control flow inside one instruction of the program.
 #[derive(Clone, Debug)]
 pub(super) enum Code {
     Inst(Inst),
@@ -31,6 +31,20 @@ pub(super) enum Code {
         again: Condition,
         after: Vec<Inst>,
     },
+    /// `body` by lanes for which the condition holds, jumped over if there are none.
+    When {
+        condition: Condition,
+        body: Vec<Inst>,
+    },
+}
+
+/// The straight code of a list without control flow.
+pub(super) fn straight(code: Vec<Code>) -> Vec<Inst> {
+    let inst = |piece| match piece {
+        Code::Inst(inst) => Some(inst),
+        Code::Loop { .. } | Code::When { .. } => None,
+    };
+    code.into_iter().filter_map(inst).collect()
 }
 
 /// What was selected for a node.

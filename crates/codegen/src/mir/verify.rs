@@ -1,8 +1,9 @@
 //! Is a function what the passes may rely on?
 
 use super::{Block, Function, Inst, Opcode, Operand, Slice};
-use crate::back::{BitSet, mask};
+use crate::back::mask;
 use assay_agx::{Op, Width};
+use assay_graph::BitSet;
 use assay_ssa::id::Id;
 
 impl Function {

@@ -1,7 +1,10 @@
 //! Kernels to judge: of Metal source through clang, of metallibs and bitcode directly.
 
-use assay_air::{ConstantKey, GivenConstant, llvm};
-use assay_msl::{Compiler, Source};
+use assay_front::{
+    Clang, ConstantKey, GivenConstant, Kernel, Library, OpenConstants, Request, Source,
+    SourceOptions,
+};
+use assay_msl::Compiler;
 use assay_ssa::Module;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -11,27 +14,8 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let names: Vec<String> = (17..40)
-                .rev()
-                .map(|n| format!("clang-{n}"))
-                .chain(["clang".to_owned()])
-                .collect();
-            let given = std::env::var_os("ASSAY_CLANG").map(PathBuf::from);
-            let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-            let on_path = folders
-                .iter()
-                .flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-            given
-                .into_iter()
-                .chain(on_path)
-                .filter(|path| path.is_file())
-                .map(|program| {
-                    let mut compiler = Compiler::new(program);
-                    compiler.identity = compiler.version().unwrap_or_default();
-                    compiler
-                })
-                .find(|compiler| compiler.probe().is_ok())
+            let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+            assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))
         })
         .as_ref()
 }
@@ -52,63 +36,56 @@ impl Default for Build {
     }
 }
 
-/// The bitcode of a source file.
-pub(crate) fn bitcode(path: &Path, build: &Build) -> Result<Vec<u8>, String> {
-    let compiler = compiler().ok_or("no clang on this machine passes the probe")?;
+/// The kernels of a source file.
+pub(crate) fn library(path: &Path, build: &Build) -> Result<Library, String> {
     let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let cache = std::env::temp_dir().join("assay-judge-headers");
-    let mut options = assay_msl::Options::new(cache);
-    options.debug_lines = true;
-    options.fast_math = build.fast_math;
-    options.include_folders = build.include.clone();
-    let source = Source { path, text: &text };
-    assay_msl::compile(source, compiler, &options)
-        .map(|compiled| compiled.code)
-        .map_err(|error| error.to_string())
+    compiled(Source { path, text: &text }, build)
 }
 
-/// The names of the kernels in bitcode.
-pub(crate) fn kernel_names(bitcode: &[u8]) -> Result<Vec<String>, String> {
-    let modules = llvm::read(bitcode).map_err(|error| error.to_string())?;
-    Ok(modules.iter().flat_map(assay_air::kernel_names).collect())
+/// The kernels of a source text.
+pub(crate) fn compiled(source: Source<'_>, build: &Build) -> Result<Library, String> {
+    let compiler = compiler().ok_or("no clang on this machine passes the probe")?;
+    let clang = Clang::new(
+        compiler.clone(),
+        std::env::temp_dir().join("assay-judge-headers"),
+    );
+    let options = SourceOptions {
+        fast_math: build.fast_math,
+        include_folders: build.include.clone(),
+        ..SourceOptions::default()
+    };
+    Library::compile(source, &clang, &options).map_err(|error| error.to_string())
 }
 
 /// A kernel as the optimised program, function constants that are open set to zero.
-pub(crate) fn program(bitcode: &[u8], kernel: &str) -> Result<Module, String> {
-    program_with(bitcode, kernel, 0)
+pub(crate) fn program(kernel: &Kernel) -> Result<Module, String> {
+    program_with(kernel, 0)
 }
 
 /// The same with another number for function constants that are no floats.
-pub(crate) fn program_with(bitcode: &[u8], kernel: &str, number: u64) -> Result<Module, String> {
-    let modules = llvm::read(bitcode).map_err(|error| error.to_string())?;
-    let module = modules
-        .iter()
-        .find(|module| {
-            assay_air::kernel_names(module)
-                .iter()
-                .any(|name| name == kernel)
-        })
-        .or(modules.first())
-        .ok_or("the bitcode holds no module")?;
-    let mut options = assay_air::Options {
-        kernel: Some(kernel.to_owned()),
-        ..Default::default()
+pub(crate) fn program_with(kernel: &Kernel, number: u64) -> Result<Module, String> {
+    let mut request = Request {
+        constants: &[],
+        open: OpenConstants::Keep,
+        unoptimised: true,
     };
-    let mut lowered = assay_air::lower(module, &options).map_err(|error| error.to_string())?;
-    if !lowered.function_constants.as_slice().is_empty() {
-        let constants = lowered.function_constants.as_slice().iter();
-        options.constants = constants
-            .map(|constant| GivenConstant {
-                key: ConstantKey::Index(constant.index),
-                ty: constant.ty,
-                elements: vec![
-                    if constant.ty.is_float() { 0 } else { number };
-                    usize::from(constant.ty.lanes()).max(1)
-                ],
-            })
-            .collect();
-        lowered = assay_air::lower(module, &options).map_err(|error| error.to_string())?;
-    }
-    assay_opt::pipeline::optimize(&mut lowered).map_err(|error| error.to_string())?;
-    Ok(lowered)
+    let read = kernel.program_as(&request);
+    let read = read.map_err(|error| error.to_string())?;
+    let constants = read.module.function_constants.as_slice().iter();
+    let constants: Vec<GivenConstant> = constants
+        .map(|constant| GivenConstant {
+            key: ConstantKey::Index(constant.index),
+            ty: constant.ty,
+            elements: vec![
+                if constant.ty.is_float() { 0 } else { number };
+                usize::from(constant.ty.lanes()).max(1)
+            ],
+        })
+        .collect();
+    request.constants = &constants;
+    request.unoptimised = false;
+    let program = kernel.program_as(&request);
+    program
+        .map(|program| program.module)
+        .map_err(|error| error.to_string())
 }

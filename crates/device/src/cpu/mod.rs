@@ -14,9 +14,8 @@ use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
 use crate::{Constant, Device, Report};
 use assay_exec::{Buffer, Program};
-use assay_msl::Compiler;
+use assay_front::Compiler;
 use library::Library;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -24,10 +23,8 @@ use std::time::Duration;
 /// What a [`CpuDevice`] works with. Nothing is looked up: whoever makes one says what there is.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// The clang for source; without it only compiled code can be loaded.
-    pub compiler: Option<Compiler>,
-    /// A folder of ours for precompiled headers.
-    pub cache: PathBuf,
+    /// The compiler for source, usually an [`assay_front::Clang`]; without it only compiled code can be loaded.
+    pub compiler: Option<Arc<dyn Compiler>>,
     /// Threads of the CPU to use; all of them when not said.
     pub threads: Option<usize>,
     /// How long one submission may take.
@@ -80,7 +77,7 @@ impl CpuDevice {
             origin: Origin::Host,
             execution_width: 32,
             max_threadgroup: [1024; 3],
-            max_threadgroup_memory: 32 << 10,
+            max_threadgroup_memory: assay_chip::CoreFacts::get().threadgroup_limit,
             max_inline_bytes: 4 << 10,
             max_buffer: settings.max_memory.unwrap_or(DEFAULT_MEMORY),
         };
@@ -94,6 +91,11 @@ impl CpuDevice {
             buffer_bytes: 0,
             submissions: Table::default(),
         })
+    }
+
+    /// Takes kernels whose file was opened already; [`Device::load`] opens bytes.
+    pub fn add(&mut self, library: assay_front::Library) -> Result<LibraryId, Error> {
+        self.libraries.add(Library::new(library))
     }
 
     /// The program behind a pipeline, for what only the executor can do.
@@ -123,8 +125,8 @@ impl Device for CpuDevice {
         let compiler = self.settings.compiler.as_ref().ok_or_else(|| {
             Error::Compiler("this device was given no compiler for source".to_owned())
         })?;
-        let code = library::compile(source, options, compiler, &self.settings.cache)?;
-        self.load(code)
+        let library = Library::compile(source, options, &**compiler)?;
+        self.libraries.add(library)
     }
 
     fn load(&mut self, bytes: Vec<u8>) -> Result<LibraryId, Error> {

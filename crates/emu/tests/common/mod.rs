@@ -2,23 +2,17 @@
 //!
 //! Each test file uses the part it needs.
 #![allow(dead_code, reason = "shared by several test files")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 pub(crate) mod asm;
 
 use assay_agx::{Isa, Program, UniformConstants};
-use assay_emu::{BufferId, Counts, DeviceMemory, EmuError, Launch, Outcome, listing, run};
+use assay_container::listing;
+use assay_emu::{BufferId, Counts, DeviceMemory, EmuError, Launch, Outcome, run};
 use std::path::PathBuf;
 
-/// Where the fixtures are, if they are.
-pub(crate) fn fixtures() -> Option<PathBuf> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures/agx");
-    let path = PathBuf::from(path);
-    if !path.is_dir() {
-        eprintln!("skipped: there are no fixtures at {}", path.display());
-        return None;
-    }
-    Some(path)
+/// Where the fixtures are.
+pub(crate) fn fixtures() -> PathBuf {
+    assay_fixtures::path("agx")
 }
 
 /// A kernel with its arguments.
@@ -40,9 +34,9 @@ fn code(path: &std::path::Path) -> Vec<u8> {
 }
 
 impl Kernel {
-    /// Opens a kernel; `None`, said on stderr, without fixtures.
-    pub(crate) fn open(name: &str) -> Option<Kernel> {
-        let folder = fixtures()?.join("mesa");
+    /// Opens a kernel.
+    pub(crate) fn open(name: &str) -> Kernel {
+        let folder = fixtures().join("mesa");
         let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         let number = |value: &serde_json::Value| value.as_u64().unwrap() as u32;
@@ -64,7 +58,7 @@ impl Kernel {
         }
         let size = |n: usize| number(&json["workgroup_size"][n]);
         let arguments = json["args"].as_array().unwrap().iter();
-        Some(Kernel {
+        Kernel {
             launch: Launch::new([1, 1, 1], [size(0), size(1), size(2)]),
             memory: DeviceMemory::new(),
             source: std::fs::read_to_string(folder.join(format!("{name}.cl"))).unwrap(),
@@ -75,7 +69,7 @@ impl Kernel {
                 })
                 .collect(),
             program,
-        })
+        }
     }
 
     fn place(&self, name: &str) -> u16 {

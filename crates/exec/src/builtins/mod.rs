@@ -1,12 +1,13 @@
 //! Which lane function a builtin is, element by element.
 
 mod per_lane;
+pub(crate) mod uncommon;
 
 pub(crate) use per_lane::{LaneCall, LaneKernel, narrowed, per_lane, widened};
 
 use crate::arithmetic::{by_width, float, float2};
 use crate::lanes::{LaneFn, each_lane};
-use assay_num::math::{fast, precise};
+use assay_num::math::{fast, fast_half, is_far, near, precise};
 use assay_num::{self as num, brain, half, hardware, int, single};
 use assay_ssa::Scalar;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Sign};
@@ -20,6 +21,14 @@ macro_rules! float1 {
             Scalar::BF16 => Some(each_lane!(N1 |a: u32| -> u32 { u32::from(brain::lift(a as u16, |x| $function(x))) })),
             _ => None,
         }
+    };
+}
+
+/// A function of an angle: all lanes at once where none is too large for that, else one by one.
+macro_rules! near_or_far {
+    ($near:path, $any:path) => {
+        each_lane!(N1 |a: u32| -> u32 { $near(float(a)).to_bits() },
+            unless |a| { is_far(float(a)) } then { $any(float(a)).to_bits() })
     };
 }
 
@@ -57,6 +66,24 @@ macro_rules! float3 {
     };
 }
 
+/// A function that gives back one of three floats, from one for each type.
+macro_rules! chosen3 {
+    ($scalar:expr, $single:path, $half:path, $brain:path) => {
+        match $scalar {
+            Scalar::F32 => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
+                $single(float(a), float(b), float(c)).to_bits()
+            })),
+            Scalar::F16 => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
+                u32::from($half(a as u16, b as u16, c as u16))
+            })),
+            Scalar::BF16 => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
+                u32::from($brain(a as u16, b as u16, c as u16))
+            })),
+            _ => None,
+        }
+    };
+}
+
 /// A test of a float.
 macro_rules! test1 {
     ($scalar:expr, |$x:ident| $body:expr) => {
@@ -82,11 +109,22 @@ pub(crate) fn elementwise(call: BuiltinCall, scalar: Scalar) -> Option<LaneFn> {
     }
 }
 
+/// Versions for fast math where they differ; halves and brain floats are widened, computed and rounded once.
 fn fast_function(call: BuiltinCall, scalar: Scalar) -> Option<LaneFn> {
-    if !call.fast || scalar != Scalar::F32 {
+    if !call.fast {
         return None;
     }
+    let half = scalar != Scalar::F32;
     match call.builtin {
+        Builtin::Sin if half => float1!(scalar, fast_half::sin),
+        Builtin::Cos if half => float1!(scalar, fast_half::cos),
+        Builtin::Tan if half => float1!(scalar, fast_half::tan),
+        Builtin::Asin if half => float1!(scalar, fast_half::asin),
+        Builtin::Atan if half => float1!(scalar, fast_half::atan),
+        Builtin::Tanh if half => float1!(scalar, fast_half::tanh),
+        Builtin::Asinh if half => float1!(scalar, fast_half::asinh),
+        Builtin::Round if half => float1!(scalar, fast_half::round),
+        Builtin::Atan2 if half => lifted2!(scalar, fast_half::atan2),
         Builtin::Exp => float1!(scalar, fast::exp),
         Builtin::Exp10 => float1!(scalar, fast::exp10),
         Builtin::Log => float1!(scalar, fast::log),
@@ -97,14 +135,42 @@ fn fast_function(call: BuiltinCall, scalar: Scalar) -> Option<LaneFn> {
         Builtin::Sin => float1!(scalar, fast::sin),
         Builtin::Cos => float1!(scalar, fast::cos),
         Builtin::Tan => float1!(scalar, fast::tan),
+        Builtin::Sinpi => float1!(scalar, fast::sinpi),
+        Builtin::Cospi => float1!(scalar, fast::cospi),
+        Builtin::Tanpi => float1!(scalar, fast::tanpi),
+        Builtin::Asin => float1!(scalar, fast::asin),
+        Builtin::Acos => float1!(scalar, fast::acos),
+        Builtin::Atan => float1!(scalar, fast::atan),
+        Builtin::Atan2 => lifted2!(scalar, fast::atan2),
+        Builtin::Sinh => float1!(scalar, fast::sinh),
+        Builtin::Cosh => float1!(scalar, fast::cosh),
+        Builtin::Tanh => float1!(scalar, fast::tanh),
+        Builtin::Asinh => float1!(scalar, fast::asinh),
+        Builtin::Acosh => float1!(scalar, fast::acosh),
+        Builtin::Atanh => float1!(scalar, fast::atanh),
+        Builtin::Round => float1!(scalar, fast::round),
+        Builtin::Fmod => lifted2!(scalar, fast::remainder),
+        Builtin::Smoothstep => float3!(scalar, |low, high, x| num::math::expand::smoothstep(
+            &num::machine::Host,
+            low,
+            high,
+            x,
+            true
+        )),
         _ => None,
     }
 }
 
 fn transcendental(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
     match builtin {
+        Builtin::Sin if scalar == Scalar::F16 => float1!(scalar, near::sin),
+        Builtin::Sin if scalar == Scalar::F32 => Some(near_or_far!(near::sin, precise::sin)),
         Builtin::Sin => float1!(scalar, precise::sin),
+        Builtin::Cos if scalar == Scalar::F16 => float1!(scalar, near::cos),
+        Builtin::Cos if scalar == Scalar::F32 => Some(near_or_far!(near::cos, precise::cos)),
         Builtin::Cos => float1!(scalar, precise::cos),
+        Builtin::Tan if scalar == Scalar::F16 => float1!(scalar, near::tan),
+        Builtin::Tan if scalar == Scalar::F32 => Some(near_or_far!(near::tan, precise::tan)),
         Builtin::Tan => float1!(scalar, precise::tan),
         Builtin::Asin => float1!(scalar, precise::asin),
         Builtin::Acos => float1!(scalar, precise::acos),
@@ -178,13 +244,10 @@ fn choosing(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
         Builtin::Fmax => float2!(scalar, single::max, half::max, brain::max),
         Builtin::Fminimum => lifted2!(scalar, single::minimum),
         Builtin::Fmaximum => lifted2!(scalar, single::maximum),
-        Builtin::Fmin3 => float3!(scalar, |x, y, z| single::min(single::min(x, y), z)),
-        Builtin::Fmax3 => float3!(scalar, |x, y, z| single::max(single::max(x, y), z)),
-        Builtin::Fmedian3 => float3!(scalar, |x, y, z| single::max(
-            single::min(x, y),
-            single::min(single::max(x, y), z)
-        )),
-        Builtin::Fclamp => float3!(scalar, |x, low, high| single::clamp(x, low, high)),
+        Builtin::Fmin3 => chosen3!(scalar, single::min3, half::min3, brain::min3),
+        Builtin::Fmax3 => chosen3!(scalar, single::max3, half::max3, brain::max3),
+        Builtin::Fmedian3 => chosen3!(scalar, single::median3, half::median3, brain::median3),
+        Builtin::Fclamp => chosen3!(scalar, single::clamp, half::clamp, brain::clamp),
         Builtin::Mix => float3!(scalar, |x, y, a| num::math::expand::mix(
             &num::machine::Host,
             x,

@@ -59,7 +59,7 @@ pub(crate) fn per_lane(builtin: Builtin) -> Option<LaneKernel> {
         | B::UnpackSnorm4x8
         | B::UnpackUnorm2x16
         | B::UnpackSnorm2x16 => packing,
-        _ => return crate::rare::per_lane(builtin),
+        _ => return super::uncommon::per_lane(builtin),
     })
 }
 

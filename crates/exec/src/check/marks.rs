@@ -1,10 +1,10 @@
 //! Short marks of who touched each piece of memory, looked at a row at a time.
 //!
 //! A mark is when and by which thread of the threadgroup that ran then. Of the writers the last is kept. Of the readers since a
-//! barrier it is enough to know one thread, or that there were several of one simdgroup, or of more: whoever writes
+//! barrier it is enough to know one thread, or that there were several of one simdgroup, or of more: a thread that writes
 //! after those has one of them in its way. All marks are positive, so that comparing them is one instruction.
 
-use crate::lanes::Level;
+use crate::simd::{SimdLevel, simd_variants};
 use std::ops::Range;
 
 /// Bits below the time.
@@ -87,12 +87,12 @@ pub(super) struct Order {
     pub(super) started: i32,
     pub(super) met: i32,
     pub(super) ordered: i32,
-    /// Whether other threadgroups can reach the memory.
+    /// True if other threadgroups can reach the memory.
     pub(super) device: bool,
 }
 
 impl Order {
-    /// Whether a write of the same threadgroup may happen at the same time as an access, of `own` or of several of its simdgroup.
+    /// Returns true if a write of the same threadgroup may happen at the same time as an access, of `own` or of several of its simdgroup.
     #[inline(always)]
     fn clashes(&self, writer: i32, own: i32, several: bool) -> bool {
         let (differ, shared) = (writer ^ own, writer & SHARED != 0);
@@ -101,7 +101,7 @@ impl Order {
             & (shared | (differ & SIMDGROUP != 0) | (writer >= self.ordered))
     }
 
-    /// Whether reads of the same threadgroup may happen at the same time as a write.
+    /// Returns true if reads of the same threadgroup may happen at the same time as a write.
     #[inline(always)]
     fn clashes_with_readers(&self, reader: i32, own: i32) -> bool {
         let differ = reader ^ own;
@@ -110,26 +110,26 @@ impl Order {
         (reader >= self.met) & (other | (several & (reader >= self.ordered)))
     }
 
-    /// Whether a mark is another threadgroup's.
+    /// Returns true if a mark is another threadgroup's.
     #[inline(always)]
     fn is_outside(&self, mark: i32) -> bool {
         self.device & (mark != 0) & (mark < self.started)
     }
 
-    /// Whether a mark is that of threadgroup memory nobody has written.
+    /// Returns true if a mark is that of threadgroup memory that was never written.
     #[inline(always)]
     pub(super) fn is_unwritten(&self, writer: i32) -> bool {
         !self.device & (writer < self.started)
     }
 
-    /// Whether a read might be wrong.
+    /// Returns true if a read might be wrong.
     #[inline(always)]
     fn doubts_read(&self, writer: i32, own: i32, several: bool) -> bool {
         let outside = self.is_outside(writer) & (writer & ATOMIC == 0);
         outside | self.is_unwritten(writer) | self.clashes(writer, own, several)
     }
 
-    /// Whether a write might be wrong. Equal values are not looked at.
+    /// Returns true if a write might be wrong. Equal values are not looked at.
     #[inline(always)]
     fn doubts_write(&self, writer: i32, reader: i32, own: i32) -> bool {
         self.is_outside(writer)
@@ -137,7 +137,7 @@ impl Order {
             | self.doubts_readers(reader, own)
     }
 
-    /// Whether a write might be wrong because of who read before.
+    /// Returns true if a write might be wrong because of who read before.
     #[inline(always)]
     pub(super) fn doubts_readers(&self, reader: i32, own: i32) -> bool {
         self.is_outside(reader) | self.clashes_with_readers(reader, own)
@@ -177,7 +177,7 @@ impl Order {
         doubt
     }
 
-    /// Whether a write of one piece might be wrong.
+    /// Returns true if a write of one piece might be wrong.
     #[inline(always)]
     pub(super) fn write(&self, writer: i32, reader: i32, own: i32) -> bool {
         self.doubts_write(writer, reader, own)
@@ -213,43 +213,28 @@ pub(super) struct Row<'a> {
     pub(super) per: u32,
 }
 
-macro_rules! at_each_level {
+/// A function over a row, compiled for each level of vector instructions.
+macro_rules! over_row {
     ($(#[$about:meta])* $name:ident, $body:ident) => {
         $(#[$about])*
-        pub(super) fn $name(level: Level, order: &Order, row: Row<'_>) -> bool {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            fn avx2(order: &Order, row: Row<'_>) -> bool {
-                $body(order, row)
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-            fn avx512(order: &Order, row: Row<'_>) -> bool {
-                $body(order, row)
-            }
-            match level {
-                Level::Portable => $body(order, row),
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the CPU has the features.
-                Level::Avx2 => unsafe { avx2(order, row) },
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the CPU has the features.
-                Level::Avx512 => unsafe { avx512(order, row) },
-            }
+        pub(super) fn $name(level: SimdLevel, order: &Order, row: Row<'_>) -> bool {
+            let variants = simd_variants!([] (order: &Order, row: Row<'_>) -> bool, |_simd| $body(order, row));
+            // SAFETY: a level exists only where the CPU has its instructions.
+            unsafe { variants.select(level)(order, row) }
         }
     };
 }
 
-at_each_level!(
-    /// Notes the reads of a row; whether one might be wrong.
+over_row!(
+    /// Notes the reads of a row. Returns true if one might be wrong.
     read_row, read_each
 );
-at_each_level!(
-    /// Notes the reads of a row by several simdgroups, each of all of it; whether one might be wrong.
-    read_row_together, read_each_together
+over_row!(
+    /// Notes the reads of a row by several simdgroups, each of all of it. Returns true if one might be wrong.
+    read_row_by_all, read_each_by_all
 );
-at_each_level!(
-    /// Whether one of the writes of a row might be wrong. Notes them if not.
+over_row!(
+    /// Notes the writes of a row, unless one of them might be wrong. Returns true if so.
     write_row, write_each
 );
 
@@ -265,11 +250,11 @@ fn read_each(order: &Order, row: Row<'_>) -> bool {
 }
 
 #[inline(always)]
-fn read_each_together(order: &Order, row: Row<'_>) -> bool {
+fn read_each_by_all(order: &Order, row: Row<'_>) -> bool {
     let mut doubt = 0;
     for (&mut writer, reader) in row.writers.iter_mut().zip(row.readers) {
         let outside = order.is_outside(writer) & (writer & ATOMIC == 0);
-        // Whoever it was, one of the readers is of another simdgroup.
+        // Whichever thread wrote, one of the readers is of another simdgroup.
         let wrong = outside | order.is_unwritten(writer) | (writer >= order.met);
         doubt |= i32::from(wrong);
         let everywhere = order.is_outside(*reader) | (*reader == EVERYWHERE);

@@ -1,24 +1,25 @@
-//! Finds what a kernel must not do and mostly gets away with: see [`Program::check`].
+//! Finds errors that a kernel mostly gets away with: see [`Program::check`].
 //!
 //! Every piece of writable memory has a [record](mark::Record) of who wrote and read it last; an access is compared with it
 //! before it happens. A piece is as large as the smallest number the program accesses, so neighbouring numbers
 //! are told apart. Threadgroups run one after the other, in order, so the reports are the same every time; whether
 //! two accesses are ordered does not depend on the order in which they happened to run, only on what lies between them.
 //!
-//! A right kernel, and that is most of them, does not come that far: a [quick look](quick) with simdgroups in step finds it
-//! right. Only what that doubts is run again.
+//! Most kernels are correct, and do not come that far: a [screening run](screen) with simdgroups in step finds them correct.
+//! Only a dispatch that screening doubts is run again, with full records.
 //!
 //! Known limits: barriers of quadgroups count as barriers of the simdgroup; a fence orders nothing; of many
 //! threads that read a number before another writes it, one or two are remembered.
 
+mod affine_screen;
+mod lane_screen;
 mod mark;
 mod marks;
 mod order;
-mod quick;
 mod race;
 mod report;
+mod screen;
 mod shadow;
-mod together;
 mod waiting;
 mod written;
 
@@ -29,13 +30,13 @@ use crate::collective::Collective;
 use crate::dispatch::{Bindings, Job, Limits};
 use crate::error::RunError;
 use crate::geometry::Grid;
-use crate::interpret::watch::{Seen, Watch};
-use crate::interpret::{Batch, Surroundings};
+use crate::interpret::observer::{AccessEvent, Observer};
+use crate::interpret::{Batch, ExecutionContext};
 use crate::memory::Action;
-use crate::position::Standpoint;
+use crate::position::GridPosition;
 use mark::Mark;
 use order::Times;
-use quick::Quick;
+use screen::Screen;
 use shadow::Shadow;
 use std::collections::BTreeSet;
 use waiting::Waiting;
@@ -45,7 +46,7 @@ const MAX_REPORTS: usize = 100;
 
 impl Program {
     /// Runs the kernel over a grid and reports what it did that it must not: accesses outside buffers, misaligned ones, reads
-    /// of memory nobody has written, races, barriers and shuffles without all their threads. Each is reported
+    /// of memory that was never written, races, barriers and shuffles without all their threads. Each is reported
     /// once for a pair of operations, in the order found. An access outside its buffer does not happen; a read of it gives
     /// zero.
     ///
@@ -57,12 +58,12 @@ impl Program {
         limits: &Limits<'_>,
     ) -> Result<Vec<Report>, RunError> {
         self.check_with(grid, bindings, limits, |job| {
-            Quick::new(job).finds_right(job)
+            Screen::new(job).finds_right(job)
         })
     }
 
-    /// The same without the quick look that most kernels pass: each simdgroup by itself, all its registers written down.
-    /// Tests compare with it what runs in other ways.
+    /// The same without the screening run that most kernels pass: each simdgroup by itself, all its registers materialised.
+    /// Tests compare the two.
     #[doc(hidden)]
     pub fn check_plainly(
         &self,
@@ -122,7 +123,7 @@ enum Space {
 const MEM_DEVICE: u8 = 1;
 const MEM_THREADGROUP: u8 = 2;
 
-/// The watch that checks.
+/// The observer that checks.
 struct Checker<'a> {
     program: &'a Program,
     grid: &'a Grid,
@@ -181,23 +182,23 @@ impl<'a> Checker<'a> {
     fn report(
         &mut self,
         kind: ReportKind,
-        seen: &Seen<'_>,
+        event: &AccessEvent<'_>,
         lane: usize,
         other: Option<(Mark, Action)>,
     ) {
         let other_position = other.and_then(|(mark, _)| mark.position());
-        if !self.is_new(kind, seen.position, other_position.unwrap_or(usize::MAX)) {
+        if !self.is_new(kind, event.position, other_position.unwrap_or(usize::MAX)) {
             return;
         }
-        let address = seen.address(lane);
-        let (region, offset) = seen.around.memory.locate(address);
+        let address = event.address(lane);
+        let (region, offset) = event.context.memory.locate(address);
         let target = region.map_or("no buffer", |region| &region.name);
         let location = Location {
             target: target.to_owned(),
             buffer: region.and_then(|region| region.buffer),
             offset,
-            size: seen.size,
-            action: seen.action.name(),
+            size: event.size,
+            action: event.action.name(),
         };
         let party = |(mark, action): (Mark, Action)| Party {
             place: mark.position().and_then(|at| self.program.place(at)),
@@ -207,8 +208,8 @@ impl<'a> Checker<'a> {
         let report = Report {
             kind,
             kernel: self.program.name.clone(),
-            place: self.program.place(seen.position),
-            thread: seen.around.standpoint.thread(lane as u32),
+            place: self.program.place(event.position),
+            thread: event.context.grid_position.thread(lane as u32),
             location: Some(location),
             other: other.map(party),
         };
@@ -230,15 +231,15 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Lanes do something: whether one of them went past a barrier of its simdgroup.
+    /// Lanes do something: reports those that went past a barrier of their simdgroup.
     #[inline(always)]
-    fn look_who_waited(&mut self, simdgroup: usize, lanes: u32, standpoint: &Standpoint<'_>) {
+    fn look_who_waited(&mut self, simdgroup: usize, lanes: u32, grid_position: &GridPosition<'_>) {
         while let Some((barrier, lane)) = self.waiting.went_past(simdgroup, lanes) {
-            let standpoint = Standpoint {
+            let grid_position = GridPosition {
                 simdgroup: simdgroup as u32,
-                ..*standpoint
+                ..*grid_position
             };
-            let thread = standpoint.thread(lane);
+            let thread = grid_position.thread(lane);
             self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
         }
     }
@@ -249,11 +250,11 @@ impl<'a> Checker<'a> {
     }
 }
 
-impl Watch for Checker<'_> {
-    const ACTIVE: bool = true;
-    const DESCRIBES: bool = false;
+impl Observer for Checker<'_> {
+    const OBSERVES: bool = true;
+    const LAZY: bool = false;
 
-    fn start(&mut self, _number: u64) {
+    fn on_threadgroup_start(&mut self, _number: u64) {
         self.started = self.tick();
         self.starts.push(self.started);
         self.shadow.start(&self.program.padding, self.started);
@@ -262,59 +263,63 @@ impl Watch for Checker<'_> {
         self.waiting.clear();
     }
 
-    fn access(&mut self, seen: &Seen<'_>) -> u32 {
-        self.look_who_waited(seen.simdgroup(), seen.mask, &seen.around.standpoint);
-        self.check_access(seen)
+    fn on_access(&mut self, event: &AccessEvent<'_>) -> u32 {
+        self.look_who_waited(
+            event.simdgroup_in_threadgroup(),
+            event.mask,
+            &event.context.grid_position,
+        );
+        self.check_access(event)
     }
 
-    fn order(&mut self, group: &Batch, flags: u8, position: usize) {
+    fn on_simdgroup_barrier(&mut self, batch: &Batch, flags: u8, position: usize) {
         let quad = is_of_quadgroup(self.program, position);
-        for at in group.running() {
-            let simdgroup = group.number + at;
+        for at in batch.running() {
+            let simdgroup = batch.first_simdgroup + at;
             self.waiting
-                .note(simdgroup, group.waiting(at, quad), position);
+                .note(simdgroup, batch.waiting(at, quad), position);
             self.set_ordered(simdgroup, flags);
         }
     }
 
-    fn matrix(&mut self, around: &Surroundings<'_>, group: &Batch, position: usize) {
-        let mask = group.mask();
+    fn on_matrix(&mut self, context: &ExecutionContext<'_>, batch: &Batch, position: usize) {
+        let mask = batch.mask();
         if mask != !0 {
-            let thread = around.standpoint.thread(mask.trailing_zeros());
+            let thread = context.grid_position.thread(mask.trailing_zeros());
             self.report_thread(ReportKind::PartialMatrix, position, thread);
         }
     }
 
-    fn collective(
+    fn on_collective(
         &mut self,
-        around: &Surroundings<'_>,
-        group: &Batch,
+        context: &ExecutionContext<'_>,
+        batch: &Batch,
         collective: &Collective,
         position: usize,
     ) {
-        let simdgroup = around.standpoint.simdgroup as usize;
-        self.look_who_waited(simdgroup, group.mask(), &around.standpoint);
+        let simdgroup = context.grid_position.simdgroup as usize;
+        self.look_who_waited(simdgroup, batch.mask(), &context.grid_position);
         self.set_ordered(simdgroup, !0);
-        if let Some(lane) = group.reads_inactive_lane(collective) {
-            let thread = around.standpoint.thread(lane as u32);
+        if let Some(lane) = batch.reads_inactive_lane(collective) {
+            let thread = context.grid_position.thread(lane as u32);
             self.report_thread(ReportKind::InactiveLane, position, thread);
         }
     }
 
-    fn meet(&mut self, batches: &[Batch], standpoint: &Standpoint<'_>) {
+    fn on_threadgroup_barrier(&mut self, batches: &[Batch], grid_position: &GridPosition<'_>) {
         let Some(barrier) = batches.iter().find_map(Batch::barrier) else {
             return;
         };
         if let Some((simdgroup, lane)) = missing_at(batches, barrier) {
-            let standpoint = Standpoint {
+            let grid_position = GridPosition {
                 simdgroup: simdgroup as u32,
-                ..*standpoint
+                ..*grid_position
             };
-            let thread = standpoint.thread(lane);
+            let thread = grid_position.thread(lane);
             self.report_thread(ReportKind::DivergentBarrier, barrier, thread);
         }
         for (simdgroup, mask, _) in batches.iter().flat_map(Batch::lanes) {
-            self.look_who_waited(simdgroup, mask, standpoint);
+            self.look_who_waited(simdgroup, mask, grid_position);
         }
         let flags = barrier_flags(self.program, barrier);
         let now = self.tick();
@@ -333,7 +338,7 @@ fn missing_at(batches: &[Batch], barrier: usize) -> Option<(usize, u32)> {
     })
 }
 
-/// Whether a barrier is one of quadgroups.
+/// Returns true if a barrier is one of quadgroups.
 fn is_of_quadgroup(program: &Program, barrier: usize) -> bool {
     matches!(program.ops.get(barrier), Some(Op::Order { quad: true, .. }))
 }

@@ -32,7 +32,7 @@ fn action_of(reader: Mark) -> Action {
 }
 
 impl Asker {
-    /// Whether an access of the same threadgroup may happen at the same time as mine.
+    /// Returns true if an access of the same threadgroup may happen at the same time as mine.
     #[inline(always)]
     fn clashes(&self, other: Mark) -> bool {
         if other.time() < self.met || other.thread() == self.mark.thread() {
@@ -41,19 +41,19 @@ impl Asker {
         other.simdgroup() != self.mark.simdgroup() || other.time() >= self.ordered
     }
 
-    /// Whether an access is another threadgroup's.
+    /// Returns true if an access is another threadgroup's.
     #[inline(always)]
     fn is_outside(&self, other: Mark) -> bool {
         other.time() < self.started && !other.is_none()
     }
 
-    /// Whether an access is another threadgroup's that can reach the same memory.
+    /// Returns true if an access is another threadgroup's that can reach the same memory.
     #[inline(always)]
     fn is_outside_of_device(&self, other: Mark) -> bool {
         self.space == Space::Device && self.is_outside(other)
     }
 
-    /// Whether the memory was written in this threadgroup.
+    /// Returns true if the memory was written in this threadgroup.
     #[inline(always)]
     pub(super) fn is_written(&self, record: &Record, atomics: Atomics) -> bool {
         record.writer.time().max(atomics.last.time()) >= self.started

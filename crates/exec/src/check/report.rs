@@ -26,7 +26,7 @@ pub enum ReportKind {
     OutOfBounds,
     /// An access that is not aligned as the type it uses says.
     Misaligned,
-    /// Threadgroup or thread memory is read that nobody has written.
+    /// Threadgroup or thread memory is read that was never written.
     Uninitialised,
     /// Two threads of a threadgroup touch the same memory, one writes, and no barrier orders them.
     Race,

@@ -5,7 +5,7 @@ use super::race::Asker;
 use super::{Checker, ReportKind, Space};
 use crate::code::{Cell, Op, Padding, Program};
 use crate::dispatch::Job;
-use crate::interpret::watch::Seen;
+use crate::interpret::observer::AccessEvent;
 use crate::lanes::lanes_of;
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, Place, Region, THREAD, THREADGROUP};
 
@@ -45,7 +45,7 @@ impl Records {
     }
 }
 
-/// Whether a program has atomic operations.
+/// Returns true if a program has atomic operations.
 fn has_atomics(program: &Program) -> bool {
     let atomic = |op: &Op| matches!(op, Op::Atomic { .. } | Op::CompareExchange { .. });
     program.transfers.iter().any(|t| t.atomic) || program.ops.iter().any(atomic)
@@ -103,30 +103,30 @@ impl Shadow {
 
 impl Checker<'_> {
     /// Compares an access with the records; gives the lanes that may go on.
-    pub(super) fn check_access(&mut self, seen: &Seen<'_>) -> u32 {
-        if seen.size == 0 || seen.mask == 0 {
-            return seen.mask;
+    pub(super) fn check_access(&mut self, event: &AccessEvent<'_>) -> u32 {
+        if event.size == 0 || event.mask == 0 {
+            return event.mask;
         }
         let (mut first, mut last, mut bits) = (!0, 0, 0);
-        for lane in lanes_of(seen.mask) {
-            let address = seen.address(lane);
+        for lane in lanes_of(event.mask) {
+            let address = event.address(lane);
             first = first.min(address);
             last = last.max(address);
             bits |= address;
         }
-        if bits & (u64::from(seen.align) - 1) != 0 {
-            self.misaligned(seen);
+        if bits & (u64::from(event.align) - 1) != 0 {
+            self.misaligned(event);
         }
-        let memory = &seen.around.memory;
+        let memory = &event.context.memory;
         let together = memory
-            .stretch(first, last, seen.size, seen.action)
+            .check_range(first, last, event.size, event.action)
             .is_some();
-        let mut allowed = seen.mask;
+        let mut allowed = event.mask;
         if !together {
-            for lane in lanes_of(seen.mask) {
-                let place = memory.place(seen.address(lane), seen.size, lane, seen.action);
+            for lane in lanes_of(event.mask) {
+                let place = memory.place(event.address(lane), event.size, lane, event.action);
                 if place.is_err() {
-                    self.report(ReportKind::OutOfBounds, seen, lane, None);
+                    self.report(ReportKind::OutOfBounds, event, lane, None);
                     allowed &= !(1 << lane);
                 }
             }
@@ -134,46 +134,52 @@ impl Checker<'_> {
         let number = first >> OFFSET_BITS;
         let one_region = number == last >> OFFSET_BITS;
         if one_region {
-            self.check_region(seen, number, allowed);
+            self.check_region(event, number, allowed);
         } else {
             for lane in lanes_of(allowed) {
-                self.check_region(seen, seen.address(lane) >> OFFSET_BITS, 1 << lane);
+                self.check_region(event, event.address(lane) >> OFFSET_BITS, 1 << lane);
             }
         }
         allowed
     }
 
     #[cold]
-    fn misaligned(&mut self, seen: &Seen<'_>) {
-        let wrong = |lane: &usize| seen.address(*lane) & (u64::from(seen.align) - 1) != 0;
-        if let Some(lane) = lanes_of(seen.mask).find(wrong) {
-            self.report(ReportKind::Misaligned, seen, lane, None);
+    fn misaligned(&mut self, event: &AccessEvent<'_>) {
+        let wrong = |lane: &usize| event.address(*lane) & (u64::from(event.align) - 1) != 0;
+        if let Some(lane) = lanes_of(event.mask).find(wrong) {
+            self.report(ReportKind::Misaligned, event, lane, None);
         }
     }
 
     /// Lanes that access one region, in bounds.
-    fn check_region(&mut self, seen: &Seen<'_>, number: u64, mask: u32) {
+    fn check_region(&mut self, event: &AccessEvent<'_>, number: u64, mask: u32) {
         match number {
-            THREAD => self.check_thread(seen, mask),
+            THREAD => self.check_thread(event, mask),
             THREADGROUP => {
                 let mut records = std::mem::take(&mut self.shadow.threadgroup);
-                self.check_records(seen, mask, &mut records, Space::Threadgroup);
+                self.check_records(event, mask, &mut records, Space::Threadgroup);
                 self.shadow.threadgroup = records;
             }
             _ => {
                 let shared = self.shadow.shared.get_mut(number as usize);
                 let mut records = shared.map(std::mem::take).unwrap_or_default();
                 if !records.pieces.is_empty() {
-                    self.check_records(seen, mask, &mut records, Space::Device);
+                    self.check_records(event, mask, &mut records, Space::Device);
                     self.shadow.shared[number as usize] = records;
                 }
             }
         }
     }
 
-    fn check_records(&mut self, seen: &Seen<'_>, mask: u32, records: &mut Records, space: Space) {
+    fn check_records(
+        &mut self,
+        event: &AccessEvent<'_>,
+        mask: u32,
+        records: &mut Records,
+        space: Space,
+    ) {
         let shift = self.shadow.shift;
-        let simdgroup = seen.around.standpoint.simdgroup;
+        let simdgroup = event.context.grid_position.simdgroup;
         let ordered = self.times.ordered(simdgroup as usize, space);
         let mut asker = Asker {
             mark: Mark::NONE,
@@ -182,10 +188,10 @@ impl Checker<'_> {
             met: self.times.met(space),
             ordered: ordered.unwrap_or(self.started),
         };
-        let (reads, effect) = (seen.action == Action::Read, seen.effect());
+        let (reads, effect) = (event.action == Action::Read, event.effect());
         let (mut before, mut repeats) = (u64::MAX, 0);
         for lane in lanes_of(mask) {
-            let offset = seen.address(lane) & OFFSET_MASK;
+            let offset = event.address(lane) & OFFSET_MASK;
             // Of lanes that read the same, the first two say it all.
             repeats = if effect == Action::Read && offset == before {
                 repeats + 1
@@ -198,10 +204,10 @@ impl Checker<'_> {
             before = offset;
             let (start, end) = (
                 offset >> shift,
-                (offset + u64::from(seen.wanted()) - 1) >> shift,
+                (offset + u64::from(event.observed_bytes()) - 1) >> shift,
             );
-            asker.mark = Mark::new(self.now, seen.position, simdgroup * 32 + lane as u32);
-            let stored = Stored::by(seen, lane);
+            asker.mark = Mark::new(self.now, event.position, simdgroup * 32 + lane as u32);
+            let stored = Stored::by(event, lane);
             let Records { pieces, atomics } = &mut *records;
             let mut none = Atomics::default();
             for piece in start..=end {
@@ -211,14 +217,14 @@ impl Checker<'_> {
                 let atomics = atomics.get_mut(piece as usize).unwrap_or(&mut none);
                 let written = asker.is_written(record, *atomics);
                 if reads && space == Space::Threadgroup && !written {
-                    self.report(ReportKind::Uninitialised, seen, lane, None);
+                    self.report(ReportKind::Uninitialised, event, lane, None);
                 }
                 let wrong = match effect {
                     Action::Read => asker.read(record, *atomics),
                     Action::Atomic if reads => asker.read_atomic(record),
                     Action::Atomic => asker.write_atomic(record, atomics),
                     Action::Write => {
-                        // What nobody has written is not known to be the same.
+                        // Memory that was never written is not known to be the same.
                         let unknown = space == Space::Threadgroup && !written;
                         let bytes = (piece << shift, (piece + 1) << shift);
                         let changes = unknown || stored.changes(bytes, record.writer, asker.mark);
@@ -226,30 +232,30 @@ impl Checker<'_> {
                     }
                 };
                 if let Some((kind, mark, action)) = wrong {
-                    self.report(kind, seen, lane, Some((mark, action)));
+                    self.report(kind, event, lane, Some((mark, action)));
                 }
             }
         }
     }
 
     /// Thread memory: only what was never written matters.
-    fn check_thread(&mut self, seen: &Seen<'_>, mask: u32) {
+    fn check_thread(&mut self, event: &AccessEvent<'_>, mask: u32) {
         let shift = self.shadow.shift;
-        let simdgroup = seen.around.standpoint.simdgroup as usize;
+        let simdgroup = event.context.grid_position.simdgroup as usize;
         for lane in lanes_of(mask) {
-            let offset = seen.address(lane) & OFFSET_MASK;
+            let offset = event.address(lane) & OFFSET_MASK;
             let (start, end) = (
                 offset >> shift,
-                (offset + u64::from(seen.wanted()) - 1) >> shift,
+                (offset + u64::from(event.observed_bytes()) - 1) >> shift,
             );
             let frame = self.shadow.threads.get_mut(simdgroup);
             let Some(pieces) = frame.and_then(|f| f.get_mut(start as usize..=end as usize)) else {
                 continue;
             };
-            if seen.action == Action::Read {
+            if event.action == Action::Read {
                 let missing = pieces.iter().any(|written| written >> lane & 1 == 0);
                 if missing {
-                    self.report(ReportKind::Uninitialised, seen, lane, None);
+                    self.report(ReportKind::Uninitialised, event, lane, None);
                 }
             } else {
                 pieces.iter_mut().for_each(|written| *written |= 1 << lane);
@@ -260,44 +266,44 @@ impl Checker<'_> {
 
 /// What a lane stores, and where.
 struct Stored<'a> {
-    seen: &'a Seen<'a>,
+    event: &'a AccessEvent<'a>,
     lane: usize,
     /// Where it goes, if the values are in registers.
-    place: Option<Place>,
+    place: Option<Place<'a>>,
 }
 
 impl<'a> Stored<'a> {
-    fn by(seen: &'a Seen<'a>, lane: usize) -> Self {
-        let known = seen.action == Action::Write && !seen.regs.is_empty();
+    fn by(event: &'a AccessEvent<'a>, lane: usize) -> Self {
+        let known = event.action == Action::Write && !event.regs.is_empty();
         let place = || {
-            let memory = &seen.around.memory;
-            let place = memory.place(seen.address(lane), seen.size, lane, seen.action);
+            let memory = &event.context.memory;
+            let place = memory.place(event.address(lane), event.size, lane, event.action);
             place.ok()
         };
         Self {
-            seen,
+            event,
             lane,
             place: known.then(place).flatten(),
         }
     }
 
-    /// Whether the store gives a range of the region's bytes other values than they have, or than a lane before gives them
+    /// Returns true if the store gives a range of the region's bytes other values than they have, or than a lane before gives them
     /// in the same operation. One whose values are not in registers is taken to.
     fn changes(&self, (start, end): (u64, u64), writer: Mark, own: Mark) -> bool {
-        let (seen, lane) = (self.seen, self.lane);
+        let (event, lane) = (self.event, self.lane);
         let Some(place) = self.place else {
             return true;
         };
-        let offset = seen.address(lane) & OFFSET_MASK;
-        let (start, end) = (start.max(offset), end.min(offset + u64::from(seen.size)));
+        let offset = event.address(lane) & OFFSET_MASK;
+        let (start, end) = (start.max(offset), end.min(offset + u64::from(event.size)));
         let before = writer.thread() as usize % 32;
         let same_access = writer.time() == own.time()
             && writer.position() == own.position()
             && writer.simdgroup() == own.simdgroup()
             && before < lane
-            && seen.mask >> before & 1 != 0;
-        let of_before = seen.address(before) & OFFSET_MASK;
-        let covered = of_before <= start && end <= of_before + u64::from(seen.size);
+            && event.mask >> before & 1 != 0;
+        let of_before = event.address(before) & OFFSET_MASK;
+        let covered = of_before <= start && end <= of_before + u64::from(event.size);
         (start..end).any(|byte| {
             let there = match same_access && covered {
                 true => self.byte(before, byte - of_before),
@@ -309,10 +315,10 @@ impl<'a> Stored<'a> {
 
     /// A byte a lane stores.
     fn byte(&self, lane: usize, at: u64) -> Option<u8> {
-        let size = u64::from(self.seen.cell.bytes());
-        let reg = *self.seen.regs.get((at / size) as usize)?;
-        let number = self.seen.group.get(reg, lane);
-        let number = match self.seen.cell {
+        let size = u64::from(self.event.cell.bytes());
+        let reg = *self.event.regs.get((at / size) as usize)?;
+        let number = self.event.batch.get(reg, lane);
+        let number = match self.event.cell {
             Cell::Truth => number & 1,
             _ => number,
         };

@@ -3,7 +3,6 @@
 use super::marks::Marks;
 use crate::code::{Op, Program};
 use crate::matrix::MatrixOp;
-use crate::memory::Region;
 
 /// A region that is written.
 pub(super) struct Written {
@@ -34,21 +33,5 @@ impl Program {
             }
             _ => None,
         })
-    }
-}
-
-/// The bytes of a region. Nothing else may run.
-pub(super) fn bytes_of(region: &Region) -> &[u8] {
-    if region.base.is_null() {
-        return &[];
-    }
-    // SAFETY: a region has that many bytes, and only this thread accesses them between threadgroups.
-    unsafe { std::slice::from_raw_parts(region.base, region.len as usize) }
-}
-
-pub(super) fn put_back(region: &Region, before: &[u8]) {
-    if region.writable && before.len() as u64 == region.len {
-        // SAFETY: as above, and it is writable.
-        unsafe { std::ptr::copy_nonoverlapping(before.as_ptr(), region.base, before.len()) };
     }
 }

@@ -93,7 +93,7 @@ fn definition(function: &Function, value: Value) -> Option<&InstData> {
     }
 }
 
-/// Whether a pointer is the same in all lanes from the start: a parameter or global, perhaps with a constant distance.
+/// Returns true if a pointer is the same in all lanes from the start: a parameter or global, perhaps with a constant distance.
 fn is_fixed(function: &Function, mut pointer: Value) -> bool {
     for _ in 0..DEEPEST {
         match function.def(pointer) {

@@ -1,4 +1,4 @@
-//! Copies that a simdgroup makes together: `simdgroup_async_copy`.
+//! Bulk copies by a simdgroup: `simdgroup_async_copy`.
 //!
 //! Not documented by Apple; the arguments are those of its compiler's builtins. Of a row: bytes of an element and their alignment,
 //! where to, where from, how many. Of a tile: those two, where to, elements per row, 1, (width, height), where from,
@@ -55,7 +55,7 @@ impl Compiler<'_> {
         let index = self.program.copies.len() as u32 - 1;
         self.emit(Op::BulkCopy { index });
         if let Some(result) = result {
-            // Nobody but the wait looks at an event.
+            // Only the wait uses an event.
             let event = self.constant(true, 1);
             self.name(result, &[event]);
         }

@@ -1,11 +1,11 @@
 //! Calls of builtins.
 
 use super::{Compiler, Done};
+use crate::builtins::uncommon;
 use crate::builtins::{self, LaneCall, LaneKernel};
 use crate::code::{Op, PerLane, Reg};
 use crate::collective::{Collective, What};
 use crate::matrix::{MatrixOp, Origin, Product};
-use crate::rare;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Family};
 use assay_ssa::{Access, Scalar, Value};
 
@@ -44,7 +44,7 @@ impl Compiler<'_> {
                 Family::Position => self.position(builtin, result),
                 Family::Matrix => self.matrix(call, args, result),
                 Family::Simd | Family::Quad => self.collective(call, args, result),
-                _ => match rare::two_results(builtin) {
+                _ => match uncommon::two_results(builtin) {
                     Some(kernel) => self.two_results(call, kernel, args, result),
                     None => self.arithmetic(call, args, result),
                 },

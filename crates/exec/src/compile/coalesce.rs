@@ -1,6 +1,6 @@
 //! A value that is carried around a loop stays in its register.
 //!
-//! `sum = sum + x` in a loop makes a new value that is moved to the loop's parameter before the next iteration. If nobody
+//! `sum = sum + x` in a loop makes a new value that is moved to the loop's parameter before the next iteration. If nothing
 //! reads the parameter once the new value is made, both can be one register: the operation writes what it reads, and
 //! the move is gone. But the move happens in the active lanes only, the operation in all. So this is done where no other
 //! lane can still need the parameter: the operation is run by all lanes that are in the loop, nothing outside the loop
@@ -72,7 +72,7 @@ pub(super) fn coalesce(program: &mut Program) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether an operation may write a register it reads.
+/// Returns true if an operation may write a register it reads.
 pub(super) fn may_write_operand(op: &Op) -> bool {
     matches!(
         op,

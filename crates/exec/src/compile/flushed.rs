@@ -57,7 +57,7 @@ fn is_flushed(bits: u64) -> bool {
     num::flush(value).to_bits() == value.to_bits()
 }
 
-/// Whether a value has no denormals if those in the set have none.
+/// Returns true if a value has no denormals if those in the set have none.
 fn stays(function: &Function, value: Value, flushed: &IdSet<Value>) -> bool {
     let inst = match function.def(value) {
         ValueDef::Const(bits) => return is_flushed(bits),
@@ -96,6 +96,7 @@ fn stays(function: &Function, value: Value, flushed: &IdSet<Value>) -> bool {
         } => match call.builtin {
             Builtin::SimdSum | Builtin::QuadSum => true,
             Builtin::Exp | Builtin::Exp2 | Builtin::Exp10 | Builtin::Sqrt | Builtin::Rsqrt => true,
+            Builtin::Recip | Builtin::Divide | Builtin::Floor | Builtin::Saturate => true,
             Builtin::Log | Builtin::Log2 | Builtin::Log10 => true,
             Builtin::Fmin | Builtin::Fmax | Builtin::Fabs => {
                 function.list_values(args).iter().all(known)

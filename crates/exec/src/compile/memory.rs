@@ -40,7 +40,7 @@ impl Compiler<'_> {
                 // A part lies as the whole does, where its own offset does not say less.
                 align: (1 << first.offset.trailing_zeros().min(12)).min(align.max(1)),
                 atomic: false,
-                wanted: cell.bytes() * regs.len,
+                observed_bytes: cell.bytes() * regs.len,
             });
             start = end;
         }

@@ -12,20 +12,22 @@ mod coalesce;
 mod control;
 mod flushed;
 mod instruction;
+mod lane_function;
 mod leaves;
 mod memory;
+mod observed_bytes;
 mod padding;
-mod parts;
+mod remove_no_ops;
 mod symbol;
-mod tidy;
+mod used_elements;
 mod verify;
-mod wanted;
 
 use crate::class::Class;
 use crate::code::{ConstantData, List, Op, Padding, Place, Pointer, Program, Reg};
 use crate::collective::Collective;
 use crate::error::CompileError;
 use crate::matrix::MatrixOp;
+use crate::simd::SimdLevel;
 use assay_ssa::{
     Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Module, Space, Value, ValueDef,
 };
@@ -35,6 +37,8 @@ use assay_ssa::{
 pub struct Options {
     /// Values of function constants that are still open in the program, by number, as the bits of their elements.
     pub constants: Vec<(u32, Vec<u64>)>,
+    /// The vector instructions the program is run with. Results are the same with all.
+    pub simd: SimdLevel,
 }
 
 impl Program {
@@ -69,8 +73,8 @@ impl Program {
         let program = &mut compiler.program;
         let sound = verify::verify(program)
             .and_then(|()| coalesce::coalesce(program))
-            .map(|()| tidy::tidy(program))
-            .and_then(|()| wanted::wanted(program))
+            .map(|()| remove_no_ops::remove_no_ops(program))
+            .and_then(|()| observed_bytes::observed_bytes(program))
             .and_then(|()| allocate::allocate(program));
         match sound.and_then(|()| verify::verify(program)) {
             Ok(()) => Ok(compiler.program),
@@ -151,7 +155,7 @@ impl<'a> Compiler<'a> {
                 padding: Padding::default(),
                 in_order: false,
                 in_turn: false,
-                level: crate::lanes::Level::of_this_cpu(),
+                level: options.simd,
                 reads_inactive: false,
             },
             values: IdMap::with_len(None, function.num_values()),
@@ -162,7 +166,7 @@ impl<'a> Compiler<'a> {
             escaping: allocate::escaping(function, &folded),
             folded,
             flushed: flushed::flushed(function),
-            parts: parts::used(function),
+            parts: used_elements::used(function),
             uses,
         }
     }

@@ -1,6 +1,6 @@
 //! Bytes of an object that belong to none of its numbers: the fourth quarter of a `float3`, the gap behind a `char`.
 //!
-//! Compilers read and write them with their neighbours and nobody cares what is in them, so that a read of one that was never
+//! Compilers read and write them with their neighbours and nothing depends on what is in them, so that a read of one that was never
 //! written is no mistake.
 
 use assay_ssa::{Aggregate, Aggregates, Type, TypeKind};

@@ -1,14 +1,14 @@
-//! How many loads the number in each register depends on, one after the other.
+//! Load depths: the length of the chain of dependent loads behind the number in each register.
 //!
-//! What a stretch of operations makes of these depths depends on nothing but the depths before it, and a loop meets the same
-//! ones again and again. So all depths met have a number, and what a stretch makes of them is worked out once.
+//! Depths after a basic block depend only on depths before it, and a loop meets the same ones again and again, so transitions are
+//! memoised: every set of depths has a number (its state), and each block maps states to states.
 
 use crate::code::{Op, Program, Reg};
 use crate::operands::{Role, for_each_register};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Most bytes of what was worked out; then it is forgotten. A chain of loads may be as long as a program runs.
+/// Most bytes of memoised states; then they are dropped. A chain of loads may be as long as a program runs.
 const LIMIT: usize = 16 << 20;
 
 /// Registers an operation reads and writes, as one number each: wide ones follow the narrow ones.
@@ -22,17 +22,17 @@ struct Flow {
     pairs: bool,
 }
 
-/// The number of the depths of all registers.
+/// The number of a set of depths of all registers.
 pub(super) type State = u32;
 
-/// Not worked out yet.
+/// A transition that is not known yet.
 const UNKNOWN: State = State::MAX;
 
 pub(super) struct Depths {
     flows: Vec<Flow>,
     registers: Vec<u32>,
-    stretches: usize,
-    /// For each state the depths, and the state each stretch makes of it.
+    basic_blocks: usize,
+    /// For each state its depths, and the state each basic block leads to.
     states: Vec<Box<[u16]>>,
     next: Vec<State>,
     known: HashMap<Box<[u16]>, State>,
@@ -45,12 +45,12 @@ impl Depths {
     /// The state a simdgroup starts with: nothing was loaded.
     pub(super) const START: State = 0;
 
-    pub(super) fn new(program: &Program, stretches: usize) -> Self {
+    pub(super) fn new(program: &Program, basic_blocks: usize) -> Self {
         let (flows, registers) = flows(program);
         let mut depths = Self {
             flows,
             registers,
-            stretches,
+            basic_blocks,
             states: Vec::new(),
             next: Vec::new(),
             known: HashMap::new(),
@@ -71,23 +71,23 @@ impl Depths {
         self.deepest
     }
 
-    /// What a stretch, the operations of a range, makes of a state.
+    /// The state after a basic block, the operations of a range.
     #[inline(always)]
-    pub(super) fn follow(&mut self, state: State, stretch: u32, ops: Range<u32>) -> State {
-        let place = state as usize * self.stretches + stretch as usize;
+    pub(super) fn follow(&mut self, state: State, basic_block: u32, ops: Range<u32>) -> State {
+        let place = state as usize * self.basic_blocks + basic_block as usize;
         match self.next.get(place) {
             Some(&next) if next != UNKNOWN => next,
             _ => self.work_out(state, place, ops),
         }
     }
 
-    /// Whether so much was worked out that it should be [forgotten](Self::forget).
+    /// Returns true if so many states are memoised that they should be [dropped](Self::forget).
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.bytes > LIMIT
     }
 
-    /// Forgets everything but the states in use, which get new numbers.
+    /// Drops all states but those in use, which get new numbers.
     #[cold]
     pub(super) fn forget(&mut self, in_use: &mut [State]) {
         let states = std::mem::take(&mut self.states);
@@ -107,11 +107,11 @@ impl Depths {
             return known;
         }
         let state = self.states.len() as State;
-        // Both copies of the depths with their boxes, and where each stretch leads.
-        self.bytes += 2 * (size_of_val(&*depths) + 32) + self.stretches * size_of::<State>();
+        // Both copies of the depths with their boxes, and where each basic block leads.
+        self.bytes += 2 * (size_of_val(&*depths) + 32) + self.basic_blocks * size_of::<State>();
         self.known.insert(depths.clone(), state);
         self.states.push(depths);
-        let transitions = (state as usize + 1) * self.stretches;
+        let transitions = (state as usize + 1) * self.basic_blocks;
         self.next.resize(transitions, UNKNOWN);
         state
     }

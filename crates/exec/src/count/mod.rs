@@ -5,21 +5,21 @@
 //! an empty one, has it to itself, and its simdgroups run until they must wait; stores go past it), passes over
 //! the banks of threadgroup memory, and nothing else.
 
+mod basic_block;
+mod counter;
 mod depth;
-mod form;
 mod model;
 mod pattern;
-mod stretch;
-mod watch;
+mod run_shape;
 
 pub use crate::class::Class;
 use crate::code::Program;
 use crate::dispatch::{Bindings, Limits};
 use crate::error::{Fault, RunError};
 use crate::geometry::Grid;
+use counter::Counter;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
-use watch::Counter;
 
 /// Which threadgroups are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

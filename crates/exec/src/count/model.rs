@@ -200,7 +200,7 @@ impl Blocks {
     }
 }
 
-/// Whether each address is as high as the one before or at most so much higher: then all blocks between are touched.
+/// Returns true if each address is as high as the one before or at most so much higher: then all blocks between are touched.
 #[inline(always)]
 fn goes_up(addresses: &Wide, at_most: u64) -> bool {
     let mut fits = true;

@@ -58,7 +58,7 @@ impl Pattern {
 
 /// The patterns of an operation.
 #[derive(Debug, Default)]
-struct Known {
+struct LazyRegisters {
     patterns: Vec<Pattern>,
     /// The one to be replaced next.
     oldest: usize,
@@ -67,13 +67,13 @@ struct Known {
 /// The patterns of all operations.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
-    known: Vec<Known>,
+    known: Vec<LazyRegisters>,
 }
 
 impl Patterns {
     pub(super) fn new(operations: usize) -> Self {
         let mut known = Vec::new();
-        known.resize_with(operations, Known::default);
+        known.resize_with(operations, LazyRegisters::default);
         Self { known }
     }
 

@@ -1,42 +1,20 @@
 //! Compiles the example kernels and runs them.
 
 use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program};
-use assay_msl::{Compiler, Source};
-use std::path::{Path, PathBuf};
+use assay_front::{Clang, Library, Source, SourceOptions};
+use assay_msl::Compiler;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The newest clang that will do; without any, the test says so and does nothing.
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 pub(crate) fn compiler() -> Option<&'static Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let names = (17..40)
-                .rev()
-                .map(|n| format!("clang-{n}"))
-                .chain(["clang".to_owned()]);
-            let names: Vec<String> = names.collect();
-            let on_path = std::env::split_paths(&path).flat_map(|folder| {
-                names
-                    .iter()
-                    .map(move |name| folder.join(name))
-                    .collect::<Vec<_>>()
-            });
-            let given = std::env::var_os("ASSAY_CLANG").map(PathBuf::from);
-            let found = given
-                .into_iter()
-                .chain(on_path)
-                .filter(|path| path.is_file());
-            let usable = found
-                .map(|program| {
-                    let mut compiler = Compiler::new(program);
-                    compiler.identity = compiler.version().unwrap_or_default();
-                    compiler
-                })
-                .find(|compiler| compiler.probe().is_ok());
+            let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+            let usable = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"));
             if usable.is_none() {
-                eprintln!("skipped: no clang on this machine passes the probe");
+                assay_fixtures::skip(assay_fixtures::Tool::Clang);
             }
             usable
         })
@@ -56,20 +34,14 @@ pub(crate) fn program_with(
     given: &Options,
 ) -> Option<Program> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers");
-    let mut options = assay_msl::Options::new(cache);
-    options.debug_lines = true;
+    let clang = Clang::new(compiler()?.clone(), cache);
     let source = Source {
         path: Path::new(file),
         text: text.as_bytes(),
     };
-    let compiled = assay_msl::compile(source, compiler()?, &options).expect("compiles");
-    let modules = assay_air::llvm::read(&compiled.code).expect("bitcode");
-    let options = assay_air::Options {
-        kernel: Some(kernel.to_owned()),
-        ..Default::default()
-    };
-    let mut module = assay_air::lower(&modules[0], &options).expect("lowers");
-    assay_opt::pipeline::optimize(&mut module).expect("optimises");
+    let library = Library::compile(source, &clang, &SourceOptions::default()).expect("compiles");
+    let kernel_code = library.kernel(kernel).expect("a kernel");
+    let module = kernel_code.program(&[]).expect("a program");
     Some(Program::compile(&module, kernel, given).unwrap_or_else(|error| panic!("{error}")))
 }
 

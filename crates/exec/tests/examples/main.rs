@@ -12,5 +12,6 @@ mod integers;
 mod matrices;
 mod more;
 mod races;
+mod simd;
 mod step;
 mod sums;

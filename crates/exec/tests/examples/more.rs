@@ -217,6 +217,7 @@ fn function_constants_have_the_values_given() {
         kernel void k(device uint *x [[buffer(0)]], uint i [[thread_position_in_grid]]) { x[i] = i * factor; }";
     let options = Options {
         constants: vec![(3, vec![7])],
+        ..Options::default()
     };
     let Some(program) = program_with(text, "k.metal", "k", &options) else {
         return;

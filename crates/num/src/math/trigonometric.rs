@@ -1,6 +1,7 @@
 //! Sine, cosine, tangent, of radians and of half turns.
 
 use super::expand::polynomial;
+use super::reduce::{FAR, far};
 use super::roots::quotient;
 use crate::machine::Machine;
 
@@ -41,9 +42,18 @@ fn both<M: Machine>(m: &M, r: M::Float, r_low: M::Float) -> (M::Float, M::Float)
     (sine, m.add(start, cosine))
 }
 
-/// Quarter turns and the rest of an angle in radians, the rest in two parts.
+/// Quarter turns (modulo four of large angles) and the rest of an angle in radians, the rest in two parts.
 #[inline(always)]
 fn reduce<M: Machine>(m: &M, x: M::Float) -> (M::Float, M::Float, M::Float) {
+    let (n, r, low) = reduce_near(m, x);
+    let [first, second, ..] = HALF_PI_PARTS;
+    let [n, r, low] = m.near_or_far(x, FAR, [n, r, low], |m| far(m, x, [first, second]));
+    (n, r, low)
+}
+
+/// The same of angles below [`FAR`].
+#[inline(always)]
+fn reduce_near<M: Machine>(m: &M, x: M::Float) -> (M::Float, M::Float, M::Float) {
     let n = m.rint(m.mul(x, m.constant(TWO_OVER_PI)));
     let minus = m.neg(n);
     let [first, second, third, fourth] = HALF_PI_PARTS;
@@ -71,12 +81,25 @@ fn turned<M: Machine>(m: &M, (sine, cosine): (M::Float, M::Float), quarter: M::F
     m.select(m.equal(halves, one), m.neg(value), value)
 }
 
+/// An angle reduced to quarter turns and a rest of two parts.
+type Reduced<F> = (F, F, F);
+
 /// Sine of radians.
 #[inline(always)]
 pub fn sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    let (n, r, low) = reduce(m, x);
+    sine_of(m, x, reduce(m, x))
+}
+
+/// [`sin`] of angles that [`reduce_near`] serves.
+#[inline(always)]
+pub fn near_sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    sine_of(m, x, reduce_near(m, x))
+}
+
+/// −0 and denormals are kept, as an M4 keeps them.
+#[inline(always)]
+fn sine_of<M: Machine>(m: &M, x: M::Float, (n, r, low): Reduced<M::Float>) -> M::Float {
     let result = turned(m, both(m, r, low), n);
-    // −0 would come out as +0.
     let result = m.select(m.equal(x, m.constant(0.0)), x, result);
     not_for_infinity(m, x, result)
 }
@@ -84,7 +107,17 @@ pub fn sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
 /// Cosine of radians.
 #[inline(always)]
 pub fn cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    let (n, r, low) = reduce(m, x);
+    cosine_of(m, x, reduce(m, x))
+}
+
+/// [`cos`] of angles that [`reduce_near`] serves.
+#[inline(always)]
+pub fn near_cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    cosine_of(m, x, reduce_near(m, x))
+}
+
+#[inline(always)]
+fn cosine_of<M: Machine>(m: &M, x: M::Float, (n, r, low): Reduced<M::Float>) -> M::Float {
     let result = turned(m, both(m, r, low), m.add(n, m.constant(1.0)));
     not_for_infinity(m, x, result)
 }
@@ -92,7 +125,17 @@ pub fn cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
 /// Tangent of radians.
 #[inline(always)]
 pub fn tan<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    let (n, r, low) = reduce(m, x);
+    tangent_of(m, x, reduce(m, x))
+}
+
+/// [`tan`] of angles that [`reduce_near`] serves.
+#[inline(always)]
+pub fn near_tan<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    tangent_of(m, x, reduce_near(m, x))
+}
+
+#[inline(always)]
+fn tangent_of<M: Machine>(m: &M, x: M::Float, (n, r, low): Reduced<M::Float>) -> M::Float {
     let result = tangent(m, both(m, r, low), n);
     let result = m.select(m.equal(x, m.constant(0.0)), x, result);
     not_for_infinity(m, x, result)
@@ -154,18 +197,40 @@ pub fn tanpi<M: Machine>(m: &M, x: M::Float) -> M::Float {
     not_for_infinity(m, x, result)
 }
 
-/// Sine by the hardware's two halves, the angle reduced by one multiplication.
+/// Adding this rounds a number of quarter turns to an even one, whose half is odd where the last bit of the sum is set.
+const TO_EVEN: f32 = 25_165_824.0;
+/// 2/π in two parts.
+const TWO_OVER_PI_PARTS: [f32; 2] = [TWO_OVER_PI, f32::from_bits(0x32dc_9c88)];
+/// From 2²¹·π on the fast sine and cosine are +0: the number of half turns has more than 21 bits.
+const CLIFF: f32 = 6_588_397.5;
+/// Below this a number is its own sine.
+const SMALL: f32 = 1e-4;
+
+/// The sine of `angle`, and of what is `even` half turns from it: `y · (sin(π/2 · y) / y)` with the second half of the
+/// hardware's sine, negative after an odd number of half turns.
 #[inline(always)]
-pub fn fast_sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    let turns = m.mul(x, m.constant(INVERSE_TAU));
-    halves(m, turns)
+fn fast_wave<M: Machine>(m: &M, angle: M::Float, even: M::Float) -> M::Float {
+    let wave = m.mul(angle, m.sin_pt_2(angle));
+    m.flip_by_last_bit(wave, even)
 }
 
-/// Cosine by the hardware's two halves.
+/// Zero beyond the cliff, and for NaN.
+#[inline(always)]
+fn before_cliff<M: Machine>(m: &M, x: M::Float, wave: M::Float) -> M::Float {
+    let inside = m.less(m.abs(x), m.constant(CLIFF));
+    m.select(inside, wave, m.constant(0.0))
+}
+
+/// Sine for fast math on G13 and G14: the two halves of the hardware's sine, the angle reduced by one multiplication.
+#[inline(always)]
+pub fn fast_sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    halves(m, m.mul(x, m.constant(INVERSE_TAU)))
+}
+
+/// Cosine for fast math on G13 and G14.
 #[inline(always)]
 pub fn fast_cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
-    let turns = m.fma(x, m.constant(INVERSE_TAU), m.constant(0.25));
-    halves(m, turns)
+    halves(m, m.fma(x, m.constant(INVERSE_TAU), m.constant(0.25)))
 }
 
 #[inline(always)]
@@ -181,10 +246,66 @@ pub fn fast_tan<M: Machine>(m: &M, x: M::Float) -> M::Float {
     m.mul(fast_sin(m, x), m.rcp(fast_cos(m, x)))
 }
 
+/// Sine for fast math on G16, and of halves everywhere: the angle in quarter turns by 2/π in two parts, less the nearest even number of them, then the
+/// second half of the hardware's sine. As an M4: within 2 units (but next to multiples of π beyond 100), +0 for NaN,
+/// infinities and beyond the cliff; −0 and denormals are kept.
+#[inline(always)]
+pub fn reduced_sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let [high, low] = TWO_OVER_PI_PARTS.map(|part| m.constant(part));
+    let even = m.fma(x, high, m.constant(TO_EVEN));
+    let turns = m.sub(even, m.constant(TO_EVEN));
+    let angle = m.fma(x, low, m.fma(x, high, m.neg(turns)));
+    let wave = before_cliff(m, x, fast_wave(m, angle, even));
+    m.select(m.less(m.abs(x), m.constant(SMALL)), x, wave)
+}
+
+/// Cosine for fast math on G16, and of halves everywhere: as [`reduced_sin`], less the nearest odd number of quarter
+/// turns.
+#[inline(always)]
+pub fn reduced_cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let [high, low] = TWO_OVER_PI_PARTS.map(|part| m.constant(part));
+    let one = m.constant(1.0);
+    let even = m.add(m.fma(x, high, m.neg(one)), m.constant(TO_EVEN));
+    let turns = m.add(m.sub(even, m.constant(TO_EVEN)), one);
+    let angle = m.fma(x, low, m.fma(x, high, m.neg(turns)));
+    // A quarter turn on, the sine falls.
+    before_cliff(m, x, m.neg(fast_wave(m, angle, even)))
+}
+
+/// Sine of half turns for fast math: as [`reduced_sin`], the reduction exact.
+#[inline(always)]
+pub fn fast_sinpi<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let two = m.constant(2.0);
+    let even = m.fma(x, two, m.constant(TO_EVEN));
+    let turns = m.sub(even, m.constant(TO_EVEN));
+    fast_wave(m, m.fma(x, two, m.neg(turns)), even)
+}
+
+/// Cosine of half turns for fast math: as [`reduced_cos`], the reduction exact.
+#[inline(always)]
+pub fn fast_cospi<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let (one, two) = (m.constant(1.0), m.constant(2.0));
+    let even = m.add(m.fma(x, two, m.neg(one)), m.constant(TO_EVEN));
+    let turns = m.add(m.sub(even, m.constant(TO_EVEN)), one);
+    m.neg(fast_wave(m, m.fma(x, two, m.neg(turns)), even))
+}
+
+/// `fast_sinpi(x) · rcp(fast_cospi(x))`.
+#[inline(always)]
+pub fn fast_tanpi<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    m.mul(fast_sinpi(m, x), m.rcp(fast_cospi(m, x)))
+}
+
+/// `reduced_sin(x) · rcp(reduced_cos(x))`.
+#[inline(always)]
+pub fn reduced_tan<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    m.mul(reduced_sin(m, x), m.rcp(reduced_cos(m, x)))
+}
+
 #[cfg(test)]
 mod tests {
     use crate::math::accuracy::{every, max_ulps, within};
-    use crate::math::{fast, precise};
+    use crate::math::{fast, g16, precise};
 
     #[test]
     fn precise_sine_and_cosine_up_to_a_hundred_thousand() {
@@ -193,10 +314,25 @@ mod tests {
             within(1.5, max_ulps(every(from, to, 173), precise::cos, f64::cos));
             within(3.2, max_ulps(every(from, to, 173), precise::tan, f64::tan));
         }
-        within(
-            1.7,
-            max_ulps(every(0x47c3_5000, 0x4a80_0000, 173), precise::sin, f64::sin),
-        );
+    }
+
+    #[test]
+    fn precise_sine_and_cosine_up_to_the_largest_number() {
+        // The host's sine reduces exactly too.
+        for (from, to) in [(0x47c3_5000, 0x7f7f_ffff), (0xc7c3_5000, 0xff7f_ffff)] {
+            within(1.5, max_ulps(every(from, to, 173), precise::sin, f64::sin));
+            within(1.5, max_ulps(every(from, to, 173), precise::cos, f64::cos));
+            within(3.2, max_ulps(every(from, to, 173), precise::tan, f64::tan));
+        }
+        for bits in (0..=u32::MAX).step_by(99_991) {
+            let x = f32::from_bits(bits);
+            if !crate::math::is_far(x) {
+                assert_eq!(
+                    precise::sin(x).to_bits(),
+                    crate::math::near::sin(x).to_bits()
+                );
+            }
+        }
     }
 
     #[test]
@@ -236,6 +372,22 @@ mod tests {
     }
 
     #[test]
+    fn reduced_sine_and_cosine_are_within_two_and_a_half_units() {
+        for (from, to) in [(0x3000_0000, 0x42c8_0000), (0xb000_0000, 0xc2c8_0000)] {
+            within(2.6, max_ulps(every(from, to, 173), g16::sin, f64::sin));
+            within(2.6, max_ulps(every(from, to, 173), g16::cos, f64::cos));
+        }
+        for x in every(0x42c8_0000, 0x4ac9_0fda, 97) {
+            for (given, wanted) in [
+                (g16::sin(x), f64::from(x).sin()),
+                (g16::cos(x), f64::from(x).cos()),
+            ] {
+                assert!((f64::from(given) - wanted).abs() <= 1.5e-7, "{x}");
+            }
+        }
+    }
+
+    #[test]
     fn fast_sine_is_right_to_seven_digits_near_zero() {
         let mut worst = 0f64;
         for x in every(0x3000_0000, 0x4049_0fdb, 997).chain(every(0xb000_0000, 0xc049_0fdb, 997)) {
@@ -257,6 +409,21 @@ mod tests {
         ] {
             assert_eq!(nan.to_bits(), 0x7fc0_0000);
         }
-        assert!(fast::sin(f32::INFINITY).is_nan());
+        for x in [
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            6_588_398.0,
+            f32::MAX,
+        ] {
+            assert_eq!(
+                (g16::sin(x).to_bits(), g16::cos(x).to_bits()),
+                (0, 0),
+                "{x}"
+            );
+        }
+        for bits in [0x8000_0000, 1, 0x8000_0001, 0x007f_ffff] {
+            assert_eq!(g16::sin(f32::from_bits(bits)).to_bits(), bits);
+        }
     }
 }

@@ -31,31 +31,8 @@ mod unknown_instruction;
 use crate::InsnId;
 use crate::profile::{Options, Profile};
 use assay_agx::Program;
+pub use assay_report::rule::{Rule, Severity};
 pub use look::Look;
-
-/// How much it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Likely to decide the kernel's speed.
-    High,
-    /// Worth a try.
-    Medium,
-    /// Good to know.
-    Low,
-}
-
-impl Severity {
-    /// In a word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Severity::High => "high",
-            Severity::Medium => "medium",
-            Severity::Low => "low",
-        }
-    }
-}
 
 /// What a gain is counted in. Each is a figure of the profile, so that the repaired
 /// program shows it.
@@ -151,48 +128,18 @@ pub struct Finding {
     pub gain: Option<Gain>,
 }
 
-/// A rule: its id, its page, and the check.
-#[derive(Clone, Copy)]
-pub struct Rule {
-    /// Its id: `narrow-loads`.
-    pub id: &'static str,
-    text: &'static str,
-    check: fn(&Look<'_>, &mut Vec<Finding>),
-}
-
-impl std::fmt::Debug for Rule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Rule").field(&self.id).finish()
-    }
-}
-
-impl Rule {
-    /// The manual page: the comment its file begins with, as Markdown.
-    pub fn page(&self) -> String {
-        let lines = self
-            .text
-            .lines()
-            .map_while(|line| line.strip_prefix("//!"))
-            .map(|line| line.strip_prefix(' ').unwrap_or(line));
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// The first line of the page: what is found.
-    pub fn title(&self) -> String {
-        self.page().lines().next().unwrap_or_default().to_owned()
-    }
-}
+/// What looks for a rule's findings.
+type Check = fn(&Look<'_>, &mut Vec<Finding>);
 
 macro_rules! rules {
     ($($id:literal => $module:ident,)*) => {
         /// Every rule, in the order of the manual.
         pub const RULES: &[Rule] = &[
-            $(Rule {
-                id: $id,
-                text: include_str!(concat!(stringify!($module), ".rs")),
-                check: $module::check,
-            },)*
+            $(Rule::new($id, include_str!(concat!(stringify!($module), ".rs"))),)*
         ];
+
+        /// The checks, in the order of the rules.
+        const CHECKS: &[Check] = &[$($module::check,)*];
     };
 }
 
@@ -233,9 +180,9 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
 pub(crate) fn find(profile: &Profile, program: &Program, options: &Options) -> Vec<Finding> {
     let look = Look::new(profile, program, options);
     let mut all = Vec::new();
-    for rule in RULES {
+    for (rule, check) in RULES.iter().zip(CHECKS) {
         let before = all.len();
-        (rule.check)(&look, &mut all);
+        check(&look, &mut all);
         for finding in all.iter_mut().skip(before) {
             finding.rule = rule.id;
         }

@@ -1,20 +1,11 @@
 //! Fixtures: listings as `offset ⇥ hex ⇥ …`, statistics as JSON beside them.
 #![allow(dead_code, reason = "each test uses its part")]
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use assay_agx::{Isa, Program, UniformConstants};
 use std::path::PathBuf;
 
-pub(crate) fn fixtures() -> Option<PathBuf> {
-    let path = PathBuf::from(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/fixtures/agx"
-    ));
-    if !path.is_dir() {
-        eprintln!("skipped: no fixtures at {}", path.display());
-        return None;
-    }
-    Some(path)
+pub(crate) fn fixtures() -> PathBuf {
+    assay_fixtures::path("agx")
 }
 
 pub(crate) fn unhex(text: &str) -> Vec<u8> {
@@ -46,10 +37,10 @@ impl Case {
     }
 }
 
-pub(crate) fn mesa_case(name: &str) -> Option<Case> {
-    let folder = fixtures()?.join("mesa");
-    let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).ok()?;
-    let facts: serde_json::Value = serde_json::from_str(&text).ok()?;
+pub(crate) fn mesa_case(name: &str) -> Case {
+    let folder = fixtures().join("mesa");
+    let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("statistics");
+    let facts: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut program = Program::new(Isa::G13, name);
     program.code = listing(&folder.join(format!("{name}.tsv")));
     program.constant_program = listing(&folder.join(format!("{name}.preamble.tsv")));
@@ -61,30 +52,24 @@ pub(crate) fn mesa_case(name: &str) -> Option<Case> {
             .collect();
         program.constants = vec![UniformConstants { first_half, values }];
     }
-    Some(Case {
+    Case {
         name: name.to_owned(),
         program,
         facts,
-    })
+    }
 }
 
 pub(crate) fn mesa_cases() -> Vec<Case> {
-    let Some(folder) = fixtures() else {
-        return Vec::new();
-    };
+    let folder = fixtures();
     let mut names: Vec<String> = std::fs::read_dir(folder.join("mesa"))
         .expect("a folder")
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
         .collect();
     names.sort();
-    let cases: Vec<Case> = names.iter().filter_map(|name| mesa_case(name)).collect();
-    assert_eq!(cases.len(), names.len());
-    cases
+    names.iter().map(|name| mesa_case(name)).collect()
 }
 
-pub(crate) fn apple(name: &str) -> Option<Vec<u8>> {
-    Some(listing(
-        &fixtures()?.join("apple").join(format!("{name}.tsv")),
-    ))
+pub(crate) fn apple(name: &str) -> Vec<u8> {
+    listing(&fixtures().join("apple").join(format!("{name}.tsv")))
 }

@@ -3,8 +3,9 @@
 use super::cfg::Cfg;
 use super::dominators::Dominators;
 use crate::function::{Function, LoopHint};
-use crate::id::{IdMap, IdVec, define_ids};
+use crate::id::{Id, IdMap, IdVec, define_ids};
 use crate::inst::Block;
+use assay_graph::LoopNest;
 
 define_ids! {
     /// A loop of a function.
@@ -41,95 +42,35 @@ pub struct Loops {
 impl Loops {
     /// Finds the loops.
     pub fn new(cfg: &Cfg, dominators: &Dominators, function: &Function) -> Self {
+        let (tree, edges) = dominators.graph();
+        let nest = LoopNest::new(edges, tree);
+        let order = dominators.order();
+        let block = |node: u32| order.get(node as usize).copied();
+        let id = |index: u32| LoopId::from_index(index as usize);
+        let loops = nest.loops.iter().filter_map(|found| {
+            Some(Loop {
+                header: block(found.header)?,
+                parent: found.parent.map(id),
+                depth: found.depth,
+                latches: found.latches.iter().filter_map(|&at| block(at)).collect(),
+                blocks: Vec::new(),
+                exits: Vec::new(),
+                preheader: None,
+            })
+        });
         let mut found = Self {
-            loops: IdVec::new(),
+            loops: loops.collect(),
             innermost: IdMap::with_len(None, function.num_blocks()),
-            irreducible: false,
+            irreducible: is_irreducible(cfg, dominators),
         };
-        // Headers from the back of the order: inner loops before the loops around them.
-        for &header in cfg.order().iter().rev() {
-            let latches = found.latches(cfg, dominators, header);
-            if !latches.is_empty() {
-                found.add(cfg, header, latches);
-            }
+        for (&block, &innermost) in order.iter().zip(&nest.innermost) {
+            found.innermost[block] = innermost.map(id);
         }
         found.finish(cfg);
         found
     }
 
-    fn latches(&mut self, cfg: &Cfg, dominators: &Dominators, header: Block) -> Vec<Block> {
-        let mut latches = Vec::new();
-        for &pred in cfg.predecessors(header) {
-            if !cfg.is_reached(pred) || latches.contains(&pred) {
-                continue;
-            }
-            if dominators.dominates(header, pred) {
-                latches.push(pred);
-            } else if cfg.position(pred) >= cfg.position(header) {
-                self.irreducible = true;
-            }
-        }
-        latches
-    }
-
-    /// Walks back from the latches to the header; blocks already in an inner loop stand for that whole loop.
-    fn add(&mut self, cfg: &Cfg, header: Block, latches: Vec<Block>) {
-        let id = self.loops.next_id();
-        let mut work = latches.clone();
-        while let Some(block) = work.pop() {
-            match self.outermost_of(block) {
-                None => {
-                    self.innermost[block] = Some(id);
-                    if block != header {
-                        work.extend(
-                            cfg.predecessors(block)
-                                .iter()
-                                .filter(|&&b| cfg.is_reached(b)),
-                        );
-                    }
-                }
-                Some(inner) if inner != id => {
-                    self.loops[inner].parent = Some(id);
-                    let inner_header = self.loops[inner].header;
-                    let outside = cfg
-                        .predecessors(inner_header)
-                        .iter()
-                        .copied()
-                        .filter(|&pred| {
-                            cfg.is_reached(pred) && self.outermost_of(pred) != Some(id)
-                        });
-                    work.extend(outside);
-                }
-                Some(_) => {}
-            }
-        }
-        self.innermost[header] = self.innermost[header].or(Some(id));
-        self.loops.push(Loop {
-            header,
-            parent: None,
-            depth: 1,
-            latches,
-            blocks: Vec::new(),
-            exits: Vec::new(),
-            preheader: None,
-        });
-    }
-
-    fn outermost_of(&self, block: Block) -> Option<LoopId> {
-        let mut current = self.innermost[block]?;
-        while let Some(parent) = self.loops.get(current).and_then(|l| l.parent) {
-            current = parent;
-        }
-        Some(current)
-    }
-
     fn finish(&mut self, cfg: &Cfg) {
-        // Outer loops have higher ids than the loops in them.
-        for id in self.loops.ids().rev() {
-            if let Some(parent) = self.loops[id].parent {
-                self.loops[id].depth = self.loops[parent].depth + 1;
-            }
-        }
         for &block in cfg.order() {
             let mut current = self.innermost[block];
             while let Some(id) = current {
@@ -207,6 +148,18 @@ impl Loops {
     pub fn is_irreducible(&self) -> bool {
         self.irreducible
     }
+}
+
+/// Returns true if an edge goes back in the order to a block that does not dominate its source.
+fn is_irreducible(cfg: &Cfg, dominators: &Dominators) -> bool {
+    cfg.order().iter().any(|&header| {
+        let mut predecessors = cfg.predecessors(header).iter();
+        predecessors.any(|&pred| {
+            cfg.is_reached(pred)
+                && !dominators.dominates(header, pred)
+                && cfg.position(pred) >= cfg.position(header)
+        })
+    })
 }
 
 /// Puts hints that a front end attached to the jumps back of loops onto the loops' headers.

@@ -2,6 +2,7 @@
 //! field. Times are measured by the GPU and by the host's recording clock; every
 //! figure says its unit in its name. `null` means unknown, never 0.
 
+pub use assay_report::rule::Severity;
 use serde::Serialize;
 
 macro_rules! document {
@@ -577,15 +578,5 @@ words! {
         Medium = "medium",
         /// The measurements leave little doubt.
         High = "high",
-    }
-
-    /// How much a finding matters.
-    pub enum Severity {
-        /// Most of the run is at stake.
-        High = "high",
-        /// Worth doing.
-        Medium = "medium",
-        /// Good to know.
-        Low = "low",
     }
 }

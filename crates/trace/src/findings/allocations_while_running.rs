@@ -1,19 +1,19 @@
-//! `trace/allocations-while-running`.
+//! `allocations-while-running`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports Metal resources allocated while the GPU works.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Creating a buffer goes through the kernel and zeroes its pages. In a loop it delays every commit, and the pages must
     /// be wired again.
     ///
-    /// # What to do
+    /// ## What to do
     /// Allocate once and reuse, sub-allocate from an `MTLHeap`, or use the framework's cache (`mx.set_cache_limit`).
-    "trace/allocations-while-running",
+    "allocations-while-running",
     check
 }
 

@@ -1,19 +1,19 @@
-//! `trace/clock-ramp`.
+//! `clock-ramp`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports that the GPU did not run at its highest clock for most of the window.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// An idle GPU runs at its lowest clock and takes some 240 ms of steady work to ramp up. Times of the first executions, and
     /// of runs that never keep the GPU busy, are not times of the kernels.
     ///
-    /// # What to do
+    /// ## What to do
     /// Warm up for half a second before measuring, and compare only recordings in the same clock state.
-    "trace/clock-ramp",
+    "clock-ramp",
     check
 }
 

@@ -1,20 +1,20 @@
-//! `trace/compiles-while-running`.
+//! `compiles-while-running`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports shader compilations of the target inside the window.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Compiling a pipeline takes milliseconds to seconds, and the first use of a kernel pays for it. Timings that contain
     /// compilations are not timings of kernels.
     ///
-    /// # What to do
+    /// ## What to do
     /// Create pipeline states before the measured part, use binary archives or a warm-up step, and choose a window without
     /// compilations (`--from`).
-    "trace/compiles-while-running",
+    "compiles-while-running",
     check
 }
 

@@ -1,19 +1,19 @@
-//! `trace/contended-gpu`.
+//! `contended-gpu`.
 
 use super::{Facts, finding, part_of, rule, with_gain};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports time in which committed work of the target waited while another process used the GPU.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// The target's times then depend on what else is running (a browser, a video call, the window server), and two
     /// recordings cannot be compared.
     ///
-    /// # What to do
+    /// ## What to do
     /// Close other GPU users, stop screen recording, turn the display's refresh rate down, and record again.
-    "trace/contended-gpu",
+    "contended-gpu",
     check
 }
 

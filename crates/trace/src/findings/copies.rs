@@ -1,21 +1,21 @@
-//! `trace/copies`.
+//! `copies`.
 
 use super::{Facts, finding, part_of, rule, with_gain};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports blit (copy) executions that take a noticeable part of the GPU's time, or that are many and small.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// On unified memory a copy moves nothing that the CPU or GPU could not read in place. Copies cost bandwidth, an encoder
     /// each, and often a synchronisation point to read the result.
     ///
-    /// # What to do
+    /// ## What to do
     /// Use shared buffers and let kernels read and write them directly, keep intermediate results on the GPU, merge small
     /// copies, avoid `to_cpu`/`contiguous` round trips in the loop. Exports do not say how many bytes a blit moved: label the
     /// encoders to tell them apart.
-    "trace/copies",
+    "copies",
     check
 }
 

@@ -1,19 +1,19 @@
-//! `trace/dominant-label`.
+//! `dominant-label`.
 
 use super::{Facts, finding, part_of, rule, with_gain};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Names a label that takes at least 30 % of the target's GPU time, when the GPU is busy.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Making the largest part faster is the only way to make the whole much faster.
     ///
-    /// # What to do
+    /// ## What to do
     /// Look inside that kernel: `assay profile` shows its registers, occupancy, memory operations and stalls; `assay bench`
     /// measures it against a reference.
-    "trace/dominant-label",
+    "dominant-label",
     check
 }
 

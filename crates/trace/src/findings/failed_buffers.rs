@@ -1,20 +1,20 @@
-//! `trace/failed-buffers`.
+//! `failed-buffers`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports command buffers that ended with an error (`metal-command-buffer-error`).
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// A failed buffer did not do its work: the results of the run are wrong, and its times mean nothing. Typical
     /// causes are a GPU timeout, a page fault in a kernel, or an encoder that was never ended.
     ///
-    /// # What to do
+    /// ## What to do
     /// Check `MTLCommandBuffer.status` and `.error` after completion, and run once with `MTL_SHADER_VALIDATION=1`
     /// and `MTL_DEBUG_LAYER=1`.
-    "trace/failed-buffers",
+    "failed-buffers",
     check
 }
 

@@ -1,25 +1,25 @@
-//! `trace/few-encoders-per-buffer`.
+//! `few-encoders-per-buffer`.
 
 use super::{Facts, finding, part_of, rule, with_gain};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Finds runs that submit command buffers with one or two encoders each, whose GPU work is shorter than the time
     /// it takes to launch a buffer.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Committing, scheduling and completing a command buffer has a fixed cost on host, driver and GPU firmware. When a
     /// buffer holds less work than that, the cost is most of the run.
     ///
-    /// # What to do
+    /// ## What to do
     /// Encode many operations into one command buffer and commit once per step or every few tens of operations. MLX does
     /// this by itself (`MLX_MAX_OPS_PER_BUFFER` sets how many); engines that commit per operation gained 70 to 85 % from
     /// batching (AdaptiveCpp).
     ///
-    /// # Gain
+    /// ## Gain
     /// Upper bound: all launch gaps. What remains depends on how many operations fit into a buffer.
-    "trace/few-encoders-per-buffer",
+    "few-encoders-per-buffer",
     check
 }
 

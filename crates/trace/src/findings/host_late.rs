@@ -1,21 +1,21 @@
-//! `trace/host-late`.
+//! `host-late`.
 
 use super::{Facts, finding, part_of, rule, with_gain};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports idle time in which nothing had been committed: the GPU waited for the host. When CPU samples were recorded
     /// (`time-profile`), it names what the process did meanwhile.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// No kernel change can help here: the time is spent in the program, its framework or the driver, before the work
     /// reaches the GPU.
     ///
-    /// # What to do
+    /// ## What to do
     /// Encode ahead of the GPU on another thread, cache pipeline states and argument buffers, move data preparation out
     /// of the loop, and look at the functions listed under *while the GPU waits*.
-    "trace/host-late",
+    "host-late",
     check
 }
 

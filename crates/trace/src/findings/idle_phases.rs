@@ -1,20 +1,20 @@
-//! `trace/idle-phases`.
+//! `idle-phases`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports that the window contains long pauses which split the run into phases, such as loading a model and
     /// generating with it.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Utilisation is busy time over the window. The same command was measured as 17 % and 66 % busy, depending on whether
     /// loading and an idle tail were counted.
     ///
-    /// # What to do
+    /// ## What to do
     /// Look at one phase: `--phase N`, or `--from` and `--to`.
-    "trace/idle-phases",
+    "idle-phases",
     check
 }
 

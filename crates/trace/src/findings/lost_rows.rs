@@ -1,18 +1,18 @@
-//! `trace/lost-rows`.
+//! `lost-rows`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports executions on the GPU for which the recording has no encoder on the host, or no completion notice.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Recordings lose rows under load. Joins between tables then cover only part of the run.
     ///
-    /// # What to do
+    /// ## What to do
     /// Record shorter, with fewer instruments, and to a fast disk. Figures computed from a single table are not affected.
-    "trace/lost-rows",
+    "lost-rows",
     check
 }
 

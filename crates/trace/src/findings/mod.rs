@@ -26,6 +26,7 @@ mod wiring;
 use crate::analysis::document::{Analysis, Finding, Severity};
 use crate::analysis::gaps::Gap;
 use crate::analysis::view::View;
+pub use assay_report::rule::Rule;
 
 /// What a rule may look at.
 pub(crate) struct Facts<'a> {
@@ -35,76 +36,57 @@ pub(crate) struct Facts<'a> {
     pub(crate) gaps: &'a [Gap<'a>],
 }
 
-/// A rule.
-pub struct Rule {
-    /// Its name: `trace/tiny-encoders`.
-    pub id: &'static str,
-    /// Its documentation comment, each line with the blank it begins with.
-    comment: &'static str,
+/// A rule and what looks for its findings.
+#[derive(Clone, Copy)]
+struct Entry {
+    rule: Rule,
     check: fn(&Facts<'_>) -> Option<Finding>,
-}
-
-impl Rule {
-    /// Its manual page, in Markdown: what it does, why it matters, what to do.
-    pub fn documentation(&self) -> String {
-        let lines = self.comment.lines();
-        let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
-        lines.collect::<Vec<_>>().join("\n")
-    }
-}
-
-impl std::fmt::Debug for Rule {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Rule")
-            .field("id", &self.id)
-            .finish()
-    }
 }
 
 /// Declares a rule whose documentation comment is its manual page.
 macro_rules! rule {
     ($(#[doc = $line:literal])+ $id:literal, $check:expr) => {
         $(#[doc = $line])+
-        pub(super) const RULE: super::Rule = super::Rule {
-            id: $id,
-            comment: concat!($($line, "\n"),+),
+        pub(super) const RULE: super::Entry = super::Entry {
+            rule: super::Rule::new($id, concat!($($line, "\n"),+)),
             check: $check,
         };
     };
 }
 use rule;
 
+/// The rules with their checks, the most important first.
+const ENTRIES: &[Entry] = &[
+    failed_buffers::RULE,
+    waits_for_each_buffer::RULE,
+    few_encoders_per_buffer::RULE,
+    tiny_encoders::RULE,
+    host_late::RULE,
+    slow_launch::RULE,
+    copies::RULE,
+    wiring::RULE,
+    allocations_while_running::RULE,
+    compiles_while_running::RULE,
+    contended_gpu::RULE,
+    dominant_label::RULE,
+    tail::RULE,
+    register_spills::RULE,
+    idle_phases::RULE,
+    clock_ramp::RULE,
+    thermal_pressure::RULE,
+    unlabelled_work::RULE,
+    lost_rows::RULE,
+];
+
 /// Every rule, the most important first.
 ///
 /// ```
 /// let rules = assay_trace::rules();
-/// assert!(rules.iter().any(|rule| rule.id == "trace/tiny-encoders"));
-/// assert!(rules.iter().all(|rule| rule.documentation().contains("# Why it matters")));
+/// assert!(rules.iter().any(|rule| rule.id == "tiny-encoders"));
+/// assert!(rules.iter().all(|rule| rule.page().contains("## Why it matters")));
 /// ```
-pub fn rules() -> &'static [Rule] {
-    const RULES: &[Rule] = &[
-        failed_buffers::RULE,
-        waits_for_each_buffer::RULE,
-        few_encoders_per_buffer::RULE,
-        tiny_encoders::RULE,
-        host_late::RULE,
-        slow_launch::RULE,
-        copies::RULE,
-        wiring::RULE,
-        allocations_while_running::RULE,
-        compiles_while_running::RULE,
-        contended_gpu::RULE,
-        dominant_label::RULE,
-        tail::RULE,
-        register_spills::RULE,
-        idle_phases::RULE,
-        clock_ramp::RULE,
-        thermal_pressure::RULE,
-        unlabelled_work::RULE,
-        lost_rows::RULE,
-    ];
-    RULES
+pub fn rules() -> Vec<Rule> {
+    ENTRIES.iter().map(|entry| entry.rule).collect()
 }
 
 /// Runs every rule.
@@ -112,24 +94,22 @@ pub(crate) fn check(facts: &Facts<'_>) -> Vec<Finding> {
     if facts.analysis.intervals.rows_target == 0 {
         return Vec::new();
     }
-    let mut findings: Vec<Finding> = rules()
-        .iter()
-        .filter_map(|rule| (rule.check)(facts))
-        .collect();
+    let entries = ENTRIES.iter();
+    let mut findings: Vec<Finding> = entries.filter_map(|entry| (entry.check)(facts)).collect();
     findings.sort_by_key(|finding| finding.severity);
     findings
 }
 
 /// A finding of a rule, without a gain.
 fn finding(
-    rule: &Rule,
+    entry: &Entry,
     severity: Severity,
     message: String,
     advice: &str,
     effort: &str,
 ) -> Option<Finding> {
     Some(Finding {
-        rule: rule.id.to_owned(),
+        rule: entry.rule.id.to_owned(),
         severity,
         message,
         advice: advice.to_owned(),

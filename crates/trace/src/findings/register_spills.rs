@@ -1,20 +1,20 @@
-//! `trace/register-spills`.
+//! `register-spills`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports encoders whose kernels spill registers to memory (`graphics-compiler-spill-events`).
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// A spilled register is a store and a load to device memory for every thread: a kernel that spills is often limited by
     /// that alone.
     ///
-    /// # What to do
+    /// ## What to do
     /// Use fewer live values per thread: smaller tiles, `half` where it suffices, shorter unrolling. `assay profile` shows
     /// where registers are live.
-    "trace/register-spills",
+    "register-spills",
     check
 }
 

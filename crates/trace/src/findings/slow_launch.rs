@@ -1,20 +1,20 @@
-//! `trace/slow-launch`.
+//! `slow-launch`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports a high commit-to-start latency while the GPU had nothing else to do.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// A committed buffer normally starts within 50 to 150 µs on an idle GPU. More means the driver is busy (wiring memory,
     /// resource tracking, many resources per buffer), the GPU has to wake up, or another process is in the way.
     ///
-    /// # What to do
+    /// ## What to do
     /// Use resource heaps and residency sets instead of thousands of single resources, avoid allocating while running,
     /// keep the GPU awake with work queued ahead.
-    "trace/slow-launch",
+    "slow-launch",
     check
 }
 

@@ -1,20 +1,20 @@
-//! `trace/tail`.
+//! `tail`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports labels whose slowest executions take far longer than the typical one.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// A long tail points to clock changes, contention, cold caches, first use of a pipeline, or inputs of very different
     /// sizes. Means hide it; users feel it.
     ///
-    /// # What to do
+    /// ## What to do
     /// Compare the slow executions with the clock states and other processes in the timeline (`--format html`), and leave
     /// the first executions out when measuring.
-    "trace/tail",
+    "tail",
     check
 }
 

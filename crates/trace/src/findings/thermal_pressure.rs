@@ -1,18 +1,18 @@
-//! `trace/thermal-pressure`.
+//! `thermal-pressure`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports that the machine was not in its nominal thermal state.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// A hot machine lowers its clocks. Times of such a recording say more about the cooling than about the program.
     ///
-    /// # What to do
+    /// ## What to do
     /// Let the machine cool down and record again; record shorter.
-    "trace/thermal-pressure",
+    "thermal-pressure",
     check
 }
 

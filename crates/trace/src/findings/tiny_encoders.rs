@@ -1,24 +1,24 @@
-//! `trace/tiny-encoders`.
+//! `tiny-encoders`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Finds runs whose typical encoder execution is shorter than 20 µs.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Starting and draining an encoder costs the GPU a few microseconds. Thousands of tiny executions are what an
     /// unfused (eager) program looks like; the same program compiled shows few dense ones.
     ///
-    /// # What to do
+    /// ## What to do
     /// Fuse element-wise chains into one kernel, compile the graph (`mx.compile`, `torch.compile`), put several dispatches
     /// into one encoder, give each dispatch more work.
     ///
-    /// # Gain
+    /// ## Gain
     /// The report names the time between executions inside the window; fusion removes part of it and the memory traffic
     /// of intermediate results as well. `assay trace compare` shows whether it worked.
-    "trace/tiny-encoders",
+    "tiny-encoders",
     check
 }
 

@@ -1,19 +1,19 @@
-//! `trace/unlabelled-work`.
+//! `unlabelled-work`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports GPU work that carries only the labels Metal makes up (`Compute Command 0`).
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Without labels a report cannot say which operation the time belongs to.
     ///
-    /// # What to do
+    /// ## What to do
     /// Set `label` on command buffers and encoders (`setLabel:`). Build MLX with `MLX_METAL_DEBUG=ON`; candle and llama.cpp
     /// label theirs. `MLX_MAX_OPS_PER_BUFFER=1` gives one primitive per buffer, but changes the timing.
-    "trace/unlabelled-work",
+    "unlabelled-work",
     check
 }
 

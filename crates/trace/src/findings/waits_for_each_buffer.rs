@@ -1,25 +1,25 @@
-//! `trace/waits-for-each-buffer`.
+//! `waits-for-each-buffer`.
 
 use super::{Facts, finding, part_of, rule, with_gain};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Finds runs in which the host commits the next command buffer only after it was told that the one before is
     /// complete: `waitUntilCompleted`, a read-back, `.item()`, `eval()` or a print in the loop.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// The GPU is idle while the completion notice travels to the host, while the host encodes, and while the next
     /// buffer is launched. On Apple machines such a round trip costs 100 to 300 µs whatever the kernel does.
     ///
-    /// # What to do
+    /// ## What to do
     /// Commit the next buffer before waiting for the last; keep two or three in flight. Read results back once per
     /// step, not per operation, and leave intermediate results on the GPU. In MLX call `mx.eval` (or `async_eval`) once
     /// per step; in candle avoid `to_scalar` and `to_vec` inside the loop.
     ///
-    /// # Gain
+    /// ## Gain
     /// The report gives the idle time at these points as an upper bound: with buffers queued ahead it disappears.
-    "trace/waits-for-each-buffer",
+    "waits-for-each-buffer",
     check
 }
 

@@ -1,20 +1,20 @@
-//! `trace/wiring`.
+//! `wiring`.
 
 use super::{Facts, finding, rule};
 use crate::analysis::document::{Finding, Severity};
 
 rule! {
-    /// # What it does
+    /// ## What it does
     /// Reports time the driver spends wiring memory (making pages resident for the GPU) inside the window.
     ///
-    /// # Why it matters
+    /// ## Why it matters
     /// Memory that is not resident is wired when a command buffer that uses it is committed. Large models wired again
     /// and again show up as late starts.
     ///
-    /// # What to do
+    /// ## What to do
     /// Put long-lived buffers into an `MTLResidencySet` and request residency once (macOS 15+), allocate from heaps, and
     /// do not exceed the recommended working set size. In MLX see `mx.set_wired_limit`.
-    "trace/wiring",
+    "wiring",
     check
 }
 

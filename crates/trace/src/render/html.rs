@@ -178,7 +178,7 @@ fn findings(out: &mut String, findings: &[Finding]) {
         let _ = writeln!(
             out,
             "<div class=\"finding {}\"><code>{}</code> {}<br>→ {}",
-            finding.severity.word(),
+            finding.severity.name(),
             escape(&finding.rule),
             escape(&finding.message),
             escape(&finding.advice)

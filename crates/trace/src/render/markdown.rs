@@ -113,7 +113,7 @@ fn findings(out: &mut String, a: &Analysis) {
             "{}. **{}** ({}): {}. *{}*",
             index + 1,
             finding.rule,
-            finding.severity.word(),
+            finding.severity.name(),
             plain(&finding.message),
             plain(&finding.advice)
         );

@@ -1,25 +1,12 @@
-//! What the tests share: fixtures, if they are there.
-#![allow(
-    dead_code,
-    clippy::print_stderr,
-    reason = "each test uses its part; a skipped test says so"
-)]
+//! What the tests share: fixtures and how they are loaded.
+#![allow(dead_code, reason = "each test uses its part")]
 
 use assay_trace::{LoadOptions, Loader, Recording};
 use std::path::{Path, PathBuf};
 
-/// The folder of a real recording, or `None` (said aloud) where fixtures are absent.
-pub(crate) fn fixture(name: &str) -> Option<PathBuf> {
-    let root = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../../shared/fixtures/xctrace"
-    );
-    let folder = Path::new(root).join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!("skipped: no fixture {}", folder.display());
-    None
+/// The folder of a real recording.
+pub(crate) fn fixture(name: &str) -> PathBuf {
+    assay_fixtures::path("xctrace").join(name)
 }
 
 /// Loads every file of a folder.

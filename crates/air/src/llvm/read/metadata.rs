@@ -8,6 +8,7 @@ use crate::error::{Error, Problem};
 use crate::llvm::metadata::{DebugLocation, Metadata, MetadataId, MetadataPool};
 use crate::llvm::module::WHOLE_FUNCTION;
 use crate::llvm::value::{Span, ValueId};
+use std::borrow::Cow;
 
 mod code {
     pub(super) const STRING_OLD: u32 = 1;
@@ -125,7 +126,7 @@ impl<'a> ModuleReader<'a> {
             }
             // Old single strings have their characters as operands; nothing borrows them, and no
             // compiler for Metal kernels with known metadata writes them.
-            code::STRING_OLD => Metadata::String(b""),
+            code::STRING_OLD => Metadata::String(Cow::Borrowed(b"")),
             other => Metadata::Other(other),
         })
     }
@@ -158,7 +159,7 @@ impl<'a> ModuleReader<'a> {
                 ));
             }
             let (string, rest) = characters.split_at(length as usize);
-            pool.items.push(Metadata::String(string));
+            pool.items.push(Metadata::String(Cow::Borrowed(string)));
             characters = rest;
         }
         Ok(())

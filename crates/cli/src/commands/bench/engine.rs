@@ -8,7 +8,9 @@ use assay_bench::gate::{self, Plan, Verdict};
 use assay_bench::registry::{Kernel, Resolved, SizeUse};
 use assay_bench::runner::Loaded;
 use assay_device::{CpuDevice, Device, Error, MetalSettings, Settings};
+use assay_front::Clang;
 use assay_msl::Compiler;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Seconds that one submission may take, when nothing else is said: reference sizes take long on a CPU.
@@ -101,8 +103,7 @@ impl Engine {
 
 fn cpu(compiler: Compiler, timeout: Option<Duration>) -> Result<CpuDevice, Error> {
     CpuDevice::new(Settings {
-        compiler: Some(compiler),
-        cache: toolchain::cache_folder(),
+        compiler: Some(Arc::new(Clang::new(compiler, toolchain::cache_folder()))),
         timeout,
         cancel: Some(interrupt::flag()),
         ..Settings::default()

@@ -1,15 +1,15 @@
 //! The static profile of a kernel's dispatches, beside its times.
 
-use crate::commands::ir::program::Kernels;
 use crate::failure::Failure;
 use crate::generate::Generator;
 use crate::phases::Phases;
-use crate::source::{self, SourceArgs};
+use crate::source::{self, ThisMachine};
 use assay_agx::Isa;
 use assay_bench::registry::{Case, CasePass, Resolved};
 use assay_bench::runner;
 use assay_chip::Chip;
 use assay_device::Constant;
+use assay_front::{Library, SourceOptions};
 use assay_profile::{Options, Profile};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -49,13 +49,17 @@ pub(super) struct PassFigures {
 }
 
 /// Profiles every dispatch of a case.
-pub(super) fn passes(case: &Case, source: &Resolved, chip: &Chip) -> Result<Vec<Pass>, Failure> {
-    let path = Path::new(&source.path);
-    let code = source::bitcode(path, source.text.as_bytes(), &SourceArgs::default())?;
-    let kernels = Kernels::find(&source.path, &code)?;
+pub(super) fn passes(case: &Case, resolved: &Resolved, chip: &Chip) -> Result<Vec<Pass>, Failure> {
+    let path = Path::new(&resolved.path);
+    let text = assay_front::Source {
+        path,
+        text: resolved.text.as_bytes(),
+    };
+    let library = Library::compile(text, &ThisMachine, &SourceOptions::default())
+        .map_err(|error| source::failure(path, error))?;
     let constants = runner::constants(case);
     let passes = case.passes.iter().map(|pass| {
-        let figures = figures(pass, &kernels, &constants, chip);
+        let figures = figures(pass, &library, &constants, chip);
         Pass {
             function: pass.function.clone(),
             chip: chip.name.to_owned(),
@@ -68,14 +72,13 @@ pub(super) fn passes(case: &Case, source: &Resolved, chip: &Chip) -> Result<Vec<
 
 fn figures(
     pass: &CasePass,
-    kernels: &Kernels<'_>,
+    library: &Library,
     constants: &[Constant],
     chip: &Chip,
 ) -> Result<PassFigures, Failure> {
-    let chosen = kernels.choose(Some(&pass.function))?;
-    let kernel = chosen
-        .first()
-        .ok_or_else(|| Failure::input(format!("there is no kernel \"{}\"", pass.function)))?;
+    let kernel = library
+        .kernel(&pass.function)
+        .map_err(|error| Failure::input(error.to_string()))?;
     let generator = Generator {
         constants,
         isa: Isa::G13,

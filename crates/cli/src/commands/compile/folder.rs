@@ -3,7 +3,7 @@
 use super::{Args, Document, FileEntry, Format, show};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::input;
+use crate::{diagnostics, input};
 use assay_msl::{Compiler, Error, Options, Source, compile};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
@@ -110,7 +110,7 @@ fn compile_one(file: &Path, compiler: &Compiler, options: &Options) -> FileEntry
         kernels: Vec::new(),
         errors: Vec::new(),
     };
-    let plain = |message: String| show::ErrorEntry {
+    let plain = |message: String| diagnostics::ErrorEntry {
         message,
         file: None,
         line: None,
@@ -141,7 +141,9 @@ fn compile_one(file: &Path, compiler: &Compiler, options: &Options) -> FileEntry
             entry.bytes = Some(compiled.code.len());
             entry.kernels = compiled.kernels.iter().map(show::kernel_entry).collect();
         }
-        Err(Error::Source(errors)) => entry.errors = errors.iter().map(show::error_entry).collect(),
+        Err(Error::Source(errors)) => {
+            entry.errors = errors.iter().map(diagnostics::error_entry).collect()
+        }
         Err(error) => entry.errors.push(plain(error.to_string())),
     }
     entry

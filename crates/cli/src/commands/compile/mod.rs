@@ -1,13 +1,13 @@
 //! `assay compile`: Metal source to bitcode, or a folder of it to a table.
 
 mod folder;
-pub(crate) mod show;
+mod show;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::output::Output;
 use crate::source::SourceArgs;
-use crate::{input, toolchain};
+use crate::{diagnostics, input, source, toolchain};
 use assay_msl::{Compiled, Emit, Options, Source, compile};
 use assay_report::envelope::Envelope;
 use serde::Serialize;
@@ -95,7 +95,7 @@ struct FileEntry {
     bytes: Option<usize>,
     kernels: Vec<KernelEntry>,
     /// Errors, the first first.
-    errors: Vec<show::ErrorEntry>,
+    errors: Vec<diagnostics::ErrorEntry>,
 }
 
 /// A kernel by the name a host program uses.
@@ -127,17 +127,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         return folder::run(args, &compiler, &options, context);
     }
     let text = input::open(&args.path)?;
-    let name = match args.path.as_os_str() == "-" {
-        true => Path::new("<stdin>.metal"),
-        false => args.path.as_path(),
-    };
+    let name = source::shown_name(&args.path);
     let started = std::time::Instant::now();
     let source = Source {
         path: name,
         text: &text,
     };
     let compiled =
-        compile(source, &compiler, &options).map_err(|error| show::failure(name, &error))?;
+        compile(source, &compiler, &options).map_err(|error| diagnostics::failure(name, &error))?;
     let seconds = started.elapsed().as_secs_f64();
     check_names(&name.display().to_string(), &args.function, &compiled)?;
     if compiled.kernels.is_empty() {
@@ -164,7 +161,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 
 impl Args {
     fn options(&self) -> Options {
-        let mut options = self.source.options();
+        let mut options = self.source.options().for_clang(toolchain::cache_folder());
         if let Some(last) = self.math.last() {
             options.fast_math = last == "fast-math";
         }

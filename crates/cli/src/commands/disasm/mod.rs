@@ -8,8 +8,8 @@ mod json;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::{self, CodeArgs};
-use crate::input;
 use crate::output::Output;
+use crate::{input, source};
 use assay_agx::{Isa, Item, Op, walk};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
@@ -103,12 +103,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             listing.stream(std::io::stdin().lock(), &name, args, context)?;
             name
         }
-        (None, Some(path)) if generate::is_program_file(path) => {
+        (None, Some(path)) if source::is_program_file(path) => {
             let function = args.function.as_deref();
             let bytes = input::open(path)?;
-            let code = generate::one(path, &bytes, function, &args.code, args.isa)?;
-            let code = code.map_or_else(|| bytes.to_vec(), |made| made.program.code);
-            listing.whole(window(&code, args)?, args.offset)?;
+            match assay_front::File::open(path, &bytes) {
+                Ok(file) if file.needs_code() => {
+                    let made = generate::one(path, &file, function, &args.code, args.isa)?;
+                    listing.whole(window(&made.program.code, args)?, args.offset)?;
+                }
+                _ => listing.whole(window(&bytes, args)?, args.offset)?,
+            }
             path.display().to_string()
         }
         (None, Some(path)) => {

@@ -8,6 +8,7 @@ mod setup;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::CodeArgs;
+use crate::launch::LaunchArgs;
 use assay_agx::{Binding, BoundValue, Isa, Program};
 use assay_emu::{EmuError, FaultKind, run_with_progress};
 use assay_report::envelope::Envelope;
@@ -30,6 +31,8 @@ use std::path::PathBuf;
       --arg 0=buffer:y.npy --arg 4=buffer:x.npy --arg 8=f32:2.5 --arg 10=u32:100 --out 0=result.npy
   assay emu saxpy.metal --grid 100 --threadgroup 64 \\
       --arg b0=buffer:y.npy --arg b1=buffer:x.npy --arg b2=f32:2.5 --arg b3=u32:100 --out b0=result.npy
+  assay emu saxpy.metal --size N=100,33 --grid N --threadgroup 64 --buffer 0=zeros:f32:N \\
+      --buffer 1=iota:f32:N --bytes 2=f32:2.5 --bytes 3=u32:N
   assay emu kernel.bin --grid 64,64 --threadgroup 8,8 --arg 0=zeros:16384 --counts
   assay emu archive.metallib -f my_kernel --grid 32 --threadgroup 32 --trace 5")]
 pub(crate) struct Args {
@@ -40,13 +43,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME")]
     function: Option<String>,
 
-    /// Threads in the grid
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
-    grid: Triple,
-
-    /// Threads in a threadgroup
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
-    threadgroup: Triple,
+    #[command(flatten)]
+    launch: LaunchArgs,
 
     /// An argument: U=buffer:FILE.npy, U=zeros:BYTES, or a value U=TYPE:VALUE with TYPE one of
     /// u16 i16 u32 i32 u64 i64 f16 f32
@@ -85,7 +83,7 @@ pub(crate) struct Args {
 
     /// Show what the thread at this position of the grid did
     #[arg(long, value_name = "X[,Y,Z]", value_parser = position)]
-    trace: Option<Triple>,
+    trace: Option<Position>,
 
     /// Instructions one simdgroup may execute
     #[arg(long, value_name = "N", default_value_t = 100_000_000)]
@@ -113,28 +111,20 @@ enum Format {
     Json,
 }
 
-/// Three numbers; what is left out is 1 for sizes and 0 for positions.
+/// A position; what is left out is 0.
 #[derive(Clone, Copy, Debug)]
-struct Triple([u32; 3]);
+struct Position([u32; 3]);
 
-fn numbers(text: &str, missing: u32) -> Result<Triple, String> {
-    let mut values = [missing; 3];
+fn position(text: &str) -> Result<Position, String> {
+    let mut values = [0; 3];
     let mut parts = text.split(',');
     for (value, part) in values.iter_mut().zip(parts.by_ref()) {
         *value = number(part.trim())?;
     }
     match parts.next() {
-        None => Ok(Triple(values)),
+        None => Ok(Position(values)),
         Some(_) => Err("more than three numbers".to_owned()),
     }
-}
-
-fn triple(text: &str) -> Result<Triple, String> {
-    numbers(text, 1)
-}
-
-fn position(text: &str) -> Result<Triple, String> {
-    numbers(text, 0)
 }
 
 /// Threadgroup memory of an argument, or all there is.
@@ -163,9 +153,43 @@ fn number(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let opened = program::open(args)?;
-    let mut setup = Setup::new(args, &opened)?;
-    let program = opened.program;
-    if let Some(Triple(position)) = args.trace {
+    let launch = match &opened.described {
+        Some(described) => args.launch.or(described.launch.clone()),
+        None => args.launch.clone(),
+    };
+    let cases = launch.cases()?;
+    if cases.len() > 1 && args.format == Format::Json {
+        return Err(
+            Failure::usage("--format json shows one run").advice("give each --size one value")
+        );
+    }
+    let mut texts = Vec::new();
+    let mut destination = None;
+    for sizes in &cases {
+        let setup = Setup::new(args, &launch, &opened, sizes)?;
+        let (text, out) = case(args, &opened.program, setup, context)?;
+        if !sizes.is_empty() {
+            texts.push(format!("at {}\n", assay_launch::describe(sizes)));
+        }
+        texts.push(text);
+        destination = out;
+    }
+    let context = Context {
+        out: destination,
+        ..context.clone()
+    };
+    context.write(&texts.concat())?;
+    Ok(Outcome::Fine)
+}
+
+/// Runs the program once: the report, and where it goes.
+fn case(
+    args: &Args,
+    program: &Program,
+    mut setup: Setup,
+    context: &Context,
+) -> Result<(String, Option<PathBuf>), Failure> {
+    if let Some(Position(position)) = args.trace {
         let thread = setup.launch.thread_at(position);
         setup.launch.trace = Some(thread.ok_or_else(|| {
             Failure::usage(format!("there is no thread at {position:?} in this grid"))
@@ -173,24 +197,23 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     let outputs = setup.outputs(args)?;
     let progress = Progress::new(context);
-    let outcome = run_with_progress(&program, &setup.launch, &setup.memory, &|done, total| {
+    let outcome = run_with_progress(program, &setup.launch, &setup.memory, &|done, total| {
         progress.show(done, total)
     });
     progress.clear();
-    let outcome = outcome.map_err(|error| failure(&error, &program))?;
+    let outcome = outcome.map_err(|error| failure(&error, program))?;
     for (buffer, path) in &outputs.files {
         setup.save(*buffer, path)?;
     }
-    let context = Context {
-        out: outputs.report.clone(),
-        ..context.clone()
+    let report = Report::new(program, &setup.launch, &outcome);
+    let text = match args.format {
+        Format::Json => Envelope::new("assay.emu", 1, report).to_json(),
+        Format::Text => report.text(&Context {
+            out: outputs.report.clone(),
+            ..context.clone()
+        }),
     };
-    let report = Report::new(&program, &setup.launch, &outcome);
-    match args.format {
-        Format::Json => context.write(&Envelope::new("assay.emu", 1, report).to_json())?,
-        Format::Text => context.write(&report.text(&context))?,
-    }
-    Ok(Outcome::Fine)
+    Ok((text, outputs.report))
 }
 
 /// The buffer that would have set the uniform a fault is about.

@@ -2,19 +2,20 @@
 
 use super::Args;
 use crate::failure::Failure;
-use crate::generate;
-use crate::input;
+use crate::launch::{self, Described};
+use crate::{generate, input, source};
 use assay_agx::Program;
 use assay_container::Contents;
 use assay_container::image::CompiledFunction;
-use assay_emu::listing;
-use std::path::Path;
+use assay_front::{Bytes, File, Kind};
 
 /// A program, and what is known about it besides.
 pub(super) struct Opened {
     pub(super) program: Program,
     /// The indices of the buffers of generated code, whether it looks at them or not.
     pub(super) buffers: Option<Vec<u32>>,
+    /// How a comment of the source says it is dispatched.
+    pub(super) described: Option<Described>,
 }
 
 impl From<Program> for Opened {
@@ -22,6 +23,7 @@ impl From<Program> for Opened {
         Opened {
             program,
             buffers: None,
+            described: None,
         }
     }
 }
@@ -34,9 +36,13 @@ pub(super) fn open(args: &Args) -> Result<Opened, Failure> {
     let program = &mut opened.program;
     if let Some(path) = &args.preamble {
         let bytes = input::open(path)?;
-        program.constant_program = match listing::looks_like(&bytes) {
-            true => read_listing(&bytes, path)?.bytes,
-            false => bytes.to_vec(),
+        let file = File::open(path, &bytes);
+        program.constant_program = match file.map(|file| file.kind) {
+            Ok(Kind::Listing(listing)) => listing.bytes,
+            Err(error @ assay_front::Error::Listing(_)) => {
+                return Err(source::failure(path, error));
+            }
+            _ => bytes.to_vec(),
         };
     }
     if let Some(entry) = args.entry {
@@ -45,34 +51,43 @@ pub(super) fn open(args: &Args) -> Result<Opened, Failure> {
     Ok(opened)
 }
 
-fn read_listing(bytes: &[u8], path: &Path) -> Result<listing::Listing, Failure> {
-    let text = String::from_utf8_lossy(bytes);
-    listing::parse(&text).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
-}
-
-fn read_program(bytes: &[u8], name: &str, args: &Args) -> Result<Opened, Failure> {
-    if listing::looks_like(bytes) {
-        let listing = read_listing(bytes, &args.code)?;
-        let program = Program {
-            code: listing.bytes,
-            entry: listing.first,
-            ..Program::new(args.isa, name)
+fn read_program(bytes: &Bytes, name: &str, args: &Args) -> Result<Opened, Failure> {
+    let raw = || assay_container::raw_program(args.isa, name, bytes).into();
+    let file = match File::open(&args.code, bytes) {
+        Ok(file) => file.named(source::shown_name(&args.code)),
+        // Whatever nothing else claims is taken for code.
+        Err(assay_front::Error::Container(_)) => return Ok(raw()),
+        Err(error) => return Err(source::failure(&args.code, error)),
+    };
+    if file.needs_code() {
+        let function = args.function.as_deref();
+        let made = generate::one(&args.code, &file, function, &args.programs, args.isa)?;
+        let described = match std::str::from_utf8(bytes) {
+            Ok(text) if args.launch.is_open() => launch::described(text, &made.program.name)?,
+            _ => None,
         };
-        return Ok(program.into());
-    }
-    let function = args.function.as_deref();
-    if let Some(made) = generate::one(&args.code, bytes, function, &args.programs, args.isa)? {
         return Ok(Opened {
             program: made.program,
             buffers: Some(made.buffers),
+            described,
         });
     }
-    let contents = match assay_container::open(bytes) {
-        Ok(Contents::Code(_)) | Err(_) => {
-            return Ok(assay_container::raw_program(args.isa, name, bytes).into());
+    match file.kind {
+        Kind::Listing(listing) => {
+            let program = Program {
+                code: listing.bytes,
+                entry: listing.first,
+                ..Program::new(args.isa, name)
+            };
+            Ok(program.into())
         }
-        Ok(contents) => contents,
-    };
+        Kind::Container(Contents::Code(_)) | Kind::Source | Kind::Assembly(_) => Ok(raw()),
+        Kind::Container(contents) => archived(&contents, name, args),
+    }
+}
+
+/// A function of an archive.
+fn archived(contents: &Contents<'_>, name: &str, args: &Args) -> Result<Opened, Failure> {
     let mut functions = contents.compiled();
     if functions.is_empty() {
         let kind = contents.describe();

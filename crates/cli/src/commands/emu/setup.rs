@@ -3,10 +3,12 @@
 use super::program::Opened;
 use super::{Args, ThreadgroupMemory, number};
 use crate::failure::Failure;
-use crate::npy::Array;
+use crate::launch::{self, Inputs, LaunchArgs};
 use crate::output::Output;
 use assay_agx::{BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Launch};
+use assay_launch::npy::Array;
+use assay_launch::{Extent, Sizes};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -71,10 +73,25 @@ fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
 }
 
 impl Setup {
-    pub(super) fn new(args: &Args, opened: &Opened) -> Result<Setup, Failure> {
+    pub(super) fn new(
+        args: &Args,
+        launch: &LaunchArgs,
+        opened: &Opened,
+        sizes: &Sizes,
+    ) -> Result<Setup, Failure> {
         let program = &opened.program;
+        let missing = |what: &str| Failure::usage(format!("{what} is missing"));
+        let threadgroup = launch.threadgroup(sizes);
+        let threadgroup = threadgroup.ok_or_else(|| missing("--threadgroup"))??;
+        let extent = launch.extent(sizes).ok_or_else(|| missing("--grid"))??;
+        let grid = match extent {
+            Extent::Threads(threads) => threads,
+            Extent::Groups(groups) => {
+                std::array::from_fn(|axis| groups[axis].saturating_mul(threadgroup[axis]))
+            }
+        };
         let mut setup = Setup {
-            launch: Launch::new(args.grid.0, args.threadgroup.0),
+            launch: Launch::new(grid, threadgroup),
             memory: DeviceMemory::new(),
             buffers: Vec::new(),
         };
@@ -86,6 +103,7 @@ impl Setup {
             let (slot, value) = place("--arg", argument)?;
             setup.argument(slot, value, argument, opened)?;
         }
+        setup.inputs(launch, opened, sizes)?;
         for text in &args.uniforms {
             let (Slot::Half(half), hex) = place("--uniforms", text)? else {
                 return Err(Failure::usage(format!(
@@ -101,6 +119,28 @@ impl Setup {
         let placed = setup.launch.place_data(program, &mut setup.memory);
         placed.map_err(|error| Failure::usage(error.to_string()))?;
         Ok(setup)
+    }
+
+    /// Buffers and values by the index of `[[buffer(n)]]`, as `assay run` takes them.
+    fn inputs(
+        &mut self,
+        launch: &LaunchArgs,
+        opened: &Opened,
+        sizes: &Sizes,
+    ) -> Result<(), Failure> {
+        let inputs = Inputs::new(launch, &[], sizes)?;
+        for filled in inputs.buffers {
+            let array = Array {
+                descr: filled.element.descr.to_owned(),
+                shape: vec![(filled.data.len() / filled.element.size) as u64],
+                data: filled.data,
+            };
+            self.buffer(Slot::Buffer(filled.index), array, opened)?;
+        }
+        for (index, bytes) in inputs.bytes {
+            self.buffer(Slot::Buffer(index), untyped(bytes), opened)?;
+        }
+        Ok(())
     }
 
     /// Arguments of threadgroup memory come after what the program declares, in order.
@@ -185,15 +225,10 @@ impl Setup {
             };
         }
         let bytes = match kind {
-            "buffer" => return self.buffer(slot, Array::open(Path::new(text))?, opened),
+            "buffer" => return self.buffer(slot, launch::array(Path::new(text))?, opened),
             "zeros" => {
                 let bytes = number(text).map_err(|error| bad(&error))?;
-                let array = Array {
-                    descr: "|u1".to_owned(),
-                    shape: vec![u64::from(bytes)],
-                    data: vec![0; bytes as usize],
-                };
-                return self.buffer(slot, array, opened);
+                return self.buffer(slot, untyped(vec![0; bytes as usize]), opened);
             }
             "u16" => parsed!(u16),
             "i16" => parsed!(i16),
@@ -211,14 +246,7 @@ impl Setup {
         match slot {
             Slot::Half(half) => self.set(half, &bytes),
             // A value in a buffer of its own, as `constant T &` takes it.
-            Slot::Buffer(_) => {
-                let array = Array {
-                    descr: "|u1".to_owned(),
-                    shape: vec![bytes.len() as u64],
-                    data: bytes,
-                };
-                self.buffer(slot, array, opened)
-            }
+            Slot::Buffer(_) => self.buffer(slot, untyped(bytes), opened),
         }
     }
 
@@ -321,6 +349,14 @@ impl Setup {
         let mut output = Output::open(Some(path))?;
         output.write_all(&array.to_bytes())?;
         output.finish()
+    }
+}
+
+fn untyped(data: Vec<u8>) -> Array {
+    Array {
+        descr: "|u1".to_owned(),
+        shape: vec![data.len() as u64],
+        data,
     }
 }
 

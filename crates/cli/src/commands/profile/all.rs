@@ -3,15 +3,16 @@
 //! Kernels are worked on in parallel, a batch at a time, and written in their order, so
 //! memory stays bounded and the result does not depend on the number of threads.
 
-use super::load::{self, Place};
 use super::{Args, Format};
-use crate::commands::ir::program::Kernel;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::generate::{self, Refused};
+use crate::generate::Refused;
+use crate::load::{self, Place};
 use crate::output::Output;
 use crate::phases::Phases;
+use crate::source;
 use assay_codegen::back::Frame;
+use assay_front::Kernel;
 use assay_profile::{Options, Origin, Profile, number};
 use assay_report::envelope::Envelope;
 use assay_report::style::{Painter, Role};
@@ -323,10 +324,10 @@ pub(super) fn run(
         start: Instant::now(),
     };
     let mut phases = Phases::default();
-    let bytes = generate::compiled(path, place.open()?, &args.model.code.source, &mut phases)?;
-    let wanted = assay_container::open(&bytes).is_ok_and(|found| generate::is_wanted(&found));
-    if !wanted {
-        let loaded = load::from_bytes(path, bytes, &args.model, &mut phases, context)?;
+    let bytes = place.open()?;
+    let file = load::open(path, &bytes)?;
+    if !file.needs_code() {
+        let loaded = load::of_file(path, &file, &args.model, &mut phases, context)?;
         sheet.summary.origin = loaded.first().map_or(Origin::Unknown, |one| one.origin);
         heading(&mut sheet)?;
         for one in &loaded {
@@ -347,7 +348,8 @@ pub(super) fn run(
         return sheet.finish();
     }
     sheet.summary.origin = Origin::Assay;
-    let kernels = generate::kernels(&shown, &bytes, None)?;
+    let library = source::library(path, &file, &args.model.code.source)?;
+    let kernels = library.kernels();
     heading(&mut sheet)?;
     for batch in kernels.chunks(BATCH) {
         let rows: Vec<Row> = batch
@@ -368,7 +370,7 @@ fn heading(sheet: &mut Sheet<'_>) -> Result<(), Failure> {
 }
 
 /// Generates and profiles one kernel.
-fn row(kernel: &Kernel<'_>, args: &Args, options: &Options) -> Row {
+fn row(kernel: &Kernel, args: &Args, options: &Options) -> Row {
     let made = match args
         .model
         .generator()

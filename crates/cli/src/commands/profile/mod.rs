@@ -3,18 +3,16 @@
 mod all;
 mod baseline;
 mod document;
-pub(crate) mod load;
-pub(crate) mod model;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::load::{self, Loaded, Place};
+use crate::model::Model;
 use crate::phases::Phases;
 use assay_profile::render::{self, Sources, Style};
 use assay_profile::{Options, Profile};
 use assay_report::envelope::Envelope;
 use document::Document;
-use load::{Loaded, Place};
-use model::Model;
 use std::path::PathBuf;
 
 /// Profile a kernel: occupancy, cycles by unit, source lines, loops, waits, bounds, findings

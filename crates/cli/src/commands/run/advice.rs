@@ -1,7 +1,7 @@
 //! What a kernel wants, told to someone who left something out.
 
-use super::element::Element;
 use assay_device::{Argument, ArgumentBinding, PipelineFacts};
+use assay_launch::element::Element;
 use std::fmt::Write as _;
 
 /// The arguments of a kernel, and a command line to start from.

@@ -2,13 +2,14 @@
 
 use super::Args;
 use super::work::failure;
-use crate::commands::compile::show;
+use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::interrupt;
 use crate::source;
 use assay_device::{
-    CompileOptions, CpuDevice, Device, Error, GpuDevice, LibraryId, MetalSettings, Settings, Source,
+    CpuDevice, Device, Error, GpuDevice, LibraryId, MetalSettings, Settings, Source,
 };
+use assay_front::Bytes;
 
 /// Which device runs the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -63,32 +64,32 @@ impl Engine {
     }
 
     /// Brings the file's code to the device: Metal compiles source itself, the CPU gets it through clang.
-    pub(super) fn load(&mut self, args: &Args, bytes: &[u8]) -> Result<LibraryId, Failure> {
-        let path = args.file.display();
-        let is_source = source::is_source(&args.file, bytes);
-        if let (Engine::Metal(device), true) = (&mut *self, is_source) {
-            let options = CompileOptions::from(&args.source);
-            let text = String::from_utf8_lossy(bytes);
-            let name = source::shown_name(&args.file);
-            let source = Source {
-                path: name,
-                text: &text,
-            };
-            return device
-                .compile(source, &options)
-                .map_err(|error| match error {
-                    Error::Source(errors) => show::failure(name, &assay_msl::Error::Source(errors)),
+    pub(super) fn load(&mut self, args: &Args, bytes: &Bytes) -> Result<LibraryId, Failure> {
+        let file = source::open(&args.file, bytes)?;
+        match self {
+            Engine::Cpu(device) => {
+                let library = source::library(&args.file, &file, &args.source)?;
+                device.add(library).map_err(failure)
+            }
+            Engine::Metal(device) if file.is_source() => {
+                let text = String::from_utf8_lossy(bytes);
+                let path = file.path();
+                let source = Source { path, text: &text };
+                let compiled = device.compile(source, &args.source.options());
+                compiled.map_err(|error| match error {
+                    Error::Source(errors) => {
+                        diagnostics::failure(path, &assay_msl::Error::Source(errors))
+                    }
                     other => failure(other),
-                });
+                })
+            }
+            Engine::Metal(device) => device.load(bytes.to_vec()).map_err(|error| {
+                let shown = args.file.display();
+                match error {
+                    Error::NoKernels => Failure::input(format!("{shown} declares no kernels")),
+                    other => Failure::input(format!("{shown}: {other}")),
+                }
+            }),
         }
-        let code = match is_source {
-            true => source::bitcode(&args.file, bytes, &args.source)?,
-            false => bytes.to_vec(),
-        };
-        let loaded = self.device().load(code);
-        loaded.map_err(|error| match error {
-            Error::NoKernels => Failure::input(format!("{path} declares no kernels")),
-            other => Failure::input(format!("{path}: {other}")),
-        })
     }
 }

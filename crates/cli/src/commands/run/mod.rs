@@ -2,17 +2,17 @@
 
 mod advice;
 mod counts;
-mod element;
 mod engine;
-mod inputs;
 mod report;
 mod work;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::launch::{self, LaunchArgs};
 use crate::source::SourceArgs;
 use assay_device::Constant;
 use assay_report::envelope::Envelope;
+use report::Report;
 use std::path::PathBuf;
 
 /// Run a kernel on the CPU, and look at what it computes
@@ -23,6 +23,10 @@ use std::path::PathBuf;
 ///
 /// Random floats lie between -1 and 1, random integers are any bits. The values of --bytes lie as in a C
 /// struct, each aligned to its size, the end to the largest.
+///
+/// Numbers of the launch may be formulas over named sizes: + - * / %, ceil_div, round_up, min, max, pow2. A source may say
+/// how its kernels are dispatched, in a comment with the same flags, which is used when there is no --grid:
+/// `// assay: launch KERNEL --size N=1024 --grid N --threadgroup 256 --buffer 0=zeros:f32:N`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay run saxpy.metal --grid 1024 --threadgroup 256 --buffer 0=x.npy --buffer 1=y.npy \\
@@ -32,6 +36,8 @@ use std::path::PathBuf;
   assay run mlx.metallib -f vs_Addfloat32 --grid 64 --threadgroup 64 --buffer 0=iota:f32:64 \\
       --buffer 1=iota:f32:1 --buffer 2=zeros:f32:64 --bytes 3=u32:64 --format json --print 2
   assay run kernel.metal --grid 64 --threadgroup 64 --buffer 0=zeros:f32:64 --check
+  assay run saxpy.metal --size N=4096,1000 --grid N --threadgroup 256 --buffer 0=iota:f32:N \\
+      --buffer 1=zeros:f32:N --bytes 2=f32:2.5 --bytes 3=u32:N --check
   assay run kernel.metal        # says which arguments the kernel has")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
@@ -45,26 +51,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     device: engine::Which,
 
-    /// Threads in the grid
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple, conflicts_with = "groups")]
-    grid: Option<Triple>,
-
-    /// Threadgroups in the grid, instead of threads
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
-    groups: Option<Triple>,
-
-    /// Threads in a threadgroup
-    #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
-    threadgroup: Option<Triple>,
-
-    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE:SEED;
-    /// TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64 or 64x32
-    #[arg(long = "buffer", value_name = "I=CONTENTS")]
-    buffers: Vec<String>,
-
-    /// A few values instead of a buffer; a value may change the type, as in 3=u32:64,32,f32:0.5
-    #[arg(long, value_name = "I=TYPE:VALUE[,VALUE...]")]
-    bytes: Vec<String>,
+    #[command(flatten)]
+    launch: LaunchArgs,
 
     /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
     #[arg(long, value_name = "I=BYTES")]
@@ -128,22 +116,6 @@ enum Format {
 /// Numbers shown of a buffer unless said otherwise.
 const SHOWN: usize = 16;
 
-/// Three sizes; what is left out is 1.
-#[derive(Clone, Copy, Debug)]
-struct Triple([u32; 3]);
-
-fn triple(text: &str) -> Result<Triple, String> {
-    let mut values = [1; 3];
-    let mut parts = text.split(',');
-    for (value, part) in values.iter_mut().zip(parts.by_ref()) {
-        *value = number(part.trim())?;
-    }
-    match parts.next() {
-        None => Ok(Triple(values)),
-        Some(_) => Err("more than three numbers".to_owned()),
-    }
-}
-
 fn number(text: &str) -> Result<u32, String> {
     text.parse().map_err(|error| format!("`{text}`: {error}"))
 }
@@ -178,7 +150,7 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
             destinations.report = Some(path.clone());
             continue;
         }
-        let (index, file) = inputs::split("--out", &text)?;
+        let (index, file) = launch::split("--out", &text)?;
         destinations.files.push((index, PathBuf::from(file)));
     }
     Ok(destinations)
@@ -186,8 +158,8 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let destinations = destinations(args)?;
-    let report = work::run(args, &destinations.files, context)?;
-    let outcome = match report.found() {
+    let reports = work::run(args, &destinations.files, context)?;
+    let outcome = match reports.iter().any(Report::found) {
         true => Outcome::Failed,
         false => Outcome::Fine,
     };
@@ -196,8 +168,20 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         ..context.clone()
     };
     let text = match args.format {
-        Format::Json => Envelope::new("assay.run", 1, report).to_json(),
-        Format::Text => report.text(&context),
+        Format::Json => {
+            let mut reports = reports.into_iter();
+            match (reports.next(), reports.next()) {
+                (Some(report), None) => Envelope::new("assay.run", 1, report).to_json(),
+                _ => {
+                    return Err(Failure::usage("--format json shows one run")
+                        .advice("give each --size one value"));
+                }
+            }
+        }
+        Format::Text => {
+            let texts = reports.iter().map(|report| report.text(&context));
+            texts.collect::<Vec<_>>().join("\n")
+        }
     };
     context.write(&text)?;
     Ok(outcome)

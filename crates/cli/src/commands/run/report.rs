@@ -1,12 +1,12 @@
 //! What a run gave, as text and as JSON.
 
 use super::counts::Counted;
-use super::element::Element;
 use crate::context::Context;
 use assay_device::Origin;
+use assay_launch::element::Element;
 use assay_report::style::Role;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -18,6 +18,12 @@ pub(super) struct Report {
     pub(super) kernel: String,
     /// Threads in each direction.
     pub(super) grid: [u32; 3],
+    /// The sizes that formulas of the launch used; empty for a launch in plain numbers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) sizes: BTreeMap<String, u64>,
+    /// True if the geometry has no named size: what is found, or not, is known of this launch only.
+    #[serde(skip)]
+    pub(super) plain: bool,
     /// Threads of a threadgroup in each direction.
     pub(super) threadgroup: [u32; 3],
     /// Whether threadgroups ran one after the other, because device atomics make the result depend on order.
@@ -236,8 +242,12 @@ impl Report {
         let [gx, gy, gz] = self.threadgroup;
         let _ = writeln!(
             text,
-            "{}: {x} × {y} × {z} threads in threadgroups of {gx} × {gy} × {gz}{}",
+            "{}: {x} × {y} × {z} threads in threadgroups of {gx} × {gy} × {gz}{}{}",
             self.kernel,
+            match self.sizes.is_empty() {
+                true => String::new(),
+                false => format!(" at {}", assay_launch::describe(&self.sizes)),
+            },
             match self.in_order {
                 true => ", in order",
                 false => "",
@@ -248,6 +258,9 @@ impl Report {
         }
         if let Some(found) = &self.checked {
             text += &findings(found, context);
+            if self.plain {
+                text += "known of this launch only: its geometry is plain numbers, not sizes named with --size\n";
+            }
         }
         if let Some(counts) = &self.counts {
             text += &counts.text(context);

@@ -1,21 +1,22 @@
 //! From the command line through the device to a report.
 
 use super::counts::Counted;
-use super::element::Element;
 use super::engine::Engine;
-use super::inputs::{Filled, Inputs};
 use super::report::{Finding, Report, Shown, Times, Written};
 use super::{Args, advice};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::input;
 use crate::interrupt;
-use crate::npy::Array;
+use crate::launch::{self, Filled, Inputs, LaunchArgs};
 use crate::output::Output;
 use assay_device::{
     ArgumentBinding, Binding, BufferId, Dispatch, Error, Extent, Origin, PipelineFacts, PipelineId,
     Storage,
 };
+use assay_launch::element::Element;
+use assay_launch::npy::Array;
+use assay_launch::{Pass, Sizes};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +29,9 @@ struct Work<'a> {
     facts: PipelineFacts,
     /// Whether the kernel must be named, because the file has several.
     several: bool,
+    /// The flags, and what a comment of the source adds.
+    launch: LaunchArgs,
+    tgmem: Vec<String>,
     inputs: Inputs,
     buffers: Vec<(u32, BufferId)>,
 }
@@ -36,29 +40,11 @@ pub(super) fn run(
     args: &Args,
     files: &[(u32, PathBuf)],
     context: &Context,
-) -> Result<Report, Failure> {
-    let mut work = Work::new(args, context)?;
-    let bound = |index: u32| {
-        work.inputs
-            .buffers
-            .iter()
-            .any(|buffer| buffer.index == index)
-    };
-    let printed = args.print.iter().map(|(index, _)| ("--print", *index));
-    let written = files.iter().map(|(index, _)| ("--out", *index));
-    for (option, index) in printed.chain(written) {
-        if !bound(index) {
-            let message = format!("{option} {index}: no --buffer has index {index}");
-            return Err(work.with_arguments(Failure::usage(message)));
-        }
-    }
-    let dispatch = work.dispatch()?;
-    let ran = match (args.check, args.counts) {
-        (true, _) => Ran::Checked(work.check(&dispatch, context)?),
-        (_, true) => Ran::Counted(Box::new(work.count(&dispatch, context)?)),
-        _ => Ran::Timed(work.repeat(&dispatch, context)?),
-    };
-    work.report(&dispatch, ran, files)
+) -> Result<Vec<Report>, Failure> {
+    let mut work = Work::new(args)?;
+    let cases = work.launch.cases()?;
+    let reports = cases.iter().map(|sizes| work.case(sizes, files, context));
+    reports.collect()
 }
 
 /// How the kernel was run.
@@ -69,12 +55,11 @@ enum Ran {
 }
 
 impl<'a> Work<'a> {
-    fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
+    fn new(args: &'a Args) -> Result<Self, Failure> {
         let mut engine = Engine::open(args)?;
         let path = args.file.display().to_string();
         let bytes = input::open(&args.file)?;
         let library = engine.load(args, &bytes)?;
-        drop(bytes);
         let device = engine.device();
         let names = device.functions(library).map_err(failure)?;
         let name = match (&args.function, &names[..]) {
@@ -85,21 +70,64 @@ impl<'a> Work<'a> {
         let pipeline = device.pipeline(library, &name, &args.constants);
         let pipeline = pipeline.map_err(failure)?;
         let facts = device.pipeline_facts(pipeline).map_err(failure)?.clone();
-        let mut inputs = Inputs::new(args)?;
-        for (index, bytes) in &mut inputs.bytes {
-            pad_three(&facts, *index, bytes);
-        }
-        let work = Work {
+        let mut work = Work {
             args,
             engine,
             pipeline,
             facts,
             several: names.len() > 1,
-            inputs,
+            launch: args.launch.clone(),
+            tgmem: args.tgmem.clone(),
+            inputs: Inputs::default(),
             buffers: Vec::new(),
         };
-        work.remark(context);
+        if let Ok(text) = std::str::from_utf8(&bytes)
+            && args.launch.is_open()
+            && let Some(described) = launch::described(text, &name)?
+        {
+            work.launch = args.launch.or(described.launch);
+            work.tgmem.extend(described.tgmem);
+        }
         Ok(work)
+    }
+
+    /// Runs the kernel at certain sizes.
+    fn case(
+        &mut self,
+        sizes: &Sizes,
+        files: &[(u32, PathBuf)],
+        context: &Context,
+    ) -> Result<Report, Failure> {
+        for (_, buffer) in self.buffers.drain(..) {
+            self.engine.device().release(buffer).map_err(failure)?;
+        }
+        self.inputs = Inputs::new(&self.launch, &self.tgmem, sizes)?;
+        for (index, bytes) in &mut self.inputs.bytes {
+            pad_three(&self.facts, *index, bytes);
+        }
+        self.remark(context);
+        let bound = |index: u32| {
+            self.inputs
+                .buffers
+                .iter()
+                .any(|buffer| buffer.index == index)
+        };
+        let printed = self.args.print.iter().map(|(index, _)| ("--print", *index));
+        let written = files.iter().map(|(index, _)| ("--out", *index));
+        for (option, index) in printed.chain(written) {
+            if !bound(index) {
+                let message = format!("{option} {index}: no --buffer has index {index}");
+                return Err(self.with_arguments(Failure::usage(message)));
+            }
+        }
+        let pass = self.pass(sizes)?;
+        let dispatch = self.dispatch(&pass)?;
+        let ran = match (self.args.check, self.args.counts) {
+            (true, _) => Ran::Checked(self.check(&dispatch, context)?),
+            (_, true) => Ran::Counted(Box::new(self.count(&dispatch, context)?)),
+            _ => Ran::Timed(self.repeat(&dispatch, context)?),
+        };
+        self.report(&pass, sizes, ran, files)
     }
 
     /// Notes what the kernel does not have, and buffers whose numbers are of another type than the kernel's.
@@ -141,18 +169,29 @@ impl<'a> Work<'a> {
         failure.advice(advice::arguments(&file, &self.facts, self.several))
     }
 
-    /// The dispatch the command line asks for, with buffers made.
-    fn dispatch(&mut self) -> Result<Dispatch, Failure> {
-        let missing = |what: &str| Failure::usage(format!("{what} is missing"));
-        let extent = match (self.args.grid, self.args.groups) {
-            (Some(threads), _) => Extent::Threads(threads.0),
-            (None, Some(groups)) => Extent::Groups(groups.0),
-            (None, None) => return Err(self.with_arguments(missing("--grid"))),
+    /// The pass that flags or comment ask for.
+    fn pass(&self, sizes: &Sizes) -> Result<Pass, Failure> {
+        let missing =
+            |what: &str| self.with_arguments(Failure::usage(format!("{what} is missing")));
+        let extent = self.launch.extent(sizes);
+        let threadgroup = self.launch.threadgroup(sizes);
+        Ok(Pass {
+            function: self.facts.function.clone(),
+            bindings: Vec::new(),
+            extent: extent.ok_or_else(|| missing("--grid"))??,
+            threadgroup: threadgroup.ok_or_else(|| missing("--threadgroup"))??,
+            threadgroup_memory: Vec::new(),
+            repeat: 1,
+        })
+    }
+
+    /// The dispatch of a pass, with buffers made.
+    fn dispatch(&mut self, pass: &Pass) -> Result<Dispatch, Failure> {
+        let extent = match pass.extent {
+            assay_launch::Extent::Threads(threads) => Extent::Threads(threads),
+            assay_launch::Extent::Groups(groups) => Extent::Groups(groups),
         };
-        let Some(threadgroup) = self.args.threadgroup else {
-            return Err(self.with_arguments(missing("--threadgroup")));
-        };
-        let mut dispatch = Dispatch::new(self.pipeline, extent, threadgroup.0);
+        let mut dispatch = Dispatch::new(self.pipeline, extent, pass.threadgroup);
         for filled in &self.inputs.buffers {
             let size = filled.data.len() as u64;
             let buffer = self
@@ -247,7 +286,8 @@ impl<'a> Work<'a> {
 
     fn report(
         &mut self,
-        dispatch: &Dispatch,
+        pass: &Pass,
+        sizes: &Sizes,
         ran: Ran,
         files: &[(u32, PathBuf)],
     ) -> Result<Report, Failure> {
@@ -285,7 +325,6 @@ impl<'a> Work<'a> {
                 .runs_in_order(),
             Engine::Metal(_) => false,
         };
-        let group = dispatch.threadgroup;
         let (mut time, mut checked, mut counts) = (None, None, None);
         match ran {
             Ran::Timed(samples) => time = Some(Times::new(&samples, origin, threads)),
@@ -294,13 +333,10 @@ impl<'a> Work<'a> {
         }
         Ok(Report {
             kernel: self.facts.function.clone(),
-            grid: match dispatch.extent {
-                Extent::Threads(threads) => threads,
-                Extent::Groups(groups) => {
-                    std::array::from_fn(|axis| groups[axis].saturating_mul(group[axis]))
-                }
-            },
-            threadgroup: group,
+            sizes: sizes.clone(),
+            plain: self.launch.is_plain(),
+            grid: pass.threads(),
+            threadgroup: pass.threadgroup,
             in_order,
             time,
             checked,

@@ -76,7 +76,7 @@ impl Page {
                 Severity::Medium => Role::Warn,
                 Severity::Low => Role::Dim,
             };
-            let severity = self.paint(role, finding.severity.word());
+            let severity = self.paint(role, finding.severity.name());
             let rule = self.paint(Role::Dim, &format!("[{}]", finding.rule));
             self.line(&format!("  {severity} {rule}"));
             self.wrapped("    ", &finding.message);

@@ -1,0 +1,32 @@
+//! The commands of the `assay` program, as a library with one entry: [`run`].
+//!
+//! Everything that touches the terminal lives in this crate: arguments, files,
+//! colour, progress and exit codes. What a command *does* is in a library crate;
+//! a file under `commands/` turns arguments into a library call and the result
+//! into text, JSON or HTML.
+//!
+//! Start reading at [`app`], the table of commands, then [`context`], what a
+//! command is given, then any file under [`commands`].
+
+mod app;
+mod apple;
+mod commands;
+mod context;
+mod diagnostics;
+mod failure;
+mod generate;
+mod input;
+mod interrupt;
+mod launch;
+mod load;
+mod machine;
+mod model;
+mod names;
+mod output;
+mod phases;
+#[cfg(test)]
+mod schema;
+mod source;
+mod toolchain;
+
+pub use app::run;

@@ -1,0 +1,85 @@
+//! Pages of the guide that are made from the program.
+
+use crate::root;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::process::Command;
+
+fn assay(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(arguments)
+        .env("COLUMNS", "100")
+        .output()
+        .expect("assay runs");
+    assert!(output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Compares a page with what is in `docs`; with `BLESS=1` writes it there.
+#[track_caller]
+fn check(name: &str, page: &str) {
+    let path = root().join("docs").join(name);
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page).expect("writable");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == page,
+        "docs/{name} is not current: BLESS=1 cargo test --test readme"
+    );
+}
+
+/// The names in the list of commands of a help text.
+fn subcommands(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    lines
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect()
+}
+
+fn add_command(page: &mut String, words: &[&str]) {
+    let mut arguments = words.to_vec();
+    arguments.push("--help");
+    let help = assay(&arguments);
+    let level = "#".repeat(1 + words.len().max(1));
+    let name = [&["assay"], words].concat().join(" ");
+    let text: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    let _ = write!(
+        page,
+        "\n{level} {name}\n\n```text\n{}\n```\n",
+        text.join("\n")
+    );
+    for name in subcommands(&help) {
+        add_command(page, &[words, &[name]].concat());
+    }
+}
+
+#[test]
+fn the_page_of_commands_is_their_help() {
+    let mut page = String::from("# Commands\n\nWhat `assay COMMAND --help` prints.\n");
+    add_command(&mut page, &[]);
+    check("commands.md", &page);
+}
+
+#[test]
+fn the_page_of_findings_is_their_manual() {
+    let rules: Value =
+        serde_json::from_str(&assay(&["explain", "--format", "json"])).expect("JSON");
+    let mut page = String::from(
+        "# Findings\n\nWhat `assay explain RULE` prints, for every rule of `profile` and `trace`.\n",
+    );
+    for rule in rules["rules"].as_array().expect("rules") {
+        let text = |key: &str| rule[key].as_str().expect("a text").to_owned();
+        let body = text("page")
+            .replace("\n## ", "\n### ")
+            .replace("\n# ", "\n### ");
+        let body = body
+            .strip_prefix("## ")
+            .map_or(body.clone(), |rest| format!("### {rest}"));
+        let _ = write!(page, "\n## {}\n\n{}\n", text("id"), body.trim_end());
+    }
+    check("findings.md", &page);
+}

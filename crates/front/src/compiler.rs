@@ -1,0 +1,99 @@
+//! What compiles Metal source, as a trait, and the clang that usually does.
+
+use assay_msl::{Options, Source, Standard};
+use std::fmt;
+use std::path::PathBuf;
+
+/// How to compile source. [`Default`] is Metal's default: fast math, Metal 3.1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceOptions {
+    /// Metal's default arithmetic, which may reorder and assume no NaN.
+    pub fast_math: bool,
+    /// The version of the language.
+    pub standard: Standard,
+    /// Folders for `#include`, in order.
+    pub include_folders: Vec<PathBuf>,
+    /// Macros, `NAME` or `NAME=VALUE`.
+    pub defines: Vec<String>,
+}
+
+impl Default for SourceOptions {
+    fn default() -> Self {
+        Self {
+            fast_math: true,
+            standard: Standard::default(),
+            include_folders: Vec::new(),
+            defines: Vec::new(),
+        }
+    }
+}
+
+impl SourceOptions {
+    /// The options of the clang driver, which keeps headers and bitcode in a folder.
+    pub fn for_clang(&self, cache: impl Into<PathBuf>) -> Options {
+        Options {
+            include_folders: self.include_folders.clone(),
+            defines: self.defines.clone(),
+            standard: self.standard,
+            fast_math: self.fast_math,
+            ..Options::new(cache)
+        }
+    }
+}
+
+/// Something that compiles Metal source to AIR bitcode.
+pub trait Compiler: fmt::Debug + Send + Sync {
+    /// The bitcode of a source, with the lines its instructions came from.
+    fn bitcode(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<Vec<u8>, CompilerError>;
+}
+
+/// Why there is no bitcode.
+#[derive(Debug, thiserror::Error)]
+pub enum CompilerError {
+    /// There is no compiler.
+    #[error("{message}")]
+    Missing {
+        /// What was looked for.
+        message: String,
+        /// How to get one.
+        advice: Option<String>,
+    },
+    /// The source has errors, or the compiler does not work.
+    #[error(transparent)]
+    Failed(#[from] assay_msl::Error),
+}
+
+/// A clang, run as a child process.
+#[derive(Clone, Debug)]
+pub struct Clang {
+    /// The program.
+    pub program: assay_msl::Compiler,
+    /// A folder of ours for precompiled headers and compiled sources.
+    pub cache: PathBuf,
+}
+
+impl Clang {
+    /// A clang and its folder.
+    pub fn new(program: assay_msl::Compiler, cache: impl Into<PathBuf>) -> Self {
+        Clang {
+            program,
+            cache: cache.into(),
+        }
+    }
+}
+
+impl Compiler for Clang {
+    fn bitcode(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<Vec<u8>, CompilerError> {
+        let options = options.for_clang(&self.cache);
+        let compiled = assay_msl::compile(source, &self.program, &options)?;
+        Ok(compiled.code)
+    }
+}

@@ -1,0 +1,252 @@
+//! What `assay inspect` found, for people.
+
+use super::document::{Document, Kernel, Library, Slice};
+use assay_report::number::{bytes, grouped, or_unknown};
+use assay_report::style::{Painter, Role};
+use assay_report::table::{Cell, Column, Table};
+
+/// The whole report, at most `width` columns wide.
+pub fn render(document: &Document, painter: Painter, width: usize) -> String {
+    let file = &document.file;
+    let mut out = format!(
+        "{}: {}, {}\n",
+        painter.paint(Role::Name, &file.path),
+        file.kind,
+        bytes(file.bytes)
+    );
+    for (index, library) in document.metallibs.iter().enumerate() {
+        let several = document.metallibs.len() > 1;
+        out.push_str(&library_line(library, several.then_some(index)));
+    }
+    if !document.slices.is_empty() {
+        out.push('\n');
+        out.push_str(&slices(&document.slices, painter, width));
+    }
+    let air: Vec<&Kernel> = document
+        .all()
+        .filter(|kernel| kernel.form == "air")
+        .collect();
+    let (listed, alone): (Vec<&Kernel>, Vec<&Kernel>) =
+        air.iter().partition(|kernel| kernel.metallib.is_some());
+    if let Some(first) = alone.first() {
+        out.push_str(&module_line(first, alone.len()));
+    }
+    if !listed.is_empty() {
+        out.push('\n');
+        out.push_str(&air_functions(
+            &listed,
+            document.metallibs.len(),
+            painter,
+            width,
+        ));
+    }
+    for kernel in air.iter().filter(|kernel| kernel.arguments.is_some()) {
+        out.push('\n');
+        out.push_str(&arguments(kernel, painter, width));
+    }
+    let machine: Vec<&Kernel> = document
+        .all()
+        .filter(|kernel| kernel.form == "agx")
+        .collect();
+    if !machine.is_empty() {
+        out.push('\n');
+        out.push_str(&machine_functions(&machine, painter, width));
+    }
+    out
+}
+
+fn library_line(library: &Library, index: Option<usize>) -> String {
+    let mut parts = Vec::new();
+    match &library.target {
+        Some(version) => parts.push(format!("{} {version}", library.platform)),
+        None => parts.push(library.platform.clone()),
+    }
+    parts.push(library.kind.clone());
+    parts.push(format!("format {}", library.format));
+    if let Some(uuid) = &library.uuid {
+        parts.push(format!("UUID {uuid}"));
+    }
+    if library.source_archives > 0 {
+        parts.push(format!("{} source archives", library.source_archives));
+    }
+    parts.push(count(library.functions, "function"));
+    let place = match (&library.section, index) {
+        (Some(section), _) => format!(" in {section} at {:#x}", library.offset),
+        (None, Some(_)) => format!(" at {:#x}", library.offset),
+        (None, None) => String::new(),
+    };
+    let number = index.map_or(String::new(), |index| format!(" {index}"));
+    format!("metallib{number}{place}: {}\n", parts.join(", "))
+}
+
+fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{} {what}s", grouped(number)),
+    }
+}
+
+fn slices(slices: &[Slice], painter: Painter, width: usize) -> String {
+    let mut table = Table::new([
+        Column::left("slice for"),
+        Column::right("offset"),
+        Column::right("size"),
+        Column::right("functions"),
+    ])
+    .painter(painter);
+    for slice in slices {
+        table.row([
+            slice.target.clone(),
+            format!("{:#x}", slice.offset),
+            bytes(slice.bytes),
+            grouped(slice.functions),
+        ]);
+    }
+    let mut out = table.render(width);
+    for slice in slices {
+        if let Some(advice) = &slice.advice {
+            let label = painter.paint(Role::Warn, "cannot be decoded:");
+            out.push_str(&format!("{label} {}. {advice}\n", slice.target));
+        }
+    }
+    out
+}
+
+fn air_functions(kernels: &[&Kernel], libraries: usize, painter: Painter, width: usize) -> String {
+    let mut columns = vec![
+        Column::left("function").shrink(),
+        Column::left("type"),
+        Column::right("air"),
+        Column::right("metal"),
+        Column::right("bitcode"),
+        Column::left("hash"),
+    ];
+    if libraries > 1 {
+        columns.push(Column::right("metallib"));
+    }
+    let mut table = Table::new(columns).painter(painter);
+    for kernel in kernels {
+        let hash = kernel.hash.as_deref().unwrap_or_default();
+        let mut row = vec![
+            name(kernel),
+            kernel.kind.clone().into(),
+            or_unknown(kernel.air.as_ref()).into(),
+            or_unknown(kernel.metal.as_ref()).into(),
+            kernel.bytes.map_or("declared".to_owned(), bytes).into(),
+            hash.get(..12).unwrap_or(hash).to_owned().into(),
+        ];
+        if libraries > 1 {
+            row.push(or_unknown(kernel.metallib).into());
+        }
+        table.row(row);
+    }
+    table.render(width)
+}
+
+/// What holds for all kernels of one module.
+fn module_line(kernel: &Kernel, kernels: usize) -> String {
+    let stated = [("AIR", &kernel.air), ("Metal", &kernel.metal)];
+    let mut parts: Vec<String> = stated
+        .into_iter()
+        .filter_map(|(what, version)| Some(format!("{what} {}", version.as_ref()?)))
+        .collect();
+    parts.extend(kernel.compiler.clone());
+    parts.push(count(kernels as u64, "kernel"));
+    format!("{}\n", parts.join(", "))
+}
+
+/// The arguments of one kernel, under its name.
+fn arguments(kernel: &Kernel, painter: Painter, width: usize) -> String {
+    let name = kernel.name.as_deref().unwrap_or("(not named)");
+    let mut out = painter.paint(Role::Name, name).to_string();
+    if let Some(threads) = kernel.max_threads {
+        out.push_str(&format!(", at most {threads} threads per threadgroup"));
+    }
+    out.push('\n');
+    let list = kernel.arguments.as_deref().unwrap_or_default();
+    if list.is_empty() {
+        out.push_str("no arguments\n");
+        return out;
+    }
+    let mut table = Table::new([
+        Column::right("index"),
+        Column::left("kind"),
+        Column::left("access"),
+        Column::left("type").shrink(),
+        Column::left("name").shrink(),
+    ])
+    .painter(painter);
+    for argument in list {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        table.row([
+            argument.index.map_or(String::new(), |n| n.to_string()),
+            argument.kind.clone(),
+            text(&argument.access),
+            text(&argument.type_name),
+            text(&argument.name),
+        ]);
+    }
+    out.push_str(&table.render(width));
+    out
+}
+
+fn machine_functions(kernels: &[&Kernel], painter: Painter, width: usize) -> String {
+    let mut table = Table::new([
+        Column::left("function").shrink(),
+        Column::left("stage"),
+        Column::left("GPU"),
+        Column::right("offset"),
+        Column::right("main"),
+        Column::right("constant"),
+        Column::right("helpers"),
+        Column::right("registers"),
+        Column::right("spill"),
+        Column::right("threadgroup"),
+    ])
+    .painter(painter);
+    for kernel in kernels {
+        let Some(machine) = &kernel.machine else {
+            continue;
+        };
+        let size = |value: Option<u64>| value.map_or("none".to_owned(), bytes);
+        let stated =
+            |value: Option<u32>| value.map_or("not stated".to_owned(), |v| bytes(v.into()));
+        table.row([
+            name(kernel),
+            kernel.kind.clone().into(),
+            machine.gpu.clone().into(),
+            kernel
+                .offset
+                .map_or(String::new(), |offset| format!("{offset:#x}"))
+                .into(),
+            size(machine.main_bytes).into(),
+            size(machine.constant_program_bytes).into(),
+            machine.helpers.len().to_string().into(),
+            machine
+                .registers
+                .map_or("not stated".to_owned(), |registers| registers.to_string())
+                .into(),
+            stated(machine.spill_bytes).into(),
+            stated(machine.threadgroup_bytes).into(),
+        ]);
+    }
+    let mut out = table.render(width);
+    for kernel in kernels {
+        let error = kernel
+            .machine
+            .as_ref()
+            .and_then(|m| m.metadata_error.as_ref());
+        if let Some(error) = error {
+            let label = painter.paint(Role::Warn, "metadata not read:");
+            out.push_str(&format!("{label} {error}\n"));
+        }
+    }
+    out
+}
+
+fn name(kernel: &Kernel) -> Cell {
+    match &kernel.name {
+        Some(name) => Cell::new(name.clone(), Role::Name),
+        None => Cell::new("(not named)", Role::Dim),
+    }
+}

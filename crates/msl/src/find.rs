@@ -1,0 +1,153 @@
+//! Looking for clangs: every one that may do, best first, from values that whoever knows the machine gives.
+//!
+//! In order: the one that was chosen, the newest `clang-NN` on the path, `clang`, the Command Line Tools' clang, and the
+//! one inside Python's `ziglang` package. A probe decides, never a version text.
+
+use crate::compiler::Compiler;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// A compiler that may do, and where it was found.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Where: `path`, `Command Line Tools`, …
+    pub origin: &'static str,
+    /// The compiler, not probed yet.
+    pub compiler: Compiler,
+}
+
+/// The origin of a compiler that was chosen by name.
+pub const CHOSEN: &str = "ASSAY_CLANG";
+
+/// Everything worth a probe, best first. `chosen` names the only candidate; `path` is a list of folders as in `PATH`.
+pub fn candidates(chosen: Option<&OsStr>, path: &OsStr) -> Vec<Candidate> {
+    if let Some(chosen) = chosen.filter(|value| !value.is_empty()) {
+        return vec![Candidate {
+            origin: CHOSEN,
+            compiler: chosen_compiler(chosen),
+        }];
+    }
+    let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let mut found = numbered(&folders);
+    let plain = |origin, program: PathBuf| Candidate {
+        origin,
+        compiler: Compiler::new(program),
+    };
+    found.extend(on_path(&folders, "clang").map(|program| plain("path", program)));
+    let tools = Path::new("/Library/Developer/CommandLineTools/usr/bin/clang");
+    if tools.is_file() {
+        found.push(plain("Command Line Tools", tools.to_owned()));
+    }
+    if let Some(python) = on_path(&folders, "python3").or_else(|| on_path(&folders, "python")) {
+        let mut compiler = Compiler::new(python);
+        compiler.arguments = ["-m", "ziglang", "clang"].map(str::to_owned).to_vec();
+        found.push(Candidate {
+            origin: "Python package ziglang",
+            compiler,
+        });
+    }
+    found
+}
+
+/// The first candidate that passes the probe, with its version as identity.
+pub fn find(chosen: Option<&OsStr>, path: &OsStr) -> Option<Compiler> {
+    let candidates = candidates(chosen, path).into_iter();
+    candidates
+        .map(|candidate| candidate.compiler)
+        .find(|compiler| compiler.probe().is_ok())
+        .map(|mut compiler| {
+            compiler.identity = compiler.version().unwrap_or_default();
+            compiler
+        })
+}
+
+/// A choice names a program, or a program with arguments.
+fn chosen_compiler(text: &OsStr) -> Compiler {
+    let whole = Path::new(text);
+    let Some(words) = text.to_str().filter(|_| !whole.is_file()) else {
+        return Compiler::new(whole);
+    };
+    let mut words = words.split_whitespace().map(str::to_owned);
+    let mut compiler = Compiler::new(words.next().unwrap_or_default());
+    compiler.arguments = words.collect();
+    compiler
+}
+
+/// `clang-NN` on the path, newest first.
+fn numbered(folders: &[PathBuf]) -> Vec<Candidate> {
+    let mut found: Vec<(u32, PathBuf)> = Vec::new();
+    for entry in folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+    {
+        let Ok(entry) = entry else { continue };
+        let name = entry.file_name();
+        let number = name
+            .to_str()
+            .and_then(|name| name.strip_suffix(std::env::consts::EXE_SUFFIX))
+            .and_then(|name| name.strip_prefix("clang-"))
+            .and_then(|number| number.parse().ok());
+        if let Some(number) = number
+            && !found.iter().any(|(known, _)| *known == number)
+        {
+            found.push((number, entry.path()));
+        }
+    }
+    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    found
+        .into_iter()
+        .map(|(_, program)| Candidate {
+            origin: "path",
+            compiler: Compiler::new(program),
+        })
+        .collect()
+}
+
+/// A program of that name on the path.
+pub fn on_path(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    folders
+        .iter()
+        .map(|folder| folder.join(&name))
+        .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_may_hold_arguments() {
+        let compiler = chosen_compiler(OsStr::new("python3 -m ziglang clang"));
+        assert_eq!(compiler.program, Path::new("python3"));
+        assert_eq!(compiler.arguments, ["-m", "ziglang", "clang"]);
+    }
+
+    #[test]
+    fn the_newest_numbered_clang_comes_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in [
+            "clang-9",
+            "clang-19",
+            "clang-17",
+            "clang-format-19",
+            "clang-cpp-20",
+        ] {
+            std::fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let names: Vec<_> = numbered(&[folder.path().to_owned()])
+            .into_iter()
+            .filter_map(|c| {
+                Some(
+                    c.compiler
+                        .program
+                        .file_name()?
+                        .to_string_lossy()
+                        .into_owned(),
+                )
+            })
+            .collect();
+        assert_eq!(names, ["clang-19", "clang-17", "clang-9"]);
+    }
+}
