@@ -6,6 +6,26 @@ use assay_predict::Class;
 /// The share of kernels a band shall hold.
 pub const SHARE: f64 = 0.8;
 
+/// All classes.
+pub const CLASSES: [Class; 5] = [
+    Class::Short,
+    Class::FewThreadgroups,
+    Class::Matrix,
+    Class::Bandwidth,
+    Class::Compute,
+];
+
+/// The constant that holds the band of a class.
+pub fn constant(class: Class) -> &'static str {
+    match class {
+        Class::Short => "band_short",
+        Class::FewThreadgroups => "band_few",
+        Class::Matrix => "band_matrix",
+        Class::Bandwidth => "band_bandwidth",
+        Class::Compute => "band_compute",
+    }
+}
+
 /// So many kernels of all classes stand beside those of the class itself: small classes
 /// lean on the rest.
 const LEAN: f64 = 8.0;

@@ -6,29 +6,29 @@ use crate::store::Stored;
 use assay_chip::{Chip, ModelConstant};
 use assay_predict::Constants;
 
-/// The constants that the M2 data determines. The others keep their published values.
-pub const FREE: &[&str] = &[
-    "launch_us",
-    "issue_efficiency",
-    "reduction_cycles",
-    "access_cycles",
-    "line_cycles",
-    "local_row_cycles",
-    "local_conflict_cycles",
-    "barrier_cycles",
-    "l2_latency",
-    "l2_bytes_per_cycle",
-    "slc_bytes_per_cycle",
-    "slc_ratio",
-    "dram_efficiency",
-    "l1_share",
-    "l2_share",
-    "slc_share",
-    "group_cycles",
-    "simdgroup_cycles",
+/// The constants that the M2 data determines, with the published or guessed values that a
+/// fit starts from and is held near. The others keep theirs.
+pub const FREE: &[(&str, f64)] = &[
+    ("launch_us", 5.0),
+    ("issue_efficiency", 0.85),
+    ("reduction_cycles", 12.0),
+    ("access_cycles", 1.0),
+    ("line_cycles", 0.5),
+    ("local_row_cycles", 2.0),
+    ("local_conflict_cycles", 1.0),
+    ("barrier_cycles", 33.0),
+    ("l2_bytes_per_cycle", 36.0),
+    ("slc_bytes_per_cycle", 26.0),
+    ("slc_ratio", 1.9),
+    ("dram_efficiency", 0.9),
+    ("l1_share", 1.0),
+    ("l2_share", 1.5),
+    ("slc_share", 1.2),
+    ("group_cycles", 150.0),
+    ("simdgroup_cycles", 12.0),
 ];
 
-/// Constants of the M3's generation.
+/// Constants of the M3's generation; a fit starts from those of the M2.
 pub const FREE_M3: &[&str] = &["line_cycles", "local_row_cycles", "issue_efficiency"];
 
 /// How strongly constants are held near their start, per case: a constant at the end of
@@ -48,22 +48,27 @@ pub struct Start {
 }
 
 impl Start {
-    /// The constants of a chip, of which some are free.
-    pub fn of(chip: &Chip, free: &[&str]) -> Start {
-        let rows = Constants::rows(chip);
-        Start {
-            constants: Constants::of(chip),
-            free: rows
-                .into_iter()
-                .filter(|row| free.contains(&row.name))
-                .collect(),
+    /// The published values, on a chip. Values fitted earlier are not looked at.
+    pub fn published(chip: &Chip) -> Start {
+        let mut constants = Constants::of(chip);
+        for (name, value) in FREE {
+            constants.set(name, *value);
         }
+        let names: Vec<&str> = FREE.iter().map(|(name, _)| *name).collect();
+        Start::at(chip, constants, &names)
     }
 
-    /// The same from other values.
-    pub fn from(mut self, constants: Constants) -> Start {
-        self.constants = constants;
-        self
+    /// Given constants, of which some are free.
+    pub fn at(chip: &Chip, constants: Constants, free: &[&str]) -> Start {
+        let mut rows = Constants::rows(chip);
+        rows.retain(|row| free.contains(&row.name));
+        for row in &mut rows {
+            row.value = constants.get(row.name).unwrap_or(row.value);
+        }
+        Start {
+            constants,
+            free: rows,
+        }
     }
 
     fn point(&self) -> Vec<f64> {
@@ -137,4 +142,81 @@ pub fn cross_validate(
         }
     }
     judged
+}
+
+/// A term of the model and the constants that switch it off.
+pub const TERMS: &[(&str, &[(&str, f64)])] = &[
+    ("launch overhead", &[("launch_us", 1e-3)]),
+    ("shared caches", &[("l2_share", 1e-6), ("slc_share", 1e-6)]),
+    ("L1", &[("l1_share", 1e-6)]),
+    ("L2 bandwidth", &[("l2_bytes_per_cycle", 1e9)]),
+    (
+        "DRAM and SLC bandwidth",
+        &[
+            ("dram_efficiency", 1e6),
+            ("slc_ratio", 1e6),
+            ("slc_bytes_per_cycle", 1e9),
+        ],
+    ),
+    (
+        "threadgroup memory",
+        &[
+            ("local_row_cycles", 1e-6),
+            ("local_conflict_cycles", 1e-6),
+            ("local_latency", 1e-6),
+        ],
+    ),
+    ("bank conflicts", &[("local_conflict_cycles", 1e-6)]),
+    (
+        "launch of threadgroups",
+        &[("group_cycles", 1e-6), ("simdgroup_cycles", 1e-6)],
+    ),
+    (
+        "load/store unit",
+        &[("access_cycles", 1e-6), ("line_cycles", 1e-6)],
+    ),
+    (
+        "memory latency",
+        &[
+            ("l1_latency", 1e-6),
+            ("l2_latency", 1e-6),
+            ("slc_latency_ns", 1e-6),
+            ("dram_latency_ns", 1e-6),
+        ],
+    ),
+    ("barriers", &[("barrier_cycles", 1e-6)]),
+    (
+        "cost of matrix products",
+        &[("matrix32_cycles", 1.0), ("matrix16_cycles", 1.0)],
+    ),
+    (
+        "cost of reductions",
+        &[("reduction_cycles", 1.0), ("prefix_cycles", 1.0)],
+    ),
+];
+
+/// The start with a term switched off: its constants are no longer free.
+pub fn without(start: &Start, off: &[(&str, f64)]) -> Start {
+    let mut start = start.clone();
+    for (name, value) in off {
+        start.constants.set(name, *value);
+        start.free.retain(|row| row.name != *name);
+    }
+    start
+}
+
+/// How far a constant can be moved, as a factor, before the mean error rises by 1 %.
+pub fn determined(constants: &Constants, name: &str, cases: &[&Stored], chip: &Chip) -> f64 {
+    let value = constants.get(name).unwrap_or(f64::NAN);
+    let at = |by: f64| {
+        let mut moved = *constants;
+        moved.set(name, value * by);
+        loss(&ratios(cases, chip, &moved))
+    };
+    let here = at(1.0);
+    let mut by = 1.05;
+    while by < 4.0 && at(by).min(at(1.0 / by)) < here + 0.01 {
+        by *= 1.1;
+    }
+    by
 }

@@ -13,6 +13,7 @@ pub mod digest;
 pub mod fit;
 pub mod folds;
 pub mod judge;
+pub mod page;
 pub mod ranking;
 pub mod report;
 pub mod run;
@@ -20,6 +21,7 @@ pub mod search;
 pub mod sets;
 pub mod stats;
 pub mod store;
+pub mod table;
 
 pub use case::{Case, Cases, Set};
 

@@ -2,7 +2,7 @@
 
 use crate::bands::{self, Residual};
 use crate::case::Set;
-use crate::fit::{FREE, FREE_M3, Start, cross_validate, fit, loss};
+use crate::fit::{FREE_M3, Start, TERMS, cross_validate, fit, loss, without};
 use crate::folds::folds;
 use crate::judge::{chip, prediction, ratios, roofline, with_cores};
 use crate::ranking::{TaskRanking, Variant, rank};
@@ -166,13 +166,37 @@ pub fn cross_validated(store: &Store, limits: Limits) -> Result<Judged> {
     let cases = store.of(Set::MetalBench);
     let (chip, cores) = chip(Set::MetalBench)?;
     let folds = metalbench_folds(&cases);
-    let start = Start::of(&chip, FREE);
+    let start = Start::published(&chip);
     let ratios = cross_validate(&start, &cases, &folds, &chip, limits);
     Ok(Judged {
         rows: judged(&cases, &ratios, &folds, &chip, &start.constants)?,
         cores: cores[0],
         constants: None,
     })
+}
+
+/// MetalBench, cross-validated without each term: the factor.
+pub fn ablation(
+    store: &Store,
+    fitted: &Constants,
+    limits: Limits,
+) -> Result<Vec<(&'static str, f64)>> {
+    let cases = store.of(Set::MetalBench);
+    let (chip, _) = chip(Set::MetalBench)?;
+    let folds = metalbench_folds(&cases);
+    let published = Start::published(&chip);
+    // From the fitted values on: without a term the way is short. The published ones still
+    // hold them.
+    let start = Start {
+        constants: *fitted,
+        ..published
+    };
+    let worth = TERMS.iter().map(|(name, off)| {
+        let start = without(&start, off);
+        let ratios = cross_validate(&start, &cases, &folds, &chip, limits);
+        (*name, factor(&ratios))
+    });
+    Ok(worth.collect())
 }
 
 /// A set by constants fitted elsewhere; free are only the number of cores, where it was
@@ -216,7 +240,7 @@ pub fn leave_one_kernel_out(store: &Store, constants: &Constants) -> Result<Judg
     let (chip, cores) = chip(Set::GemmMetal)?;
     let families: Vec<&str> = cases.iter().map(|case| case.family.as_str()).collect();
     let folds = folds(&families, cases.len());
-    let start = Start::of(&chip, FREE_M3).from(*constants);
+    let start = Start::at(&chip, *constants, FREE_M3);
     let ratios = cross_validate(&start, &cases, &folds, &chip, Limits::default());
     let all = fit(&start, &cases, &chip, Limits::default());
     Ok(Judged {

@@ -59,13 +59,8 @@ impl Stored {
 
     /// Returns true if any dispatch multiplies 8×8 matrices.
     pub fn has_matrices(&self) -> bool {
-        let runs = self
-            .executions
-            .iter()
-            .flat_map(|execution| &execution.blocks)
-            .flat_map(|block| &block.runs);
-        let mut matrices = runs.map(|run| run.matrices32 + run.matrices16);
-        matrices.any(|count| count > 0)
+        let mut runs = self.executions.iter().flat_map(|execution| &execution.runs);
+        runs.any(|run| run.matrices32 + run.matrices16 > 0)
     }
 
     /// Returns true if no dispatch has more than one threadgroup.
