@@ -79,6 +79,7 @@ macro_rules! commands {
 
 commands! {
     Profile profile;
+    Predict predict;
     Diff diff;
     Explain explain;
     Inspect inspect;

@@ -60,6 +60,7 @@ constants! {
     slc_ratio,
     dram_efficiency,
     l1_share,
+    l1_crowding,
     l2_share,
     slc_share,
     knee,

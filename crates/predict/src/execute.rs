@@ -429,6 +429,7 @@ fn fold_accesses(
 /// An access with rounded averages.
 fn alike(access: Access) -> Access {
     Access {
+        issued: rounded(access.issued),
         lanes: rounded(access.lanes),
         bytes: rounded(access.bytes),
         lines: rounded(access.lines),

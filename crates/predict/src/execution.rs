@@ -221,6 +221,9 @@ pub struct Access {
     pub space: Space,
     /// What it does.
     pub kind: Kind,
+    /// Share of executions that are an access of their own. The others move elements next to
+    /// those of an access before them, which Apple's compiler would have joined.
+    pub issued: f32,
     /// Lanes that take part.
     pub lanes: f32,
     /// Bytes moved: lanes times bytes per lane.

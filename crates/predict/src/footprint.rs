@@ -61,7 +61,9 @@ pub(crate) fn footprint(records: &[Record], groups: [u32; 3], buffers: &dyn Buff
         }
         let whole = |writes: bool| {
             let chosen = members.iter().filter(|&&n| streams[n].writes == writes);
-            let sum: f64 = chosen.filter_map(|&n| curves[n].last()).sum();
+            let sum = chosen
+                .filter_map(|&n| curves[n].last())
+                .fold(0.0f64, |sum, lines| sum + lines);
             sum.min(most)
         };
         footprint.buffers.push(BufferFootprint {

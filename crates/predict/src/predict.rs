@@ -271,7 +271,7 @@ impl Levels {
         resident: usize,
     ) -> Levels {
         // Threadgroups on a core share its L1.
-        let l1_lines = machine.l1_lines / (resident as f64).sqrt();
+        let l1_lines = machine.l1_lines / (resident as f64).powf(constants.l1_crowding);
         let missed = missed_lines(execution, l1_lines).max(f64::MIN_POSITIVE);
         let crossing =
             |lines: f64| caches::traffic(&execution.footprint, lines, total, state, constants.knee);
@@ -327,7 +327,9 @@ impl Levels {
             0.0
         };
         TimedAccess {
-            load_store: constants.access_cycles + lines * constants.line_cycles + contended,
+            load_store: f64::from(access.issued) * constants.access_cycles
+                + lines * constants.line_cycles
+                + contended,
             l2: bytes / constants.l2_bytes_per_cycle,
             slc: bytes * self.beyond_l2 / slc_rate,
             dram: bytes * self.beyond_slc / dram_rate,

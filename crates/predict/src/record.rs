@@ -14,6 +14,8 @@ const LANES: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) executions: u64,
+    /// Executions that a compiler which joins neighbouring elements would not have.
+    pub(crate) joined: u64,
     pub(crate) lanes: u64,
     pub(crate) bytes: u64,
     pub(crate) lines: u64,
@@ -30,7 +32,7 @@ pub(crate) struct Sums {
 pub(crate) struct Recorder<'a> {
     code: &'a Code,
     bodies: Bodies,
-    folders: Vec<Folder>,
+    simdgroups: Vec<Followed>,
     /// By instruction.
     sums: Vec<Option<Box<Sums>>>,
     cache: LruStack,
@@ -39,6 +41,30 @@ pub(crate) struct Recorder<'a> {
     instructions: u64,
     lane_instructions: u64,
 }
+
+/// What is known of one simdgroup.
+#[derive(Debug, Default)]
+struct Followed {
+    folder: Folder,
+    /// Accesses to device memory of the current block that a later one may continue.
+    recent: Vec<Extent>,
+}
+
+/// Bytes that the lanes of a simdgroup have moved, side by side in each lane.
+#[derive(Clone, Debug)]
+struct Extent {
+    kind: AccessKind,
+    active: u32,
+    start: [u64; LANES],
+    bytes: u32,
+    lines: u64,
+}
+
+/// Bytes per lane that one instruction moves at most.
+const MOST_BYTES: u32 = 16;
+
+/// Extents that are remembered.
+const RECENT: usize = 8;
 
 /// What one threadgroup did.
 #[derive(Debug)]
@@ -66,7 +92,7 @@ impl<'a> Recorder<'a> {
         Recorder {
             code,
             bodies: Bodies::default(),
-            folders: Vec::new(),
+            simdgroups: Vec::new(),
             sums: vec![None; code.instructions.len()],
             cache: LruStack::new(),
             divergent: 0,
@@ -76,9 +102,9 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn finish(self, position: [u32; 3]) -> Record {
-        let streams = self.folders.iter().map(|folder| Stream {
-            steps: folder.finish(&self.bodies),
-            counts: folder.counts().to_vec(),
+        let streams = self.simdgroups.iter().map(|followed| Stream {
+            steps: followed.folder.finish(&self.bodies),
+            counts: followed.folder.counts().to_vec(),
         });
         let streams = streams.collect();
         let sums = self.sums.into_iter().enumerate();
@@ -123,7 +149,10 @@ impl<'a> Recorder<'a> {
                 if access.kind == AccessKind::Atomic {
                     sums.passes += most_at_one_address(access);
                 }
-                device(sums, &mut self.cache, access);
+                let lines = device(sums, &mut self.cache, access);
+                if let Some(followed) = self.simdgroups.get_mut(simdgroup as usize) {
+                    followed.join(sums, access, lines);
+                }
             }
             Memory::Stack => {
                 sums.space = Space::Stack;
@@ -143,10 +172,13 @@ impl Observer for Recorder<'_> {
         self.divergent += u64::from(step.active() != step.threads());
         if let Some(block) = self.code.block_started_by(index) {
             let simdgroup = step.simdgroup() as usize;
-            if self.folders.len() <= simdgroup {
-                self.folders.resize_with(simdgroup + 1, Folder::default);
+            if self.simdgroups.len() <= simdgroup {
+                self.simdgroups
+                    .resize_with(simdgroup + 1, Followed::default);
             }
-            self.folders[simdgroup].push(block, &mut self.bodies);
+            let followed = &mut self.simdgroups[simdgroup];
+            followed.recent.clear();
+            followed.folder.push(block, &mut self.bodies);
         }
         if let Some(access) = step.access() {
             self.access(index, &access, step.simdgroup());
@@ -161,8 +193,60 @@ fn each_lane(active: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| active >> lane & 1 != 0)
 }
 
-/// Counts the lines of an access to device memory and what caches hold of them.
-fn device(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess) {
+impl Followed {
+    /// Joins an access to one that ends where it starts, in all lanes: Apple's compiler loads
+    /// and stores neighbouring elements at once. Counts its lines and whether it was joined.
+    fn join(&mut self, sums: &mut Sums, access: &MemoryAccess, lines: u64) {
+        let continues = |extent: &&mut Extent| {
+            extent.kind == access.kind
+                && extent.active == access.active
+                && extent.bytes + access.bytes <= MOST_BYTES
+                && each_lane(access.active).all(|lane| {
+                    let end = extent.start[lane].wrapping_add(u64::from(extent.bytes));
+                    end == access.addresses[lane]
+                })
+        };
+        let joinable = access.kind != AccessKind::Atomic && access.active != 0;
+        if joinable && let Some(extent) = self.recent.iter_mut().find(continues) {
+            extent.bytes += access.bytes;
+            let together = distinct_lines(access.active, &extent.start, extent.bytes);
+            sums.joined += 1;
+            sums.lines += together.saturating_sub(extent.lines);
+            extent.lines = together;
+            return;
+        }
+        sums.lines += lines;
+        if self.recent.len() == RECENT {
+            self.recent.remove(0);
+        }
+        self.recent.push(Extent {
+            kind: access.kind,
+            active: access.active,
+            start: access.addresses,
+            bytes: access.bytes,
+            lines,
+        });
+    }
+}
+
+/// Distinct lines that lanes touch, `bytes` bytes each.
+fn distinct_lines(active: u32, start: &[u64; LANES], bytes: u32) -> u64 {
+    let mut lines = [0u64; 2 * LANES];
+    let mut count = 0;
+    for lane in each_lane(active) {
+        let last = start[lane].wrapping_add(u64::from(bytes) - 1);
+        for line in [start[lane] / LINE, last / LINE] {
+            if !lines[..count].contains(&line) {
+                lines[count] = line;
+                count += 1;
+            }
+        }
+    }
+    count as u64
+}
+
+/// Looks up the lines of an access to device memory in caches; gives how many there are.
+fn device(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess) -> u64 {
     let mut lines = [0u64; 2 * LANES];
     let mut count = 0;
     for lane in each_lane(access.active) {
@@ -176,26 +260,36 @@ fn device(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess) {
             }
         }
     }
-    sums.lines += count as u64;
     for &line in &lines[..count] {
         let missing = cache.touch(line);
         for misses in &mut sums.misses[..missing] {
             *misses += 1;
         }
     }
+    count as u64
 }
 
-/// Stack words of the lanes of a simdgroup lie side by side.
+/// Stack words of the lanes of a simdgroup lie side by side: lanes at the same offset share a
+/// line, lanes at different ones do not.
 fn stack(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess, simdgroup: u32) {
     const STACKS: u64 = 1 << 62;
-    let lines = u64::from(access.bytes).div_ceil(4);
-    let first = each_lane(access.active).next().unwrap_or(0);
-    let start = (access.addresses[first] & 0xff_ffff) / 4;
-    sums.lines += lines;
-    for line in start..start + lines {
-        let missing = cache.touch(STACKS | u64::from(simdgroup) << 32 | line);
-        for misses in &mut sums.misses[..missing] {
-            *misses += 1;
+    let mut rows = [0u64; LANES];
+    let mut count = 0;
+    for lane in each_lane(access.active) {
+        let row = (access.addresses[lane] & 0xff_ffff) / 4;
+        if !rows[..count].contains(&row) {
+            rows[count] = row;
+            count += 1;
+        }
+    }
+    let words = u64::from(access.bytes).div_ceil(4);
+    for &row in &rows[..count] {
+        for line in row..row + words {
+            sums.lines += 1;
+            let missing = cache.touch(STACKS | u64::from(simdgroup) << 32 | line);
+            for misses in &mut sums.misses[..missing] {
+                *misses += 1;
+            }
         }
     }
 }
@@ -282,6 +376,7 @@ pub(crate) fn average(offset: u32, parts: &[(f64, &Sums)]) -> Access {
         offset,
         space,
         kind,
+        issued: 1.0 - mean(total(|sums| sums.joined)),
         lanes: mean(total(|sums| sums.lanes)),
         bytes: mean(total(|sums| sums.bytes)),
         lines: mean(total(|sums| sums.lines)),

@@ -17,6 +17,7 @@ pub(crate) mod explain;
 pub(crate) mod inspect;
 pub(crate) mod ir;
 pub(crate) mod man;
+pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod trace;
