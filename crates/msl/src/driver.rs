@@ -307,6 +307,7 @@ impl Session<'_> {
         if let Some(code) = kept.as_ref().and_then(|path| std::fs::read(path).ok()) {
             return Ok(Run {
                 success: true,
+                ended: "exit status: 0".to_owned(),
                 stdout: code,
                 stderr: String::new(),
             });
