@@ -62,7 +62,7 @@ const HALF_ARCTANGENT: [f32; 5] = [
 ];
 
 /// With as many terms as halves need.
-const HALF_ARCSINE: [f32; 3] = [0.166_801_26, 0.071_899_8, 0.064_107_306];
+const HALF_ARCSINE: [f32; 3] = [0.166_801_26, 0.071_899_8, 0.064_107_31];
 
 /// `x + x · x² P(x²)`
 #[inline(always)]
