@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide setup
+.PHONY: demo test lint docs unit corpus judge coverage quality guide setup accuracy fit executions
 
 CARGO ?= cargo
 
@@ -23,6 +23,22 @@ unit:
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered
+
+# Predicted against published GPU times. With SOURCES, a folder of checkouts named
+# repository@commit, kernels are compiled and executed again; without it the stored
+# executions are judged. FIXTURES has the published times.
+FIXTURES ?= ../shared/fixtures/measured
+ACCURACY = $(CARGO) run --release --quiet -p assay-accuracy --
+
+accuracy: $(if $(SOURCES),executions)
+	$(ACCURACY) page
+
+fit: $(if $(SOURCES),executions)
+	$(ACCURACY) fit --write crates/chip/data/model.tsv
+	$(ACCURACY) page
+
+executions:
+	$(ACCURACY) execute --sources $(SOURCES) --fixtures $(FIXTURES)
 
 judge:
 	@./scripts/judge.sh

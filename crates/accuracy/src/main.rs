@@ -1,0 +1,379 @@
+//! `accuracy`: cases, fits and tables of predicted against measured GPU times.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people"
+)]
+
+use assay_accuracy::build::Sources;
+use assay_accuracy::case::Excluded;
+use assay_accuracy::fit::{FREE, FREE_M3, Start, determined, fit};
+use assay_accuracy::judge::chip;
+use assay_accuracy::page::{Figures, page};
+use assay_accuracy::ranking::{mean_called, mean_pick};
+use assay_accuracy::report::{self, CLASSES, Judged, Row, line};
+use assay_accuracy::search::Limits;
+use assay_accuracy::store::{Store, Stored};
+use assay_accuracy::table::{self, Fitted};
+use assay_accuracy::{Cases, Result, Set, bands, run, sets, stats};
+use assay_predict::Constants;
+use clap::{Parser, Subcommand};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Predicted GPU times against published measurements
+///
+/// Example: accuracy execute --sources corpus/sources --fixtures ../shared/fixtures/measured
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    /// Folder of checkouts named repository@commit
+    #[arg(long, global = true, default_value = "corpus/sources")]
+    sources: PathBuf,
+
+    /// Folder of the published measurements
+    #[arg(long, global = true, default_value = "../shared/fixtures/measured")]
+    fixtures: PathBuf,
+
+    /// Folder for what can be made again
+    #[arg(long, global = true, default_value = "target/accuracy")]
+    cache: PathBuf,
+
+    /// Stored executions
+    #[arg(
+        long,
+        global = true,
+        default_value = "crates/accuracy/data/executions.json.gz"
+    )]
+    store: PathBuf,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compile and execute every case; list what became one and what did not, by reason
+    Execute {
+        /// Only cases whose id contains this; the others stay as stored
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Judge the stored executions by the constants of the chip files, without fitting
+    Look {
+        /// Change a constant first; may be repeated
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        changes: Vec<String>,
+        /// Show every case of this set
+        #[arg(long)]
+        rows: Option<String>,
+    },
+    /// Fit the constants on the M2 data; print them with the agreement of every set
+    Fit {
+        /// Passes of the search over all constants
+        #[arg(long, default_value_t = 12)]
+        sweeps: usize,
+        /// Write constants and bands into this table
+        #[arg(long, value_name = "FILE")]
+        write: Option<PathBuf>,
+    },
+    /// Cross-validate, judge every set by the constants of the chip files, and write the page
+    Page {
+        /// Passes of the search over all constants
+        #[arg(long, default_value_t = 12)]
+        sweeps: usize,
+        /// The same for fits without a term
+        #[arg(long, default_value_t = 2)]
+        ablation_sweeps: usize,
+        /// Where the page goes
+        #[arg(short, long, default_value = "docs/accuracy.md")]
+        out: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let result = match &args.command {
+        Command::Execute { only } => execute(&args, only.as_deref()),
+        Command::Look { changes, rows } => look(&args, changes, rows.as_deref()),
+        Command::Fit { sweeps, write } => fit_all(&args, *sweeps, write.as_deref()),
+        Command::Page {
+            sweeps,
+            ablation_sweeps,
+            out,
+        } => write_page(&args, *sweeps, *ablation_sweeps, out),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn execute(args: &Args, only: Option<&str>) -> Result<()> {
+    let mut all = sets::read(&args.fixtures, &Set::ALL)?;
+    let sources = Sources::open(&args.sources, &args.cache)?;
+    let wanted = |id: &str| only.is_none_or(|part| id.contains(part));
+    let mut kept: BTreeMap<String, Stored> = BTreeMap::new();
+    if only.is_some() {
+        let old = Store::read(&args.store)?.cases.into_iter();
+        kept.extend(old.map(|case| (case.id.clone(), case)));
+    }
+    let ran: Vec<(&assay_accuracy::Case, Result<Stored>)> = all
+        .cases
+        .par_iter()
+        .filter(|case| wanted(&case.id))
+        .map(|case| (case, run::run(case, &sources)))
+        .collect();
+    let mut refused = Vec::new();
+    for (case, result) in ran {
+        match result {
+            Ok(stored) => drop(kept.insert(case.id.clone(), stored)),
+            Err(error) => {
+                kept.remove(&case.id);
+                let text = error.to_string();
+                eprintln!("{}: {}", case.id, text.lines().next().unwrap_or_default());
+                refused.push(Excluded {
+                    id: case.id.clone(),
+                    set: case.set,
+                    reason: reason(&text),
+                });
+            }
+        }
+    }
+    all.excluded.extend(refused);
+    let store = Store {
+        cases: kept.into_values().collect(),
+    };
+    store.write(&args.store)?;
+    summary(&all, &store);
+    Ok(())
+}
+
+/// A refusal without what is particular to one kernel.
+fn reason(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let general = first.split(" (").next().unwrap_or(first);
+    match general.split_once("values of type i128") {
+        Some(_) => "values of type i128 do not exist in Metal".to_owned(),
+        None => general.to_owned(),
+    }
+}
+
+fn summary(all: &Cases, store: &Store) {
+    let mut counts: BTreeMap<(Set, String), usize> = BTreeMap::new();
+    for row in &all.excluded {
+        *counts.entry((row.set, row.reason.clone())).or_default() += 1;
+    }
+    for case in &store.cases {
+        *counts.entry((case.set, "a case".to_owned())).or_default() += 1;
+    }
+    for ((set, verdict), count) in counts {
+        println!("{:16} {count:5}  {verdict}", set.name());
+    }
+}
+
+fn look(args: &Args, changes: &[String], rows: Option<&str>) -> Result<()> {
+    let store = Store::read(&args.store)?;
+    let (m2, _) = chip(Set::MetalBench)?;
+    let mut constants = Constants::of(&m2);
+    for change in changes {
+        let (name, value) = change.split_once('=').ok_or("NAME=VALUE is expected")?;
+        if !constants.set(name, value.parse()?) {
+            return Err(format!("there is no constant {name}").into());
+        }
+    }
+    sets_by(&store, &constants, rows)
+}
+
+/// Agreement of every set, by constants fitted on MetalBench or given.
+fn sets_by(store: &Store, constants: &Constants, rows: Option<&str>) -> Result<()> {
+    let metalbench = report::with_constants(store, Set::MetalBench, constants)?;
+    show("MetalBench M2", &metalbench);
+    classes(&metalbench);
+    let sci = report::transferred(store, Set::MetalSci, constants)?;
+    show("metal-sci M1 Pro", &sci);
+    families(&sci);
+    ranking(&sci);
+    let gemm = report::leave_one_kernel_out(store, constants)?;
+    show("gemm-metal M3, leaving one out", &gemm);
+    families(&gemm);
+    let bkvogel = report::transferred(store, Set::Bkvogel, constants)?;
+    show("bkvogel M1 Max", &bkvogel);
+    families(&bkvogel);
+    let apple = report::transferred(store, Set::AppleNumerical, constants)?;
+    show("AppleNumerical M1", &apple);
+    families(&apple);
+    let all = [
+        (Set::MetalBench, &metalbench),
+        (Set::MetalSci, &sci),
+        (Set::GemmMetal, &gemm),
+        (Set::Bkvogel, &bkvogel),
+        (Set::AppleNumerical, &apple),
+    ];
+    for (set, judged) in all {
+        if rows == Some(set.name()) || rows == Some("all") {
+            every_row(judged);
+        }
+    }
+    Ok(())
+}
+
+fn show(title: &str, judged: &Judged) {
+    let rows: Vec<&Row> = judged.rows.iter().collect();
+    let between = judged
+        .constants
+        .map_or(0.0, |constants| constants.between_us);
+    println!(
+        "{title}: {}  τ {:.3}  ({} cores, between {between:.2})",
+        line(&rows),
+        judged.kendall(),
+        judged.cores
+    );
+    let roofline: Vec<f64> = judged.rows.iter().filter_map(|row| row.roofline).collect();
+    if !roofline.is_empty() {
+        println!(
+            "    roofline + 5 µs: factor {:.3}",
+            stats::factor(&roofline)
+        );
+    }
+}
+
+fn classes(judged: &Judged) {
+    for (name, belongs) in CLASSES {
+        let rows: Vec<&Row> = judged.rows.iter().filter(|row| belongs(row)).collect();
+        println!("    {name:20} {}", line(&rows));
+    }
+}
+
+fn families(judged: &Judged) {
+    let mut groups: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in &judged.rows {
+        groups.entry(&row.family).or_default().push(row);
+    }
+    for (name, rows) in groups {
+        println!("    {name:28} {}", line(&rows));
+    }
+}
+
+fn ranking(judged: &Judged) {
+    let rankings = judged.ranking();
+    for task in &rankings {
+        println!(
+            "    {:12} pairs {:4}  called {:4}  ties {:4}  pick {:.3}",
+            task.task, task.pairs, task.called, task.ties, task.pick
+        );
+    }
+    println!(
+        "    pairs called {:.3}  pick {:.3}",
+        mean_called(&rankings),
+        mean_pick(&rankings)
+    );
+}
+
+fn every_row(judged: &Judged) {
+    for row in &judged.rows {
+        println!(
+            "{:9.1} {:9.1} {:6.2}  {:?} {} {}",
+            row.measured_us,
+            row.predicted_us(),
+            row.ratio,
+            row.class,
+            row.limited_by,
+            row.name,
+        );
+    }
+}
+
+fn limits(sweeps: usize) -> Limits {
+    Limits {
+        sweeps,
+        ..Limits::default()
+    }
+}
+
+fn fit_all(args: &Args, sweeps: usize, write: Option<&Path>) -> Result<()> {
+    let store = Store::read(&args.store)?;
+    let (m2, _) = chip(Set::MetalBench)?;
+    let start = Start::published(&m2);
+    let cases = store.of(Set::MetalBench);
+    let constants = fit(&start, &cases, &m2, limits(sweeps));
+    let mut fitted = Vec::new();
+    for (name, before) in FREE {
+        let value = constants.get(name).unwrap_or(f64::NAN);
+        let by = determined(&constants, name, &cases, &m2);
+        println!("{name:24} {before:9.3} -> {value:9.3}  to ×/÷ {by:.2}");
+        fitted.push(Fitted {
+            scope: "all",
+            name: (*name).to_owned(),
+            value,
+            source: "metalbench",
+            note: format!(
+                "on {} kernels of an M2 by pattern search; the mean error rises by 1 % at ×/÷ {by:.2}",
+                cases.len()
+            ),
+        });
+    }
+    sets_by(&store, &constants, None)?;
+    let judged = report::cross_validated(&store, limits(sweeps))?;
+    show("MetalBench M2, cross-validated", &judged);
+    classes(&judged);
+    every_row(&judged);
+    let (coverage, width) = report::coverage(&judged);
+    println!(
+        "    bands hold {:.1} %, median ×/÷ {width:.3}",
+        100.0 * coverage
+    );
+    let m3 = report::leave_one_kernel_out(&store, &constants)?;
+    for name in FREE_M3 {
+        let value = m3.constants.and_then(|constants| constants.get(name));
+        fitted.push(Fitted {
+            scope: "family9",
+            name: (*name).to_owned(),
+            value: value.unwrap_or(f64::NAN),
+            source: "gemm-metal",
+            note: format!("on {} products of matrices on an M3", m3.rows.len()),
+        });
+    }
+    let residuals = judged.residuals();
+    for class in bands::CLASSES {
+        fitted.push(Fitted {
+            scope: "all",
+            name: bands::constant(class).to_owned(),
+            value: bands::half_width(&residuals, class),
+            source: "metalbench",
+            note: "from residuals of unseen kernels".to_owned(),
+        });
+    }
+    if let Some(path) = write {
+        let table = std::fs::read_to_string(path)?;
+        std::fs::write(path, table::with(&table, &fitted))?;
+        println!("written to {}", path.display());
+    }
+    Ok(())
+}
+
+fn write_page(args: &Args, sweeps: usize, ablation_sweeps: usize, out: &Path) -> Result<()> {
+    let store = Store::read(&args.store)?;
+    let (m2, _) = chip(Set::MetalBench)?;
+    let constants = Constants::of(&m2);
+    let figures = Figures {
+        m2: report::cross_validated(&store, limits(sweeps))?,
+        m2_fitted: report::with_constants(&store, Set::MetalBench, &constants)?,
+        m1_pro: report::transferred(&store, Set::MetalSci, &constants)?,
+        m3: report::leave_one_kernel_out(&store, &constants)?,
+        m1_max: report::transferred(&store, Set::Bkvogel, &constants)?,
+        m1: report::transferred(&store, Set::AppleNumerical, &constants)?,
+        ablation: report::ablation(&store, &constants, limits(ablation_sweeps))?,
+    };
+    let page = page(&figures);
+    std::fs::write(out, &page)?;
+    let end = page.find("## Every kernel").unwrap_or(page.len());
+    print!("{}", &page[..end]);
+    Ok(())
+}

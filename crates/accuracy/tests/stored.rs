@@ -1,0 +1,78 @@
+//! Accuracy of the constants as they are, on stored executions: no download, no compiler.
+
+use assay_accuracy::judge::chip;
+use assay_accuracy::ranking::{mean_called, mean_pick};
+use assay_accuracy::report::{CLASSES, Judged, Row, transferred, with_constants};
+use assay_accuracy::stats::factor;
+use assay_accuracy::{Set, store::Store};
+use assay_predict::Constants;
+
+const STORE: &[u8] = include_bytes!("../data/executions.json.gz");
+
+fn store() -> Store {
+    Store::from_bytes(STORE).expect("stored executions are readable")
+}
+
+fn constants() -> Constants {
+    Constants::of(&chip(Set::MetalBench).unwrap().0)
+}
+
+fn factor_of(judged: &Judged, belongs: fn(&Row) -> bool) -> f64 {
+    let rows = judged.rows.iter().filter(|row| belongs(row));
+    let ratios: Vec<f64> = rows.map(|row| row.ratio).collect();
+    factor(&ratios)
+}
+
+#[test]
+fn stored_executions_are_small_and_complete() {
+    let store = store();
+    assert!(STORE.len() < 2 << 20, "{} bytes", STORE.len());
+    assert_eq!(store.of(Set::MetalBench).len(), 65);
+    assert!(store.of(Set::MetalSci).len() >= 300);
+    assert_eq!(store.of(Set::GemmMetal).len(), 14);
+    assert_eq!(store.of(Set::Bkvogel).len(), 13);
+    assert_eq!(store.of(Set::AppleNumerical).len(), 53);
+}
+
+#[test]
+fn kernels_of_an_m2_are_predicted() {
+    let judged = with_constants(&store(), Set::MetalBench, &constants()).unwrap();
+    let all = factor_of(&judged, |_| true);
+    assert!(all < M2, "factor {all:.3}");
+    assert!(judged.kendall() > M2_TAU, "τ {:.3}", judged.kendall());
+    for (name, belongs) in CLASSES {
+        let class = factor_of(&judged, belongs);
+        assert!(class < M2_CLASS, "{name}: factor {class:.3}");
+    }
+}
+
+#[test]
+fn variants_on_an_m1_pro_are_predicted_and_ranked() {
+    let judged = transferred(&store(), Set::MetalSci, &constants()).unwrap();
+    let all = factor_of(&judged, |_| true);
+    assert!(all < M1_PRO, "factor {all:.3}");
+    let rankings = judged.ranking();
+    let (called, pick) = (mean_called(&rankings), mean_pick(&rankings));
+    assert!(called > M1_PRO_CALLED, "{called:.3} of the pairs called");
+    assert!(pick > M1_PRO_PICK, "picks run at {pick:.3}");
+}
+
+#[test]
+fn other_chips_are_predicted_by_the_constants_of_the_m2() {
+    for (set, bar) in [(Set::Bkvogel, M1_MAX), (Set::AppleNumerical, M1)] {
+        let judged = transferred(&store(), set, &constants()).unwrap();
+        let all = factor_of(&judged, |_| true);
+        assert!(all < bar, "{set}: factor {all:.3}");
+    }
+}
+
+#[test]
+fn a_prediction_does_not_depend_on_the_number_of_threads() {
+    let store = store();
+    let once = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let judge = || with_constants(&store, Set::MetalBench, &constants()).unwrap();
+        pool.build().unwrap().install(judge).ratios()
+    };
+    assert_eq!(once(1), once(3));
+}
