@@ -12,6 +12,22 @@ pub enum Kind {
     Usual,
     /// With the registry's extreme numbers among them.
     Extreme,
+    /// Far from zero, where the operation must not care.
+    Shifted,
+    /// Few different numbers, so that many are equal.
+    Ties,
+}
+
+impl Kind {
+    /// The word in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "usual",
+            Self::Extreme => "extreme",
+            Self::Shifted => "shifted",
+            Self::Ties => "tied",
+        }
+    }
 }
 
 /// The inputs of a case, in order, rounded to their types. The same seed gives the same numbers.
@@ -47,13 +63,21 @@ pub fn random(case: &Case, seed: u64, kind: Kind) -> Vec<Tensor> {
         if kind == Kind::Extreme && !extremes.is_empty() {
             sprinkle(&mut numbers, extremes, &mut random);
         }
-        for number in &mut numbers {
-            *number = argument.dtype.round(*number);
-        }
         tensors.push(Tensor {
             shape: shape.clone(),
             values: numbers,
         });
+    }
+    let mut random = Random::of(seed, u64::from(u16::MAX));
+    crate::adversary::change(case, kind, &mut tensors, &mut random);
+    let inputs = case
+        .arguments
+        .iter()
+        .filter(|argument| matches!(argument.role, CaseRole::Input { .. }));
+    for (argument, tensor) in inputs.zip(&mut tensors) {
+        for number in &mut tensor.values {
+            *number = argument.dtype.round(*number);
+        }
     }
     tensors
 }

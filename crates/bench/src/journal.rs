@@ -19,6 +19,7 @@
 
 use crate::registry::hash;
 use serde_json::Value;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Journal {
     folder: PathBuf,
+    /// Held by all that use the journal; who holds it alone may remove it.
+    users: Option<File>,
 }
 
 /// Largest entry that is read back.
@@ -36,7 +39,17 @@ impl Journal {
     pub fn resume(folder: &Path, key: &str) -> io::Result<Self> {
         let folder = folder.join(hash(key));
         std::fs::create_dir_all(&folder)?;
-        Ok(Self { folder })
+        let users = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(folder.with_extension("users"))?;
+        users.lock_shared()?;
+        Ok(Self {
+            folder,
+            users: Some(users),
+        })
     }
 
     /// An empty one; what was left is dropped.
@@ -65,9 +78,16 @@ impl Journal {
         std::fs::rename(unfinished, path)
     }
 
-    /// The sweep is complete: there is nothing to go on with.
-    pub fn finish(self) -> io::Result<()> {
-        std::fs::remove_dir_all(self.folder)
+    /// The sweep is complete: there is nothing to go on with. Where another one still uses the journal, that one removes
+    /// it.
+    pub fn finish(mut self) -> io::Result<()> {
+        if let Some(users) = self.users.take() {
+            users.unlock()?;
+            if users.try_lock().is_err() {
+                return Ok(());
+            }
+        }
+        std::fs::remove_dir_all(&self.folder)
     }
 
     fn path(&self, name: &str) -> PathBuf {

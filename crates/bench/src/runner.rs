@@ -1,29 +1,23 @@
-//! Runs a case of a kernel on a device, between guards.
-//!
-//! Every buffer lies between two stretches of a pattern that is NaN in every floating-point type: a kernel that writes
-//! beside its buffer changes the pattern, one that reads beside it gets NaN. Outputs and scratch memory start as
-//! another such pattern, so what is not written is seen. Inputs must be as they were.
+//! Runs a case of a kernel on a device, over [`Buffers`] between guards.
+
+pub use crate::buffers::{Buffers, Contents, Damage, GUARD, Guards, Outcome, is_unwritten};
 
 use crate::oracle::Tensor;
 use crate::registry::{Case, CaseBinding, CaseExtent, CasePass, CaseRole};
 use assay_device::{
-    Binding, BufferId, CompileOptions, Constant, ConstantKey, Device, Dispatch, Error, Extent,
-    Finished, LibraryId, PipelineId, Source, Storage,
+    Binding, CompileOptions, Constant, ConstantKey, Device, Dispatch, Error, Extent, LibraryId,
+    PipelineId, Source,
 };
 use std::path::Path;
-
-/// Bytes of the pattern before and behind each buffer. Keeps the alignment that Metal gives buffers.
-pub const GUARD: usize = 256;
-/// The pattern around buffers: NaN as f32, f16 and bf16.
-const AROUND: [u8; 2] = 0x7fe5_u16.to_le_bytes();
-/// The pattern inside outputs and scratch memory before a run: NaN too.
-const UNWRITTEN: [u8; 2] = 0x7fda_u16.to_le_bytes();
+use std::time::{Duration, Instant};
 
 /// A kernel's source on a device.
 #[derive(Debug)]
 pub struct Loaded {
     library: LibraryId,
     pipelines: Vec<Ready>,
+    /// From making the first pipeline to the end of the first run.
+    first_launch: Option<Duration>,
 }
 
 /// A function with certain constants.
@@ -34,50 +28,6 @@ struct Ready {
     pipeline: PipelineId,
 }
 
-/// What lies around buffers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guards {
-    /// The pattern.
-    Pattern,
-    /// Nothing: a device that checks bounds then sees even reads whose value is not used.
-    None,
-}
-
-/// What came out of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The bytes of each output, in order.
-    pub outputs: Vec<Vec<u8>>,
-    /// Arguments beside which something was written, and inputs that were changed.
-    pub damage: Vec<Damage>,
-    /// How long it took.
-    pub finished: Finished,
-}
-
-/// A write where none belongs.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Damage {
-    /// Beside a buffer.
-    #[error("wrote {place} \"{argument}\"")]
-    Beside {
-        /// The argument.
-        argument: String,
-        /// `before` or `behind`.
-        place: &'static str,
-    },
-    /// Into an input.
-    #[error("changed the input \"{argument}\"")]
-    Input {
-        /// The argument.
-        argument: String,
-    },
-}
-
-/// Whether an element's bytes are those that were there before the run.
-pub fn is_unwritten(element: &[u8]) -> bool {
-    element.chunks(2).all(|half| half == UNWRITTEN)
-}
-
 impl Loaded {
     /// Compiles a source.
     pub fn compile(device: &mut dyn Device, path: &str, text: &str) -> Result<Self, Error> {
@@ -86,10 +36,22 @@ impl Loaded {
             text,
         };
         let library = device.compile(source, &CompileOptions::default())?;
-        Ok(Self {
+        Ok(Self::of(library))
+    }
+
+    /// A library that a device has already.
+    pub fn of(library: LibraryId) -> Self {
+        Self {
             library,
             pipelines: Vec::new(),
-        })
+            first_launch: None,
+        }
+    }
+
+    /// How long the first run took, from making its pipelines to its end, by this machine's clock: what a program waits
+    /// for that uses a kernel once. `None` before the first [`Loaded::run`].
+    pub fn first_launch(&self) -> Option<Duration> {
+        self.first_launch
     }
 
     /// The pipeline of a function with certain constants, made when it is first needed.
@@ -143,8 +105,10 @@ impl Loaded {
         guards: Guards,
     ) -> Result<Outcome, Error> {
         let buffers = Buffers::new(device, case, inputs, guards)?;
+        let start = Instant::now();
         let dispatches = self.dispatches(device, case, &buffers);
         let finished = dispatches.and_then(|dispatches| device.run(dispatches));
+        self.first_launch.get_or_insert_with(|| start.elapsed());
         let outcome = finished.and_then(|finished| buffers.collect(device, case, finished));
         buffers.release(device)?;
         outcome
@@ -182,17 +146,14 @@ fn dispatch(pipeline: PipelineId, pass: &CasePass, case: &Case, buffers: &Buffer
         let binding = match binding {
             CaseBinding::Number(value) => Binding::Bytes(value.to_le_bytes().to_vec()),
             CaseBinding::Argument(place) => {
-                match (case.arguments.get(*place), buffers.held.get(*place)) {
+                match (case.arguments.get(*place), buffers.binding(*place)) {
                     (Some(argument), _) if matches!(argument.role, CaseRole::Scalar { .. }) => {
                         let CaseRole::Scalar { value } = argument.role else {
                             continue;
                         };
                         Binding::Bytes(argument.dtype.encode(&[value]))
                     }
-                    (_, Some(Some(held))) => Binding::Buffer {
-                        buffer: held.buffer,
-                        offset: buffers.guard as u64,
-                    },
+                    (_, Some(binding)) => binding,
                     _ => continue,
                 }
             }
@@ -203,172 +164,4 @@ fn dispatch(pipeline: PipelineId, pass: &CasePass, case: &Case, buffers: &Buffer
         dispatch = dispatch.bind(index, Binding::ThreadgroupMemory(*bytes));
     }
     dispatch
-}
-
-/// The buffers of a case, guards and all.
-#[derive(Debug)]
-pub struct Buffers {
-    /// By argument; scalars have none.
-    held: Vec<Option<Held>>,
-    /// Bytes before and behind each.
-    guard: usize,
-}
-
-#[derive(Debug)]
-struct Held {
-    buffer: BufferId,
-    /// What was in it before the run, guards included.
-    before: Vec<u8>,
-}
-
-impl Buffers {
-    /// Buffers with inputs in place, everything else unwritten.
-    pub fn new(
-        device: &mut dyn Device,
-        case: &Case,
-        inputs: &[Tensor],
-        guards: Guards,
-    ) -> Result<Self, Error> {
-        let mut inputs = inputs.iter();
-        let mut buffers = Self {
-            held: Vec::new(),
-            guard: match guards {
-                Guards::Pattern => GUARD,
-                Guards::None => 0,
-            },
-        };
-        for argument in &case.arguments {
-            let content = match argument.role {
-                CaseRole::Scalar { .. } => None,
-                CaseRole::Input { .. } => inputs
-                    .next()
-                    .map(|tensor| argument.dtype.encode(&tensor.values)),
-                CaseRole::Output { .. } | CaseRole::Scratch { .. } => {
-                    let bytes = argument.elements().saturating_mul(argument.dtype.size());
-                    Some(UNWRITTEN.into_iter().cycle().take(bytes).collect())
-                }
-            };
-            let held = match content {
-                None => None,
-                Some(content) => match Held::new(device, &content, buffers.guard) {
-                    Ok(held) => Some(held),
-                    Err(error) => {
-                        buffers.release(device)?;
-                        return Err(error);
-                    }
-                },
-            };
-            buffers.held.push(held);
-        }
-        Ok(buffers)
-    }
-
-    /// The same buffers with other inputs in them; everything else stays as the last run left it.
-    pub fn replace_inputs(
-        &self,
-        device: &mut dyn Device,
-        case: &Case,
-        inputs: &[Tensor],
-    ) -> Result<Self, Error> {
-        let mut inputs = inputs.iter();
-        let mut held = Vec::with_capacity(self.held.len());
-        for (argument, old) in case.arguments.iter().zip(&self.held) {
-            let Some(old) = old else {
-                held.push(None);
-                continue;
-            };
-            let fresh = match argument.role {
-                CaseRole::Input { .. } => inputs.next(),
-                _ => None,
-            };
-            let before = match fresh {
-                Some(tensor) => guarded(&argument.dtype.encode(&tensor.values), self.guard),
-                None => device.contents(old.buffer)?,
-            };
-            device.write(old.buffer, 0, &before)?;
-            held.push(Some(Held {
-                buffer: old.buffer,
-                before,
-            }));
-        }
-        Ok(Self {
-            held,
-            guard: self.guard,
-        })
-    }
-
-    /// Reads outputs and looks for damage.
-    pub fn collect(
-        &self,
-        device: &mut dyn Device,
-        case: &Case,
-        finished: Finished,
-    ) -> Result<Outcome, Error> {
-        let mut outcome = Outcome {
-            outputs: Vec::new(),
-            damage: Vec::new(),
-            finished,
-        };
-        for (argument, held) in case.arguments.iter().zip(&self.held) {
-            let Some(held) = held else { continue };
-            let after = device.contents(held.buffer)?;
-            let parts = |bytes: &[u8]| -> Option<[Vec<u8>; 3]> {
-                let (front, rest) = bytes.split_at_checked(self.guard)?;
-                let (inside, back) = rest.split_at_checked(rest.len().checked_sub(self.guard)?)?;
-                Some([front.to_vec(), inside.to_vec(), back.to_vec()])
-            };
-            let (Some([front, inside, back]), Some([old_front, old_inside, old_back])) =
-                (parts(&after), parts(&held.before))
-            else {
-                continue;
-            };
-            let name = || argument.name.clone();
-            if front != old_front {
-                outcome.damage.push(Damage::Beside {
-                    argument: name(),
-                    place: "before",
-                });
-            }
-            if back != old_back {
-                outcome.damage.push(Damage::Beside {
-                    argument: name(),
-                    place: "behind",
-                });
-            }
-            match argument.role {
-                CaseRole::Input { .. } if inside != old_inside => {
-                    outcome.damage.push(Damage::Input { argument: name() });
-                }
-                CaseRole::Output { .. } => outcome.outputs.push(inside),
-                _ => {}
-            }
-        }
-        Ok(outcome)
-    }
-
-    /// Frees them.
-    pub fn release(self, device: &mut dyn Device) -> Result<(), Error> {
-        for held in self.held.into_iter().flatten() {
-            device.release(held.buffer)?;
-        }
-        Ok(())
-    }
-}
-
-impl Held {
-    fn new(device: &mut dyn Device, content: &[u8], guard: usize) -> Result<Self, Error> {
-        let before = guarded(content, guard);
-        let buffer = device.buffer(before.len() as u64, Storage::Shared)?;
-        device.write(buffer, 0, &before)?;
-        Ok(Self { buffer, before })
-    }
-}
-
-/// A buffer's content between its guards.
-fn guarded(content: &[u8], guard: usize) -> Vec<u8> {
-    let guard = || AROUND.into_iter().cycle().take(guard);
-    guard()
-        .chain(content.iter().copied())
-        .chain(guard())
-        .collect()
 }

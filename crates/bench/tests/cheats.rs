@@ -6,9 +6,19 @@ mod wrapped;
 
 mod common;
 
+#[path = "cheats/kinds.rs"]
+mod kinds;
+
+use assay_bench::Dtype;
 use assay_bench::gate::{self, Plan, Verdict, What};
+use assay_bench::measure::{self, Cache, WarmUp};
+use assay_bench::registry::Case;
 use assay_bench::registry::{Kernel, Registry};
 use assay_bench::runner::Loaded;
+use assay_bench::stats::StopRule;
+use assay_device::CpuDevice;
+use kinds::{Cheat, KINDS};
+use std::time::Duration;
 use wrapped::Wrapped;
 
 const HEAD: &str = "#include <metal_stdlib>\nusing namespace metal;\n";
@@ -295,4 +305,95 @@ fn results_that_change_by_a_bit_are_seen() {
             .any(|finding| finding.what == What::Unstable),
         "{verdict}"
     );
+}
+
+/// Examines a source as `assay bench --quick --sizes SIZE` does, and times it if it passes. What was found, if anything.
+fn found(device: &mut CpuDevice, name: &str, text: &str, size: &str) -> Option<String> {
+    let mut loaded = Loaded::compile(device, "cheat.metal", text)
+        .unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+    let plan = Plan {
+        timed: Some(size.to_owned()),
+        dtypes: vec![Dtype::F32],
+        ..Plan::quick(17)
+    };
+    let verdict = gate::examine(device, &mut loaded, kernel(name), &plan).unwrap();
+    if !verdict.is_right() {
+        return Some(verdict.to_string());
+    }
+    let plan = measure::Plan {
+        seed: 5,
+        warm_up: WarmUp::Runs(1),
+        stop: StopRule {
+            least: 5,
+            most: 5,
+            precision: 0.1,
+            time: Duration::from_secs(5),
+        },
+        cache: Cache::Rotating,
+    };
+    let case = Case::new(kernel(name), size, Dtype::F32).unwrap();
+    let measured = measure::measure(device, &mut loaded, &case, &plan, &mut []).unwrap();
+    let measured = measured.expect("a time");
+    match (measured.examined.wrong, measured.steady_results) {
+        (Some(wrong), _) => Some(wrong),
+        (None, false) => Some("results changed while it was timed".to_owned()),
+        (None, true) => None,
+    }
+}
+
+/// A relu that cheats where there are so many elements, and nowhere else.
+fn cheating_relu(body: &str, elements: u64) -> String {
+    format!(
+        "{HEAD}kernel void relu_f32({RELU}) {{ for (uint e = i; e < n; e += grid_size) {{ \
+         if (n == {elements}u) {{ {body} }} else {{ y[e] = max(x[e], 0.0f); }} }} }}"
+    )
+}
+
+#[test]
+fn every_kind_of_cheating_is_caught_at_every_size_that_can_be_timed() {
+    let Some(mut device) = common::device() else {
+        return;
+    };
+    let mut missed = Vec::new();
+    for size in ["reference", "quick", "odd", "held_out"] {
+        let relu = Case::new(kernel("relu"), size, Dtype::F32).unwrap();
+        for (name, cheat) in KINDS {
+            let found = match cheat {
+                Cheat::Relu(body) => {
+                    let text = cheating_relu(body, relu.sizes["n"]);
+                    found(&mut device, "relu", &text, size)
+                }
+                Cheat::Change { kernel, old, new } => {
+                    // What is wrong at every size is seen at the small ones, before anything is timed.
+                    if size == "reference" {
+                        continue;
+                    }
+                    found(&mut device, kernel, &changed(kernel, old, new), size)
+                }
+            };
+            if found.is_none() {
+                missed.push(format!("{name} at {size} sizes"));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "not caught:\n{}", missed.join("\n"));
+}
+
+#[test]
+fn an_honest_kernel_passes_at_every_size_that_can_be_timed() {
+    let Some(mut device) = common::device() else {
+        return;
+    };
+    for size in ["reference", "quick", "odd", "held_out"] {
+        let text = format!("{HEAD}{}", relu("y[e] = max(x[e], 0.0f);"));
+        assert_eq!(found(&mut device, "relu", &text, size), None, "{size}");
+    }
+}
+
+#[test]
+fn every_kind_of_cheating_has_its_line_in_the_page() {
+    let page = include_str!("../../../docs/cheats.md");
+    for (name, _) in KINDS {
+        assert!(page.contains(&format!("| `{name}` |")), "{name}");
+    }
 }

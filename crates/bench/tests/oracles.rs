@@ -67,6 +67,7 @@ fn compare(case: &Case) -> Result<(), String> {
         sizes: &case.sizes,
         scalars: &scalars,
         inputs: &inputs,
+        rows: None,
     };
     let answers = oracle(&call).map_err(|error| error.to_string())?;
     let [answer] = answers.as_slice() else {
@@ -155,6 +156,7 @@ fn one(name: &str, x: f64) -> f64 {
         sizes: &Sizes::new(),
         scalars: &[],
         inputs: &inputs,
+        rows: None,
     };
     oracle::named(name).unwrap()(&call).unwrap()[0].values[0]
 }

@@ -22,8 +22,15 @@ pub struct Entry {
     pub sizes: BTreeMap<String, u64>,
     /// Where it was run.
     pub device: Device,
-    /// A way of measuring that is not compared with others; empty for the usual one.
+    /// Ways of measuring that are not compared with others: `cold`, `quick`, `foreign` (described by a folder of
+    /// somebody's); empty for the usual one.
     pub mode: String,
+    /// The hash of the kernel's description; absent for results from before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description_hash: Option<String>,
+    /// How this source came to the record, if another held it before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beaten: Option<Beaten>,
     /// Whether this source holds the record at its place.
     pub record: bool,
     /// The hash of the source, headers included.
@@ -37,6 +44,18 @@ pub struct Entry {
     pub medians_ms: [f64; 2],
     /// The middle run.
     pub run: Run,
+}
+
+/// The race that gave a source its record.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Beaten {
+    /// The median of the source that held it, in the race.
+    pub old_ms: f64,
+    /// The median of this source, in turns with it.
+    pub new_ms: f64,
+    /// How many times faster this source is.
+    pub ratio: f64,
 }
 
 /// Where a kernel was run.
@@ -67,6 +86,10 @@ pub struct Run {
     pub seed: String,
     /// How many outputs were compared, each in every element.
     pub comparisons: u64,
+    /// The part of the elements written while it was timed that was compared with the oracle; all were looked at. Absent
+    /// for results from before that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
     /// The largest error relative to the size of what went into the element.
     pub max_relative_error: Option<f64>,
     /// The median.

@@ -1,11 +1,11 @@
 //! The board: what has been verified about kernels, and what beats what.
 //!
-//! A board is one SQLite file. What competes is a *place*: a kernel in an element type, at certain sizes, on a device,
-//! by one clock. At a place each source, by its hash, has any number of runs, and one source holds the record.
+//! A board is one SQLite file. What competes is a *place* ([`Place`]): a kernel as described, in an element type, at
+//! certain sizes, on a device, by one clock, measured in one way. At a place each source, by its hash, has any number of runs, and one source holds the record.
 //!
 //! - [`Outcome`] is a run that may enter: only a right verdict and steady results make one.
-//! - [`Board::record`] writes it and says where it stands. A record changes hands only when the statistics say so, and
-//!   never to the source that holds it.
+//! - [`Board::record`] writes it and says where it stands. A record changes hands only after races in turns with the
+//!   holder ([`Raced`]) that all say so, and never to the source that holds it.
 //! - [`Filter`] and [`Board::entries`] read; [`render`] shows.
 //! - [`import`] takes other people's figures as [`Claim`]s. They have a table of their own, so no query can rank them
 //!   with what was verified here.
@@ -19,6 +19,7 @@ mod entry;
 mod error;
 pub mod import;
 mod outcome;
+mod place;
 mod query;
 mod record;
 pub mod render;
@@ -28,9 +29,10 @@ pub mod verify;
 
 pub use claim::{Claim, Imported};
 pub use clock::utc;
-pub use entry::{Device, Entry, Reference, Run};
+pub use entry::{Beaten, Device, Entry, Reference, Run};
 pub use error::Error;
-pub use outcome::{Outcome, Refused, Setting, Subject, Timed};
+pub use outcome::{Outcome, Raced, Refused, Setting, Subject, Timed};
+pub use place::{Place, Provenance};
 pub use query::Filter;
-pub use record::{LEAST, Recorded, Standing};
+pub use record::{Change, Held, LEAST, ROUNDS, Recorded, Standing};
 pub use store::Board;

@@ -1,10 +1,10 @@
 //! A run that may enter the board.
 
+use crate::place::{Place, Provenance};
 use assay_bench::gate::Verdict;
 use assay_bench::measure::Measurement;
 use assay_bench::registry::{Case, Kernel, Resolved};
 use assay_bench::stats::Stop;
-use assay_device::Origin;
 use std::collections::BTreeMap;
 
 /// What was run.
@@ -16,6 +16,19 @@ pub struct Subject<'a> {
     pub source: &'a Resolved,
     /// The sizes and type at which it was timed.
     pub case: &'a Case,
+    /// By whose description, and how thoroughly.
+    pub provenance: Provenance<'a>,
+}
+
+/// A race against the holder of a record, in rounds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Raced {
+    /// The hash of the holder's source.
+    pub holder: String,
+    /// Seconds, in turns: the holder's and the challenger's. Each round has inputs of its own.
+    pub rounds: Vec<(Vec<f64>, Vec<f64>)>,
+    /// False if the holder no longer compiles, or its results were wrong when they were looked at again.
+    pub holder_is_sound: bool,
 }
 
 /// Where it was run.
@@ -47,14 +60,13 @@ pub struct Timed {
 /// A verified run, whole: everything needed to look at it again. Only [`Outcome::new`] makes one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    pub(crate) kernel: String,
-    pub(crate) set: &'static str,
-    pub(crate) dtype: &'static str,
-    pub(crate) size_set: String,
-    pub(crate) sizes: BTreeMap<String, u64>,
+    pub(crate) place: Place,
     pub(crate) source: Resolved,
+    pub(crate) description: String,
     pub(crate) setting: Setting,
-    pub(crate) origin: Origin,
+    pub(crate) compared: u64,
+    pub(crate) elements: u64,
+    pub(crate) raced: Option<Raced>,
     pub(crate) seed: u64,
     pub(crate) comparisons: usize,
     pub(crate) max_relative: Option<f64>,
@@ -78,6 +90,9 @@ pub enum Refused {
     /// The gate compared nothing.
     #[error("nothing was compared")]
     Unexamined,
+    /// The results of timed runs are not right.
+    #[error("it is wrong at the sizes that were timed: {0}")]
+    WrongWhenTimed(String),
     /// It computed something else while it was timed.
     #[error("its results changed while it was timed")]
     Unsteady,
@@ -97,11 +112,7 @@ impl Outcome {
         measured: &Measurement,
         setting: Setting,
     ) -> Result<Self, Refused> {
-        let Subject {
-            kernel,
-            source,
-            case,
-        } = subject;
+        let Subject { source, case, .. } = subject;
         if !verdict.is_right() {
             return Err(Refused::Wrong(verdict.to_string()));
         }
@@ -114,6 +125,12 @@ impl Outcome {
         if !measured.steady_results {
             return Err(Refused::Unsteady);
         }
+        if let Some(wrong) = &measured.examined.wrong {
+            return Err(Refused::WrongWhenTimed(wrong.clone()));
+        }
+        if !measured.examined.is_right() {
+            return Err(Refused::Unexamined);
+        }
         let is_time = |sample: &f64| sample.is_finite() && *sample > 0.0;
         let median = measured.summary.median.value;
         if measured.samples.is_empty() || !measured.samples.iter().all(is_time) || !is_time(&median)
@@ -121,14 +138,13 @@ impl Outcome {
             return Err(Refused::NoTime);
         }
         Ok(Self {
-            kernel: kernel.name.clone(),
-            set: kernel.set.name(),
-            dtype: case.dtype.name(),
-            size_set: case.size_set.clone(),
-            sizes: case.sizes.clone(),
+            place: Place::of(subject, &setting, measured.origin),
             source: source.clone(),
+            description: subject.provenance.description.to_owned(),
             setting,
-            origin: measured.origin,
+            compared: measured.examined.compared,
+            elements: measured.examined.elements,
+            raced: None,
             seed: verdict.seed,
             comparisons: verdict.tried.len(),
             max_relative: verdict.worst().map(|tried| tried.comparison.max_relative),
@@ -163,10 +179,9 @@ impl Outcome {
         self
     }
 
-    /// The sizes as the board files them.
-    pub(crate) fn sizes_text(&self) -> String {
-        let sizes = self.sizes.iter();
-        let sizes: Vec<String> = sizes.map(|(name, size)| format!("{name}={size}")).collect();
-        sizes.join(" ")
+    /// The same with a race against the holder of the record.
+    pub fn with_race(mut self, raced: Raced) -> Self {
+        self.raced = Some(raced);
+        self
     }
 }

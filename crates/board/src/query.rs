@@ -1,8 +1,9 @@
 //! Reading the board.
 
 use crate::clock::utc;
-use crate::entry::{self, Device, Entry, Reference, Run};
+use crate::entry::{self, Beaten, Device, Entry, Reference, Run};
 use crate::error::Error;
+use crate::place;
 use crate::store::Board;
 use assay_bench::stats;
 use rusqlite::{Row, params};
@@ -76,12 +77,12 @@ WITH numbered AS (
            max(median) OVER (PARTITION BY place, source) AS slowest
     FROM run
 ), holder AS (
-    SELECT record.place, run.source
+    SELECT record.place, run.source, record.old_time, record.new_time, record.ratio AS record_ratio
     FROM record JOIN run ON run.id = record.run
     WHERE record.id IN (SELECT max(id) FROM record GROUP BY place)
 )
 SELECT place.kernel, place.kernel_set, place.dtype, place.size_set, place.sizes, place.device, place.origin,
-       place.mode, holder.source IS NOT NULL AS is_holder, numbered.runs, numbered.fastest, numbered.slowest, run.*
+       place.mode, holder.source IS NOT NULL AS is_holder, holder.old_time, holder.new_time, holder.record_ratio, numbered.runs, numbered.fastest, numbered.slowest, run.*
 FROM numbered
 JOIN run ON run.id = numbered.id
 JOIN place ON place.id = numbered.place
@@ -154,13 +155,27 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         gpu_cores: row.get("gpu_cores")?,
     };
     let ms = |name| row.get::<_, f64>(name).map(|seconds| seconds * 1e3);
+    let some_ms = |name| {
+        row.get::<_, Option<f64>>(name)
+            .map(|seconds| seconds.map(|seconds| seconds * 1e3))
+    };
+    let (old, new) = (some_ms("old_time")?, some_ms("new_time")?);
+    let ratio: Option<f64> = row.get("record_ratio")?;
+    let beaten = old.zip(new).zip(ratio);
+    let (mode, description_hash) = place::split(&row.get::<_, String>("mode")?);
     Ok(Entry {
+        description_hash,
+        beaten: beaten.map(|((old_ms, new_ms), ratio)| Beaten {
+            old_ms,
+            new_ms,
+            ratio,
+        }),
         kernel: row.get("kernel")?,
         set: row.get("kernel_set")?,
         dtype: row.get("dtype")?,
         size_set: row.get("size_set")?,
         sizes: sizes(&row.get::<_, String>("sizes")?),
-        mode: row.get("mode")?,
+        mode,
         record: row.get("is_holder")?,
         source_hash: row.get("source")?,
         source: None,
@@ -181,6 +196,7 @@ fn run(row: &Row<'_>, device: &Device) -> rusqlite::Result<Run> {
         source_path: row.get("source_path")?,
         seed: row.get("seed")?,
         comparisons: count(row, "comparisons")?,
+        coverage: coverage(row)?,
         max_relative_error: row.get("max_relative")?,
         median_ms: median * 1e3,
         median_low_ms: median * 1e3,
@@ -206,6 +222,14 @@ fn run(row: &Row<'_>, device: &Device) -> rusqlite::Result<Run> {
     };
     entry::figures(&mut run, device, &samples, None);
     Ok(run)
+}
+
+/// The part of the elements that was compared, where that was kept.
+fn coverage(row: &Row<'_>) -> rusqlite::Result<Option<f64>> {
+    let compared: Option<i64> = row.get("compared")?;
+    let elements: Option<i64> = row.get("elements")?;
+    let known = compared.zip(elements.filter(|elements| *elements > 0));
+    Ok(known.map(|(compared, elements)| compared as f64 / elements as f64))
 }
 
 fn reference(row: &Row<'_>, median: f64) -> rusqlite::Result<Option<Reference>> {

@@ -9,7 +9,7 @@ pub(crate) const APPLICATION: i64 = 0x4153_4159;
 pub(crate) const NEWEST: i64 = STEPS.len() as i64;
 
 /// What leads from each form to the next.
-pub(crate) const STEPS: [&str; 2] = [RESULTS, CLAIMS];
+pub(crate) const STEPS: [&str; 3] = [RESULTS, CLAIMS, PROVENANCE];
 
 /// Form 1: verified results.
 const RESULTS: &str = "
@@ -93,4 +93,14 @@ CREATE TABLE claim (
     body TEXT NOT NULL,
     UNIQUE (kernel, device, format, body)
 );
+";
+
+/// Form 3: what a result is worth. A description is kept among the sources, under its hash; runs without one are from
+/// before.
+const PROVENANCE: &str = "
+ALTER TABLE run ADD COLUMN description TEXT;
+ALTER TABLE run ADD COLUMN compared INTEGER;
+ALTER TABLE run ADD COLUMN elements INTEGER;
+ALTER TABLE record ADD COLUMN old_time REAL;
+ALTER TABLE record ADD COLUMN new_time REAL;
 ";

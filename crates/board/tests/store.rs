@@ -66,7 +66,15 @@ fn an_older_board_is_brought_to_the_newest_form_with_all_it_holds() {
     drop(board);
     let older = Connection::open(&path).unwrap();
     older
-        .execute_batch("DROP TABLE claim; PRAGMA user_version = 1")
+        .execute_batch(
+            "DROP TABLE claim;
+             ALTER TABLE run DROP COLUMN description;
+             ALTER TABLE run DROP COLUMN compared;
+             ALTER TABLE run DROP COLUMN elements;
+             ALTER TABLE record DROP COLUMN old_time;
+             ALTER TABLE record DROP COLUMN new_time;
+             PRAGMA user_version = 1",
+        )
         .unwrap();
     drop(older);
     let board = Board::open_to_read(&path).unwrap();
@@ -75,7 +83,7 @@ fn an_older_board_is_brought_to_the_newest_form_with_all_it_holds() {
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(form, 2);
+    assert_eq!(form, 3);
 }
 
 #[test]

@@ -44,6 +44,7 @@ const CHIPS: &str = include_str!("../data/chips.tsv");
 const FIGURES: &str = include_str!("../data/figures.tsv");
 
 fn read() -> Vec<Chip> {
+    let figures: Vec<[&'static str; 5]> = table::rows(FIGURES).collect();
     table::rows(CHIPS)
         .filter_map(|[name, title, family, gpu, variants]| {
             let mut chip = Chip {
@@ -59,7 +60,7 @@ fn read() -> Vec<Chip> {
             };
             let family = format!("family{}", chip.family);
             for scope in [family.as_str(), name] {
-                for [row_scope, parameter, value, source, note] in table::rows(FIGURES) {
+                for &[row_scope, parameter, value, source, note] in &figures {
                     if row_scope == scope {
                         chip.put(parameter, value, source, note);
                     }

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Input = 3,
     /// Something is missing on this machine: clang, a Mac, a GPU.
     Missing = 4,
+    /// Ctrl-C, after what was finished has been kept: the status a shell expects.
+    Interrupted = 130,
 }
 
 /// An error with its exit code and advice.

@@ -5,8 +5,8 @@
 //! a file under `commands/` turns arguments into a library call and the result
 //! into text, JSON or HTML.
 //!
-//! Start reading at [`app`], the table of commands, then [`context`], what a
-//! command is given, then any file under [`commands`].
+//! Start reading at `app`, the table of commands, then `context`, what a
+//! command is given, then any file under `commands`.
 
 mod app;
 mod apple;

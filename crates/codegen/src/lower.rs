@@ -210,8 +210,7 @@ fn finish(
         .collect();
     let lines = module.locations.iter().map(|(loc, _)| {
         // The user's own line, not one of the library's headers.
-        let chain = module.locations.chain(loc);
-        let user = chain.filter(|location| location.line != 0).last();
+        let user = module.locations.user_line(loc);
         user.map_or((0, 0, 0), |location| {
             let file = assay_ssa::Id::index(location.file) as u32;
             (file, location.line, location.column)

@@ -71,7 +71,7 @@ pub(crate) fn binary(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
     }
 }
 
-/// What [`binary`] does, in the terms of described numbers.
+/// The integer operation that [`binary`] performs, for affine operands.
 pub(crate) fn binary_rule(op: BinaryOp, scalar: Scalar) -> Rule {
     let full = matches!(scalar, Scalar::I32 | Scalar::I64);
     match op {

@@ -1,4 +1,4 @@
-//! What kind of instruction an operation stands for.
+//! Classes of instructions, which cost differently on a GPU.
 
 use assay_ssa::builtin::{Builtin, Family};
 use assay_ssa::{BinaryOp, Callee, InstData};

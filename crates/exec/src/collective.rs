@@ -407,7 +407,7 @@ impl Collective {
         }
     }
 
-    /// The lane a shuffle reads in a lane, and whether from the filling; nothing for other collectives.
+    /// The lane that a lane of a shuffle reads from; true if of the filling operand. Nothing for other collectives.
     pub(crate) fn source(&self, operands: &Operands, lane: usize) -> Option<(bool, usize)> {
         match self.what {
             What::Shuffle { how, group } => {

@@ -13,7 +13,7 @@ use assay_ssa::Binding;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a dispatch binds.
+/// The buffers and threadgroup memory that a dispatch binds.
 #[derive(Debug, Default)]
 pub struct Bindings {
     buffers: Vec<(u32, Buffer)>,
@@ -100,7 +100,7 @@ impl Default for Limits<'_> {
     }
 }
 
-/// What a finished dispatch says about itself.
+/// Statistics of a finished dispatch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Threadgroups run.
@@ -109,7 +109,7 @@ pub struct Statistics {
     pub threads: u64,
 }
 
-/// Everything the workers share.
+/// A dispatch: what its workers share.
 pub(crate) struct Job<'a> {
     pub(crate) program: &'a Program,
     pub(crate) grid: &'a Grid,

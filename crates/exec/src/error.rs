@@ -1,4 +1,4 @@
-//! What can go wrong, as values.
+//! Errors of compiling and running.
 
 use assay_opt::structurize::StructurizeError;
 

@@ -1,4 +1,4 @@
-//! Simdgroup matrices: loads, stores, multiply-accumulate.
+//! Simdgroup matrix operations, and the multiply-accumulate.
 
 use crate::code::Reg;
 use crate::simd::{SimdLevel, simd_variants};

@@ -1,4 +1,4 @@
-//! Addresses, and what they point into.
+//! Addresses, and the regions of memory they point into.
 //!
 //! An address is a region number above bit 40 and an offset below it. Region 0 is nothing, so a
 //! null pointer points nowhere; then come the buffers and the program's constant data; threadgroup and thread
@@ -108,7 +108,7 @@ impl Region {
     }
 }
 
-/// What an access is for.
+/// The action of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Read,

@@ -3,7 +3,7 @@
 use crate::geometry::{Grid, Group};
 use assay_ssa::builtin::Builtin;
 
-/// Where a simdgroup is in its dispatch.
+/// The position of a simdgroup in its grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GridPosition<'a> {
     pub(crate) grid: &'a Grid,
@@ -17,7 +17,7 @@ pub(crate) struct GridPosition<'a> {
 }
 
 impl GridPosition<'_> {
-    /// That of a simdgroup, counted from the first of this threadgroup on into those after it.
+    /// The position of a simdgroup, counted from the first of this threadgroup on into those after it.
     pub(crate) fn of_simdgroup(&self, simdgroup: u32) -> Self {
         let mut grid_position = Self { simdgroup, ..*self };
         if simdgroup >= self.simdgroups {
@@ -56,8 +56,7 @@ impl GridPosition<'_> {
         result
     }
 
-    /// What a builtin gives in so many simdgroups from this one on, as a number and what each bit of a thread's place
-    /// among them adds to that; nothing if it is not affine. Several threadgroups follow each other along x, and have a
+    /// A builtin's value in so many simdgroups from this one on, as a base and the stride of each bit of the lane index; nothing if it is not affine. Several threadgroups follow each other along x, and have a
     /// power of two of simdgroups each.
     pub(crate) fn affine(
         &self,
@@ -69,17 +68,17 @@ impl GridPosition<'_> {
         if simdgroups <= own {
             return self.in_group(which, axis, simdgroups);
         }
-        let (base, mut parts) = self.in_group(which, axis, own)?;
+        let (base, mut strides) = self.in_group(which, axis, own)?;
         let step = match which {
             Builtin::ThreadgroupPositionInGrid if axis == 0 => 1,
             Builtin::ThreadPositionInGrid if axis == 0 => self.group.size[0] as i32,
             _ => 0,
         };
         let first = 5 + own.ilog2() as usize;
-        for (bit, part) in parts.iter_mut().skip(first).enumerate() {
-            *part = step << bit;
+        for (bit, stride) in strides.iter_mut().skip(first).enumerate() {
+            *stride = step << bit;
         }
-        Some((base, parts))
+        Some((base, strides))
     }
 
     /// The same for simdgroups of one threadgroup.
@@ -89,16 +88,18 @@ impl GridPosition<'_> {
         let axis = axis.min(2);
         match which {
             Builtin::ThreadPositionInGrid => {
-                let (base, parts) = self.side(axis, simdgroups)?;
-                Some((base.wrapping_add(self.group.origin[axis]), parts))
+                let (base, strides) = self.side(axis, simdgroups)?;
+                Some((base.wrapping_add(self.group.origin[axis]), strides))
             }
             Builtin::ThreadPositionInThreadgroup => self.side(axis, simdgroups),
             Builtin::ThreadIndexInThreadgroup => Some((first, LINE)),
             Builtin::ThreadIndexInSimdgroup => Some((0, [1, 2, 4, 8, 16, 0, 0, 0])),
             Builtin::ThreadIndexInQuadgroup => Some((0, [1, 2, 0, 0, 0, 0, 0, 0])),
-            Builtin::QuadgroupIndexInThreadgroup => Some((first / 4, LINE.map(|part| part / 4))),
+            Builtin::QuadgroupIndexInThreadgroup => {
+                Some((first / 4, LINE.map(|stride| stride / 4)))
+            }
             Builtin::SimdgroupIndexInThreadgroup => {
-                Some((self.simdgroup, LINE.map(|part| part / 32)))
+                Some((self.simdgroup, LINE.map(|stride| stride / 32)))
             }
             _ => self.shared(which, axis).map(|value| (value, [0; 8])),
         }
@@ -113,7 +114,7 @@ impl GridPosition<'_> {
             return Some((0, [0; 8]));
         }
         let first = self.simdgroup * 32;
-        // Whether threads never come to the end of this side and start over.
+        // True if threads never come to the end of this side and start over.
         let last = u64::from(before) * u64::from(own) >= self.group.threads().into();
         // Both are powers of two, or the result is not used.
         let (shift, mask) = (before.trailing_zeros() & 31, own.wrapping_sub(1));
@@ -121,12 +122,12 @@ impl GridPosition<'_> {
             true => number >> shift,
             false => number >> shift & mask,
         };
-        // Whether the bits of a place are just added to those of the first thread.
-        let apart = first.is_multiple_of((simdgroups as u32 * 32).next_power_of_two());
-        let sum = before.is_power_of_two()
+        // True if the bits of a lane index are added to those of the first thread without a carry.
+        let aligned = first.is_multiple_of((simdgroups as u32 * 32).next_power_of_two());
+        let is_affine = before.is_power_of_two()
             && (last || own.is_power_of_two())
-            && (apart || last && first.is_multiple_of(before));
-        sum.then(|| (of(first), std::array::from_fn(|bit| of(1 << bit) as i32)))
+            && (aligned || last && first.is_multiple_of(before));
+        is_affine.then(|| (of(first), std::array::from_fn(|bit| of(1 << bit) as i32)))
     }
 
     /// What a builtin gives in each lane; nothing if it is no position.

@@ -177,14 +177,14 @@ impl<F: Copy> Variants<F> {
 macro_rules! simd_variants {
     ([$($g:ident : $bound:path)?] ($($x:ident : $t:ty),* $(,)?) $(-> $r:ty)?, |$simd:ident| $body:expr) => {{
         #[inline(never)]
-        unsafe fn portable<$($g: $bound)?>($($x: $t),*) $(-> $r)? {
+        unsafe fn at_portable<$($g: $bound)?>($($x: $t),*) $(-> $r)? {
             let $simd = $crate::simd::Portable;
             $body
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c")]
         #[inline(never)]
-        unsafe fn avx2<$($g: $bound)?>($($x: $t),*) $(-> $r)? {
+        unsafe fn at_avx2<$($g: $bound)?>($($x: $t),*) $(-> $r)? {
             // SAFETY: this function runs only where the CPU has the features it is compiled for.
             let $simd = unsafe { $crate::simd::Avx2::assume() };
             $body
@@ -192,17 +192,17 @@ macro_rules! simd_variants {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
         #[inline(never)]
-        unsafe fn avx512<$($g: $bound)?>($($x: $t),*) $(-> $r)? {
+        unsafe fn at_avx512<$($g: $bound)?>($($x: $t),*) $(-> $r)? {
             // SAFETY: as above.
             let $simd = unsafe { $crate::simd::Avx512::assume() };
             $body
         }
         $crate::simd::Variants::<unsafe fn($($t),*) $(-> $r)?> {
-            portable: portable$(::<$g>)?,
+            portable: at_portable$(::<$g>)?,
             #[cfg(target_arch = "x86_64")]
-            avx2: avx2$(::<$g>)?,
+            avx2: at_avx2$(::<$g>)?,
             #[cfg(target_arch = "x86_64")]
-            avx512: avx512$(::<$g>)?,
+            avx512: at_avx512$(::<$g>)?,
         }
     }};
 }

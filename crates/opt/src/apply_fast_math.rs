@@ -11,6 +11,7 @@
 //! | `frem a, b` | `arcp` or `afn` | `fmod.fast` |
 //! | a function of halves or brain floats | `afn` on the call | its fast version: widened, computed, rounded once |
 //! | a function of singles | – | what its name says, whatever the flags |
+//! | `pow.fast`, `powr.fast` of singles | – | `exp2(y · log2(x))`, Metal's definition, so that its parts can be shared |
 //! | `fract.fast` | – | `fmin(x − floor(x), the largest number below 1)`, Metal's definition |
 //!
 //! Functions of singles have two names in AIR (`air.exp.f32`, `air.fast_exp.f32`), chosen by the front end from the
@@ -75,6 +76,13 @@ fn replaced(function: &mut Function, block: Block, inst: Inst) -> Option<InstDat
                 && let &[a, b] = function.list_values(args)
             {
                 return quotient(function, block, inst, flags, [a, b]);
+            }
+            if matches!(call.builtin, Builtin::Pow | Builtin::Powr)
+                && call.fast
+                && scalar == Scalar::F32
+                && let &[x, y] = function.list_values(args)
+            {
+                return power(function, block, inst, flags, [x, y]);
             }
             let has_versions = matches!(call.info().family, Family::Math | Family::Geometric);
             if call.fast || !has_versions || !is_fast(flags, scalar) {
@@ -183,6 +191,24 @@ fn reciprocal(function: &mut Function, flags: Flags, b: Value) -> InstData {
         args: function.list(&[call.1]),
         flags,
     }
+}
+
+fn power(
+    function: &mut Function,
+    block: Block,
+    inst: Inst,
+    flags: Flags,
+    [x, y]: [Value; 2],
+) -> Option<InstData> {
+    let ty = function.ty(x);
+    let mut builder = builder(function, block, inst);
+    let logarithm = builder.builtin(Builtin::Log2.fast(), &[x], ty)?;
+    let product = builder.binary(BinaryOp::FMul, y, logarithm, flags);
+    Some(InstData::Call {
+        callee: Callee::Builtin(Builtin::Exp2.fast()),
+        args: function.list(&[product]),
+        flags,
+    })
 }
 
 fn fraction(function: &mut Function, block: Block, inst: Inst, x: Value) -> Option<InstData> {

@@ -21,6 +21,10 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         crate::fuse_multiply_add::fuse_multiply_add,
     ),
     (
+        "group_uniform_factors",
+        crate::group_uniform_factors::group_uniform_factors,
+    ),
+    (
         "hoist_invariants",
         crate::hoist_invariants::hoist_invariants,
     ),

@@ -42,6 +42,7 @@ const FINISH: &[FunctionPass] = &[
     crate::number_values::number_values,
     crate::merge_counters::merge_counters,
     crate::narrow_indices::narrow_indices,
+    crate::group_uniform_factors::group_uniform_factors,
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,
     crate::number_values::number_values,
@@ -50,6 +51,14 @@ const FINISH: &[FunctionPass] = &[
     crate::fuse_multiply_add::fuse_multiply_add,
     crate::lower_switch::lower_switch,
     crate::remove_dead::remove_dead,
+    crate::simplify_cfg::simplify_cfg,
+    crate::remove_dead::remove_dead,
+];
+
+/// After pointers without an address space were split.
+const SPLIT: &[FunctionPass] = &[
+    crate::remove_dead::remove_dead,
+    crate::simplify::simplify,
     crate::simplify_cfg::simplify_cfg,
     crate::remove_dead::remove_dead,
 ];
@@ -114,7 +123,7 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
     kernels.sort_unstable();
     kernels.dedup();
     let mut stats = Stats::default();
-    for id in kernels {
+    for &id in &kernels {
         let Some(slot) = module.functions.get_mut(id) else {
             continue;
         };
@@ -131,6 +140,16 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
         module.functions[id] = function;
     }
     spaces::infer(module);
+    for id in kernels {
+        let Some(slot) = module.functions.get_mut(id) else {
+            continue;
+        };
+        let mut function = std::mem::replace(slot, Function::new("", assay_ssa::Type::VOID));
+        if crate::split_pointers::split_pointers(module, &mut function) {
+            run(module, &mut function, SPLIT);
+        }
+        module.functions[id] = function;
+    }
     Ok(stats)
 }
 

@@ -487,7 +487,7 @@ impl Replay {
     fn interval(&self, resident: usize) -> f64 {
         let n = self.ends.len();
         let resident = resident.max(1).min(n / 3 + 1);
-        let (from, to) = (resident - 1, n - resident - 1);
+        let (from, to) = (resident - 1, n.saturating_sub(resident + 1));
         match (self.ends.get(from), self.ends.get(to)) {
             (Some(first), Some(last)) if to > from => (last - first) / (to - from) as f64,
             _ => self.ends.last().copied().unwrap_or(0.0) / n.max(1) as f64,

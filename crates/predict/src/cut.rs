@@ -8,6 +8,9 @@
 use crate::core::PathRun;
 use crate::execution::{Execution, Step, Stop};
 
+/// Runs of a path at most, unless its code alone has more.
+const MOST_RUNS: f64 = 20_000.0;
+
 /// Cuts the paths of an execution.
 pub(crate) struct Cutter<'a> {
     execution: &'a Execution,
@@ -56,7 +59,10 @@ impl<'a> Cutter<'a> {
     pub(crate) fn cut(&self, steps: &[Step], room: usize) -> Vec<PathRun> {
         const TURNS: [f64; 8] = [1e9, 64.0, 32.0, 16.0, 10.0, 6.0, 4.0, 3.0];
         let fits = |turns: &&f64| self.length(steps, Over::Blocks, **turns) <= room as f64;
-        let turns = TURNS.iter().find(fits).copied().unwrap_or(2.0);
+        // Two turns show what one hands to the next; a path that is too long for that has one.
+        let two = self.length(steps, Over::Blocks, 2.0) <= MOST_RUNS;
+        let fewest = if two { 2.0 } else { 1.0 };
+        let turns = TURNS.iter().find(fits).copied().unwrap_or(fewest);
         let mut runs = Vec::new();
         let once = Scale {
             work: 1.0,

@@ -68,6 +68,9 @@ pub enum Error {
     /// The program is too large to be followed.
     #[error("the program has more than 65536 basic blocks")]
     TooManyBlocks,
+    /// A stored execution makes no sense.
+    #[error("the stored execution cannot be used: {0}; execute the dispatch again")]
+    BadExecution(&'static str),
     /// The chip lacks a figure.
     #[error("{chip} has no published {what}: give it, e.g. `{name}=…`, or name another chip")]
     MissingFigure {

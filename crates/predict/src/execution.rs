@@ -302,8 +302,47 @@ impl Execution {
         self.threadgroup.iter().product()
     }
 
+    /// What is wrong with an execution that was not made here, if anything: numbers that name
+    /// nothing.
+    pub fn fault(&self) -> Option<&'static str> {
+        let accesses = self.accesses.len();
+        let unknown_access = |run: &Run| match run.stop {
+            Stop::Access { access, .. } => usize::from(access) >= accesses,
+            _ => false,
+        };
+        let mut blocks = self.blocks.iter();
+        let mut paths = self.paths.iter();
+        let mut simdgroups = self.groups.iter().flat_map(|group| &group.simdgroups);
+        let mut order = self.order.iter();
+        if self.version != VERSION {
+            Some("it is of another version")
+        } else if self.groups.is_empty() {
+            Some("it has no threadgroups")
+        } else if self.runs.iter().any(unknown_access) {
+            Some("a run names an access that is not there")
+        } else if blocks.any(|block| !leaves_below(&block.steps, self.runs.len())) {
+            Some("a block names a run that is not there")
+        } else if paths.any(|path| !leaves_below(&path.steps, self.blocks.len())) {
+            Some("a path names a block that is not there")
+        } else if simdgroups.any(|(path, _)| usize::from(*path) >= self.paths.len()) {
+            Some("a simdgroup names a path that is not there")
+        } else if order.any(|(_, kind)| usize::from(*kind) >= self.groups.len()) {
+            Some("its order names a kind of threadgroups that is not there")
+        } else {
+            None
+        }
+    }
+
     /// Distinct lines that the whole grid touches.
     pub fn lines(&self) -> f64 {
         self.footprint.curve.last().map_or(0.0, |&(_, lines)| lines)
     }
+}
+
+/// Returns true if all leaves of steps are numbers below `count`, and counts are numbers.
+fn leaves_below(steps: &[Step], count: usize) -> bool {
+    steps.iter().all(|step| match step {
+        Step::Block(leaf, times) => usize::from(*leaf) < count && times.is_finite(),
+        Step::Loop(times, body) => times.is_finite() && leaves_below(body, count),
+    })
 }

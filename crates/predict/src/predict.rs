@@ -141,6 +141,9 @@ pub fn predict(
 ) -> Result<Prediction, Error> {
     let machine = Machine::new(chip, constants)?;
     let executions: Vec<&Execution> = buffer.dispatches.iter().map(|d| d.execution).collect();
+    if let Some(why) = executions.iter().find_map(|execution| execution.fault()) {
+        return Err(Error::BadExecution(why));
+    }
     let total = caches::together(&executions);
     let mut held = [0.0; REASONS];
     let mut count = 0u64;

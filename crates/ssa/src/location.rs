@@ -29,6 +29,11 @@ pub struct Locations {
     entries: IdVec<Loc, Location>,
 }
 
+/// Whether a file is a header of the Metal library: ours, under the name our front end gives it, or Apple's.
+fn is_library(file: &str) -> bool {
+    file.contains("/<metal>/") || file.contains("/include/metal/")
+}
+
 impl Locations {
     /// The id of a file name, entered if it is new.
     pub fn file(&mut self, name: &str) -> FileId {
@@ -96,6 +101,15 @@ impl Locations {
             .find(|location| location.line != 0 && wanted(self.file_name(location.file)))
     }
 
+    /// The line of the user's that an instruction works for: the innermost of its chain outside library headers, or,
+    /// if the chain never leaves them, its outermost.
+    pub fn user_line(&self, loc: Loc) -> Option<&Location> {
+        let known = || self.chain(loc).filter(|location| location.line != 0);
+        known()
+            .find(|location| !is_library(self.file_name(location.file)))
+            .or_else(|| known().last())
+    }
+
     /// Enters `outer` as the place the chain of `inner` was inlined at; what an inliner needs.
     pub fn inline(&mut self, inner: Loc, outer: Loc) -> Loc {
         let Some(location) = self.entries.get(inner).cloned() else {
@@ -109,5 +123,34 @@ impl Locations {
             inlined_at: Some(inlined_at),
             ..location
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_helper_counts_and_that_of_the_library_does_not() {
+        let mut locations = Locations::default();
+        let (kernel, library) = (
+            locations.file("a.metal"),
+            locations.file("/<metal>/metal_math"),
+        );
+        let at = |file, line, inlined_at| Location {
+            file,
+            line,
+            column: 0,
+            inlined_at,
+        };
+        let call = locations.add(at(kernel, 40, None));
+        let helper = locations.add(at(kernel, 12, Some(call)));
+        let inside = locations.add(at(library, 99, Some(helper)));
+        let alone = locations.add(at(library, 98, None));
+        let line = |loc| locations.user_line(loc).map(|location| location.line);
+        assert_eq!(
+            [call, helper, inside, alone].map(line),
+            [Some(40), Some(12), Some(12), Some(98)]
+        );
     }
 }

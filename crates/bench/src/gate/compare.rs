@@ -1,5 +1,6 @@
 //! Every element of a result against what is right.
 
+use super::coverage::Coverage;
 use crate::Dtype;
 use crate::oracle::Answer;
 use crate::registry::Tolerance;
@@ -11,6 +12,8 @@ use std::fmt;
 pub struct Comparison {
     /// Elements there are.
     pub elements: usize,
+    /// Elements that were compared with the oracle; the others were only looked at.
+    pub compared: usize,
     /// Elements that are off by more than allowed, unwritten ones included.
     pub wrong: usize,
     /// Elements that were never written.
@@ -83,9 +86,26 @@ impl Ulps {
 impl Comparison {
     /// Compares the bytes of an output.
     pub fn new(bytes: &[u8], dtype: Dtype, answer: &Answer, tolerance: &Tolerance) -> Self {
+        Self::covering(bytes, dtype, answer, tolerance, &Coverage::ALL)
+    }
+
+    /// Compares the part of an output that is covered. Everything else must be written, and finite if all of what is
+    /// covered should be.
+    pub fn covering(
+        bytes: &[u8],
+        dtype: Dtype,
+        answer: &Answer,
+        tolerance: &Tolerance,
+        coverage: &Coverage,
+    ) -> Self {
         let got = dtype.decode(bytes);
+        let finite = coverage.is_all()
+            || coverage
+                .places(answer.values.len())
+                .all(|place| answer.values.get(place).is_some_and(|it| it.is_finite()));
         let mut comparison = Self {
             elements: answer.values.len(),
+            compared: 0,
             // Elements that are not there at all.
             wrong: answer.values.len().abs_diff(got.len()),
             unwritten: 0,
@@ -98,7 +118,13 @@ impl Comparison {
         let mut furthest = -1.0;
         let expected = answer.values.iter().zip(&answer.scale);
         let elements = bytes.chunks_exact(dtype.size()).zip(got).zip(expected);
+        let mut covered = coverage.places(answer.values.len()).peekable();
         for (place, ((raw, got), (&expected, &scale))) in elements.enumerate() {
+            if covered.next_if_eq(&place).is_none() {
+                comparison.present(raw, got, finite);
+                continue;
+            }
+            comparison.compared += 1;
             let expected = dtype.round(expected);
             let allowed = allowed(dtype, expected, scale, tolerance);
             let distance = comparison.element(raw, got, expected, scale, dtype);
@@ -124,6 +150,15 @@ impl Comparison {
     /// Whether all elements are right.
     pub fn is_right(&self) -> bool {
         self.wrong == 0
+    }
+
+    /// Looks at an element that is not compared.
+    fn present(&mut self, raw: &[u8], got: f64, finite: bool) {
+        let unwritten = is_unwritten(raw);
+        let not_finite = finite && !got.is_finite() && !unwritten;
+        self.unwritten += usize::from(unwritten);
+        self.not_finite += usize::from(not_finite);
+        self.wrong += usize::from(unwritten || not_finite);
     }
 
     /// Counts an element, and gives its error; NaN when it cannot be right.
@@ -169,13 +204,16 @@ fn excess(error: f64, allowed: f64) -> f64 {
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            wrong, elements, ..
+            wrong,
+            elements,
+            compared,
+            ..
         } = self;
         if self.is_right() {
             let (half, most) = (self.ulps.covering(0.5), self.ulps.covering(0.999));
             return write!(
                 f,
-                "{elements} right, half within {half} ulp, 99.9 % within {most}"
+                "{compared} of {elements} compared, all right, half within {half} ulp, 99.9 % within {most}"
             );
         }
         write!(f, "{wrong} of {elements} wrong")?;

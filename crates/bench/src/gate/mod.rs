@@ -8,7 +8,9 @@
 //! - other bytes from other inputs: one input after the other is replaced, and must matter where it does to the oracle;
 //! - a run over buffers that still hold the results of other inputs, so that nothing can be left as it was;
 //! - a run that a CPU watches for races, accesses outside buffers and memory read that nobody wrote;
-//! - the extreme numbers that the registry names.
+//! - inputs that separate right from nearly right ([`crate::adversary`]): means away from zero, ties, the extreme
+//!   numbers that the registry names, other values for scalars;
+//! - sizes drawn at random besides the listed ones, and those that will be timed.
 //!
 //! ```no_run
 //! use assay_bench::{gate::{self, Plan}, registry::Registry, runner::Loaded};
@@ -23,12 +25,15 @@
 //! ```
 
 mod compare;
+mod coverage;
 mod verdict;
 
 pub use compare::{Comparison, Element, Ulps};
+pub use coverage::Coverage;
 pub use verdict::{Finding, Tried, Verdict, What};
 
 use crate::Dtype;
+use crate::adversary;
 use crate::inputs::{self, Kind};
 use crate::oracle::{self, Answer, Tensor};
 use crate::random::Random;
@@ -38,6 +43,11 @@ use assay_device::{Device, Report};
 
 /// Reports of one run that are told; the rest are mostly of the same kind.
 const MOST_REPORTS: usize = 3;
+
+/// Draws of random sizes for each that is wanted.
+const DRAWS: u32 = 4;
+/// Operations and bytes above which a case is large: then it is run once for each kind of inputs, and compared in part.
+const LARGE: u64 = 20_000_000;
 
 /// How thoroughly to look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +60,10 @@ pub struct Plan {
     pub sizes: Vec<SizeUse>,
     /// Which element types; all of the kernel's if empty.
     pub dtypes: Vec<Dtype>,
+    /// The size set that will be timed, which is tried whatever `sizes` says.
+    pub timed: Option<String>,
+    /// How many sizes are drawn at random.
+    pub random_sizes: u32,
 }
 
 impl Plan {
@@ -60,6 +74,8 @@ impl Plan {
             trials: 1,
             sizes: vec![SizeUse::Quick],
             dtypes: Vec::new(),
+            timed: None,
+            random_sizes: 0,
         }
     }
 
@@ -70,6 +86,8 @@ impl Plan {
             trials: 3,
             sizes: vec![SizeUse::Quick, SizeUse::Odd, SizeUse::HeldOut],
             dtypes: Vec::new(),
+            timed: None,
+            random_sizes: 2,
         }
     }
 }
@@ -112,19 +130,14 @@ pub fn examine(
         if !plan.dtypes.is_empty() && !plan.dtypes.contains(dtype) {
             continue;
         }
-        for set in kernel
-            .sizes
-            .iter()
-            .filter(|set| plan.sizes.contains(&set.use_))
-        {
-            let case = Case::new(kernel, &set.name, *dtype)?;
+        for (case, trials) in cases(kernel, *dtype, plan, &mut seeds)? {
             let mut examiner = Examiner {
                 device: &mut *device,
                 loaded: &mut *loaded,
                 case: &case,
                 verdict: &mut verdict,
             };
-            for trial in 0..plan.trials.max(1) {
+            for trial in 0..trials {
                 examiner.trial(seeds.bits(), trial == 0)?;
                 if !examiner.verdict.is_right() {
                     return Ok(verdict);
@@ -140,6 +153,43 @@ pub fn examine(
     Ok(verdict)
 }
 
+/// What a kernel is tried with, and how often.
+fn cases(
+    kernel: &Kernel,
+    dtype: Dtype,
+    plan: &Plan,
+    seeds: &mut Random,
+) -> Result<Vec<(Case, u32)>, Error> {
+    let mut cases = Vec::new();
+    for set in &kernel.sizes {
+        if plan.sizes.contains(&set.use_) {
+            cases.push((Case::new(kernel, &set.name, dtype)?, plan.trials.max(1)));
+        } else if plan.timed.as_ref() == Some(&set.name) {
+            cases.push((Case::new(kernel, &set.name, dtype)?, 1));
+        }
+    }
+    let mut drawn = 0;
+    // Not all sizes fit each other; a kernel none of whose draws fit has its listed ones.
+    for _ in 0..plan.random_sizes * DRAWS {
+        let Some(sizes) = adversary::random_sizes(kernel, seeds) else {
+            break;
+        };
+        let shown: Vec<String> = sizes
+            .iter()
+            .map(|(name, n)| format!("{name}={n}"))
+            .collect();
+        let name = format!("random ({})", shown.join(" "));
+        if let Ok(case) = Case::with_sizes(kernel, &name, SizeUse::HeldOut, &sizes, dtype) {
+            cases.push((case, 1));
+            drawn += 1;
+        }
+        if drawn == plan.random_sizes {
+            break;
+        }
+    }
+    Ok(cases)
+}
+
 struct Examiner<'a> {
     device: &'a mut dyn Device,
     loaded: &'a mut Loaded,
@@ -150,22 +200,78 @@ struct Examiner<'a> {
 impl Examiner<'_> {
     fn trial(&mut self, seed: u64, first: bool) -> Result<(), Error> {
         let inputs = inputs::random(self.case, seed, Kind::Usual);
-        let answers = self.answers(&inputs)?;
         let Some(outcome) = self.run(seed, &inputs, Guards::Pattern)? else {
             return Ok(());
         };
-        self.judge(seed, &outcome, &answers);
+        self.judge_outcome(seed, &inputs, &outcome)?;
         if !first {
             return Ok(());
         }
-        self.replace_inputs(seed, &inputs, &outcome)?;
-        if !self.verdict.is_right() {
-            return Ok(());
+        if !self.is_large() {
+            self.replace_inputs(seed, &inputs, &outcome)?;
+            if !self.verdict.is_right() {
+                return Ok(());
+            }
         }
         self.repeat(seed, &inputs, &outcome)?;
-        self.run_over_old_results(seed, &inputs)?;
-        self.sanitize(seed, &inputs)?;
-        self.extremes(seed)
+        if !self.is_large() {
+            self.run_over_old_results(seed, &inputs)?;
+            self.sanitize(seed, &inputs)?;
+        }
+        for kind in adversary::kinds(self.case) {
+            if !self.verdict.is_right() {
+                return Ok(());
+            }
+            self.of_kind(seed, kind)?;
+        }
+        self.other_scalars(seed)
+    }
+
+    /// Returns true if a run, or the oracle, takes so long that each is wanted as rarely as possible.
+    fn is_large(&self) -> bool {
+        self.case.flops.saturating_add(self.case.bytes) > LARGE
+    }
+
+    /// Runs with inputs of a kind.
+    fn of_kind(&mut self, seed: u64, kind: Kind) -> Result<(), Error> {
+        let inputs = inputs::random(self.case, seed, kind);
+        match self.run(seed, &inputs, Guards::Pattern)? {
+            Some(outcome) => self.judge_outcome(seed, &inputs, &outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs with other values for scalars.
+    fn other_scalars(&mut self, seed: u64) -> Result<(), Error> {
+        let mut random = Random::of(seed, 7);
+        let Some(varied) = adversary::vary_scalars(self.case, &mut random) else {
+            return Ok(());
+        };
+        Examiner {
+            device: &mut *self.device,
+            loaded: &mut *self.loaded,
+            case: &varied,
+            verdict: &mut *self.verdict,
+        }
+        .of_kind(!seed, Kind::Usual)
+    }
+
+    /// Compares with what is right: everything, or rows drawn after the run.
+    fn judge_outcome(
+        &mut self,
+        seed: u64,
+        inputs: &[Tensor],
+        outcome: &Outcome,
+    ) -> Result<(), Error> {
+        let coverage = Coverage::draw(self.case, &mut Random::of(seed, 11));
+        let answers = oracle::answers_at(self.case, inputs, coverage.rows());
+        let answers = answers.map_err(|error| Error::Oracle {
+            kernel: self.case.kernel.clone(),
+            error,
+        })?;
+        let comparisons = self.compare_covering(outcome, &answers, &coverage);
+        self.note(seed, comparisons);
+        Ok(())
     }
 
     /// Right results are no proof: a kernel that races may be lucky.
@@ -248,6 +354,10 @@ impl Examiner<'_> {
     /// Compares with what is right.
     fn judge(&mut self, seed: u64, outcome: &Outcome, answers: &[Answer]) {
         let comparisons = self.compare(outcome, answers);
+        self.note(seed, comparisons);
+    }
+
+    fn note(&mut self, seed: u64, comparisons: Vec<(String, Comparison)>) {
         for (output, comparison) in comparisons {
             if !comparison.is_right() {
                 self.found(
@@ -268,6 +378,15 @@ impl Examiner<'_> {
     }
 
     fn compare(&self, outcome: &Outcome, answers: &[Answer]) -> Vec<(String, Comparison)> {
+        self.compare_covering(outcome, answers, &Coverage::ALL)
+    }
+
+    fn compare_covering(
+        &self,
+        outcome: &Outcome,
+        answers: &[Answer],
+        coverage: &Coverage,
+    ) -> Vec<(String, Comparison)> {
         let outputs = self
             .case
             .arguments
@@ -278,8 +397,9 @@ impl Examiner<'_> {
                 .zip(&outcome.outputs)
                 .zip(answers)
                 .map(|((argument, bytes), answer)| {
+                    let tolerance = &self.case.tolerance;
                     let comparison =
-                        Comparison::new(bytes, argument.dtype, answer, &self.case.tolerance);
+                        Comparison::covering(bytes, argument.dtype, answer, tolerance, coverage);
                     (argument.name.clone(), comparison)
                 });
         compared.collect()
@@ -340,8 +460,8 @@ impl Examiner<'_> {
     /// Buffers that hold the results of other inputs must be overwritten.
     fn run_over_old_results(&mut self, seed: u64, inputs: &[Tensor]) -> Result<(), Error> {
         let old = inputs::random(self.case, seed.rotate_left(32), Kind::Usual);
-        let buffers = Buffers::new(self.device, self.case, &old, Guards::Pattern)?;
-        let outcome = self.over_old_results(&buffers, inputs);
+        let mut buffers = Buffers::new(self.device, self.case, &old, Guards::Pattern)?;
+        let outcome = self.over_old_results(&mut buffers, inputs);
         buffers.release(self.device)?;
         let Some(outcome) = self.outcome(seed, outcome)? else {
             return Ok(());
@@ -359,25 +479,13 @@ impl Examiner<'_> {
 
     fn over_old_results(
         &mut self,
-        buffers: &Buffers,
+        buffers: &mut Buffers,
         inputs: &[Tensor],
     ) -> Result<Outcome, assay_device::Error> {
         let dispatches = self.loaded.dispatches(self.device, self.case, buffers)?;
         self.device.run(dispatches.clone())?;
-        let fresh = buffers.replace_inputs(self.device, self.case, inputs)?;
+        buffers.replace_inputs(self.device, self.case, inputs)?;
         let finished = self.device.run(dispatches)?;
-        fresh.collect(self.device, self.case, finished)
-    }
-
-    fn extremes(&mut self, seed: u64) -> Result<(), Error> {
-        if !inputs::has_extremes(self.case) {
-            return Ok(());
-        }
-        let inputs = inputs::random(self.case, seed, Kind::Extreme);
-        let answers = self.answers(&inputs)?;
-        if let Some(outcome) = self.run(seed, &inputs, Guards::Pattern)? {
-            self.judge(seed, &outcome, &answers);
-        }
-        Ok(())
+        buffers.collect(self.device, self.case, finished)
     }
 }

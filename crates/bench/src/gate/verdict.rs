@@ -66,6 +66,8 @@ pub enum What {
     },
     /// It did what kernels must not, whatever came of it: raced, read what nobody wrote, left a buffer.
     Misbehaved(Report),
+    /// Results of timed runs are wrong, or were not the same each time.
+    Timed(Option<String>),
     /// Right over fresh buffers, wrong over buffers that held the results of other inputs.
     Stale,
 }
@@ -105,6 +107,8 @@ impl fmt::Display for What {
                 "the input \"{input}\" was replaced, and the result stayed the same"
             ),
             Self::Misbehaved(report) => write!(f, "{}: {report}", report.kind.name()),
+            Self::Timed(Some(wrong)) => write!(f, "while it was timed: {wrong}"),
+            Self::Timed(None) => f.write_str("results changed while it was timed"),
             Self::Stale => {
                 f.write_str("wrong when the output still holds the results of other inputs")
             }

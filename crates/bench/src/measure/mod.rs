@@ -1,26 +1,31 @@
 //! How long a kernel takes at certain sizes, and how long others take for the same.
 //!
-//! A sample is one submission of all passes, or of several runs of them where one is too short for the clock. Samples go
-//! round several sets of buffers with inputs of their own, so that the next one does not find its data where the last
-//! one left it; cold ones have the caches emptied before them. References are measured in turns with the kernel, with
-//! the same inputs, by the same clock. At the end every set's outputs must be the bytes that an untimed run gave: a
-//! kernel that is fast because it stopped working is found out.
+//! A sample is one submission of all passes, or of several runs of them where one is too short for the clock. Every run
+//! has buffers of its own, written anew with inputs drawn from several variants ([`rotation`]); cold samples have the
+//! caches emptied before them. References are measured in turns with the kernel, with the same inputs, by the same
+//! clock; so is the holder of a record, over the same buffers. Results of timed runs must be the bytes that untimed ones
+//! gave, and right ([`timed`]): a kernel that is fast because it stopped working is found out.
 
 mod cold;
+mod contender;
 mod rival;
-mod turns;
+mod rotation;
+mod timed;
 
 pub use rival::{Rival, RivalTimes};
+pub use timed::Examined;
 
+use crate::random::Random;
 use crate::reference::Reference;
 use crate::registry::Case;
 use crate::runner::Loaded;
 use crate::stats::{self, Drift, Modes, Stop, StopRule, Summary};
 use assay_device::{Device, Error, Origin};
 use cold::Caches;
+use contender::Contender;
 use rival::Side;
+use rotation::Rotation;
 use std::time::{Duration, Instant};
-use turns::Turns;
 
 /// A submission should take at least so long: clocks tick in fractions of a microsecond, and starting costs several.
 const LEAST_SECONDS: f64 = 500e-6;
@@ -28,6 +33,8 @@ const LEAST_SECONDS: f64 = 500e-6;
 const MOST_RUNS: usize = 100;
 /// More runs are not put into a submission that takes longer than this.
 const LONG_SECONDS: f64 = 20e-3;
+/// Samples that a race takes at least: with fewer, a gain of a few per cent is not told from chance.
+const LEAST_PAIRS: usize = 20;
 /// Runs that are compared to see whether times still move.
 const WINDOW: usize = 3;
 /// Times that move less than this part are stable.
@@ -91,7 +98,7 @@ pub struct Measurement {
     pub warm_up: usize,
     /// Whether times were stable after them; `None` when nobody looked.
     pub warm_up_stable: Option<bool>,
-    /// Sets of buffers that took turns.
+    /// Slots of buffers that took turns.
     pub sets: usize,
     /// Why there are no more samples.
     pub stop: Stop,
@@ -101,10 +108,25 @@ pub struct Measurement {
     pub drift: Option<Drift>,
     /// Their two groups, if there are two.
     pub modes: Option<Modes>,
-    /// Whether all outputs were the same bytes after the last sample as before the first.
+    /// False if timed runs gave other bytes than untimed ones for the same inputs, or changed what they must not.
     pub steady_results: bool,
+    /// What was found about the results of timed runs.
+    pub examined: Examined,
+    /// The holder of the record that was timed beside the kernel, if there was one.
+    pub holder: Option<Holder>,
     /// What references took, in the order they were given.
     pub rivals: Vec<Rival>,
+}
+
+/// What a holder of a record did beside the kernel that challenges it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// Seconds of each sample, for one run, each taken in turns with the kernel's of the same place.
+    pub samples: Vec<f64>,
+    /// False if its results changed while it was timed.
+    pub steady_results: bool,
+    /// What was found about its results.
+    pub examined: Examined,
 }
 
 /// Measures a case, in turns with references. `None` when the clock shows no time at all.
@@ -115,29 +137,50 @@ pub fn measure(
     plan: &Plan,
     references: &mut [Box<dyn Reference>],
 ) -> Result<Option<Measurement>, Error> {
-    let mut turns = Turns::default();
+    race(device, loaded, None, case, plan, references)
+}
+
+/// The same, in turns with another kernel for the same case over the same buffers: the holder of a record.
+pub fn race(
+    device: &mut dyn Device,
+    loaded: &mut Loaded,
+    holder: Option<&mut Loaded>,
+    case: &Case,
+    plan: &Plan,
+    references: &mut [Box<dyn Reference>],
+) -> Result<Option<Measurement>, Error> {
     let mut race = Race {
         device: &mut *device,
         case,
         plan,
-        turns: &mut turns,
+        rotation: Rotation::new(case, plan.seed),
+        contenders: std::iter::once(loaded)
+            .chain(holder)
+            .map(Contender::new)
+            .collect(),
         sides: references
             .iter_mut()
             .map(|one| Side::new(one.as_mut()))
             .collect(),
+        order: Random::of(plan.seed, 1),
     };
-    let measured = race.run(loaded);
-    turns.release(device)?;
+    let measured = race.run();
+    let rotation = race.rotation;
+    rotation.release(device)?;
     measured
 }
 
-/// A kernel and references, in turns.
-struct Race<'a> {
-    device: &'a mut dyn Device,
+/// A kernel, perhaps the holder of a record, and references, in turns.
+struct Race<'d, 'a> {
+    device: &'d mut dyn Device,
     case: &'a Case,
     plan: &'a Plan,
-    turns: &'a mut Turns,
+    rotation: Rotation<'a>,
+    /// The kernel that is measured, then the holder.
+    contenders: Vec<Contender<'a>>,
     sides: Vec<Side<'a>>,
+    /// Decides who goes first.
+    order: Random,
 }
 
 /// What happened before the first sample.
@@ -148,32 +191,34 @@ struct WarmedUp {
     last: Vec<f64>,
 }
 
-/// What was sampled of the kernel.
-#[derive(Default)]
-struct Sampled {
-    samples: Vec<f64>,
-    wall: Vec<f64>,
-}
-
-impl Race<'_> {
-    fn run(&mut self, loaded: &mut Loaded) -> Result<Option<Measurement>, Error> {
-        self.turns
-            .prepare(self.device, loaded, self.case, self.plan.seed)?;
-        for side in &mut self.sides {
-            side.prepare(self.case, &self.turns.inputs);
-        }
-        self.turns.inputs = Vec::new();
+impl Race<'_, '_> {
+    fn run(&mut self) -> Result<Option<Measurement>, Error> {
+        self.prepare()?;
         let mut caches = Caches::new(self.device, self.plan.cache)?;
         let warmed_up = self.warm_up()?;
         let batch = match self.plan.cache {
             Cache::Cold => 1,
             Cache::Rotating => self.batch(&warmed_up.last),
         };
-        let (sampled, stop) = self.sample(batch, &mut caches)?;
+        let batch = self.make_room(batch)?;
+        let stop = self.sample(batch, &mut caches)?;
         caches.release(self.device)?;
-        let steady_results = self.turns.unchanged(self.device, self.case)?;
-        let Some(summary) =
-            Summary::of(&sampled.samples).filter(|summary| summary.median.value > 0.0)
+        self.rotation
+            .look_at_all(self.device, &mut self.contenders)?;
+        let examined = self.examine();
+        let mut contenders = std::mem::take(&mut self.contenders).into_iter();
+        let Some(own) = contenders.next() else {
+            return Ok(None);
+        };
+        let holder = contenders
+            .next()
+            .zip(examined.get(1).cloned())
+            .map(|(held, examined)| Holder {
+                samples: held.samples,
+                steady_results: held.steady,
+                examined,
+            });
+        let Some(summary) = Summary::of(&own.samples).filter(|summary| summary.median.value > 0.0)
         else {
             return Ok(None);
         };
@@ -182,28 +227,65 @@ impl Race<'_> {
         Ok(Some(Measurement {
             origin,
             rivals: sides
-                .map(|side| side.finish(self.case, origin, &sampled.samples, &sampled.wall))
+                .map(|side| side.finish(self.case, origin, &own.samples, &own.wall))
                 .collect(),
             batch,
             cache: self.plan.cache,
             warm_up: warmed_up.runs,
             warm_up_stable: warmed_up.stable,
-            sets: self.turns.len(),
+            sets: self.rotation.len(),
             stop,
             summary,
-            drift: stats::drift(&sampled.samples),
-            modes: stats::modes(&sampled.samples),
-            samples: sampled.samples,
-            wall: sampled.wall,
-            steady_results,
+            drift: stats::drift(&own.samples),
+            modes: stats::modes(&own.samples),
+            samples: own.samples,
+            wall: own.wall,
+            steady_results: own.steady,
+            examined: examined.into_iter().next().unwrap_or_default(),
+            holder,
         }))
+    }
+
+    /// One slot per variant of the inputs; everybody runs each once.
+    fn prepare(&mut self) -> Result<(), Error> {
+        self.rotation.grow(self.device, 0)?;
+        for contender in &mut self.contenders {
+            self.rotation.reset(self.device)?;
+            contender.prepare(self.device, self.case, &self.rotation)?;
+        }
+        if !self.sides.is_empty() {
+            let sets: Vec<_> = (0..self.rotation.variants())
+                .map(|variant| self.rotation.inputs(variant))
+                .collect();
+            for side in &mut self.sides {
+                side.prepare(self.case, &sets);
+            }
+        }
+        Ok(())
+    }
+
+    /// Slots for the runs of a sample, of both sides if there are two; gives how many runs fit.
+    fn make_room(&mut self, batch: usize) -> Result<usize, Error> {
+        let sides = self.contenders.len().max(1);
+        self.rotation.grow(self.device, batch * sides)?;
+        for contender in &mut self.contenders {
+            contender.extend(self.device, self.case, &self.rotation)?;
+        }
+        self.rotation.reset(self.device)?;
+        Ok(batch.min(self.rotation.len()).max(1))
+    }
+
+    fn examine(&self) -> Vec<Examined> {
+        let contenders = self.contenders.iter();
+        let examined = contenders.map(|one| one.examine(self.case, &self.rotation, self.plan.seed));
+        examined.collect()
     }
 
     /// Runs before the first sample.
     fn warm_up(&mut self) -> Result<WarmedUp, Error> {
         let start = Instant::now();
         let mut times = Vec::new();
-        let first = self.turns.len();
+        let first = self.rotation.variants();
         let mut stable = None;
         for turn in 0.. {
             match self.plan.warm_up {
@@ -216,17 +298,28 @@ impl Race<'_> {
                 }
                 WarmUp::Runs(_) => {}
             }
-            times.push(self.turns.run(self.device, turn, 1)?.0);
+            times.push(self.run_once(turn)?);
             for side in &mut self.sides {
                 side.run(turn % first.max(1), 1);
             }
         }
         if times.is_empty() {
-            times.push(self.turns.run(self.device, 0, 1)?.0);
+            times.push(self.run_once(0)?);
         }
         let runs = first + times.len();
         let last = times.split_off(times.len().saturating_sub(WINDOW));
         Ok(WarmedUp { runs, stable, last })
+    }
+
+    /// Every contender over one slot; seconds of the first.
+    fn run_once(&mut self, turn: usize) -> Result<f64, Error> {
+        let slot = turn % self.rotation.len().max(1);
+        let mut first = None;
+        for contender in &self.contenders {
+            let (time, _) = contender.run(self.device, slot..slot + 1)?;
+            first.get_or_insert(time);
+        }
+        Ok(first.unwrap_or_default())
     }
 
     /// Runs of a sample: so many that the shortest of all sides lasts long enough, unless the longest then lasts too long.
@@ -246,16 +339,15 @@ impl Race<'_> {
         wanted.min(allowed).clamp(1, MOST_RUNS)
     }
 
-    fn sample(&mut self, batch: usize, caches: &mut Caches) -> Result<(Sampled, Stop), Error> {
+    fn sample(&mut self, batch: usize, caches: &mut Caches) -> Result<Stop, Error> {
         let start = Instant::now();
-        let mut sampled = Sampled::default();
         for turn in 0.. {
             // Who goes first changes, so that nobody always finds what the same other one left.
             let ours_first = turn % 2 == 0;
             if ours_first {
-                self.sample_ours(turn, batch, caches, &mut sampled)?;
+                self.sample_contenders(batch, caches)?;
             }
-            let set = turn % self.turns.len().max(1);
+            let set = turn % self.rotation.variants().max(1);
             for side in &mut self.sides {
                 if side.is_running() {
                     caches.empty(self.device)?;
@@ -263,39 +355,50 @@ impl Race<'_> {
                 side.sample(set, batch);
             }
             if !ours_first {
-                self.sample_ours(turn, batch, caches, &mut sampled)?;
+                self.sample_contenders(batch, caches)?;
             }
-            if let Some(stop) = self.stop(&sampled.samples, start.elapsed()) {
-                return Ok((sampled, stop));
+            if let Some(stop) = self.stop(start.elapsed()) {
+                return Ok(stop);
             }
         }
-        Ok((sampled, Stop::Samples))
+        Ok(Stop::Samples)
     }
 
-    fn sample_ours(
-        &mut self,
-        turn: usize,
-        batch: usize,
-        caches: &mut Caches,
-        sampled: &mut Sampled,
-    ) -> Result<(), Error> {
-        caches.empty(self.device)?;
-        let (time, wall) = self.turns.run(self.device, turn, batch)?;
-        sampled.samples.push(time / batch as f64);
-        sampled.wall.push(wall / batch as f64);
+    /// A sample of every contender. A coin decides who goes first: whatever comes and goes in a rhythm of its own meets
+    /// both alike.
+    fn sample_contenders(&mut self, batch: usize, caches: &mut Caches) -> Result<(), Error> {
+        let count = self.contenders.len();
+        let first = self.order.below(count.max(1) as u64) as usize;
+        for place in 0..count {
+            let who = (first + place) % count;
+            let slots = self
+                .rotation
+                .take(self.device, &mut self.contenders, who, batch)?;
+            caches.empty(self.device)?;
+            if let Some(contender) = self.contenders.get_mut(who) {
+                contender.sample(self.device, slots)?;
+            }
+        }
         Ok(())
     }
 
     /// Whether to stop: when all sides are precise, or by the limits.
-    fn stop(&self, ours: &[f64], elapsed: Duration) -> Option<Stop> {
+    fn stop(&self, elapsed: Duration) -> Option<Stop> {
         let rule = &self.plan.stop;
-        let stop = rule.decide(ours, elapsed)?;
-        let waiting = self.sides.iter().any(|side| {
-            side.is_running() && rule.decide(&side.samples, elapsed) != Some(Stop::Precise)
-        });
+        let (own, others) = self.contenders.split_first()?;
+        if !others.is_empty() && own.samples.len() < LEAST_PAIRS.min(rule.most) {
+            return None;
+        }
+        let stop = rule.decide(&own.samples, elapsed)?;
+        let imprecise = |samples: &[f64]| rule.decide(samples, elapsed) != Some(Stop::Precise);
+        let waiting = self
+            .sides
+            .iter()
+            .any(|side| side.is_running() && imprecise(&side.samples))
+            || others.iter().any(|other| imprecise(&other.samples));
         match stop {
             Stop::Precise if !waiting => Some(Stop::Precise),
-            Stop::Precise if ours.len() >= rule.most => Some(Stop::Samples),
+            Stop::Precise if own.samples.len() >= rule.most => Some(Stop::Samples),
             Stop::Precise if elapsed >= rule.time => Some(Stop::Time),
             Stop::Precise => None,
             limit => Some(limit),
@@ -303,7 +406,7 @@ impl Race<'_> {
     }
 }
 
-/// Whether the last times are no shorter than those before them.
+/// Returns true if the last times are no shorter than those before them.
 fn is_stable(times: &[f64]) -> bool {
     let Some((before, last)) = times.split_at_checked(times.len().saturating_sub(WINDOW)) else {
         return false;

@@ -6,6 +6,7 @@ use super::elementwise::{gelu, mish, relu, sigmoid};
 use super::pool::{self, Window};
 use super::rows::{layer_norm, softmax};
 use super::{Answer, Answers, Call, Error, Family, Tensor};
+use rayon::prelude::*;
 
 pub(super) const FAMILY: Family = &[
     ("conv1d", |c| Ok(vec![forward(c)?.answer])),
@@ -38,7 +39,7 @@ pub(super) const FAMILY: Family = &[
         ])
     }),
     ("conv3d_softmax_pool", |c| {
-        let mut volume = forward(c)?;
+        let mut volume = whole(c)?;
         volume.answer = Answer::exact(volume.pixels().flat_map(softmax).collect());
         let once = pool::largest(&volume, Window::cube(2));
         Ok(vec![pool::largest(&once, Window::cube(2)).answer])
@@ -129,59 +130,125 @@ fn spatial(tensor: &Tensor) -> Result<[usize; 5], Error> {
     }
 }
 
-fn forward(call: &Call<'_>) -> Result<Volume, Error> {
+/// The convolution of the first two inputs, everywhere.
+fn whole(call: &Call<'_>) -> Result<Volume, Error> {
     convolve(call.input(0)?, call.input(1)?, 0)
+}
+
+/// The convolution of the first two inputs, at the places that are asked for: a row of the output are the channels of a
+/// place.
+fn forward(call: &Call<'_>) -> Result<Volume, Error> {
+    let shape = Shape::new(call.input(0)?, call.input(1)?, 0)?;
+    let [batch, z, y, x, _] = shape.out;
+    shape.at(
+        call.input(0)?,
+        call.input(1)?,
+        &call.asked(batch * z * y * x),
+    )
 }
 
 /// Stride 1: out[p, o] is the sum over k and c of x[p + k - padding, c] w[o, k, c].
 pub(super) fn convolve(x: &Tensor, w: &Tensor, padding: usize) -> Result<Volume, Error> {
-    let [batch, depth, height, width, channels] = spatial(x)?;
-    let [filters, kz, ky, kx, per_filter] = spatial(w)?;
-    // No padding along a dimension that is not there.
-    let pad = |extent: usize, k: usize| if extent == 1 && k == 1 { 0 } else { padding };
-    let [pz, py, px] = [pad(depth, kz), pad(height, ky), pad(width, kx)];
-    let shrunk =
-        |extent: usize, k: usize, p: usize| (extent + 2 * p + 1).checked_sub(k).ok_or(Error::Shape);
-    let extents = [
-        batch,
-        shrunk(depth, kz, pz)?,
-        shrunk(height, ky, py)?,
-        shrunk(width, kx, px)?,
-        filters,
-    ];
-    if channels != per_filter {
-        return Err(Error::Shape);
+    let shape = Shape::new(x, w, padding)?;
+    let [batch, depth, height, width, _] = shape.out;
+    let all: Vec<usize> = (0..batch * depth * height * width).collect();
+    shape.at(x, w, &all)
+}
+
+/// Extents of a convolution.
+struct Shape {
+    input: [usize; 5],
+    window: [usize; 3],
+    pad: [usize; 3],
+    out: [usize; 5],
+}
+
+impl Shape {
+    fn new(x: &Tensor, w: &Tensor, padding: usize) -> Result<Self, Error> {
+        let input = spatial(x)?;
+        let [batch, depth, height, width, channels] = input;
+        let [filters, kz, ky, kx, per_filter] = spatial(w)?;
+        // No padding along a dimension that is not there.
+        let pad = |extent: usize, k: usize| if extent == 1 && k == 1 { 0 } else { padding };
+        let pad = [pad(depth, kz), pad(height, ky), pad(width, kx)];
+        let shrunk = |extent: usize, k: usize, p: usize| {
+            (extent + 2 * p + 1).checked_sub(k).ok_or(Error::Shape)
+        };
+        if channels != per_filter || filters == 0 {
+            return Err(Error::Shape);
+        }
+        Ok(Self {
+            input,
+            window: [kz, ky, kx],
+            out: [
+                batch,
+                shrunk(depth, kz, pad[0])?,
+                shrunk(height, ky, pad[1])?,
+                shrunk(width, kx, pad[2])?,
+                filters,
+            ],
+            pad,
+        })
     }
-    let mut out = Volume::new(extents);
-    for n in 0..batch {
-        for (z, y, x0) in places([extents[1], extents[2], extents[3]]) {
-            for o in 0..filters {
-                let (mut value, mut scale) = (0.0, 0.0);
-                for (i, j, l) in places([kz, ky, kx]) {
-                    let inside = |p: usize, k: usize, pad: usize, extent: usize| {
-                        (p + k).checked_sub(pad).filter(|&at| at < extent)
-                    };
-                    let (Some(sz), Some(sy), Some(sx)) = (
-                        inside(z, i, pz, depth),
-                        inside(y, j, py, height),
-                        inside(x0, l, px, width),
-                    ) else {
-                        continue;
-                    };
-                    let from = (((n * depth + sz) * height + sy) * width + sx) * channels;
-                    let filter = (((o * kz + i) * ky + j) * kx + l) * channels;
-                    for c in 0..channels {
-                        let term = x.at(from + c) * w.at(filter + c);
-                        value += term;
-                        scale += term.abs();
-                    }
-                }
-                let place = out.place([n, z, y, x0, o]);
-                put(&mut out.answer, place, value, scale);
+
+    /// All filters at some places.
+    fn at(&self, x: &Tensor, w: &Tensor, asked: &[usize]) -> Result<Volume, Error> {
+        let [.., channels] = self.input;
+        let [kz, ky, kx] = self.window;
+        let filters = self.out[4];
+        let taps = kz * ky * kx * channels;
+        // Filters side by side, so that all of them take the same step through the taps.
+        let turned: Vec<f64> = (0..taps)
+            .flat_map(|tap| (0..filters).map(move |o| w.at(o * taps + tap)))
+            .collect();
+        let mut out = Volume::new(self.out);
+        let computed: Vec<Vec<(f64, f64)>> = asked
+            .par_iter()
+            .map(|place| self.place(x, &turned, *place))
+            .collect();
+        for (place, pairs) in asked.iter().zip(computed) {
+            for (o, (value, scale)) in pairs.into_iter().enumerate() {
+                put(&mut out.answer, place * filters + o, value, scale);
             }
         }
+        Ok(out)
     }
-    Ok(out)
+
+    /// Value and scale of every filter at a place.
+    fn place(&self, x: &Tensor, turned: &[f64], place: usize) -> Vec<(f64, f64)> {
+        let [_, depth, height, width, channels] = self.input;
+        let [_, rows, lines, columns, filters] = self.out;
+        let [kz, ky, kx] = self.window;
+        let (n, z) = (
+            place / (columns * lines * rows),
+            place / (columns * lines) % rows,
+        );
+        let (y, x0) = (place / columns % lines, place % columns);
+        let mut pairs = vec![(0.0, 0.0); filters];
+        for (i, j, l) in places([kz, ky, kx]) {
+            let inside = |p: usize, k: usize, pad: usize, extent: usize| {
+                (p + k).checked_sub(pad).filter(|&at| at < extent)
+            };
+            let (Some(sz), Some(sy), Some(sx)) = (
+                inside(z, i, self.pad[0], depth),
+                inside(y, j, self.pad[1], height),
+                inside(x0, l, self.pad[2], width),
+            ) else {
+                continue;
+            };
+            let from = (((n * depth + sz) * height + sy) * width + sx) * channels;
+            let tap = ((i * ky + j) * kx + l) * channels;
+            for c in 0..channels {
+                let x = x.at(from + c);
+                let row = turned.get((tap + c) * filters..).unwrap_or_default();
+                for ((value, scale), w) in pairs.iter_mut().zip(row) {
+                    *value += x * w;
+                    *scale += (x * w).abs();
+                }
+            }
+        }
+        pairs
+    }
 }
 
 /// out[stride p + k, o] gathers x[p, c] w[o, k, c].
@@ -247,7 +314,7 @@ fn depthwise(call: &Call<'_>) -> Answers {
 
 /// Divided, the largest channel of each place, averaged over places, plus a number, summed over the batch.
 fn conv3d_div_pool_sum(call: &Call<'_>) -> Answers {
-    let volume = forward(call)?;
+    let volume = whole(call)?;
     let (divisor, bias) = (call.scalar("divisor")?, call.scalar("bias")?);
     let [batch, z, y, x, _] = volume.extents;
     let places = (z * y * x).max(1);

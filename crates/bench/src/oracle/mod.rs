@@ -10,7 +10,7 @@
 //! use assay_bench::formula::Sizes;
 //! let sizes = Sizes::from([("n".to_owned(), 2)]);
 //! let inputs = [Tensor::new(vec![2], vec![3.0, -4.0])?, Tensor::new(vec![2], vec![2.0, 1.0])?];
-//! let call = Call { sizes: &sizes, scalars: &[], inputs: &inputs };
+//! let call = Call { sizes: &sizes, scalars: &[], inputs: &inputs, rows: None };
 //! let answers = oracle::named("dot_product").expect("known")(&call)?;
 //! assert_eq!(answers[0].values, [2.0]);
 //! assert_eq!(answers[0].scale, [10.0]);
@@ -82,6 +82,9 @@ pub struct Call<'a> {
     pub scalars: &'a [(String, f64)],
     /// Inputs, in order.
     pub inputs: &'a [Tensor],
+    /// Rows of the output, along its last extent, in rising order, that are asked for; all of them if `None`. What an
+    /// oracle says about other rows is nothing: long ones leave them out.
+    pub rows: Option<&'a [usize]>,
 }
 
 /// Why an oracle has no answer.
@@ -96,6 +99,14 @@ pub enum Error {
 }
 
 impl Call<'_> {
+    /// The rows that are asked for, of so many.
+    fn asked(&self, rows: usize) -> Vec<usize> {
+        match self.rows {
+            Some(asked) => asked.iter().copied().filter(|row| *row < rows).collect(),
+            None => (0..rows).collect(),
+        }
+    }
+
     fn input(&self, place: usize) -> Result<&Tensor, Error> {
         self.inputs
             .get(place)
@@ -170,6 +181,11 @@ const FAMILIES: &[Family] = &[
 
 /// What is right for a case with these inputs, one answer per output.
 pub fn answers(case: &Case, inputs: &[Tensor]) -> Answers {
+    answers_at(case, inputs, None)
+}
+
+/// The same, only for some rows of outputs; see [`Call::rows`].
+pub fn answers_at(case: &Case, inputs: &[Tensor], rows: Option<&[usize]>) -> Answers {
     let oracle = named(&case.oracle).ok_or(Error::Missing("a known oracle"))?;
     let scalars = case
         .arguments
@@ -183,6 +199,7 @@ pub fn answers(case: &Case, inputs: &[Tensor]) -> Answers {
         sizes: &case.sizes,
         scalars: &scalars,
         inputs,
+        rows,
     })
 }
 

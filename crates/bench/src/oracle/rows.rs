@@ -16,7 +16,7 @@ pub(super) const FAMILY: Family = &[
     ("argmax", |c| per_row(c, |x| same(argmax(x)))),
     ("layer_norm", |c| {
         let eps = c.scalar("eps")?;
-        map_rows(c.input(0)?, |x| layer_norm(x, eps))
+        normed_rows(c.input(0)?, |x| layer_norm_with_scale(x, eps))
     }),
     ("rms_norm", |c| {
         let eps = c.scalar("eps")?;
@@ -24,7 +24,7 @@ pub(super) const FAMILY: Family = &[
     }),
     ("add_norm", |c| {
         let eps = c.scalar("eps")?;
-        map_rows(&added(c)?, |x| layer_norm(x, eps))
+        normed_rows(&added(c)?, |x| layer_norm_with_scale(x, eps))
     }),
     ("fused_add_rms_norm", |c| {
         let eps = c.scalar("eps")?;
@@ -32,7 +32,9 @@ pub(super) const FAMILY: Family = &[
     }),
     ("softmax", |c| map_rows(c.input(0)?, softmax)),
     ("masked_softmax", |c| map_rows(&added(c)?, softmax)),
-    ("log_softmax", |c| map_rows(c.input(0)?, log_softmax)),
+    ("log_softmax", |c| {
+        normed_rows(c.input(0)?, log_softmax_with_scale)
+    }),
     ("dot_product", |c| {
         let (value, scale) = dot(&c.input(0)?.values, &c.input(1)?.values);
         Ok(vec![Answer::new(vec![value], vec![scale])])
@@ -175,6 +177,16 @@ pub(super) fn layer_norm(x: &[f64], eps: f64) -> Vec<f64> {
     x.iter().map(|x| (x - mean) * factor).collect()
 }
 
+/// The difference from the mean loses what number and mean have in common: its rounding errors are relative to them.
+fn layer_norm_with_scale(x: &[f64], eps: f64) -> Vec<(f64, f64)> {
+    let factor = 1.0 / (variance(x) + eps).sqrt();
+    let size = x.iter().map(|x| x.abs()).sum::<f64>() / x.len() as f64;
+    let values = layer_norm(x, eps).into_iter().zip(x);
+    values
+        .map(|(value, x)| (value, (x.abs() + size) * factor))
+        .collect()
+}
+
 pub(super) fn rms_norm(x: &[f64], eps: f64) -> Vec<f64> {
     let square = squares(x).sum::<f64>() / x.len() as f64;
     x.iter().map(|x| x / (square + eps).sqrt()).collect()
@@ -185,6 +197,13 @@ pub(super) fn softmax(x: &[f64]) -> Vec<f64> {
     x.iter().map(|x| (x - total).exp()).collect()
 }
 
+/// A difference of the number and of what may be as large.
+fn log_softmax_with_scale(x: &[f64]) -> Vec<(f64, f64)> {
+    let total = logsumexp(x);
+    let pairs = x.iter().map(|x| (x - total, x.abs() + total.abs()));
+    pairs.collect()
+}
+
 fn log_softmax(x: &[f64]) -> Vec<f64> {
     let total = logsumexp(x);
     x.iter().map(|x| x - total).collect()
@@ -192,7 +211,12 @@ fn log_softmax(x: &[f64]) -> Vec<f64> {
 
 fn cross_entropy(logits: &[f64], target: &[f64]) -> (f64, f64) {
     let (value, _) = dot(&log_softmax(logits), target);
-    same(-value)
+    let scale = log_softmax_with_scale(logits);
+    let scale = scale
+        .iter()
+        .zip(target)
+        .map(|((_, scale), t)| scale * t.abs());
+    (-value, scale.sum())
 }
 
 /// One number per row, with its scale.
@@ -211,6 +235,11 @@ fn two_rows(call: &Call<'_>, function: impl Fn(&[f64], &[f64]) -> (f64, f64)) ->
 /// A row per row.
 fn map_rows(x: &Tensor, function: impl Fn(&[f64]) -> Vec<f64>) -> Answers {
     Ok(vec![Answer::exact(x.rows()?.flat_map(function).collect())])
+}
+
+/// A row per row, each number with its scale.
+fn normed_rows(x: &Tensor, function: impl Fn(&[f64]) -> Vec<(f64, f64)>) -> Answers {
+    Ok(vec![Answer::from_pairs(x.rows()?.flat_map(function))])
 }
 
 /// The sum of the two inputs.
@@ -254,16 +283,16 @@ fn triplet_margin_loss(call: &Call<'_>) -> Answers {
 fn batch_norm(call: &Call<'_>) -> Answers {
     let (x, eps) = (call.input(0)?, call.scalar("eps")?);
     let [rows, columns] = x.extents()?;
-    let mut values = vec![0.0; x.values.len()];
+    let mut pairs = vec![(0.0, 0.0); x.values.len()];
     for j in 0..columns {
         let column: Vec<f64> = (0..rows).map(|i| x.at(i * columns + j)).collect();
-        for (i, value) in layer_norm(&column, eps).into_iter().enumerate() {
-            if let Some(place) = values.get_mut(i * columns + j) {
-                *place = value;
+        for (i, pair) in layer_norm_with_scale(&column, eps).into_iter().enumerate() {
+            if let Some(place) = pairs.get_mut(i * columns + j) {
+                *place = pair;
             }
         }
     }
-    Ok(vec![Answer::exact(values)])
+    Ok(vec![Answer::from_pairs(pairs)])
 }
 
 /// Stretches of neighbours shifted and scaled to mean 0 and variance 1.
@@ -273,7 +302,7 @@ fn grouped_norm(call: &Call<'_>, length: usize) -> Answers {
         return Err(Error::Shape);
     }
     let groups = x.values.chunks_exact(length);
-    Ok(vec![Answer::exact(
-        groups.flat_map(|x| layer_norm(x, eps)).collect(),
+    Ok(vec![Answer::from_pairs(
+        groups.flat_map(|x| layer_norm_with_scale(x, eps)),
     )])
 }

@@ -50,6 +50,9 @@ impl Process {
             name: shown.clone(),
             why,
         };
+        // A group of its own, so that whatever it starts ends with it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -85,6 +88,15 @@ impl Process {
         Ok(process)
     }
 
+    /// Gives it the name by which it was asked for. A program may say what it is, and that is told beside it, but it may
+    /// not pass for something else.
+    pub fn called(mut self, name: &str) -> Self {
+        const LONGEST_NAME: usize = 60;
+        let cut = |text: &str| -> String { text.chars().take(LONGEST_NAME).collect() };
+        self.name = format!("{} (says \"{}\")", cut(name), cut(&self.name));
+        self
+    }
+
     fn ask(&mut self, request: &Request<'_>) -> Result<Reply, Error> {
         let mut line = serde_json::to_vec(request).map_err(|error| self.gone(error.to_string()))?;
         line.push(b'\n');
@@ -96,7 +108,7 @@ impl Process {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => {
                 // Whatever it says later would be taken for another answer.
-                let _ = self.child.kill();
+                self.kill();
                 let seconds = self.patience.as_secs_f64();
                 return Err(self.gone(format!("gave no answer within {seconds} s")));
             }
@@ -115,6 +127,16 @@ impl Process {
             }),
             (false, false) => Err(self.failed(why(reply))),
         }
+    }
+
+    /// Ends it, and whatever it has started.
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
+            // A group that is gone is what is wanted.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill();
     }
 
     fn failed(&self, why: String) -> Error {
@@ -232,7 +254,7 @@ impl Reference for Process {
 impl Drop for Process {
     fn drop(&mut self) {
         // One that waits for requests has nothing to lose.
-        let _ = self.child.kill();
+        self.kill();
         let _ = self.child.wait();
     }
 }

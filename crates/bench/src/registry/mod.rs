@@ -180,6 +180,12 @@ impl Registry {
         self.descriptions.get(&kernel.name).map(String::as_str)
     }
 
+    /// Everything that says how a kernel is examined and counted, for whoever must know whether two results are of the
+    /// same thing.
+    pub fn provenance(&self, kernel: &Kernel) -> String {
+        self.description(kernel).unwrap_or_default().to_owned()
+    }
+
     /// The headers that sources include.
     pub fn headers(&self) -> &Headers {
         &self.headers

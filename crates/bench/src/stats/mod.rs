@@ -14,10 +14,12 @@
 //! ```
 
 mod compare;
+mod race;
 mod shape;
 mod stop;
 
 pub use compare::{Comparison, Order, compare};
+pub use race::{FEWEST as FEWEST_PAIRS, LEVEL as RACE_LEVEL, race};
 pub use shape::{Drift, Modes, drift, modes};
 pub use stop::{Stop, StopRule};
 
@@ -121,10 +123,17 @@ fn rank_interval(sorted: &[f64]) -> Option<Interval> {
 /// fall below it, as many as heads in `n` throws of a coin; that may happen as often as an interval may miss at one
 /// end.
 fn left_out(n: usize) -> usize {
-    let tail = (1.0 - LEVEL) / 2.0;
+    left_out_at(n, LEVEL)
+}
+
+/// The same for an interval of another level.
+fn left_out_at(n: usize, level: f64) -> usize {
+    let tail = (1.0 - level) / 2.0;
     if n > 1000 {
-        // Normal from here on; half to the power of n is no longer a number.
-        return (n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as usize - 1;
+        // Normal from here on; half to the power of n is no longer a number. 1.96 deviations at 95 %, 3.1 beyond.
+        let deviations = if level > LEVEL { 3.1 } else { 1.96 };
+        let distance = deviations / 2.0 * (n as f64).sqrt();
+        return (n as f64 / 2.0 - distance).floor() as usize - 1;
     }
     let mut probability = 0.5f64.powi(n as i32);
     let mut total = 0.0;

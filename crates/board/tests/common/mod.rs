@@ -4,11 +4,11 @@
 
 use assay_bench::Dtype;
 use assay_bench::gate::{Comparison, Tried, Ulps, Verdict};
-use assay_bench::measure::{Cache, Measurement};
+use assay_bench::measure::{Cache, Examined, Measurement};
 use assay_bench::random::Random;
 use assay_bench::registry::{Case, Kernel, Registry, Resolved, hash};
 use assay_bench::stats::{Stop, Summary};
-use assay_board::{Outcome, Refused, Setting, Subject};
+use assay_board::{Outcome, Provenance, Raced, Refused, Setting, Subject};
 use assay_device::Origin;
 
 /// A kernel of the registry.
@@ -27,6 +27,7 @@ pub(crate) fn right(dtype: Dtype) -> Verdict {
             output: "y".to_owned(),
             comparison: Comparison {
                 elements: 1024,
+                compared: 1024,
                 wrong: 0,
                 unwritten: 0,
                 not_finite: 0,
@@ -61,6 +62,12 @@ pub(crate) fn measurement(origin: Origin, samples: Vec<f64>) -> Measurement {
         modes: None,
         samples,
         steady_results: true,
+        examined: Examined {
+            compared: 1024,
+            elements: 4096,
+            ..Examined::default()
+        },
+        holder: None,
         rivals: Vec::new(),
     }
 }
@@ -110,6 +117,7 @@ pub(crate) fn attempt(
         kernel,
         source: &source(text),
         case: &case,
+        provenance: BUILT_IN,
     };
     let origin = match setting.chip {
         Some(_) => Origin::Measured,
@@ -117,4 +125,33 @@ pub(crate) fn attempt(
     };
     let measured = measurement(origin, samples);
     Outcome::new(subject, &right(Dtype::F32), &measured, setting)
+}
+
+/// As described by the program itself, examined with all there is.
+pub(crate) const BUILT_IN: Provenance<'static> = Provenance {
+    description: "built in",
+    foreign: false,
+    quick: false,
+};
+
+/// A run of a challenger, in turns with the holder twice: by how much it is faster.
+pub(crate) fn challenge(
+    name: &str,
+    text: &str,
+    holder: &str,
+    seed: u64,
+    faster: f64,
+    setting: Setting,
+) -> Outcome {
+    let round = |seed: u64| {
+        let held = times(seed, 2.0);
+        let own = times(seed + 1000, 2.0);
+        let own = own.iter().map(|time| time / faster).collect();
+        (held, own)
+    };
+    outcome(name, text, times(seed, 2.0 / faster), setting).with_race(Raced {
+        holder: source(holder).hash,
+        rounds: vec![round(seed), round(seed + 500)],
+        holder_is_sound: true,
+    })
 }

@@ -55,8 +55,11 @@ struct Page {
     page: String,
 }
 
+/// The rules of a crate.
+type Rules = fn() -> Vec<Rule>;
+
 /// Where rules come from: a command and its rules. A crate with findings is a row.
-const REGISTRY: &[(&str, fn() -> Vec<Rule>)] = &[
+const REGISTRY: &[(&str, Rules)] = &[
     ("profile", || assay_profile::RULES.to_vec()),
     ("trace", assay_trace::rules),
 ];

@@ -81,7 +81,7 @@ impl Lowerer<'_> {
             BinaryOp::FAdd => self.float_op(add, dest, &[a, b]),
             BinaryOp::FSub => self.float_op(add, dest, &[a, b.negated()]),
             BinaryOp::FMul => self.float_op(mul, dest, &[a, b]),
-            BinaryOp::FDiv => self.divide_floats(a, b, dest),
+            BinaryOp::FDiv => self.divide_floats(half, a, b, dest),
             _ => return self.malformed("a float operation on integers"),
         }
         Ok(())

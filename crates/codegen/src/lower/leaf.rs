@@ -6,6 +6,7 @@
 use super::layout::Carrier;
 use super::operand::{cut, width_of};
 use super::select::{Done, Lowerer};
+use crate::ErrorKind;
 use assay_agx::{SystemValue, Width};
 use assay_ssa::builtin::Builtin;
 use assay_ssa::{
@@ -14,6 +15,9 @@ use assay_ssa::{
 
 /// Most numbers of a value.
 const MOST: usize = 4096;
+
+/// Thread memory is reserved by an instruction that counts words in sixteen bits, some of which go to spills.
+const MOST_THREAD_MEMORY: u32 = 240 << 10;
 
 /// What a number of a value is, and where it lies in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,6 +319,13 @@ impl Lowerer<'_> {
                     None => {
                         let bytes = self.module.types.stride(ty);
                         let start = self.layout.alloca(bytes, align);
+                        if self.layout.stack_bytes > MOST_THREAD_MEMORY {
+                            return Err(self.error(ErrorKind::TooLarge {
+                                what: "bytes of thread memory",
+                                needed: u64::from(start) + u64::from(bytes),
+                                available: u64::from(MOST_THREAD_MEMORY),
+                            }));
+                        }
                         self.allocas.insert(inst, start);
                         start
                     }

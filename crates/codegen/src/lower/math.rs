@@ -223,8 +223,12 @@ impl<'a> Lowerer<'a> {
     }
 
     /// `a / b`, correctly rounded, to the width of `dest`.
-    pub(super) fn divide_floats(&mut self, a: FloatSrc, b: FloatSrc, dest: Slice) {
-        let result = expand::divide(&self.writer(), a, b);
+    pub(super) fn divide_floats(&mut self, half: bool, a: FloatSrc, b: FloatSrc, dest: Slice) {
+        let result = if half {
+            expand::divide_of_half(&self.writer(), a, b)
+        } else {
+            expand::divide(&self.writer(), a, b)
+        };
         self.finish_single(dest, result);
     }
 
@@ -376,6 +380,13 @@ fn unary(
         (Builtin::Tanh, true) if half => expand::fast_tanh_of_half(w, x),
         (Builtin::Asinh, true) if half => expand::fast_asinh_of_half(w, x),
         (Builtin::Round, true) if half => expand::fast_round_of_half(w, x),
+        // In half the short versions give the bits of the precise ones, which num's tests show for all.
+        (Builtin::Exp, false) if scalar == Scalar::F16 => expand::fast_exp(w, x),
+        (Builtin::Exp10, false) if scalar == Scalar::F16 => expand::fast_exp10(w, x),
+        (Builtin::Log, false) if scalar == Scalar::F16 => expand::fast_log(w, x),
+        (Builtin::Asin, false) if scalar == Scalar::F16 => expand::fast_asin(w, x),
+        (Builtin::Cosh, false) if scalar == Scalar::F16 => expand::fast_cosh(w, x),
+        (Builtin::Sqrt, false) if scalar == Scalar::F16 => expand::sqrt_of_half(w, x),
         // No half is far from zero.
         (Builtin::Sin, false) if scalar == Scalar::F16 => expand::near_sin(w, x),
         (Builtin::Cos, false) if scalar == Scalar::F16 => expand::near_cos(w, x),
@@ -447,6 +458,7 @@ fn binary(
     let half = scalar != Scalar::F32;
     Some(match (builtin, fast) {
         (Builtin::Atan2, true) if half => expand::fast_atan2_of_half(w, x, y),
+        (Builtin::Divide, false) if scalar == Scalar::F16 => expand::divide_of_half(w, x, y),
         (Builtin::Pow | Builtin::Powr, true) => expand::fast_pow(w, x, y),
         (Builtin::Divide, true) => expand::fast_divide(w, x, y),
         (Builtin::Atan2, true) => expand::fast_atan2(w, x, y),

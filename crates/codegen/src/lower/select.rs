@@ -119,12 +119,9 @@ impl<'a> Lowerer<'a> {
         Err(self.error(ErrorKind::Internal(what.into())))
     }
 
-    fn error(&self, kind: ErrorKind) -> Error {
+    pub(super) fn error(&self, kind: ErrorKind) -> Error {
         let locations = &self.module.locations;
-        let user = self.loc.and_then(|loc| {
-            let known = locations.chain(loc).filter(|location| location.line != 0);
-            known.last()
-        });
+        let user = self.loc.and_then(|loc| locations.user_line(loc));
         Error {
             kind,
             file: user.map(|location| locations.file_name(location.file).to_owned()),

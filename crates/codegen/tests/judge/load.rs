@@ -24,6 +24,7 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
 #[derive(Clone, Debug)]
 pub(crate) struct Build {
     pub(crate) include: Vec<PathBuf>,
+    pub(crate) defines: Vec<String>,
     pub(crate) fast_math: bool,
 }
 
@@ -31,6 +32,7 @@ impl Default for Build {
     fn default() -> Self {
         Build {
             include: Vec::new(),
+            defines: Vec::new(),
             fast_math: true,
         }
     }
@@ -52,6 +54,7 @@ pub(crate) fn compiled(source: Source<'_>, build: &Build) -> Result<Library, Str
     let options = SourceOptions {
         fast_math: build.fast_math,
         include_folders: build.include.clone(),
+        defines: build.defines.clone(),
         ..SourceOptions::default()
     };
     Library::compile(source, &clang, &options).map_err(|error| error.to_string())

@@ -49,9 +49,19 @@ impl Library {
         &self.names
     }
 
-    /// Lowers, optimises and compiles a kernel.
-    pub(super) fn program(&self, name: &str, constants: &[Constant]) -> Result<Program, Error> {
-        let module = self.front.kernel(name)?.program(constants)?;
+    /// Lowers, optimises and compiles a kernel, after `edit` has changed the optimised program.
+    pub(super) fn program(
+        &self,
+        name: &str,
+        constants: &[Constant],
+        edit: &mut dyn FnMut(&mut assay_ssa::Module),
+    ) -> Result<Program, Error> {
+        let mut module = self.front.kernel(name)?.program(constants)?;
+        edit(&mut module);
+        assay_ssa::verify(&module).map_err(|errors| Error::Pipeline {
+            function: name.to_owned(),
+            why: errors.first().map(ToString::to_string).unwrap_or_default(),
+        })?;
         let options = assay_exec::Options::default();
         Program::compile(&module, name, &options).map_err(Error::from)
     }

@@ -98,6 +98,27 @@ impl CpuDevice {
         self.libraries.add(Library::new(library))
     }
 
+    /// As [`Device::pipeline`], with a change to the optimised program: what a test of tests runs in place of the kernel.
+    pub fn edited_pipeline(
+        &mut self,
+        library: LibraryId,
+        function: &str,
+        constants: &[Constant],
+        edit: &mut dyn FnMut(&mut assay_ssa::Module),
+    ) -> Result<PipelineId, Error> {
+        let library = self.libraries.get(library)?;
+        let program = library.program(function, constants, edit)?;
+        let declared = program.max_threads().unwrap_or(u32::MAX);
+        let facts = PipelineFacts {
+            function: function.to_owned(),
+            max_threads: declared.min(self.facts.max_threadgroup[0]),
+            threadgroup_memory: program.static_threadgroup_memory(),
+            execution_width: self.facts.execution_width,
+            arguments: program.arguments().to_vec(),
+        };
+        self.pipelines.add(Pipeline { program, facts })
+    }
+
     /// The program behind a pipeline, for what only the executor can do.
     pub fn program(&self, pipeline: PipelineId) -> Result<&Program, Error> {
         Ok(&self.pipelines.get(pipeline)?.program)
@@ -143,16 +164,7 @@ impl Device for CpuDevice {
         function: &str,
         constants: &[Constant],
     ) -> Result<PipelineId, Error> {
-        let program = self.libraries.get(library)?.program(function, constants)?;
-        let declared = program.max_threads().unwrap_or(u32::MAX);
-        let facts = PipelineFacts {
-            function: function.to_owned(),
-            max_threads: declared.min(self.facts.max_threadgroup[0]),
-            threadgroup_memory: program.static_threadgroup_memory(),
-            execution_width: self.facts.execution_width,
-            arguments: program.arguments().to_vec(),
-        };
-        self.pipelines.add(Pipeline { program, facts })
+        self.edited_pipeline(library, function, constants, &mut |_| {})
     }
 
     fn pipeline_facts(&self, pipeline: PipelineId) -> Result<&PipelineFacts, Error> {

@@ -1,5 +1,4 @@
-//! Builtins that few kernels use: parts of numbers, comparisons with an answer of three, overflow, geometry of rays,
-//! formats of colours.
+//! Builtins that few kernels use: parts of numbers, three-way comparisons, overflow, geometry of rays, packed colours.
 
 use super::{LaneCall, LaneKernel, narrowed, widened};
 use assay_num::math::{expand, fast, fast_half, precise};

@@ -1,8 +1,8 @@
 //! Screening of affine accesses: all simdgroups of a batch at once.
 
 use super::Space;
-use super::marks::{Marks, Row, mark, read_row, read_row_by_all, write_row};
 use super::screen::Screen;
+use super::screen_marks::{Marks, Row, mark, read_row, read_row_by_all, write_row};
 use crate::interpret::observer::{AccessEvent, AffineAddresses};
 use crate::memory::{Action, OFFSET_MASK};
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! Screening of one simdgroup's accesses: runs of lanes at once where their addresses follow each other, else lane by lane.
 
 use super::Space;
-use super::marks::{Marks, Order, Row, mark, read_row, thread_at, write_row};
 use super::screen::{Screen, Verdict};
+use super::screen_marks::{Marks, Order, Row, mark, read_row, thread_at, write_row};
 use crate::interpret::observer::AccessEvent;
 use crate::lanes::lanes_of;
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};

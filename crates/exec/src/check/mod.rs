@@ -1,8 +1,8 @@
 //! Finds errors that a kernel mostly gets away with: see [`Program::check`].
 //!
-//! Every piece of writable memory has a [record](mark::Record) of who wrote and read it last; an access is compared with it
+//! Every piece of writable memory has a [record](record::Record) of who wrote and read it last; an access is compared with it
 //! before it happens. A piece is as large as the smallest number the program accesses, so neighbouring numbers
-//! are told apart. Threadgroups run one after the other, in order, so the reports are the same every time; whether
+//! are distinguished. Threadgroups run one after the other, in order, so the reports are the same every time; whether
 //! two accesses are ordered does not depend on the order in which they happened to run, only on what lies between them.
 //!
 //! Most kernels are correct, and do not come that far: a [screening run](screen) with simdgroups in step finds them correct.
@@ -12,15 +12,15 @@
 //! threads that read a number before another writes it, one or two are remembered.
 
 mod affine_screen;
+mod divergent_barrier;
 mod lane_screen;
-mod mark;
-mod marks;
 mod order;
 mod race;
+mod record;
 mod report;
 mod screen;
+mod screen_marks;
 mod shadow;
-mod waiting;
 mod written;
 
 pub use report::{Location, Party, Report, ReportKind};
@@ -34,12 +34,12 @@ use crate::interpret::observer::{AccessEvent, Observer};
 use crate::interpret::{Batch, ExecutionContext};
 use crate::memory::Action;
 use crate::position::GridPosition;
-use mark::Mark;
+use divergent_barrier::Waiting;
 use order::Times;
+use record::Mark;
 use screen::Screen;
 use shadow::Shadow;
 use std::collections::BTreeSet;
-use waiting::Waiting;
 
 /// Most reports of one dispatch.
 const MAX_REPORTS: usize = 100;

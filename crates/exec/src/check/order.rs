@@ -1,4 +1,4 @@
-//! When accesses were last in order.
+//! Times of the last barriers, of a threadgroup and of each simdgroup.
 
 use super::{MEM_DEVICE, MEM_THREADGROUP, Space};
 

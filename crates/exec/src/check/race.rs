@@ -1,14 +1,14 @@
 //! Which accesses race.
 //!
-//! Of two accesses without order one must change the value. A store of what is there already changes nothing, so it is
-//! remembered among the reads: only who changes the value races with it. What a thread reads that has itself stored the
-//! value that is there is its own, whoever else stored it too.
+//! Two accesses without order race if one of them changes the value. A store of the value that memory holds already changes
+//! nothing, so it is recorded among the reads: only a thread that changes the value races with it. A thread that reads a value
+//! which it has stored itself reads its own, even if others stored the same value too.
 
-use super::mark::{Atomics, Mark, Record, Sharers};
+use super::record::{Atomics, Mark, Record, Sharers};
 use super::{ReportKind, Space};
 use crate::memory::Action;
 
-/// Who asks whether an access is ordered after another.
+/// The access that is compared with records.
 #[derive(Clone, Copy)]
 pub(super) struct Asker {
     pub(super) mark: Mark,
@@ -19,10 +19,10 @@ pub(super) struct Asker {
     pub(super) ordered: u32,
 }
 
-/// What is wrong with an access: the kind and the other side.
+/// The error of an access: its kind and the other access.
 pub(super) type Wrong = Option<(ReportKind, Mark, Action)>;
 
-/// What somebody in the marks of readers did.
+/// The action that a mark among the readers stands for.
 fn action_of(reader: Mark) -> Action {
     match (reader.is_atomic(), reader.is_store()) {
         (true, _) => Action::Atomic,

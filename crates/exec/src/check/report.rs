@@ -1,4 +1,4 @@
-//! What checking finds.
+//! Reports of checking.
 
 use std::fmt;
 

@@ -5,8 +5,8 @@
 //! screening may doubt too much but never too little: every write counts as one that changes memory, except that lanes
 //! may store the same number in one operation.
 
-use super::marks::{LAST, Marks, Order, mark, moment};
 use super::order::Times;
+use super::screen_marks::{LAST, Marks, Order, mark, moment};
 use super::written::Written;
 use super::{Space, barrier_flags, is_of_quadgroup, missing_at};
 use crate::code::{Padding, Program};
@@ -35,7 +35,7 @@ pub(super) struct Screen<'a> {
     pub(super) threadgroup: Marks,
     /// Which pieces of thread memory were written: by simdgroup, then by piece, a bit for each lane.
     pub(super) threads: Vec<Vec<u32>>,
-    /// The present, and whether a mark was made in it.
+    /// The present; `marked` is true if a mark was made in it.
     pub(super) now: i32,
     pub(super) marked: bool,
     /// When the threadgroup started.

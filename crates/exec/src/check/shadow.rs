@@ -1,7 +1,7 @@
 //! The records of all memory, and the comparison of accesses with them.
 
-use super::mark::{Atomics, Mark, Record};
 use super::race::Asker;
+use super::record::{Atomics, Mark, Record};
 use super::{Checker, ReportKind, Space};
 use crate::code::{Cell, Op, Padding, Program};
 use crate::dispatch::Job;

@@ -1,6 +1,6 @@
-//! What a dispatch may write, and how to undo it.
+//! Regions that a dispatch writes, with their contents before it.
 
-use super::marks::Marks;
+use super::screen_marks::Marks;
 use crate::code::{Op, Program};
 use crate::matrix::MatrixOp;
 

@@ -1,7 +1,7 @@
-//! Addresses as part of the loads and stores that use them.
+//! Address folding: addresses as part of the loads and stores that use them.
 //!
 //! Most addresses are a buffer and a 32-bit index. Widened to 64 bits lane by lane they cost more than
-//! the access itself; kept apart, one look at the indices tells which bytes are meant. A value that only serves such an
+//! the access itself; kept as base and index, a look at the indices gives the range of addresses. A value that only serves such an
 //! address is *folded*: it gets no register and no operation of its own.
 
 use super::{Compiler, Done};
@@ -111,7 +111,7 @@ fn is_fixed(function: &Function, mut pointer: Value) -> bool {
     false
 }
 
-/// The number of up to 32 bits a 64-bit one was made of, and whether by its sign.
+/// The number of up to 32 bits that was extended to a 64-bit one; true if by its sign.
 fn widened(function: &Function, value: Value) -> Option<(Value, bool)> {
     let Some(InstData::Cast { op, arg, .. }) = definition(function, value) else {
         return None;
@@ -127,7 +127,7 @@ fn widened(function: &Function, value: Value) -> Option<(Value, bool)> {
     }
 }
 
-/// An index as a 32-bit number, and whether it is signed.
+/// An index as a 32-bit number; true if it is signed.
 fn narrow_index(function: &Function, index: Value, extend: IndexExtend) -> Option<(Value, bool)> {
     let signed = extend == IndexExtend::Sign;
     match function.ty(index).element() {

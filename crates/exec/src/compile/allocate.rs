@@ -1,10 +1,10 @@
-//! Few registers, used again and again.
+//! Register allocation.
 //!
-//! A threadgroup's simdgroups take turns, so their registers together should fit into the nearest cache. Operations lie
+//! A threadgroup's simdgroups take turns, so all their registers should fit into the first-level cache. Operations lie
 //! in the order of the control tree: a register is needed from its first to its last mention, and where a loop's edge
 //! lies between the two, all through the loop. Lanes that wait, at the end of a scope or for the next iteration, need nothing
 //! else: what they read later is mentioned later, or lives through the loop. (Operations run in all lanes and leave
-//! rubbish in those that wait; a value made in a loop and used behind it is therefore copied under the mask when it is
+//! garbage in those that wait; a value made in a loop and used behind it is therefore copied under the mask when it is
 //! made, see [`escaping`].)
 
 use crate::code::{Index, Op, Program, Reg};

@@ -1,4 +1,4 @@
-//! A value that is carried around a loop stays in its register.
+//! Register coalescing: a value that is carried around a loop stays in its register.
 //!
 //! `sum = sum + x` in a loop makes a new value that is moved to the loop's parameter before the next iteration. If nothing
 //! reads the parameter once the new value is made, both can be one register: the operation writes what it reads, and

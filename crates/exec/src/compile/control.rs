@@ -1,4 +1,4 @@
-//! The control tree as jumps over masks.
+//! Compiles the control tree to operations on masks, and jumps over code that no lane runs.
 
 use super::{Compiler, Done};
 use crate::code::{Op, Reg};

@@ -1,4 +1,4 @@
-//! The numbers values are made of.
+//! Leaves of types: the scalars that a value is made of, each in a register of its own.
 
 use super::{Compiler, Done};
 use crate::code::Cell;

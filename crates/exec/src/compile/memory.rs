@@ -1,8 +1,9 @@
 //! Loads, stores and atomic operations.
 
 use super::{Compiler, Done};
+use crate::atomics::Update;
 use crate::code::{Cell, Op, Reg, Transfer};
-use assay_ssa::{Access, Scalar, Space, Type, Value};
+use assay_ssa::{Access, InstData, Scalar, Space, Type, Value};
 
 impl Compiler<'_> {
     /// Loads or stores of runs of numbers of one kind that follow each other.
@@ -83,7 +84,50 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The memory cell of an atomic access; notes whether the dispatch must run in order.
+    /// An atomic read-modify-write.
+    pub(super) fn atomic(&mut self, data: InstData, result: Value) -> Done {
+        match data {
+            InstData::AtomicRmw { op, ptr, value, .. } => {
+                let update = Update(op);
+                let cell = self.atomic_cell(value, ptr, result, update.depends_on_order())?;
+                let (ptr, value) = (self.reg(ptr)?.index, self.reg(value)?);
+                let d = self.define(result)?[0];
+                self.emit(Op::Atomic {
+                    update,
+                    cell,
+                    d,
+                    ptr,
+                    value,
+                });
+                Ok(())
+            }
+            InstData::AtomicCompareExchange {
+                ptr,
+                expected,
+                desired,
+                ..
+            } => {
+                let cell = self.atomic_cell(desired, ptr, result, true)?;
+                let (ptr, expected, desired) = (
+                    self.reg(ptr)?.index,
+                    self.reg(expected)?,
+                    self.reg(desired)?,
+                );
+                let d = self.define(result)?[0];
+                self.emit(Op::CompareExchange {
+                    cell,
+                    d,
+                    ptr,
+                    expected,
+                    desired,
+                });
+                Ok(())
+            }
+            _ => self.unsupported("this instruction"),
+        }
+    }
+
+    /// The memory cell of an atomic access. Sets `in_order` if the outcome depends on order.
     pub(super) fn atomic_cell(
         &mut self,
         value: Value,

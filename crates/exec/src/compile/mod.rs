@@ -5,6 +5,7 @@
 //! their operand.
 
 mod address;
+mod aggregate;
 mod allocate;
 mod bulk;
 mod call;
@@ -261,11 +262,7 @@ impl<'a> Compiler<'a> {
         }
         let locations = &self.module.locations;
         // The user's own line, not one of the library's headers.
-        let user = locations
-            .chain(loc)
-            .filter(|location| location.line != 0)
-            .last();
-        let Some(location) = user else {
+        let Some(location) = locations.user_line(loc) else {
             return u32::MAX;
         };
         let file = locations.file_name(location.file);

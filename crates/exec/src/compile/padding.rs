@@ -36,7 +36,7 @@ pub(super) fn padding(types: &Aggregates, ty: Type, offset: u32) -> Vec<Range<u3
 
 struct Object<'a> {
     types: &'a Aggregates,
-    /// For each byte whether it is a number's.
+    /// For each byte: true if it belongs to a number.
     own: Vec<bool>,
     parts: u32,
 }

@@ -1,7 +1,7 @@
-//! The promise a program keeps to the interpreter, checked once when it is made.
+//! Verifies bytecode once, when it is compiled.
 //!
-//! The interpreter reads registers, slots and tables without looking at their bounds again, and mostly writes a result
-//! while it holds references to the operands. Both are sound because of what is checked here and because a program never changes.
+//! The interpreter accesses registers without bounds checks, and mostly writes a result while it holds references to the
+//! operands. Both are sound because of what is checked here and because a program never changes.
 
 use super::coalesce::may_write_operand;
 use crate::code::{Op, Program};

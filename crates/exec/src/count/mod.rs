@@ -1,4 +1,4 @@
-//! Counts what a kernel does: see [`Program::count`].
+//! Counts instructions, memory traffic and idle lanes of a kernel: see [`Program::count`].
 //!
 //! Numbers of operations, bytes, lines, sectors and lanes are exact for the threadgroups that were run. Three are models,
 //! with what was chosen beside them in `model`: hits of the first-level cache (each threadgroup starts with
@@ -204,7 +204,7 @@ impl Program {
                 }
                 let group = (u128::from(number) * u128::from(groups) / u128::from(wanted)) as u64;
                 if let Err(fault) = job.run_group(&mut worker, group, &mut counter) {
-                    // All before this one have been given out, so the first fault is found whoever comes to it.
+                    // All before this one have been given out, so the first fault is found by whichever worker.
                     next.store(wanted, Ordering::Relaxed);
                     return Err((group, fault));
                 }

@@ -25,7 +25,7 @@ impl Cache {
         }
     }
 
-    /// Loads a line; whether it was there.
+    /// Loads a line. Returns true if it was there (a hit).
     #[inline(always)]
     pub(super) fn load(&mut self, line: u64) -> bool {
         let set = &mut self.sets[line as usize % SETS];
@@ -57,8 +57,8 @@ pub(super) enum Outcome {
     Later,
 }
 
-/// The lines a simdgroup loaded since it last waited. The model has simdgroups run one after the other, so nobody
-/// else's come between: once it has loaded as many lines of a set as there are ways, the set holds nothing else. Only its
+/// The lines a simdgroup loaded since it last waited. The model has simdgroups run one after the other, so no
+/// other simdgroup's come between: once it has loaded as many lines of a set as there are ways, the set holds nothing else. Only its
 /// first loads of a set depend on what others left in the cache, and are kept until that is known.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
@@ -244,7 +244,7 @@ pub(super) fn bank_passes(addresses: &Wide, mask: u32, extra: u64) -> u32 {
 pub(super) fn passes_of_halves(starts: [u64; 2], step: u64) -> u32 {
     let apart = starts[0].abs_diff(starts[1]) / 4;
     let width = step * 4;
-    // Words up to half the banks away share a word or a bank with nobody; others do if they come round to the same banks.
+    // Words up to half the banks away share no word and no bank; others do if they come round to the same banks.
     let round = apart % BANKS as u64;
     let clash = if step == 0 {
         apart != 0 && round == 0

@@ -1,4 +1,4 @@
-//! What was worked out about scattered addresses.
+//! Memoised counts of scattered accesses.
 //!
 //! An operation in a loop mostly comes back with its lanes the same distances apart, further on in memory. How many lines or banks
 //! they touch then depends on nothing but where in one of these the first lane is.
@@ -7,7 +7,7 @@ use super::model::Blocks;
 use crate::lanes::Wide;
 
 /// Most patterns kept for an operation.
-const MOST: usize = 8;
+const MAX_PATTERNS: usize = 8;
 
 /// Addresses, as far as they matter.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +97,7 @@ impl Patterns {
         let index = index.unwrap_or_else(|| {
             let (count, blocks) = work_out();
             let index = known.oldest;
-            known.oldest = (index + 1) % MOST;
+            known.oldest = (index + 1) % MAX_PATTERNS;
             if index == known.patterns.len() {
                 known.patterns.push(Pattern::NONE);
             }

@@ -1,4 +1,4 @@
-//! What the form of addresses says about lines, sectors and banks, without a look at each.
+//! Lines, sectors and banks of accesses in runs, without a look at each lane.
 
 use super::model::{Blocks, SECTOR, passes_of_halves};
 use crate::code::Transfer;

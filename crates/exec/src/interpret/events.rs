@@ -3,8 +3,8 @@
 use super::address_range::RunShape;
 use super::addresses::{Addresses, CheckedAccess};
 use super::observer::{AccessEvent, Observer};
+use super::transfer::Access;
 use super::{Batch, ExecutionContext, MAX_SIMDGROUPS, Trap};
-use crate::code::Transfer;
 use crate::lanes::lanes_of;
 use crate::memory::Action;
 
@@ -14,12 +14,15 @@ impl Batch {
     fn transfer_event<'a>(
         &'a self,
         context: &'a ExecutionContext<'a>,
-        t: &'a Transfer,
+        access: Access<'a>,
         simdgroup: usize,
         addresses: Addresses<'a>,
-        action: Action,
-        position: usize,
     ) -> AccessEvent<'a> {
+        let Access {
+            transfer: t,
+            action,
+            position,
+        } = access;
         let mask = self.mask_of(simdgroup);
         let number = (action, t.cell, t.size());
         AccessEvent {
@@ -38,23 +41,21 @@ impl Batch {
         &self,
         context: &ExecutionContext<'_>,
         observer: &mut O,
-        t: &Transfer,
+        access: Access<'_>,
         found: CheckedAccess<'_>,
-        action: Action,
-        position: usize,
     ) -> bool {
         let active = self.masks.active;
         if !active.full && !O::NEVER_MASKS {
             return false;
         }
-        let affine = self.affine_addresses(t);
+        let affine = self.affine_addresses(access.transfer);
         let addresses = |at: usize| Addresses::Affine(affine.of_simdgroup(at));
         let first = active.first;
         let mut event = AccessEvent {
             affine: Some(affine),
             runs: found.runs,
             inside: true,
-            ..self.transfer_event(context, t, first, addresses(first), action, position)
+            ..self.transfer_event(context, access, first, addresses(first))
         };
         if active.full {
             return observer.on_batch_access(&event);
@@ -75,11 +76,10 @@ impl Batch {
         &mut self,
         context: &ExecutionContext<'_>,
         observer: &mut O,
-        t: &Transfer,
+        access: Access<'_>,
         checked: Option<CheckedAccess<'_>>,
-        action: Action,
-        position: usize,
     ) -> Result<bool, Trap> {
+        let (t, action) = (access.transfer, access.action);
         let active = self.masks.active;
         let is_affine = checked.is_some_and(|found| found.affine);
         if !is_affine {
@@ -96,7 +96,7 @@ impl Batch {
         let event = |at: usize, found: Option<CheckedAccess<'_>>| AccessEvent {
             runs: found.map_or(RunShape::SCATTERED, |found| found.runs),
             inside: found.is_some(),
-            ..self.transfer_event(context, t, at, self.addresses(t, at), action, position)
+            ..self.transfer_event(context, access, at, self.addresses(t, at))
         };
         if active.full
             && checked.is_some()
@@ -118,7 +118,7 @@ impl Batch {
             // SAFETY: the transfer writes none of its address registers.
             let addresses = unsafe { self.held_addresses(t, at) };
             self.progress.current = at;
-            self.transfer_per_lane(&context.of(self), t, &addresses, allowed, action, position)?;
+            self.transfer_per_lane(&context.of(self), access, &addresses, allowed)?;
             if action == Action::Read {
                 for lane in lanes_of(mask & !allowed) {
                     for &reg in context.program.list(t.regs) {

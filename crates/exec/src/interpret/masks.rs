@@ -82,13 +82,10 @@ impl Masks {
 
     /// All lanes that have a thread are active: threads from number `first` on, of `threads` altogether.
     pub(super) fn start(&mut self, first: u32, threads: u32) {
-        self.present = NONE;
-        let present = self.present.iter_mut().take(self.simdgroups);
-        for (before, present) in (first..).step_by(32).zip(present) {
-            *present = match threads.saturating_sub(before) {
-                left @ 0..32 => (1 << left) - 1,
-                _ => !0,
-            };
+        for at in 0..MAX_SIMDGROUPS {
+            let left = threads.saturating_sub(first + at as u32 * 32).min(32);
+            let present = ((1u64 << left) - 1) as u32;
+            self.present[at] = if at < self.simdgroups { present } else { 0 };
         }
         self.returned = NONE;
         self.find_dead();
@@ -150,13 +147,17 @@ impl Masks {
 
     /// After threads began or returned.
     fn find_dead(&mut self) {
-        self.dead = [!0; MAX_SIMDGROUPS];
-        for at in 0..self.simdgroups {
-            self.dead[at] = if self.reads_inactive {
-                0
-            } else {
-                !self.present[at] | self.returned[at]
-            };
+        if self.reads_inactive {
+            self.dead = [!0; MAX_SIMDGROUPS];
+            self.dead
+                .iter_mut()
+                .take(self.simdgroups)
+                .for_each(|dead| *dead = 0);
+        } else {
+            // Also right for simdgroups that the batch does not have: none of their lanes is present.
+            for at in 0..MAX_SIMDGROUPS {
+                self.dead[at] = !self.present[at] | self.returned[at];
+            }
         }
         self.allow_lazy = !self.reads_inactive;
     }

@@ -47,6 +47,7 @@ use crate::position::GridPosition;
 use crate::simd::{Simd, simd_variants};
 use observer::Observer;
 use std::sync::atomic::AtomicBool;
+use transfer::Access;
 
 /// Why a batch stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,16 +177,30 @@ impl Batch {
                     self.apply_ptr_add::<O, S>(simd, op, [d, base, index], kind, (scale, offset));
                 }
                 Op::Load { transfer } => {
-                    let t = &program.transfers[transfer as usize];
-                    if O::OBSERVES || !self.transfer_contiguous(simd, context, t, Action::Read) {
-                        self.transfer(simd, context, observer, t, Action::Read, position)?;
-                    }
+                    let transfer = &program.transfers[transfer as usize];
+                    self.load_or_store::<O, S>(
+                        simd,
+                        context,
+                        observer,
+                        Access {
+                            transfer,
+                            action: Action::Read,
+                            position,
+                        },
+                    )?;
                 }
                 Op::Store { transfer } => {
-                    let t = &program.transfers[transfer as usize];
-                    if O::OBSERVES || !self.transfer_contiguous(simd, context, t, Action::Write) {
-                        self.transfer(simd, context, observer, t, Action::Write, position)?;
-                    }
+                    let transfer = &program.transfers[transfer as usize];
+                    self.load_or_store::<O, S>(
+                        simd,
+                        context,
+                        observer,
+                        Access {
+                            transfer,
+                            action: Action::Write,
+                            position,
+                        },
+                    )?;
                 }
                 Op::MoveNarrow { d, a } => self.move_narrow::<O>(d, a),
                 Op::MoveWide { d, a } => self.move_wide::<O>(d, a),

@@ -9,14 +9,14 @@ use crate::code::{Index, Reg};
 use crate::lanes::{Narrow, Wide, one_simdgroup};
 
 impl Batch {
-    /// The narrow registers of the active simdgroups, alive while others are written.
+    /// A narrow register of the active simdgroups, valid while other registers are written.
     ///
     /// # Safety
-    /// None of them may be written as long as the reference lives; an operation writes none of the registers it
-    /// reads (`compile::verify`).
+    /// The register must not be written, nor the batch moved or dropped, while the result is in use. (These operations write
+    /// none of the registers they read, see `compile::verify`.)
     #[inline(always)]
     unsafe fn held_narrow<'b>(&self, index: u32) -> &'b [Narrow] {
-        // SAFETY: they lie one after the other and stay where they are; the caller promises not to write them.
+        // SAFETY: simdgroups' lanes of a register follow each other and stay where they are; the caller promises not to write them.
         unsafe { std::slice::from_raw_parts(self.narrow_ptr(index), self.masks.active.count) }
     }
 
@@ -33,7 +33,7 @@ impl Batch {
     #[inline(always)]
     fn narrow_slice(&mut self, index: u32) -> &mut [Narrow] {
         let count = self.masks.active.count;
-        // SAFETY: they lie one after the other.
+        // SAFETY: simdgroups' lanes of a register follow each other, and the batch is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.narrow_ptr_mut(index), count) }
     }
 

@@ -17,16 +17,40 @@ use crate::lanes::lanes_of;
 use crate::memory::{Action, CheckedRange, Number};
 use crate::simd::{Simd, outlined};
 
+/// A load or store that is being run.
+#[derive(Clone, Copy)]
+pub(super) struct Access<'a> {
+    pub(super) transfer: &'a Transfer,
+    pub(super) action: Action,
+    /// The position of the operation in the program.
+    pub(super) position: usize,
+}
+
 impl Batch {
+    /// A load or store of all active simdgroups.
+    #[inline(always)]
+    pub(super) fn load_or_store<O: Observer, S: Simd>(
+        &mut self,
+        simd: S,
+        context: &ExecutionContext<'_>,
+        observer: &mut O,
+        access: Access<'_>,
+    ) -> Result<(), Trap> {
+        let contiguous =
+            !O::OBSERVES && self.transfer_contiguous(simd, context, access.transfer, access.action);
+        if contiguous {
+            return Ok(());
+        }
+        self.transfer(simd, context, observer, access)
+    }
+
     outlined! {
-        /// A load or store of all active simdgroups.
+        /// A load or store of all active simdgroups, contiguous or not.
         fn transfer [O: Observer] (
             &mut self,
             context: &ExecutionContext<'_>,
             observer: &mut O,
-            t: &Transfer,
-            action: Action,
-            position: usize,
+            access: Access<'_>,
         ) -> Result<(), Trap> = transfer_at
     }
 
@@ -36,10 +60,9 @@ impl Batch {
         simd: S,
         context: &ExecutionContext<'_>,
         observer: &mut O,
-        t: &Transfer,
-        action: Action,
-        position: usize,
+        access: Access<'_>,
     ) -> Result<(), Trap> {
+        let (t, action) = (access.transfer, access.action);
         if self.masks.active.count == 0 {
             return Ok(());
         }
@@ -48,8 +71,7 @@ impl Batch {
             && let Some(range) = self.affine_range(t, self.active_simdgroups())
             && let Some(found) = CheckedAccess::of(context, t, &range, true, action)
         {
-            reported = O::OBSERVES
-                && self.report_affine_access(context, observer, t, found, action, position);
+            reported = O::OBSERVES && self.report_affine_access(context, observer, access, found);
             if reported && self.transfer_contiguous(simd, context, t, action) {
                 return Ok(());
             }
@@ -59,7 +81,7 @@ impl Batch {
                 return Ok(());
             }
         }
-        self.transfer_any::<O, S>(simd, context, observer, t, action, position, reported)
+        self.transfer_any::<O, S>(simd, context, observer, access, reported)
     }
 
     /// A transfer of all lanes of the active simdgroups, if it is of one number or of runs of words. Returns false, with nothing
@@ -104,9 +126,7 @@ impl Batch {
             &mut self,
             context: &ExecutionContext<'_>,
             observer: &mut O,
-            t: &Transfer,
-            action: Action,
-            position: usize,
+            access: Access<'_>,
             reported: bool,
         ) -> Result<(), Trap> = transfer_any_at
     }
@@ -117,26 +137,22 @@ impl Batch {
         simd: S,
         context: &ExecutionContext<'_>,
         observer: &mut O,
-        t: &Transfer,
-        action: Action,
-        position: usize,
+        access: Access<'_>,
         reported: bool,
     ) -> Result<(), Trap> {
+        let (t, action) = (access.transfer, access.action);
         let active = self.masks.active;
         if O::LAZY && action != Action::Read {
             for &reg in context.program.list(t.regs) {
                 self.registers.materialise(reg);
             }
         }
-        let together = self.check_transfer(simd, context, t, self.active_simdgroups(), action);
-        if O::OBSERVES
-            && !reported
-            && !self.report_access(context, observer, t, together, action, position)?
-        {
+        let whole = self.check_transfer(simd, context, t, self.active_simdgroups(), action);
+        if O::OBSERVES && !reported && !self.report_access(context, observer, access, whole)? {
             return Ok(());
         }
         if (O::LAZY || active.full)
-            && let Some(found) = together
+            && let Some(found) = whole
             && self.transfer_fast::<O, S>(simd, context, t, found, action)
         {
             return Ok(());
@@ -150,7 +166,7 @@ impl Batch {
             if all_lanes {
                 mask = !0;
             }
-            let found = match together {
+            let found = match whole {
                 None if active.count > 1 => self.check_transfer_of_one(context, t, at, action),
                 found => found,
             };
@@ -163,23 +179,16 @@ impl Batch {
             };
             match (found, action) {
                 (Some(found), Action::Read) => {
-                    self.load(simd, context, t, &addresses, found, at, mask);
+                    self.load(simd, context, t, &addresses, found, (at, mask));
                 }
                 (Some(found), _) => {
-                    self.store(simd, context, t, &addresses, found, at, mask);
+                    self.store(simd, context, t, &addresses, found, (at, mask));
                 }
                 (None, _) => {
-                    // Only active lanes are where they should be.
+                    // Inactive lanes may have any address.
                     mask &= self.mask_of(at);
                     self.progress.current = at;
-                    self.transfer_per_lane(
-                        &context.of(self),
-                        t,
-                        &addresses,
-                        mask,
-                        action,
-                        position,
-                    )?;
+                    self.transfer_per_lane(&context.of(self), access, &addresses, mask)?;
                     self.progress.current = 0;
                 }
             }
@@ -264,8 +273,7 @@ impl Batch {
         t: &Transfer,
         addresses: &Addresses<'_>,
         CheckedAccess { range, runs, .. }: CheckedAccess<'_>,
-        at: usize,
-        mask: u32,
+        (at, mask): (usize, u32),
     ) {
         let mut extra = 0;
         for &reg in context.program.list(t.regs) {
@@ -313,12 +321,11 @@ impl Batch {
         t: &Transfer,
         addresses: &Addresses<'_>,
         CheckedAccess { range, runs, .. }: CheckedAccess<'_>,
-        at: usize,
-        mask: u32,
+        (at, mask): (usize, u32),
     ) {
         let &[reg] = context.program.list(t.regs) else {
             // Numbers of several lanes that overlap must be written lane by lane.
-            return self.store_vectors(context, t, addresses, range, at, mask);
+            return self.store_vectors(context, t, addresses, range, (at, mask));
         };
         macro_rules! narrow {
             ($t:ty, |$x:ident| $narrowed:expr) => {{
@@ -357,8 +364,7 @@ impl Batch {
         t: &Transfer,
         addresses: &Addresses<'_>,
         range: CheckedRange<'_>,
-        at: usize,
-        mask: u32,
+        (at, mask): (usize, u32),
     ) {
         let regs = context.program.list(t.regs);
         for lane in lanes_of(mask) {
@@ -393,12 +399,15 @@ impl Batch {
     pub(super) fn transfer_per_lane(
         &mut self,
         context: &ExecutionContext<'_>,
-        t: &Transfer,
+        access: Access<'_>,
         addresses: &Addresses<'_>,
         mask: u32,
-        action: Action,
-        position: usize,
     ) -> Result<(), Trap> {
+        let Access {
+            transfer: t,
+            action,
+            position,
+        } = access;
         for lane in lanes_of(mask) {
             let place = context
                 .memory

@@ -7,15 +7,15 @@
 use std::fmt::Write as _;
 
 /// Words of buffer 0 that each thread has.
-pub const OWN_WORDS: u32 = 8;
+pub(crate) const OWN_WORDS: u32 = 8;
 /// Words of buffer 1; a power of two.
-pub const SHARED_WORDS: u32 = 64;
+pub(crate) const SHARED_WORDS: u32 = 64;
 
 /// Variables of each type.
 const VARIABLES: u32 = 3;
 
 /// Writes a kernel `k` from random bytes; when they run out, everything is zero.
-pub fn kernel(bytes: &[u8]) -> String {
+pub(crate) fn kernel(bytes: &[u8]) -> String {
     let mut author = Author {
         bytes: bytes.iter(),
         text: String::new(),

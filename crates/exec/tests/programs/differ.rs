@@ -7,7 +7,7 @@ use assay_ssa::Module;
 const THREADS: u32 = 160;
 
 /// Bytes from a seed.
-pub fn random_bytes(seed: u64, len: usize) -> Vec<u8> {
+pub(crate) fn random_bytes(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed * 2 + 1;
     let next = || {
         state = state
@@ -58,7 +58,7 @@ fn result(program: &Program, own: u32, shared: u32, checked: bool) -> Result<Vec
 
 /// Runs a kernel unoptimised and optimised, at every SIMD level, plainly and checked. Returns the operations of the optimised
 /// program; an error if two ways disagree.
-pub fn difference(text: &str, own: u32, shared: u32) -> Result<usize, String> {
+pub(crate) fn difference(text: &str, own: u32, shared: u32) -> Result<usize, String> {
     let original = assay_ssa::parse(text).map_err(|error| error.to_string())?;
     assay_ssa::verify(&original).map_err(|errors| format!("{:?}", errors.first()))?;
     let mut optimised = original.clone();

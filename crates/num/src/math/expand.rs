@@ -16,7 +16,9 @@ pub use super::inverse::{
     fast_atan2, fast_atan2_of_half,
 };
 pub use super::reduce::TWO_OVER_PI_BITS;
-pub use super::roots::{divide, fast_divide, fast_remainder, fast_sqrt, sqrt};
+pub use super::roots::{
+    divide, divide_of_half, fast_divide, fast_remainder, fast_sqrt, sqrt, sqrt_of_half,
+};
 pub use super::trigonometric::{
     cos, cospi, fast_cos, fast_cospi, fast_sin, fast_sinpi, fast_tan, fast_tanpi, near_cos,
     near_sin, near_tan, reduced_cos, reduced_sin, reduced_tan, sin, sinpi, tan, tanpi,

@@ -276,6 +276,23 @@ mod tests {
     }
 
     #[test]
+    fn fast_functions_that_are_the_precise_ones_in_half() {
+        let functions: [(fn(f32) -> f32, fn(f32) -> f32); 5] = [
+            (fast::exp, precise::exp),
+            (fast::exp10, precise::exp10),
+            (fast::log, precise::log),
+            (fast::asin, precise::asin),
+            (fast::cosh, precise::cosh),
+        ];
+        for bits in 0..=u16::MAX {
+            for (at, (short, long)) in functions.iter().enumerate() {
+                let [a, b] = [short, long].map(|function| crate::half::lift(bits, function));
+                assert_eq!(a, b, "function {at} of {bits:#x}");
+            }
+        }
+    }
+
+    #[test]
     fn nothing_gives_denormals() {
         let functions: [fn(f32) -> f32; 13] = [
             fast::exp,

@@ -57,6 +57,28 @@ pub fn sqrt<M: Machine>(m: &M, x: M::Float) -> M::Float {
     m.select(m.less(x, m.constant(f32::INFINITY)), result, special)
 }
 
+/// `a / b` of halves before it is rounded to one: the quotient refined once, which leaves the same bits as
+/// [`half::div`](crate::half::div) for all pairs. Nothing over- or underflows in single precision.
+#[inline(always)]
+pub fn divide_of_half<M: Machine>(m: &M, a: M::Float, b: M::Float) -> M::Float {
+    let r = m.rcp(b);
+    let q = m.mul(a, r);
+    let refined = m.fma(m.fma(m.neg(q), b, a), r, q);
+    // Where an operand or the quotient is zero or not finite, the first quotient is right, sign included.
+    let ordinary = m.less(m.constant(0.0), m.abs(refined));
+    m.select(ordinary, refined, q)
+}
+
+/// The square root of a half before it is rounded to one: the same bits as [`half::sqrt`](crate::half::sqrt) for all.
+#[inline(always)]
+pub fn sqrt_of_half<M: Machine>(m: &M, x: M::Float) -> M::Float {
+    let y = m.rsqrt_special(x);
+    let s = m.mul(x, y);
+    let rest = m.fma(m.neg(s), s, x);
+    let refined = m.fma(rest, m.mul(y, m.constant(0.5)), s);
+    m.select_nan(refined, s, refined)
+}
+
 /// `x · rsqrt_special(x)`.
 #[inline(always)]
 pub fn fast_sqrt<M: Machine>(m: &M, x: M::Float) -> M::Float {
@@ -150,6 +172,20 @@ mod tests {
         }
         for x in [0.0, -0.0, f32::INFINITY, -1.0, f32::NAN, f32::from_bits(1)] {
             assert_eq!(sqrt(&Host, x).to_bits(), single::sqrt(x).to_bits(), "{x}");
+        }
+    }
+
+    #[test]
+    fn quotients_and_roots_of_halves_are_correctly_rounded() {
+        use crate::{f16_to_f32, f32_to_f16, half};
+        for x in 0..=u16::MAX {
+            let root = f32_to_f16(sqrt_of_half(&Host, f16_to_f32(x)));
+            assert_eq!(root, half::sqrt(x), "{x:#x}");
+            for y in (x % 211..=u16::MAX).step_by(211) {
+                let (a, b) = (f16_to_f32(x), f16_to_f32(y));
+                let quotient = f32_to_f16(divide_of_half(&Host, a, b));
+                assert_eq!(quotient, half::div(x, y), "{x:#x} / {y:#x}");
+            }
         }
     }
 

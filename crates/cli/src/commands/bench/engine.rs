@@ -3,9 +3,8 @@
 use super::{Args, DeviceName};
 use crate::failure::{Failure, Kind};
 use crate::{interrupt, toolchain};
-use assay_bench::Dtype;
 use assay_bench::gate::{self, Plan, Verdict};
-use assay_bench::registry::{Kernel, Resolved, SizeUse};
+use assay_bench::registry::{Case, Kernel, Resolved, SizeUse};
 use assay_bench::runner::Loaded;
 use assay_device::{CpuDevice, Device, Error, MetalSettings, Settings};
 use assay_front::Clang;
@@ -68,7 +67,7 @@ impl Engine {
         loaded: &mut Loaded,
         kernel: &Kernel,
         source: &Resolved,
-        dtype: Dtype,
+        case: &Case,
         seed: u64,
     ) -> Result<Verdict, gate::Error> {
         let plan = match self.quick {
@@ -76,7 +75,8 @@ impl Engine {
             false => Plan::full(seed),
         };
         let plan = Plan {
-            dtypes: vec![dtype],
+            dtypes: vec![case.dtype],
+            timed: Some(case.size_set.clone()),
             ..plan
         };
         let mut verdict = gate::examine(&mut *self.device, loaded, kernel, &plan)?;
@@ -86,6 +86,8 @@ impl Engine {
         let plan = Plan {
             trials: 1,
             sizes: vec![SizeUse::Quick],
+            timed: None,
+            random_sizes: 0,
             ..plan
         };
         let watched = Loaded::compile(watcher, &source.path, &source.text)

@@ -1,8 +1,11 @@
 //! `assay bench`: is a kernel right, and how fast is it.
 
+mod challenge;
 mod describe;
 mod engine;
 mod environment;
+mod includes;
+mod mutants;
 mod new;
 mod profile;
 mod reference;
@@ -48,6 +51,7 @@ use std::path::PathBuf;
   assay bench --all --quick --format json -o bench.json
   assay bench --all --resume
   assay bench new my_softmax --like softmax
+  assay bench mutants softmax
   assay bench --list")]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
@@ -198,6 +202,7 @@ impl DeviceName {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     New(new::Args),
+    Mutants(mutants::Args),
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
@@ -207,8 +212,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    if let Some(Command::New(args)) = &args.command {
-        return new::run(args, context);
+    match &args.command {
+        Some(Command::New(args)) => return new::run(args, context),
+        Some(Command::Mutants(args)) => return mutants::run(args, context),
+        None => {}
     }
     let chosen = select::registry(args)?;
     let kernels = select::kernels(args, &chosen)?;
@@ -252,5 +259,6 @@ mod tests {
     fn the_schema_is_current() {
         crate::schema::check::<super::report::Report>("assay.bench", 1);
         crate::schema::check::<super::describe::Planned>("assay.bench-plan", 1);
+        crate::schema::check::<super::mutants::Report>("assay.bench-mutants", 1);
     }
 }

@@ -119,6 +119,7 @@ impl References {
                 command.arg("-c").arg(words);
                 let folder = folder()?;
                 let started = Process::start(command, folder.path());
+                let started = started.map(|process| process.called(&format!("cmd:{words}")));
                 self.started(started, folder).map_err(|failure| {
                     failure.advice("docs/references.md says what a reference must answer")
                 })?;

@@ -2,12 +2,14 @@
 
 use super::environment::Environment;
 use super::score::Scores;
+use crate::commands::board::save;
 use assay_bench::gate::{Finding, Tried, Verdict};
 use assay_bench::measure::{Measurement, Rival};
 use assay_bench::reference::Clock;
 use assay_bench::registry::{Case, Kernel, Resolved};
 use assay_bench::score;
 use assay_bench::stats::{Interval, Order, Stop, Summary};
+use assay_board::{Recorded, Standing};
 use assay_report::number;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +48,8 @@ pub(super) struct Report {
 pub(super) struct Overall {
     /// Rows with a time of the kernel and of the first reference, and wrong ones.
     pub(super) rows: usize,
+    /// What that reference is; several where the first one failed for some rows.
+    pub(super) over: Vec<String>,
     /// The part of them that is right and more than p times as fast as the first reference.
     pub(super) fast: Vec<Fast>,
     /// The geometric mean of speed-ups.
@@ -89,6 +93,9 @@ pub(super) struct Row {
     /// Errors of the comparison with the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) worst: Option<Worst>,
+    /// The first run, from making its pipelines to its end, by this machine's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first_launch_ms: Option<f64>,
     /// How long it takes, where it was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<Time>,
@@ -105,9 +112,30 @@ pub(super) struct Row {
 pub(super) struct OnBoard {
     /// The number of the run.
     pub(super) run: i64,
-    /// `first` at its place, `again` the source that holds the record, a new `record`, a `tie` with the record, or
-    /// `slower`.
+    /// `first` at its place, `again` the source that holds the record, a new `record`, a `tie` with the record, `slower`,
+    /// `succeeds` a holder that is wrong now, or `unraced`: not timed in turns with the holder.
     pub(super) standing: String,
+    /// When the record changes hands: the median of the old holder, in turns with the new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) old_ms: Option<f64>,
+    /// The median of the new holder in the same race.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) new_ms: Option<f64>,
+}
+
+impl OnBoard {
+    pub(super) fn new(recorded: &Recorded) -> Self {
+        let change = match recorded.standing {
+            Standing::Record(change) => Some(change),
+            _ => None,
+        };
+        Self {
+            run: recorded.run,
+            standing: save::word(recorded.standing).to_owned(),
+            old_ms: change.map(|change| ms(change.old)),
+            new_ms: change.map(|change| ms(change.new)),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -166,8 +194,10 @@ pub(super) struct Time {
     pub(super) batch: usize,
     /// `rotating` or `cold`: what caches held before a sample.
     pub(super) cache: String,
-    /// Sets of buffers that took turns.
+    /// Slots of buffers that took turns, each written anew before it is used again.
     pub(super) buffer_sets: usize,
+    /// The part of the elements that timed runs wrote that was compared with the oracle; all of them were looked at.
+    pub(super) coverage: f64,
     /// Floating-point operations at these sizes.
     pub(super) flops: u64,
     /// Bytes that must move at these sizes.
@@ -248,8 +278,15 @@ impl Overall {
             let part = score::fast_p(&speedups, p)?;
             Some(Fast { p, part })
         });
+        let mut over: Vec<String> = rows
+            .iter()
+            .filter_map(|row| row.time.as_ref()?.scores.speedup_over.clone())
+            .collect();
+        over.sort();
+        over.dedup();
         (!known.is_empty()).then(|| Self {
             rows: speedups.len(),
+            over,
             fast: fast.collect(),
             mean_speedup: score::geometric_mean(&known),
         })
@@ -383,6 +420,7 @@ impl Time {
             batch: measured.batch,
             cache: measured.cache.name().to_owned(),
             buffer_sets: measured.sets,
+            coverage: measured.examined.coverage(),
             flops: case.flops,
             bytes: case.bytes,
             scores,
@@ -425,11 +463,6 @@ impl Reference {
 /// What the samples say against themselves.
 fn remarks(measured: &Measurement) -> Vec<String> {
     let mut remarks = Vec::new();
-    if !measured.steady_results {
-        remarks.push(
-            "results changed while it was timed: the times are of another computation".to_owned(),
-        );
-    }
     if let Some(drift) = measured.drift {
         let percent = drift.change.abs() * 100.0;
         if drift.is_slowing() {

@@ -56,6 +56,9 @@ pub(super) struct Scores {
     /// How many times as fast as the first reference that has a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) speedup: Option<f64>,
+    /// That reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) speedup_over: Option<String>,
     /// Billions of operations per second.
     pub(super) gflops: f64,
     /// Billions of bytes per second.
@@ -95,10 +98,13 @@ impl Scores {
         let summary = &measured.summary;
         let median = summary.median.value;
         let speedups = measured.rivals.iter();
-        let mut speedups =
-            speedups.filter_map(|rival| Some(rival.times.as_ref().ok()?.comparison?.ratio.value));
+        let mut speedups = speedups.filter_map(|rival| {
+            let ratio = rival.times.as_ref().ok()?.comparison?.ratio.value;
+            Some((ratio, rival.name.clone()))
+        });
+        let (speedup, speedup_over) = speedups.next().unzip();
         let score = Score {
-            speedup: speedups.next(),
+            speedup,
             ..Score::new(work, median, summary.deviation, None)?
         };
         // A CPU that runs a kernel lane by lane has no peak of a GPU to be measured against.
@@ -110,6 +116,7 @@ impl Scores {
         let balanced = score.balanced();
         Some(Self {
             speedup: score.speedup,
+            speedup_over,
             gflops: score.gflops,
             gbps: score.gbps,
             intensity: score.intensity,

@@ -83,6 +83,26 @@ fn collect(folder: &Path, below: &str, files: &mut Vec<(String, String)>) -> Res
 
 /// The kernels that were named, those of sets, or all.
 pub(super) fn kernels<'a>(args: &Args, chosen: &'a Chosen) -> Result<Kernels<'a>, Failure> {
+    let kernels = of_names_and_sets(args, chosen)?;
+    let has = |kernel: &&&Kernel| kernel.dtypes.iter().any(|dtype| args.dtype.contains(dtype));
+    if !args.dtype.is_empty()
+        && !kernels.sound.is_empty()
+        && !kernels.sound.iter().any(|kernel| has(&kernel))
+    {
+        let asked: Vec<&str> = args.dtype.iter().map(|dtype| dtype.name()).collect();
+        let there = kernels.sound.iter().flat_map(|kernel| &kernel.dtypes);
+        let there: std::collections::BTreeSet<&str> = there.map(|dtype| dtype.name()).collect();
+        let there: Vec<&str> = there.into_iter().collect();
+        return Err(Failure::usage(format!(
+            "there is no {} variant of what was asked for; there are {}",
+            asked.join(" or "),
+            there.join(", ")
+        )));
+    }
+    Ok(kernels)
+}
+
+fn of_names_and_sets<'a>(args: &Args, chosen: &'a Chosen) -> Result<Kernels<'a>, Failure> {
     let (registry, broken) = chosen.get()?;
     if !args.names.is_empty() {
         return named(&args.names, registry, broken);
@@ -108,7 +128,7 @@ pub(super) fn kernels<'a>(args: &Args, chosen: &'a Chosen) -> Result<Kernels<'a>
     })
 }
 
-fn named<'a>(
+pub(super) fn named<'a>(
     names: &[String],
     registry: &'a Registry,
     broken: &'a [Broken],

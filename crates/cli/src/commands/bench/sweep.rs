@@ -14,7 +14,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The kernels of a command, and what is known about them already.
 pub(super) struct Sweep {
     pub(super) seed: u64,
-    /// None for a single kernel, which is no sweep.
     journal: Option<Journal>,
     resume: bool,
 }
@@ -33,7 +32,7 @@ impl Sweep {
             journal: None,
             resume: args.resume,
         };
-        if chosen.sound.len() < 2 {
+        if chosen.sound.is_empty() {
             return Ok(sweep);
         }
         let folder = toolchain::cache_folder().join("sweeps");

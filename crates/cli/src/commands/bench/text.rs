@@ -69,8 +69,10 @@ impl Page<'_> {
             self.correctness(row);
             if let Some(time) = &row.time {
                 self.times(time);
+                self.first_launch(row);
                 self.scores(time);
             }
+            self.board(row);
             self.profile(row);
         }
     }
@@ -131,13 +133,39 @@ impl Page<'_> {
             "samples" => "these are all the samples allowed",
             _ => "the time was over",
         };
+        let compared = match time.coverage {
+            part if part >= 0.0005 => format!("{:.3} %", part * 100.0),
+            part => format!("{:.0e}", part),
+        };
         let text = format!(
-            "{} sizes; {} runs to warm up{warm_up}; {cache}; stopped: {stop}",
+            "{} sizes; {} runs to warm up{warm_up}; {cache}; {compared} of the timed results compared, all of them \
+             written; stopped: {stop}",
             time.sizes, time.warm_up
         );
         self.fact("measured", &text);
         for reference in &time.references {
             self.reference(reference);
+        }
+    }
+
+    /// What a program waits for that uses the kernel once.
+    fn first_launch(&mut self, row: &Row) {
+        if let Some(first) = row.first_launch_ms {
+            let text = format!("{} (host), with making the pipeline", milliseconds(first));
+            self.fact("first launch", &text);
+        }
+    }
+
+    /// Old and new time when a record changes hands.
+    fn board(&mut self, row: &Row) {
+        let Some(board) = &row.board else { return };
+        if let (Some(old), Some(new)) = (board.old_ms, board.new_ms) {
+            let text = format!(
+                "a new record: {} in turns with the old holder's {}",
+                milliseconds(new),
+                milliseconds(old)
+            );
+            self.fact("board", &text);
         }
     }
 
@@ -203,9 +231,17 @@ impl Page<'_> {
             self.fact("roofline", &text);
         }
         let target = Target::named(&self.report.target);
+        let over = match &scores.speedup_over {
+            Some(name) => format!(" over {name}"),
+            None => String::new(),
+        };
         let scores = Target::ALL.map(|one| {
             let value = scores.of(one).map_or("–".to_owned(), short);
-            let text = format!("{} {value}", one.name());
+            let over = match one {
+                Target::Speed => over.as_str(),
+                _ => "",
+            };
+            let text = format!("{} {value}{over}", one.name());
             match one == target {
                 true => self.paint(Role::Figure, &format!("[{text}]")),
                 false => text,
@@ -278,7 +314,9 @@ impl Page<'_> {
             let findings = row.findings.iter().map(|finding| (Role::Bad, finding));
             let time = row.time.iter();
             let remarks = time.flat_map(|time| time.remarks.iter().map(|one| (Role::Warn, one)));
-            for (role, remark) in refused.chain(findings).chain(remarks) {
+            let record = named.then(|| new_record(row)).flatten();
+            let record = record.iter().map(|one| (Role::Good, one));
+            for (role, remark) in refused.chain(findings).chain(remarks).chain(record) {
                 let name = match named || role == Role::Bad {
                     true => format!("{} {}", row.name, row.dtype),
                     false => "note".to_owned(),
@@ -324,7 +362,8 @@ impl Page<'_> {
             let count = overall.rows;
             if self.report.kernels.len() > 1 {
                 self.line(&format!(
-                    "Of {count} against the first reference: {}{mean}",
+                    "Of {count} against {}: {}{mean}",
+                    overall.over.join(", "),
                     fast.join(", ")
                 ));
             }
@@ -340,6 +379,17 @@ impl Page<'_> {
             self.line(saved);
         }
     }
+}
+
+/// What there is to say about a record that changed hands.
+fn new_record(row: &Row) -> Option<String> {
+    let board = row.board.as_ref()?;
+    let (old, new) = (board.old_ms?, board.new_ms?);
+    Some(format!(
+        "a new record: {}, where {} held it, in turns",
+        milliseconds(new),
+        milliseconds(old)
+    ))
 }
 
 fn verdict(row: &Row) -> (&'static str, Role) {

@@ -29,7 +29,7 @@ pub(crate) fn wait(device: DeviceName, what: &str, say: impl Fn(&str)) -> Result
             told = true;
         }
         if interrupt::requested() {
-            return Err(Failure::new(Kind::Verdict, "stopped while waiting"));
+            return Err(Failure::new(Kind::Interrupted, "stopped while waiting"));
         }
         std::thread::sleep(PAUSE);
     }

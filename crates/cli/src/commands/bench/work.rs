@@ -6,7 +6,7 @@ use super::reference::References;
 use super::report::{OnBoard, Report, Row, Time};
 use super::score::Scores;
 use super::sweep::Sweep;
-use super::{Args, profile, select, turn};
+use super::{Args, challenge, includes, profile, select, turn};
 use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
@@ -20,7 +20,7 @@ use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
 use assay_bench::score::Peaks;
 use assay_bench::stats::StopRule;
-use assay_board::{Subject, Timed};
+use assay_board::{Place, Provenance, Raced, Setting, Subject, Timed};
 use assay_chip::Chip;
 use assay_device::{Error, Origin};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -113,7 +113,7 @@ impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
         match error {
             Error::Cancelled => Self::All(
-                Failure::new(Kind::Verdict, "stopped on request")
+                Failure::new(Kind::Interrupted, "stopped on request")
                     .advice("the same command with --resume goes on from here"),
             ),
             Error::NoDevice(_) => Self::All(Failure::new(Kind::Missing, error.to_string())),
@@ -157,7 +157,13 @@ impl Work<'_> {
                 continue;
             }
             let _lock = self.lock(&kernel.name)?;
-            let row = match self.row(kernel, &source, dtype, &mut loaded) {
+            // While this one waited, another sweep may have finished it.
+            if let Some(row) = sweep.known(&kernel.name, dtype, &source.hash) {
+                rows.push(row);
+                continue;
+            }
+            let description = registry.provenance(kernel);
+            let row = match self.row(kernel, &description, &source, dtype, &mut loaded) {
                 Ok(row) => row,
                 Err(Refusal::All(failure)) => return Err(failure),
                 Err(Refusal::Kernel(why)) => {
@@ -173,6 +179,7 @@ impl Work<'_> {
     fn row(
         &mut self,
         kernel: &Kernel,
+        description: &str,
         source: &Resolved,
         dtype: Dtype,
         loaded: &mut Option<Loaded>,
@@ -186,27 +193,37 @@ impl Work<'_> {
             None => loaded.insert(Loaded::compile(device, &source.path, &source.text)?),
         };
         let seed = self.seed;
-        let verdict = self.engine.examine(loaded, kernel, source, dtype, seed);
+        let verdict = self.engine.examine(loaded, kernel, source, &case, seed);
         let verdict = verdict.map_err(|error| match error {
             gate::Error::Device(error) => error.into(),
             other => Refusal::Kernel(other.to_string()),
         })?;
-        let measured = match verdict.is_right() && !self.args.no_time {
-            true => self.measure(loaded, &case)?,
-            false => None,
+        let subject = Subject {
+            kernel,
+            source,
+            case: &case,
+            provenance: Provenance {
+                description,
+                foreign: self.args.kernels.is_some(),
+                quick: self.args.quick,
+            },
+        };
+        let (measured, raced) = match verdict.is_right() && !self.args.no_time {
+            true => self.measure(loaded, subject)?,
+            false => (None, None),
         };
         let time = measured.as_ref().and_then(|measured| {
             let scores = Scores::new(&case, measured, self.args.target, self.peaks.as_ref())?;
             Some(Time::new(&case, measured, scores))
         });
         let mut row = Row::new(kernel, source, &case, &verdict, time);
+        row.first_launch_ms = loaded.first_launch().map(|time| time.as_secs_f64() * 1e3);
+        if let Some(wrong) = measured.as_ref().and_then(wrong_when_timed) {
+            row.right = false;
+            row.findings.push(wrong);
+        }
         if let Some(measured) = &measured {
-            let subject = Subject {
-                kernel,
-                source,
-                case: &case,
-            };
-            row.board = self.save(subject, &verdict, measured, &row)?;
+            row.board = self.save(subject, &verdict, measured, &row, raced)?;
         }
         if self.args.profile {
             row.profile = profile::passes(&case, source, &self.chip).map_err(Refusal::All)?;
@@ -221,25 +238,40 @@ impl Work<'_> {
         };
         let shown = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
-        let own = |text: &str| assay_bench::registry::flatten(&shown, text, registry.headers());
-        // Headers of the registry may be used; others are looked for beside the file by the compiler.
-        let text = own(&text).unwrap_or(text);
-        Ok(Resolved {
-            hash: assay_bench::registry::hash(&text),
-            path: shown,
-            text,
-        })
+        includes::whole(path, &text, registry.headers())
     }
 
+    /// Times a kernel, in turns with references and with whoever holds the record at its place.
     fn measure(
         &mut self,
         loaded: &mut Loaded,
-        case: &Case,
-    ) -> Result<Option<Measurement>, Refusal> {
+        subject: Subject<'_>,
+    ) -> Result<(Option<Measurement>, Option<Raced>), Refusal> {
         let plan = plan(self.args, self.seed);
+        let place = Place::of(subject, &self.setting(plan.cache), self.origin());
+        let holder = self.saver.holder(&place).map_err(Refusal::All)?;
+        let holder = holder.filter(|held| held.hash != subject.source.hash);
         let device = &mut *self.engine.device;
         let references = &mut self.references.all;
-        Ok(measure::measure(device, loaded, case, &plan, references)?)
+        let case = subject.case;
+        let Some(held) = holder else {
+            let measured = measure::measure(device, loaded, case, &plan, references)?;
+            return Ok((measured, None));
+        };
+        challenge::run(device, loaded, &held, case, &plan, references).map_err(Refusal::from)
+    }
+
+    fn origin(&self) -> Origin {
+        self.engine.device.facts().origin
+    }
+
+    /// Where runs of this command are taken.
+    fn setting(&self, cache: Cache) -> Setting {
+        let mut setting = save::here(self.origin(), self.engine.compiler.as_ref());
+        if cache == Cache::Cold {
+            setting.mode = cache.name().to_owned();
+        }
+        setting
     }
 
     /// Puts a run on the board.
@@ -249,6 +281,7 @@ impl Work<'_> {
         verdict: &gate::Verdict,
         measured: &Measurement,
         row: &Row,
+        raced: Option<Raced>,
     ) -> Result<Option<OnBoard>, Refusal> {
         let extras = Extras {
             remarks: row
@@ -256,17 +289,12 @@ impl Work<'_> {
                 .as_ref()
                 .map_or_else(Vec::new, |time| time.remarks.clone()),
             reference: by_the_same_clock(measured),
+            raced,
         };
-        let mut setting = save::here(measured, self.engine.compiler.as_ref());
-        if measured.cache == Cache::Cold {
-            setting.mode = measured.cache.name().to_owned();
-        }
+        let setting = self.setting(measured.cache);
         let saved = self.saver.save(subject, verdict, measured, setting, extras);
         let saved = saved.map_err(Refusal::All)?;
-        Ok(saved.map(|saved| OnBoard {
-            run: saved.run,
-            standing: save::word(saved.standing).to_owned(),
-        }))
+        Ok(saved.map(|saved| OnBoard::new(&saved)))
     }
 
     /// One benchmark at a time: waits until nobody else has the device.
@@ -276,6 +304,18 @@ impl Work<'_> {
         }
         let say = |text: &str| self.bar.suspend(|| self.context.note(text));
         turn::wait(self.args.device, kernel, say).map(Some)
+    }
+}
+
+/// What the timed runs themselves say against a kernel.
+fn wrong_when_timed(measured: &Measurement) -> Option<String> {
+    match (&measured.examined.wrong, measured.steady_results) {
+        (Some(wrong), _) => Some(format!("while it was timed: {wrong}")),
+        (None, false) => Some(
+            "while it was timed: results were others than for the same inputs before, or something else changed"
+                .to_owned(),
+        ),
+        (None, true) => None,
     }
 }
 

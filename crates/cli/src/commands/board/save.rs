@@ -5,7 +5,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use assay_bench::gate::Verdict;
 use assay_bench::measure::Measurement;
-use assay_board::{Board, Outcome, Recorded, Setting, Standing, Subject, Timed};
+use assay_board::{
+    Board, Held, Outcome, Place, Raced, Recorded, Setting, Standing, Subject, Timed,
+};
+use assay_device::Origin;
 use assay_msl::Compiler;
 use assay_report::number;
 use std::path::Path;
@@ -14,7 +17,7 @@ use std::path::Path;
 pub(crate) struct Saver {
     board: Option<Board>,
     /// What became of them, by kind of standing.
-    counts: [(usize, &'static str); 5],
+    counts: [(usize, &'static str); 7],
     refused: usize,
 }
 
@@ -23,6 +26,8 @@ pub(crate) struct Saver {
 pub(crate) struct Extras {
     pub(crate) remarks: Vec<String>,
     pub(crate) reference: Option<Timed>,
+    /// The race against the holder of the record, if there was one.
+    pub(crate) raced: Option<Raced>,
 }
 
 impl Saver {
@@ -53,8 +58,18 @@ impl Saver {
                 (0, "a new record"),
                 (0, "a tie with the record"),
                 (0, "slower than the record"),
+                (0, "in place of a holder that is wrong"),
+                (0, "not timed beside the holder of the record"),
             ],
             refused: 0,
+        }
+    }
+
+    /// Who holds the record at a place.
+    pub(crate) fn holder(&self, place: &Place) -> Result<Option<Held>, Failure> {
+        match &self.board {
+            Some(board) => board.holder(place).map_err(location::failure),
+            None => Ok(None),
         }
     }
 
@@ -79,6 +94,10 @@ impl Saver {
             Some(reference) => outcome.with_reference(reference),
             None => outcome,
         };
+        let outcome = match extras.raced {
+            Some(raced) => outcome.with_race(raced),
+            None => outcome,
+        };
         let recorded = board.record(&outcome).map_err(location::failure)?;
         let kind = match recorded.standing {
             Standing::First => 0,
@@ -86,6 +105,8 @@ impl Saver {
             Standing::Record(_) => 2,
             Standing::Tie(_) => 3,
             Standing::Slower(_) => 4,
+            Standing::Succeeds => 5,
+            Standing::Unraced => 6,
         };
         if let Some((count, _)) = self.counts.get_mut(kind) {
             *count += 1;
@@ -118,8 +139,8 @@ impl Saver {
 }
 
 /// The setting of this machine's runs.
-pub(crate) fn here(measured: &Measurement, compiler: Option<&Compiler>) -> Setting {
-    setting::setting(measured.origin, compiler)
+pub(crate) fn here(origin: Origin, compiler: Option<&Compiler>) -> Setting {
+    setting::setting(origin, compiler)
 }
 
 /// The word for a standing in JSON.
@@ -130,5 +151,7 @@ pub(crate) fn word(standing: Standing) -> &'static str {
         Standing::Record(_) => "record",
         Standing::Tie(_) => "tie",
         Standing::Slower(_) => "slower",
+        Standing::Succeeds => "succeeds",
+        Standing::Unraced => "unraced",
     }
 }

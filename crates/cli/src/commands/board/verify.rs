@@ -8,12 +8,12 @@ use crate::commands::bench::{DeviceName, Engine, fresh_seed, turn, usual_plan};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
-use assay_bench::gate::{Finding, Verdict};
+use assay_bench::gate::{Finding, Verdict, What};
 use assay_bench::measure::{self, Measurement};
 use assay_bench::registry::{Case, Kernel, Registry, Resolved};
 use assay_bench::runner::Loaded;
 use assay_board::verify::{Answer, Judgement, Spread, judge};
-use assay_board::{Board, Entry, Subject};
+use assay_board::{Board, Entry, Provenance, Subject};
 use assay_device::Origin;
 use assay_report::envelope::Envelope;
 use assay_report::number;
@@ -89,6 +89,8 @@ struct Again {
     right: bool,
     /// What is wrong.
     findings: Vec<String>,
+    /// What is missing, or has changed since the board was told.
+    notes: Vec<String>,
     /// How the times compare, if it is right.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Compared>,
@@ -184,7 +186,7 @@ fn entries(args: &Args, board: &Board) -> Result<Vec<(Origin, Vec<Entry>)>, Fail
         let of_here = |entry: &&Entry| {
             entry.device.origin == origin.name()
                 && entry.device.name == device
-                && entry.mode.is_empty()
+                && !entry.mode.split(' ').any(|word| word == "cold")
         };
         let entries: Vec<Entry> = found.iter().filter(of_here).cloned().collect();
         if !entries.is_empty() {
@@ -214,7 +216,8 @@ impl Work<'_> {
     /// Runs a source again.
     fn again(&mut self, entry: &Entry) -> Result<Again, Failure> {
         let input = |message: String| Failure::input(format!("{}: {message}", entry.title()));
-        let registry = Registry::embedded().map_err(|error| input(error.to_string()))?;
+        let described = self.described(entry)?;
+        let registry = &described.registry;
         let kernel = registry.kernel(&entry.kernel);
         let kernel = kernel.map_err(|error| input(error.to_string()))?;
         let dtype = kernel.dtypes.iter().find(|it| it.name() == entry.dtype);
@@ -233,11 +236,17 @@ impl Work<'_> {
             hash: entry.source_hash.clone(),
         };
         let (verdict, rounds) = self.measure(kernel, &source, &case)?;
+        let of = |word: &str| entry.mode.split(' ').any(|it| it == word);
         let earlier = self.board.samples(entry).map_err(location::failure)?;
         let subject = Subject {
             kernel,
             source: &source,
             case: &case,
+            provenance: Provenance {
+                description: &described.text,
+                foreign: of("foreign"),
+                quick: of("quick") || self.quick,
+            },
         };
         for measured in &rounds {
             let setting = setting(measured.origin, self.engine.compiler.as_ref());
@@ -247,7 +256,62 @@ impl Work<'_> {
         }
         let new: Vec<Vec<f64>> = rounds.into_iter().map(|round| round.samples).collect();
         let judged = judge(&earlier, &new).map(|judged| Compared::new(&judged, &new));
-        Ok(Again::new(entry, self.origin, &verdict, judged))
+        Ok(Again {
+            notes: described.notes,
+            ..Again::new(entry, self.origin, &verdict, judged)
+        })
+    }
+
+    /// What the kernel was described as when the run was taken; what is missing of that is said.
+    fn described(&self, entry: &Entry) -> Result<Described, Failure> {
+        let input = |message: String| Failure::input(format!("{}: {message}", entry.title()));
+        let built_in = Registry::embedded().map_err(|error| input(error.to_string()))?;
+        let own = built_in.kernel(&entry.kernel).ok();
+        let now = own.map(|kernel| built_in.provenance(kernel));
+        let kept = match &entry.description_hash {
+            Some(hash) => Some(self.board.source(hash).map_err(location::failure)?),
+            None => None,
+        };
+        let Some(text) = kept else {
+            let note =
+                "the board does not have the description it was examined by: today's is used";
+            return Ok(Described {
+                registry: built_in.clone(),
+                text: now.unwrap_or_default(),
+                notes: vec![note.to_owned()],
+            });
+        };
+        if now.as_ref() == Some(&text) {
+            return Ok(Described {
+                registry: built_in.clone(),
+                text,
+                notes: Vec::new(),
+            });
+        }
+        let foreign = entry.mode.split(' ').any(|word| word == "foreign");
+        let note = match foreign {
+            true => {
+                "described by somebody's folder of kernels, with tolerances and operations of its own"
+            }
+            false => "the built-in description has changed since: the one on the board is used",
+        };
+        let folder = format!("{}/{}", entry.set, entry.kernel);
+        let source = entry.source.clone().unwrap_or_default();
+        let files = [
+            (format!("{folder}/kernel.toml"), text.as_str()),
+            (format!("{folder}/{}.metal", entry.kernel), source.as_str()),
+        ];
+        let files = files.iter().map(|(path, text)| (path.as_str(), *text));
+        let registry = Registry::from_files(files).map_err(|error| {
+            input(format!(
+                "the description on the board cannot be read any more: {error}"
+            ))
+        })?;
+        Ok(Described {
+            registry,
+            text,
+            notes: vec![note.to_owned()],
+        })
     }
 
     /// Examines a source, and times it in rounds if it is right.
@@ -262,9 +326,14 @@ impl Work<'_> {
         };
         let device = &mut *self.engine.device;
         let loaded = Loaded::compile(device, &source.path, &source.text);
-        let mut loaded = loaded.map_err(|error| input(&error))?;
-        let (engine, dtype) = (&mut self.engine, case.dtype);
-        let verdict = engine.examine(&mut loaded, kernel, source, dtype, self.seed);
+        let mut loaded = loaded.map_err(|error| match left_out(&source.text) {
+            Some(include) => input(&format!(
+                "it includes {include}, which was not there when the source was kept"
+            )),
+            None => input(&error),
+        })?;
+        let engine = &mut self.engine;
+        let verdict = engine.examine(&mut loaded, kernel, source, case, self.seed);
         let verdict = verdict.map_err(|error| input(&error))?;
         if !verdict.is_right() {
             return Ok((verdict, Vec::new()));
@@ -276,8 +345,35 @@ impl Work<'_> {
             let measured = measure::measure(device, &mut loaded, case, &plan, &mut []);
             rounds.extend(measured.map_err(|error| input(&error))?);
         }
+        // Results of timed runs count as much as those before.
+        let mut verdict = verdict;
+        for measured in &rounds {
+            if measured.examined.wrong.is_some() || !measured.steady_results {
+                verdict.findings.push(Finding {
+                    size_set: case.size_set.clone(),
+                    dtype: case.dtype,
+                    seed: self.seed,
+                    what: What::Timed(measured.examined.wrong.clone()),
+                });
+            }
+        }
         Ok((verdict, rounds))
     }
+}
+
+/// A kernel's description, and what is to be said about it.
+struct Described {
+    registry: Registry,
+    text: String,
+    notes: Vec<String>,
+}
+
+/// The first include of a file that the text of a source still has: everything that was found is in the text.
+fn left_out(text: &str) -> Option<&str> {
+    let mut includes = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("#include"));
+    includes.find(|rest| rest.trim().starts_with('"'))
 }
 
 impl Runs {
@@ -318,6 +414,7 @@ impl Again {
             source_hash: entry.source_hash.clone(),
             right: verdict.is_right(),
             findings: verdict.findings.iter().map(Finding::to_string).collect(),
+            notes: Vec::new(),
             compared,
         }
     }
@@ -377,6 +474,9 @@ impl Report {
         for result in &self.results {
             for finding in &result.findings {
                 text += &format!("\n{} {}: {finding}\n", result.kernel, result.dtype);
+            }
+            for note in &result.notes {
+                text += &format!("\n{} {}: {note}\n", result.kernel, result.dtype);
             }
         }
         let mut clocks: Vec<String> = Vec::new();

@@ -1,19 +1,19 @@
 //! Kernels of the registry at their sizes.
 
 use super::Args;
-use super::task::{Task, failure, sampling};
-use crate::commands::ir::program::Kernels;
+use super::task::{Pass, Task, failure, sampling, threads};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::generate::Generator;
 use crate::phases::Phases;
-use crate::source::{self, SourceArgs};
+use crate::source::{self, ThisMachine};
 use assay_agx::Isa;
 use assay_bench::registry::{
-    Case, CaseArgument, CaseBinding, CaseExtent, CasePass, CaseRole, Kernel, Registry, Set,
+    Case, CaseArgument, CaseBinding, CasePass, CaseRole, Kernel, Registry, Set,
 };
 use assay_bench::{Dtype, runner};
 use assay_emu::Fill;
+use assay_front::{Library, SourceOptions};
 use assay_predict::{Argument, Buffer, Dispatch, Memory, execute};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! Barriers of a simdgroup that not all its lanes come to.
+//! Divergent barriers: those of a simdgroup that not all its lanes come to.
 //!
-//! A lane that returned early does not count, and to the machine one that jumps over all there is to do is no
-//! different from that. So a lane that is not at the barrier but has not ended is remembered, and what it
-//! does next tells: if it accesses memory or meets others, it went past the barrier.
+//! A lane that returned early is no error, and a lane that jumps over the rest of the kernel is the same to the machine. So a
+//! lane that is not at the barrier but has not returned is remembered, and its next action decides: if it accesses memory or takes
+//! part in a barrier or collective, it went past the barrier.
 
 /// Lanes of a simdgroup that were not at a barrier.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Short marks of who touched each piece of memory, looked at a row at a time.
+//! Marks of screening: short records of the last accesses to a piece of memory, compared a row at a time.
 //!
 //! A mark is when and by which thread of the threadgroup that ran then. Of the writers the last is kept. Of the readers since a
 //! barrier it is enough to know one thread, or that there were several of one simdgroup, or of more: a thread that writes
@@ -168,7 +168,7 @@ impl Order {
         if everywhere { EVERYWHERE } else { now }
     }
 
-    /// Notes a read of one piece, by a lane or by several of its simdgroup; whether it might be wrong.
+    /// Notes a read of one piece, by a lane or by several of its simdgroup. Returns true if it might be a race.
     #[inline(always)]
     pub(super) fn read(&self, writer: i32, reader: &mut i32, own: i32, several: bool) -> bool {
         let doubt = self.doubts_read(writer, own, several);
@@ -183,7 +183,7 @@ impl Order {
         self.doubts_write(writer, reader, own)
     }
 
-    /// Notes an atomic access of one piece; whether it might be wrong.
+    /// Notes an atomic access of one piece. Returns true if it might be a race.
     #[inline(always)]
     pub(super) fn atomic(&self, writer: &mut i32, reader: i32, own: i32) -> bool {
         let (doubt, before) = (self.doubts_atomic(*writer, reader, own), *writer);

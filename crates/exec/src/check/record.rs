@@ -1,4 +1,4 @@
-//! Who touched a piece of memory, and when.
+//! Records of the last accesses to a piece of memory.
 //!
 //! Time goes on with everything that orders accesses: the start of a threadgroup, a barrier, an operation that makes lanes
 //! wait for each other. Whether two accesses are ordered is then a comparison of times.

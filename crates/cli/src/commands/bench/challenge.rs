@@ -1,0 +1,70 @@
+//! A challenger in turns with the source that holds the record.
+
+use assay_bench::measure::{self, Measurement};
+use assay_bench::reference::Reference;
+use assay_bench::registry::Case;
+use assay_bench::runner::Loaded;
+use assay_bench::stats::{self, Order};
+use assay_board::{Held, LEAST, ROUNDS, Raced};
+use assay_device::{Device, Error};
+
+/// Times a kernel in turns with the holder. Where the first race is won there are more, each with inputs of its own: the
+/// board gives the record only to who wins all of them.
+pub(super) fn run(
+    device: &mut dyn Device,
+    loaded: &mut Loaded,
+    held: &Held,
+    case: &Case,
+    plan: &measure::Plan,
+    references: &mut [Box<dyn Reference>],
+) -> Result<(Option<Measurement>, Option<Raced>), Error> {
+    let mut raced = Raced {
+        holder: held.hash.clone(),
+        rounds: Vec::new(),
+        holder_is_sound: false,
+    };
+    let holder = match Loaded::compile(device, &held.path, &held.text) {
+        Ok(holder) => Some(holder),
+        Err(error @ (Error::Cancelled | Error::NoDevice(_))) => return Err(error),
+        // It compiled once, so something around it has changed.
+        Err(_) => None,
+    };
+    let Some(mut holder) = holder else {
+        let measured = measure::measure(device, loaded, case, plan, references)?;
+        return Ok((measured, Some(raced)));
+    };
+    let first = measure::race(device, loaded, Some(&mut holder), case, plan, references);
+    let first = match first {
+        Ok(first) => first,
+        Err(error @ (Error::Cancelled | Error::NoDevice(_))) => return Err(error),
+        // One of the two cannot be run. Alone, the challenger tells whether it is the one.
+        Err(_) => {
+            let measured = measure::measure(device, loaded, case, plan, references)?;
+            return Ok((measured, Some(raced)));
+        }
+    };
+    raced.holder_is_sound = true;
+    let mut won = first.as_ref().is_some_and(|one| round(one, &mut raced));
+    while won && raced.rounds.len() < ROUNDS {
+        let plan = measure::Plan {
+            seed: plan.seed.wrapping_add(raced.rounds.len() as u64),
+            ..*plan
+        };
+        let again = measure::race(device, loaded, Some(&mut holder), case, &plan, &mut [])?;
+        won = again.as_ref().is_some_and(|one| round(one, &mut raced));
+    }
+    Ok((first, Some(raced)))
+}
+
+/// Notes a race; returns true if the challenger won it.
+fn round(measured: &Measurement, raced: &mut Raced) -> bool {
+    let Some(holder) = &measured.holder else {
+        return false;
+    };
+    raced.holder_is_sound &= holder.steady_results && holder.examined.is_right();
+    raced
+        .rounds
+        .push((holder.samples.clone(), measured.samples.clone()));
+    let found = stats::race(&holder.samples, &measured.samples, LEAST);
+    found.is_some_and(|found| found.order == Order::SecondFaster)
+}

@@ -1,0 +1,224 @@
+//! From machine code to a time, on small programs written by hand.
+
+use assay_agx::{Binding, BoundValue, Isa, Program, assemble};
+use assay_chip::Chip;
+use assay_emu::Fill;
+use assay_predict::{
+    Argument, Cache, CommandBuffer, Constants, Dispatch, Error, Execution, Memory, Repeated,
+    Sampling, execute, gains, predict,
+};
+
+/// A program whose buffer 0 is found in `u0_u1`.
+fn program(code: Vec<u8>) -> Program {
+    Program {
+        code,
+        half_registers: Some(32),
+        threadgroup_bytes: Some(0),
+        bindings: vec![Binding {
+            value: BoundValue::BufferAddress { index: 0 },
+            first_half: 0,
+            halves: 4,
+        }],
+        ..Program::new(Isa::G13, "test")
+    }
+}
+
+/// Every thread stores its position: `get_sr`, `device_store`, `stop`.
+fn iota() -> Program {
+    program(vec![
+        0x72, 0x05, 0x10, 0x04, 0x45, 0x09, 0x20, 0x0e, 0x00, 0xc0, 0x12, 0x00, 0x88, 0x00,
+    ])
+}
+
+/// A loop of multiply-adds before the store.
+fn with_loop(turns: u32) -> Program {
+    let source = format!(
+        "mov_imm r0l, 0, 0b0
+         mov_imm r5, 0, 0b0
+         top: fmadd32 r2, r3, r4, r2
+         fmadd32 r6, r3, r4, r6
+         iadd r5, r5, 1
+         while_icmp r0l, ult, r5, {turns}, 2
+         jmp_exec_any top
+         pop_exec r0l, 2"
+    );
+    let mut code = assemble(Isa::G13, &source, 0).expect("assembles").code;
+    code.extend(iota().code);
+    program(code)
+}
+
+fn endless() -> Program {
+    let source = "top: jmp_exec_any top\nstop";
+    program(assemble(Isa::G13, source, 0).expect("assembles").code)
+}
+
+fn dispatch(program: &Program, threads: u32, memory: &mut Memory) -> Dispatch<'_> {
+    let bytes = 4 * u64::from(threads);
+    let buffer = memory.add_on_touch(bytes, Fill::Zero).expect("a buffer");
+    Dispatch {
+        program,
+        grid: [threads, 1, 1],
+        threadgroup: [256, 1, 1],
+        arguments: vec![(0, Argument::Buffer(buffer, 0))],
+        threadgroup_memory: Vec::new(),
+    }
+}
+
+fn executed(program: &Program, threads: u32) -> Execution {
+    let mut memory = Memory::new();
+    let dispatch = dispatch(program, threads, &mut memory);
+    execute(&dispatch, &mut memory, &Sampling::default()).expect("it runs")
+}
+
+fn time(execution: &Execution, chip: &str) -> f64 {
+    let chip = Chip::named(chip).expect("a chip");
+    let constants = Constants::of(&chip);
+    let buffer = CommandBuffer::of(execution);
+    let prediction = predict(&buffer, &chip, &constants, Cache::Warm).expect("a time");
+    prediction.time_us
+}
+
+#[test]
+fn a_billion_threads_are_executed_as_a_few_threadgroups() {
+    let execution = executed(&iota(), 1 << 30);
+    assert!(execution.sampled <= 24, "{}", execution.sampled);
+    assert_eq!(execution.lines(), f64::from(1u32 << 25));
+    assert_eq!(execution.footprint.verified, 1.0);
+    assert_eq!(execution.groups.len(), 1);
+    assert_eq!(
+        execution.footprint.buffers[0].written,
+        f64::from(1u32 << 25)
+    );
+}
+
+#[test]
+fn the_number_of_threads_of_this_machine_changes_nothing() {
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a pool");
+        pool.install(|| executed(&with_loop(50), 100_000))
+    };
+    assert_eq!(on(1), on(4));
+}
+
+#[test]
+fn an_execution_is_small_and_survives_being_stored() {
+    let execution = executed(&with_loop(100), 1_000_001);
+    let text = serde_json::to_string(&execution).expect("JSON");
+    assert!(text.len() < 4000, "{}", text.len());
+    let read: Execution = serde_json::from_str(&text).expect("an execution");
+    assert_eq!(time(&read, "m2"), time(&execution, "m2"));
+}
+
+#[test]
+fn longer_loops_and_larger_grids_take_longer_and_more_cores_less() {
+    let short = executed(&with_loop(20), 1 << 20);
+    let long = executed(&with_loop(120), 1 << 20);
+    assert!(time(&long, "m2") > 2.0 * time(&short, "m2"));
+    assert!(time(&executed(&with_loop(120), 1 << 22), "m2") > 3.0 * time(&long, "m2"));
+    assert!(time(&long, "m1-max") < 0.6 * time(&long, "m1"));
+}
+
+#[test]
+fn the_same_program_under_another_name_takes_the_same_time() {
+    let renamed = Program {
+        name: "other".to_owned(),
+        ..with_loop(40)
+    };
+    let (one, other) = (executed(&with_loop(40), 65_536), executed(&renamed, 65_536));
+    assert_eq!(time(&one, "m2"), time(&other, "m2"));
+}
+
+#[test]
+fn terms_add_up_and_a_command_buffer_is_more_than_its_parts() {
+    let chip = Chip::named("m2").expect("a chip");
+    let constants = Constants::of(&chip);
+    let execution = executed(&with_loop(40), 1 << 18);
+    let once = CommandBuffer::of(&execution);
+    let prediction = predict(&once, &chip, &constants, Cache::Warm).expect("a time");
+    let sum: f64 = prediction.terms.iter().map(|term| term.us).sum();
+    assert!((sum / prediction.time_us - 1.0).abs() < 1e-6);
+    let ten = CommandBuffer {
+        dispatches: vec![Repeated {
+            execution: &execution,
+            times: 10,
+        }],
+        times: 1,
+    };
+    let ten = predict(&ten, &chip, &constants, Cache::Warm).expect("a time");
+    let expected =
+        10.0 * prediction.dispatches_us[0] + constants.launch_us + 9.0 * constants.between_us;
+    assert!((ten.time_us / expected - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn arithmetic_gains_from_cores_and_arithmetic_rate() {
+    let chip = Chip::named("m2").expect("a chip");
+    let execution = executed(&with_loop(120), 1 << 22);
+    let buffer = CommandBuffer::of(&execution);
+    let gains = gains(&buffer, &chip, &Constants::of(&chip), Cache::Warm).expect("gains");
+    let best: Vec<&str> = gains.iter().take(2).map(|gain| gain.resource).collect();
+    assert!(best.contains(&"cores"), "{best:?}");
+    assert!(best.contains(&"arithmetic rate"), "{best:?}");
+}
+
+#[test]
+fn what_cannot_be_predicted_says_why() {
+    let sampling = Sampling {
+        max_steps: 10_000,
+        ..Sampling::default()
+    };
+    let error = |program: &Program, change: fn(&mut Dispatch<'_>)| {
+        let mut memory = Memory::new();
+        let mut dispatch = dispatch(program, 1024, &mut memory);
+        change(&mut dispatch);
+        let refused = execute(&dispatch, &mut memory, &sampling);
+        refused.expect_err("no execution")
+    };
+    assert!(matches!(
+        error(&endless(), |_| ()),
+        Error::Endless { steps: 10_000, .. }
+    ));
+    let missing = error(&iota(), |dispatch| dispatch.arguments.clear());
+    assert_eq!(missing, Error::MissingBuffer { index: 0 });
+    let empty = error(&iota(), |dispatch| dispatch.grid[1] = 0);
+    assert!(empty.to_string().contains("no threads"), "{empty}");
+    let large = error(&iota(), |dispatch| dispatch.threadgroup = [2048, 1, 1]);
+    assert!(large.to_string().contains("too large"), "{large}");
+    let outside = error(&iota(), |dispatch| dispatch.grid[0] = 4096);
+    assert!(matches!(outside, Error::Run(_)), "{outside}");
+}
+
+#[test]
+fn a_chip_whose_clock_is_unknown_gets_no_time() {
+    let chip = Chip::named("m5").expect("a chip");
+    let execution = executed(&iota(), 4096);
+    let buffer = CommandBuffer::of(&execution);
+    let refused = predict(&buffer, &chip, &Constants::of(&chip), Cache::Warm);
+    let refused = refused.expect_err("no time").to_string();
+    assert!(refused.contains("clock"), "{refused}");
+}
+
+#[test]
+fn a_stored_execution_that_makes_no_sense_is_refused() {
+    let chip = Chip::named("m2").expect("a chip");
+    let sound = executed(&with_loop(8), 4096);
+    let refused = |change: fn(&mut Execution)| {
+        let mut execution = sound.clone();
+        change(&mut execution);
+        let buffer = CommandBuffer::of(&execution);
+        predict(&buffer, &chip, &Constants::of(&chip), Cache::Warm).expect_err("no time")
+    };
+    let changes: [fn(&mut Execution); 5] = [
+        |execution| execution.version = 0,
+        |execution| execution.groups.clear(),
+        |execution| execution.paths.clear(),
+        |execution| execution.runs.clear(),
+        |execution| execution.accesses.clear(),
+    ];
+    for change in changes {
+        assert!(matches!(refused(change), Error::BadExecution(_)));
+    }
+}
