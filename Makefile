@@ -34,8 +34,7 @@ accuracy: $(if $(SOURCES),executions)
 	$(ACCURACY) page
 
 fit: $(if $(SOURCES),executions)
-	$(ACCURACY) fit --write crates/chip/data/model.tsv
-	$(ACCURACY) page
+	$(ACCURACY) fit --write crates/chip/data/model.tsv --page docs/accuracy.md
 
 executions:
 	$(ACCURACY) execute --sources $(SOURCES) --fixtures $(FIXTURES)

@@ -24,8 +24,8 @@ pub const FREE: &[(&str, f64)] = &[
     ("l1_share", 1.0),
     ("l2_share", 1.5),
     ("slc_share", 1.2),
-    ("group_cycles", 150.0),
-    ("simdgroup_cycles", 12.0),
+    ("group_cycles", 80.0),
+    ("simdgroup_cycles", 15.0),
 ];
 
 /// Constants of the M3's generation; a fit starts from those of the M2.

@@ -12,7 +12,7 @@ use assay_accuracy::fit::{FREE, FREE_M3, Start, determined, fit};
 use assay_accuracy::judge::chip;
 use assay_accuracy::page::{Figures, page};
 use assay_accuracy::ranking::{mean_called, mean_pick};
-use assay_accuracy::report::{self, CLASSES, Judged, Row, line};
+use assay_accuracy::report::{self, CLASSES, Judged, Row, Together, line};
 use assay_accuracy::search::Limits;
 use assay_accuracy::store::{Store, Stored};
 use assay_accuracy::table::{self, Fitted};
@@ -74,20 +74,20 @@ enum Command {
     /// Fit the constants on the M2 data; print them with the agreement of every set
     Fit {
         /// Passes of the search over all constants
-        #[arg(long, default_value_t = 12)]
+        #[arg(long, default_value_t = 10)]
         sweeps: usize,
         /// Write constants and bands into this table
         #[arg(long, value_name = "FILE")]
         write: Option<PathBuf>,
+        /// Write the page as well
+        #[arg(long, value_name = "FILE")]
+        page: Option<PathBuf>,
     },
     /// Cross-validate, judge every set by the constants of the chip files, and write the page
     Page {
         /// Passes of the search over all constants
-        #[arg(long, default_value_t = 12)]
+        #[arg(long, default_value_t = 10)]
         sweeps: usize,
-        /// The same for fits without a term
-        #[arg(long, default_value_t = 2)]
-        ablation_sweeps: usize,
         /// Where the page goes
         #[arg(short, long, default_value = "docs/accuracy.md")]
         out: PathBuf,
@@ -99,12 +99,12 @@ fn main() -> ExitCode {
     let result = match &args.command {
         Command::Execute { only } => execute(&args, only.as_deref()),
         Command::Look { changes, rows } => look(&args, changes, rows.as_deref()),
-        Command::Fit { sweeps, write } => fit_all(&args, *sweeps, write.as_deref()),
-        Command::Page {
+        Command::Fit {
             sweeps,
-            ablation_sweeps,
-            out,
-        } => write_page(&args, *sweeps, *ablation_sweeps, out),
+            write,
+            page,
+        } => fit_all(&args, *sweeps, write.as_deref(), page.as_deref()),
+        Command::Page { sweeps, out } => judge_all(&args, *sweeps, out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -297,12 +297,14 @@ fn limits(sweeps: usize) -> Limits {
     }
 }
 
-fn fit_all(args: &Args, sweeps: usize, write: Option<&Path>) -> Result<()> {
+/// Passes of the search for fits without a term, which start at the fitted constants.
+const ABLATION_SWEEPS: usize = 2;
+
+fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>) -> Result<()> {
     let store = Store::read(&args.store)?;
     let (m2, _) = chip(Set::MetalBench)?;
-    let start = Start::published(&m2);
     let cases = store.of(Set::MetalBench);
-    let constants = fit(&start, &cases, &m2, limits(sweeps));
+    let constants = fit(&Start::published(&m2), &cases, &m2, limits(sweeps));
     let mut fitted = Vec::new();
     for (name, before) in FREE {
         let value = constants.get(name).unwrap_or(f64::NAN);
@@ -320,56 +322,73 @@ fn fit_all(args: &Args, sweeps: usize, write: Option<&Path>) -> Result<()> {
         });
     }
     sets_by(&store, &constants, None)?;
-    let judged = report::cross_validated(&store, limits(sweeps))?;
+    let judged = report::cross_validated(&store, Together::Sources, limits(sweeps))?;
     show("MetalBench M2, cross-validated", &judged);
     classes(&judged);
     every_row(&judged);
-    let (coverage, width) = report::coverage(&judged);
-    println!(
-        "    bands hold {:.1} %, median ×/÷ {width:.3}",
-        100.0 * coverage
-    );
-    let m3 = report::leave_one_kernel_out(&store, &constants)?;
-    for name in FREE_M3 {
-        let value = m3.constants.and_then(|constants| constants.get(name));
-        fitted.push(Fitted {
-            scope: "family9",
-            name: (*name).to_owned(),
-            value: value.unwrap_or(f64::NAN),
-            source: "gemm-metal",
-            note: format!("on {} products of matrices on an M3", m3.rows.len()),
-        });
-    }
-    let residuals = judged.residuals();
-    for class in bands::CLASSES {
-        fitted.push(Fitted {
-            scope: "all",
-            name: bands::constant(class).to_owned(),
-            value: bands::half_width(&residuals, class),
-            source: "metalbench",
-            note: "from residuals of unseen kernels".to_owned(),
-        });
-    }
-    if let Some(path) = write {
-        let table = std::fs::read_to_string(path)?;
-        std::fs::write(path, table::with(&table, &fitted))?;
+    fitted.extend(of_generation(&store, &constants)?);
+    fitted.extend(of_classes(&judged));
+    if let Some(path) = table {
+        let text = std::fs::read_to_string(path)?;
+        std::fs::write(path, table::with(&text, &fitted))?;
         println!("written to {}", path.display());
     }
-    Ok(())
+    match out {
+        Some(out) => write_page(&store, &constants, judged, sweeps, out),
+        None => Ok(()),
+    }
 }
 
-fn write_page(args: &Args, sweeps: usize, ablation_sweeps: usize, out: &Path) -> Result<()> {
+/// The constants of the M3's generation.
+fn of_generation(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
+    let m3 = report::leave_one_kernel_out(store, constants)?;
+    let value = |name: &str| m3.constants.and_then(|constants| constants.get(name));
+    let row = |name: &&str| Fitted {
+        scope: "family9",
+        name: (*name).to_owned(),
+        value: value(name).unwrap_or(f64::NAN),
+        source: "gemm-metal",
+        note: format!("on {} products of matrices on an M3", m3.rows.len()),
+    };
+    Ok(FREE_M3.iter().map(row).collect())
+}
+
+/// The bands.
+fn of_classes(judged: &Judged) -> Vec<Fitted> {
+    let residuals = judged.residuals();
+    let row = |class| Fitted {
+        scope: "all",
+        name: bands::constant(class).to_owned(),
+        value: bands::half_width(&residuals, class),
+        source: "metalbench",
+        note: "from residuals of unseen kernels".to_owned(),
+    };
+    bands::CLASSES.into_iter().map(row).collect()
+}
+
+fn judge_all(args: &Args, sweeps: usize, out: &Path) -> Result<()> {
     let store = Store::read(&args.store)?;
     let (m2, _) = chip(Set::MetalBench)?;
-    let constants = Constants::of(&m2);
+    let judged = report::cross_validated(&store, Together::Sources, limits(sweeps))?;
+    write_page(&store, &Constants::of(&m2), judged, sweeps, out)
+}
+
+fn write_page(
+    store: &Store,
+    constants: &Constants,
+    m2: Judged,
+    sweeps: usize,
+    out: &Path,
+) -> Result<()> {
     let figures = Figures {
-        m2: report::cross_validated(&store, limits(sweeps))?,
-        m2_fitted: report::with_constants(&store, Set::MetalBench, &constants)?,
-        m1_pro: report::transferred(&store, Set::MetalSci, &constants)?,
-        m3: report::leave_one_kernel_out(&store, &constants)?,
-        m1_max: report::transferred(&store, Set::Bkvogel, &constants)?,
-        m1: report::transferred(&store, Set::AppleNumerical, &constants)?,
-        ablation: report::ablation(&store, &constants, limits(ablation_sweeps))?,
+        m2,
+        m2_strict: report::cross_validated(store, Together::Geometries, limits(sweeps))?,
+        m2_fitted: report::with_constants(store, Set::MetalBench, constants)?,
+        m1_pro: report::transferred(store, Set::MetalSci, constants)?,
+        m3: report::leave_one_kernel_out(store, constants)?,
+        m1_max: report::transferred(store, Set::Bkvogel, constants)?,
+        m1: report::transferred(store, Set::AppleNumerical, constants)?,
+        ablation: report::ablation(store, constants, limits(ABLATION_SWEEPS))?,
     };
     let page = page(&figures);
     std::fs::write(out, &page)?;

@@ -2,6 +2,7 @@
 
 use crate::bands::{self, Residual};
 use crate::case::Set;
+use crate::digest;
 use crate::fit::{FREE_M3, Start, TERMS, cross_validate, fit, loss, without};
 use crate::folds::folds;
 use crate::judge::{chip, prediction, ratios, roofline, with_cores};
@@ -142,17 +143,31 @@ fn judged(
     .collect()
 }
 
+/// What stays together in a fold of MetalBench's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Together {
+    /// Kernels of one source file.
+    Sources,
+    /// Kernels of one geometry and shape: all activations, all normalisations of rows.
+    Geometries,
+}
+
 /// Folds of MetalBench's kernels.
-pub fn metalbench_folds(cases: &[&Stored]) -> Vec<usize> {
-    let families: Vec<&str> = cases.iter().map(|case| case.family.as_str()).collect();
-    folds(&families, FOLDS)
+pub fn metalbench_folds(cases: &[&Stored], together: Together) -> Vec<usize> {
+    let key = |case: &&Stored| match together {
+        Together::Sources => digest::sha256(case.id.as_bytes()),
+        Together::Geometries => case.family.clone(),
+    };
+    let keys: Vec<String> = cases.iter().map(key).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    folds(&keys, FOLDS)
 }
 
 /// MetalBench by given constants, without fitting.
 pub fn with_constants(store: &Store, set: Set, constants: &Constants) -> Result<Judged> {
     let cases = store.of(set);
     let (chip, cores) = chip(set)?;
-    let folds = metalbench_folds(&cases);
+    let folds = metalbench_folds(&cases, Together::Sources);
     let ratios = ratios(&cases, &chip, constants);
     Ok(Judged {
         rows: judged(&cases, &ratios, &folds, &chip, constants)?,
@@ -162,10 +177,10 @@ pub fn with_constants(store: &Store, set: Set, constants: &Constants) -> Result<
 }
 
 /// MetalBench, cross-validated.
-pub fn cross_validated(store: &Store, limits: Limits) -> Result<Judged> {
+pub fn cross_validated(store: &Store, together: Together, limits: Limits) -> Result<Judged> {
     let cases = store.of(Set::MetalBench);
     let (chip, cores) = chip(Set::MetalBench)?;
-    let folds = metalbench_folds(&cases);
+    let folds = metalbench_folds(&cases, together);
     let start = Start::published(&chip);
     let ratios = cross_validate(&start, &cases, &folds, &chip, limits);
     Ok(Judged {
@@ -183,7 +198,7 @@ pub fn ablation(
 ) -> Result<Vec<(&'static str, f64)>> {
     let cases = store.of(Set::MetalBench);
     let (chip, _) = chip(Set::MetalBench)?;
-    let folds = metalbench_folds(&cases);
+    let folds = metalbench_folds(&cases, Together::Sources);
     let published = Start::published(&chip);
     // From the fitted values on: without a term the way is short. The published ones still
     // hold them.
