@@ -29,6 +29,9 @@ const SHIFTED: &[(&str, f64)] = &[
     ("log_softmax_cross_entropy", 300.0),
 ];
 
+/// Scalars below this are there to keep a divisor from zero.
+const SMALL: f64 = 1e-3;
+
 /// Types of 16 bits have no room for a large mean and a deviation.
 const SHIFT_OF_16_BITS: f64 = 64.0;
 
@@ -128,12 +131,12 @@ pub fn vary_scalars(case: &Case, random: &mut Random) -> Option<Case> {
         if let CaseRole::Scalar { value } = &mut argument.role
             && argument.dtype.is_float()
         {
-            // Never nearer than a quarter to what it was.
+            // Never nearer than a quarter to what it was. What only keeps a divisor from zero must be larger to matter.
             let factor = 1.25 + 0.5 * random.unit();
-            let factor = if random.below(2) == 0 {
-                factor
-            } else {
-                1.0 / factor
+            let factor = match random.below(2) {
+                _ if value.abs() < SMALL => factor * 1e4,
+                0 => factor,
+                _ => 1.0 / factor,
             };
             *value = argument.dtype.round(*value * factor);
             any = true;

@@ -5,9 +5,10 @@
 mod common;
 
 use assay_bench::gate::{self, Plan};
-use assay_bench::registry::{Kernel, Registry};
-use assay_bench::runner::Loaded;
-use assay_device::Device;
+use assay_bench::inputs::{self, Kind};
+use assay_bench::registry::{Case, Kernel, Registry};
+use assay_bench::runner::{Buffers, Guards, Loaded};
+use assay_device::{CpuDevice, Device, Sample};
 
 fn examine(
     device: &mut dyn Device,
@@ -48,6 +49,53 @@ fn every_kernel_passes_the_gate() {
     {
         if let Err(why) = examine(&mut device, registry, kernel, &plan) {
             failures.push(format!("{}: {why}", kernel.name));
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// What a kernel does at the quick sizes: operations at most, and bytes of device memory.
+fn counted(device: &mut CpuDevice, registry: &Registry, case: &Case) -> (u64, u64) {
+    let kernel = registry.kernel(&case.kernel).unwrap();
+    let source = registry.source(kernel, None).unwrap();
+    let mut loaded = Loaded::compile(device, &source.path, &source.text).unwrap();
+    let given = inputs::random(case, 1, Kind::Usual);
+    let buffers = Buffers::new(device, case, &given, Guards::Pattern).unwrap();
+    let (mut operations, mut bytes) = (0, 0);
+    for dispatch in loaded.dispatches(device, case, &buffers).unwrap() {
+        let counts = device.count_run(&dispatch, Sample::All).unwrap();
+        for (class, count) in &counts.instructions {
+            // Of a simdgroup's instruction: 32 lanes that may each multiply and add, or the products of two 8 × 8
+            // matrices.
+            operations += count
+                * match class.name() {
+                    "issue" | "complex" | "reduction" | "prefix" => 64,
+                    "matrix" => 1024,
+                    _ => 0,
+                };
+        }
+        let traffic = counts.device.traffic;
+        bytes += traffic.bytes_loaded + traffic.bytes_stored;
+    }
+    buffers.release(device).unwrap();
+    (operations, bytes)
+}
+
+#[test]
+fn no_formula_counts_more_than_the_kernel_does() {
+    let Some(mut device) = common::device() else {
+        return;
+    };
+    let registry = Registry::embedded().unwrap();
+    let mut failures = Vec::new();
+    for kernel in registry.kernels() {
+        let case = Case::new(kernel, "quick", kernel.dtypes[0]).unwrap();
+        let (operations, bytes) = counted(&mut device, registry, &case);
+        if case.flops > operations || case.bytes > bytes {
+            failures.push(format!(
+                "{}: {} operations of at most {operations}, {} bytes of {bytes}",
+                kernel.name, case.flops, case.bytes
+            ));
         }
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));

@@ -1,6 +1,7 @@
 //! Writers that are killed: what was written stays, what was not is not there in part.
 //!
-//! The test starts itself as the writers. A writer says each run's number once the board has taken it.
+//! The test starts itself as the writers. A writer says each run's number once the board has taken it. `ROUNDS=200` kills
+//! more of them.
 
 mod common;
 
@@ -34,7 +35,10 @@ fn a_killed_writer_loses_nothing_it_was_told_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("board.db");
     let mut said = Vec::new();
-    for round in 0..6u64 {
+    let rounds = std::env::var("ROUNDS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    for round in 0..rounds.unwrap_or(6u64) {
         let start = || {
             Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "writer", "--nocapture"])
@@ -44,7 +48,8 @@ fn a_killed_writer_loses_nothing_it_was_told_is_written() {
                 .unwrap()
         };
         let mut writers = [start(), start()];
-        std::thread::sleep(Duration::from_millis(150 + 37 * round));
+        // At times that have nothing to do with what the writers are at.
+        std::thread::sleep(Duration::from_millis(150 + 37 * round % 211));
         for writer in &mut writers {
             // SIGKILL: no handler runs, nothing is tidied up.
             writer.kill().unwrap();
@@ -57,6 +62,8 @@ fn a_killed_writer_loses_nothing_it_was_told_is_written() {
         }
     }
     assert!(said.len() > 20, "the writers wrote: {}", said.len());
+    let distinct: std::collections::BTreeSet<i64> = said.iter().copied().collect();
+    assert_eq!(distinct.len(), said.len(), "a run was taken twice");
     let database = rusqlite::Connection::open(&path).unwrap();
     let sound: String = database
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))

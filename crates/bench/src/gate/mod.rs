@@ -67,7 +67,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// One trial at the quick sizes.
+    /// One trial at the quick sizes, and one at sizes drawn at random.
     pub fn quick(seed: u64) -> Self {
         Self {
             seed,
@@ -75,7 +75,7 @@ impl Plan {
             sizes: vec![SizeUse::Quick],
             dtypes: Vec::new(),
             timed: None,
-            random_sizes: 0,
+            random_sizes: 1,
         }
     }
 

@@ -163,7 +163,7 @@ fn speedup(reference: &Reference) -> String {
         _ => "warn",
     };
     let (name, speedup) = (escape(&reference.name), figure(reference.speedup));
-    format!("<span class=\"{class}\" title=\"over {name}\">{speedup}×</span>")
+    format!("<span class=\"{class}\">{speedup}× over {name}</span>")
 }
 
 /// A cell of a figure, which sorts by its value. `shown` is markup.

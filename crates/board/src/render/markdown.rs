@@ -77,7 +77,12 @@ fn time(entry: &Entry) -> String {
     let run = &entry.run;
     match &run.reference {
         None => format!("{:.3}", run.median_ms),
-        Some(reference) => format!("{:.3} ({:.2}×)", run.median_ms, reference.speedup),
+        Some(reference) => format!(
+            "{:.3} ({:.2}× over {})",
+            run.median_ms,
+            reference.speedup,
+            reference.name.replace('|', "\\|")
+        ),
     }
 }
 

@@ -66,7 +66,20 @@ fn results(entries: &[&Entry], style: TextStyle) -> String {
         let cells = cells(entry).into_iter().zip(&shown);
         table.row(cells.filter(|(_, shown)| **shown).map(|(cell, _)| cell));
     }
-    table.render(style.width)
+    let mut text = table.render(style.width);
+    // A speed-up says nothing without what it is over.
+    let over = entries
+        .iter()
+        .filter_map(|entry| entry.run.reference.as_ref());
+    let over: std::collections::BTreeSet<&str> =
+        over.map(|reference| reference.name.as_str()).collect();
+    if !over.is_empty() {
+        let over: Vec<&str> = over.into_iter().collect();
+        let line = format!("speed-ups are over {}", over.join(", "));
+        text += &wrap(&line, style.width, 0).join("\n      ");
+        text.push('\n');
+    }
+    text
 }
 
 fn cells(entry: &Entry) -> [Cell; 11] {

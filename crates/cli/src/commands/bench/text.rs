@@ -135,7 +135,7 @@ impl Page<'_> {
         };
         let compared = match time.coverage {
             part if part >= 0.0005 => format!("{:.3} %", part * 100.0),
-            part => format!("{:.0e}", part),
+            part => format!("{part:.0e}"),
         };
         let text = format!(
             "{} sizes; {} runs to warm up{warm_up}; {cache}; {compared} of the timed results compared, all of them \
