@@ -35,6 +35,7 @@ pub mod remove_dead;
 pub mod remove_dead_stores;
 pub mod simplify;
 pub mod simplify_cfg;
+pub mod split_pointers;
 pub mod structurize;
 mod thread_cells;
 pub mod unfold_recursion;

@@ -54,6 +54,14 @@ const FINISH: &[FunctionPass] = &[
     crate::remove_dead::remove_dead,
 ];
 
+/// After pointers without an address space were split.
+const SPLIT: &[FunctionPass] = &[
+    crate::remove_dead::remove_dead,
+    crate::simplify::simplify,
+    crate::simplify_cfg::simplify_cfg,
+    crate::remove_dead::remove_dead,
+];
+
 /// What the pipeline may be told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -114,7 +122,7 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
     kernels.sort_unstable();
     kernels.dedup();
     let mut stats = Stats::default();
-    for id in kernels {
+    for &id in &kernels {
         let Some(slot) = module.functions.get_mut(id) else {
             continue;
         };
@@ -131,6 +139,16 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
         module.functions[id] = function;
     }
     spaces::infer(module);
+    for id in kernels {
+        let Some(slot) = module.functions.get_mut(id) else {
+            continue;
+        };
+        let mut function = std::mem::replace(slot, Function::new("", assay_ssa::Type::VOID));
+        if crate::split_pointers::split_pointers(module, &mut function) {
+            run(module, &mut function, SPLIT);
+        }
+        module.functions[id] = function;
+    }
     Ok(stats)
 }
 
