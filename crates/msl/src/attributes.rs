@@ -1,6 +1,7 @@
 //! `[[attributes]]`: found, read, and mostly removed.
 
 use crate::lexer::{Kind, Tokens};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// One attribute of a list: `buffer(0)`.
@@ -104,20 +105,99 @@ pub(crate) fn string_value(tokens: &Tokens<'_>, range: Range<usize>) -> Option<S
 
 /// The value of a small integer expression: literals, `+ - * / % << >> | &`, parentheses.
 pub(crate) fn integer_value(tokens: &Tokens<'_>, range: Range<usize>) -> Option<u32> {
+    integer_value_with(tokens, range, &HashMap::new())
+}
+
+/// The same, with the values of names.
+pub(crate) fn integer_value_with(
+    tokens: &Tokens<'_>,
+    range: Range<usize>,
+    names: &HashMap<&str, i64>,
+) -> Option<u32> {
+    signed_value(tokens, range, names).and_then(|value| u32::try_from(value).ok())
+}
+
+/// The integer constants a text declares, by name: `constant uint N = 4;`, `constexpr int M = N + 1;`, enumerators.
+/// A name that is declared with two values is left out.
+pub(crate) fn integer_constants<'t>(tokens: &Tokens<'t>) -> HashMap<&'t str, i64> {
+    let mut known: HashMap<&str, i64> = HashMap::new();
+    let mut twice: HashSet<&str> = HashSet::new();
+    let mut fixed = false;
+    for at in 0..tokens.len() {
+        let end = match tokens.get(at) {
+            "const" | "constexpr" | "constant" => {
+                fixed = true;
+                continue;
+            }
+            ";" | "{" | "}" | ")" | "," => {
+                fixed = false;
+                continue;
+            }
+            "=" if fixed => (at..tokens.len()).find(|&end| tokens.is(end, ";")),
+            "enum" => {
+                enumerators(tokens, at, &mut known);
+                continue;
+            }
+            _ => continue,
+        };
+        let (Some(end), Some(name)) = (end, at.checked_sub(1)) else {
+            continue;
+        };
+        if let Some(value) = signed_value(tokens, at + 1..end, &known) {
+            let name = tokens.get(name);
+            if known.insert(name, value).is_some_and(|old| old != value) {
+                twice.insert(name);
+            }
+        }
+    }
+    known.retain(|name, _| !twice.contains(name));
+    known
+}
+
+/// Enters the names of the enumeration whose keyword stands at `at`.
+fn enumerators<'t>(tokens: &Tokens<'t>, at: usize, known: &mut HashMap<&'t str, i64>) {
+    let open =
+        (at..tokens.len().min(at + 16)).find(|&index| matches!(tokens.get(index), "{" | ";"));
+    let Some(open) = open.filter(|&open| tokens.is(open, "{")) else {
+        return;
+    };
+    let close = tokens.after_group(open, tokens.len()).saturating_sub(1);
+    let mut next = Some(0);
+    let mut start = open + 1;
+    while start < close {
+        let end = (start..close)
+            .find(|&index| tokens.is(index, ","))
+            .unwrap_or(close);
+        if tokens.is(start + 1, "=") {
+            next = signed_value(tokens, start + 2..end, known);
+        }
+        if let Some(value) = next.filter(|_| tokens.is_word(start)) {
+            known.insert(tokens.get(start), value);
+            next = value.checked_add(1);
+        }
+        start = end + 1;
+    }
+}
+
+fn signed_value(
+    tokens: &Tokens<'_>,
+    range: Range<usize>,
+    names: &HashMap<&str, i64>,
+) -> Option<i64> {
     let mut expression = Expression {
         tokens,
+        names,
         at: range.start,
         end: range.end,
         depth: 0,
     };
     let value = expression.binary(0)?;
-    (expression.at == range.end)
-        .then_some(value)
-        .and_then(|value| u32::try_from(value).ok())
+    (expression.at == range.end).then_some(value)
 }
 
 struct Expression<'a, 't> {
     tokens: &'a Tokens<'t>,
+    names: &'a HashMap<&'a str, i64>,
     at: usize,
     end: usize,
     depth: usize,
@@ -181,6 +261,22 @@ impl Expression<'_, '_> {
             }
             "-" => self.primary()?.checked_neg()?,
             "+" => self.primary()?,
+            // `uint(3)`, `static_cast<int>(E::A)`: the values are small enough for any type.
+            word if crate::parameter::is_number_type(word) && self.tokens.is(self.at, "(") => {
+                self.primary()?
+            }
+            "static_cast" => {
+                self.at = self.tokens.after_angles(self.at, self.end)?;
+                self.primary()?
+            }
+            _ if self.tokens.kind(self.at - 1) == Kind::Word => {
+                let mut name = text;
+                while self.tokens.is(self.at, "::") && self.at + 1 < self.end {
+                    name = self.tokens.get(self.at + 1);
+                    self.at += 2;
+                }
+                *self.names.get(name)?
+            }
             _ => {
                 let digits = text
                     .trim_end_matches(['u', 'U', 'l', 'L'])
@@ -227,6 +323,15 @@ mod tests {
         assert_eq!(string_value(&tokens, 0..2).as_deref(), Some("a_b\"c"));
         let tokens = Tokens::new("2 + 3 * (1 << 2) | 0x10u - 0");
         assert_eq!(integer_value(&tokens, 0..tokens.len()), Some(14 | 16));
+        let tokens = Tokens::new(
+            "constant uint BASE = 7; enum E { A, B = 4, C }; constexpr int N = BASE + C; X(static_cast<uint>(E::C) + uint(N))",
+        );
+        let names = integer_constants(&tokens);
+        let open = (0..tokens.len())
+            .find(|&at| tokens.is(at, "X"))
+            .unwrap_or(0);
+        let range = open + 2..tokens.len() - 1;
+        assert_eq!(integer_value_with(&tokens, range, &names), Some(17));
         let tokens = Tokens::new("1 / 0");
         assert_eq!(integer_value(&tokens, 0..tokens.len()), None);
     }

@@ -24,6 +24,8 @@ pub struct Compiler {
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) success: bool,
+    /// How it ended, in words: `exit status: 1`, `signal: 9 (SIGKILL)`.
+    pub(crate) ended: String,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
@@ -171,6 +173,7 @@ impl Compiler {
         })?;
         Ok(Run {
             success: output.status.success(),
+            ended: output.status.to_string(),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })

@@ -9,9 +9,10 @@ use crate::patch::Patch;
 
 /// Turns `constant T name [[function_constant(3)]];` into the declaration of an
 /// external constant whose symbol says everything. Returns the tokens of constants
-/// whose index is not a plain integer.
+/// whose index is no integer constant.
 pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch) -> Vec<usize> {
     let mut unknown = Vec::new();
+    let mut names = None;
     for item in &outline.items {
         if !matches!(item.shape, Shape::Statement) {
             continue;
@@ -27,7 +28,9 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch)
             if !tokens.is_word(name) || list.range.end < item.head.end {
                 continue;
             }
-            let Some(index) = attributes::integer_value(tokens, attribute.arguments.clone()) else {
+            let names = names.get_or_insert_with(|| attributes::integer_constants(tokens));
+            let arguments = attribute.arguments.clone();
+            let Some(index) = attributes::integer_value_with(tokens, arguments, names) else {
                 unknown.push(attribute.name);
                 continue;
             };

@@ -10,6 +10,7 @@ use crate::locate::Locator;
 use crate::patch::Patched;
 use crate::pragmas;
 use crate::rewrite::{self, ModuleRecord, Rewritten};
+use crate::specification;
 use crate::standard::Standard;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,36 @@ pub struct Compiled {
     /// The kernels by the names a host program uses, in source order. Sizes and types of
     /// arguments are in the bitcode, see [`crate::kernel_info`].
     pub kernels: Vec<KernelInfo>,
+    /// Functions of other stages, which are not compiled.
+    pub others: Vec<crate::StageFunction>,
+}
+
+impl Compiled {
+    /// The functions of other stages in words, for a source without kernels; nothing if there are none.
+    ///
+    /// ```
+    /// # use assay_msl::{Compiled, StageFunction};
+    /// let others = ["corner", "edge"].map(|name| StageFunction { stage: "vertex", name: name.to_owned() });
+    /// let compiled = Compiled { code: Vec::new(), kernels: Vec::new(), others: others.to_vec() };
+    /// assert_eq!(compiled.other_functions().unwrap(), "vertex: corner, edge");
+    /// ```
+    pub fn other_functions(&self) -> Option<String> {
+        let mut stages: Vec<(&str, Vec<&str>)> = Vec::new();
+        for function in &self.others {
+            match stages
+                .iter_mut()
+                .find(|(stage, _)| *stage == function.stage)
+            {
+                Some((_, names)) => names.push(&function.name),
+                None => stages.push((function.stage, vec![&function.name])),
+            }
+        }
+        let texts = stages
+            .into_iter()
+            .map(|(stage, names)| format!("{stage}: {}", names.join(", ")));
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
+    }
 }
 
 /// Why a source did not compile.
@@ -164,6 +195,7 @@ pub fn compile(
     Ok(Compiled {
         code: run.stdout,
         kernels: rewritten.kernels,
+        others: rewritten.others,
     })
 }
 
@@ -383,7 +415,36 @@ fn preprocessor_errors(stderr: &str, path: &Path, text: &str) -> Vec<Diagnostic>
         preprocessed: "",
         patched: &empty,
     };
-    locator.exact(&diagnostic::parse(stderr))
+    let mut diagnostics = locator.exact(&diagnostic::parse(stderr));
+    diagnostics.iter_mut().for_each(explain);
+    diagnostics
+}
+
+/// Says what a message about a missing name comes from: a feature that is not supported, or something that the host
+/// program puts in front of the source.
+fn explain(diagnostic: &mut Diagnostic) {
+    let message = &mut diagnostic.message;
+    if let Some(feature) = specification::missing_feature(message) {
+        message.push_str(&format!("; {feature}: not supported"));
+        return;
+    }
+    let missing = [
+        "unknown type name '",
+        "use of undeclared identifier '",
+        "no template named '",
+    ];
+    let starts = missing.iter().find_map(|start| message.strip_prefix(start));
+    let name = starts.and_then(|rest| rest.strip_suffix('\''));
+    if let Some(name) = name.filter(|name| !name.contains(['\'', ':', '<'])) {
+        let advice = format!(
+            "if the host program defines '{name}' before it compiles this source, give it with -D {name}=VALUE"
+        );
+        diagnostic.notes.push(Note {
+            message: advice,
+            place: None,
+            source_line: None,
+        });
+    }
 }
 
 fn problems(rewritten: &Rewritten, locator: &Locator<'_>) -> Vec<Diagnostic> {
@@ -420,14 +481,17 @@ fn failure(run: &Run, locator: &Locator<'_>) -> Error {
         // What the driver adds about itself explains nothing.
         diagnostics.retain(|diagnostic| diagnostic.place.is_some());
     }
+    diagnostics.iter_mut().for_each(explain);
     if diagnostics.is_empty() {
-        let message = run
-            .stderr
-            .lines()
-            .next()
-            .unwrap_or("the compiler failed without a message");
+        let message = match run.stderr.lines().next() {
+            Some(line) => line.to_owned(),
+            None => format!(
+                "the compiler said nothing and ended with {}; it may have run out of memory",
+                run.ended
+            ),
+        };
         diagnostics.push(Diagnostic {
-            message: message.to_owned(),
+            message,
             place: None,
             source_line: None,
             notes: Vec::new(),

@@ -58,12 +58,22 @@ const HEADERS: &[(&str, &str)] = headers![
 pub(crate) const MACROS: &str = include_str!("../include/metal_macros");
 
 /// Headers that exist for `#include` and whose contents are part of the library anyway.
-const ALIASES: [&str; 5] = [
+const ALIASES: [&str; 15] = [
     "metal_uniform",
     "metal_utility",
     "metal_config",
     "metal_assert",
     "metal_initializer_list",
+    "metal_graphics",
+    "metal_interpolate",
+    "metal_imageblocks",
+    "metal_command_buffer",
+    "metal_mesh",
+    "metal_raytracing",
+    "metal_visible_function_table",
+    "metal_os_log",
+    "metal_simdgroup_future",
+    "metal_extended_vector",
 ];
 
 /// Headers whose names are there only for sources that include them.

@@ -6,11 +6,12 @@
 //! the host's calling convention repack them.
 
 use crate::attributes::{self, AttributeList};
-use crate::kernel_info::{Access, ArgumentKind, KernelInfo, host_name_text};
+use crate::kernel_info::{Access, Argument, ArgumentKind, KernelInfo, host_name_text};
 use crate::lexer::Tokens;
 use crate::outline::{Item, Outline, Shape};
-use crate::parameter::{self, Parameter};
+use crate::parameter::{self, Elements, Parameter};
 use crate::patch::Patch;
+use crate::specification::treatment;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -18,7 +19,7 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(crate) struct Kernels {
     pub(crate) found: Vec<KernelInfo>,
-    /// Attributes of parameters that nobody knows.
+    /// Attributes that a kernel or its parameters cannot have.
     pub(crate) unknown: Vec<usize>,
     /// Parameters of every kernel definition by its bare name, for instantiations.
     definitions: HashMap<String, Vec<Parameter>>,
@@ -105,6 +106,11 @@ impl Kernels {
             format!("{path}::{bare}")
         };
         let lists = attributes::find(tokens, item.declaration..body.start);
+        let head = attributes::find(tokens, item.declaration..list.start);
+        let on_kernel = head.iter().filter(|it| !attributes::is_foreign(tokens, it));
+        let mut names = on_kernel.flat_map(|it| &it.attributes).map(|it| it.name);
+        self.unknown
+            .extend(names.find(|name| treatment(tokens.get(*name)).is_none()));
         let max = max_threads(tokens, &lists);
         let info = KernelInfo {
             name: host_name(tokens, &lists).unwrap_or(full),
@@ -112,7 +118,7 @@ impl Kernels {
                 .clone()
                 .and_then(|range| attributes::integer_value(tokens, range))
                 .unwrap_or(0),
-            arguments: parameters.iter().map(|p| p.argument.clone()).collect(),
+            arguments: parameters.iter().flat_map(arguments_of).collect(),
         };
         let annotation = annotation(tokens, &info, max, &parameters);
         patch.insert_before(item.declaration, &annotation);
@@ -187,6 +193,77 @@ fn use_own_type(tokens: &Tokens<'_>, item: &Item, patch: &mut Patch) {
     patch.insert_before(first, &format!("decltype({own})"));
 }
 
+/// The arguments a parameter stands for: an array of pointers or handles is one for each element.
+fn arguments_of(parameter: &Parameter) -> Vec<Argument> {
+    let Some(elements) = &parameter.elements else {
+        return vec![parameter.argument.clone()];
+    };
+    (0..elements.count)
+        .map(|element| Argument {
+            index: parameter
+                .argument
+                .index
+                .map(|first| first.saturating_add(element)),
+            name: format!("{}[{element}]", parameter.argument.name),
+            ..parameter.argument.clone()
+        })
+        .collect()
+}
+
+/// What carries one element of an array into the kernel.
+fn element_type(tokens: &Tokens<'_>, parameter: &Parameter, elements: &Elements) -> String {
+    if parameter.indirection.is_none() {
+        return "void*".to_owned();
+    }
+    let mut out = String::new();
+    for &index in &elements.type_tokens {
+        out.push_str(match tokens.get(index) {
+            "constant" => "const",
+            text => text,
+        });
+        out.push(' ');
+    }
+    out + "* __restrict"
+}
+
+/// The array a kernel's body knows, made of its elements.
+fn array_of(
+    tokens: &Tokens<'_>,
+    parameter: &Parameter,
+    elements: &Elements,
+    position: usize,
+    name: &str,
+) -> String {
+    let mut array = String::new();
+    for &index in &elements.array_tokens {
+        array.push_str(match tokens.get(index) {
+            "constant" => "const",
+            text => text,
+        });
+        array.push(' ');
+    }
+    let handle = parameter.indirection.is_none();
+    let mut parts = Vec::new();
+    let mut escapes = String::new();
+    for element in 0..elements.count {
+        let argument = format!("__metal_element_{position}_{element}");
+        if handle {
+            let mut written = String::new();
+            for &index in &elements.type_tokens {
+                written.push_str(tokens.get(index));
+                written.push(' ');
+            }
+            parts.push(format!("{written}(::metal::__handle{{{argument}}})"));
+        } else {
+            if parameter.argument.access == Access::ReadWrite {
+                escapes.push_str(&format!("::__metal_escape({argument}); "));
+            }
+            parts.push(argument);
+        }
+    }
+    format!("{array} {name} = {{ {} }}; {escapes}", parts.join(", "))
+}
+
 /// Gives every parameter without an index the next free one of its kind.
 fn assign_indices(parameters: &mut [Parameter]) {
     let kinds = [
@@ -251,6 +328,7 @@ fn annotation(
             parameter.argument.kind,
             ArgumentKind::Texture | ArgumentKind::Sampler
         );
+        let count = parameter.elements.as_ref().map_or(1, |it| it.count);
         let layout = if handle {
             "8u, 8u, 0u".to_owned()
         } else {
@@ -259,7 +337,14 @@ fn annotation(
                 "::metal::__layout<{written}>::size, ::metal::__layout<{written}>::align, ::metal::__type_code<{written}>::value"
             )
         };
-        numbers.push(format!("{index}, {layout}"));
+        for element in 0..count {
+            let place = if element == 0 {
+                index.clone()
+            } else {
+                format!("({index} + {element}u)")
+            };
+            numbers.push(format!("{place}, {layout}"));
+        }
     }
     let text = c_string(&info.to_text());
     format!("__attribute__((annotate({text}, {})))", numbers.join(", "))
@@ -305,6 +390,18 @@ fn rewrite_parameters(
             patch.insert_before(parameter.range.start, ",");
         }
         first = false;
+        if let Some(elements) = &parameter.elements {
+            parameter
+                .range
+                .clone()
+                .for_each(|index| patch.remove(index));
+            let written = element_type(tokens, parameter, elements);
+            let parts = (0..elements.count)
+                .map(|element| format!("{written} __metal_element_{position}_{element}"));
+            let parts: Vec<String> = parts.collect();
+            patch.insert_before(parameter.range.start, &parts.join(", "));
+            continue;
+        }
         match parameter.argument.kind {
             ArgumentKind::Texture | ArgumentKind::Sampler => {
                 parameter
@@ -338,6 +435,10 @@ fn prologue(tokens: &Tokens<'_>, parameters: &[Parameter]) -> String {
             continue;
         };
         let written = type_text(tokens, parameter);
+        if let Some(elements) = &parameter.elements {
+            out.push_str(&array_of(tokens, parameter, elements, position, name));
+            continue;
+        }
         match &parameter.argument.kind {
             ArgumentKind::Builtin(builtin) => {
                 out.push_str(&format!(

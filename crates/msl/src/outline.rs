@@ -204,7 +204,8 @@ impl Outline {
                 self.push(scope, head, declaration, Shape::Class { body });
                 self.scopes.push(Scope {
                     path: parent.path,
-                    class,
+                    // A class without a name is one all the same.
+                    class: Some(class.unwrap_or_default()),
                 });
                 self.scan(tokens, inside, self.scopes.len() - 1, depth + 1);
                 Entered::Class
@@ -255,6 +256,9 @@ fn parameter_list(
     open: usize,
     after: usize,
 ) -> Option<(usize, Range<usize>)> {
+    if let Some(name) = subscript_operator(tokens, declaration, open) {
+        return Some((name, open..after));
+    }
     let before = before_attributes(tokens, declaration, open)?;
     if NOT_A_FUNCTION.contains(&tokens.get(before)) {
         return None;
@@ -287,6 +291,14 @@ fn parameter_list(
     }
     let is_operator = (declaration..open).any(|index| tokens.is(index, "operator"));
     (tokens.is_word(name) || is_operator).then_some((name, open..after))
+}
+
+/// The word `operator` of `operator[](…)`, whose brackets are a name and not an attribute.
+fn subscript_operator(tokens: &Tokens<'_>, declaration: usize, open: usize) -> Option<usize> {
+    let name = open.checked_sub(3)?;
+    let spelled =
+        tokens.is(name, "operator") && tokens.is(name + 1, "[") && tokens.is(name + 2, "]");
+    (spelled && name >= declaration).then_some(name)
 }
 
 /// The last token before `open` and the attributes in front of it: `k` of `k [[…]] (`.
@@ -344,7 +356,7 @@ mod tests {
     fn functions_are_found_in_namespaces_and_classes() {
         let found = shapes(
             "namespace a { namespace b { int x = 1; } template <typename T, int N = (3 > 2)> void f(T t) { if (t) { } } }\n\
-             struct S { int m{0}; S(int i) : m{i}, k(2) { } int operator()(int) const { return 1; } operator float() { return 1; } };\n\
+             struct S { int m{0}; S(int i) : m{i}, k(2) { } int operator()(int) const { return 1; } operator float() { return 1; } int& operator [](int i) { return m; } };\n\
              template <> void g<float, 8>(float);\n\
              kernel void k(device float* a [[buffer(0)]]) {}",
         );
@@ -358,6 +370,7 @@ mod tests {
                 "/S fn S",
                 "/S fn operator",
                 "/S fn float",
+                "/S fn operator",
                 " template < > void g < float , 8 > ( float )",
                 " fn k"
             ]

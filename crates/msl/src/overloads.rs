@@ -1,9 +1,12 @@
 //! Functions that differ only in address spaces.
 //!
 //! Once the keywords are gone such functions collide. When their bodies are the same
-//! too, all but the first are dropped. When they differ, keeping one would silently
-//! run the wrong code (a copy in the wrong direction), so that is an error.
+//! too, all but the first are dropped. When they differ, the first asks for the space
+//! of its arguments and calls the others, which get names of their own; the question is
+//! answered once pointers have been traced to their objects ([`crate::dispatch`]).
+//! Constructors cannot be renamed: two that do different things are an error.
 
+use crate::dispatch;
 use crate::lexer::{Kind, Tokens};
 use crate::outline::{Item, Outline, Shape};
 use crate::patch::Patch;
@@ -20,37 +23,71 @@ pub(crate) struct Conflict {
     pub(crate) second: usize,
 }
 
-/// Drops duplicates from `patch`, and returns the pairs that are none.
+/// Drops duplicates, lets the first of several functions call the others, and returns the pairs for which neither is
+/// possible.
 pub(crate) fn merge(
     tokens: &Tokens<'_>,
     outline: &Outline,
     fates: &[Option<Fate>],
     patch: &mut Patch,
 ) -> Vec<Conflict> {
-    let mut seen: HashMap<(usize, String), &Item> = HashMap::new();
-    let mut conflicts = Vec::new();
     let writer = Writer { tokens, fates };
+    let mut groups: HashMap<(usize, String), Vec<&Item>> = HashMap::new();
+    let mut order = Vec::new();
     for item in &outline.items {
-        let Some(signature) = signature(&writer, outline, item) else {
-            continue;
-        };
-        let Some(earlier) = seen.get(&(item.scope, signature.clone())) else {
-            seen.insert((item.scope, signature), item);
-            continue;
-        };
-        if !mentions_space(tokens, earlier) && !mentions_space(tokens, item) {
-            continue;
-        }
-        if writer.whole(earlier) == writer.whole(item) {
-            remove(tokens, item, patch);
-        } else {
-            conflicts.push(Conflict {
-                first: earlier.declaration,
-                second: item.declaration,
-            });
+        if let Some(signature) = signature(&writer, outline, item) {
+            let key = (item.scope, signature);
+            let group = groups.entry(key.clone()).or_default();
+            if group.is_empty() {
+                order.push(key);
+            }
+            group.push(item);
         }
     }
+    let mut conflicts = Vec::new();
+    for key in order {
+        let Some(group) = groups.get(&key).filter(|group| group.len() > 1) else {
+            continue;
+        };
+        if !group.iter().any(|item| mentions_space(tokens, item)) {
+            continue;
+        }
+        let class = outline.scopes.get(key.0).and_then(|s| s.class.as_deref());
+        conflicts.extend(merge_group(&writer, class, group, patch));
+    }
     conflicts
+}
+
+/// Merges declarations of one signature; the conflict if that is not possible.
+fn merge_group(
+    writer: &Writer<'_, '_>,
+    class: Option<&str>,
+    group: &[&Item],
+    patch: &mut Patch,
+) -> Option<Conflict> {
+    let mut distinct: Vec<(String, Vec<&Item>)> = Vec::new();
+    for item in group {
+        let whole = writer.whole(item);
+        match distinct.iter_mut().find(|(known, _)| *known == whole) {
+            Some((_, same)) => same.push(item),
+            None => distinct.push((whole, vec![item])),
+        }
+    }
+    for (_, same) in &distinct {
+        for item in same.iter().skip(1) {
+            remove(writer.tokens, item, patch);
+        }
+    }
+    let variants: Vec<Vec<&Item>> = distinct.into_iter().map(|(_, items)| items).collect();
+    let [first, second, ..] = variants.as_slice() else {
+        return None;
+    };
+    let conflict = Conflict {
+        first: first.first()?.declaration,
+        second: second.first()?.declaration,
+    };
+    let done = dispatch::dispatch(writer, class, &variants, patch);
+    done.is_none().then_some(conflict)
 }
 
 /// What distinguishes a declaration in its scope, or `None` when it may be repeated.
@@ -101,8 +138,8 @@ fn remove(tokens: &Tokens<'_>, item: &Item, patch: &mut Patch) {
 }
 
 /// Writes tokens in a form in which address spaces and parameter names do not matter.
-struct Writer<'a, 't> {
-    tokens: &'a Tokens<'t>,
+pub(crate) struct Writer<'a, 't> {
+    pub(crate) tokens: &'a Tokens<'t>,
     fates: &'a [Option<Fate>],
 }
 
@@ -129,7 +166,8 @@ impl<'t> Writer<'_, 't> {
             .collect()
     }
 
-    fn text(&self, range: Range<usize>, names: &HashMap<&'t str, usize>) -> String {
+    /// Tokens without address spaces, parameters as numbers.
+    pub(crate) fn text(&self, range: Range<usize>, names: &HashMap<&'t str, usize>) -> String {
         let mut out = String::new();
         let mut last = "";
         for index in range {

@@ -4,6 +4,7 @@ use crate::attributes::{self, Attribute};
 use crate::kernel_info::{Access, Argument, ArgumentKind, Space};
 use crate::lexer::{Kind, Tokens};
 use crate::spaces::is_space;
+use crate::specification::{Treatment, treatment};
 use std::ops::Range;
 
 /// Attributes whose value the body reads through a builtin of the same name.
@@ -30,16 +31,6 @@ pub(crate) const BUILTINS: [&str; 20] = [
     "grid_size",
 ];
 
-/// Attributes of parameters that are neither builtins nor buffers and their like.
-const OTHERS: [&str; 6] = [
-    "function_constant",
-    "maybe_unused",
-    "payload",
-    "stage_in",
-    "threadgroup_imageblock",
-    "user",
-];
-
 /// A parameter as written.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
@@ -53,10 +44,23 @@ pub(crate) struct Parameter {
     pub(crate) indirection: Option<usize>,
     /// The expression inside `[[buffer(…)]]` and its like.
     pub(crate) index: Option<Range<usize>>,
-    /// The attribute nobody knows, of a parameter that nothing else binds.
+    /// An attribute that kernels cannot have.
     pub(crate) unknown: Option<usize>,
+    /// What `array<device T*, 4>` or `array<texture2d<float>, 4>` holds.
+    pub(crate) elements: Option<Elements>,
     /// What is known about it.
     pub(crate) argument: Argument,
+}
+
+/// The elements of an array of pointers or handles that is passed by value.
+#[derive(Clone, Debug)]
+pub(crate) struct Elements {
+    /// The type of an element, or of what it points to.
+    pub(crate) type_tokens: Vec<usize>,
+    /// All tokens of the array's type.
+    pub(crate) array_tokens: Vec<usize>,
+    /// How many.
+    pub(crate) count: u32,
 }
 
 /// Splits a parenthesised parameter list and reads each parameter.
@@ -68,7 +72,7 @@ pub(crate) fn read_all(tokens: &Tokens<'_>, list: &Range<usize>) -> Vec<Paramete
 }
 
 /// Cuts at commas outside brackets and template arguments.
-fn split(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
+pub(crate) fn split(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = range.start;
     let mut at = range.start;
@@ -106,7 +110,11 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         .filter(|index| !in_attribute(*index) && tokens.kind(*index) != Kind::Directive)
         .filter(|index| !is_coherence(tokens, *index, range.start))
         .collect();
-    let declarator = Declarator::read(tokens, &plain);
+    let elements = Elements::read(tokens, &plain);
+    let declarator = match &elements {
+        Some((declarator, _)) => declarator.clone(),
+        None => Declarator::read(tokens, &plain),
+    };
     let space = plain
         .iter()
         .find_map(|index| match tokens.get(*index) {
@@ -127,10 +135,13 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         Some(name) => (ArgumentKind::Builtin(name.to_owned()), None),
         None => kind_of(&type_name, space, declarator.indirect, &find),
     };
+    let refused = |name: usize| match treatment(tokens.get(name)) {
+        Some(Treatment::Refused(_) | Treatment::OtherStage) => true,
+        Some(_) => false,
+        None => kind == ArgumentKind::Other,
+    };
     let mut names = attributes.iter().map(|attribute| attribute.name);
-    let unknown = names
-        .find(|&name| !OTHERS.contains(&tokens.get(name)))
-        .filter(|_| kind == ArgumentKind::Other);
+    let unknown = names.find(|&name| refused(name));
     let constant = declarator
         .type_tokens
         .iter()
@@ -149,6 +160,7 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         indirection: declarator.indirection,
         index: index.clone(),
         unknown,
+        elements: elements.map(|(_, elements)| elements),
         argument: Argument {
             kind,
             index: index.and_then(|range| attributes::integer_value(tokens, range)),
@@ -234,6 +246,59 @@ fn texture_access(type_name: &str) -> Access {
     }
 }
 
+impl Elements {
+    /// `array<T*, n> name` or `array<texture…, n> name`, passed by value.
+    fn read(tokens: &Tokens<'_>, plain: &[usize]) -> Option<(Declarator, Elements)> {
+        let skipped = |index: &&usize| {
+            let word = tokens.get(**index);
+            matches!(word, "const" | "metal" | "::") || is_space(word)
+        };
+        let start = plain.iter().take_while(skipped).count();
+        let array = *plain.get(start)?;
+        let open = *plain.get(start + 1)?;
+        if !tokens.is(array, "array") || !tokens.is(open, "<") {
+            return None;
+        }
+        let after = tokens.after_angles(open, plain.last()? + 1)?;
+        let &[name] = plain.get(plain.iter().position(|index| *index >= after)?..)? else {
+            return None;
+        };
+        let parts = split(tokens, open + 1..after - 1);
+        let [element, count] = parts.as_slice() else {
+            return None;
+        };
+        let count = attributes::integer_value(tokens, count.clone())?;
+        let plain_type =
+            |index: &usize| !is_space(tokens.get(*index)) || tokens.is(*index, "constant");
+        let mut type_tokens: Vec<usize> = element.clone().filter(plain_type).collect();
+        let star = type_tokens
+            .last()
+            .copied()
+            .filter(|last| tokens.is(*last, "*"));
+        if star.is_some() {
+            type_tokens.pop();
+        }
+        let declarator = Declarator {
+            name: Some(name).filter(|name| tokens.is_word(*name)),
+            type_tokens: type_tokens.clone(),
+            indirection: star,
+            indirect: star.is_some(),
+        };
+        let elements = Elements {
+            type_tokens,
+            array_tokens: (array..after)
+                .filter(|index| !is_space(tokens.get(*index)))
+                .collect(),
+            count: count.clamp(1, MAX_ELEMENTS),
+        };
+        Some((declarator, elements))
+    }
+}
+
+/// More arguments than this no kernel can have.
+const MAX_ELEMENTS: u32 = 1024;
+
+#[derive(Clone)]
 struct Declarator {
     name: Option<usize>,
     type_tokens: Vec<usize>,

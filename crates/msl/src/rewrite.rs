@@ -6,7 +6,11 @@ use crate::lexer::{Kind, Tokens};
 use crate::outline::Outline;
 use crate::parameter;
 use crate::patch::{Patch, Patched};
-use crate::{components, constants, kernels, literals, overloads, spaces};
+use crate::specification::{Treatment, treatment};
+use crate::stages::{self, StageFunction};
+use crate::{
+    components, constants, kernels, literals, overloads, program_scope, spaces, vector_sizes,
+};
 use std::collections::HashSet;
 
 /// What the pass makes of a source.
@@ -14,6 +18,7 @@ use std::collections::HashSet;
 pub(crate) struct Rewritten {
     pub(crate) patched: Patched,
     pub(crate) kernels: Vec<KernelInfo>,
+    pub(crate) others: Vec<StageFunction>,
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -42,9 +47,11 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
     let mut patch = Patch::default();
     words(&tokens, &fates, &mut patch);
     components::rewrite(&tokens, &mut patch);
+    vector_sizes::rewrite(&tokens, &outline, &mut patch);
     remove_attributes(&tokens, &mut patch);
     let unknown = constants::rewrite(&tokens, &outline, &mut patch);
     let found = kernels::rewrite(&tokens, &outline, &mut patch);
+    let outside = program_scope::rewrite(&tokens, &outline, &mut patch);
     let conflicts = overloads::merge(&tokens, &outline, &fates, &mut patch);
     let offset = |index: usize| {
         tokens
@@ -56,34 +63,46 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
         .into_iter()
         .map(|conflict| Problem {
             offset: offset(conflict.second),
-            message: "two functions differ only in address spaces but not in what they do; \
-                      Assay compiles without address spaces and cannot tell them apart"
+            message: "these two differ only in address spaces, and do different things; \
+                      Assay tells functions apart by address space, but not constructors, conversions, \
+                      classes and specialisations"
                 .to_owned(),
             note: Some((offset(conflict.first), "the other one is here".to_owned())),
         })
         .collect();
     problems.extend(unknown.into_iter().map(|index| Problem {
         offset: offset(index),
-        message: "the index of a function constant must be an integer literal".to_owned(),
+        message: "the index of a function constant must be a constant expression".to_owned(),
         note: None,
     }));
-    problems.extend(found.unknown.iter().map(|&index| {
-        let name = tokens.get(index);
-        let nearest = parameter::nearest_builtin(name);
-        Problem {
-            offset: offset(index),
-            message: format!(
-                "kernel arguments have no attribute '{name}'; the nearest is '{nearest}'"
-            ),
-            note: None,
-        }
+    problems.extend(outside);
+    problems.extend(found.unknown.iter().map(|&index| Problem {
+        offset: offset(index),
+        message: refusal(tokens.get(index)),
+        note: None,
     }));
+    let others = stages::erase(&tokens, &outline, &mut patch);
     let mut patched = patch.apply(&tokens);
     patched.text.push_str(&module_record(record));
     Rewritten {
         patched,
         kernels: found.found,
+        others,
         problems,
+    }
+}
+
+/// Why a kernel cannot have this attribute.
+fn refusal(name: &str) -> String {
+    match treatment(name) {
+        Some(Treatment::Refused(feature)) => {
+            format!("attribute '{name}' of a kernel: {feature}: not supported")
+        }
+        Some(_) => format!("attribute '{name}' belongs to functions that are no kernels"),
+        None => {
+            let nearest = parameter::nearest_builtin(name);
+            format!("kernel arguments have no attribute '{name}'; the nearest is '{nearest}'")
+        }
     }
 }
 
@@ -262,11 +281,32 @@ mod tests {
         );
         assert_eq!(out, "void f( float* a) { a[0] = 1; }");
         let problems = pass(
-            "void f(device float* a) { a[0] = 1; } void f(threadgroup float* a) { a[0] = 2; }",
+            "struct S { S(device float* a) { x = 1; } S(threadgroup float* a) { x = 2; } int x; };",
         )
         .problems;
         assert_eq!(problems.len(), 1);
-        assert_eq!(problems[0].offset, 38);
+        assert_eq!(problems[0].offset, 41);
+    }
+
+    #[test]
+    fn the_first_of_overloads_that_differ_asks_for_the_space_and_calls_the_others() {
+        let out = squeezed(
+            "template <typename T> void f(device T* a, int n = 1) { a[0] = n; } \
+             template <typename T> void f(threadgroup T* b, int n = 1) { b[0] = 2; } \
+             template <typename T> void f(constant T* b, int n = 1) { b[0]; }",
+        );
+        assert!(
+            out.starts_with("template <typename T > void __metal_variant_6_1(T * b , int n ); template <typename T>"),
+            "{out}"
+        );
+        assert!(
+            out.contains("{ if (!((::__metal_space(a) == 1u))) { return __metal_variant_6_1<T>(a, n); } a[0] = n; }"),
+            "{out}"
+        );
+        assert!(
+            out.contains("__metal_variant_6_1( T* b, int n = 1) { b[0] = 2; }"),
+            "{out}"
+        );
     }
 
     #[test]

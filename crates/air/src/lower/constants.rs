@@ -212,7 +212,11 @@ impl FunctionLowering<'_, '_, '_> {
 
     /// The address of a global, seen as the pointer type LLVM gives it.
     fn global_address(&mut self, type_id: TypeId, index: u32) -> Lowered<Value> {
-        let address = match self.function_constant_copy(index)? {
+        let copy = match self.program_input(index)? {
+            Some(copy) => Some(copy),
+            None => self.function_constant_copy(index)?,
+        };
+        let address = match copy {
             Some(copy) => copy,
             None => {
                 let space = self.lowering.global_space(index);

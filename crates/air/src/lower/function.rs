@@ -28,6 +28,8 @@ pub(super) struct FunctionLowering<'l, 'm, 'a> {
     pub(super) hints: Vec<super::loops::PendingHint>,
     /// How deep function constants' initialisers are being followed.
     pub(super) depth: u32,
+    /// Copies of program-scope built-ins, by global.
+    pub(super) inputs: Vec<(u32, Value)>,
     /// How many more parts of constants may be made.
     pub(super) constant_budget: u32,
 }
@@ -79,6 +81,7 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             aliases: AliasScopes::default(),
             hints: Vec::new(),
             depth: 0,
+            inputs: Vec::new(),
             constant_budget: super::constants::MAX_PARTS,
         };
         this.lower_parameters(params, kernel).map_err(in_function)?;
@@ -334,7 +337,10 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             Op::Freeze { operand } => Some(self.freeze(operand)?),
             Op::Cast { op, flags, operand } => {
                 let to = type_id.ok_or_else(|| LowerError::new("a conversion to nothing"))?;
-                Some(self.cast(op, flags, operand, to)?)
+                match self.bit_view(op, operand, to)? {
+                    Some(viewed) => Some(viewed),
+                    None => Some(self.cast(op, flags, operand, to)?),
+                }
             }
             Op::Compare {
                 predicate,

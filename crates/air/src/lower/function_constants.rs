@@ -148,7 +148,7 @@ fn stated(module: &Module<'_>) -> Vec<Stated> {
 }
 
 /// Scalars and short vectors; function constants are nothing else. Our headers have vectors as structs around one.
-fn number_type(module: &Module<'_>, mut id: TypeId) -> Option<Type> {
+pub(super) fn number_type(module: &Module<'_>, mut id: TypeId) -> Option<Type> {
     for _ in 0..MAX_WRAPPED {
         match module.types.get(id)? {
             llvm::Type::Struct { fields, .. } if fields.len() == 1 => id = *fields.first()?,

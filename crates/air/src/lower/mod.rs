@@ -31,6 +31,7 @@ mod loops;
 mod memory;
 mod odd_calls;
 mod odd_memory;
+mod program_inputs;
 mod signature;
 mod tables;
 mod types;

@@ -5,20 +5,82 @@
 
 use super::function::FunctionLowering;
 use super::{LowerError, Lowered};
-use crate::llvm::{Constant, TypeId, ValueId};
-use assay_ssa::{CastOp, Flags, Type, TypeKind, UNDEF_LANE, Value};
+use crate::llvm::{self, Constant, TypeId, ValueId};
+use assay_ssa::{BinaryOp, CastOp, Flags, Scalar, Type, TypeKind, UNDEF_LANE, Value};
 
 /// Elements of a matrix a thread holds.
 const HELD: u64 = 2;
 
+/// Vectors of truth values longer than this exist only to have one bit taken out of a number.
+const MAX_TRUTHS: u32 = 16;
+
 impl FunctionLowering<'_, '_, '_> {
+    /// Whether a type is a vector of so many single bits that it has no form here.
+    fn is_bits(&self, ty: TypeId) -> bool {
+        let types = &self.lowering.source.types;
+        match types.get(ty) {
+            Some(llvm::Type::Vector(lanes, element)) => {
+                *lanes > MAX_TRUTHS && matches!(types.get(*element), Some(llvm::Type::Int(1)))
+            }
+            _ => false,
+        }
+    }
+
+    /// `bitcast <4 x i8> to <32 x i1>`, which clang makes to read one component of a `bool4`: the value itself, for
+    /// [`Self::extract_element`] to take bits of.
+    pub(super) fn bit_view(
+        &mut self,
+        op: llvm::CastOp,
+        operand: ValueId,
+        to: TypeId,
+    ) -> Lowered<Option<Value>> {
+        if op != llvm::CastOp::Bitcast || !self.is_bits(to) {
+            return Ok(None);
+        }
+        let value = self.value(operand)?;
+        let ty = self.function.ty(value);
+        let whole = matches!(ty.kind(), TypeKind::Scalar(_) | TypeKind::Vector(..)) && ty.is_int();
+        match whole {
+            true => Ok(Some(value)),
+            false => Err(LowerError::new(format!("the bits of {ty}"))),
+        }
+    }
+
+    /// One bit of a number or vector of numbers.
+    fn extract_bit(&mut self, value: Value, index: ValueId) -> Lowered<Value> {
+        let (_, number) = self.constant_index(index)?;
+        let number = number.ok_or_else(|| LowerError::new("a bit chosen while running"))?;
+        let ty = self.function.ty(value);
+        let width = ty.element().map_or(1, |element| u64::from(element.bits()));
+        let holder = match ty.kind() {
+            TypeKind::Vector(..) => {
+                let lane = self.function.i32((number / width) as i32);
+                self.builder().extract(value, lane)
+            }
+            _ => value,
+        };
+        let scalar = self.function.ty(holder);
+        let by = self.function.constant(scalar, number % width);
+        let shifted = self
+            .builder()
+            .binary(BinaryOp::LShr, holder, by, Flags::NONE);
+        let truth = Type::scalar(Scalar::I1);
+        Ok(self
+            .builder()
+            .cast(CastOp::Trunc, shifted, truth, Flags::NONE))
+    }
+
     fn constant_index(&mut self, index: ValueId) -> Lowered<(Value, Option<u64>)> {
         let index = self.value(index)?;
         Ok((index, self.function.const_bits(index)))
     }
 
     pub(super) fn extract_element(&mut self, vector: ValueId, index: ValueId) -> Lowered<Value> {
+        let bits = self.is_bits(self.llvm_value(vector)?.ty);
         let vector = self.value(vector)?;
+        if bits {
+            return self.extract_bit(vector, index);
+        }
         let (index, number) = self.constant_index(index)?;
         let ty = self.function.ty(vector);
         match (ty.kind(), number) {

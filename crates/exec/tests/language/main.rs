@@ -10,6 +10,7 @@ mod common;
 mod features;
 mod odd_widths;
 mod styles;
+mod wild;
 
 use assay_exec::{Buffer, Grid};
 

@@ -4,6 +4,11 @@
 //! from these roots through pointer arithmetic, selects, block parameters, calls and casts to every pointer derived
 //! from them. A pointer that can come from two spaces stays generic.
 //!
+//! Source overloaded by address space asks by the call [`SPACE_QUESTION`] which space a pointer has; once that is known
+//! the call becomes a number.
+//!
+//! A pointer made of an integer that is not itself made of a pointer is a device pointer: an address the host gave.
+//!
 //! A pointer *loaded* from device or constant memory is a device pointer: nothing else can have been put there before
 //! the dispatch. One loaded from memory of the thread stays generic (scalar replacement usually removes such loads).
 
@@ -14,6 +19,9 @@ use crate::inst::{Block, Callee, FunctionId, Inst, InstData, Value};
 use crate::module::Module;
 use crate::ops::CastOp;
 use crate::ty::{Space, Type};
+
+/// The call by which our front end asks for the address space of a pointer. The answer is Apple's number for it.
+pub const SPACE_QUESTION: &str = "assay.space";
 
 /// What inference found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -178,6 +186,11 @@ fn flow(
             changed |= join(known, result, known[a]);
             known[b]
         }
+        InstData::Cast {
+            op: CastOp::IntToPtr,
+            arg,
+            ..
+        } => origin(function, arg).map_or(Some(Space::Device), |pointer| known[pointer]),
         InstData::Load { ptr, .. } => match known[ptr] {
             Some(Space::Device | Space::Constant) => Some(Space::Device),
             Some(_) => Some(Space::Generic),
@@ -190,6 +203,31 @@ fn flow(
         _ => Some(Space::Generic),
     };
     changed | join(known, result, space)
+}
+
+/// Steps from an integer back to the pointer it was computed from.
+const MAX_STEPS: usize = 16;
+
+/// The pointer whose address an integer was computed from, such as one rounded to a multiple. An integer that came from
+/// elsewhere is an address the host program gave: of device memory, as nothing else has addresses outside a dispatch.
+fn origin(function: &Function, integer: Value) -> Option<Value> {
+    let mut at = integer;
+    for _ in 0..MAX_STEPS {
+        at = match *function.def_data(at)? {
+            InstData::Cast {
+                op: CastOp::PtrToInt,
+                arg,
+                ..
+            } => return Some(arg),
+            InstData::Cast { arg, .. } => arg,
+            InstData::Binary { args: [a, b], .. } => match function.is_constant(a) {
+                true => b,
+                false => a,
+            },
+            _ => return None,
+        };
+    }
+    None
 }
 
 fn is_generic(function: &Function, value: Value) -> bool {
@@ -271,6 +309,10 @@ fn repair(module: &mut Module, id: FunctionId) {
                 replaced[result] = Some(arg);
                 continue;
             }
+            if let Some((result, number)) = answer(module, &function, inst) {
+                replaced[result] = Some(function.constant(function.ty(result), number));
+                continue;
+            }
             adapt(module, &mut function, id, inst, &mut kept);
             kept.push(inst);
         }
@@ -278,6 +320,32 @@ fn repair(module: &mut Module, id: FunctionId) {
     }
     function.replace_values(&replaced);
     module.functions[id] = function;
+}
+
+/// The result of a question for the address space of a pointer, and the answer if it is known.
+fn answer(module: &Module, function: &Function, inst: Inst) -> Option<(Value, u64)> {
+    let InstData::Call {
+        callee: Callee::Unknown(symbol),
+        args,
+        ..
+    } = *function.inst(inst)
+    else {
+        return None;
+    };
+    if module.symbols.get(symbol).map(String::as_str) != Some(SPACE_QUESTION) {
+        return None;
+    }
+    let &[pointer] = function.list_values(args) else {
+        return None;
+    };
+    let number = match function.ty(pointer).space()? {
+        Space::Thread => 0,
+        Space::Device => 1,
+        Space::Constant => 2,
+        Space::Threadgroup => 3,
+        _ => return None,
+    };
+    Some((function.result(inst)?, number))
 }
 
 /// Makes the operands of one instruction fit its types again.

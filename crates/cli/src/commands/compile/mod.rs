@@ -141,7 +141,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let seconds = started.elapsed().as_secs_f64();
     check_names(&name.display().to_string(), &args.function, &compiled)?;
     if compiled.kernels.is_empty() {
-        context.note(&format!("note: {} declares no kernels", name.display()));
+        let held = compiled.other_functions();
+        let held = held.map_or(String::new(), |held| format!("; it holds {held}"));
+        context.note(&format!(
+            "note: {} declares no kernels{held}",
+            name.display()
+        ));
     }
     if context.out.is_some() {
         let mut output = context.output()?;
