@@ -26,8 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str =
-    "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [--section TITLE] [-I FOLDER] FILE...";
+const USAGE: &str = "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [--section TITLE] [--code] [-I FOLDER] [-D NAME] FILE...";
 
 #[derive(Default)]
 struct Args {
@@ -38,6 +37,8 @@ struct Args {
     verbose: bool,
     /// Title of a Markdown section, which is printed in place of the report.
     section: Option<String>,
+    /// Only make the code; run nothing.
+    code: bool,
     build: load::Build,
 }
 
@@ -57,6 +58,8 @@ impl Args {
                 "--only" => parsed.only = Some(value()?),
                 "--sample" => parsed.sample = Some(number(value()?)? as usize),
                 "--seed" => parsed.seed = number(value()?)?,
+                "--code" => parsed.code = true,
+                "-D" => parsed.build.defines.push(value()?),
                 "-I" => parsed.build.include.push(value()?.into()),
                 _ if arg.starts_with('-') => return Err(format!("{arg} is no option")),
                 _ => parsed.files.push(arg.into()),
@@ -106,7 +109,7 @@ fn main() -> ExitCode {
     let start = Instant::now();
     let judged: Vec<Judged> = cases
         .par_iter()
-        .map(|case| judge_one(case, args.seed))
+        .map(|case| judge_one(case, &args))
         .collect();
     for message in &unread {
         eprintln!("not compiled: {message}");
@@ -192,11 +195,12 @@ fn sample(cases: Vec<Case>, count: usize, seed: u64) -> Vec<Case> {
         .collect()
 }
 
-fn judge_one(case: &Case, seed: u64) -> Judged {
+fn judge_one(case: &Case, args: &Args) -> Judged {
     let start = Instant::now();
     CURRENT.with(|current| *current.borrow_mut() = format!("{} of {}", case.name, case.file));
     let with = |number| match load::program_with(&case.bitcode, &case.name, number) {
-        Ok(module) => judge::judge(&module, &case.name, seed),
+        Ok(module) if args.code => judge::generate(&module, &case.name),
+        Ok(module) => judge::judge(&module, &case.name, args.seed),
         Err(message) => Verdict::NotExecuted(format!("not read: {message}")),
     };
     let unfinished = |verdict: &Verdict| matches!(verdict, Verdict::Same { finished: 0, .. });

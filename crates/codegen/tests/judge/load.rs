@@ -40,6 +40,7 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
 #[derive(Clone, Debug)]
 pub(crate) struct Build {
     pub(crate) include: Vec<PathBuf>,
+    pub(crate) defines: Vec<String>,
     pub(crate) fast_math: bool,
 }
 
@@ -47,6 +48,7 @@ impl Default for Build {
     fn default() -> Self {
         Build {
             include: Vec::new(),
+            defines: Vec::new(),
             fast_math: true,
         }
     }
@@ -61,6 +63,7 @@ pub(crate) fn bitcode(path: &Path, build: &Build) -> Result<Vec<u8>, String> {
     options.debug_lines = true;
     options.fast_math = build.fast_math;
     options.include_folders = build.include.clone();
+    options.defines = build.defines.clone();
     let source = Source { path, text: &text };
     assay_msl::compile(source, compiler, &options)
         .map(|compiled| compiled.code)

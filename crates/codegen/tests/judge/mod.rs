@@ -97,6 +97,20 @@ pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
     }
 }
 
+/// Whether there is code for a kernel: no trial is run, so a kernel with code counts as finished.
+pub(crate) fn generate(module: &Module, kernel: &str) -> Verdict {
+    match assay_codegen::generate(module, kernel, &Default::default()) {
+        Ok(_) => Verdict::Same {
+            finished: 1,
+            stopped: 0,
+            undefined: 0,
+            too_long: 0,
+            why: Vec::new(),
+        },
+        Err(error) => refused(&error),
+    }
+}
+
 fn reason_not_executed(error: &assay_exec::CompileError) -> String {
     use assay_exec::CompileError;
     match error {
