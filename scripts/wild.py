@@ -99,8 +99,15 @@ def options(root, name, project):
 
 
 def reason(message):
-    message = re.sub(r"^.*?: (?=[a-z'#])", "", message)
     return re.sub(r"'[^']*'", "'…'", re.sub(r"\d+", "N", message))
+
+
+PLACED = re.compile(r":\d+:\d+: (.*)")
+
+
+def document_kernels(document):
+    files = document.get("files") or [document]
+    return files[0].get("kernels") or []
 
 
 def compile_all(assay, files, flags):
@@ -112,10 +119,9 @@ def compile_all(assay, files, flags):
             document = json.loads(run.stdout or run.stderr)
         except json.JSONDecodeError:
             document = {}
-        entry = (document.get("files") or [document])[0]
-        errors = entry.get("errors") or []
-        first = errors[0]["message"] if errors else str(document.get("error", run.stderr.decode(errors="replace")[:200]))
-        results[path] = (run.returncode == 0, entry.get("kernels") or [], first)
+        said = document.get("error", {}).get("message", run.stderr.decode(errors="replace"))
+        first = PLACED.search(said)
+        results[path] = (run.returncode == 0, document_kernels(document), first[1] if first else said[:200])
     return results
 
 
@@ -139,7 +145,7 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--sample", type=int, default=500)
     parser.add_argument("names", nargs="*")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     rows, failures, judged = [], [], []
     counted = compiled = 0
     for name, project in PROJECTS.items():

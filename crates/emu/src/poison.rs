@@ -39,8 +39,6 @@ pub(crate) struct BadRead {
 /// its high half bit `32 + lane`.
 #[derive(Debug)]
 pub(crate) struct Poison {
-    /// The lanes that have a thread.
-    exists: u32,
     bad: Box<[u64; ROWS]>,
     pending: Box<[u64; ROWS]>,
     reasons: Box<[[Reason; 2]; ROWS]>,
@@ -69,12 +67,10 @@ fn bits(halves: u8, lanes: u32) -> u64 {
 }
 
 impl Poison {
-    /// Nothing is written yet. Lanes that do not exist, of a threadgroup that ends within a simdgroup, hold zeros that a
-    /// shuffle may read.
-    pub(crate) fn new(exists: u32) -> Poison {
+    /// Nothing is written yet.
+    pub(crate) fn new() -> Poison {
         Poison {
-            exists,
-            bad: Box::new([lane_bits(exists); ROWS]),
+            bad: Box::new([u64::MAX; ROWS]),
             pending: Box::new([0; ROWS]),
             reasons: Box::new([[Reason::Unwritten; 2]; ROWS]),
             outstanding: [Vec::new(), Vec::new()],
@@ -155,7 +151,7 @@ impl Poison {
         if touches.discards {
             for touch in touches.reads() {
                 if touch.halves & 4 != 0 {
-                    self.mark(*touch, self.exists, Reason::Discarded { by: op });
+                    self.mark(*touch, u32::MAX, Reason::Discarded { by: op });
                 }
             }
         }
@@ -249,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_load_delivers_only_at_its_own_wait() {
-        let mut poison = Poison::new(u32::MAX);
+        let mut poison = Poison::new();
         poison.suspend(&[R1], 0xff, 7, 1);
         assert!(!poison.all_good(&[R1H], 1));
         poison.deliver(0);
@@ -270,23 +266,8 @@ mod tests {
     }
 
     #[test]
-    fn lanes_without_a_thread_may_be_read() {
-        let mut poison = Poison::new(1);
-        assert!(!poison.all_good(&[R1], 1));
-        assert!(poison.all_good(&[R1], u32::MAX << 1));
-        let mut gone = Touches::default();
-        gone.read(Touch {
-            row: 1,
-            halves: 0b111,
-        });
-        poison.retire(&gone, 1, 3);
-        assert!(!poison.all_good(&[R1], 1));
-        assert!(poison.all_good(&[R1], u32::MAX << 1));
-    }
-
-    #[test]
     fn a_discarded_register_is_good_again_once_written() {
-        let mut poison = Poison::new(u32::MAX);
+        let mut poison = Poison::new();
         let mut write = Touches::default();
         write.write(R1);
         poison.retire(&write, u32::MAX, 0);

@@ -162,7 +162,7 @@ impl Simdgroup {
             placement,
             stack,
             calls: Vec::new(),
-            poison: Poison::new(exists),
+            poison: Poison::new(),
             nesting: Nesting::default(),
         };
         simdgroup.set_exec(exists);
