@@ -1,6 +1,8 @@
 //! The HTML page in a real browser: it draws, zooms, finds and explains, without
 //! asking anybody for anything.
 
+#![allow(clippy::print_stderr, reason = "figures of the page are shown")]
+
 #[allow(missing_docs)]
 mod support;
 

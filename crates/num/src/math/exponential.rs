@@ -277,7 +277,8 @@ mod tests {
 
     #[test]
     fn fast_functions_that_are_the_precise_ones_in_half() {
-        let functions: [(fn(f32) -> f32, fn(f32) -> f32); 5] = [
+        type Function = fn(f32) -> f32;
+        let functions: [(Function, Function); 5] = [
             (fast::exp, precise::exp),
             (fast::exp10, precise::exp10),
             (fast::log, precise::log),
