@@ -145,8 +145,26 @@ pub fn vary_scalars(case: &Case, random: &mut Random) -> Option<Case> {
     any.then_some(varied)
 }
 
+/// Names of extents that may be anything. Others (windows, heads, groups) must fit each other in ways that formulas do
+/// not say.
+const FREE: &[&str] = &[
+    "rows",
+    "cols",
+    "n",
+    "m",
+    "k",
+    "batch",
+    "length",
+    "depth",
+    "height",
+    "width",
+    "count",
+    "vocabulary",
+    "classes",
+];
+
 /// Sizes of a kernel drawn at random, between the smallest and the largest of its size sets that are not for times.
-/// Sizes that divide, or are divided, stay those of one set, since not all of them fit each other.
+/// Sizes that divide, or are divided, and others that must fit each other stay those of one set.
 pub fn random_sizes(kernel: &Kernel, random: &mut Random) -> Option<Sizes> {
     let sets: Vec<&Sizes> = kernel
         .sizes
@@ -161,7 +179,7 @@ pub fn random_sizes(kernel: &Kernel, random: &mut Random) -> Option<Sizes> {
         let (Some(low), Some(high)) = (all().min(), all().max()) else {
             continue;
         };
-        if high > low && !is_divided(kernel, name) {
+        if high > low && FREE.contains(&name.as_str()) && !is_divided(kernel, name) {
             *size = low + random.below(high - low + 1);
         }
     }
