@@ -83,8 +83,8 @@ const SOURCES: &[(&str, &str, &[&str])] = &[
         &["bad.metal:", "expected '}'"],
     ),
     (
-        "functions that only address spaces tell apart",
-        "int which(device float* x) { return 1; }\nint which(threadgroup float* x) { return 2; }\n",
+        "constructors that only address spaces tell apart",
+        "struct S { int n; S(device float* x) { n = 1; }\nS(threadgroup float* x) { n = 2; } };\n",
         &["bad.metal:2:1", "differ only in address spaces"],
     ),
 ];

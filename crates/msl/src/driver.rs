@@ -428,13 +428,14 @@ fn explain(diagnostic: &mut Diagnostic) {
         message.push_str(&format!("; {feature}: not supported"));
         return;
     }
-    let missing = [
-        "unknown type name '",
-        "use of undeclared identifier '",
-        "no template named '",
-    ];
-    let starts = missing.iter().find_map(|start| message.strip_prefix(start));
-    let name = starts.and_then(|rest| rest.strip_suffix('\''));
+    // A type, or a name written like a macro; any other name is more likely misspelt.
+    let types = ["unknown type name '", "no template named '"];
+    let starts = types.iter().find_map(|start| message.strip_prefix(start));
+    let name = starts.or_else(|| {
+        let rest = message.strip_prefix("use of undeclared identifier '")?;
+        (!rest.contains(char::is_lowercase)).then_some(rest)
+    });
+    let name = name.and_then(|rest| rest.strip_suffix('\''));
     if let Some(name) = name.filter(|name| !name.contains(['\'', ':', '<'])) {
         let advice = format!(
             "if the host program defines '{name}' before it compiles this source, give it with -D {name}=VALUE"

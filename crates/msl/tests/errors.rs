@@ -129,9 +129,9 @@ fn in_the_preprocessor() {
 }
 
 #[test]
-fn overloads_that_only_address_spaces_tell_apart() {
-    let text = "void copy(device float* d, threadgroup float* s) { d[0] = s[0]; }
-void copy(threadgroup float* d, device float* s) { d[0] = s[0] + 1; }";
+fn constructors_that_only_address_spaces_tell_apart() {
+    let text = "struct pair { float x; pair(device float* s) { x = s[0]; }
+pair(threadgroup float* s) { x = s[0] + 1; } };";
     let Some(found) = errors(text) else { return };
     assert!(
         found[0].message.contains("differ only in address spaces"),
@@ -143,7 +143,7 @@ void copy(threadgroup float* d, device float* s) { d[0] = s[0] + 1; }";
     );
     assert_eq!(
         found[0].notes[0].place.as_ref().map(|p| (p.line, p.column)),
-        Some((1, 1))
+        Some((1, 24))
     );
 }
 
