@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide setup accuracy fit executions
+.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit executions
 
 CARGO ?= cargo
 
@@ -48,6 +48,10 @@ coverage:
 quality:
 	$(CARGO) run --release --quiet -p assay-codegen --example quality > crates/codegen/QUALITY.md
 	@tail -n 3 crates/codegen/QUALITY.md
+
+# Instructions and error of every operation in every mode.
+arithmetic:
+	$(CARGO) run --release --quiet -p assay-codegen --example operations > docs/arithmetic.md
 
 # The guide as pages; its commands and links are checked by `make test`.
 guide:

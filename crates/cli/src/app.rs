@@ -17,6 +17,7 @@ Exit codes:
   2  bad usage
   3  bad or unreadable input
   4  something is missing on this machine (the message says how to get it)
+  130  stopped by Ctrl-C; finished work is kept
 
 Environment:
   NO_COLOR     no colour, whatever the terminal
