@@ -172,7 +172,7 @@ part_wild() {
   [ $left = 0 ] || missing "$left repositories were left out"
 }
 
-cargo build --release --quiet -p assay-cli
+cargo build --release --quiet -p assay-metal
 [ $# -gt 0 ] || set -- mlx run metalbench
 worst=0
 for part; do

@@ -2,7 +2,7 @@
 # Shows the best the project can do so far, on files that come with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo build --release --quiet -p assay-cli
+cargo build --release --quiet -p assay-metal
 assay=./target/release/assay
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 

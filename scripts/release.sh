@@ -8,7 +8,7 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 name=assay-$version-$target
 limit=15000000
 
-cargo build --profile dist --locked -p assay-cli --target "$target"
+cargo build --profile dist --locked -p assay-metal --target "$target"
 folder=target/release-archives/$name
 rm -rf "$folder" && mkdir -p "$folder"
 cp "target/$target/dist/assay" LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md "$folder"

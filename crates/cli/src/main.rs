@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    assay_cli::run(std::env::args_os())
+    assay_metal::run(std::env::args_os())
 }

@@ -20,7 +20,7 @@ pub(crate) fn check<T: JsonSchema>(name: &str, version: u32) {
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         stored == current,
-        "{} is out of date: run BLESS=1 cargo test -p assay-cli",
+        "{} is out of date: run BLESS=1 cargo test -p assay-metal",
         path.display()
     );
 }

@@ -8,7 +8,7 @@ root=$(cd "$here/../../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$root"
-cargo build --release --quiet -p assay-cli
+cargo build --release --quiet -p assay-metal
 assay=${CARGO_TARGET_DIR:-target}/release/assay
 "$assay" asm "$here/kernel.agx" -o "$work/kernel.bin"
 python3 -m venv "$work/venv"
