@@ -15,6 +15,8 @@ pub struct Sources {
     session: Option<Value>,
     compiler: Compiler,
     cache: PathBuf,
+    /// Of the compiler and of this program, which has our part of the compiler in it.
+    identity: String,
 }
 
 impl Sources {
@@ -28,10 +30,13 @@ impl Sources {
             Err(_) => None,
         };
         std::fs::create_dir_all(cache)?;
+        let compiler = compiler().ok_or("no clang 17 or newer passes the probe: `make setup`")?;
+        let own = sha256(&std::fs::read(std::env::current_exe()?)?);
         Ok(Sources {
             folder: folder.to_owned(),
             session,
-            compiler: compiler().ok_or("no clang 17 or newer passes the probe: `make setup`")?,
+            identity: format!("{}\n{own}", compiler.identity),
+            compiler,
             cache: cache.to_owned(),
         })
     }
@@ -68,7 +73,8 @@ impl Sources {
     /// Compiles the source of a case, or finds what an earlier run compiled.
     pub fn bitcode(&self, case: &Case) -> Result<Vec<u8>> {
         let (path, text) = self.text(&case.source)?;
-        let identity = format!("{}\n{}\n{text}", self.compiler.identity, path.display());
+        let path_shown = path.display();
+        let identity = format!("{}\n{path_shown}\n{text}", self.identity);
         let kept = self
             .cache
             .join(sha256(identity.as_bytes()))

@@ -10,9 +10,11 @@ use assay_agx::Program;
 use assay_emu::Fill;
 use assay_predict::{Dispatch, Execution, Memory, Sampling, execute};
 
-/// A dispatch with at most this many threads is run whole before the next one, which may
-/// need its results. Larger ones in the data make nothing that decides what follows.
+/// A dispatch with at most this many threads, over buffers of at most so many bytes, is run
+/// whole before the next one, which may need its results. Larger ones in the data make
+/// nothing that decides what follows.
 const WHOLE_THREADS: u64 = 1 << 16;
+const WHOLE_BYTES: u64 = 16 << 20;
 
 /// Compiles and executes a case.
 pub fn run(case: &Case, sources: &Sources) -> Result<Stored> {
@@ -69,7 +71,8 @@ fn execute_pass(case: &Case, programs: &[Program], index: usize) -> Result<Execu
     let sampling = Sampling::default();
     for (pass, program) in case.passes.iter().zip(programs).take(index) {
         let threads: u64 = pass.grid.iter().map(|&axis| u64::from(axis)).product();
-        if threads <= WHOLE_THREADS {
+        let bytes: u64 = case.buffers.iter().map(|buffer| buffer.bytes).sum();
+        if threads <= WHOLE_THREADS && bytes <= WHOLE_BYTES {
             let mut launch = dispatch(pass, program).launch(&mut memory, sampling.max_steps)?;
             launch.sequential = true;
             assay_emu::run(program, &launch, memory.device())

@@ -263,6 +263,9 @@ struct Levels {
     beyond_l2: f64,
     beyond_slc: f64,
     l1_lines: f64,
+    /// Lines that a store writes back although it finds them in L1, per line it touches: what
+    /// was loaded before it is changed.
+    written_back: f64,
 }
 
 impl Levels {
@@ -275,15 +278,30 @@ impl Levels {
     ) -> Levels {
         // Threadgroups on a core share its L1.
         let l1_lines = machine.l1_lines / (resident as f64).powf(constants.l1_crowding);
-        let missed = missed_lines(execution, l1_lines).max(f64::MIN_POSITIVE);
-        let crossing =
-            |lines: f64| caches::traffic(&execution.footprint, lines, total, state, constants.knee);
+        let missed = over_accesses(execution, |access| caches::misses(&access.misses, l1_lines));
+        let stores = |value: fn(&Access, f64) -> f64| {
+            over_accesses(execution, |access| match (access.kind, access.space) {
+                (Kind::Store, Space::Device) => value(access, l1_lines),
+                _ => 0.0,
+            })
+        };
+        let buffers = execution.footprint.buffers.iter();
+        let written: f64 = buffers.map(|buffer| buffer.written).sum();
+        let missed_stores = stores(|access, lines| caches::misses(&access.misses, lines));
+        let again = (written - missed_stores).max(0.0);
+        let touched = stores(|access, _| f64::from(access.lines));
+        let missed = (missed + again).max(f64::MIN_POSITIVE);
+        let more = 1.0 + again / execution.lines().max(f64::MIN_POSITIVE);
+        let crossing = |lines: f64| {
+            more * caches::traffic(&execution.footprint, lines, total, state, constants.knee)
+        };
         let beyond_l2 = (crossing(machine.l2_lines) / missed).min(1.0);
         let beyond_slc = (crossing(machine.slc_lines) / missed).min(beyond_l2);
         Levels {
             beyond_l2,
             beyond_slc,
             l1_lines,
+            written_back: (again / touched.max(f64::MIN_POSITIVE)).min(1.0),
         }
     }
 
@@ -307,7 +325,10 @@ impl Levels {
                 ..TimedAccess::default()
             };
         }
-        let missed = caches::misses(&access.misses, self.l1_lines);
+        let mut missed = caches::misses(&access.misses, self.l1_lines);
+        if access.kind == Kind::Store && access.space == Space::Device {
+            missed += lines * self.written_back;
+        }
         let bytes = missed * LINE as f64;
         let slc_rate = constants.slc_bytes_per_cycle.min(machine.slc_rate / active);
         let dram_rate = constants
@@ -343,8 +364,8 @@ impl Levels {
     }
 }
 
-/// Lines that miss an L1 of `l1_lines` lines in the whole dispatch.
-fn missed_lines(execution: &Execution, l1_lines: f64) -> f64 {
+/// A value per access, summed over the whole dispatch.
+fn over_accesses(execution: &Execution, value: impl Fn(&Access) -> f64) -> f64 {
     let by_run: Vec<f64> = execution
         .runs
         .iter()
@@ -352,7 +373,7 @@ fn missed_lines(execution: &Execution, l1_lines: f64) -> f64 {
             Stop::Access { access, .. } => execution.accesses.get(usize::from(access)),
             _ => None,
         })
-        .map(|access| access.map_or(0.0, |access| caches::misses(&access.misses, l1_lines)))
+        .map(|access| access.map_or(0.0, &value))
         .collect();
     let by_block: Vec<f64> = execution
         .blocks
