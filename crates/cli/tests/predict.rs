@@ -142,7 +142,7 @@ fn bad_input_is_explained() {
     // A buffer that is too short for the grid.
     let short = "-f saxpy --grid 4096 --threadgroup 256 --buffer 0=zeros:f32:16 \
                  --buffer 1=zeros:f32:16 --bytes 2=i32:4096";
-    check(file(short), 3, "outside");
+    check(file(short), 3, "which has 64 bytes");
     // A chip whose clock nobody has published.
     check(file(&format!("{SAXPY} --grid 4 --chip m5")), 2, "clock");
 }

@@ -111,7 +111,7 @@ fn brain(random: u16) -> u32 {
 fn indices(random: u64, bound: u32, bytes: u8) -> u32 {
     let below = |random: u64, bits: u32| {
         let bound = u64::from(bound.max(1)).min(1 << bits);
-        ((random & 0xffff_ffff) * bound >> 32) as u32
+        (((random & 0xffff_ffff) * bound) >> 32) as u32
     };
     let (count, bits) = match bytes {
         1 => (4, 8),

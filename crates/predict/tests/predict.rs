@@ -33,7 +33,7 @@ fn iota() -> Program {
 /// A loop of multiply-adds before the store.
 fn with_loop(turns: u32) -> Program {
     let source = format!(
-        "mov_imm r0l, 0, 0b0
+        "mov_imm r0l, 0
          mov_imm r5, 0, 0b0
          top: fmadd32 r2, r3, r4, r2
          fmadd32 r6, r3, r4, r6
@@ -52,7 +52,7 @@ fn endless() -> Program {
     program(assemble(Isa::G13, source, 0).expect("assembles").code)
 }
 
-fn dispatch(program: &Program, threads: u32, memory: &mut Memory) -> Dispatch<'_> {
+fn dispatch<'p>(program: &'p Program, threads: u32, memory: &mut Memory) -> Dispatch<'p> {
     let bytes = 4 * u64::from(threads);
     let buffer = memory.add_on_touch(bytes, Fill::Zero).expect("a buffer");
     Dispatch {
