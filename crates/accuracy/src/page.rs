@@ -204,7 +204,7 @@ fn ablation(out: &mut String, figures: &Figures) -> std::fmt::Result {
     writeln!(
         out,
         "## What each term is worth\n\n\
-         MetalBench, cross-validated, after fitting again without the term (all terms: {:.2}).\n\n\
+         MetalBench, cross-validated, after a short fit without the term that starts at the fitted constants (all terms: {:.2}).\n\n\
          | without | factor |\n|---|---|",
         factor(&figures.m2.ratios())
     )?;

@@ -104,11 +104,11 @@ impl Row {
     }
 }
 
-/// Returns true if a row belongs to a class.
-type InClass = fn(&Row) -> bool;
+/// A class of the table: its name, and which kernels are in it.
+pub type ClassRule = (&'static str, fn(&Row) -> bool);
 
 /// Classes of the table; a kernel can be in several.
-pub const CLASSES: [(&str, InClass); 5] = [
+pub const CLASSES: [ClassRule; 5] = [
     ("< 30 µs", |row| row.measured_us < 30.0),
     ("30–300 µs", |row| {
         (30.0..=300.0).contains(&row.measured_us)
