@@ -83,7 +83,7 @@ fn a_benchmark_goes_on_the_board_and_comes_back_in_every_format() {
     assert!(relu["run"]["environment"]["compiler"].is_string());
     let markdown = text(&assay(&board, &["board", "export", "--format", "md"]).stdout);
     assert!(
-        markdown.contains("| `softmax` | f32 | common |"),
+        markdown.contains("| `softmax` | f32 quick | common |"),
         "{markdown}"
     );
     let csv = assay(

@@ -59,7 +59,7 @@ impl<'a> Cache<'a> {
     ) -> PathBuf {
         let program = compiler.program.display().to_string();
         let key = hash(&[
-            &program,
+            program.as_str(),
             &compiler.arguments.join("\n"),
             &compiler.identity,
             &options.join("\n"),
@@ -72,15 +72,24 @@ impl<'a> Cache<'a> {
     /// expanded, so that it, the header's key and the options decide the result.
     pub(crate) fn bitcode(&self, header: &Path, arguments: &[String], text: &str) -> PathBuf {
         let header = header.file_name().unwrap_or_default().to_string_lossy();
-        let key = hash(&[&header, &arguments.join("\n"), text]);
+        let key = hash(&[&header, arguments.join("\n").as_str(), text]);
         self.folder.join(format!("code-{key}.bc"))
     }
 
-    /// Keeps bitcode. Failure costs time on the next run, nothing else.
+    /// Keeps bitcode, with its hash at the end. Failure costs time on the next run, nothing else.
     pub(crate) fn keep(&self, path: &Path, code: &[u8]) {
-        if write_whole(path, code).is_ok() {
+        let content = [code, hash(&[code]).as_bytes()].concat();
+        if write_whole(path, &content).is_ok() {
             self.tidy_bitcode();
         }
+    }
+
+    /// The bitcode that was kept; `None` when there is none or its hash says that it is damaged.
+    pub(crate) fn kept(path: &Path) -> Option<Vec<u8>> {
+        let mut content = fs::read(path).ok()?;
+        let length = content.len().checked_sub(HASH_DIGITS)?;
+        let expected = content.split_off(length);
+        (hash(&[content.as_slice()]).as_bytes() == expected).then_some(content)
     }
 
     /// Removes the oldest bitcode beyond [`KEEP_BITCODE`].
@@ -141,13 +150,16 @@ fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&temporary, path)
 }
 
+/// Digits of a [`hash`].
+const HASH_DIGITS: usize = 32;
+
 /// A 128-bit hash (FNV-1a) of several texts, in hexadecimal.
-fn hash(texts: &[&str]) -> String {
+fn hash<T: AsRef<[u8]>>(texts: &[T]) -> String {
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for text in texts {
-        for byte in text.bytes().chain([0]) {
-            state = (state ^ u128::from(byte)).wrapping_mul(PRIME);
+        for byte in text.as_ref().iter().chain(&[0]) {
+            state = (state ^ u128::from(*byte)).wrapping_mul(PRIME);
         }
     }
     format!("{state:032x}")
@@ -160,6 +172,6 @@ mod tests {
     #[test]
     fn the_hash_separates_texts_and_is_fnv() {
         assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
-        assert_eq!(hash(&[]), "6c62272e07bb014262b821756295c58d");
+        assert_eq!(hash::<&str>(&[]), "6c62272e07bb014262b821756295c58d");
     }
 }

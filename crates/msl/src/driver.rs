@@ -304,7 +304,7 @@ impl Session<'_> {
         let cache = Cache::new(&self.options.cache);
         let header = cache.precompiled(self.compiler, &options, &library);
         let kept = self.kept(&cache, &header, text);
-        if let Some(code) = kept.as_ref().and_then(|path| std::fs::read(path).ok()) {
+        if let Some(code) = kept.as_deref().and_then(Cache::kept) {
             return Ok(Run {
                 success: true,
                 ended: "exit status: 0".to_owned(),

@@ -20,12 +20,17 @@ fn compiles(compiler: &Compiler, options: &Options) -> Vec<u8> {
     }
 }
 
-fn headers(folder: &Path) -> Vec<PathBuf> {
+/// The files of the cache with this ending.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     std::fs::read_dir(folder)
         .expect("the cache")
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_file())
+        .filter(|path| path.extension().is_some_and(|found| found == ending))
         .collect()
+}
+
+fn headers(folder: &Path) -> Vec<PathBuf> {
+    files(folder, "pch")
 }
 
 #[test]
@@ -56,11 +61,31 @@ fn a_damaged_header_is_made_again() {
     let cache = Cache::new();
     let options = Options::new(cache.path());
     let code = compiles(&compiler, &options);
-    let files = headers(cache.path());
-    let whole = std::fs::read(&files[0]).expect("a header");
+    let header = headers(cache.path()).remove(0);
+    let bitcode = files(cache.path(), "bc").remove(0);
+    let whole = std::fs::read(&header).expect("a header");
     for damaged in [&b""[..], &whole[..whole.len() / 2], b"not a header at all"] {
-        std::fs::write(&files[0], damaged).expect("written");
-        assert_eq!(compiles(&compiler, &options), code);
+        std::fs::write(&header, damaged).expect("written");
+        std::fs::remove_file(&bitcode).expect("kept again each time");
+        assert!(compiles(&compiler, &options) == code);
+    }
+}
+
+#[test]
+fn damaged_bitcode_is_made_again() {
+    let Some(compiler) = compilers().into_iter().next() else {
+        return;
+    };
+    let cache = Cache::new();
+    let options = Options::new(cache.path());
+    let code = compiles(&compiler, &options);
+    let kept = files(cache.path(), "bc").remove(0);
+    let whole = std::fs::read(&kept).expect("bitcode");
+    let mut flipped = whole.clone();
+    flipped[100] ^= 1;
+    for damaged in [&b""[..], &whole[..whole.len() / 2], &flipped] {
+        std::fs::write(&kept, damaged).expect("written");
+        assert!(compiles(&compiler, &options) == code);
     }
 }
 
