@@ -1,10 +1,10 @@
 //! How long a kernel takes at certain sizes, and how long others take for the same.
 //!
 //! A sample is one submission of all passes, or of several runs of them where one is too short for the clock. Every run
-//! has buffers of its own, written anew with inputs drawn from several variants ([`rotation`]); cold samples have the
+//! has buffers of its own, written anew with inputs drawn from several variants (`rotation`); cold samples have the
 //! caches emptied before them. References are measured in turns with the kernel, with the same inputs, by the same
 //! clock; so is the holder of a record, over the same buffers. Results of timed runs must be the bytes that untimed ones
-//! gave, and right ([`timed`]): a kernel that is fast because it stopped working is found out.
+//! gave, and right (`timed`): a kernel that is fast because it stopped working is found out.
 
 mod cold;
 mod contender;
