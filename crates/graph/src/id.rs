@@ -1,6 +1,6 @@
 //! Small typed ids and the dense tables they index.
 //!
-//! Values, instructions, blocks are named by 32-bit ids of their own types ([`define_ids`](crate::define_ids)). Ids are
+//! Values, instructions, blocks are named by 32-bit ids of their own types ([`define_ids`]). Ids are
 //! handed out consecutively, so a table keyed by an id is a plain vector. The id is stored as a non-zero number, which
 //! makes an `Option` of it four bytes.
 

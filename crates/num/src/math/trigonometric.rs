@@ -90,7 +90,7 @@ pub fn sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
     sine_of(m, x, reduce(m, x))
 }
 
-/// [`sin`] of angles that [`reduce_near`] serves.
+/// [`sin`] of angles that `reduce_near` serves.
 #[inline(always)]
 pub fn near_sin<M: Machine>(m: &M, x: M::Float) -> M::Float {
     sine_of(m, x, reduce_near(m, x))
@@ -110,7 +110,7 @@ pub fn cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
     cosine_of(m, x, reduce(m, x))
 }
 
-/// [`cos`] of angles that [`reduce_near`] serves.
+/// [`cos`] of angles that `reduce_near` serves.
 #[inline(always)]
 pub fn near_cos<M: Machine>(m: &M, x: M::Float) -> M::Float {
     cosine_of(m, x, reduce_near(m, x))
@@ -128,7 +128,7 @@ pub fn tan<M: Machine>(m: &M, x: M::Float) -> M::Float {
     tangent_of(m, x, reduce(m, x))
 }
 
-/// [`tan`] of angles that [`reduce_near`] serves.
+/// [`tan`] of angles that `reduce_near` serves.
 #[inline(always)]
 pub fn near_tan<M: Machine>(m: &M, x: M::Float) -> M::Float {
     tangent_of(m, x, reduce_near(m, x))
