@@ -99,6 +99,10 @@ impl Default for SimdLevel {
 /// A token of a level. A value proves that the CPU has its instructions.
 pub(crate) trait Simd: Copy {
     /// Bytes of the vector registers; 0 if they are not known.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "only x86-64 has levels to tell apart")
+    )]
     const VECTOR_BYTES: usize;
 
     fn level(self) -> SimdLevel;
