@@ -328,7 +328,7 @@ fn narrow_runs_64<const LEN: usize>(numbers: &[Narrow], step: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Portable, SimdLevel};
+    use crate::simd::Portable;
 
     fn lanes(f: impl Fn(u64) -> u64) -> Wide {
         std::array::from_fn(|lane| f(lane as u64))
@@ -338,7 +338,7 @@ mod tests {
     fn indices(index: &[Narrow], signed: bool, simdgroups: SimdgroupRange) -> IndexRange {
         let found = IndexRange::of(Portable, index, signed, simdgroups);
         #[cfg(target_arch = "x86_64")]
-        if SimdLevel::named("avx512").is_some() {
+        if crate::simd::SimdLevel::named("avx512").is_some() {
             // SAFETY: the CPU has this level.
             let simd = unsafe { crate::simd::Avx512::assume() };
             assert_eq!(IndexRange::of(simd, index, signed, simdgroups), found);
