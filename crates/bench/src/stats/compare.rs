@@ -30,6 +30,21 @@ pub enum Order {
     Tie,
 }
 
+impl Order {
+    /// What an interval of the ratio first to second says, given enough samples and the least difference that counts.
+    pub(super) fn of(ratio: &Interval, enough: bool, least: f64) -> Self {
+        if !enough {
+            Order::Tie
+        } else if ratio.low > 1.0 && ratio.value - 1.0 >= least {
+            Order::SecondFaster
+        } else if ratio.high < 1.0 && 1.0 / ratio.value - 1.0 >= least {
+            Order::FirstFaster
+        } else {
+            Order::Tie
+        }
+    }
+}
+
 /// Compares two sets of times. Where there are as many of one as of the other they are taken as pairs, measured in
 /// turns, and drawn again together: what disturbs both of a pair then cancels. A difference of less than `least`
 /// (0.01 is 1 %) is a tie even when it is certain.
@@ -67,15 +82,7 @@ pub fn compare(first: &[f64], second: &[f64], least: f64) -> Option<Comparison> 
     }
     let ratio = resampled_interval(value, &ratios)?;
     let enough = first.len().min(second.len()) >= FEWEST;
-    let order = if !enough {
-        Order::Tie
-    } else if ratio.low > 1.0 && value - 1.0 >= least {
-        Order::SecondFaster
-    } else if ratio.high < 1.0 && 1.0 / value - 1.0 >= least {
-        Order::FirstFaster
-    } else {
-        Order::Tie
-    };
+    let order = Order::of(&ratio, enough, least);
     Some(Comparison { ratio, order })
 }
 

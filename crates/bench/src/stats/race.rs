@@ -40,15 +40,7 @@ pub fn race(first: &[f64], second: &[f64], least: f64) -> Option<Comparison> {
         value: super::middle(&ratios),
         high: *ratios.get(n - 1 - left_out)?,
     };
-    let order = if n < FEWEST {
-        Order::Tie
-    } else if ratio.low > 1.0 && ratio.value - 1.0 >= least {
-        Order::SecondFaster
-    } else if ratio.high < 1.0 && 1.0 / ratio.value - 1.0 >= least {
-        Order::FirstFaster
-    } else {
-        Order::Tie
-    };
+    let order = Order::of(&ratio, n >= FEWEST, least);
     Some(Comparison { ratio, order })
 }
 
