@@ -11,6 +11,12 @@
 //! | what a larger chip would bring | [`gains`] |
 //! | a time | [`predict`], [`CommandBuffer`], [`Constants`], [`Prediction`] |
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod caches;
 mod code;
 mod constants;
