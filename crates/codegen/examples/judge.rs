@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [--section TITLE] [--code] [-I FOLDER] [-D NAME] FILE...";
+const USAGE: &str = "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [--section TITLE] [--code] [--printed] [--text] [-I FOLDER] [-D NAME] FILE...";
 
 #[derive(Default)]
 struct Args {
@@ -40,6 +40,10 @@ struct Args {
     section: Option<String>,
     /// Only make the code; run nothing.
     code: bool,
+    /// Judge the Metal printed from each kernel in place of its code.
+    printed: bool,
+    /// Show that Metal; run nothing.
+    text: bool,
     build: load::Build,
 }
 
@@ -60,6 +64,8 @@ impl Args {
                 "--sample" => parsed.sample = Some(number(value()?)? as usize),
                 "--seed" => parsed.seed = number(value()?)?,
                 "--code" => parsed.code = true,
+                "--printed" => parsed.printed = true,
+                "--text" => parsed.text = true,
                 "-D" => parsed.build.defines.push(value()?),
                 "-I" => parsed.build.include.push(value()?.into()),
                 _ if arg.starts_with('-') => return Err(format!("{arg} is no option")),
@@ -191,6 +197,14 @@ fn judge_one(case: &Case, args: &Args) -> Judged {
     CURRENT
         .with(|current| *current.borrow_mut() = format!("{} of {}", case.kernel.name, case.file));
     let with = |number| match load::program_with(&case.kernel, number) {
+        _ if args.printed => judge::printed::judge(&case.kernel, number, args.seed),
+        _ if args.text => {
+            match judge::printed::text(&case.kernel, number) {
+                Ok(text) => println!("{text}"),
+                Err(reason) => println!("// {}: {reason}", case.kernel.name),
+            }
+            Verdict::NotExecuted("shown".to_owned())
+        }
         Ok(module) if args.code => judge::generate(&module, &case.kernel.name),
         Ok(module) => judge::judge(&module, &case.kernel.name, args.seed),
         Err(message) => Verdict::NotExecuted(format!("not read: {message}")),
