@@ -57,7 +57,60 @@ pub(super) fn elements(function: &Function) -> IdMap<Value, Option<Element>> {
             chosen.set(pointer, types::in_memory(ty, align).ok());
         }
     }
+    // A pointer that is only handed on points at what its next name points at.
+    for &block in function.blocks().iter().rev() {
+        let Some(terminator) = function.terminator(block) else {
+            continue;
+        };
+        function.for_each_target(terminator, |call| {
+            let params = function.params(call.block).iter();
+            for (&arg, &param) in function.list_values(call.args).iter().zip(params) {
+                if chosen[arg].is_none() && chosen[param].is_some() {
+                    chosen.set(arg, chosen[param].clone());
+                }
+            }
+        });
+    }
     chosen
+}
+
+/// Pointers into memory the kernel only reads: arguments declared `const`, and what is computed from them.
+pub(super) fn read_only(function: &Function, arguments: &[Value]) -> IdMap<Value, bool> {
+    let mut read_only = IdMap::with_len(false, function.num_values());
+    for &argument in arguments {
+        let constant = function.ty(argument).space() == Some(Space::Constant);
+        read_only.set(argument, !constant);
+    }
+    // Pointers flow along edges, so until nothing changes.
+    loop {
+        let mut changed = false;
+        let mut flow = |from: Value, to: Value| {
+            if read_only[from] && !read_only[to] {
+                read_only.set(to, true);
+                changed = true;
+            }
+        };
+        for &block in function.blocks() {
+            for &inst in function.insts(block) {
+                match (*function.inst(inst), function.result(inst)) {
+                    (InstData::PtrAdd { base, .. }, Some(result)) => flow(base, result),
+                    (InstData::Select { args, .. }, Some(result)) => {
+                        flow(args[0], result);
+                        flow(args[1], result);
+                    }
+                    _ => function.for_each_target(inst, |call| {
+                        let params = function.params(call.block).iter();
+                        for (&arg, &param) in function.list_values(call.args).iter().zip(params) {
+                            flow(arg, param);
+                        }
+                    }),
+                }
+            }
+        }
+        if !changed {
+            return read_only;
+        }
+    }
 }
 
 impl Printer<'_> {
@@ -73,7 +126,7 @@ impl Printer<'_> {
 
     fn pointer_to(&self, pointer: Value, element: &Element) -> Result<String, PrintError> {
         let space = self.space(pointer)?;
-        let constant = if self.read_only(pointer) {
+        let constant = if self.read_only[pointer] {
             "const "
         } else {
             ""
@@ -88,15 +141,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Returns true if the variable a pointer is derived from is an argument declared `const`.
-    fn read_only(&self, pointer: Value) -> bool {
-        let root = self.address(pointer, true).root;
-        self.constant_arguments.contains(&root)
-            && self.function.ty(root).space() != Some(Space::Constant)
-    }
-
-    /// The variable an address starts from. With `through`, variables on the way are passed.
-    fn address(&self, pointer: Value, through: bool) -> Address {
+    /// An address as the variable it starts from and what is added to it.
+    fn address(&self, pointer: Value) -> Address {
         let mut address = Address {
             root: pointer,
             terms: Vec::new(),
@@ -117,7 +163,7 @@ impl Printer<'_> {
             else {
                 return address;
             };
-            if !(through || self.plan.inline[inst]) {
+            if !self.plan.inline[inst] {
                 return address;
             }
             if let Some(index) = index {
@@ -140,7 +186,7 @@ impl Printer<'_> {
         access: Access,
     ) -> Result<Expr, PrintError> {
         let element = types::in_memory(ty, access.align())?;
-        let address = self.address(pointer, false);
+        let address = self.address(pointer);
         if let Some(name) = self.references.get(&address.root)
             && address.terms.is_empty()
             && address.offset == 0
@@ -153,7 +199,7 @@ impl Printer<'_> {
 
     /// A pointer to elements of this type.
     pub(super) fn pointer_as(&self, pointer: Value, element: &Element) -> Result<Expr, PrintError> {
-        let address = self.address(pointer, false);
+        let address = self.address(pointer);
         if address.terms.is_empty() && address.offset == 0 {
             return self.root_as(address.root, element);
         }
@@ -177,7 +223,7 @@ impl Printer<'_> {
         else {
             return Ok(self.pointer(pointer)?.text);
         };
-        let mut address = self.address(base, false);
+        let mut address = self.address(base);
         if let Some(index) = index {
             address.terms.insert(
                 0,
@@ -212,11 +258,22 @@ impl Printer<'_> {
         ))
     }
 
+    /// Returns true if an address lies in an array of the thread whose elements have this type.
+    pub(super) fn is_array_of(&self, pointer: Value, ty: Type) -> bool {
+        let root = self.address(pointer).root;
+        match (self.allocas.get(&root), types::in_memory(ty, 8)) {
+            (Some(held), Ok(element)) => *held == element,
+            _ => false,
+        }
+    }
+
     /// What the text of a root points at.
     fn root_element(&self, root: Value) -> Element {
         match self.function.def(root) {
             ValueDef::Global(global) => self.global_element(global),
             ValueDef::Const(_) | ValueDef::Undef | ValueDef::Zero => Element::byte(),
+            // A choice or conversion written in place is a pointer to bytes.
+            ValueDef::Result(inst) if self.plan.inline[inst] => Element::byte(),
             _ => match self.allocas.get(&root) {
                 Some(element) => element.clone(),
                 None => match self.references.get(&root) {

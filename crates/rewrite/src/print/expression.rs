@@ -441,11 +441,10 @@ impl Printer<'_> {
             }
             CastOp::SToF => Expr::call(&name, &[self.signed(arg)?]),
             CastOp::FToS => Expr::call(&name, &[Expr::call(&types::signed(ty)?, &[value])]),
-            CastOp::Bitcast if ty.is_matrix() || from.is_matrix() => {
-                return Err(PrintError::Operation(
-                    "a matrix made of a thread's elements",
-                ));
-            }
+            CastOp::Bitcast if from.is_matrix() => Expr::atom(format!(
+                "{}.thread_elements()",
+                value.within(Level::Postfix)
+            )),
             CastOp::Bitcast => Expr::call(&format!("as_type<{name}>"), &[value]),
             CastOp::PtrToInt | CastOp::IntToPtr | CastOp::SpaceCast => value,
         })

@@ -13,7 +13,7 @@ impl Printer<'_> {
             let order = Expr::atom(order_name(access.ordering).to_owned());
             return Ok(Expr::call("atomic_load_explicit", &[pointer, order]));
         }
-        readable(ty, access)?;
+        self.readable(ptr, ty, access)?;
         let place = self.lvalue(ptr, ty, access)?;
         if types::in_memory(ty, access.align())?.packed {
             return Ok(Expr::call(&types::value(ty)?, &[place]));
@@ -29,15 +29,21 @@ impl Printer<'_> {
         access: Access,
     ) -> Result<String, PrintError> {
         let ty = self.function.ty(value);
-        let text = self.value(value)?;
         if access.is_atomic() {
+            let text = self.value(value)?;
             let pointer = self.atomic_pointer(ptr, ty, false)?;
             let order = Expr::atom(order_name(access.ordering).to_owned());
             let call = Expr::call("atomic_store_explicit", &[pointer, text, order]);
             return Ok(format!("{};", call.text));
         }
-        readable(ty, access)?;
+        self.readable(ptr, ty, access)?;
         let place = self.lvalue(ptr, ty, access)?;
+        if ty.is_pointer() {
+            let bytes = types::in_memory(ty, 8)?.name;
+            let pointer = self.pointer(value)?.within(Level::Unary);
+            return Ok(format!("{} = ({bytes}){pointer};", place.text));
+        }
+        let text = self.value(value)?;
         Ok(format!("{} = {};", place.text, text.text))
     }
 
@@ -124,13 +130,15 @@ impl Printer<'_> {
         let pointer = self.pointer_as(ptr, &element)?;
         Ok(Expr::new(Level::Unary, pointer.within(Level::Unary)))
     }
-}
 
-fn readable(ty: Type, access: Access) -> Result<(), PrintError> {
-    match ty.kind() {
-        _ if access.volatile => Err(PrintError::Operation("a volatile access")),
-        TypeKind::Pointer(_) => Err(PrintError::PointerInMemory),
-        TypeKind::Vector(Scalar::I1, _) => Err(PrintError::WideVector(ty)),
-        _ => Ok(()),
+    /// Pointers are read and written only as elements of an array of them: Metal has no name for a pointer to one that
+    /// every compiler takes.
+    fn readable(&self, ptr: Value, ty: Type, access: Access) -> Result<(), PrintError> {
+        match ty.kind() {
+            _ if access.volatile => Err(PrintError::Operation("a volatile access")),
+            TypeKind::Pointer(_) if !self.is_array_of(ptr, ty) => Err(PrintError::PointerInMemory),
+            TypeKind::Vector(Scalar::I1, _) => Err(PrintError::WideVector(ty)),
+            _ => Ok(()),
+        }
     }
 }

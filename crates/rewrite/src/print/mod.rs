@@ -28,7 +28,7 @@ use assay_ssa::{
 use names::Names;
 use plan::Plan;
 use signature::{Position, Reference};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use types::Element;
 
 /// Why a kernel cannot be written as Metal.
@@ -90,8 +90,8 @@ struct Printer<'m> {
     globals: BTreeMap<GlobalId, Element>,
     /// Arguments of constant memory that hold one number and are written as references.
     references: HashMap<Value, Reference>,
-    /// Arguments that are only read.
-    constant_arguments: HashSet<Value>,
+    /// Pointers into memory that is only read.
+    read_only: IdMap<Value, bool>,
     /// Positions and sizes, as arguments.
     positions: BTreeMap<Builtin, Position>,
 }
@@ -119,7 +119,7 @@ pub fn print(module: &Module, kernel: &str) -> Result<String, PrintError> {
         plan: Plan::new(function, &tree, &roots),
         allocas: signature::allocas(module, function, &elements),
         globals: signature::global_elements(module, function, &elements),
-        constant_arguments: signature::constant_arguments(kernel, function),
+        read_only: address::read_only(function, &signature::read_arguments(kernel, function)),
         references: HashMap::new(),
         names,
         elements,

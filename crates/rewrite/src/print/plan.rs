@@ -156,12 +156,14 @@ fn may_be_inlined(function: &Function, inst: Inst, uses: u32) -> bool {
     match *function.inst(inst) {
         InstData::Alloca { .. } | InstData::AtomicRmw { .. } => false,
         // A matrix is filled in by a statement.
-        InstData::Construct { .. } | InstData::Insert { .. }
+        InstData::Construct { .. } | InstData::Cast { .. }
             if function.result_type(inst).is_matrix() =>
         {
             false
         }
         InstData::Insert { .. } => false,
+        // A pointer from memory is one to bytes; its variable has the type of what it points at.
+        InstData::Load { .. } if function.result_type(inst).is_pointer() => false,
         InstData::Load { access, .. } => uses == 1 && !access.volatile && !access.is_atomic(),
         InstData::PtrAdd { index, .. } => uses == 1 || index.is_none(),
         _ => uses == 1,

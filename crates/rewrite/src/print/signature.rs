@@ -8,7 +8,7 @@ use assay_ssa::{
     ArgumentAccess, Binding, Builtin, Callee, Function, Global, GlobalData, GlobalId, Id, IdMap,
     InstData, Kernel, Module, Scalar, Space, Type, TypeKind, Value, ValueDef,
 };
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// A position or size as an argument.
 pub(super) struct Position {
@@ -86,8 +86,8 @@ fn only_load(function: &Function, pointer: Value) -> Option<Element> {
     only
 }
 
-/// Arguments of device memory that are declared `const`.
-pub(super) fn constant_arguments(kernel: &Kernel, function: &Function) -> HashSet<Value> {
+/// Arguments that are declared `const`.
+pub(super) fn read_arguments(kernel: &Kernel, function: &Function) -> Vec<Value> {
     let read = |at: &usize| kernel.arguments[*at].access == ArgumentAccess::Read;
     (0..kernel.arguments.len())
         .filter(read)

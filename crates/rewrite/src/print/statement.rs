@@ -106,7 +106,12 @@ impl Statements<'_, '_> {
         for (at, item) in region.iter().enumerate() {
             if let Some(values) = self.printer.plan.ahead.get(&(id, at)) {
                 for value in values.clone() {
-                    out.push(Statement::Line(format!("{};", self.declaration(value)?)));
+                    let line = if self.printer.allocas.contains_key(&value) {
+                        self.printer.array(value)?
+                    } else {
+                        format!("{};", self.declaration(value)?)
+                    };
+                    out.push(Statement::Line(line));
                 }
             }
             let rest = region.get(at + 1..).unwrap_or(&[]);
@@ -278,8 +283,10 @@ impl Statements<'_, '_> {
         match *function.inst(inst) {
             InstData::Store { ptr, value, access } => Ok(vec![printer.store(ptr, value, access)?]),
             InstData::Alloca { .. } => match result {
-                Some(value) => Ok(vec![printer.array(value)?]),
-                None => Ok(Vec::new()),
+                Some(value) if !printer.plan.declared_ahead[value] => {
+                    Ok(vec![printer.array(value)?])
+                }
+                _ => Ok(Vec::new()),
             },
             InstData::AtomicCompareExchange { expected, .. } => {
                 let Some(value) = result else {
@@ -310,6 +317,16 @@ impl Statements<'_, '_> {
             } => self.insert([vector, element, index], result, &target),
             InstData::Construct { args } if function.result_type(inst).is_matrix() => {
                 self.matrix_of_elements(function.list_values(args), result, &target)
+            }
+            InstData::Cast { arg, .. } if function.result_type(inst).is_matrix() => {
+                let name = result
+                    .map(|value| printer.names.of(value))
+                    .unwrap_or_default();
+                let text = printer.value(arg)?.text;
+                Ok(vec![
+                    format!("{target};"),
+                    format!("{name}.thread_elements() = {text};"),
+                ])
             }
             InstData::MemCopy { .. } | InstData::MemSet { .. } => {
                 Err(PrintError::Operation("a copy of varying length"))

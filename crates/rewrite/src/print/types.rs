@@ -64,9 +64,10 @@ fn named(ty: Type, name: fn(Scalar) -> &'static str) -> Result<String, PrintErro
 /// How a type is spelled where it lies in memory: three-vectors without padding, and vectors that are aligned to less
 /// than their size, are packed.
 pub(super) fn in_memory(ty: Type, align: u32) -> Result<Element, PrintError> {
-    let plain = value(ty)?;
+    let plain = value(ty);
     match ty.kind() {
         TypeKind::Vector(of, lanes) => {
+            let plain = plain?;
             let bytes = of.bytes() * u32::from(lanes);
             let packed = lanes == 3 || align < bytes;
             if packed && of == Scalar::I1 {
@@ -83,8 +84,13 @@ pub(super) fn in_memory(ty: Type, align: u32) -> Result<Element, PrintError> {
             })
         }
         TypeKind::Scalar(of) => Ok(Element {
-            name: plain,
+            name: plain?,
             bytes: of.bytes(),
+            packed: false,
+        }),
+        TypeKind::Pointer(of) => Ok(Element {
+            name: format!("{} uchar*", space(of)?),
+            bytes: 8,
             packed: false,
         }),
         _ => Err(PrintError::Aggregate(ty)),
