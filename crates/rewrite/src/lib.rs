@@ -31,4 +31,4 @@
 
 mod print;
 
-pub use print::{PrintError, print};
+pub use print::{PREAMBLE, PrintError, print};

@@ -197,6 +197,11 @@ impl Printer<'_> {
         self.subscript(&address, &element)
     }
 
+    /// The memory at a pointer, seen as elements of this type.
+    pub(super) fn place(&self, pointer: Value, element: &Element) -> Result<Expr, PrintError> {
+        self.subscript(&self.address(pointer), element)
+    }
+
     /// A pointer to elements of this type.
     pub(super) fn pointer_as(&self, pointer: Value, element: &Element) -> Result<Expr, PrintError> {
         let address = self.address(pointer);
@@ -204,6 +209,9 @@ impl Printer<'_> {
             return self.root_as(address.root, element);
         }
         let lvalue = self.subscript(&address, element)?;
+        if let Some(pointer) = lvalue.text.strip_prefix('*') {
+            return Ok(Expr::new(Level::Unary, pointer.to_owned()));
+        }
         Ok(Expr::new(
             Level::Unary,
             format!("&{}", lvalue.within(Level::Unary)),
@@ -237,6 +245,9 @@ impl Printer<'_> {
         address.offset = address.offset.wrapping_add(offset);
         let element = self.element(pointer);
         let place = self.subscript(&address, &element)?;
+        if let Some(pointer) = place.text.strip_prefix('*') {
+            return Ok(pointer.to_owned());
+        }
         Ok(format!("&{}", place.within(Level::Unary)))
     }
 

@@ -158,7 +158,12 @@ impl Printer<'_> {
         if let (ValueDef::Const(bits), TypeKind::Scalar(Scalar::I32)) =
             (self.function.def(value), ty.kind())
         {
-            return Ok(Expr::new(Level::Unary, (bits as u32 as i32).to_string()));
+            // `-2147483648` would be a 64-bit number with a sign before it.
+            let text = match bits as u32 as i32 {
+                i32::MIN => "int(0x80000000)".to_owned(),
+                number => number.to_string(),
+            };
+            return Ok(Expr::new(Level::Unary, text));
         }
         Ok(Expr::call(&types::signed(ty)?, &[self.value(value)?]))
     }

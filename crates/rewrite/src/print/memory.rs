@@ -14,6 +14,13 @@ impl Printer<'_> {
             return Ok(Expr::call("atomic_load_explicit", &[pointer, order]));
         }
         self.readable(ptr, ty, access)?;
+        if let Some(carrier) = self.aliasing.carrier(ptr, ty) {
+            let place = self.place(ptr, &carrier)?;
+            return Ok(Expr::call(
+                &format!("as_type<{}>", types::value(ty)?),
+                &[place],
+            ));
+        }
         let place = self.lvalue(ptr, ty, access)?;
         if types::in_memory(ty, access.align())?.packed {
             return Ok(Expr::call(&types::value(ty)?, &[place]));
@@ -37,6 +44,11 @@ impl Printer<'_> {
             return Ok(format!("{};", call.text));
         }
         self.readable(ptr, ty, access)?;
+        if let Some(carrier) = self.aliasing.carrier(ptr, ty) {
+            let place = self.place(ptr, &carrier)?;
+            let text = Expr::call(&format!("as_type<{}>", carrier.name), &[self.value(value)?]);
+            return Ok(format!("{} = {};", place.text, text.text));
+        }
         let place = self.lvalue(ptr, ty, access)?;
         if ty.is_pointer() {
             let bytes = types::in_memory(ty, 8)?.name;

@@ -5,11 +5,13 @@
 //! | `plan` | which values get a variable, and where it is declared |
 //! | `names` | what variables are called |
 //! | `signature` | arguments, positions, threadgroup and constant data |
+//! | `aliasing` | memory that is accessed in several types |
 //! | `expression`, `call`, `address`, `memory`, `literal`, `types` | how a value, access or type is written |
 //! | `tidy` | the shape of the control tree |
 //! | `statement` | the control tree as `if`, loops and jumps |
 
 mod address;
+mod aliasing;
 mod call;
 mod expression;
 mod literal;
@@ -21,12 +23,14 @@ mod statement;
 mod tidy;
 mod types;
 
+use aliasing::Aliasing;
 use assay_opt::structurize::{StructurizeError, structurize};
 use assay_ssa::{
     Builtin, Function, GlobalId, IdMap, Kernel, Module, Type, TypeKind, Value, ValueDef,
 };
 use names::Names;
 use plan::Plan;
+pub use signature::PREAMBLE;
 use signature::{Position, Reference};
 use std::collections::{BTreeMap, HashMap};
 use types::Element;
@@ -84,6 +88,8 @@ struct Printer<'m> {
     names: Names,
     /// What the variable of each pointer points at.
     elements: IdMap<Value, Option<Element>>,
+    /// Which pointers may point into one object.
+    aliasing: Aliasing,
     /// Arrays of the thread, with what they hold.
     allocas: HashMap<Value, Element>,
     /// The same of variables outside the kernel.
@@ -117,6 +123,7 @@ pub fn print(module: &Module, kernel: &str) -> Result<String, PrintError> {
         kernel,
         function,
         plan: Plan::new(function, &tree, &roots),
+        aliasing: Aliasing::new(function),
         allocas: signature::allocas(module, function, &elements),
         globals: signature::global_elements(module, function, &elements),
         read_only: address::read_only(function, &signature::read_arguments(kernel, function)),

@@ -22,8 +22,8 @@ pub(super) struct Reference {
     pub(super) element: Element,
 }
 
-/// What is written before every kernel: arithmetic is exactly what the text says.
-const PREAMBLE: &str = "#include <metal_stdlib>
+/// What every printed text starts with: arithmetic is exactly what the text says.
+pub const PREAMBLE: &str = "#include <metal_stdlib>
 using namespace metal;
 
 #pragma METAL fp math_mode(safe)
@@ -255,7 +255,7 @@ impl Printer<'_> {
                 let align = aligned(global.align, element);
                 let name = self.names.global(id);
                 text += &format!(
-                    "    threadgroup {align}{} {name}[{}];\n",
+                    "    {align}threadgroup {} {name}[{}];\n",
                     element.name,
                     count.max(1)
                 );
@@ -362,7 +362,7 @@ impl Printer<'_> {
             .collect();
         let align = aligned(global.align, element);
         Ok(format!(
-            "constant {align}{} {}[{count}] = {{{}}};\n",
+            "{align}constant {} {}[{count}] = {{{}}};\n",
             types::scalar(scalar),
             self.names.global(id),
             numbers.join(", ")
