@@ -15,6 +15,9 @@ const NOT_YET: [(&str, &str); 1] = [(
      maxima, by instructions that are not publicly known)",
 )];
 
+/// Why a kernel that tests single classes of floats has no text: Metal's functions test sets of them.
+const NOT_PRINTED: &str = "is_fpclass, for which Metal has no function";
+
 /// The example kernels, and those of the tests.
 fn kernel_files() -> Vec<PathBuf> {
     let mut files: Vec<_> = ["../../examples/kernels", "tests/kernels"]
@@ -69,6 +72,7 @@ fn printed_metal_agrees_with_the_program() {
         for kernel in library.kernels() {
             match judge::printed::judge(kernel, 0, 1) {
                 Verdict::Same { finished, .. } if finished > 0 => {}
+                Verdict::Unsupported(reason) if reason == NOT_PRINTED => {}
                 verdict => wrong.push(format!("{}: {verdict:?}", kernel.name)),
             }
         }

@@ -46,7 +46,6 @@ const UNSPELLED: &[Builtin] = &[
     Builtin::Powi,
     Builtin::Fminimum,
     Builtin::Fmaximum,
-    Builtin::IsClass,
     Builtin::ByteSwap,
     Builtin::Compare3,
     Builtin::AddOverflow,
@@ -69,6 +68,17 @@ const UNSPELLED: &[Builtin] = &[
     Builtin::Frexp,
     Builtin::Modf,
 ];
+
+/// LLVM's classes of floats as bits, and Metal's tests for sets of them.
+const CLASSES: &[(u64, &str)] = &[
+    (0x003, "isnan"),
+    (0x204, "isinf"),
+    (0x1f8, "isfinite"),
+    (0x108, "isnormal"),
+];
+
+/// All of the classes.
+const EVERY_CLASS: u64 = 0x3ff;
 
 fn name_of(builtin: Builtin) -> &'static str {
     let renamed = NAMES.iter().find(|(known, _)| *known == builtin);
@@ -96,7 +106,7 @@ impl Printer<'_> {
         }
         match call.info().family {
             Family::Math | Family::Geometric => self.math(call, args, ty),
-            Family::Relational => Ok(Expr::call(call.info().name, &self.values(args)?)),
+            Family::Relational => self.relational(call.builtin, args),
             Family::Integer => self.integer(call, args, ty),
             Family::Vector => self.reduce(call.builtin, args),
             Family::Pack => self.pack(call.builtin, args, ty),
@@ -169,6 +179,26 @@ impl Printer<'_> {
             return Ok(self.widened(ty, &full, &texts));
         }
         Ok(Expr::call(&full, &texts))
+    }
+
+    fn relational(&self, builtin: Builtin, args: &[Value]) -> Result<Expr, PrintError> {
+        let name = builtin.info().name;
+        if builtin != Builtin::IsClass {
+            return Ok(Expr::call(name, &self.values(args)?));
+        }
+        let (&[value, mask], true) = (args, args.len() == 2) else {
+            return Err(PrintError::Builtin(name));
+        };
+        let ValueDef::Const(mask) = self.function.def(mask) else {
+            return Err(PrintError::Builtin(name));
+        };
+        let class = |mask: u64| CLASSES.iter().find(|(known, _)| *known == mask);
+        let value = [self.value(value)?];
+        match (class(mask), class(!mask & EVERY_CLASS)) {
+            (Some((_, test)), _) => Ok(Expr::call(test, &value)),
+            (None, Some((_, test))) => Ok(Expr::call(test, &value).prefix("!")),
+            (None, None) => Err(PrintError::Builtin(name)),
+        }
     }
 
     fn integer(&self, call: BuiltinCall, args: &[Value], ty: Type) -> Result<Expr, PrintError> {

@@ -174,7 +174,7 @@ impl Printer<'_> {
         let ty = function.result_type(inst);
         match *function.inst(inst) {
             InstData::Unary { op, arg, .. } => match op {
-                UnaryOp::FNeg => Ok(self.value(arg)?.prefix("-")),
+                UnaryOp::FNeg => self.cut(ty, self.value(arg)?.prefix("-")),
                 UnaryOp::Freeze => self.value(arg),
             },
             InstData::Binary { op, args, .. } => self.binary(op, args, ty),
@@ -295,9 +295,9 @@ impl Printer<'_> {
         }
     }
 
-    /// The expression, cut to its type where Metal computes in `int`.
+    /// The expression, cut to its type where Metal computes in a wider one: `int` for small integers, `float` for brain floats.
     fn cut(&self, ty: Type, expr: Expr) -> Result<Expr, PrintError> {
-        if is_promoted(ty) {
+        if is_promoted(ty) || ty == Type::BF16 {
             Ok(Expr::call(&types::value(ty)?, &[expr]))
         } else {
             Ok(expr)
