@@ -142,6 +142,9 @@ impl Printer<'_> {
         let texts = self.values(args)?;
         let name = name_of(call.builtin);
         let single = ty.element() == Some(Scalar::F32);
+        if call.builtin == Builtin::Nextafter && ty.element() == Some(Scalar::BF16) {
+            return Err(PrintError::Builtin("nextafter of brain floats"));
+        }
         if call.builtin == Builtin::Ldexp {
             let [x, _] = texts.as_slice() else {
                 return Err(PrintError::Builtin(name));

@@ -200,7 +200,7 @@ impl Names {
             || base.starts_with(|c: char| c.is_ascii_digit())
             || base.starts_with("__")
         {
-            base.insert_str(0, "v");
+            base.insert(0, 'v');
         }
         let mut name = base.clone();
         let mut number = 1;

@@ -201,7 +201,7 @@ pub(super) fn global_elements(
 
 fn fitting(element: Option<Element>, bytes: u32) -> Element {
     match element {
-        Some(element) if bytes % element.bytes == 0 => element,
+        Some(element) if bytes.is_multiple_of(element.bytes) => element,
         _ => Element::byte(),
     }
 }
