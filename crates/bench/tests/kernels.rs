@@ -100,3 +100,34 @@ fn no_formula_counts_more_than_the_kernel_does() {
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
+
+/// Programs made to be checked compute the same, and nothing of a kernel that is right is reported.
+#[test]
+fn checking_finds_nothing_in_kernels_that_are_right() {
+    let Some(mut device) = common::checking_device() else {
+        return;
+    };
+    let registry = Registry::embedded().unwrap();
+    let (mut failures, mut checked) = (Vec::new(), 0);
+    for kernel in registry.kernels() {
+        let source = registry.source(kernel, None).unwrap();
+        let mut loaded = Loaded::compile(&mut device, &source.path, &source.text).unwrap();
+        for &dtype in &kernel.dtypes {
+            let case = Case::new(kernel, "quick", dtype).unwrap();
+            let given = inputs::random(&case, 1, Kind::Usual);
+            let buffers = Buffers::new(&mut device, &case, &given, Guards::None).unwrap();
+            for dispatch in loaded.dispatches(&mut device, &case, &buffers).unwrap() {
+                let reports = device.check_run(&dispatch).unwrap();
+                let reports = reports.into_iter().map(|report| report.to_string());
+                failures.extend(reports.map(|report| format!("{} {dtype}: {report}", kernel.name)));
+            }
+            buffers.release(&mut device).unwrap();
+            checked += 1;
+        }
+    }
+    println!(
+        "{checked} launches of {} kernels checked",
+        registry.kernels().count()
+    );
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
