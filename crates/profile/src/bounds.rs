@@ -72,8 +72,10 @@ pub struct Bounds {
     pub bounds: Vec<Bound>,
     /// The largest bound; absent when an instruction's cost is unknown.
     pub verdict: Option<BoundKind>,
-    /// Whether each byte of device memory is touched by one thread only, once, as far as the code shows: then no cache helps.
+    /// Whether bytes of device memory that are touched once take longer than anything on the core: no cache helps with them.
     pub streaming: bool,
+    /// Bytes of device memory a thread moves that no other touches, each once, as far as the code shows.
+    pub streamed_bytes_per_thread: f64,
     /// Bytes of device memory a thread moves.
     pub device_bytes_per_thread: f64,
     /// Float operations per byte of device memory; absent when none is moved.
@@ -109,15 +111,7 @@ impl Bounds {
         let cycles = self.get(verdict).map_or(0.0, |bound| bound.cycles.known);
         let without = self.get(verdict).map_or(0.0, |bound| bound.without);
         if verdict == BoundKind::DeviceBytes {
-            let next = self.bounds.iter().find(|bound| bound.kind != verdict);
-            return format!(
-                "memory bandwidth: {} bytes a thread, each touched once as far as the code shows; {} modelled cycles per \
-                 simdgroup, {} ({}) if the data lies in a cache already",
-                number(self.device_bytes_per_thread),
-                number(cycles),
-                number(without),
-                next.map_or("nothing", |bound| bound.kind.name())
-            );
+            return self.bandwidth_sentence(without);
         }
         let mut text = format!(
             "{}: {} modelled cycles per simdgroup; {} without it",
@@ -139,6 +133,34 @@ impl Bounds {
 }
 
 impl Bounds {
+    /// The verdict of code that streams.
+    fn bandwidth_sentence(&self, without: f64) -> String {
+        let next = self
+            .bounds
+            .iter()
+            .find(|b| b.kind != BoundKind::DeviceBytes);
+        let (own, all) = (self.streamed_bytes_per_thread, self.device_bytes_per_thread);
+        let bytes = match own < all {
+            true => format!(
+                "{} of {} bytes a thread are touched once as far as the code shows; at least",
+                number(own),
+                number(all)
+            ),
+            false => format!(
+                "{} bytes a thread, each touched once as far as the code shows;",
+                number(own)
+            ),
+        };
+        let all_bytes = self.get(BoundKind::DeviceBytes);
+        let cycles = all_bytes.map_or(0.0, |bound| bound.cycles.known) * own / all;
+        format!(
+            "memory bandwidth: {bytes} {} modelled cycles per simdgroup, {} ({}) if the data lies in a cache already",
+            number(cycles),
+            number(without),
+            next.map_or("nothing", |bound| bound.kind.name())
+        )
+    }
+
     /// What waiting for memory does to a simdgroup that runs alone, and how many must
     /// share the scheduler to hide it; nothing when something else limits it even then.
     /// `stalls` are the cycles it waits.
@@ -193,8 +215,8 @@ pub(crate) struct Region {
     pub memory: Cycles,
     /// In-order time with both.
     pub alone: Cycles,
-    /// Whether its device memory is streamed.
-    pub streaming: bool,
+    /// Bytes of device memory that are touched once, as far as the code shows.
+    pub streamed: f64,
 }
 
 /// Float operations a scheduler can do in a cycle: a multiply-add in each of 32 lanes.
@@ -240,9 +262,11 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
             .fold(0.0, f64::max)
     };
     let largest = found.iter().find(|(kind, _)| decides(*kind)).copied();
-    let verdict = match found.first() {
-        Some(&(BoundKind::DeviceBytes, _)) if region.streaming => Some(BoundKind::DeviceBytes),
-        _ => largest.map(|(kind, _)| kind),
+    let streamed = device_rate(chip).map_or(0.0, |rate| region.streamed / rate);
+    let streaming = largest.is_some_and(|(_, cycles)| streamed > cycles.known);
+    let verdict = match streaming {
+        true => Some(BoundKind::DeviceBytes),
+        false => largest.map(|(kind, _)| kind),
     };
     let refused = (costs.issue.unknown > 0).then(|| {
         format!(
@@ -255,20 +279,18 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
         .filter(|&count| count > 0.0)
         .map_or(region.alone.known, |count| region.alone.known / count);
     let estimate = largest.map(|(_, cycles)| cycles.known.max(shared));
-    let time = match (verdict, device) {
-        (Some(BoundKind::DeviceBytes), Some(device)) => Some(device),
-        _ => estimate,
-    };
+    let time = if streaming { Some(streamed) } else { estimate };
     Bounds {
         verdict: verdict.filter(|_| refused.is_none()),
-        streaming: region.streaming,
+        streaming,
+        streamed_bytes_per_thread: region.streamed / crate::cost::LANES,
         device_bytes_per_thread: costs.device_bytes / crate::cost::LANES,
         intensity: (costs.device_bytes > 0.0).then(|| costs.flops / costs.device_bytes),
         peak_share: time
             .filter(|&time| time > 0.0 && refused.is_none())
             .map(|time| costs.flops / time / PEAK_FLOPS_PER_CYCLE),
         cache_share_needed: device
-            .filter(|_| verdict != Some(BoundKind::DeviceBytes))
+            .filter(|_| !streaming)
             .zip(estimate)
             .filter(|(device, estimate)| device > estimate && *device > 0.0)
             .map(|(device, estimate)| 1.0 - estimate / device),

@@ -260,8 +260,8 @@ impl Part {
                 *slot += time.known * again;
             }
             let bytes = |id: InsnId| bytes_of(&self.charges, id);
-            let streaming = positions.is_streaming(&body, bytes);
-            let made = region(report.costs, times, streaming);
+            let streamed = positions.streamed(&body, bytes);
+            let made = region(report.costs, times, streamed);
             if let Some(report) = self.loops.get_mut(index) {
                 report.bounds = bounds(&options.chip, &made, simdgroups);
             }
@@ -275,8 +275,8 @@ impl Part {
             time.known += extra;
         }
         let all: Vec<InsnId> = self.cfg.reached().flat_map(|(_, b)| b.ids()).collect();
-        let streaming = positions.is_streaming(&all, |id| bytes_of(&self.charges, id));
-        let whole = region(self.weighted, times, streaming);
+        let streamed = positions.streamed(&all, |id| bytes_of(&self.charges, id));
+        let whole = region(self.weighted, times, streamed);
         self.bounds = bounds(&options.chip, &whole, simdgroups);
         self.expose(simdgroups);
     }
@@ -388,9 +388,9 @@ fn bytes_of(charges: &Charges, id: InsnId) -> f64 {
     charge.map_or(0.0, |charge| f64::from(charge.device_bytes))
 }
 
-fn region(costs: Costs, [arithmetic, memory, alone]: [Cycles; 3], streaming: bool) -> Region {
+fn region(costs: Costs, [arithmetic, memory, alone]: [Cycles; 3], streamed: f64) -> Region {
     Region {
-        streaming,
+        streamed,
         costs,
         arithmetic,
         memory,

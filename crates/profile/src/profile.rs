@@ -331,10 +331,13 @@ fn occupancy_report(
         .declared_threads
         .map_or(most, |threads| threads.min(most));
     let threads = said.unwrap_or(largest.max(1));
+    let bytes = threadgroup_bytes(program, options).unwrap_or(0);
+    // One threadgroup that fills the core is no reason to have fewer threads when registers allow more.
+    let matters = said.is_some() || program.declared_threads.is_some() || bytes > 0;
     let demand = Demand {
         half_registers,
-        threadgroup_bytes: threadgroup_bytes(program, options).unwrap_or(0),
-        threadgroup_threads: Some(threads),
+        threadgroup_bytes: bytes,
+        threadgroup_threads: matters.then_some(threads),
     };
     let found = occupancy::occupancy(&options.chip, &demand)?;
     Ok(OccupancyReport {

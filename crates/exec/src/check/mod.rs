@@ -8,6 +8,10 @@
 //! Most kernels are correct, and do not come that far: a [screening run](screen) with simdgroups in step finds them correct.
 //! Only a dispatch that screening doubts is run again, with full records.
 //!
+//! A program made for it (`assay_opt::pipeline::Checks`, [`Options::guards`](crate::Options)) says more: its objects lie
+//! apart, so that an overrun of one is not an access of the next, and it expects what must be true of variables and
+//! arithmetic ([`Op::Expect`]).
+//!
 //! Known limits: barriers of quadgroups count as barriers of the simdgroup; a fence orders nothing; of many
 //! threads that read a number before another writes it, one or two are remembered.
 
