@@ -101,7 +101,8 @@ fn no_formula_counts_more_than_the_kernel_does() {
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 
-/// Programs made to be checked compute the same, and nothing of a kernel that is right is reported.
+/// Nothing is reported of kernels that are right, in programs made to be checked. Compiling each for it takes a while: one in four,
+/// and all with `THOROUGH=1`.
 #[test]
 fn checking_finds_nothing_in_kernels_that_are_right() {
     let Some(mut device) = common::checking_device() else {
@@ -109,7 +110,12 @@ fn checking_finds_nothing_in_kernels_that_are_right() {
     };
     let registry = Registry::embedded().unwrap();
     let (mut failures, mut checked) = (Vec::new(), 0);
-    for kernel in registry.kernels() {
+    let step = if std::env::var_os("THOROUGH").is_some() {
+        1
+    } else {
+        4
+    };
+    for kernel in registry.kernels().step_by(step) {
         let source = registry.source(kernel, None).unwrap();
         let mut loaded = Loaded::compile(&mut device, &source.path, &source.text).unwrap();
         for &dtype in &kernel.dtypes {
@@ -125,9 +131,6 @@ fn checking_finds_nothing_in_kernels_that_are_right() {
             checked += 1;
         }
     }
-    println!(
-        "{checked} launches of {} kernels checked",
-        registry.kernels().count()
-    );
+    println!("{checked} launches checked");
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
