@@ -100,3 +100,37 @@ fn no_formula_counts_more_than_the_kernel_does() {
     }
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
+
+/// Nothing is reported of kernels that are right, in programs made to be checked. Compiling each for it takes a while: one in four,
+/// and all with `THOROUGH=1`.
+#[test]
+fn checking_finds_nothing_in_kernels_that_are_right() {
+    let Some(mut device) = common::checking_device() else {
+        return;
+    };
+    let registry = Registry::embedded().unwrap();
+    let (mut failures, mut checked) = (Vec::new(), 0);
+    let step = if std::env::var_os("THOROUGH").is_some() {
+        1
+    } else {
+        4
+    };
+    for kernel in registry.kernels().step_by(step) {
+        let source = registry.source(kernel, None).unwrap();
+        let mut loaded = Loaded::compile(&mut device, &source.path, &source.text).unwrap();
+        for &dtype in &kernel.dtypes {
+            let case = Case::new(kernel, "quick", dtype).unwrap();
+            let given = inputs::random(&case, 1, Kind::Usual);
+            let buffers = Buffers::new(&mut device, &case, &given, Guards::None).unwrap();
+            for dispatch in loaded.dispatches(&mut device, &case, &buffers).unwrap() {
+                let reports = device.check_run(&dispatch).unwrap();
+                let reports = reports.into_iter().map(|report| report.to_string());
+                failures.extend(reports.map(|report| format!("{} {dtype}: {report}", kernel.name)));
+            }
+            buffers.release(&mut device).unwrap();
+            checked += 1;
+        }
+    }
+    println!("{checked} launches checked");
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}

@@ -61,7 +61,7 @@ mod source;
 mod time;
 
 pub use assay_exec::{Counts, Location, Party, Report, ReportKind, Sample};
-pub use assay_front::{ConstantKey, GivenConstant as Constant};
+pub use assay_front::{Checks, ConstantKey, GivenConstant as Constant};
 pub use assay_msl::{Diagnostic, Note, Place, Standard};
 pub use assay_ssa::{Argument, Binding as ArgumentBinding};
 pub use cpu::{CpuDevice, Settings};

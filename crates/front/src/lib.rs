@@ -45,6 +45,7 @@ pub mod programs;
 
 pub use assay_air::{ConstantKey, GivenConstant};
 pub use assay_msl::Source;
+pub use assay_opt::pipeline::Checks;
 pub use bytes::Bytes;
 pub use compiler::{Clang, Compiler, CompilerError, SourceOptions};
 pub use constants::{check_constants, constants};

@@ -14,6 +14,11 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         "expand_copies_by_words",
         crate::expand_copies::expand_copies_by_words,
     ),
+    (
+        "expect_arithmetic",
+        crate::expect_arithmetic::expect_arithmetic,
+    ),
+    ("expect_defined", crate::expect_defined::expect_defined),
     ("form_selects", crate::form_selects::form_selects),
     ("forward_loads", crate::forward_loads::forward_loads),
     (
@@ -30,6 +35,10 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("index_pointers", crate::index_pointers::index_pointers),
     ("lower_switch", crate::lower_switch::lower_switch),
+    (
+        "mark_uninitialised",
+        crate::mark_uninitialised::mark_uninitialised,
+    ),
     ("merge_counters", crate::merge_counters::merge_counters),
     ("narrow_indices", crate::narrow_indices::narrow_indices),
     ("number_values", crate::number_values::number_values),
@@ -45,6 +54,15 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("simplify", crate::simplify::simplify),
     ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
+    (
+        "split_aggregates",
+        crate::split_aggregates::split_aggregates,
+    ),
+    (
+        "split_vector_loads",
+        crate::split_vector_loads::split_vector_loads,
+    ),
+    ("store_elements", crate::store_elements::store_elements),
     ("unroll_loops", crate::unroll_loops::unroll_loops),
 ];
 

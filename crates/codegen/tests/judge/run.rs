@@ -63,7 +63,8 @@ fn bindings(inputs: &Inputs) -> Bindings {
 /// What the executor's checks find whose outcome Metal does not define.
 pub(super) fn undefined(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
     first_report(program, inputs, |kind| {
-        !matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised)
+        let harmless = matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised);
+        !harmless && !kind.is_warning()
     })
 }
 
