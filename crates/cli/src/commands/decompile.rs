@@ -62,8 +62,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             Failure::input(format!("{}: not printed: {reason}", kernel.name))
                 .advice("`assay ir` shows the program in its own form")
         };
-        optimize_with(&mut module, &pipeline::Options { unroll: false })
-            .map_err(|error| refuse(error.to_string()))?;
+        optimize_with(
+            &mut module,
+            &pipeline::Options {
+                unroll: false,
+                ..Default::default()
+            },
+        )
+        .map_err(|error| refuse(error.to_string()))?;
         let printed = assay_rewrite::print(&module, &kernel.name);
         let printed = printed.map_err(|error| refuse(error.to_string()))?;
         text += without_repeated_head(&printed, text.is_empty());

@@ -78,7 +78,14 @@ pub(crate) fn judge(kernel: &Kernel, number: u64, seed: u64) -> Verdict {
 /// The kernel as Metal, loops as they were written.
 pub(crate) fn text(kernel: &Kernel, number: u64) -> Result<String, String> {
     let mut module = load::read_with(kernel, number)?;
-    optimize_with(&mut module, &Options { unroll: false }).map_err(|error| error.to_string())?;
+    optimize_with(
+        &mut module,
+        &Options {
+            unroll: false,
+            ..Options::default()
+        },
+    )
+    .map_err(|error| error.to_string())?;
     assay_rewrite::print(&module, &kernel.name).map_err(|error| error.to_string())
 }
 
