@@ -1,5 +1,6 @@
 //! The ways in which one operation of a program is made wrong.
 
+use super::condition::{inverse, moved, other_tie};
 use assay_ssa::{
     BinaryOp, Block, Callee, CastOp, Flags, FloatCond, Function, Inst, InstData, IntCond, Scalar,
     Space, TernaryOp, Type, TypeKind, Value,
@@ -459,48 +460,4 @@ impl Edit<'_> {
         }
         true
     }
-}
-
-fn moved(cond: IntCond) -> Option<IntCond> {
-    Some(match cond {
-        IntCond::Ult => IntCond::Ule,
-        IntCond::Ule => IntCond::Ult,
-        IntCond::Ugt => IntCond::Uge,
-        IntCond::Uge => IntCond::Ugt,
-        IntCond::Slt => IntCond::Sle,
-        IntCond::Sle => IntCond::Slt,
-        IntCond::Sgt => IntCond::Sge,
-        IntCond::Sge => IntCond::Sgt,
-        IntCond::Eq | IntCond::Ne => return None,
-    })
-}
-
-fn other_tie(cond: FloatCond) -> Option<FloatCond> {
-    Some(match cond {
-        FloatCond::Ogt => FloatCond::Oge,
-        FloatCond::Oge => FloatCond::Ogt,
-        FloatCond::Olt => FloatCond::Ole,
-        FloatCond::Ole => FloatCond::Olt,
-        FloatCond::Ugt => FloatCond::Uge,
-        FloatCond::Uge => FloatCond::Ugt,
-        FloatCond::Ult => FloatCond::Ule,
-        FloatCond::Ule => FloatCond::Ult,
-        _ => return None,
-    })
-}
-
-fn inverse(cond: FloatCond) -> Option<FloatCond> {
-    Some(match cond {
-        FloatCond::Ogt => FloatCond::Ole,
-        FloatCond::Oge => FloatCond::Olt,
-        FloatCond::Olt => FloatCond::Oge,
-        FloatCond::Ole => FloatCond::Ogt,
-        FloatCond::Oeq => FloatCond::Une,
-        FloatCond::Une => FloatCond::Oeq,
-        FloatCond::Ugt => FloatCond::Ule,
-        FloatCond::Uge => FloatCond::Ult,
-        FloatCond::Ult => FloatCond::Uge,
-        FloatCond::Ule => FloatCond::Ugt,
-        _ => return None,
-    })
 }
