@@ -6,6 +6,7 @@
 
 mod condition;
 mod device;
+mod edit;
 mod operator;
 
 pub use operator::Operator;

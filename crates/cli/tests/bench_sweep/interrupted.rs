@@ -16,7 +16,6 @@ fn started(cache: &Path, arguments: &[&str]) -> Child {
 #[test]
 fn ctrl_c_ends_with_130_and_one_kernel_is_resumed() {
     let cache = scratch("sweep-interrupted");
-    // Two element types of one kernel, of which the second never ends by itself.
     let arguments = ["softmax", "--quick", "--iters", "40", "--seed", "5"];
     if no_clang(&assay(&cache, &["relu", "--quick", "--no-time"])) {
         return;
@@ -27,8 +26,11 @@ fn ctrl_c_ends_with_130_and_one_kernel_is_resumed() {
     let sent = Command::new("kill").args(["-INT", &pid]).status();
     assert!(sent.is_ok_and(|status| status.success()));
     let status = child.wait().expect("ended");
-    // Between two element types it may have been done already.
-    assert!(matches!(status.code(), Some(130 | 0)), "{status}");
+    if status.success() {
+        // It was done before the signal came.
+        return;
+    }
+    assert_eq!(status.code(), Some(130), "{status}");
     let resumed = [
         &arguments[..],
         &["--warmup", "2000", "--resume", "--format", "json"],
@@ -117,8 +119,9 @@ fn a_benchmark_killed_at_any_time_loses_and_doubles_nothing() {
             "{before:?} {now:?}"
         );
         let mut distinct = now.clone();
+        distinct.sort();
         distinct.dedup();
-        assert_eq!(now, distinct, "a result of one sweep is there twice");
+        assert_eq!(now.len(), distinct.len(), "twice from one sweep: {now:?}");
         before = now;
     }
     // What was finished is there for every kernel, by one seed.

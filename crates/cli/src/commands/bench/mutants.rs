@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Change one operation of a kernel at a time, and see whether the examination notices
 ///
-/// Mutants are made on the optimised program by sixteen fixed operators: an operand left out, a comparison moved by one,
+/// Mutants are made on the optimised program by nineteen fixed operators: an operand left out, a comparison moved by one,
 /// a number in place of an argument, the tail skipped, an accumulator in half precision, the last of equal ones taken, a
 /// guard missing and others. Each is examined as assay bench examines a kernel. One that passes and gives the kernel's
 /// own bytes at every size with every kind of input is equivalent, and does not count. The score is the part of the rest
