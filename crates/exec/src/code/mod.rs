@@ -96,6 +96,8 @@ pub struct Program {
     pub(crate) places: Vec<Place>,
     /// What kind of instruction each operation stands for.
     pub(crate) classes: Vec<Class>,
+    /// Floating-point operations of an active lane: those of an instruction, at the first of its operations.
+    pub(crate) flops: Vec<u16>,
     pub(crate) lists: Vec<Reg>,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) collectives: Vec<Collective>,

@@ -141,6 +141,7 @@ impl<'a> Compiler<'a> {
                 origins: Vec::new(),
                 places: Vec::new(),
                 classes: Vec::new(),
+                flops: Vec::new(),
                 lists: Vec::new(),
                 transfers: Vec::new(),
                 collectives: Vec::new(),
@@ -208,6 +209,7 @@ impl<'a> Compiler<'a> {
         }
         let class = self.class(&op);
         self.program.classes.push(class);
+        self.program.flops.push(0);
         self.program.ops.push(op);
         self.program.origins.push(place);
         self.program.ops.len() - 1
