@@ -45,6 +45,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("simplify", crate::simplify::simplify),
     ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
+    ("sink_past_guard", crate::sink_past_guard::sink_past_guard),
     ("unroll_loops", crate::unroll_loops::unroll_loops),
 ];
 
