@@ -179,9 +179,10 @@ pub fn compile(
     compiler: &Compiler,
     options: &Options,
 ) -> Result<Compiled, Error> {
-    let session = Session { compiler, options };
+    let mut session = Session::new(compiler, options);
     let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
+    session.fast_operators &= !pragmas::begins_safe(&preprocessed);
     let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
         path: source.path,
@@ -211,7 +212,7 @@ pub fn rewritten_text(
     compiler: &Compiler,
     options: &Options,
 ) -> Result<String, Error> {
-    let session = Session { compiler, options };
+    let session = Session::new(compiler, options);
     let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
     Ok(session.rewrite(source.path, &preprocessed).patched.text)
@@ -241,9 +242,20 @@ fn text_of(source: Source<'_>) -> Cow<'_, str> {
 struct Session<'a> {
     compiler: &'a Compiler,
     options: &'a Options,
+    /// Operators carry fast-math flags unless a pragma says otherwise. Which version an unqualified function is depends
+    /// on the options alone.
+    fast_operators: bool,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    fn new(compiler: &'a Compiler, options: &'a Options) -> Session<'a> {
+        Session {
+            compiler,
+            options,
+            fast_operators: options.fast_math,
+        }
+    }
+
     /// Expands macros and includes. Of the library only macros are visible here, so
     /// that the precompiled header can do its work in the next pass.
     fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
@@ -418,7 +430,7 @@ impl Session<'_> {
     }
 
     fn compile_options(&self) -> Vec<String> {
-        let math = match self.options.fast_math {
+        let math = match self.fast_operators {
             true => flags::FAST_MATH,
             false => flags::PRECISE_MATH,
         };

@@ -47,6 +47,7 @@ pub mod remove_dead;
 pub mod remove_dead_stores;
 pub mod simplify;
 pub mod simplify_cfg;
+pub mod sink_past_guard;
 pub mod split_aggregates;
 pub mod split_pointers;
 pub mod split_vector_loads;

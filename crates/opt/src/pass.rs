@@ -63,6 +63,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         crate::split_vector_loads::split_vector_loads,
     ),
     ("store_elements", crate::store_elements::store_elements),
+    ("sink_past_guard", crate::sink_past_guard::sink_past_guard),
     ("unroll_loops", crate::unroll_loops::unroll_loops),
 ];
 

@@ -42,6 +42,7 @@ const FINISH: &[FunctionPass] = &[
     crate::number_values::number_values,
     crate::merge_counters::merge_counters,
     crate::narrow_indices::narrow_indices,
+    crate::sink_past_guard::sink_past_guard,
     crate::group_uniform_factors::group_uniform_factors,
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,
