@@ -30,11 +30,13 @@ mod fold;
 mod footprint;
 mod gains;
 mod machine;
+mod pipeline;
 mod predict;
 mod ranges;
 mod record;
 mod reuse;
 mod sample;
+mod schedule;
 
 pub use constants::Constants;
 pub use core::Reason;
