@@ -29,6 +29,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         crate::hoist_invariants::hoist_invariants,
     ),
     ("index_pointers", crate::index_pointers::index_pointers),
+    ("loop_copies", crate::loop_copies::loop_copies),
     ("lower_switch", crate::lower_switch::lower_switch),
     ("merge_counters", crate::merge_counters::merge_counters),
     ("narrow_indices", crate::narrow_indices::narrow_indices),
