@@ -66,7 +66,7 @@ pub use names::{List, special_register_name};
 pub use op::{Class, Op};
 pub use operand::{Hint, MiniFloat, Modifiers, Operand, Reg, Uniform, Width};
 pub use parse::ParseError;
-pub use program::{Axis, Binding, BoundValue, Line, Program, SystemValue, UniformConstants};
+pub use program::{Axis, Binding, BoundValue, Call, Line, Program, SystemValue, UniformConstants};
 pub use properties::{ExecEffect, Flow};
 pub use regset::{HalfSet, RegSet, UniformSet};
 pub use semantics::{

@@ -49,7 +49,9 @@ pub struct Program {
     pub declared_threads: Option<u32>,
     /// Source lines, ascending by offset.
     pub lines: Vec<Line>,
-    /// Source files that `lines` refers to by index.
+    /// Calls that were inlined, callers first.
+    pub calls: Vec<Call>,
+    /// Source files that `lines` and `calls` refer to by index.
     pub files: Vec<String>,
 }
 
@@ -140,6 +142,22 @@ pub struct Line {
     pub line: u32,
     /// Column from 1; 0 when unknown.
     pub column: u32,
+    /// The call that brought the line here by inlining, in [`Program::calls`]; none for lines of the kernel itself.
+    pub call: Option<u32>,
+}
+
+/// A call that was inlined.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Call {
+    /// The function that was called, as its source names it; empty when unknown.
+    pub function: String,
+    /// The file of the call, index in [`Program::files`].
+    pub file: u32,
+    /// The line of the call.
+    pub line: u32,
+    /// The call that the calling function was inlined by, always earlier in [`Program::calls`]; none for the kernel.
+    pub caller: Option<u32>,
 }
 
 impl Program {

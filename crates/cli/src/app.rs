@@ -104,7 +104,7 @@ commands! {
 /// `-o`, remarks and errors to standard error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     interrupt::install();
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let arguments: Vec<OsString> = arguments.into_iter().map(long_option).collect();
     let json = asks_for_json(&arguments);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
@@ -126,6 +126,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             show(&failure, json);
             ExitCode::from(failure.kind as u8)
         }
+    }
+}
+
+/// Compilers spell `--include` with one dash.
+fn long_option(argument: OsString) -> OsString {
+    if argument == "-include" {
+        "--include".into()
+    } else {
+        argument
     }
 }
 

@@ -1,4 +1,7 @@
 //! Where bytes come from: a mapped file, or standard input.
+//!
+//! Streams (pipes, standard input, device files) may never end, so they are read up to [`LARGEST_STREAM`]; a regular file
+//! is mapped whatever its size.
 
 use crate::failure::Failure;
 use assay_front::Bytes;
@@ -6,15 +9,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+/// Bytes read of a stream; the largest libraries of kernels we know have less than half.
+const LARGEST_STREAM: u64 = 512 << 20;
+
 /// Opens `path`; `-` is standard input. Files are mapped, not copied.
 pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
     if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|error| Failure::input(format!("cannot read standard input: {error}")))?;
-        return Ok(Bytes::from(bytes));
+        return stream(std::io::stdin().lock(), "standard input");
     }
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
@@ -26,13 +27,26 @@ pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
     }
     if !metadata.is_file() || metadata.len() == 0 {
         // Pipes and device files cannot be mapped, nor can an empty file.
-        let mut bytes = Vec::new();
-        (&file).read_to_end(&mut bytes).map_err(fail)?;
-        return Ok(Bytes::from(bytes));
+        return stream(&file, &path.display().to_string());
     }
     // SAFETY: the map is read-only and lives as long as the borrow of its bytes. A
     // file truncated by another program meanwhile ends this one with SIGBUS, the
     // usual bargain of mapped input; no memory of ours is affected.
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
     Ok(Bytes::new(map))
+}
+
+/// Reads a stream to its end, or to [`LARGEST_STREAM`]: devices and pipes may have no end.
+fn stream(from: impl Read, name: &str) -> Result<Bytes, Failure> {
+    let mut bytes = Vec::new();
+    let read = from.take(LARGEST_STREAM + 1).read_to_end(&mut bytes);
+    let read = read.map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
+    if read as u64 > LARGEST_STREAM {
+        let most = LARGEST_STREAM >> 20;
+        let message =
+            format!("{name} gives more than {most} MiB, the most that is read of a pipe or device");
+        return Err(Failure::input(message)
+            .advice("store it in a file: files are read whatever their size"));
+    }
+    Ok(Bytes::from(bytes))
 }

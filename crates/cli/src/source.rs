@@ -21,6 +21,10 @@ pub(crate) struct SourceArgs {
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
 
+    /// Put this file before the source (also -include FILE), as a host program does; may be repeated
+    #[arg(long = "include", id = "include-file", value_name = "FILE")]
+    before: Vec<PathBuf>,
+
     /// Define a macro; may be repeated
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
@@ -44,6 +48,7 @@ impl SourceArgs {
     pub(crate) fn options(&self) -> SourceOptions {
         SourceOptions {
             include_folders: self.include.clone(),
+            include_files: self.before.clone(),
             defines: self.define.clone(),
             standard: self.std,
             fast_math: !self.no_fast_math,
@@ -141,6 +146,9 @@ pub(crate) fn failure(path: &Path, error: Error) -> Failure {
             return names::unknown(&shown.to_string(), "kernel", wanted, names);
         }
         Error::NoKernels => format!("{shown} declares no kernels"),
+        Error::Compiler(CompilerError::OtherStages { held }) => {
+            format!("{shown} declares no kernels; it holds {held}")
+        }
         Error::Kernel { .. } | Error::NoConstant { .. } | Error::Compiler(_) => error.to_string(),
         other => format!("{shown}: {other}"),
     };

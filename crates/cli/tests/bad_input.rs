@@ -284,6 +284,108 @@ fn a_source_without_kernels_is_said_to_have_none() {
 }
 
 #[test]
+fn a_source_of_other_stages_is_said_to_hold_them() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = "#include <metal_stdlib>\nusing namespace metal;\n\
+        vertex float4 corner(uint i [[vertex_id]]) { return float4(i); }\n";
+    let path = folder.file("stages.metal", text.as_bytes());
+    let words = ["stages.metal declares no kernels; it holds vertex: corner"];
+    for command in ["ir", "profile", "inspect", "disasm"] {
+        refused(&run(command, &path, &[]), 3, &words);
+    }
+}
+
+#[test]
+fn textures_are_refused_alike() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = "#include <metal_stdlib>\nusing namespace metal;\n\
+        kernel void shade(texture2d<float, access::write> t [[texture(0)]], uint2 g [[thread_position_in_grid]]) {\n\
+        t.write(float4(1), g); }\n";
+    let path = folder.file("shade.metal", text.as_bytes());
+    let launch = ["--grid", "4", "--threadgroup", "4"];
+    refused(&run("profile", &path, &[]), 3, &["texture"]);
+    refused(&run("disasm", &path, &[]), 3, &["texture"]);
+    for command in ["run", "emu", "predict"] {
+        refused(&run(command, &path, &launch), 3, &["texture"]);
+    }
+}
+
+#[test]
+fn streams_without_end_are_given_up() {
+    let device = std::path::Path::new("/dev/zero");
+    if device.exists() {
+        let words = ["/dev/zero gives more than 512 MiB"];
+        refused(&run("inspect", device, &[]), 3, &words);
+    }
+}
+
+#[test]
+fn comments_may_have_another_encoding() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = b"// caf\xe9\nkernel void ones(device float* o, uint i [[thread_position_in_grid]]) { o[i] = 1; }\n";
+    let path = folder.file("latin.metal", text);
+    for command in ["inspect", "profile", "ir", "compile"] {
+        let output = run(command, &path, &[]);
+        assert!(output.status.success(), "{command}");
+    }
+}
+
+#[test]
+fn grids_beyond_any_machine_are_refused_alike() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text =
+        b"kernel void ones(device float* o, uint i [[thread_position_in_grid]]) { o[i] = 1; }\n";
+    let path = folder.file("ones.metal", text);
+    let launch = [
+        "--grid",
+        "4294967295,4294967295,4294967295",
+        "--threadgroup",
+        "32",
+        "--buffer",
+        "0=zeros:f32:8",
+    ];
+    for command in ["run", "emu", "predict"] {
+        refused(&run(command, &path, &launch), 2, &["at most 2^32"]);
+    }
+}
+
+#[test]
+fn arrays_that_no_thread_has_room_for_are_refused_alike() {
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let text = b"kernel void k(device float* o, uint i [[thread_position_in_grid]]) {\n\
+        float a[536870912];\nfor (int j = 0; j < int(o[1]); j++) a[int(o[j])] = o[j];\no[i] = a[int(o[i])]; }\n";
+    let path = folder.file("large.metal", text);
+    let launch = [
+        "--grid",
+        "1",
+        "--threadgroup",
+        "1",
+        "--buffer",
+        "0=zeros:f32:8",
+    ];
+    let words = ["2147483648 bytes of thread memory"];
+    refused(&run("profile", &path, &[]), 3, &words);
+    refused(&run("disasm", &path, &[]), 3, &words);
+    refused(&run("emu", &path, &launch), 3, &words);
+    refused(&run("predict", &path, &launch), 3, &words);
+}
+
+#[test]
 fn a_constant_that_is_not_there_is_refused_by_every_command() {
     if !has_clang() {
         return;

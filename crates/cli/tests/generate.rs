@@ -181,7 +181,15 @@ fn all_gives_a_row_for_every_kernel_and_a_summary() {
     let path = folder.path().join("two.metallib");
     std::fs::write(&path, library).expect("written");
     let path = path.to_str().expect("a plain path");
-    let output = assay(&["profile", path, "--all", "--format", "jsonl"]);
+    let keep_going = [
+        "profile",
+        path,
+        "--all",
+        "--keep-going",
+        "--format",
+        "jsonl",
+    ];
+    let output = assay(&keep_going);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let rows: Vec<Value> = text
@@ -201,7 +209,9 @@ fn all_gives_a_row_for_every_kernel_and_a_summary() {
         (&rows[2]["kernels"], &rows[2]["profiled"]),
         (&2.into(), &1.into())
     );
-    let table = stdout(&assay(&["profile", path, "--all"]));
+    let table = assay(&["profile", path, "--all"]);
+    assert_eq!(table.status.code(), Some(1), "a kernel was not read");
+    let table = stdout(&table);
     assert!(table.contains("1 of 2 kernels profiled"), "{table}");
     assert!(table.contains("not generated: not read"), "{table}");
     let wrong = assay(&["profile", path, "--all", "--format", "html"]);

@@ -22,22 +22,25 @@ use assay_front::{Bytes, Kernel, Library};
 use judge::{Verdict, load};
 use rayon::prelude::*;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: judge [-v] [--only NAME] [--sample N] [--seed N] [--section TITLE] [--code] [--printed] [--text] [-I FOLDER] [-D NAME] FILE...";
+const USAGE: &str = "usage: judge [-v] [--only NAME]... [--sample N] [--seed N] [--section TITLE | --tsv] [--code] [--printed] [--text] [-I FOLDER] [-include FILE] [-D NAME] FILE...";
 
 #[derive(Default)]
 struct Args {
     files: Vec<PathBuf>,
-    only: Option<String>,
+    /// Only kernels of these names, or of `FILE:NAME`; all when there are none.
+    only: HashSet<String>,
     sample: Option<usize>,
     seed: u64,
     verbose: bool,
     /// Title of a Markdown section, which is printed in place of the report.
     section: Option<String>,
+    /// A line for each kernel: file, kernel, fate, reason, seconds.
+    tsv: bool,
     /// Only make the code; run nothing.
     code: bool,
     /// Judge the Metal printed from each kernel in place of its code.
@@ -60,13 +63,17 @@ impl Args {
             match arg.as_str() {
                 "--section" => parsed.section = Some(value()?),
                 "-v" => parsed.verbose = true,
-                "--only" => parsed.only = Some(value()?),
+                "--only" => {
+                    parsed.only.insert(value()?);
+                }
                 "--sample" => parsed.sample = Some(number(value()?)? as usize),
                 "--seed" => parsed.seed = number(value()?)?,
                 "--code" => parsed.code = true,
                 "--printed" => parsed.printed = true,
                 "--text" => parsed.text = true,
+                "--tsv" => parsed.tsv = true,
                 "-D" => parsed.build.defines.push(value()?),
+                "-include" => parsed.build.before.push(value()?.into()),
                 "-I" => parsed.build.include.push(value()?.into()),
                 _ if arg.starts_with('-') => return Err(format!("{arg} is no option")),
                 _ => parsed.files.push(arg.into()),
@@ -86,6 +93,7 @@ struct Case {
 }
 
 struct Judged {
+    file: String,
     name: String,
     verdict: Verdict,
     seconds: f64,
@@ -123,16 +131,58 @@ fn main() -> ExitCode {
     if args.verbose {
         unfinished(&judged);
     }
+    if args.tsv {
+        judged.iter().for_each(line);
+        return ended(&judged);
+    }
     let summary = Summary::of(&judged, unread.len(), start.elapsed().as_secs_f64());
     match &args.section {
         Some(title) => summary.section(title),
         None => summary.text(),
     }
+    ended(&judged)
+}
+
+fn ended(judged: &[Judged]) -> ExitCode {
     let differs = |judged: &Judged| matches!(judged.verdict, Verdict::Differs(_));
     match judged.iter().any(differs) {
         true => ExitCode::from(1),
         false => ExitCode::SUCCESS,
     }
+}
+
+/// What became of a kernel as a line for programs.
+fn line(judged: &Judged) {
+    let (fate, why) = match &judged.verdict {
+        Verdict::Same { finished: 0, .. } => ("unfinished", unfinished_because(&judged.verdict)),
+        Verdict::Same { .. } => ("same", String::new()),
+        Verdict::Differs(what) => ("differs", what.clone()),
+        Verdict::NoPipeline(why) => ("no pipeline", why.clone()),
+        Verdict::Unsupported(why) => ("not generated", why.clone()),
+        Verdict::NotExecuted(why) => ("not executed", why.clone()),
+    };
+    let why = why.replace(['\t', '\n'], " ");
+    let (file, name, seconds) = (&judged.file, &judged.name, judged.seconds);
+    println!("{file}\t{name}\t{fate}\t{why}\t{seconds:.2}");
+}
+
+/// Why no trial of a kernel ran to its end, with the first trial's own words.
+fn unfinished_because(verdict: &Verdict) -> String {
+    let Verdict::Same {
+        stopped,
+        undefined,
+        why,
+        ..
+    } = verdict
+    else {
+        return String::new();
+    };
+    let kind = match (stopped, undefined) {
+        (0, 0) => "too long",
+        (0, _) => "undefined in the kernel",
+        _ => "both stopped",
+    };
+    format!("{kind}: {}", why.first().map_or("", String::as_str))
 }
 
 /// The kernels of the files, and files that could not be read.
@@ -153,8 +203,11 @@ fn cases(args: &Args) -> (Vec<Case>, Vec<String>) {
 }
 
 fn of_file(path: &Path, args: &Args) -> Result<Vec<Case>, String> {
-    let wanted = |name: &str| args.only.as_deref().is_none_or(|only| only == name);
     let file = path.display().to_string();
+    let wanted = |name: &str| {
+        let only = &args.only;
+        only.is_empty() || only.contains(name) || only.contains(&format!("{file}:{name}"))
+    };
     let fail = |error: String| format!("{file}: {error}");
     let is_source = path
         .extension()
@@ -219,6 +272,7 @@ fn judge_one(case: &Case, args: &Args) -> Judged {
         }
     }
     Judged {
+        file: case.file.clone(),
         name: case.kernel.name.clone(),
         verdict,
         seconds: start.elapsed().as_secs_f64(),

@@ -51,9 +51,9 @@ mod wide_integers;
 
 use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
-use assay_agx::Program;
+use assay_agx::{Call, Line, Program};
 use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
-use assay_ssa::{Block, Function, IdMap, IdVec, Module, ValueDef};
+use assay_ssa::{Block, Function, Id, IdMap, IdVec, Loc, Location, Locations, Module, ValueDef};
 use select::{Lowerer, Mode, NodeCode};
 use std::collections::HashMap;
 
@@ -208,14 +208,7 @@ fn finish(
         .files()
         .map(|(_, name)| name.to_owned())
         .collect();
-    let lines = module.locations.iter().map(|(loc, _)| {
-        // The user's own line, not one of the library's headers.
-        let user = module.locations.user_line(loc);
-        user.map_or((0, 0, 0), |location| {
-            let file = assay_ssa::Id::index(location.file) as u32;
-            (file, location.line, location.column)
-        })
-    });
+    let lines = source_lines(&module.locations, &mut program);
     let threads = match options.threadgroup {
         Some(size) => Some(size.iter().fold(1u32, |all, &n| all.saturating_mul(n))),
         None => lowerer.kernel.max_threads,
@@ -225,9 +218,43 @@ fn finish(
         program,
         main,
         constant,
-        lines: lines.collect(),
+        lines,
         register_limit: limit,
     })
+}
+
+/// The user's line of every location, and into the program the calls that brought them there.
+fn source_lines(locations: &Locations, program: &mut Program) -> IdVec<Loc, Line> {
+    let place = |location: &Location| (location.file.index() as u32, location.line);
+    let mut known = HashMap::new();
+    let mut lines = IdVec::default();
+    for (loc, _) in locations.iter() {
+        let chain = locations.user_chain(loc);
+        let mut caller = None;
+        for pair in chain.windows(2).rev() {
+            let [inner, outer] = pair else { continue };
+            let (file, line) = place(outer);
+            let key = (inner.function, file, line, caller);
+            caller = Some(*known.entry(key).or_insert_with(|| {
+                program.calls.push(Call {
+                    function: locations.function_name(inner).unwrap_or("").to_owned(),
+                    file,
+                    line,
+                    caller,
+                });
+                program.calls.len() as u32 - 1
+            }));
+        }
+        let (file, line) = chain.first().map_or((0, 0), |location| place(location));
+        lines.push(Line {
+            offset: 0,
+            file,
+            line,
+            column: chain.first().map_or(0, |location| location.column),
+            call: caller,
+        });
+    }
+    lines
 }
 
 /// The most half registers with which this many threads fit a core.

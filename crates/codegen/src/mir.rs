@@ -172,8 +172,8 @@ pub struct Kernel {
     pub main: Function,
     /// The program that runs once per dispatch and fills uniforms, if there is one.
     pub constant: Option<Function>,
-    /// Source lines, by [`Inst::loc`]: file (index in `program.files`), line, column.
-    pub lines: assay_ssa::IdVec<Loc, (u32, u32, u32)>,
+    /// Source lines, by [`Inst::loc`]; their offsets are zero.
+    pub lines: assay_ssa::IdVec<Loc, assay_agx::Line>,
     /// The largest number of half registers the code may use.
     pub register_limit: u16,
 }

@@ -78,6 +78,9 @@ pub fn metallib(
             false => include.into(),
         });
     }
+    for file in &options.include_files {
+        arguments.extend(["-include".into(), file.into()]);
+    }
     for define in &options.defines {
         arguments.push(format!("-D{define}").into());
     }

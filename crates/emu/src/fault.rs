@@ -80,7 +80,7 @@ pub enum FaultKind {
         /// Half register.
         half: u16,
     },
-    /// Reads a register that a shuffle filled from a lane without a value.
+    /// Reads a register that a shuffle filled from a thread without a value in it.
     ReadOfUndefinedShuffle {
         /// Half register.
         half: u16,

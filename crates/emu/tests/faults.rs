@@ -139,8 +139,9 @@ fn a_write_to_a_register_in_flight_is_reported() {
 #[test]
 fn a_shuffle_from_a_lane_without_value_poisons_its_result() {
     let lanes: [u32; 32] = std::array::from_fn(|lane| lane as u32);
-    let text = "simd_shuffle_down r9, r8, 1\niadd r10, r9, 1";
-    let error = try_registers(text, &[lanes], "r10", 20, false).unwrap_err();
+    let text = "mov_imm r0l, 0\nif_icmp r0l, ult, r8, 16, 1\nmov_imm r9, 5, 0b0\npop_exec r0l, 1\n\
+                simd_shuffle_down r9, r9, 1\niadd r10, r9, 1";
+    let error = try_registers(text, &[lanes], "r10", 32, false).unwrap_err();
     let EmuError::Fault(fault) = error else {
         panic!("{error}")
     };
@@ -148,8 +149,18 @@ fn a_shuffle_from_a_lane_without_value_poisons_its_result() {
         matches!(fault.kind, FaultKind::ReadOfUndefinedShuffle { .. }),
         "{fault}"
     );
-    assert_eq!(fault.thread.unwrap().lane, 19);
+    assert_eq!(fault.thread.unwrap().lane, 15);
     assert_eq!(fault.at.text, "iadd r10, r9, 1");
+}
+
+#[test]
+fn a_shuffle_reads_zero_from_a_lane_without_a_thread() {
+    let lanes: [u32; 32] = std::array::from_fn(|lane| lane as u32 + 1);
+    let text = "simd_shuffle_down r9, r8, 1\niadd r10, r9, 1";
+    let found = try_registers(text, &[lanes], "r10", 20, false).unwrap();
+    assert_eq!((found[18], found[19]), (21, 1));
+    let alone = try_registers(text, &[lanes], "r10", 1, false).unwrap();
+    assert_eq!(alone[0], 1);
 }
 
 #[test]

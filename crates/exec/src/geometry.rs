@@ -14,6 +14,9 @@ pub struct Grid {
 /// Most threads of a threadgroup on any Apple GPU.
 const MAX_THREADS: u64 = 1024;
 
+/// Threadgroups of a grid that are run; more would take months.
+const MAX_GROUPS: u128 = 1 << 32;
+
 impl Grid {
     /// So many threads (`dispatchThreads`).
     pub fn threads(threads: [u32; 3], threadgroup: [u32; 3]) -> Self {
@@ -46,7 +49,8 @@ impl Grid {
     }
 
     pub(crate) fn check(&self, limit: Option<u32>) -> Result<(), RunError> {
-        let size: u64 = self.threadgroup.iter().map(|&n| u64::from(n)).product();
+        let product = |extents: [u32; 3]| extents.iter().map(|&n| u128::from(n)).product::<u128>();
+        let size = product(self.threadgroup);
         let limit = limit.map_or(MAX_THREADS, |limit| u64::from(limit).min(MAX_THREADS));
         let [x, y, z] = self.threadgroup;
         if self.threadgroup.contains(&0) || self.threads.contains(&0) {
@@ -54,9 +58,15 @@ impl Grid {
                 "a grid and its threadgroup have at least one thread in each direction".into(),
             ));
         }
-        if size > limit || self.threadgroup.iter().any(|&n| u64::from(n) > MAX_THREADS) {
+        if size > u128::from(limit) {
             return Err(RunError::BadGrid(format!(
                 "a threadgroup of {x} × {y} × {z} threads is too large: the kernel allows {limit}"
+            )));
+        }
+        let groups = product(self.group_counts());
+        if groups > MAX_GROUPS {
+            return Err(RunError::BadGrid(format!(
+                "the grid has {groups} threadgroups; at most 2^32 can be run"
             )));
         }
         Ok(())
@@ -108,5 +118,19 @@ impl Group {
             index / width % height,
             index / width / height,
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Grid;
+
+    #[test]
+    fn grids_beyond_any_machine_are_refused() {
+        let most = [u32::MAX; 3];
+        let refused = |grid: Grid| grid.check(None).unwrap_err().to_string();
+        assert!(refused(Grid::threads(most, [32, 1, 1])).contains("at most 2^32"));
+        assert!(refused(Grid::threads(most, most)).contains("too large"));
+        assert!(Grid::line(u32::MAX, 1).check(None).is_ok());
     }
 }

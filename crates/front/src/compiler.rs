@@ -13,6 +13,8 @@ pub struct SourceOptions {
     pub standard: Standard,
     /// Folders for `#include`, in order.
     pub include_folders: Vec<PathBuf>,
+    /// Files that stand before the source, in order.
+    pub include_files: Vec<PathBuf>,
     /// Macros, `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
     /// Make programs to be checked: nothing is optimised away, and the compiler warns.
@@ -25,6 +27,7 @@ impl Default for SourceOptions {
             fast_math: true,
             standard: Standard::default(),
             include_folders: Vec::new(),
+            include_files: Vec::new(),
             defines: Vec::new(),
             checked: false,
         }
@@ -36,6 +39,7 @@ impl SourceOptions {
     pub fn for_clang(&self, cache: impl Into<PathBuf>) -> Options {
         Options {
             include_folders: self.include_folders.clone(),
+            include_files: self.include_files.clone(),
             defines: self.defines.clone(),
             standard: self.standard,
             fast_math: self.fast_math,
@@ -74,6 +78,12 @@ pub enum CompilerError {
         message: String,
         /// How to get one.
         advice: Option<String>,
+    },
+    /// The source compiles, but has no kernels, only functions of other stages.
+    #[error("it declares no kernels; it holds {held}")]
+    OtherStages {
+        /// Those functions by stage: `vertex: corner, edge`.
+        held: String,
     },
     /// The source has errors, or the compiler does not work.
     #[error(transparent)]
@@ -116,6 +126,9 @@ impl Compiler for Clang {
     ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
         let options = options.for_clang(&self.cache);
         let compiled = assay_msl::compile(source, &self.program, &options)?;
-        Ok((compiled.code, compiled.warnings))
+        match compiled.other_functions() {
+            Some(held) if compiled.kernels.is_empty() => Err(CompilerError::OtherStages { held }),
+            _ => Ok((compiled.code, compiled.warnings)),
+        }
     }
 }

@@ -114,6 +114,9 @@ impl Error {
         match self {
             Error::Container(error) => error.advice().map(str::to_owned),
             Error::Compiler(CompilerError::Missing { advice, .. }) => advice.clone(),
+            Error::Compiler(CompilerError::OtherStages { .. }) => {
+                Some("only compute kernels are looked at".to_owned())
+            }
             Error::NoKernels | Error::WithoutKernels { .. } => Some(READS.to_owned()),
             Error::NoConstant { known, .. } if known.is_empty() => {
                 Some("this kernel has none".to_owned())

@@ -16,6 +16,25 @@ pub trait Id: Copy + Eq + Ord + fmt::Debug {
     fn index(self) -> usize;
 }
 
+#[cfg(debug_assertions)]
+thread_local! {
+    static LOOKUPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts a lookup by id, in builds with debug assertions.
+#[inline(always)]
+pub fn tick() {
+    #[cfg(debug_assertions)]
+    LOOKUPS.with(|lookups| lookups.set(lookups.get().wrapping_add(1)));
+}
+
+/// Lookups by id on this thread so far: a measure of work that is the same on every machine. Only builds with debug
+/// assertions count.
+#[cfg(debug_assertions)]
+pub fn lookups() -> u64 {
+    LOOKUPS.with(std::cell::Cell::get)
+}
+
 /// Declares typed ids with their display prefix.
 #[macro_export]
 macro_rules! define_ids {
@@ -32,6 +51,7 @@ macro_rules! define_ids {
             }
             #[inline]
             fn index(self) -> usize {
+                $crate::id::tick();
                 self.0.get() as usize - 1
             }
         }

@@ -29,6 +29,8 @@ pub struct Source<'a> {
 pub struct Options {
     /// Folders for `#include`, in order (`-I`).
     pub include_folders: Vec<PathBuf>,
+    /// Files that stand before the source, in order, as a host program puts them there (`-include`).
+    pub include_files: Vec<PathBuf>,
     /// Macros, `NAME` or `NAME=VALUE` (`-D`).
     pub defines: Vec<String>,
     /// The version of the language.
@@ -151,6 +153,7 @@ impl Options {
     pub fn new(cache: impl Into<PathBuf>) -> Self {
         Options {
             include_folders: Vec::new(),
+            include_files: Vec::new(),
             defines: Vec::new(),
             standard: Standard::default(),
             fast_math: true,
@@ -319,15 +322,19 @@ impl<'a> Session<'a> {
             stubs.display().to_string(),
             "-".to_owned(),
         ]);
-        let name = in_line_marker(path);
-        let run = self.run(&arguments, format!("# 1 \"{name}\"\n{text}").as_bytes())?;
+        let mut whole = String::new();
+        for file in &self.options.include_files {
+            whole.push_str(&format!("#include \"{}\"\n", in_line_marker(file)));
+        }
+        whole.push_str(&format!("# 1 \"{}\"\n{text}", in_line_marker(path)));
+        let run = self.run(&arguments, whole.as_bytes())?;
         if run.success {
             // Where the cache is must not show in the result.
             let stubs = format!("\"{}/", in_line_marker(&stubs));
             let own = format!("\"{}", headers::OWN_PREFIX);
             return Ok(String::from_utf8_lossy(&run.stdout).replace(&stubs, &own));
         }
-        Err(Error::Source(preprocessor_errors(&run.stderr, path, text)))
+        Err(Error::Source(preprocessor_errors(&run, path, text)))
     }
 
     /// Compiles the rewritten text, with the precompiled header.
@@ -480,7 +487,7 @@ fn blames_header(stderr: &str) -> bool {
 }
 
 /// Errors of the first pass have exact places already.
-fn preprocessor_errors(stderr: &str, path: &Path, text: &str) -> Vec<Diagnostic> {
+fn preprocessor_errors(run: &Run, path: &Path, text: &str) -> Vec<Diagnostic> {
     let empty = Patched::unchanged("");
     let locator = Locator {
         path,
@@ -488,8 +495,28 @@ fn preprocessor_errors(stderr: &str, path: &Path, text: &str) -> Vec<Diagnostic>
         preprocessed: "",
         patched: &empty,
     };
-    let mut diagnostics = locator.exact(&diagnostic::parse(stderr));
+    let mut diagnostics = locator.exact(&diagnostic::parse(&run.stderr));
     diagnostics.iter_mut().for_each(explain);
+    or_last_words(diagnostics, run)
+}
+
+/// The diagnostics, or where a compiler that failed gave none, what it said or how it ended.
+fn or_last_words(mut diagnostics: Vec<Diagnostic>, run: &Run) -> Vec<Diagnostic> {
+    if diagnostics.is_empty() {
+        let message = match run.stderr.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) => line.to_owned(),
+            None => format!(
+                "the compiler said nothing and ended with {}; it may have run out of memory",
+                run.ended
+            ),
+        };
+        diagnostics.push(Diagnostic {
+            message,
+            place: None,
+            source_line: None,
+            notes: Vec::new(),
+        });
+    }
     diagnostics
 }
 
@@ -511,7 +538,8 @@ fn explain(diagnostic: &mut Diagnostic) {
     let name = name.and_then(|rest| rest.strip_suffix('\''));
     if let Some(name) = name.filter(|name| !name.contains(['\'', ':', '<'])) {
         let advice = format!(
-            "if the host program defines '{name}' before it compiles this source, give it with -D {name}=VALUE"
+            "if the host program puts '{name}' before this source, give it with -D {name}=VALUE, or the file that \
+             declares it with -include FILE"
         );
         diagnostic.notes.push(Note {
             message: advice,
@@ -578,20 +606,5 @@ fn failure(run: &Run, locator: &Locator<'_>) -> Error {
         diagnostics.retain(|diagnostic| diagnostic.place.is_some());
     }
     diagnostics.iter_mut().for_each(explain);
-    if diagnostics.is_empty() {
-        let message = match run.stderr.lines().next() {
-            Some(line) => line.to_owned(),
-            None => format!(
-                "the compiler said nothing and ended with {}; it may have run out of memory",
-                run.ended
-            ),
-        };
-        diagnostics.push(Diagnostic {
-            message,
-            place: None,
-            source_line: None,
-            notes: Vec::new(),
-        });
-    }
-    Error::Source(diagnostics)
+    Error::Source(or_last_words(diagnostics, run))
 }

@@ -62,6 +62,10 @@ pub(crate) const COMPILE: &[(&[&str], &str)] = &[
         &["-fno-strict-float-cast-overflow"],
         "Metal's conversions to integers saturate; a constant out of range would become anything",
     ),
+    (
+        &["-fno-pic"],
+        "tables of addresses would become tables of distances between them",
+    ),
     (&["-O2"], "what Apple's compiler does before it writes AIR"),
     (
         &["-fno-vectorize", "-fno-slp-vectorize"],

@@ -200,3 +200,49 @@ fn a_byte_order_mark_is_no_part_of_the_source() {
         assert_eq!(compiled.expect("it compiles").kernels.len(), 1);
     }
 }
+
+#[test]
+fn a_compiler_that_fails_in_silence_has_its_end_told() {
+    let source = Source {
+        path: Path::new("user.metal"),
+        text: b"",
+    };
+    let cache = Cache::new();
+    let result = compile(source, &Compiler::new("false"), &Options::new(cache.path()));
+    let Err(error) = result else {
+        panic!("it fails");
+    };
+    let words = error.to_string();
+    assert!(
+        words.contains("said nothing and ended with exit status: 1"),
+        "{words}"
+    );
+}
+
+#[test]
+fn a_file_given_with_include_stands_before_the_source_and_moves_no_line() {
+    let Some(compiler) = compilers().into_iter().next() else {
+        return;
+    };
+    let cache = Cache::new();
+    let before = cache.path().join("before.h");
+    std::fs::write(&before, "typedef float real;\n#define SIX 6\n").expect("a file");
+    let options = Options {
+        include_files: vec![before],
+        ..Options::new(shared_cache())
+    };
+    let compile = |text: &str| {
+        let path = Path::new("user.metal");
+        let text = text.as_bytes();
+        compile(Source { path, text }, &compiler, &options)
+    };
+    assert!(compile("kernel void k(device real* o) { o[0] = SIX; }").is_ok());
+    match compile("\nkernel void k(device real* o) { o[0] = SEVEN; }") {
+        Err(Error::Source(errors)) => {
+            let place = errors[0].place.as_ref().expect("a place");
+            assert_eq!((place.file.to_str(), place.line), (Some("user.metal"), 2));
+            assert!(errors[0].notes[0].message.contains("-include FILE"));
+        }
+        other => panic!("{other:?}"),
+    }
+}

@@ -32,6 +32,7 @@ pub mod group_uniform_factors;
 pub mod hoist_invariants;
 pub mod index_pointers;
 pub mod inline_calls;
+pub mod loop_copies;
 pub mod lower_switch;
 pub mod mark_aliases;
 pub mod mark_uninitialised;

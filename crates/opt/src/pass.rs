@@ -34,6 +34,7 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         crate::hoist_invariants::hoist_invariants,
     ),
     ("index_pointers", crate::index_pointers::index_pointers),
+    ("loop_copies", crate::loop_copies::loop_copies),
     ("lower_switch", crate::lower_switch::lower_switch),
     (
         "mark_uninitialised",

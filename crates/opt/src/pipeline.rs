@@ -33,6 +33,7 @@ const SETTLE: &[FunctionPass] = &[
 /// Memory is settled: what copies are left move words. Then fewer blocks, before values are merged across them.
 const STRAIGHTEN: &[FunctionPass] = &[
     crate::expand_copies::expand_copies_by_words,
+    crate::loop_copies::loop_copies,
     crate::propagate_constants::propagate_constants,
     crate::simplify_cfg::simplify_cfg,
     form_selects,

@@ -101,3 +101,99 @@ fn files_give_what_they_say() {
     }
     assert!(failures.is_empty(), "{failures}");
 }
+
+/// The work of passes must grow with the program, not with its square.
+#[cfg(debug_assertions)]
+mod growth {
+    use assay_opt::pass;
+    use assay_ssa::id::lookups;
+    use assay_ssa::{Module, parse};
+    use std::fmt::Write;
+
+    /// A kernel of `count` pieces: loads and stores of device and thread memory, a condition and a loop each.
+    fn program(count: usize) -> Module {
+        let mut text = "module \"m\"\nkernel \"k\" f0 {\n}\nfunction f0 \"k\" -> void {\n\
+            b0(v0: ptr.device, v1: i32, v2: i1):\n\
+            v3: ptr.thread = alloca i32 align 4\n"
+            .to_owned();
+        let (mut value, mut block) = (4, 1);
+        for piece in 0..count {
+            let v = |more: usize| format!("v{}", value + more);
+            let b = |more: usize| format!("b{}", block + more);
+            let _ = write!(
+                text,
+                "{}: i32 = add v1, i32 {piece}\n{}: ptr.device = ptr_add v0 + {} * 4\n\
+                 {}: i32 = load {} align 4\n{}: i32 = mul {}, v1\nstore v3, {} align 4\n\
+                 branch v2, {}, {}\n{}:\nstore {}, {} align 4\njump {}\n{}:\n\
+                 {}: i32 = load v3 align 4\njump {}(i32 0)\n",
+                v(0),
+                v(1),
+                v(0),
+                v(2),
+                v(1),
+                v(3),
+                v(2),
+                v(3),
+                b(0),
+                b(1),
+                b(0),
+                v(1),
+                v(3),
+                b(1),
+                b(1),
+                v(4),
+                b(2)
+            );
+            let _ = write!(
+                text,
+                "{}({}: i32):\n{}: i32 = add {}, i32 1\n{}: ptr.device = ptr_add v0 + {} * 4\n\
+                 store {}, {} align 4\n{}: i1 = icmp ult {}, v1\nbranch {}, {}({}), {}\n{}:\n",
+                b(2),
+                v(5),
+                v(6),
+                v(5),
+                v(7),
+                v(5),
+                v(7),
+                v(4),
+                v(8),
+                v(6),
+                v(8),
+                b(2),
+                v(6),
+                b(3),
+                b(3)
+            );
+            value += 9;
+            block += 4;
+        }
+        text += "return\n}\n";
+        parse(&text).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn work(count: usize, run: &dyn Fn(&mut Module)) -> f64 {
+        let mut module = program(count);
+        let before = lookups();
+        run(&mut module);
+        (lookups() - before) as f64
+    }
+
+    #[test]
+    fn passes_do_no_more_than_n_log_n() {
+        const COUNT: usize = 150;
+        let mut wrong = Vec::new();
+        for (name, one) in pass::PASSES {
+            let run = |module: &mut Module| {
+                pass::run(module, *one);
+            };
+            let growth = work(2 * COUNT, &run) / work(COUNT, &run).max(1.0);
+            // Twice the size times the growth of the logarithm, and a little.
+            if growth > 2.3 {
+                wrong.push(format!(
+                    "{name}: {growth:.2} times the lookups for twice the program"
+                ));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+}

@@ -113,6 +113,9 @@ pub struct Part {
     /// Its source lines, ascending by offset.
     #[serde(skip)]
     pub lines: Vec<assay_agx::Line>,
+    /// Calls that were inlined, which lines refer to.
+    #[serde(skip)]
+    pub calls: Vec<assay_agx::Call>,
     /// Source files that lines refer to by their place in this list.
     pub files: Vec<String>,
     /// Instructions that can be executed.
@@ -219,6 +222,7 @@ impl Part {
             liveness,
             charges,
             lines: Vec::new(),
+            calls: Vec::new(),
             files: Vec::new(),
         }
     }
@@ -371,9 +375,14 @@ impl Part {
 
     /// The source line of the code at a byte offset: file and line, when known.
     pub fn line_at(&self, offset: u32) -> Option<(u32, u32)> {
+        self.place_at(offset).map(|line| (line.file, line.line))
+    }
+
+    /// The source line of the code at a byte offset with the call it was inlined by, when known.
+    pub fn place_at(&self, offset: u32) -> Option<&assay_agx::Line> {
         let after = self.lines.partition_point(|line| line.offset <= offset);
         let line = self.lines.get(after.checked_sub(1)?)?;
-        (line.line != 0).then_some((line.file, line.line))
+        (line.line != 0).then_some(line)
     }
 
     /// Byte offset of an instruction.

@@ -219,6 +219,7 @@ impl Profile {
         }
         let mut main = Part::new(program, &program.code, program.entry, options);
         main.lines.clone_from(&program.lines);
+        main.calls.clone_from(&program.calls);
         main.files.clone_from(&program.files);
         if main.code.at(u64::from(program.entry)).is_none() {
             return Err(Error::BadEntry {

@@ -53,7 +53,7 @@ pub use inst::{
     SwitchId, Symbol, UNDEF_LANE, Value, ValueList,
 };
 pub use kernel::{Argument, ArgumentAccess, Binding, Kernel};
-pub use location::{FileId, Loc, Location, Locations};
+pub use location::{FileId, Loc, Location, Locations, NameId};
 pub use memory::{Access, AliasId, AliasSet, AtomicOp, BarrierMemory, Ordering, Scope};
 pub use module::{
     FloatMode, FunctionConstant, FunctionConstantId, Global, GlobalData, GlobalId, Module,

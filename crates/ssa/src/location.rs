@@ -7,6 +7,8 @@ define_ids! {
     Loc = "!";
     /// A source file of a module.
     FileId = "file";
+    /// A function's name in the source.
+    NameId = "name";
 }
 
 /// A place in the source.
@@ -18,6 +20,8 @@ pub struct Location {
     pub line: u32,
     /// Column, from 1; 0 when unknown.
     pub column: u32,
+    /// The function of the source that holds the line, if it is known.
+    pub function: Option<NameId>,
     /// Where the function holding this line was inlined, if it was.
     pub inlined_at: Option<Loc>,
 }
@@ -26,6 +30,7 @@ pub struct Location {
 #[derive(Clone, Default, Debug)]
 pub struct Locations {
     files: IdVec<FileId, String>,
+    names: IdVec<NameId, String>,
     entries: IdVec<Loc, Location>,
 }
 
@@ -41,6 +46,19 @@ impl Locations {
             Some(id) => id,
             None => self.files.push(name.to_owned()),
         }
+    }
+
+    /// The id of a function's name, entered if it is new.
+    pub fn name(&mut self, name: &str) -> NameId {
+        match self.names.find(|known| known == name) {
+            Some(id) => id,
+            None => self.names.push(name.to_owned()),
+        }
+    }
+
+    /// The name of the function that holds a location.
+    pub fn function_name(&self, location: &Location) -> Option<&str> {
+        self.names.get(location.function?).map(String::as_str)
     }
 
     /// Enters a location. The caller avoids duplicates where it can; they only cost memory.
@@ -110,6 +128,18 @@ impl Locations {
             .or_else(|| known().last())
     }
 
+    /// The user's part of a chain, innermost first: what is left without the library's headers. It begins with
+    /// [`Locations::user_line`].
+    pub fn user_chain(&self, loc: Loc) -> Vec<&Location> {
+        let known = || self.chain(loc).filter(|location| location.line != 0);
+        let user = |location: &&Location| !is_library(self.file_name(location.file));
+        let chain: Vec<&Location> = known().filter(user).collect();
+        match chain.is_empty() {
+            true => known().last().into_iter().collect(),
+            false => chain,
+        }
+    }
+
     /// Enters `outer` as the place the chain of `inner` was inlined at; what an inliner needs.
     pub fn inline(&mut self, inner: Loc, outer: Loc) -> Loc {
         let Some(location) = self.entries.get(inner).cloned() else {
@@ -141,6 +171,7 @@ mod tests {
             file,
             line,
             column: 0,
+            function: None,
             inlined_at,
         };
         let call = locations.add(at(kernel, 40, None));
@@ -152,5 +183,11 @@ mod tests {
             [call, helper, inside, alone].map(line),
             [Some(40), Some(12), Some(12), Some(98)]
         );
+        let chain = |loc| {
+            let lines = locations.user_chain(loc).into_iter();
+            lines.map(|location| location.line).collect::<Vec<_>>()
+        };
+        assert_eq!(chain(inside), [12, 40]);
+        assert_eq!(chain(alone), [98]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use crate::llvm::{Body, DebugLocation, Metadata, MetadataId};
-use assay_ssa::{FileId, Loc, Location};
+use assay_ssa::{FileId, Loc, Location, NameId};
 use std::collections::HashMap;
 
 /// Locations already entered, so that equal ones share an entry.
@@ -10,7 +10,14 @@ use std::collections::HashMap;
 pub(crate) struct LocationCache {
     /// By function body, since metadata numbers are reused by the next one.
     locations: HashMap<(u32, DebugLocation), Option<Loc>>,
-    files: HashMap<(u32, MetadataId), Option<FileId>>,
+    scopes: HashMap<(u32, MetadataId), Option<Scope>>,
+}
+
+/// The file and the function of a scope.
+#[derive(Clone, Copy)]
+struct Scope {
+    file: FileId,
+    function: Option<NameId>,
 }
 
 /// Inlined deeper than this, the outer calls are dropped.
@@ -35,10 +42,11 @@ impl<'a> Lowering<'_, 'a> {
             Some(Metadata::Location(outer)) => self.location_at(body, outer, depth + 1),
             _ => None,
         };
-        let file = location.scope.and_then(|scope| self.file_of(body, scope));
-        let entered = file.map(|file| {
+        let scope = location.scope.and_then(|scope| self.scope(body, scope));
+        let entered = scope.map(|scope| {
             self.target.locations.add(Location {
-                file,
+                file: scope.file,
+                function: scope.function,
                 line: location.line,
                 column: location.column,
                 inlined_at,
@@ -48,41 +56,50 @@ impl<'a> Lowering<'_, 'a> {
         entered
     }
 
-    fn file_of(&mut self, body: &Body<'a>, scope: MetadataId) -> Option<FileId> {
+    fn scope(&mut self, body: &Body<'a>, scope: MetadataId) -> Option<Scope> {
         let key = (body.function, scope);
-        if let Some(known) = self.locations.files.get(&key) {
+        if let Some(known) = self.locations.scopes.get(&key) {
             return *known;
         }
-        let mut next = Some(scope);
-        let mut found = None;
+        let (mut next, mut in_file, mut in_function) = (Some(scope), None, None);
         for _ in 0..MAX_SCOPES {
-            match next.and_then(|id| self.metadata(body, id)) {
-                Some(Metadata::Scope {
-                    file: Some(file), ..
-                }) => {
-                    found = Some(file);
-                    break;
-                }
-                Some(Metadata::Scope { parent, .. }) => next = parent,
-                _ => break,
+            let Some(Metadata::Scope {
+                parent, file, name, ..
+            }) = next.and_then(|id| self.metadata(body, id))
+            else {
+                break;
+            };
+            in_file = in_file.or(file);
+            if name.is_some() {
+                // What is around a function is a namespace or class.
+                in_function = name;
+                break;
             }
+            next = parent;
         }
-        let name = found.and_then(|file| self.file_name(body, file));
-        let file = name.map(|name| self.target.locations.file(&name));
-        self.locations.files.insert(key, file);
-        file
+        let name = in_file.and_then(|file| self.file_name(body, file));
+        let function = in_function.and_then(|name| self.text(body, name));
+        let found = name.map(|name| Scope {
+            file: self.target.locations.file(&name),
+            function: function.map(|name| self.target.locations.name(&name)),
+        });
+        self.locations.scopes.insert(key, found);
+        found
+    }
+
+    fn text(&self, body: &Body<'a>, id: MetadataId) -> Option<String> {
+        match self.metadata(body, id) {
+            Some(Metadata::String(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
+            _ => None,
+        }
     }
 
     fn file_name(&self, body: &Body<'a>, file: MetadataId) -> Option<String> {
         let Some(Metadata::File { name, directory }) = self.metadata(body, file) else {
             return None;
         };
-        let text = |id: Option<MetadataId>| match self.metadata(body, id?) {
-            Some(Metadata::String(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-            _ => None,
-        };
-        let name = text(name)?;
-        match text(directory) {
+        let name = self.text(body, name?)?;
+        match directory.and_then(|id| self.text(body, id)) {
             // Our own bitcode says `.`: a name is as the user gave it.
             Some(directory) if directory == "." => {
                 Some(name.strip_prefix("./").unwrap_or(&name).to_owned())

@@ -56,10 +56,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         failure.advised(error.advice())
     };
     let is_source = assay_front::is_source(&args.file, &bytes);
-    let contents = match std::str::from_utf8(&bytes) {
-        // Named as source, it is, kernels or not: the compiler says what is wrong with it.
-        Ok(text) if is_source => Contents::Source(text),
-        _ => assay_container::open(&bytes).map_err(fail)?,
+    // Named as source, it is, kernels or not, whatever encoding its comments have: the compiler says what is wrong with it.
+    let text = is_source.then(|| String::from_utf8_lossy(&bytes));
+    let contents = match &text {
+        Some(text) => Contents::Source(text),
+        None => assay_container::open(&bytes).map_err(fail)?,
     };
     let mut document = Document::new(&path, bytes.len() as u64, &contents).map_err(fail)?;
     let bad = |error: assay_air::Error| Failure::input(format!("{path}: {error}"));

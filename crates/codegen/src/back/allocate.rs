@@ -113,20 +113,20 @@ pub(crate) fn allocate(groups: Groups, needed: u16, bounds: Bounds) -> Result<Al
 fn place_all(groups: &Groups, order: Order, bounds: Bounds) -> Option<(u16, Vec<u16>)> {
     let mut list: Vec<(u32, &Group)> = groups.iter().collect();
     match order {
-        Order::Start => list.sort_by_key(|(_, group)| group.start()),
-        Order::WideFirst => list.sort_by_key(|(_, group)| {
+        Order::Start => list.sort_by_cached_key(|(_, group)| group.start()),
+        Order::WideFirst => list.sort_by_cached_key(|(_, group)| {
             let width = group.halves.len();
             (
                 std::cmp::Reverse(width.max(usize::from(group.align))),
                 group.start(),
             )
         }),
-        Order::End => list.sort_by_key(|(_, group)| std::cmp::Reverse(group.end())),
+        Order::End => list.sort_by_cached_key(|(_, group)| std::cmp::Reverse(group.end())),
         Order::AlignedFirst => {
-            list.sort_by_key(|(_, group)| (std::cmp::Reverse(group.align), group.start()))
+            list.sort_by_cached_key(|(_, group)| (std::cmp::Reverse(group.align), group.start()))
         }
         Order::LongFirst => {
-            list.sort_by_key(|(_, group)| (std::cmp::Reverse(group.weight()), group.start()))
+            list.sort_by_cached_key(|(_, group)| (std::cmp::Reverse(group.weight()), group.start()))
         }
     }
     let size = list

@@ -41,13 +41,11 @@ pub(crate) fn encode(
             let encoded = build(inst, 0, isa).map_err(|error| at(error, inst, kernel))?;
             out.code.extend_from_slice(&encoded.bytes());
             let line = inst.loc.and_then(|loc| kernel.lines.get(loc)).copied();
-            if let Some((file, line, column)) = line.filter(|line| Some(*line) != last) {
-                last = Some((file, line, column));
+            if let Some(line) = line.filter(|line| Some(*line) != last) {
+                last = Some(line);
                 out.lines.push(Line {
                     offset: offset as u32,
-                    file,
-                    line,
-                    column,
+                    ..line
                 });
             }
         }
@@ -109,7 +107,7 @@ fn at(kind: ErrorKind, inst: &Machine, kernel: &Kernel) -> Error {
     let line = inst.loc.and_then(|loc| kernel.lines.get(loc));
     Error {
         kind,
-        file: line.and_then(|line| kernel.program.files.get(line.0 as usize).cloned()),
-        line: line.map_or(0, |line| line.1),
+        file: line.and_then(|line| kernel.program.files.get(line.file as usize).cloned()),
+        line: line.map_or(0, |line| line.line),
     }
 }

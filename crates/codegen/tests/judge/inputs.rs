@@ -44,10 +44,12 @@ pub(crate) struct Inputs {
     arrays: Vec<Array>,
 }
 
-/// A buffer whose size nothing says.
+/// A buffer that may be longer than what is known of it.
 #[derive(Clone, Copy, Debug)]
 struct Array {
     index: u32,
+    /// Bytes of a struct at its start: what follows belongs to an array at the struct's end, as tools write `T last[1]`.
+    fixed: usize,
     scalar: Scalar,
     random: Random,
 }
@@ -100,6 +102,13 @@ impl Inputs {
                                 Sizes::Odd | Sizes::Tiny if tiles => Sizes::Tiles,
                                 other => other,
                             };
+                            let scalar = fields.last().map_or(Scalar::I32, |field| field.scalar);
+                            inputs.arrays.push(Array {
+                                index,
+                                fixed: size as usize,
+                                scalar,
+                                random,
+                            });
                             block(size as usize, fields, sizes, &mut random)
                         }
                         None => {
@@ -109,6 +118,7 @@ impl Inputs {
                             let scalar = scalar.unwrap_or(Scalar::I32);
                             inputs.arrays.push(Array {
                                 index,
+                                fixed: 0,
                                 scalar,
                                 random,
                             });
@@ -126,8 +136,8 @@ impl Inputs {
         inputs
     }
 
-    /// Makes a buffer longer, so that it has so many bytes; the bytes it has stay. Nothing
-    /// changes if its size is known or it would be too long.
+    /// Makes a buffer longer, so that it has so many bytes; a struct at its start stays. Nothing
+    /// changes if it would be too long.
     pub(crate) fn grow(&mut self, index: u32, bytes: u64) -> bool {
         let known = self.arrays.iter().find(|array| array.index == index);
         let place = self.buffers.iter_mut().find(|(other, _)| *other == index);
@@ -139,7 +149,11 @@ impl Inputs {
         }
         let wanted = bytes.max(2 * data.len() as u64).min(LARGEST);
         let wanted = (wanted as usize).next_multiple_of(64);
-        *data = array(wanted, known.scalar, self.trial, known.random);
+        let mut longer = array(wanted, known.scalar, self.trial, known.random);
+        for (place, byte) in longer.iter_mut().zip(data.iter().take(known.fixed)) {
+            *place = *byte;
+        }
+        *data = longer;
         true
     }
 

@@ -24,6 +24,7 @@ pub(crate) fn compiler() -> Option<&'static Compiler> {
 #[derive(Clone, Debug)]
 pub(crate) struct Build {
     pub(crate) include: Vec<PathBuf>,
+    pub(crate) before: Vec<PathBuf>,
     pub(crate) defines: Vec<String>,
     pub(crate) fast_math: bool,
 }
@@ -32,6 +33,7 @@ impl Default for Build {
     fn default() -> Self {
         Build {
             include: Vec::new(),
+            before: Vec::new(),
             defines: Vec::new(),
             fast_math: true,
         }
@@ -47,13 +49,15 @@ pub(crate) fn library(path: &Path, build: &Build) -> Result<Library, String> {
 /// The kernels of a source text.
 pub(crate) fn compiled(source: Source<'_>, build: &Build) -> Result<Library, String> {
     let compiler = compiler().ok_or("no clang on this machine passes the probe")?;
-    let clang = Clang::new(
-        compiler.clone(),
-        std::env::temp_dir().join("assay-judge-headers"),
+    let cache = std::env::var_os("ASSAY_CACHE").map_or_else(
+        || std::env::temp_dir().join("assay-judge-headers"),
+        PathBuf::from,
     );
+    let clang = Clang::new(compiler.clone(), cache);
     let options = SourceOptions {
         fast_math: build.fast_math,
         include_folders: build.include.clone(),
+        include_files: build.before.clone(),
         defines: build.defines.clone(),
         ..SourceOptions::default()
     };

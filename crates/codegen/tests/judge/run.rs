@@ -126,6 +126,9 @@ fn execute_once(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
         {
             Ended::TooLong
         }
+        Err(RunError::Fault(fault)) if fault.kind == assay_exec::FaultKind::Unreachable => {
+            Ended::Undefined(RunError::Fault(fault).to_string())
+        }
         Err(RunError::Fault(fault)) => {
             let why = RunError::Fault(fault.clone()).to_string();
             beyond(&fault.kind, &why).unwrap_or(Ended::Stopped(why))

@@ -1,4 +1,4 @@
-// Constant tables: of numbers in memory, and of addresses of threadgroup memory.
+// Constant tables: of numbers in memory, and of addresses of threadgroup memory and of other tables.
 #include <metal_stdlib>
 using namespace metal;
 
@@ -25,4 +25,16 @@ kernel void address_table(device float* y [[buffer(0)]], constant uint& n [[buff
         sum += turns[k % 3][(i + k) & 31];
     }
     y[i] = sum;
+}
+
+struct Part {
+    constant float* values;
+    uint count;
+};
+constant Part parts[3] = {{weights, 19}, {weights + 7, 12}, {weights + 3, 1}};
+
+kernel void tables_of_tables(device float* y [[buffer(0)]], device const uint* at [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    constant Part& part = parts[at[i] % 3];
+    y[i] = part.values[i % part.count];
 }

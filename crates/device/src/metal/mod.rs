@@ -284,9 +284,9 @@ impl<D: Driver> Device for MetalDevice<D> {
         source: Source<'_>,
         options: &CompileOptions,
     ) -> Result<LibraryId, Error> {
-        if !options.include_folders.is_empty() {
+        if !options.include_folders.is_empty() || !options.include_files.is_empty() {
             return Err(Error::Compiler(
-                "Metal compiles one text and searches no folders; build a metallib with `xcrun metal -I …` and load that"
+                "Metal compiles one text and searches no folders or files; build a metallib with `xcrun metal -I …` and load that"
                     .to_owned(),
             ));
         }

@@ -211,7 +211,8 @@ pub(super) fn leave(exit: Option<Exit>) -> Next {
 }
 
 /// A shuffle reads lanes that may be inactive, and of the lane selectors those of whole
-/// quads. A lane that copies a lane without value has none itself.
+/// quads. A lane that copies a lane without value has none itself. Lanes without a thread
+/// hold zeros: code for a part of a simdgroup shuffles among all its lanes.
 pub(super) fn shuffle_strictly(
     simdgroup: &mut Simdgroup,
     op: &MicroOp,
@@ -228,12 +229,12 @@ pub(super) fn shuffle_strictly(
         }
     }
     if let Some(selectors) = touch(b)
-        && let Some(exit) = unread(simdgroup, &[selectors], asked, index)
+        && let Some(exit) = unread(simdgroup, &[selectors], asked & simdgroup.exists, index)
     {
         return Next::Leave(exit);
     }
     let empty = touch(a).map_or(0, |touch| {
-        simdgroup.poison.bad_lanes(touch.row, touch.halves)
+        simdgroup.poison.bad_lanes(touch.row, touch.halves) & simdgroup.exists
     });
     let mut without = 0;
     for (lane, source) in from.iter().enumerate() {

@@ -73,6 +73,8 @@ pub(crate) struct Place {
     pub(crate) column: u32,
     /// The lines that called its function, from the inside out.
     pub(crate) callers: Vec<String>,
+    /// The functions it was inlined through, the kernel first, with ` > ` between them.
+    pub(crate) chain: String,
 }
 
 impl std::fmt::Display for Place {
@@ -192,6 +194,12 @@ impl Program {
     /// The same without the column.
     pub(crate) fn line(&self, position: usize) -> Option<String> {
         self.origin(position).map(|place| place.line.clone())
+    }
+
+    /// The chain of inlined calls that an operation comes from; the kernel alone if nothing is known.
+    pub(crate) fn chain(&self, position: usize) -> &str {
+        self.origin(position)
+            .map_or(&self.name, |place| &place.chain)
     }
 
     /// What kind of instruction an operation stands for.

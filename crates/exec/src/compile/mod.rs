@@ -29,6 +29,8 @@ use crate::collective::Collective;
 use crate::error::CompileError;
 use crate::matrix::MatrixOp;
 use crate::simd::SimdLevel;
+use std::collections::HashMap;
+
 use assay_ssa::{
     Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Location, Module, Space, Value,
     ValueDef,
@@ -94,7 +96,7 @@ pub(super) struct Compiler<'a> {
     pub(super) program: Program,
     values: IdMap<Value, Option<List>>,
     /// Places known already, by location.
-    known_places: Vec<(assay_ssa::Loc, u32)>,
+    known_places: HashMap<assay_ssa::Loc, u32>,
     /// The instruction being compiled.
     pub(super) current: Option<Inst>,
     /// The last known place on the way to it.
@@ -166,7 +168,7 @@ impl<'a> Compiler<'a> {
                 reads_inactive: false,
             },
             values: IdMap::with_len(None, function.num_values()),
-            known_places: Vec::new(),
+            known_places: HashMap::new(),
             current: None,
             near: u32::MAX,
             scopes: Vec::new(),
@@ -260,31 +262,33 @@ impl<'a> Compiler<'a> {
         let Some(loc) = self.current.and_then(|inst| self.function.loc(inst)) else {
             return u32::MAX;
         };
-        if let Some(&(_, known)) = self
-            .known_places
-            .iter()
-            .rev()
-            .find(|(known, _)| *known == loc)
-        {
+        if let Some(&known) = self.known_places.get(&loc) {
             return known;
         }
         let locations = &self.module.locations;
         // The user's own line, not one of the library's headers.
-        let Some(location) = locations.user_line(loc) else {
+        let locations_of = locations.user_chain(loc);
+        let Some(location) = locations_of.first() else {
             return u32::MAX;
         };
         let line = |at: &Location| format!("{}:{}", locations.file_name(at.file), at.line);
         let outside = locations
             .chain(loc)
-            .skip_while(|at| *at != location)
+            .skip_while(|at| at != location)
             .skip(1);
+        let inlined = locations_of.iter().rev().skip(1);
+        let chain = inlined.fold(self.program.name.clone(), |chain, location| {
+            let name = locations.function_name(location).unwrap_or("?");
+            format!("{chain} > {name}")
+        });
         self.program.places.push(Place {
             line: line(location),
             column: location.column,
-            callers: outside.map(line).collect(),
+            callers: outside.map(|at| line(&at)).collect(),
+            chain,
         });
         let place = self.program.places.len() as u32 - 1;
-        self.known_places.push((loc, place));
+        self.known_places.insert(loc, place);
         place
     }
 

@@ -12,6 +12,7 @@ use crate::interpret::Batch;
 use crate::interpret::observer::{AccessEvent, AffineAddresses, Observer};
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
 use crate::position::GridPosition;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// What is counted for each operation that accesses memory.
@@ -107,8 +108,7 @@ impl<'a> Counter<'a> {
         let touched = self.touched.iter().flatten();
         self.counts.device.dispatch_lines = touched.filter(|&&group| group != 0).count() as u64;
         let mut by_class = Class::ALL.map(|class| (class, 0));
-        let mut lines: Vec<LineCounts> = Vec::new();
-        let mut known = std::collections::BTreeMap::new();
+        let (mut lines, mut chains) = (Sums::default(), Sums::default());
         let run = self
             .basic_blocks
             .iter()
@@ -124,25 +124,17 @@ impl<'a> Counter<'a> {
             }
             self.counts.active_lanes += basic_block.lanes;
             let place = self.program.line(position).unwrap_or_default();
-            let index = *known.entry(place.clone()).or_insert_with(|| {
-                lines.push(LineCounts {
-                    place,
-                    ..LineCounts::default()
-                });
-                lines.len() - 1
-            });
-            let line = &mut lines[index];
-            line.instructions += basic_block.runs;
-            line.memory_operations += if tally.bytes > 0 { basic_block.runs } else { 0 };
-            line.bytes += tally.bytes;
-            line.lines += tally.lines;
+            let chain = self.program.chain(position);
+            for line in [lines.at(&place), chains.at(chain)] {
+                line.instructions += basic_block.runs;
+                line.memory_operations += if tally.bytes > 0 { basic_block.runs } else { 0 };
+                line.bytes += tally.bytes;
+                line.lines += tally.lines;
+            }
         }
-        lines.sort_by(|a, b| {
-            let most = b.instructions.cmp(&a.instructions);
-            most.then_with(|| a.place.cmp(&b.place))
-        });
         self.counts.instructions = by_class.to_vec();
-        self.counts.lines = lines;
+        self.counts.lines = lines.sorted();
+        self.counts.chains = chains.sorted();
         self.counts.threadgroups = groups;
         self.counts.sampled = sampled;
         if self.counts.simdgroups == 0 {
@@ -463,5 +455,24 @@ fn note(traffic: &mut Traffic, event: &AccessEvent<'_>, simdgroups: u64) {
             traffic.bytes_loaded += bytes;
             traffic.bytes_stored += bytes;
         }
+    }
+}
+
+/// Counts by place.
+#[derive(Default)]
+struct Sums(BTreeMap<String, LineCounts>);
+
+impl Sums {
+    fn at(&mut self, place: &str) -> &mut LineCounts {
+        self.0.entry(place.to_owned()).or_default()
+    }
+
+    /// The places with most instructions first.
+    fn sorted(self) -> Vec<LineCounts> {
+        let named = self.0.into_iter();
+        let named = named.map(|(place, counts)| LineCounts { place, ..counts });
+        let mut all: Vec<LineCounts> = named.collect();
+        all.sort_by(|a, b| b.instructions.cmp(&a.instructions));
+        all
     }
 }

@@ -64,6 +64,8 @@ pub struct Counts {
     pub load_depth: u32,
     /// Cost by source line, the most instructions first.
     pub lines: Vec<LineCounts>,
+    /// The same by the chain of inlined calls, the kernel first, with ` > ` between functions.
+    pub chains: Vec<LineCounts>,
 }
 
 /// Operations and the bytes the active lanes moved.
@@ -120,7 +122,7 @@ pub struct ThreadgroupCounts {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct LineCounts {
-    /// File and line.
+    /// File and line, or a chain of calls.
     pub place: String,
     /// Instructions run by simdgroups, without bookkeeping.
     pub instructions: u64,

@@ -106,6 +106,7 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
     body += "</table>";
     body += &findings(profile);
     body += &loops(part);
+    body += &super::flame::flame(profile);
     match source(profile, sources) {
         Some(shown) => {
             body += "<h2>Source and code</h2><p>Cost is what a simdgroup alone spends because of the \

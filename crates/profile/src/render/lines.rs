@@ -32,6 +32,17 @@ impl LineCost {
     pub fn time(&self) -> f64 {
         self.issue.max(self.complex).max(self.memory) + self.stall
     }
+
+    /// Adds what the same line costs elsewhere.
+    pub(super) fn add(&mut self, other: &LineCost) {
+        (self.file, self.line) = (other.file, other.line);
+        self.instructions += other.instructions;
+        self.loop_depth = self.loop_depth.max(other.loop_depth);
+        self.issue += other.issue;
+        self.complex += other.complex;
+        self.memory += other.memory;
+        self.stall += other.stall;
+    }
 }
 
 /// The source lines of the main program, in order of file and line.
@@ -39,8 +50,18 @@ impl LineCost {
 /// A wait belongs to no line of its own: what it costs is charged to the lines of the
 /// loads it waits for, in equal parts.
 pub fn lines(profile: &Profile) -> Vec<LineCost> {
-    let part = &profile.main;
     let mut found: BTreeMap<(u32, u32), LineCost> = BTreeMap::new();
+    for (_, cost) in lines_by_call(profile) {
+        let sum = found.entry((cost.file, cost.line)).or_default();
+        sum.add(&cost);
+    }
+    found.into_values().collect()
+}
+
+/// The source lines of the main program, apart by the inlined call that brought them there.
+pub(super) fn lines_by_call(profile: &Profile) -> Vec<(Option<u32>, LineCost)> {
+    let part = &profile.main;
+    let mut found: BTreeMap<(Option<u32>, u32, u32), LineCost> = BTreeMap::new();
     let weight = |block: crate::BlockId| {
         let place = part.blocks.binary_search_by_key(&block, |report| report.id);
         let report = place.ok().and_then(|place| part.blocks.get(place));
@@ -55,14 +76,16 @@ pub fn lines(profile: &Profile) -> Vec<LineCost> {
         known = Some((row.block, times));
         let share = row.stall.unwrap_or(0.0) * times / row.waits_for.len().max(1) as f64;
         for &offset in &row.waits_for {
-            if let Some(place) = part.line_at(offset) {
-                found.entry(place).or_default().stall += share;
+            if let Some(line) = part.place_at(offset) {
+                let key = (line.call, line.file, line.line);
+                found.entry(key).or_default().stall += share;
             }
         }
-        let (Some(file), Some(line)) = (row.file, row.line) else {
+        let Some(place) = part.place_at(row.offset) else {
             continue;
         };
-        let cost = found.entry((file, line)).or_default();
+        let key = (place.call, place.file, place.line);
+        let cost = found.entry(key).or_default();
         cost.instructions += 1;
         cost.loop_depth = cost.loop_depth.max(row.loop_depth);
         cost.issue += row.issue.unwrap_or(0.0) * times;
@@ -74,6 +97,6 @@ pub fn lines(profile: &Profile) -> Vec<LineCost> {
     }
     found
         .into_iter()
-        .map(|((file, line), cost)| LineCost { file, line, ..cost })
+        .map(|((call, file, line), cost)| (call, LineCost { file, line, ..cost }))
         .collect()
 }

@@ -2,11 +2,13 @@
 
 mod closing;
 mod dot;
+mod flame;
 mod html;
 mod lines;
 mod listing;
 mod side;
 mod source;
+mod stacks;
 mod text;
 mod time;
 
@@ -15,9 +17,22 @@ pub use html::{html, html_with_source};
 pub use lines::{LineCost, lines};
 pub use listing::{ListingRow, listing, rows};
 pub use source::Sources;
+pub use stacks::{Frame, FunctionCost, Stacks};
 pub use text::text;
 
 use assay_report::style::Painter;
+
+/// What the cost of the source is broken down by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// The line an instruction came from, the innermost of inlined calls.
+    #[default]
+    Line,
+    /// The function that holds the line.
+    Function,
+    /// The chain of calls from the kernel down to the line.
+    Chain,
+}
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +45,8 @@ pub struct Style<'a> {
     pub listing: bool,
     /// The text of source files, to be shown between the instructions.
     pub sources: Option<&'a Sources>,
+    /// What the cost of the source is broken down by.
+    pub view: View,
 }
 
 impl Default for Style<'_> {
@@ -39,6 +56,7 @@ impl Default for Style<'_> {
             width: 100,
             listing: false,
             sources: None,
+            view: View::Line,
         }
     }
 }

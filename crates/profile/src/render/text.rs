@@ -1,7 +1,7 @@
 //! The report for people.
 
-use super::Style;
 use super::listing::listing;
+use super::{Style, View};
 use crate::cost::{Costs, number};
 use crate::part::{LoopReport, Part};
 use crate::profile::Profile;
@@ -25,7 +25,11 @@ pub fn text(profile: &Profile, style: &Style<'_>) -> String {
     report.work(&profile.main);
     report.waits(profile);
     report.bounds(profile);
-    report.lines(profile);
+    match style.view {
+        View::Line => report.lines(profile),
+        View::Function => report.functions(profile),
+        View::Chain => report.chains(profile),
+    }
     report.blocks(&profile.main);
     report.mix(&profile.main);
     if let Some(constant) = &profile.constant_program {

@@ -115,6 +115,10 @@ impl Reader<'_, '_> {
         let line = self.cursor.u32()?;
         self.cursor.sign(':')?;
         let column = self.cursor.u32()?;
+        let function = match self.cursor.take_word("in") {
+            true => Some(self.cursor.text()?),
+            false => None,
+        };
         let mut inlined_at = None;
         if self.cursor.take_word("at") {
             match self.cursor.signed_number('!') {
@@ -123,10 +127,12 @@ impl Reader<'_, '_> {
             }
         }
         let file = FileId::from_index(file as usize);
+        let function = function.map(|name| self.module.locations.name(&name));
         self.module.locations.push(Location {
             file,
             line,
             column,
+            function,
             inlined_at,
         });
         Ok(())

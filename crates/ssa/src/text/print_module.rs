@@ -38,6 +38,9 @@ fn print_header(module: &Module, out: &mut String) {
             "{id} = {}:{}:{}",
             location.file, location.line, location.column
         );
+        if let Some(function) = module.locations.function_name(location) {
+            let _ = write!(out, " in {}", quoted(function));
+        }
         if let Some(at) = location.inlined_at {
             let _ = write!(out, " at {at}");
         }

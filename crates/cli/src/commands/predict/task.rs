@@ -231,7 +231,9 @@ fn dispatch<'p>(
 pub(super) fn failure(error: Error) -> Failure {
     match &error {
         Error::Run(EmuError::Launch(
-            LaunchError::Empty(_) | LaunchError::ThreadgroupTooLarge(_),
+            LaunchError::Empty(_)
+            | LaunchError::ThreadgroupTooLarge(_)
+            | LaunchError::GridTooLarge(_),
         ))
         | Error::MissingBuffer { .. }
         | Error::ShortBuffer { .. }

@@ -257,6 +257,8 @@ struct Sheet<'a> {
     format: Format,
     context: &'a Context,
     summary: Summary,
+    /// Whether kernels without code are no failure.
+    keep_going: bool,
     start: Instant,
 }
 
@@ -284,7 +286,7 @@ impl Sheet<'_> {
             anstream::eprint!("\r\x1b[K");
         }
         self.summary.host_seconds = self.start.elapsed().as_secs_f64();
-        let profiled = self.summary.profiled;
+        let (profiled, kernels) = (self.summary.profiled, self.summary.kernels);
         match self.format {
             Format::Jsonl => {
                 let last = Envelope::new("assay.profile-all", 1, self.summary);
@@ -295,6 +297,7 @@ impl Sheet<'_> {
         self.output.finish()?;
         match profiled {
             0 => Err(Failure::input("no kernel could be profiled")),
+            _ if profiled < kernels && !self.keep_going => Ok(Outcome::Failed),
             _ => Ok(Outcome::Fine),
         }
     }
@@ -321,6 +324,7 @@ pub(super) fn run(
             cost_model: options.costs.name().to_owned(),
             ..Summary::default()
         },
+        keep_going: args.keep_going,
         start: Instant::now(),
     };
     let mut phases = Phases::default();

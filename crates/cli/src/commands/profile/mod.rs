@@ -9,7 +9,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
 use crate::phases::Phases;
-use assay_profile::render::{self, Sources, Style};
+use assay_profile::render::{self, Sources, Style, View};
 use assay_profile::{Options, Profile};
 use assay_report::envelope::Envelope;
 use document::Document;
@@ -53,6 +53,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["function", "baseline", "disasm_only", "show_disasm"])]
     all: bool,
 
+    /// With --all: exit 0 although some kernels have no code
+    #[arg(long, requires = "all")]
+    keep_going: bool,
+
     /// Only the annotated listing
     #[arg(long)]
     disasm_only: bool,
@@ -74,9 +78,23 @@ pub(crate) struct Args {
     )]
     tolerance: f64,
 
+    /// Break the cost of the source down by this, in the text
+    #[arg(long, value_enum, default_value_t = By::Line)]
+    by: By,
+
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    /// The lines, of inlined code those of the function it came from
+    Line,
+    /// The functions that hold the lines
+    Function,
+    /// The chains of calls, as a tree
+    Chain,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -168,6 +186,11 @@ fn text(profiles: &[Profile], sources: Option<&Sources>, args: &Args, context: &
         painter: context.painter,
         width: context.width,
         listing: args.show_disasm,
+        view: match args.by {
+            By::Line => View::Line,
+            By::Function => View::Function,
+            By::Chain => View::Chain,
+        },
     };
     let texts: Vec<String> = profiles
         .iter()

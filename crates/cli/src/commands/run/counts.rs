@@ -5,6 +5,7 @@ use assay_device::Counts;
 use assay_report::style::Role;
 use assay_report::table::{Column, Table};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// What simdgroups did, summed over the threadgroups that were run. Exact, unless said.
@@ -32,6 +33,11 @@ pub(super) struct Counted {
     load_depth: u32,
     /// Source lines, the most instructions first.
     lines: Vec<Line>,
+    /// The same by the chain of inlined calls: functions with ` > ` between them, the kernel first.
+    chains: Vec<Line>,
+    /// What the text has a table of.
+    #[serde(skip)]
+    by: By,
 }
 
 /// Instructions of one kind.
@@ -83,7 +89,7 @@ struct Threadgroup {
 }
 
 /// One source line.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Line {
     place: String,
@@ -103,11 +109,34 @@ fn moved(traffic: &assay_exec::Traffic) -> Moved {
     }
 }
 
+/// What a table of counts has a row for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum By {
+    /// Source lines, of inlined code those of the function it came from
+    #[default]
+    Line,
+    /// Functions
+    Function,
+    /// Chains of calls
+    Chain,
+}
+
+fn lines(counts: &[assay_exec::LineCounts]) -> Vec<Line> {
+    let lines = counts.iter().map(|line| Line {
+        place: line.place.clone(),
+        instructions: line.instructions,
+        memory_operations: line.memory_operations,
+        bytes: line.bytes,
+        lines: line.lines,
+    });
+    lines.collect()
+}
+
 /// Source lines shown as text.
 const SHOWN: usize = 10;
 
 impl Counted {
-    pub(super) fn new(counts: &Counts) -> Counted {
+    pub(super) fn new(counts: &Counts, by: By) -> Counted {
         let gpu = |(class, _): &&(assay_exec::Class, u64)| *class != assay_exec::Class::Bookkeeping;
         let kinds = counts.instructions.iter().filter(gpu);
         let kinds: Vec<Kind> = kinds
@@ -118,13 +147,6 @@ impl Counted {
             .collect();
         let total: u64 = kinds.iter().map(|kind| kind.count).sum();
         let device = &counts.device;
-        let lines = counts.lines.iter().map(|line| Line {
-            place: line.place.clone(),
-            instructions: line.instructions,
-            memory_operations: line.memory_operations,
-            bytes: line.bytes,
-            lines: line.lines,
-        });
         Counted {
             threadgroups: counts.threadgroups,
             sampled: counts.sampled,
@@ -149,8 +171,29 @@ impl Counted {
             thread: moved(&counts.thread_memory),
             load_depth: counts.load_depth,
             instructions: kinds,
-            lines: lines.collect(),
+            lines: lines(&counts.lines),
+            chains: lines(&counts.chains),
+            by,
         }
+    }
+
+    /// The chains of calls summed by the function at their end.
+    fn functions(&self) -> Vec<Line> {
+        let mut sums: BTreeMap<&str, Line> = BTreeMap::new();
+        for chain in &self.chains {
+            let name = chain.place.rsplit(" > ").next().unwrap_or(&chain.place);
+            let sum = sums.entry(name).or_insert_with(|| Line {
+                place: name.to_owned(),
+                ..Line::default()
+            });
+            sum.instructions += chain.instructions;
+            sum.memory_operations += chain.memory_operations;
+            sum.bytes += chain.bytes;
+            sum.lines += chain.lines;
+        }
+        let mut functions: Vec<Line> = sums.into_values().collect();
+        functions.sort_by_key(|function| std::cmp::Reverse(function.instructions));
+        functions
     }
 
     pub(super) fn text(&self, context: &Context) -> String {
@@ -208,30 +251,34 @@ impl Counted {
             );
         }
         if !self.lines.is_empty() {
-            text += &self.line_table(context);
+            text += &match self.by {
+                By::Line => line_table("line", &self.lines, context),
+                By::Function => line_table("function", &self.functions(), context),
+                By::Chain => line_table("calls", &self.chains, context),
+            };
         }
         text
     }
+}
 
-    fn line_table(&self, context: &Context) -> String {
-        let mut table = Table::new([
-            Column::left("line").shrink(),
-            Column::right("instructions"),
-            Column::right("memory"),
-            Column::right("bytes"),
-        ])
-        .painter(context.painter);
-        for line in self.lines.iter().take(SHOWN) {
-            table.row([
-                match line.place.is_empty() {
-                    true => "(no line)".to_owned(),
-                    false => line.place.clone(),
-                },
-                line.instructions.to_string(),
-                line.memory_operations.to_string(),
-                line.bytes.to_string(),
-            ]);
-        }
-        table.render(context.width)
+fn line_table(heading: &str, lines: &[Line], context: &Context) -> String {
+    let mut table = Table::new([
+        Column::left(heading).shrink(),
+        Column::right("instructions"),
+        Column::right("memory"),
+        Column::right("bytes"),
+    ])
+    .painter(context.painter);
+    for line in lines.iter().take(SHOWN) {
+        table.row([
+            match line.place.is_empty() {
+                true => "(no line)".to_owned(),
+                false => line.place.clone(),
+            },
+            line.instructions.to_string(),
+            line.memory_operations.to_string(),
+            line.bytes.to_string(),
+        ]);
     }
+    table.render(context.width)
 }

@@ -86,6 +86,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["repeat", "check"])]
     counts: bool,
 
+    /// Show the counts by this
+    #[arg(long, value_enum, requires = "counts", default_value_t = counts::By::Line)]
+    by: counts::By,
+
     /// Count about N threadgroups, spread over the grid, instead of all
     #[arg(long, value_name = "N", requires = "counts", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,

@@ -387,7 +387,7 @@ impl<'a> Work<'a> {
                 let entries = self.warnings.iter().map(diagnostics::error_entry);
                 warnings = Some(entries.collect());
             }
-            Ran::Counted(counted) => counts = Some(Counted::new(&counted)),
+            Ran::Counted(counted) => counts = Some(Counted::new(&counted, self.args.by)),
         }
         Ok(Report {
             kernel: self.facts.function.clone(),
@@ -455,13 +455,12 @@ fn choose(path: &str, names: &[String]) -> Failure {
 pub(super) fn failure(error: Error) -> Failure {
     let kind = match &error {
         Error::Fault(_) | Error::TimeOut { .. } | Error::Cancelled => Kind::Verdict,
-        Error::Source(_) | Error::Library(_) | Error::NoKernels | Error::Pipeline { .. } => {
-            Kind::Input
-        }
-        Error::Compiler(_)
-        | Error::NoDevice(_)
-        | Error::Unsupported { .. }
-        | Error::OutOfMemory { .. } => Kind::Missing,
+        Error::Source(_)
+        | Error::Library(_)
+        | Error::NoKernels
+        | Error::Pipeline { .. }
+        | Error::Unsupported { .. } => Kind::Input,
+        Error::Compiler(_) | Error::NoDevice(_) | Error::OutOfMemory { .. } => Kind::Missing,
         _ => Kind::Usage,
     };
     let advice = match &error {
