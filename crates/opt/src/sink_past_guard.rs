@@ -75,9 +75,9 @@ impl Sinking {
             && function.params(after).is_empty()
             && (1..=MOST_INSTRUCTIONS).contains(&moving.len())
             && moving.iter().all(|&inst| function.effects(inst).is_pure());
-        let guard = match cfg.predecessors(meet) {
-            &[a, b] if a == after && b != after => b,
-            &[a, b] if b == after && a != after => a,
+        let guard = match *cfg.predecessors(meet) {
+            [a, b] if a == after && b != after => b,
+            [a, b] if b == after && a != after => a,
             _ => return None,
         };
         if !fits || dominators.dominates(meet, after) {
