@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs MetalBench's kernels with `assay run` and compares them with MLX on the CPU.
 
-    python3 scripts/metalbench.py FOLDER [--assay PROGRAM] [--full] [--only NAME]
+    python3 scripts/metalbench.py FOLDER [--assay PROGRAM] [--full] [--check] [--only NAME]
 
 FOLDER is a checkout of MetalBench. Its registry says how each kernel is dispatched and how near it
 must come; its `Model` classes are the reference, in double precision where MLX has it. Without --full the
 sizes of metalbench.json replace those of the registry for the slow ones; slow ones that have their
 sizes written into them are left out. The same file names the kernels that are known not to agree, each
-with the reason; a race must be found by --check, and may agree by luck. Prints the kernels that differ and the ten slowest.
+with the reason; a race must be found by --check, and may agree by luck. With --check the others are checked
+too, and what is reported of kernels that agree is a failure, but for the kinds of faults it names. Prints the kernels that differ and the ten slowest.
 Exit 0: all agree but those known not to; 1: otherwise; 4: mlx or numpy is missing.
 """
 
@@ -98,8 +99,16 @@ def run(line, entry, folder):
 
 def findings(line):
     """The kinds of mistakes a checked run finds."""
+    return {finding["kind"] for finding in reports(line)}
+
+
+def reports(line):
+    """What a checked run reports."""
     done = subprocess.run([*line, "--check"], capture_output=True, text=True, check=False)
-    return {finding["kind"] for finding in json.loads(done.stdout).get("checked", [])}
+    try:
+        return json.loads(done.stdout)["checked"]
+    except (ValueError, KeyError):
+        return [{"kind": "no check", "severity": "error", "message": done.stdout + done.stderr}]
 
 
 def reference(path, arrays):
@@ -135,6 +144,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--assay", default="assay")
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--check", action="store_true", help="check the kernels, too")
     parser.add_argument("--only", help="a kernel, or one of its variants as NAME/VARIANT")
     parser.add_argument("--all", action="store_true", help="the times of all kernels")
     args = parser.parse_args()
@@ -142,6 +152,7 @@ def main():
     table = json.loads(pathlib.Path(__file__).with_suffix(".json").read_text())
     sizes = {} if args.full else table["reduced"]
     rows, known, left, wrong = [], [], [], 0
+    checked, alarms = 0, 0
     for name, variant, source, entry, group in entries(args.folder, sizes):
         if args.only and args.only not in (name, f"{name}/{variant}"):
             continue
@@ -160,6 +171,13 @@ def main():
             races = bool(reason) and reason.startswith("a race")
             if races and "race" not in findings(line):
                 reason = None
+            if args.check and not reason:
+                checked += 1
+                for found in reports(line):
+                    if found["kind"] == table["faults"].get(label):
+                        continue
+                    alarms += found["severity"] == "error"
+                    print(f"{label}: {found['kind']}: {found['message']}", flush=True)
         if got is not None:
             expected = reference(args.folder / f"mlx/kernels/{group}/{name}.py", arrays)
             problem = differs(got, expected.reshape(tuple(entry["output_shape"])), entry)
@@ -174,6 +192,8 @@ def main():
     agree = len(rows) - wrong - len(known)
     sizes = "registered" if args.full else "reduced"
     print(f"MetalBench, {sizes} sizes: {agree} of {len(rows)} kernels agree with MLX; {total:.0f} s (host)")
+    if args.check:
+        print(f"checked {checked} of them: {alarms} reports")
     if known:
         print("known not to agree:", *known, sep="\n  ")
     if left:
@@ -181,7 +201,7 @@ def main():
     print("slowest:")
     for seconds, label in rows[: None if args.all else 10]:
         print(f"  {seconds:7.1f} s  {label}")
-    return 1 if wrong else 0
+    return 1 if wrong or alarms else 0
 
 
 if __name__ == "__main__":

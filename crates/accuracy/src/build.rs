@@ -15,8 +15,6 @@ pub struct Sources {
     session: Option<Value>,
     compiler: Compiler,
     cache: PathBuf,
-    /// Of the compiler and of this program, which has our part of the compiler in it.
-    identity: String,
 }
 
 impl Sources {
@@ -30,12 +28,13 @@ impl Sources {
             Err(_) => None,
         };
         std::fs::create_dir_all(cache)?;
-        let compiler = compiler().ok_or("no clang 17 or newer passes the probe: `make setup`")?;
-        let own = sha256(&std::fs::read(std::env::current_exe()?)?);
+        let chosen = std::env::var_os("ASSAY_CLANG");
+        let search = std::env::var_os("PATH").unwrap_or_default();
+        let compiler = assay_msl::find::find(chosen.as_deref(), &search)
+            .ok_or("no clang 17 or newer passes the probe: `make setup`")?;
         Ok(Sources {
             folder: folder.to_owned(),
             session,
-            identity: format!("{}\n{own}", compiler.identity),
             compiler,
             cache: cache.to_owned(),
         })
@@ -70,23 +69,10 @@ impl Sources {
         }
     }
 
-    /// Compiles the source of a case, or finds what an earlier run compiled.
+    /// Compiles the source of a case; what an earlier run compiled is found in the cache.
     pub fn bitcode(&self, case: &Case) -> Result<Vec<u8>> {
         let (path, text) = self.text(&case.source)?;
-        let path_shown = path.display();
-        let identity = format!("{}\n{path_shown}\n{text}", self.identity);
-        let kept = self
-            .cache
-            .join(sha256(identity.as_bytes()))
-            .with_extension("bc");
-        if let Ok(code) = std::fs::read(&kept) {
-            return Ok(code);
-        }
-        let code = self.compile(&path, &text)?;
-        let part = kept.with_extension(format!("{}.part", std::process::id()));
-        std::fs::write(&part, &code)?;
-        std::fs::rename(&part, &kept)?;
-        Ok(code)
+        self.compile(&path, &text)
     }
 
     fn compile(&self, path: &Path, text: &str) -> Result<Vec<u8>> {
@@ -128,31 +114,6 @@ pub fn program(bitcode: &[u8], pass: &Pass) -> Result<Program> {
         ..Default::default()
     };
     Ok(assay_codegen::generate(&lowered, &pass.function, &options)?)
-}
-
-/// The newest clang on the path that passes the probe.
-fn compiler() -> Option<Compiler> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let names: Vec<String> = (17..40)
-        .rev()
-        .map(|n| format!("clang-{n}"))
-        .chain(["clang".to_owned()])
-        .collect();
-    let given = std::env::var_os("ASSAY_CLANG").map(PathBuf::from);
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let on_path = folders
-        .iter()
-        .flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-    given
-        .into_iter()
-        .chain(on_path)
-        .filter(|path| path.is_file())
-        .map(|program| {
-            let mut compiler = Compiler::new(program);
-            compiler.identity = compiler.version().unwrap_or_default();
-            compiler
-        })
-        .find(|compiler| compiler.probe().is_ok())
 }
 
 /// JSON with the words `Infinity` and `NaN` replaced by `null` outside of strings.

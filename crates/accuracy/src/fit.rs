@@ -12,9 +12,9 @@ pub const FREE: &[(&str, f64)] = &[
     ("launch_us", 5.0),
     ("issue_efficiency", 0.85),
     ("reduction_cycles", 12.0),
-    ("access_cycles", 1.0),
-    ("line_cycles", 0.5),
-    ("local_row_cycles", 2.0),
+    ("access_cycles", 0.25),
+    ("line_cycles", 0.25),
+    ("local_row_cycles", 1.5),
     ("local_conflict_cycles", 1.0),
     ("barrier_cycles", 33.0),
     ("l2_bytes_per_cycle", 36.0),
@@ -30,10 +30,6 @@ pub const FREE: &[(&str, f64)] = &[
 
 /// Constants of the M3's generation; a fit starts from those of the M2.
 pub const FREE_M3: &[&str] = &["line_cycles", "local_row_cycles", "issue_efficiency"];
-
-/// How strongly constants are held near their start, per case: a constant at the end of
-/// its range costs as much as this factor's logarithm on every case.
-const HOLD: f64 = 0.04;
 
 /// Errors below this are noise of the data and count by their square.
 const NOISE: f64 = 0.08;
@@ -85,13 +81,13 @@ impl Start {
     }
 
     /// The cost of being away from the published values or outside of the ranges.
-    fn penalty(&self, point: &[f64]) -> f64 {
+    fn penalty(&self, point: &[f64], hold: f64) -> f64 {
         let terms = self.free.iter().zip(point).map(|(row, log)| {
             let (low, high) = (row.range.0.ln(), row.range.1.ln());
             let half = ((high - low) / 2.0).max(1e-9);
             let away = (log - row.value.ln()) / half;
             let outside = (low - log).max(log - high).max(0.0);
-            HOLD * away * away + 10.0 * outside
+            hold * away * away + 10.0 * outside
         });
         terms.sum::<f64>() / self.free.len().max(1) as f64
     }
@@ -101,7 +97,7 @@ impl Start {
 pub fn fit(start: &Start, cases: &[&Stored], chip: &Chip, limits: Limits) -> Constants {
     let objective = |point: &[f64]| {
         let constants = start.constants_at(point);
-        loss(&ratios(cases, chip, &constants)) + start.penalty(point)
+        loss(&ratios(cases, chip, &constants)) + start.penalty(point, limits.hold)
     };
     let (point, _) = minimise(&start.point(), limits, objective);
     start.constants_at(&point)
@@ -172,7 +168,7 @@ pub const TERMS: &[(&str, &[(&str, f64)])] = &[
         &[("group_cycles", 1e-6), ("simdgroup_cycles", 1e-6)],
     ),
     (
-        "load/store unit",
+        "cost of accesses and of their lines",
         &[("access_cycles", 1e-6), ("line_cycles", 1e-6)],
     ),
     (

@@ -8,12 +8,12 @@
 
 use assay_accuracy::build::Sources;
 use assay_accuracy::case::Excluded;
-use assay_accuracy::fit::{FREE, FREE_M3, Start, determined, fit};
+use assay_accuracy::fit::{FREE, FREE_M3, Start, TERMS, determined, fit};
 use assay_accuracy::judge::chip;
 use assay_accuracy::page::{Figures, page};
 use assay_accuracy::ranking::{mean_called, mean_pick};
 use assay_accuracy::report::{self, CLASSES, Judged, Row, Together, line};
-use assay_accuracy::search::Limits;
+use assay_accuracy::search::{HOLD, Limits};
 use assay_accuracy::store::{Store, Stored};
 use assay_accuracy::table::{self, Fitted};
 use assay_accuracy::{Cases, Result, Set, bands, run, sets, stats};
@@ -50,9 +50,24 @@ struct Args {
     )]
     store: PathBuf,
 
+    /// How strongly fits hold constants near their published values
+    #[arg(long, global = true, default_value_t = HOLD)]
+    hold: f64,
+
+    /// What each term is worth, as `accuracy ablate` found
+    #[arg(
+        long,
+        global = true,
+        default_value = "crates/accuracy/data/ablation.tsv"
+    )]
+    ablation: PathBuf,
+
     #[command(subcommand)]
     command: Command,
 }
+
+/// Passes of a search over all constants. Few: what the data does not determine would drift.
+const SWEEPS: usize = 4;
 
 #[derive(Subcommand)]
 enum Command {
@@ -70,11 +85,14 @@ enum Command {
         /// Show every case of this set
         #[arg(long)]
         rows: Option<String>,
+        /// Constants of the M3's generation to fit instead of the usual ones
+        #[arg(long, value_delimiter = ',')]
+        generation: Vec<String>,
     },
     /// Fit the constants on the M2 data; print them with the agreement of every set
     Fit {
         /// Passes of the search over all constants
-        #[arg(long, default_value_t = 10)]
+        #[arg(long, default_value_t = SWEEPS)]
         sweeps: usize,
         /// Write constants and bands into this table
         #[arg(long, value_name = "FILE")]
@@ -83,10 +101,16 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         page: Option<PathBuf>,
     },
+    /// Fit and cross-validate again without each term of the model; slow
+    Ablate {
+        /// Passes of the search over all constants
+        #[arg(long, default_value_t = SWEEPS)]
+        sweeps: usize,
+    },
     /// Cross-validate, judge every set by the constants of the chip files, and write the page
     Page {
         /// Passes of the search over all constants
-        #[arg(long, default_value_t = 10)]
+        #[arg(long, default_value_t = SWEEPS)]
         sweeps: usize,
         /// Where the page goes
         #[arg(short, long, default_value = "docs/accuracy.md")]
@@ -98,12 +122,17 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let result = match &args.command {
         Command::Execute { only } => execute(&args, only.as_deref()),
-        Command::Look { changes, rows } => look(&args, changes, rows.as_deref()),
+        Command::Look {
+            changes,
+            rows,
+            generation,
+        } => look(&args, changes, rows.as_deref(), generation),
         Command::Fit {
             sweeps,
             write,
             page,
         } => fit_all(&args, *sweeps, write.as_deref(), page.as_deref()),
+        Command::Ablate { sweeps } => ablate(&args, *sweeps),
         Command::Page { sweeps, out } => judge_all(&args, *sweeps, out),
     };
     match result {
@@ -178,7 +207,7 @@ fn summary(all: &Cases, store: &Store) {
     }
 }
 
-fn look(args: &Args, changes: &[String], rows: Option<&str>) -> Result<()> {
+fn look(args: &Args, changes: &[String], rows: Option<&str>, generation: &[String]) -> Result<()> {
     let store = Store::read(&args.store)?;
     let (m2, _) = chip(Set::MetalBench)?;
     let mut constants = Constants::of(&m2);
@@ -188,11 +217,18 @@ fn look(args: &Args, changes: &[String], rows: Option<&str>) -> Result<()> {
             return Err(format!("there is no constant {name}").into());
         }
     }
-    sets_by(&store, &constants, rows)
+    let named: Vec<&str> = generation.iter().map(String::as_str).collect();
+    let free = if named.is_empty() { FREE_M3 } else { &named };
+    sets_by(&store, &constants, rows, free)
 }
 
 /// Agreement of every set, by constants fitted on MetalBench or given.
-fn sets_by(store: &Store, constants: &Constants, rows: Option<&str>) -> Result<()> {
+fn sets_by(
+    store: &Store,
+    constants: &Constants,
+    rows: Option<&str>,
+    generation: &[&str],
+) -> Result<()> {
     let metalbench = report::with_constants(store, Set::MetalBench, constants)?;
     show("MetalBench M2", &metalbench);
     classes(&metalbench);
@@ -200,7 +236,7 @@ fn sets_by(store: &Store, constants: &Constants, rows: Option<&str>) -> Result<(
     show("metal-sci M1 Pro", &sci);
     families(&sci);
     ranking(&sci);
-    let gemm = report::leave_one_kernel_out(store, constants)?;
+    let gemm = report::leave_one_kernel_out(store, constants, generation)?;
     show("gemm-metal M3, leaving one out", &gemm);
     families(&gemm);
     let bkvogel = report::transferred(store, Set::Bkvogel, constants)?;
@@ -278,33 +314,35 @@ fn ranking(judged: &Judged) {
 
 fn every_row(judged: &Judged) {
     for row in &judged.rows {
+        let terms = row.terms.iter().take_while(|(_, share)| *share >= 0.05);
+        let terms: Vec<String> = terms
+            .map(|(name, share)| format!("{name} {:.0} %", 100.0 * share))
+            .collect();
         println!(
-            "{:9.1} {:9.1} {:6.2}  {:?} {} {}",
+            "{:9.1} {:9.1} {:6.2}  {:?} {} ({})",
             row.measured_us,
             row.predicted_us(),
             row.ratio,
             row.class,
-            row.limited_by,
             row.name,
+            terms.join(", "),
         );
     }
 }
 
-fn limits(sweeps: usize) -> Limits {
+fn limits(args: &Args, sweeps: usize) -> Limits {
     Limits {
         sweeps,
+        hold: args.hold,
         ..Limits::default()
     }
 }
-
-/// Passes of the search for fits without a term, which start at the fitted constants.
-const ABLATION_SWEEPS: usize = 2;
 
 fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>) -> Result<()> {
     let store = Store::read(&args.store)?;
     let (m2, _) = chip(Set::MetalBench)?;
     let cases = store.of(Set::MetalBench);
-    let constants = fit(&Start::published(&m2), &cases, &m2, limits(sweeps));
+    let constants = fit(&Start::published(&m2), &cases, &m2, limits(args, sweeps));
     let mut fitted = Vec::new();
     for (name, before) in FREE {
         let value = constants.get(name).unwrap_or(f64::NAN);
@@ -321,8 +359,8 @@ fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>)
             ),
         });
     }
-    sets_by(&store, &constants, None)?;
-    let judged = report::cross_validated(&store, Together::Sources, limits(sweeps))?;
+    sets_by(&store, &constants, None, FREE_M3)?;
+    let judged = report::cross_validated(&store, Together::Sources, limits(args, sweeps))?;
     show("MetalBench M2, cross-validated", &judged);
     classes(&judged);
     every_row(&judged);
@@ -334,14 +372,14 @@ fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>)
         println!("written to {}", path.display());
     }
     match out {
-        Some(out) => write_page(&store, &constants, judged, sweeps, out),
+        Some(out) => write_page(args, &store, &constants, judged, out),
         None => Ok(()),
     }
 }
 
 /// The constants of the M3's generation.
 fn of_generation(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
-    let m3 = report::leave_one_kernel_out(store, constants)?;
+    let m3 = report::leave_one_kernel_out(store, constants, FREE_M3)?;
     let value = |name: &str| m3.constants.and_then(|constants| constants.get(name));
     let row = |name: &&str| Fitted {
         scope: "family9",
@@ -369,26 +407,47 @@ fn of_classes(judged: &Judged) -> Vec<Fitted> {
 fn judge_all(args: &Args, sweeps: usize, out: &Path) -> Result<()> {
     let store = Store::read(&args.store)?;
     let (m2, _) = chip(Set::MetalBench)?;
-    let judged = report::cross_validated(&store, Together::Sources, limits(sweeps))?;
-    write_page(&store, &Constants::of(&m2), judged, sweeps, out)
+    let judged = report::cross_validated(&store, Together::Sources, limits(args, sweeps))?;
+    write_page(args, &store, &Constants::of(&m2), judged, out)
+}
+
+fn ablate(args: &Args, sweeps: usize) -> Result<()> {
+    let store = Store::read(&args.store)?;
+    let terms = [("nothing", &[] as &[(&str, f64)])].into_iter();
+    let mut table = String::from("without\tfactor\n");
+    for (name, off) in terms.chain(TERMS.iter().copied()) {
+        let factor = report::without_term(&store, off, limits(args, sweeps))?;
+        println!("{name:24} {factor:.3}");
+        table.push_str(&format!("{name}\t{factor:.3}\n"));
+    }
+    std::fs::write(&args.ablation, table)?;
+    Ok(())
+}
+
+/// Rows of the table that [`ablate`] wrote; none if it never ran.
+fn ablation(args: &Args) -> Result<Vec<(String, f64)>> {
+    let text = std::fs::read_to_string(&args.ablation).unwrap_or_default();
+    let rows = text.lines().skip(1).filter_map(|row| row.split_once('\t'));
+    rows.map(|(name, factor)| Ok((name.to_owned(), factor.parse()?)))
+        .collect()
 }
 
 fn write_page(
+    args: &Args,
     store: &Store,
     constants: &Constants,
     m2: Judged,
-    sweeps: usize,
     out: &Path,
 ) -> Result<()> {
     let figures = Figures {
         m2,
-        m2_strict: report::cross_validated(store, Together::Geometries, limits(sweeps))?,
+        m2_strict: report::cross_validated(store, Together::Geometries, limits(args, SWEEPS))?,
         m2_fitted: report::with_constants(store, Set::MetalBench, constants)?,
         m1_pro: report::transferred(store, Set::MetalSci, constants)?,
-        m3: report::leave_one_kernel_out(store, constants)?,
+        m3: report::leave_one_kernel_out(store, constants, FREE_M3)?,
         m1_max: report::transferred(store, Set::Bkvogel, constants)?,
         m1: report::transferred(store, Set::AppleNumerical, constants)?,
-        ablation: report::ablation(store, constants, limits(ABLATION_SWEEPS))?,
+        ablation: ablation(args)?,
     };
     let page = page(&figures);
     std::fs::write(out, &page)?;

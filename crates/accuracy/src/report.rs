@@ -3,7 +3,7 @@
 use crate::bands::{self, Residual};
 use crate::case::Set;
 use crate::digest;
-use crate::fit::{FREE_M3, Start, TERMS, cross_validate, fit, loss, without};
+use crate::fit::{Start, cross_validate, fit, loss, without};
 use crate::folds::folds;
 use crate::judge::{chip, prediction, ratios, roofline, with_cores};
 use crate::ranking::{TaskRanking, Variant, rank};
@@ -12,7 +12,7 @@ use crate::stats::{bias, factor, kendall, median_error};
 use crate::store::{Store, Stored};
 use crate::{Error, Result};
 use assay_chip::Chip;
-use assay_predict::Constants;
+use assay_predict::{Constants, Prediction};
 
 /// Folds of the cross-validation.
 pub const FOLDS: usize = 6;
@@ -56,6 +56,8 @@ pub struct Row {
     pub limited_by: &'static str,
     /// Class of its band.
     pub class: assay_predict::Class,
+    /// Where the time goes, as shares of the predicted time.
+    pub terms: Vec<(&'static str, f64)>,
 }
 
 impl Judged {
@@ -141,9 +143,20 @@ fn judged(
             fold: folds.get(index).copied().unwrap_or(0),
             limited_by: prediction.limited_by,
             class: prediction.class,
+            terms: shares(&prediction),
         })
     })
     .collect()
+}
+
+/// Terms as shares of the time, the largest first.
+fn shares(prediction: &Prediction) -> Vec<(&'static str, f64)> {
+    let terms = prediction.terms.iter();
+    let mut shares: Vec<(&'static str, f64)> = terms
+        .map(|term| (term.name, term.us / prediction.time_us))
+        .collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares
 }
 
 /// What stays together in a fold of MetalBench's kernels.
@@ -193,28 +206,15 @@ pub fn cross_validated(store: &Store, together: Together, limits: Limits) -> Res
     })
 }
 
-/// MetalBench, cross-validated without each term: the factor.
-pub fn ablation(
-    store: &Store,
-    fitted: &Constants,
-    limits: Limits,
-) -> Result<Vec<(&'static str, f64)>> {
+/// MetalBench, cross-validated without a term: the factor after whole fits from the published
+/// values, as with it.
+pub fn without_term(store: &Store, off: &[(&str, f64)], limits: Limits) -> Result<f64> {
     let cases = store.of(Set::MetalBench);
     let (chip, _) = chip(Set::MetalBench)?;
     let folds = metalbench_folds(&cases, Together::Sources);
-    let published = Start::published(&chip);
-    // From the fitted values on: without a term the way is short. The published ones still
-    // hold them.
-    let start = Start {
-        constants: *fitted,
-        ..published
-    };
-    let worth = TERMS.iter().map(|(name, off)| {
-        let start = without(&start, off);
-        let ratios = cross_validate(&start, &cases, &folds, &chip, limits);
-        (*name, factor(&ratios))
-    });
-    Ok(worth.collect())
+    let start = without(&Start::published(&chip), off);
+    let ratios = cross_validate(&start, &cases, &folds, &chip, limits);
+    Ok(factor(&ratios))
 }
 
 /// A set by constants fitted elsewhere; free are only the number of cores, where it was
@@ -230,8 +230,17 @@ pub fn transferred(store: &Store, set: Set, constants: &Constants) -> Result<Jud
             between_us: log.exp(),
             ..*constants
         };
-        let value = |point: &[f64]| loss(&ratios(&cases, &chip, &between(point[0])));
         let here = constants.between_us.ln();
+        // The cost between dispatches only adds to the time.
+        let unmoved = ratios(&cases, &chip, constants);
+        let added = |log: f64| log.exp() - constants.between_us;
+        let value = |point: &[f64]| {
+            let rows = cases.iter().zip(&unmoved);
+            let moved: Vec<f64> = rows
+                .map(|(case, ratio)| ratio + added(point[0]) * case.gaps() / case.measured_us)
+                .collect();
+            loss(&moved)
+        };
         let (log, value) = if several {
             let (point, value) = minimise(&[here], Limits::default(), value);
             (point[0], value)
@@ -253,12 +262,12 @@ pub fn transferred(store: &Store, set: Set, constants: &Constants) -> Result<Jud
 }
 
 /// gemm-metal: each kernel by constants of the generation fitted on the others.
-pub fn leave_one_kernel_out(store: &Store, constants: &Constants) -> Result<Judged> {
+pub fn leave_one_kernel_out(store: &Store, constants: &Constants, free: &[&str]) -> Result<Judged> {
     let cases = store.of(Set::GemmMetal);
     let (chip, cores) = chip(Set::GemmMetal)?;
     let families: Vec<&str> = cases.iter().map(|case| case.family.as_str()).collect();
     let folds = folds(&families, cases.len());
-    let start = Start::at(&chip, *constants, FREE_M3);
+    let start = Start::at(&chip, *constants, free);
     let ratios = cross_validate(&start, &cases, &folds, &chip, Limits::default());
     let all = fit(&start, &cases, &chip, Limits::default());
     Ok(Judged {

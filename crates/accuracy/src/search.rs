@@ -9,7 +9,13 @@ pub struct Limits {
     pub tolerance: f64,
     /// Passes over all coordinates at most.
     pub sweeps: usize,
+    /// How strongly a fit holds constants near their start, per case: a constant at the end of
+    /// its range costs as much as this factor's logarithm on every case.
+    pub hold: f64,
 }
+
+/// See [`Limits::hold`].
+pub const HOLD: f64 = 0.2;
 
 impl Default for Limits {
     fn default() -> Limits {
@@ -17,6 +23,7 @@ impl Default for Limits {
             step: 0.2,
             tolerance: 0.01,
             sweeps: 40,
+            hold: HOLD,
         }
     }
 }

@@ -57,6 +57,11 @@ impl Stored {
         self.id.split_once('/').map_or(&self.id, |(_, name)| name)
     }
 
+    /// Borders between the dispatches of the command buffer.
+    pub(crate) fn gaps(&self) -> f64 {
+        (self.executions.len() as f64 * f64::from(self.repeat.max(1)) - 1.0).max(0.0)
+    }
+
     /// Returns true if any dispatch multiplies 8×8 matrices.
     pub fn has_matrices(&self) -> bool {
         let mut runs = self.executions.iter().flat_map(|execution| &execution.runs);

@@ -43,11 +43,47 @@ const SHIFTED_PRODUCTS: &[(&str, f64)] = &[
     ("softmax_attention", 120.0),
 ];
 
+/// How a few numbers of a row stand out.
+#[derive(Clone, Copy, Debug)]
+enum Peak {
+    /// So many times as large.
+    Times(f64),
+    /// So much larger: for exponentials.
+    Plus(f64),
+}
+
+/// Operations that add up a row, and peaks that then carry the sum. Each thread adds up a few terms only; a sum it keeps
+/// in half precision is lost among hundreds of others, unless its terms are most of the result.
+const PEAKED: &[(&str, Peak)] = &[
+    ("dot_product", Peak::Times(1000.0)),
+    ("cosine_similarity", Peak::Times(1000.0)),
+    ("manhattan_similarity", Peak::Times(1000.0)),
+    ("triplet_margin_loss", Peak::Times(1000.0)),
+    ("mse_loss", Peak::Times(1000.0)),
+    ("l1_norm", Peak::Times(1000.0)),
+    ("l2_norm", Peak::Times(1000.0)),
+    ("frobenius_norm", Peak::Times(1000.0)),
+    ("layer_norm", Peak::Times(1000.0)),
+    ("rms_norm", Peak::Times(1000.0)),
+    ("variance", Peak::Times(1000.0)),
+    ("softmax", Peak::Plus(6.0)),
+    ("log_softmax", Peak::Plus(6.0)),
+    ("logsumexp", Peak::Plus(6.0)),
+    ("cross_entropy_loss", Peak::Plus(6.0)),
+    ("log_softmax_cross_entropy", Peak::Plus(6.0)),
+];
+
+/// One number in so many is a peak.
+const PEAK_IN: u64 = 32;
+
 /// The kinds of inputs, besides usual ones, that a case must be tried with.
 pub fn kinds(case: &Case) -> Vec<Kind> {
     let mut kinds = vec![Kind::Ties];
     if shift(case).is_some() || product_shift(case).is_some() {
         kinds.push(Kind::Shifted);
+    }
+    if peak(case).is_some() {
+        kinds.push(Kind::Peaked);
     }
     if inputs::has_extremes(case) {
         kinds.push(Kind::Extreme);
@@ -57,7 +93,7 @@ pub fn kinds(case: &Case) -> Vec<Kind> {
 
 /// By how much the numbers of every input are moved.
 fn shift(case: &Case) -> Option<f64> {
-    let (_, shift) = SHIFTED.iter().find(|(oracle, _)| *oracle == case.oracle)?;
+    let (_, shift) = SHIFTED.iter().find(|(oracle, _)| case.oracle.is(oracle))?;
     Some(match case.dtype.size() {
         2 => shift.min(SHIFT_OF_16_BITS),
         _ => *shift,
@@ -67,8 +103,15 @@ fn shift(case: &Case) -> Option<f64> {
 fn product_shift(case: &Case) -> Option<f64> {
     let mut known = SHIFTED_PRODUCTS.iter();
     known
-        .find(|(oracle, _)| *oracle == case.oracle)
+        .find(|(oracle, _)| case.oracle.is(oracle))
         .map(|(_, shift)| *shift)
+}
+
+fn peak(case: &Case) -> Option<Peak> {
+    let mut known = PEAKED.iter();
+    known
+        .find(|(oracle, _)| case.oracle.is(oracle))
+        .map(|(_, peak)| *peak)
 }
 
 /// Turns usual inputs into those of a kind. Numbers are not rounded to their types yet.
@@ -77,15 +120,42 @@ pub(crate) fn change(case: &Case, kind: Kind, tensors: &mut [Tensor], random: &m
         Kind::Usual | Kind::Extreme => {}
         Kind::Ties => ties(case, tensors, random),
         Kind::Shifted => shifted(case, tensors, random),
+        Kind::Peaked => peaked(case, tensors, random),
     }
 }
 
-/// A few multiples of the scale, so that every row holds each of them several times.
+fn peaked(case: &Case, tensors: &mut [Tensor], random: &mut Random) {
+    let Some(peak) = peak(case) else { return };
+    for ((values, _), tensor) in kinds_of_values(case).zip(tensors) {
+        if values != Values::Normal {
+            continue;
+        }
+        for number in &mut tensor.values {
+            if random.below(PEAK_IN) == 0 {
+                *number = match peak {
+                    Peak::Times(factor) => *number * factor,
+                    Peak::Plus(more) => *number + more,
+                };
+            }
+        }
+    }
+}
+
+/// A few multiples of the scale, so that every row holds each of them several times. The one of a row of zeros is where
+/// loops end and begin.
 fn ties(case: &Case, tensors: &mut [Tensor], random: &mut Random) {
     for ((values, scale), tensor) in kinds_of_values(case).zip(tensors) {
         if matches!(values, Values::Normal | Values::Uniform | Values::Distinct) {
             for number in &mut tensor.values {
                 *number = (random.below(4) as f64 - 2.0) * scale;
+            }
+        }
+        if values == Values::OneHot {
+            let columns = tensor.shape.last().copied().unwrap_or(1).max(1);
+            for (row, numbers) in tensor.values.chunks_exact_mut(columns).enumerate() {
+                let hot = if row % 2 == 0 { columns - 1 } else { 0 };
+                numbers.fill(0.0);
+                numbers.get_mut(hot).into_iter().for_each(|one| *one = 1.0);
             }
         }
     }

@@ -16,6 +16,8 @@ pub enum Kind {
     Shifted,
     /// Few different numbers, so that many are equal.
     Ties,
+    /// A few numbers that outweigh all others.
+    Peaked,
 }
 
 impl Kind {
@@ -26,6 +28,7 @@ impl Kind {
             Self::Extreme => "extreme",
             Self::Shifted => "shifted",
             Self::Ties => "tied",
+            Self::Peaked => "peaked",
         }
     }
 }

@@ -77,6 +77,34 @@ fn what_a_program_does_wrong_is_told() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_hung_reference_ends_with_its_children() {
+    let data = folder("hung");
+    let pid = data.join("pid");
+    let script = format!("sleep 1000 & echo $! > {}; wait", pid.display());
+    let told = shell("hung", &script).expect_err("refused").to_string();
+    assert!(told.contains("gave no answer within"), "{told}");
+    let child = std::fs::read_to_string(&pid).expect("the child's number");
+    let alive = || {
+        let asked = Command::new("kill").args(["-0", child.trim()]).output();
+        asked.is_ok_and(|output| output.status.success())
+    };
+    // Whoever adopts it takes a moment to notice.
+    for _ in 0..100 {
+        if !alive() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Where nobody collects the dead, a zombie still has its number.
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+    assert!(
+        state.is_ok_and(|state| state.contains(") Z ")),
+        "the child lives on"
+    );
+}
+
+#[test]
 fn what_it_cannot_do_is_not_a_mistake() {
     let script = format!(
         r#"{HELLO} read line; echo '{{"ok":false,"unsupported":true,"why":"no softmax"}}'; read line"#

@@ -90,6 +90,28 @@ impl Board {
         held.map_err(|error| self.explain(&error))
     }
 
+    /// The run of a source at a place that came from a seed: a sweep that was ended between writing it here and noting
+    /// that it did finds it again.
+    pub fn run_of_seed(
+        &self,
+        place: &Place,
+        source: &str,
+        seed: u64,
+    ) -> Result<Option<i64>, Error> {
+        let query = "SELECT run.id FROM place JOIN run ON run.place = place.id
+             WHERE place.kernel = ?1 AND place.dtype = ?2 AND place.size_set = ?3 AND place.sizes = ?4
+             AND place.device = ?5 AND place.origin = ?6 AND place.mode = ?7
+             AND run.source = ?8 AND run.seed = ?9 ORDER BY run.id DESC LIMIT 1";
+        let seed = seed.to_string();
+        let mut values: Vec<&dyn rusqlite::ToSql> = identity(place).to_vec();
+        values.extend([&source as &dyn rusqlite::ToSql, &seed]);
+        let run = self
+            .connection
+            .query_row(query, values.as_slice(), |row| row.get(0))
+            .optional();
+        run.map_err(|error| self.explain(&error))
+    }
+
     /// Writes a run. When this returns it is on the disk, whole.
     pub fn record(&mut self, outcome: &Outcome) -> Result<Recorded, Error> {
         self.write(|transaction| {

@@ -86,6 +86,7 @@ commands! {
     Inspect inspect;
     Compile compile;
     Ir ir;
+    Decompile decompile;
     Run run;
     Bench bench;
     Board board;

@@ -22,6 +22,8 @@ pub(crate) struct Loaded {
     pub(crate) program: Program,
     symbols: Vec<Symbol>,
     pub(crate) origin: Origin,
+    /// Function constants that were given no value.
+    assumed: Vec<String>,
     /// The text of its source, as far as there is any.
     pub(crate) sources: Rc<Sources>,
 }
@@ -32,6 +34,7 @@ impl Loaded {
             program,
             symbols: Vec::new(),
             origin,
+            assumed: Vec::new(),
             sources: Rc::default(),
         }
     }
@@ -52,6 +55,7 @@ impl Loaded {
         let options = Options {
             symbols: self.symbols.clone(),
             origin: self.origin,
+            assumed_constants: self.assumed.clone(),
             ..options.clone()
         };
         Profile::new(&self.program, &options).map_err(|error| match error {
@@ -267,7 +271,10 @@ fn of_library(
                     ));
                 }
                 constants.extend(made.constants);
-                loaded.push(Loaded::new(made.program, Origin::Assay));
+                loaded.push(Loaded {
+                    assumed: made.assumed,
+                    ..Loaded::new(made.program, Origin::Assay)
+                });
             }
             Err(refused) if kernels.len() == 1 => return Err(refused.failure()),
             Err(refused) => context.note(&refused.message),

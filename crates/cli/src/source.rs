@@ -10,7 +10,7 @@ use assay_container::SelectError;
 use assay_front::{
     Blame, Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
 };
-use assay_msl::Standard;
+use assay_msl::{Diagnostic, Standard};
 use std::path::{Path, PathBuf};
 
 /// The options of a compiler.
@@ -52,6 +52,7 @@ impl SourceArgs {
             defines: self.define.clone(),
             standard: self.std,
             fast_math: !self.no_fast_math,
+            checked: false,
         }
     }
 }
@@ -66,11 +67,20 @@ impl Compiler for ThisMachine {
         source: Source<'_>,
         options: &SourceOptions,
     ) -> Result<Vec<u8>, CompilerError> {
+        let compiled = self.bitcode_and_warnings(source, options);
+        compiled.map(|(bitcode, _)| bitcode)
+    }
+
+    fn bitcode_and_warnings(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
         let program = toolchain::find().map_err(|failure| CompilerError::Missing {
             message: failure.message,
             advice: failure.advice,
         })?;
-        Clang::new(program, toolchain::cache_folder()).bitcode(source, options)
+        Clang::new(program, toolchain::cache_folder()).bitcode_and_warnings(source, options)
     }
 }
 
@@ -90,7 +100,16 @@ pub(crate) fn open<'a>(path: &'a Path, bytes: &'a Bytes) -> Result<File<'a>, Fai
 
 /// The kernels of a file, source compiled on the way.
 pub(crate) fn library(path: &Path, file: &File<'_>, args: &SourceArgs) -> Result<Library, Failure> {
-    let library = file.library(&ThisMachine, &args.options());
+    library_as(path, file, &args.options())
+}
+
+/// The same with options of the caller's.
+pub(crate) fn library_as(
+    path: &Path,
+    file: &File<'_>,
+    options: &SourceOptions,
+) -> Result<Library, Failure> {
+    let library = file.library(&ThisMachine, options);
     library.map_err(|error| failure(path, error))
 }
 

@@ -97,6 +97,18 @@ fn usage_errors_say_what_to_do() {
         "{}",
         text(&output.stderr)
     );
+    for (dtype, told) in [
+        ("bf16", "there is no bf16 variant"),
+        ("f8", "f32, f16 and bf16"),
+    ] {
+        let output = assay(&["relu", "--dtype", dtype]);
+        assert_eq!(output.status.code(), Some(2), "{dtype}");
+        assert!(
+            text(&output.stderr).contains(told),
+            "{}",
+            text(&output.stderr)
+        );
+    }
     let output = assay(&["relu", "--sizes", "huge"]);
     if !no_clang(&output) {
         assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));

@@ -2,6 +2,9 @@
 
 mod bench_common;
 
+#[path = "bench_sweep/interrupted.rs"]
+mod interrupted;
+
 use bench_common::{assay, command, no_clang, scratch, text};
 use serde_json::Value;
 use std::path::Path;
@@ -340,4 +343,86 @@ fn reports_fit_narrow_terminals() {
             .collect();
         assert!(long.is_empty(), "{long:#?}\n{said}");
     }
+}
+
+#[test]
+fn references_are_timed_alone() {
+    let cache = scratch("sweep-alone");
+    let alone = [
+        "softmax",
+        "--reference",
+        "oracle",
+        "--reference-only",
+        "--quick",
+        "--dtype",
+        "f32",
+    ];
+    let output = assay(&cache, &alone);
+    if no_clang(&output) {
+        return;
+    }
+    let said = fine(&output);
+    assert!(
+        said.contains("oracle") && said.contains("samples"),
+        "{said}"
+    );
+    assert!(!said.contains("  kernel "), "{said}");
+    let output = assay(&cache, &[&alone[..], &["--format", "json"]].concat());
+    let row = json(&output)["kernels"][0].clone();
+    assert!(row["time"].is_null(), "{row}");
+    assert_eq!(row["references"][0]["name"], "oracle");
+    assert!(
+        row["references"][0]["figures"]["median_ms"].as_f64() > Some(0.0),
+        "{row}"
+    );
+    assert!(!cache.join("board.db").exists(), "nothing is saved");
+    let output = assay(
+        &cache,
+        &["softmax", "--reference", "none", "--reference-only"],
+    );
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+/// What a command printed, without the breaks of its lines.
+fn words(output: &Output) -> String {
+    let said = text(&output.stdout);
+    let words: Vec<&str> = said.split_whitespace().collect();
+    words.join(" ")
+}
+
+#[test]
+fn a_new_operation_brings_its_own_oracle() {
+    let cache = scratch("sweep-oracles");
+    let into = cache.join("mine");
+    let shown = into.to_string_lossy();
+    for kind in ["expression", "program", "python"] {
+        let name = format!("by_{kind}");
+        let output = assay(&cache, &["new", &name, "--oracle", kind, "--into", &shown]);
+        if no_clang(&output) {
+            return;
+        }
+        // Without a NumPy the kernel is refused, and says what to do.
+        if kind == "python" && words(&output).contains("pip install numpy") {
+            continue;
+        }
+        let said = fine(&output);
+        assert!(said.contains(&format!("{name} f32  right")), "{said}");
+    }
+    // An oracle that is wrong is noticed, whatever it is written in.
+    let described = into.join("common/by_expression/kernel.toml");
+    let whole = std::fs::read_to_string(&described).expect("read");
+    std::fs::write(&described, whole.replace("max(x[i, j], 0)", "abs(x[i, j])")).expect("written");
+    let output = assay(
+        &cache,
+        &["by_expression", "--kernels", &shown, "--quick", "--no-time"],
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    std::fs::write(&described, whole.replace("x[i, j]", "z[i, j]")).expect("written");
+    let output = assay(
+        &cache,
+        &["by_expression", "--kernels", &shown, "--quick", "--no-time"],
+    );
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    let said = words(&output);
+    assert!(said.contains("there is no \"z\""), "{said}");
 }

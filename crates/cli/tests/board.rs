@@ -372,3 +372,68 @@ fn two_benchmarks_at_once_and_one_killed_lose_nothing() {
     assert!(again.wait().expect("ended").success());
     assert_eq!(names(&board).len(), 1 + HERS.len() + HIS.len());
 }
+
+/// A relu that carries each number through so many steps, each of which needs the one before, and ends with the same.
+fn relu_of(steps: u32, remark: &str) -> String {
+    format!(
+        "// {remark}\n#include <metal_stdlib>\nusing namespace metal;\n\
+         kernel void relu_f32(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],\n\
+         constant uint &n [[buffer(2)]], constant uint &grid_size [[buffer(3)]],\n\
+         uint i [[thread_position_in_grid]]) {{\n\
+         const uint zero = n >> 31;\n\
+         for (uint e = i; e < n; e += grid_size) {{\n\
+         uint bits = as_type<uint>(max(x[e], 0.0f));\n\
+         for (uint step = 0; step < {steps}u + zero; ++step) bits = (bits ^ zero) + zero;\n\
+         y[e] = as_type<float>(bits); }} }}\n"
+    )
+}
+
+/// Whether a challenger takes the record from a holder, each a run of the whole program.
+fn takes_the_record(board: &Path, holder: Option<&str>, challenger: &str) -> Option<bool> {
+    let path = board.with_extension("metal");
+    let mut last = None;
+    for text in holder.into_iter().chain([challenger]) {
+        std::fs::write(&path, text).expect("written");
+        let shown = path.to_string_lossy();
+        let mut words = vec!["bench", "relu", "--source", &shown, "--reference", "none"];
+        words.extend(["--format", "json"]);
+        // Two runs are for every day, and need not be thorough.
+        words.extend(std::env::var_os("RACES").is_none().then_some("--quick"));
+        let output = assay(board, &words);
+        if no_clang(&output) {
+            return None;
+        }
+        let row = json(&output)["kernels"][0].clone();
+        assert_eq!(row["right"], true, "{row}");
+        last = Some(row["board"]["standing"] == "record");
+    }
+    last
+}
+
+/// `RACES=300` lets so many challengers run whose program is the holder's own, and a tenth as many that do 7 % less. A
+/// busy machine hides a gain; it must never make one up.
+#[test]
+fn records_are_taken_by_gains_and_not_by_chance() {
+    let races = std::env::var("RACES").ok();
+    let races: usize = races.and_then(|text| text.parse().ok()).unwrap_or(2);
+    let (_folder, board) = folder();
+    let mut made_up = 0;
+    for number in 0..races {
+        let holder = (number == 0).then(|| relu_of(200, "holder"));
+        let challenger = relu_of(200, &format!("challenger {number}"));
+        let Some(taken) = takes_the_record(&board, holder.as_deref(), &challenger) else {
+            return;
+        };
+        made_up += usize::from(taken);
+    }
+    let mut found = 0;
+    let gains = races / 10;
+    for number in 0..gains {
+        let (_folder, board) = folder();
+        let holder = relu_of(214, &format!("holder {number}"));
+        let taken = takes_the_record(&board, Some(&holder), &relu_of(200, "less"));
+        found += usize::from(taken == Some(true));
+    }
+    eprintln!("{made_up} of {races} false records; {found} of {gains} gains became one");
+    assert!(made_up * 300 <= races.max(300), "{made_up} of {races}");
+}

@@ -410,3 +410,58 @@ fn has_clang() -> bool {
     }
     found
 }
+
+/// Runs a kernel of `examples/faults` with checks; nothing without a clang.
+fn fault(file: &str, arguments: &str) -> Option<Output> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/faults");
+    let output = run(&path.join(file), &format!("{arguments} --format json"));
+    if output.status.code() == Some(4) {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn a_checked_source_is_compiled_for_it_and_clang_warns() {
+    let Some(output) = fault("variables.metal", "-f accumulator --check") else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let document = json(&output);
+    let found = &document["checked"][0];
+    assert_eq!(
+        (&found["kind"], &found["severity"]),
+        (&Value::from("uninitialised"), &Value::from("error"))
+    );
+    let warnings = document["warnings"].as_array().expect("warnings");
+    let about = |warning: &&Value| {
+        let message = warning["message"].as_str().unwrap_or_default();
+        message.contains("'sum' is uninitialized") && warning["line"] == 12
+    };
+    assert!(warnings.iter().any(|w| about(&w)), "{warnings:?}");
+    assert!(stderr(&output).contains("warning: "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_mistake_in_a_helper_is_named_there_with_its_callers() {
+    let Some(output) = fault("bounds.metal", "-f helper_writes_past --check") else {
+        return;
+    };
+    let document = json(&output);
+    let callers = document["checked"][0]["callers"].as_array();
+    assert_eq!(callers.map(Vec::len), Some(2), "{document}");
+}
+
+#[test]
+fn equal_values_warn_and_arithmetic_is_asked_for() {
+    let Some(output) = fault("races.metal", "-f equal_neighbour --check") else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(json(&output)["checked"][0]["severity"], "warning");
+    let division = |check: &str| fault("arithmetic.metal", &format!("-f division {check}"));
+    let codes = ["--check", "--check=arithmetic"]
+        .map(|check| division(check).and_then(|output| output.status.code()));
+    assert_eq!(codes, [Some(0), Some(1)]);
+}

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-const USAGE: &str = "usage: judge [-v] [--only NAME]... [--sample N] [--seed N] [--section TITLE | --tsv] [--code] [-I FOLDER] [-include FILE] [-D NAME] FILE...";
+const USAGE: &str = "usage: judge [-v] [--only NAME]... [--sample N] [--seed N] [--section TITLE | --tsv] [--code] [--printed] [--text] [-I FOLDER] [-include FILE] [-D NAME] FILE...";
 
 #[derive(Default)]
 struct Args {
@@ -43,6 +43,10 @@ struct Args {
     tsv: bool,
     /// Only make the code; run nothing.
     code: bool,
+    /// Judge the Metal printed from each kernel in place of its code.
+    printed: bool,
+    /// Show that Metal; run nothing.
+    text: bool,
     build: load::Build,
 }
 
@@ -66,6 +70,8 @@ impl Args {
                 "--seed" => parsed.seed = number(value()?)?,
                 "--code" => parsed.code = true,
                 "--tsv" => parsed.tsv = true,
+                "--printed" => parsed.printed = true,
+                "--text" => parsed.text = true,
                 "-D" => parsed.build.defines.push(value()?),
                 "-include" => parsed.build.before.push(value()?.into()),
                 "-I" => parsed.build.include.push(value()?.into()),
@@ -244,6 +250,14 @@ fn judge_one(case: &Case, args: &Args) -> Judged {
     CURRENT
         .with(|current| *current.borrow_mut() = format!("{} of {}", case.kernel.name, case.file));
     let with = |number| match load::program_with(&case.kernel, number) {
+        _ if args.printed => judge::printed::judge(&case.kernel, number, args.seed),
+        _ if args.text => {
+            match judge::printed::text(&case.kernel, number) {
+                Ok(text) => println!("{text}"),
+                Err(reason) => println!("// {}: {reason}", case.kernel.name),
+            }
+            Verdict::NotExecuted("shown".to_owned())
+        }
         Ok(module) if args.code => judge::generate(&module, &case.kernel.name),
         Ok(module) => judge::judge(&module, &case.kernel.name, args.seed),
         Err(message) => Verdict::NotExecuted(format!("not read: {message}")),

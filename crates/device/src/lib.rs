@@ -34,6 +34,12 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod apple;
 mod check;
 mod cpu;
@@ -55,7 +61,7 @@ mod source;
 mod time;
 
 pub use assay_exec::{Counts, Location, Party, Report, ReportKind, Sample};
-pub use assay_front::{ConstantKey, GivenConstant as Constant};
+pub use assay_front::{Checks, ConstantKey, GivenConstant as Constant};
 pub use assay_msl::{Diagnostic, Note, Place, Standard};
 pub use assay_ssa::{Argument, Binding as ArgumentBinding};
 pub use cpu::{CpuDevice, Settings};

@@ -1,7 +1,7 @@
 //! Classes of instructions, which cost differently on a GPU.
 
 use assay_ssa::builtin::{Builtin, Family};
-use assay_ssa::{BinaryOp, Callee, InstData};
+use assay_ssa::{BinaryOp, Callee, Function, Inst, InstData};
 
 /// Kinds of instructions that cost differently on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -142,5 +142,41 @@ impl Class {
             | B::QuadPrefixExclusiveProduct => Self::Prefix,
             _ => Self::Shuffle,
         }
+    }
+}
+
+/// Floating-point operations of an instruction for one active lane: a sum, product, quotient, comparison, minimum or
+/// function is one for each element, a multiply-add two, a reduction over a simdgroup one, and the product of two 8 × 8
+/// matrices 1024 for the 32 lanes together. Signs, conversions, copies and choices are none.
+pub(crate) fn float_operations(function: &Function, inst: Inst) -> u16 {
+    let Some(result) = function.result(inst) else {
+        return 0;
+    };
+    let of_type = |value| {
+        let ty = function.ty(value);
+        u16::from(ty.is_float()) * u16::from(ty.lanes().max(1))
+    };
+    match function.inst(inst) {
+        InstData::Binary { op, .. } if op.is_float() => of_type(result),
+        InstData::Ternary { .. } => 2 * of_type(result),
+        InstData::FloatCompare { args, .. } => of_type(args[0]),
+        InstData::Call {
+            callee: Callee::Builtin(call),
+            args,
+            ..
+        } => match (call.builtin, call.builtin.info().family) {
+            (Builtin::MatrixMultiply | Builtin::MatrixMultiplyAdd, _) => 1024 / 32,
+            (Builtin::Dot, _) => {
+                let first = function.list_values(*args).first();
+                2 * first.map_or(0, |first| of_type(*first))
+            }
+            (_, Family::Math | Family::Geometric | Family::Vector) => of_type(result),
+            (builtin, Family::Simd | Family::Quad) => match Class::of_collective(builtin) {
+                Class::Reduction | Class::Prefix => of_type(result),
+                _ => 0,
+            },
+            _ => 0,
+        },
+        _ => 0,
     }
 }

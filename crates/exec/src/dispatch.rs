@@ -1,7 +1,7 @@
 //! Runs a program over a grid: threadgroups in parallel, simdgroups in turns.
 
 use crate::buffer::Buffer;
-use crate::code::{Pointer, Program};
+use crate::code::{Objects, Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
 use crate::group_batching::GroupBatches;
@@ -119,6 +119,8 @@ pub(crate) struct Job<'a> {
     /// Addresses of buffers that have a region already, by index.
     placed: Vec<(u32, u64)>,
     pub(crate) threadgroup_bytes: u32,
+    /// The objects of threadgroup memory, if guard zones lie between them.
+    pub(crate) threadgroup_objects: Option<Objects>,
 }
 
 /// One worker's memory, kept from threadgroup to threadgroup.
@@ -177,7 +179,8 @@ impl Program {
             regions: vec![Region::nothing()],
             pointers: Vec::new(),
             placed: Vec::new(),
-            threadgroup_bytes: self.static_threadgroup,
+            threadgroup_bytes: self.threadgroup_end,
+            threadgroup_objects: self.guarded.as_ref().map(|all| all.threadgroup.clone()),
         };
         for &(reg, pointer) in &self.pointers {
             let address = match pointer {
@@ -253,7 +256,10 @@ impl Job<'_> {
             return Err(RunError::MissingThreadgroupMemory { index, name });
         };
         let start = self.threadgroup_bytes.next_multiple_of(16);
-        self.threadgroup_bytes = start.saturating_add(bytes);
+        self.threadgroup_bytes = match &mut self.threadgroup_objects {
+            Some(objects) => objects.add(start, bytes, name),
+            None => start.saturating_add(bytes),
+        };
         Ok(THREADGROUP << OFFSET_BITS | u64::from(start))
     }
 

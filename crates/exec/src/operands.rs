@@ -118,7 +118,7 @@ pub(crate) fn for_each_register(
             let to = program.list(list).iter().step_by(2);
             to.for_each(|&to| visit(to, Writes));
         }
-        Op::If { cond, .. } => all(&[narrow(cond)], &[]),
+        Op::If { cond, .. } | Op::Expect { cond, .. } => all(&[narrow(cond)], &[]),
         Op::Barrier { .. }
         | Op::Order { .. }
         | Op::Else { .. }

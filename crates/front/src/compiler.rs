@@ -1,6 +1,6 @@
 //! What compiles Metal source, as a trait, and the clang that usually does.
 
-use assay_msl::{Options, Source, Standard};
+use assay_msl::{Diagnostic, Options, Source, Standard};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -17,6 +17,8 @@ pub struct SourceOptions {
     pub include_files: Vec<PathBuf>,
     /// Macros, `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
+    /// Make programs to be checked: nothing is optimised away, and the compiler warns.
+    pub checked: bool,
 }
 
 impl Default for SourceOptions {
@@ -27,6 +29,7 @@ impl Default for SourceOptions {
             include_folders: Vec::new(),
             include_files: Vec::new(),
             defines: Vec::new(),
+            checked: false,
         }
     }
 }
@@ -40,6 +43,7 @@ impl SourceOptions {
             defines: self.defines.clone(),
             standard: self.standard,
             fast_math: self.fast_math,
+            checked: self.checked,
             ..Options::new(cache)
         }
     }
@@ -53,6 +57,15 @@ pub trait Compiler: fmt::Debug + Send + Sync {
         source: Source<'_>,
         options: &SourceOptions,
     ) -> Result<Vec<u8>, CompilerError>;
+
+    /// The same with what the compiler warns of. One that does not warn need not implement it.
+    fn bitcode_and_warnings(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
+        self.bitcode(source, options).map(|code| (code, Vec::new()))
+    }
 }
 
 /// Why there is no bitcode.
@@ -102,11 +115,20 @@ impl Compiler for Clang {
         source: Source<'_>,
         options: &SourceOptions,
     ) -> Result<Vec<u8>, CompilerError> {
+        self.bitcode_and_warnings(source, options)
+            .map(|(code, _)| code)
+    }
+
+    fn bitcode_and_warnings(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
         let options = options.for_clang(&self.cache);
         let compiled = assay_msl::compile(source, &self.program, &options)?;
         match compiled.other_functions() {
             Some(held) if compiled.kernels.is_empty() => Err(CompilerError::OtherStages { held }),
-            _ => Ok(compiled.code),
+            _ => Ok((compiled.code, compiled.warnings)),
         }
     }
 }

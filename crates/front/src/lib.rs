@@ -27,6 +27,12 @@
 //! # Ok::<(), assay_front::Error>(())
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod bytes;
 mod compiler;
 mod constants;
@@ -39,6 +45,7 @@ pub mod programs;
 
 pub use assay_air::{ConstantKey, GivenConstant};
 pub use assay_msl::Source;
+pub use assay_opt::pipeline::Checks;
 pub use bytes::Bytes;
 pub use compiler::{Clang, Compiler, CompilerError, SourceOptions};
 pub use constants::{check_constants, constants};

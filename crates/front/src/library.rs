@@ -5,6 +5,7 @@ use crate::error::Problem;
 use crate::{Bytes, Error, Source};
 use assay_air::llvm;
 use assay_container::Contents;
+use assay_msl::Diagnostic;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Library {
     kernels: Vec<Kernel>,
+    warnings: Vec<Diagnostic>,
 }
 
 /// A kernel and the bitcode it is in.
@@ -38,8 +40,12 @@ impl Library {
         compiler: &dyn Compiler,
         options: &SourceOptions,
     ) -> Result<Library, Error> {
-        let bitcode = compiler.bitcode(source, options)?;
-        Library::of_bitcode(&bitcode)
+        let (bitcode, warnings) = compiler.bitcode_and_warnings(source, options)?;
+        let library = Library::of_bitcode(&bitcode)?;
+        Ok(Library {
+            warnings,
+            ..library
+        })
     }
 
     /// The kernels of a metallib, bitcode, or a file that carries metallibs.
@@ -66,7 +72,10 @@ impl Library {
             let what = contents.describe();
             return Err(Error::WithoutKernels { what });
         }
-        Ok(Library { kernels })
+        Ok(Library {
+            kernels,
+            warnings: Vec::new(),
+        })
     }
 
     /// The kernels of LLVM bitcode.
@@ -83,8 +92,16 @@ impl Library {
         }
         match kernels.is_empty() {
             true => Err(Error::NoKernels),
-            false => Ok(Library { kernels }),
+            false => Ok(Library {
+                kernels,
+                warnings: Vec::new(),
+            }),
         }
+    }
+
+    /// What the compiler warned of, if it was asked to.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// All kernels, in the order of the file.

@@ -4,6 +4,7 @@ use crate::constants::is_used;
 use crate::error::Problem;
 use crate::{Error, Kernel, check_constants, constants};
 use assay_air::GivenConstant;
+use assay_opt::pipeline::Checks;
 use assay_ssa::Module;
 
 /// What is asked of a kernel's program besides its code.
@@ -49,8 +50,40 @@ impl Kernel {
         };
         let read = self.program_as(&request)?;
         check_constants(constants_given, constants(&read.module))?;
-        let module = optimise(read.module).map_err(|problem| self.error(problem))?;
+        let options = assay_opt::pipeline::Options::default();
+        let module = optimise(read.module, &options).map_err(|problem| self.error(problem))?;
         Ok(module)
+    }
+
+    /// The kernel's program made to be checked: see [`assay_opt::pipeline::Checks`]. Source must have been compiled for it
+    /// ([`SourceOptions::checked`](crate::SourceOptions)); of other code, what its optimiser has left is checked.
+    pub fn checked_program(
+        &self,
+        constants_given: &[GivenConstant],
+        checks: Checks,
+    ) -> Result<Module, Error> {
+        let options = assay_air::Options {
+            kernel: Some(self.name.clone()).filter(|name| !name.is_empty()),
+            constants: constants_given.to_vec(),
+            open_is_zero: false,
+            lifetimes: true,
+        };
+        let module = self
+            .lower(&options)
+            .map_err(|problem| self.error(problem))?;
+        check_constants(constants_given, constants(&module))?;
+        let make = || {
+            if module.kernels.is_empty() {
+                return Err(Problem::NotAKernel);
+            }
+            verify(&module)?;
+            let options = assay_opt::pipeline::Options {
+                checks: Some(checks),
+                ..assay_opt::pipeline::Options::default()
+            };
+            optimise(module, &options)
+        };
+        make().map_err(|problem| self.error(problem))
     }
 
     /// The kernel's program as a request wants it. Whether given constants exist is left to
@@ -65,6 +98,7 @@ impl Kernel {
             kernel: Some(self.name.clone()).filter(|name| !name.is_empty()),
             constants: request.constants.to_vec(),
             open_is_zero: false,
+            lifetimes: false,
         };
         let mut module = self.lower(&options)?;
         if module.kernels.is_empty() {
@@ -80,7 +114,7 @@ impl Kernel {
         }
         verify(&module)?;
         if !request.unoptimised {
-            module = optimise(module)?;
+            module = optimise(module, &assay_opt::pipeline::Options::default())?;
         }
         Ok(Program {
             module,
@@ -106,8 +140,8 @@ fn open_constants(module: &Module, given: &[GivenConstant]) -> Vec<String> {
     open.map(|(_, constant)| constant.name.clone()).collect()
 }
 
-fn optimise(mut module: Module) -> Result<Module, Problem> {
-    assay_opt::pipeline::optimize(&mut module).map_err(Problem::Inline)?;
+fn optimise(mut module: Module, options: &assay_opt::pipeline::Options) -> Result<Module, Problem> {
+    assay_opt::pipeline::optimize_with(&mut module, options).map_err(Problem::Inline)?;
     verify(&module).map_err(|problem| match problem {
         Problem::Invalid { rule } => Problem::Invalid {
             rule: format!("after optimisation, {rule}"),

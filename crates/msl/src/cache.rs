@@ -76,20 +76,31 @@ impl<'a> Cache<'a> {
         self.folder.join(format!("code-{key}.bc"))
     }
 
-    /// Keeps bitcode, with its hash at the end. Failure costs time on the next run, nothing else.
-    pub(crate) fn keep(&self, path: &Path, code: &[u8]) {
-        let content = [code, hash(&[code]).as_bytes()].concat();
+    /// Keeps bitcode and what the compiler said about it, with lengths and a hash at the end. Failure costs time on the next
+    /// run, nothing else.
+    pub(crate) fn keep(&self, path: &Path, code: &[u8], output: &str) {
+        let length = (code.len() as u64).to_le_bytes();
+        let content = [code, output.as_bytes(), &length].concat();
+        let check = hash(&[content.as_slice()]);
+        let content = [content.as_slice(), check.as_bytes()].concat();
         if write_whole(path, &content).is_ok() {
             self.tidy_bitcode();
         }
     }
 
-    /// The bitcode that was kept; `None` when there is none or its hash says that it is damaged.
-    pub(crate) fn kept(path: &Path) -> Option<Vec<u8>> {
+    /// The bitcode that was kept, and what the compiler said; `None` when there is none or its hash says that it is damaged.
+    pub(crate) fn kept(path: &Path) -> Option<(Vec<u8>, String)> {
         let mut content = fs::read(path).ok()?;
-        let length = content.len().checked_sub(HASH_DIGITS)?;
-        let expected = content.split_off(length);
-        (hash(&[content.as_slice()]).as_bytes() == expected).then_some(content)
+        let expected = content.split_off(content.len().checked_sub(HASH_DIGITS)?);
+        if hash(&[content.as_slice()]).as_bytes() != expected {
+            return None;
+        }
+        let length = content.split_off(content.len().checked_sub(size_of::<u64>())?);
+        let length = u64::from_le_bytes(length.try_into().ok()?);
+        let length = usize::try_from(length).ok()?;
+        let output = content.get(length..)?.to_vec();
+        content.truncate(length);
+        Some((content, String::from_utf8(output).ok()?))
     }
 
     /// Removes the oldest bitcode beyond [`KEEP_BITCODE`].

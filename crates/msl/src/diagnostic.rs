@@ -61,18 +61,37 @@ impl std::fmt::Display for Diagnostic {
 pub(crate) struct Raw<'o> {
     pub(crate) place: Option<(&'o str, u32, u32)>,
     pub(crate) note: bool,
+    pub(crate) warning: bool,
     pub(crate) message: &'o str,
 }
 
-/// The errors and notes in the compiler's output; other lines are dropped.
+/// The errors and notes in the compiler's output; other lines are dropped, warnings and their notes too.
 pub(crate) fn parse(output: &str) -> Vec<Raw<'_>> {
-    output.lines().filter_map(parse_line).collect()
+    of_kind(output, false)
+}
+
+/// The warnings and notes in the compiler's output.
+pub(crate) fn parse_warnings(output: &str) -> Vec<Raw<'_>> {
+    of_kind(output, true)
+}
+
+fn of_kind(output: &str, warnings: bool) -> Vec<Raw<'_>> {
+    let mut wanted = !warnings;
+    let all = output.lines().filter_map(parse_line);
+    let chosen = all.filter(|raw| {
+        if !raw.note {
+            wanted = raw.warning == warnings;
+        }
+        wanted
+    });
+    chosen.collect()
 }
 
 fn parse_line(line: &str) -> Option<Raw<'_>> {
     let marks = [
         (": fatal error: ", false),
         (": error: ", false),
+        (": warning: ", false),
         (": note: ", true),
     ];
     let (at, mark, note) = marks
@@ -83,6 +102,7 @@ fn parse_line(line: &str) -> Option<Raw<'_>> {
     Some(Raw {
         place: parse_place(line.get(..at)?),
         note,
+        warning: mark == ": warning: ",
         message,
     })
 }
@@ -119,16 +139,19 @@ mod tests {
                 Raw {
                     place: Some(("C:\\a b.metal", 3, 14)),
                     note: false,
+                    warning: false,
                     message: "no member named 'q' in 'S'"
                 },
                 Raw {
                     place: Some(("x.h", 1, 2)),
                     note: true,
+                    warning: false,
                     message: "declared here"
                 },
                 Raw {
                     place: None,
                     note: false,
+                    warning: false,
                     message: "no input files"
                 },
             ]

@@ -39,6 +39,8 @@ pub struct Options {
     pub fast_math: bool,
     /// Whether instructions carry the line of the source they came from.
     pub debug_lines: bool,
+    /// Make a program to be checked: nothing is optimised away, and clang warns.
+    pub checked: bool,
     /// What to produce.
     pub emit: Emit,
     /// A folder of ours to keep precompiled headers and bitcode in.
@@ -64,6 +66,8 @@ pub struct Compiled {
     pub kernels: Vec<KernelInfo>,
     /// Functions of other stages, which are not compiled.
     pub others: Vec<crate::StageFunction>,
+    /// What clang warns of in the user's files, if the program is to be checked.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Compiled {
@@ -72,7 +76,7 @@ impl Compiled {
     /// ```
     /// # use assay_msl::{Compiled, StageFunction};
     /// let others = ["corner", "edge"].map(|name| StageFunction { stage: "vertex", name: name.to_owned() });
-    /// let compiled = Compiled { code: Vec::new(), kernels: Vec::new(), others: others.to_vec() };
+    /// let compiled = Compiled { code: Vec::new(), kernels: Vec::new(), others: others.to_vec(), warnings: Vec::new() };
     /// assert_eq!(compiled.other_functions().unwrap(), "vertex: corner, edge");
     /// ```
     pub fn other_functions(&self) -> Option<String> {
@@ -154,6 +158,7 @@ impl Options {
             standard: Standard::default(),
             fast_math: true,
             debug_lines: true,
+            checked: false,
             emit: Emit::Bitcode,
             cache: cache.into(),
         }
@@ -177,9 +182,10 @@ pub fn compile(
     compiler: &Compiler,
     options: &Options,
 ) -> Result<Compiled, Error> {
-    let session = Session { compiler, options };
+    let mut session = Session::new(compiler, options);
     let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
+    session.fast_operators &= !pragmas::begins_safe(&preprocessed);
     let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
         path: source.path,
@@ -196,6 +202,7 @@ pub fn compile(
         return Err(failure(&run, &locator));
     }
     Ok(Compiled {
+        warnings: warnings(&run, &locator),
         code: run.stdout,
         kernels: rewritten.kernels,
         others: rewritten.others,
@@ -208,10 +215,25 @@ pub fn rewritten_text(
     compiler: &Compiler,
     options: &Options,
 ) -> Result<String, Error> {
-    let session = Session { compiler, options };
+    let session = Session::new(compiler, options);
     let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
     Ok(session.rewrite(source.path, &preprocessed).patched.text)
+}
+
+/// The pass over tokens alone, for text without macros or includes: no compiler is called.
+///
+/// ```
+/// let text = assay_msl::rewritten_tokens("kernel void k(device float* x [[buffer(0)]]) { x[0] = 1; }");
+/// assert!(!text.contains("[[buffer"));
+/// ```
+pub fn rewritten_tokens(preprocessed: &str) -> String {
+    let record = ModuleRecord {
+        language: Standard::default().name(),
+        fast_math: true,
+        source: "",
+    };
+    rewrite::rewrite(preprocessed, &record).patched.text
 }
 
 /// The source, without the mark some editors put before it.
@@ -223,9 +245,20 @@ fn text_of(source: Source<'_>) -> Cow<'_, str> {
 struct Session<'a> {
     compiler: &'a Compiler,
     options: &'a Options,
+    /// Operators carry fast-math flags unless a pragma says otherwise. Which version an unqualified function is depends
+    /// on the options alone.
+    fast_operators: bool,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    fn new(compiler: &'a Compiler, options: &'a Options) -> Session<'a> {
+        Session {
+            compiler,
+            options,
+            fast_operators: options.fast_math,
+        }
+    }
+
     /// Expands macros and includes. Of the library only macros are visible here, so
     /// that the precompiled header can do its work in the next pass.
     fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
@@ -311,17 +344,17 @@ impl Session<'_> {
         let cache = Cache::new(&self.options.cache);
         let header = cache.precompiled(self.compiler, &options, &library);
         let kept = self.kept(&cache, &header, text);
-        if let Some(code) = kept.as_deref().and_then(Cache::kept) {
+        if let Some((code, output)) = kept.as_deref().and_then(Cache::kept) {
             return Ok(Run {
                 success: true,
                 ended: "exit status: 0".to_owned(),
                 stdout: code,
-                stderr: String::new(),
+                stderr: output,
             });
         }
         let run = self.compile_afresh(&cache, &header, &options, &library, text)?;
         if let Some(path) = kept.filter(|_| run.success) {
-            cache.keep(&path, &run.stdout);
+            cache.keep(&path, &run.stdout, &run.stderr);
         }
         Ok(run)
     }
@@ -354,6 +387,9 @@ impl Session<'_> {
 
     fn compile_with(&self, header: &Path, options: &[String], text: &str) -> Result<Run, Error> {
         let mut arguments = options.to_vec();
+        if self.options.checked {
+            arguments.retain(|argument| argument != "-w");
+        }
         arguments.extend(["-include-pch".to_owned(), header.display().to_string()]);
         arguments.extend(self.code_arguments());
         self.run(&arguments, text.as_bytes())
@@ -367,6 +403,8 @@ impl Session<'_> {
         };
         let lines = self.options.debug_lines.then(|| flags::of(flags::LINES));
         let lines = lines.into_iter().flatten();
+        let checked = self.options.checked.then(|| flags::of(flags::CHECKED));
+        let lines = lines.chain(checked.into_iter().flatten());
         let first = ["-x", "c++", form].into_iter().chain(lines);
         let all = first.chain(["-emit-llvm", "-o", "-", "-"]);
         all.map(str::to_owned).collect()
@@ -399,7 +437,7 @@ impl Session<'_> {
     }
 
     fn compile_options(&self) -> Vec<String> {
-        let math = match self.options.fast_math {
+        let math = match self.fast_operators {
             true => flags::FAST_MATH,
             false => flags::PRECISE_MATH,
         };
@@ -534,6 +572,28 @@ fn problems(rewritten: &Rewritten, locator: &Locator<'_>) -> Vec<Diagnostic> {
             }
         })
         .collect()
+}
+
+/// The warnings about the user's files, each once: a template warns wherever it is instantiated.
+fn warnings(run: &Run, locator: &Locator<'_>) -> Vec<Diagnostic> {
+    let mut warnings = locator.diagnostics(&diagnostic::parse_warnings(&run.stderr));
+    let own = |place: &diagnostic::Place| place.file.starts_with(headers::OWN_PREFIX);
+    warnings.retain(|warning| warning.place.as_ref().is_some_and(|place| !own(place)));
+    for warning in &mut warnings {
+        // Clang names the option that asked for it.
+        if let Some((message, _)) = warning.message.rsplit_once(" [-W") {
+            warning.message = message.to_owned();
+        }
+        warning.notes.clear();
+    }
+    let mut known = Vec::new();
+    warnings.retain(|warning| {
+        let key = (warning.place.clone(), warning.message.clone());
+        let new = !known.contains(&key);
+        known.push(key);
+        new
+    });
+    warnings
 }
 
 fn failure(run: &Run, locator: &Locator<'_>) -> Error {

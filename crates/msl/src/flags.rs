@@ -100,6 +100,63 @@ pub(crate) const LINES: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// Options of the compiling pass for a program that is to be checked.
+pub(crate) const CHECKED: &[(&[&str], &str)] = &[
+    (
+        &["-Xclang", "-disable-llvm-passes"],
+        "an optimiser removes reads of variables that were never set, and with them the mistake",
+    ),
+    (
+        &["-fno-strict-return"],
+        "a function without its return gives an unset value, not code that cannot be reached",
+    ),
+    (
+        &["-Wno-everything"],
+        "most warnings would be about our rewriting; these are about mistakes in kernels",
+    ),
+    (
+        &[
+            "-Wuninitialized",
+            "-Wsometimes-uninitialized",
+            "-Wconditional-uninitialized",
+            "-Wuninitialized-const-reference",
+        ],
+        "variables that were never set",
+    ),
+    (
+        &["-Warray-bounds", "-Warray-bounds-pointer-arithmetic"],
+        "indices past the end of an array",
+    ),
+    (
+        &[
+            "-Wdivision-by-zero",
+            "-Wshift-count-overflow",
+            "-Wshift-count-negative",
+            "-Wshift-overflow",
+            "-Wliteral-conversion",
+            "-Winteger-overflow",
+            "-Wconstant-conversion",
+        ],
+        "arithmetic that is not defined, or not what it looks like",
+    ),
+    (
+        &[
+            "-Wparentheses",
+            "-Wlogical-op-parentheses",
+            "-Wtautological-compare",
+            "-Wself-assign",
+            "-Wunsequenced",
+            "-Wempty-body",
+            "-Wreturn-type",
+            "-Wfor-loop-analysis",
+            "-Wsizeof-pointer-memaccess",
+            "-Wmisleading-indentation",
+            "-Wreturn-stack-address",
+        ],
+        "slips of the pen",
+    ),
+];
+
 /// Metal's default arithmetic. Plain `-ffast-math` would let the optimiser assume that
 /// nothing is infinite, and drop the `-INFINITY` of a masked softmax.
 pub(crate) const FAST_MATH: &[&str] = &["-ffast-math", "-fhonor-infinities", "-fhonor-nans"];

@@ -7,7 +7,7 @@
 
 use crate::attributes::{self, AttributeList};
 use crate::kernel_info::{Access, Argument, ArgumentKind, KernelInfo, host_name_text};
-use crate::lexer::Tokens;
+use crate::lexer::{Kind, Tokens};
 use crate::outline::{Item, Outline, Shape};
 use crate::parameter::{self, Elements, Parameter};
 use crate::patch::Patch;
@@ -123,7 +123,20 @@ impl Kernels {
         let annotation = annotation(tokens, &info, max, &parameters);
         patch.insert_before(item.declaration, &annotation);
         rewrite_parameters(tokens, list, &parameters, patch, true);
-        patch.insert_after(body.start, &prologue(tokens, &parameters));
+        let prologue = prologue(tokens, &parameters);
+        // Pragmas about arithmetic must stay the first in their block.
+        let is_first = |index: &usize| {
+            let text = tokens.get(*index);
+            text.starts_with("#pragma METAL fp") || text.starts_with("#pragma clang fp")
+        };
+        match (body.start + 1..body.end).find(|index| !is_first(index)) {
+            Some(first) if first == body.start + 1 => patch.insert_after(body.start, &prologue),
+            Some(first) if tokens.kind(first) == Kind::Directive => {
+                patch.insert_before(first, &format!("{prologue}\n"));
+            }
+            Some(first) => patch.insert_before(first, &prologue),
+            None => patch.insert_after(body.start, &prologue),
+        }
         // `template <>` is a specialisation: a kernel of its own, not a template.
         let is_template =
             item.declaration > item.head.start && !tokens.is(item.head.start + 2, ">");

@@ -1,4 +1,4 @@
-//! Macros inside pragmas.
+//! What pragmas ask of the whole file: macros inside them, and the math mode it begins with.
 
 use crate::lexer::{Kind, Tokens};
 use std::collections::{BTreeSet, HashMap};
@@ -73,9 +73,45 @@ pub(crate) fn definitions(defined: &str, names: BTreeSet<&str>) -> String {
     out
 }
 
+/// Returns true if a preprocessed text says `#pragma METAL fp math_mode(safe)` before any body of a function. Then all
+/// of it is compiled so, with the operators of vectors, which are functions of the library and know no pragma of the user's. A
+/// pragma further down governs operators of scalars alone.
+pub(crate) fn begins_safe(preprocessed: &str) -> bool {
+    let mut last = ' ';
+    for line in preprocessed.lines() {
+        if let Some(rest) = line.strip_prefix("#pragma METAL fp") {
+            match rest.split_whitespace().collect::<String>().as_str() {
+                "math_mode(safe)" => return true,
+                mode if mode.starts_with("math_mode") => return false,
+                _ => {}
+            }
+        } else if !line.starts_with('#') {
+            for c in line.chars().filter(|c| !c.is_whitespace()) {
+                if last == ')' && c == '{' {
+                    return false;
+                }
+                last = c;
+            }
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mode_before_any_code_is_the_mode_of_the_file() {
+        let includes = "# 1 \"a.metal\"\nusing namespace metal;\nstruct S {\n int n; };\n";
+        let safe = "#pragma METAL fp  math_mode( safe )\n";
+        assert!(begins_safe(&format!(
+            "{includes}{safe}kernel void k() {{}}\n"
+        )));
+        assert!(!begins_safe(&format!("{includes}void k() {{}}\n{safe}")));
+        let fast = "#pragma METAL fp math_mode(fast)\n";
+        assert!(!begins_safe(&format!("{includes}{fast}{safe}")));
+    }
 
     #[test]
     fn only_what_pragmas_need_is_defined() {

@@ -196,20 +196,29 @@ fn converts(tokens: &Tokens<'_>, index: usize) -> bool {
     tokens.is(index + 1, "(") && !declares && starts_expression
 }
 
-/// `#pragma METAL fp contract(off)` means what clang's own pragma says, and operators after
-/// `#pragma METAL fp math_mode(safe)` carry no fast-math flags; the other pragmas of Metal
-/// mean nothing to clang.
+/// `#pragma METAL fp contract(off|on|fast)` means what clang's own pragma says. Operators after
+/// `#pragma METAL fp math_mode(safe)` carry no fast-math flags, and contract within a statement only; after
+/// `relaxed` and `fast` they may be reassociated and divide by reciprocals. The other pragmas of Metal mean nothing to
+/// clang.
+///
+/// Functions are the same in every mode: which version an unqualified `sin` is, Metal's headers decide by a macro of the
+/// command line. What the first pragma of a file says about operators of vectors, see
+/// [`pragmas::begins_safe`](crate::pragmas::begins_safe).
 fn pragma(line: &str) -> Option<String> {
     let rest = line.strip_prefix("#pragma METAL")?.trim();
-    match rest.strip_prefix("fp") {
-        Some(fp) if fp.trim_start().starts_with("contract") => {
-            Some(format!("#pragma clang fp {}", fp.trim()))
+    let fp: String = rest
+        .strip_prefix("fp")
+        .unwrap_or("")
+        .split_whitespace()
+        .collect();
+    Some(match fp.as_str() {
+        "math_mode(safe)" => "#pragma float_control(precise, on)".to_owned(),
+        "math_mode(relaxed)" | "math_mode(fast)" => {
+            "#pragma clang fp reassociate(on) reciprocal(on) contract(fast)".to_owned()
         }
-        Some(fp) if fp.split_whitespace().collect::<String>() == "math_mode(safe)" => {
-            Some("#pragma float_control(precise, on)".to_owned())
-        }
-        _ => Some(String::new()),
-    }
+        contract if contract.starts_with("contract(") => format!("#pragma clang fp {contract}"),
+        _ => String::new(),
+    })
 }
 
 fn remove_attributes(tokens: &Tokens<'_>, patch: &mut Patch) {

@@ -10,12 +10,21 @@
 //! *convergent* one) is never made to run under other control flow than before: not
 //! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod apply_fast_math;
 mod bounds;
 pub mod control;
 pub mod evaluate;
 pub mod evaluate_builtin;
 pub mod expand_copies;
+pub mod expect_arithmetic;
+pub mod expect_defined;
+pub mod expectation;
 pub mod form_selects;
 pub mod forward_loads;
 pub mod fuse_multiply_add;
@@ -26,6 +35,7 @@ pub mod inline_calls;
 pub mod loop_copies;
 pub mod lower_switch;
 pub mod mark_aliases;
+pub mod mark_uninitialised;
 pub mod merge_counters;
 pub mod narrow_indices;
 pub mod number_values;
@@ -38,7 +48,11 @@ pub mod remove_dead;
 pub mod remove_dead_stores;
 pub mod simplify;
 pub mod simplify_cfg;
+pub mod sink_past_guard;
+pub mod split_aggregates;
 pub mod split_pointers;
+pub mod split_vector_loads;
+pub mod store_elements;
 pub mod structurize;
 mod thread_cells;
 pub mod unfold_recursion;

@@ -14,6 +14,11 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         "expand_copies_by_words",
         crate::expand_copies::expand_copies_by_words,
     ),
+    (
+        "expect_arithmetic",
+        crate::expect_arithmetic::expect_arithmetic,
+    ),
+    ("expect_defined", crate::expect_defined::expect_defined),
     ("form_selects", crate::form_selects::form_selects),
     ("forward_loads", crate::forward_loads::forward_loads),
     (
@@ -31,6 +36,10 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ("index_pointers", crate::index_pointers::index_pointers),
     ("loop_copies", crate::loop_copies::loop_copies),
     ("lower_switch", crate::lower_switch::lower_switch),
+    (
+        "mark_uninitialised",
+        crate::mark_uninitialised::mark_uninitialised,
+    ),
     ("merge_counters", crate::merge_counters::merge_counters),
     ("narrow_indices", crate::narrow_indices::narrow_indices),
     ("number_values", crate::number_values::number_values),
@@ -46,6 +55,16 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
     ),
     ("simplify", crate::simplify::simplify),
     ("simplify_cfg", crate::simplify_cfg::simplify_cfg),
+    (
+        "split_aggregates",
+        crate::split_aggregates::split_aggregates,
+    ),
+    (
+        "split_vector_loads",
+        crate::split_vector_loads::split_vector_loads,
+    ),
+    ("store_elements", crate::store_elements::store_elements),
+    ("sink_past_guard", crate::sink_past_guard::sink_past_guard),
     ("unroll_loops", crate::unroll_loops::unroll_loops),
 ];
 

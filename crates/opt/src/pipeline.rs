@@ -43,12 +43,29 @@ const FINISH: &[FunctionPass] = &[
     crate::number_values::number_values,
     crate::merge_counters::merge_counters,
     crate::narrow_indices::narrow_indices,
+    crate::sink_past_guard::sink_past_guard,
     crate::group_uniform_factors::group_uniform_factors,
     crate::hoist_invariants::hoist_invariants,
     crate::simplify::simplify,
     crate::number_values::number_values,
     crate::forward_loads::forward_loads,
     crate::remove_dead_stores::remove_dead_stores,
+    crate::fuse_multiply_add::fuse_multiply_add,
+    crate::lower_switch::lower_switch,
+    crate::remove_dead::remove_dead,
+    crate::simplify_cfg::simplify_cfg,
+    crate::remove_dead::remove_dead,
+];
+
+/// The same for a program that is checked: its loads and stores stay as they are.
+const FINISH_CHECKED: &[FunctionPass] = &[
+    crate::number_values::number_values,
+    crate::merge_counters::merge_counters,
+    crate::narrow_indices::narrow_indices,
+    crate::group_uniform_factors::group_uniform_factors,
+    crate::hoist_invariants::hoist_invariants,
+    crate::simplify::simplify,
+    crate::number_values::number_values,
     crate::fuse_multiply_add::fuse_multiply_add,
     crate::lower_switch::lower_switch,
     crate::remove_dead::remove_dead,
@@ -70,11 +87,23 @@ pub struct Options {
     /// Unroll loops. Without it loops keep the shape the front end gave them, and arrays
     /// indexed by a counter stay in memory.
     pub unroll: bool,
+    /// Make a program to be checked, not to be fast: see [`Checks`].
+    pub checks: Option<Checks>,
+}
+
+/// What a program that is to be checked expects besides that variables are set before they are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Checks {
+    /// Divisors are not zero, shifts shorter than their numbers, floats fit the integers they become.
+    pub arithmetic: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { unroll: true }
+        Options {
+            unroll: true,
+            checks: None,
+        }
     }
 }
 
@@ -163,6 +192,9 @@ fn count(function: &Function, fits: impl Fn(&InstData) -> bool) -> usize {
 /// Optimises one function without calls.
 pub fn optimize_function(module: &Module, function: &mut Function, options: &Options) {
     crate::apply_fast_math::apply_fast_math(module, function);
+    if let Some(checks) = options.checks {
+        prepare_checks(module, function, checks);
+    }
     run(module, function, CLEAN);
     for _ in 0..ROUNDS {
         if !options.unroll || !crate::unroll_loops::unroll_loops(module, function) {
@@ -171,8 +203,36 @@ pub fn optimize_function(module: &Module, function: &mut Function, options: &Opt
         run(module, function, SETTLE);
         run(module, function, CLEAN);
     }
-    run(module, function, STRAIGHTEN);
-    run(module, function, FINISH);
+    if options.checks.is_some() {
+        crate::expect_defined::expect_defined(module, function);
+        run(module, function, STRAIGHTEN);
+        run(module, function, FINISH_CHECKED);
+    } else {
+        run(module, function, STRAIGHTEN);
+        run(module, function, FINISH);
+    }
+}
+
+/// Before anything is optimised away: what variables hold at first, and what arithmetic expects. Then memory becomes
+/// values, also that which is reached through pointers kept in memory, as in code that no optimiser has seen.
+fn prepare_checks(module: &Module, function: &mut Function, checks: Checks) {
+    crate::mark_uninitialised::mark_uninitialised(module, function);
+    if checks.arithmetic {
+        crate::expect_arithmetic::expect_arithmetic(module, function);
+    }
+    crate::split_aggregates::split_aggregates(module, function);
+    let allocas = |function: &Function| count(function, |d| matches!(d, InstData::Alloca { .. }));
+    for _ in 0..ROUNDS {
+        let before = allocas(function);
+        run(module, function, CLEAN);
+        if allocas(function) == before {
+            break;
+        }
+    }
+    if crate::store_elements::store_elements(module, function) {
+        run(module, function, CLEAN);
+    }
+    crate::split_vector_loads::split_vector_loads(module, function);
 }
 
 /// Conditions inside others become small enough once the inner ones are gone.

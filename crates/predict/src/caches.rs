@@ -26,11 +26,13 @@ pub(crate) fn misses(recorded: &[f32], lines: f64) -> f64 {
 /// `total` is what the whole command buffer touches: when that fits and the state is warm,
 /// nothing crosses. What does not fit crosses once, and again as often as reuse is farther
 /// apart than the cache reaches: the slope of the footprint curve where it leaves the cache.
+/// But `in_flight` threadgroups run at once and come to what they share at about the same
+/// time: together they fetch it once, however small the cache.
 pub(crate) fn traffic(
     footprint: &Footprint,
     lines: f64,
-    total: f64,
-    state: Cache,
+    in_flight: f64,
+    (total, state): (f64, Cache),
     knee: f64,
 ) -> f64 {
     let Some(&(groups, whole)) = footprint.curve.last() else {
@@ -40,9 +42,25 @@ pub(crate) fn traffic(
         Cache::Cold => 1.0,
         Cache::Warm => beyond(total.max(whole), lines, knee),
     };
-    let again = (slope_at(footprint, lines) * groups as f64 - whole).max(0.0);
+    let each = slope_at(footprint, lines).min(shared(footprint, in_flight));
+    let again = (each * groups as f64 - whole).max(0.0);
     let again = again * beyond(whole, lines, knee);
     whole * first + again
+}
+
+/// Lines per threadgroup that `in_flight` of them fetch together.
+fn shared(footprint: &Footprint, in_flight: f64) -> f64 {
+    let mut before = (0.0, 0.0);
+    for &(groups, lines) in &footprint.curve {
+        let groups = groups as f64;
+        if groups >= in_flight {
+            let share = (in_flight - before.0) / (groups - before.0).max(1.0);
+            let together = before.1 + (lines - before.1) * share;
+            return together / in_flight.max(1.0);
+        }
+        before = (groups, lines);
+    }
+    before.1 / before.0.max(1.0)
 }
 
 /// Share of `touched` lines that a cache of `lines` lines does not keep: 0 well below its
@@ -124,9 +142,12 @@ mod tests {
     #[test]
     fn a_small_footprint_stays_in_a_warm_cache() {
         let small = footprint(&[(1, 10.0), (100, 1000.0)]);
-        assert!(traffic(&small, 10_000.0, 1000.0, Cache::Warm, 6.0) < 1.0);
-        assert_eq!(traffic(&small, 10_000.0, 1000.0, Cache::Cold, 6.0), 1000.0);
-        assert!(traffic(&small, 100.0, 1000.0, Cache::Warm, 6.0) > 999.0);
+        assert!(traffic(&small, 10_000.0, 1.0, (1000.0, Cache::Warm), 6.0) < 1.0);
+        assert_eq!(
+            traffic(&small, 10_000.0, 1.0, (1000.0, Cache::Cold), 6.0),
+            1000.0
+        );
+        assert!(traffic(&small, 100.0, 1.0, (1000.0, Cache::Warm), 6.0) > 999.0);
     }
 
     #[test]
@@ -134,9 +155,14 @@ mod tests {
         // 64 rows of 64 threadgroups: each row of threadgroups reads its own panel of 100
         // lines and all of the other matrix, 100 lines per threadgroup.
         let curve = [(1, 200.0), (64, 6500.0), (4096, 12_800.0)];
-        let large = traffic(&footprint(&curve), 20_000.0, 12_800.0, Cache::Cold, 8.0);
-        let small = traffic(&footprint(&curve), 1000.0, 12_800.0, Cache::Cold, 8.0);
-        assert!(large < 14_000.0, "{large}");
-        assert!(small > 400_000.0, "{small}");
+        let of = |lines, in_flight| {
+            let state = (12_800.0, Cache::Cold);
+            traffic(&footprint(&curve), lines, in_flight, state, 8.0)
+        };
+        assert!(of(20_000.0, 1.0) < 14_000.0);
+        assert!(of(1000.0, 1.0) > 400_000.0);
+        // Eight rows of threadgroups at a time read the other matrix once.
+        let together = of(1000.0, 512.0);
+        assert!((50_000.0..70_000.0).contains(&together), "{together}");
     }
 }

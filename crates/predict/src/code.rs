@@ -1,11 +1,10 @@
 //! The static side of an execution: basic blocks and what their instructions cost.
 
-use crate::execution::{Run, Stop};
-use assay_agx::{Flow, Item, Op, Program, RegSet};
+use crate::execution::Run;
+use crate::pipeline::Pipeline;
+use crate::schedule;
+use assay_agx::{ExecEffect, Flow, Item, Op, Operand, Program, RegSet};
 use assay_chip::{CostTable, Key, Unit};
-
-/// Half registers.
-const HALVES: usize = 256;
 
 /// Latency assumed where the cost table has none, in cycles.
 const ASSUMED_LATENCY: f32 = 4.0;
@@ -14,19 +13,26 @@ const ASSUMED_LATENCY: f32 = 4.0;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) offset: u32,
-    slot: Option<u8>,
-    reads: RegSet,
-    writes: RegSet,
-    class: Class,
-    issue: f32,
+    pub(crate) op: Op,
+    pub(crate) slot: Option<u8>,
+    pub(crate) reads: RegSet,
+    pub(crate) writes: RegSet,
+    pub(crate) class: Class,
+    /// Its result depends on its sources only, lane by lane.
+    pub(crate) pure: bool,
+    /// By how many levels it deepens the nesting of conditions, or the reverse.
+    nesting: i32,
+    /// The immediate that a `while_icmp` compares with.
+    pub(crate) bound: Option<i64>,
+    pub(crate) issue: f32,
     /// Cycles of the complex unit.
-    complex: f32,
-    latency: f32,
+    pub(crate) complex: f32,
+    pub(crate) latency: f32,
 }
 
 /// What an instruction is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     Plain,
     Reduction,
     Prefix,
@@ -50,6 +56,8 @@ pub(crate) struct Code {
     block_of: Vec<u16>,
     /// First instruction of each block, then the end.
     starts: Vec<u32>,
+    /// Loops: first and last instruction, the innermost of those that share instructions first.
+    loops: Vec<(u32, u32)>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -69,6 +77,7 @@ impl Code {
             }
         };
         lead(u64::from(program.entry));
+        let mut back: Vec<(u64, u32)> = Vec::new();
         for (offset, item) in program.walk() {
             let Item::Known(instruction) = item else {
                 continue;
@@ -84,6 +93,9 @@ impl Code {
                 | Flow::JumpIfNone(to)
                 | Flow::JumpUnknown(to)
                 | Flow::Call(to) => {
+                    if let Some(to) = to.filter(|to| *to <= offset) {
+                        back.push((to, instructions.len() as u32));
+                    }
                     lead(next);
                     to.into_iter().for_each(&mut lead);
                 }
@@ -102,11 +114,20 @@ impl Code {
             block_of.push(block);
         }
         starts.push(instructions.len() as u32);
+        let mut loops: Vec<(u32, u32)> = back
+            .into_iter()
+            .filter_map(|(to, end)| {
+                let first = *at_parcel.get((to / 2) as usize)?;
+                (first != NONE).then_some((first, end))
+            })
+            .collect();
+        loops.sort_by_key(|&(first, last)| last - first.min(last));
         Ok(Code {
             instructions,
             at_parcel,
             block_of,
             starts,
+            loops,
         })
     }
 
@@ -157,18 +178,54 @@ impl Code {
         &self.instructions[range]
     }
 
-    /// The runs of every block. `access_of` gives the index of the access at a byte offset,
-    /// if it was executed.
-    pub(crate) fn runs(&self, access_of: impl Fn(u32) -> Option<u16>) -> Vec<Vec<Run>> {
-        let mut pipeline = Pipeline::new();
-        let mut runs: Vec<Vec<Run>> = Vec::new();
-        for block in 0..self.block_count() {
-            // Twice: the second time registers are as a loop leaves them.
+    /// The innermost loop around a block.
+    fn loop_of(&self, block: usize) -> Option<(u32, u32)> {
+        let (first, last) = (self.starts[block], self.starts[block + 1].saturating_sub(1));
+        let around = |&&(from, to): &&(u32, u32)| from <= first && last <= to;
+        self.loops.iter().find(around).copied()
+    }
+
+    /// Returns true if a block of a loop runs in every turn: no condition is open where it
+    /// starts.
+    fn in_every_turn(&self, block: usize, (from, _): (u32, u32)) -> bool {
+        let before = self
+            .instructions
+            .get(from as usize..self.starts[block] as usize);
+        let before = before.unwrap_or_default().iter();
+        before.map(|instruction| instruction.nesting).sum::<i32>() <= 0
+    }
+
+    /// The runs of every block, and of how many turns they are. `access_of` gives the index of
+    /// the access at a byte offset, if it was executed. Unless `as_written`, blocks are
+    /// scheduled as an optimising compiler would.
+    pub(crate) fn runs(
+        &self,
+        as_written: bool,
+        access_of: impl Fn(u32) -> Option<u16>,
+    ) -> Vec<(usize, Vec<Run>)> {
+        let written = |(from, to): (u32, u32)| {
+            let inside = self.instructions.get(from as usize..=to as usize);
+            let inside = inside.unwrap_or_default().iter();
+            inside.fold(RegSet::EMPTY, |all, i| all.union(i.writes))
+        };
+        let blocks = (0..self.block_count()).map(|block| {
             let instructions = self.block(block);
-            pipeline.block(instructions, &access_of);
-            runs.push(pipeline.block(instructions, &access_of));
-        }
-        runs
+            let schedule = if as_written {
+                schedule::in_order(instructions)
+            } else {
+                let around = self.loop_of(block);
+                let own = (self.starts[block], self.starts[block + 1].saturating_sub(1));
+                // A division that a condition guards is not moved before it.
+                let looped = around.filter(|&around| self.in_every_turn(block, around));
+                schedule::optimised(instructions, looped.map(written), around == Some(own))
+            };
+            let mut pipeline = Pipeline::new();
+            // Twice: the second time registers are as a loop leaves them.
+            pipeline.block(instructions, &schedule, &access_of);
+            let runs = pipeline.block(instructions, &schedule, &access_of);
+            (schedule.turns, runs)
+        });
+        blocks.collect()
     }
 }
 
@@ -201,8 +258,22 @@ fn cost(offset: u32, instruction: &assay_agx::Instruction, costs: &CostTable) ->
         Unit::Ic => row.cycles.unwrap_or(4.0) as f32,
         _ => 0.0,
     };
+    let nesting = match instruction.exec_effect() {
+        ExecEffect::If(levels) => i32::from(levels),
+        ExecEffect::Pop(levels) => -i32::from(levels),
+        _ => 0,
+    };
+    let arithmetic = matches!(row.unit, Unit::F32 | Unit::F16 | Unit::Scib | Unit::Ic);
+    let bound = match (op, instruction.source(1)) {
+        (Op::WhileIcmp, Some(Operand::Imm(bound))) => Some(bound),
+        _ => None,
+    };
     Instruction {
         offset,
+        op,
+        pure: class == Class::Plain && arithmetic,
+        nesting,
+        bound,
         slot: instruction.slot(),
         reads: instruction.reads(),
         writes: instruction.writes(),
@@ -210,137 +281,5 @@ fn cost(offset: u32, instruction: &assay_agx::Instruction, costs: &CostTable) ->
         issue,
         complex,
         latency: row.latency.map_or(ASSUMED_LATENCY, |cycles| cycles as f32),
-    }
-}
-
-/// In-order issue of one simdgroup whose memory answers at once: gives the cycles each
-/// run takes alone.
-struct Pipeline {
-    now: f32,
-    ready: [f32; HALVES],
-    complex_free: f32,
-    /// Number of the load from threadgroup memory that delivers a half register, counted
-    /// from 1; 0 when none is to.
-    local: [u32; HALVES],
-    local_loads: u32,
-    /// Loads whose arrival was waited for.
-    local_done: u32,
-}
-
-impl Pipeline {
-    fn new() -> Pipeline {
-        Pipeline {
-            now: 0.0,
-            ready: [0.0; HALVES],
-            complex_free: 0.0,
-            local: [0; HALVES],
-            local_loads: 0,
-            local_done: 0,
-        }
-    }
-
-    fn block(
-        &mut self,
-        instructions: &[Instruction],
-        access_of: &impl Fn(u32) -> Option<u16>,
-    ) -> Vec<Run> {
-        let mut runs = Vec::new();
-        let mut run = Run::default();
-        let mut begun = self.now;
-        for instruction in instructions {
-            if let Some(later) = self.uses_local(instruction) {
-                run.alone = self.now - begun;
-                run.stop = Stop::UseLocal { later };
-                runs.push(std::mem::take(&mut run));
-                begun = self.now;
-            }
-            self.issue(instruction);
-            add(&mut run, instruction);
-            let slot = instruction.slot.unwrap_or(0);
-            let stop = match instruction.class {
-                Class::Wait => Some(Stop::Wait { slot }),
-                Class::Barrier => Some(Stop::Barrier),
-                Class::DeviceAccess | Class::LocalLoad | Class::LocalOther => {
-                    // One that was never executed stops nothing.
-                    let access = access_of(instruction.offset);
-                    access.map(|access| Stop::Access { access, slot })
-                }
-                _ => None,
-            };
-            if let Some(stop) = stop {
-                run.alone = self.now - begun;
-                run.stop = stop;
-                runs.push(std::mem::take(&mut run));
-                begun = self.now;
-            }
-        }
-        run.alone = self.now - begun;
-        if run.instructions > 0 {
-            runs.push(run);
-        }
-        runs
-    }
-
-    /// The number of later loads that may still be under way, if the instruction uses what
-    /// a load from threadgroup memory delivers and nothing has waited for it yet.
-    fn uses_local(&mut self, instruction: &Instruction) -> Option<u8> {
-        let touched = instruction.reads.iter().chain(instruction.writes.iter());
-        let newest = touched
-            .filter_map(|half| self.local.get(usize::from(half)).copied())
-            .max()
-            .unwrap_or(0);
-        if newest <= self.local_done {
-            return None;
-        }
-        self.local_done = newest;
-        Some((self.local_loads - newest).min(255) as u8)
-    }
-
-    fn issue(&mut self, instruction: &Instruction) {
-        let mut start = self.now;
-        for half in instruction.reads.iter() {
-            start = start.max(self.ready.get(usize::from(half)).copied().unwrap_or(0.0));
-        }
-        if instruction.complex > 0.0 {
-            start = start.max(self.complex_free);
-            self.complex_free = start + instruction.complex;
-        }
-        self.now = start + instruction.issue;
-        let by_memory = matches!(
-            instruction.class,
-            Class::DeviceAccess | Class::LocalLoad | Class::LocalOther
-        );
-        let latency = match by_memory {
-            true => instruction.issue,
-            false => instruction.latency.max(instruction.issue),
-        };
-        if instruction.class == Class::LocalLoad {
-            self.local_loads += 1;
-        }
-        for half in instruction.writes.iter() {
-            let half = usize::from(half);
-            if let Some(ready) = self.ready.get_mut(half) {
-                *ready = start + latency;
-            }
-            if let Some(local) = self.local.get_mut(half) {
-                *local = match instruction.class {
-                    Class::LocalLoad => self.local_loads,
-                    _ => 0,
-                };
-            }
-        }
-    }
-}
-
-fn add(run: &mut Run, instruction: &Instruction) {
-    run.instructions += 1;
-    run.complex += instruction.complex;
-    match instruction.class {
-        Class::Reduction => run.reductions += 1,
-        Class::Prefix => run.prefixes += 1,
-        Class::Shuffle => run.shuffles += 1,
-        Class::Matrix32 => run.matrices32 += 1,
-        Class::Matrix16 => run.matrices16 += 1,
-        _ => run.issue += instruction.issue,
     }
 }

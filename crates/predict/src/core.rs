@@ -123,7 +123,7 @@ pub(crate) struct Replay {
 }
 
 /// Loads from threadgroup memory that are told apart.
-const LOCAL_WINDOW: usize = 16;
+const LOCAL_WINDOW: usize = 64;
 
 #[derive(Clone, Debug)]
 struct Simdgroup {

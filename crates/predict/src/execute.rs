@@ -22,6 +22,9 @@ pub struct Sampling {
     pub max_steps: u64,
     /// Instructions of simdgroups after which no further threadgroups are started.
     pub budget: u64,
+    /// Time the code as it is written: it is Apple's, or runs as it is. Otherwise blocks are
+    /// scheduled as an optimising compiler would.
+    pub as_written: bool,
 }
 
 impl Default for Sampling {
@@ -30,6 +33,7 @@ impl Default for Sampling {
             threadgroups: 24,
             max_steps: 50_000_000,
             budget: 6_000_000,
+            as_written: false,
         }
     }
 }
@@ -72,7 +76,7 @@ pub fn execute(
         Some(segments) => segment_shares(&records, groups, segments),
         None => sample::shares(groups, &positions),
     };
-    let (mut execution, kinds) = fold(&records, &shares, &code);
+    let (mut execution, kinds) = fold(&records, &shares, &code, sampling.as_written);
     if let Some(segments) = segments {
         execution.order = order(&records, &kinds, groups, &segments);
     }
@@ -313,7 +317,12 @@ fn settled(records: &[Record]) -> bool {
 }
 
 /// Folds the records of threadgroups into one execution; gives the kind of each too.
-fn fold(records: &[Record], shares: &[f64], code: &Code) -> (Execution, Vec<u16>) {
+fn fold(
+    records: &[Record],
+    shares: &[f64],
+    code: &Code,
+    as_written: bool,
+) -> (Execution, Vec<u16>) {
     let (accesses, index_of) = fold_accesses(records, shares, code);
     let mut executed = vec![false; code.block_count()];
     for stream in records.iter().flat_map(|record| &record.streams) {
@@ -324,13 +333,13 @@ fn fold(records: &[Record], shares: &[f64], code: &Code) -> (Execution, Vec<u16>
     let mut new_number = vec![u16::MAX; code.block_count()];
     let mut blocks = Vec::new();
     let mut runs = Vec::new();
-    let by_block = code.runs(|offset| index_of.get(&offset).copied());
-    for (block, own) in by_block.into_iter().enumerate() {
+    let by_block = code.runs(as_written, |offset| index_of.get(&offset).copied());
+    for (block, (turns, own)) in by_block.into_iter().enumerate() {
         if executed[block] {
             new_number[block] = blocks.len() as u16;
             blocks.push(Block {
                 offset: code.block_offset(block),
-                steps: fold_runs(&own, &mut runs),
+                steps: one_of(turns, fold_runs(&own, &mut runs)),
             });
         }
     }
@@ -358,6 +367,14 @@ fn fold(records: &[Record], shares: &[f64], code: &Code) -> (Execution, Vec<u16>
         ..Execution::default()
     };
     (execution, kinds)
+}
+
+/// One turn, where steps are several turns scheduled together.
+fn one_of(turns: usize, steps: Vec<Step>) -> Vec<Step> {
+    match turns {
+        0 | 1 => steps,
+        turns => vec![Step::Loop(1.0 / turns as f32, steps)],
+    }
 }
 
 /// The runs of a block as steps over the distinct runs of the program.

@@ -11,6 +11,12 @@
 //! | what a larger chip would bring | [`gains`] |
 //! | a time | [`predict`], [`CommandBuffer`], [`Constants`], [`Prediction`] |
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod caches;
 mod code;
 mod constants;
@@ -24,11 +30,13 @@ mod fold;
 mod footprint;
 mod gains;
 mod machine;
+mod pipeline;
 mod predict;
 mod ranges;
 mod record;
 mod reuse;
 mod sample;
+mod schedule;
 
 pub use constants::Constants;
 pub use core::Reason;

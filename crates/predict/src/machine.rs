@@ -16,8 +16,11 @@ pub(crate) struct Machine {
     pub(crate) max_threads: u32,
     pub(crate) register_bytes: f64,
     pub(crate) threadgroup_bytes: f64,
-    /// Lines of L1.
-    pub(crate) l1_lines: f64,
+    /// Lines of L1, and what of it a kernel can use, as a multiple.
+    l1_lines: f64,
+    l1_share: f64,
+    /// Registers, threadgroup memory and L1 share one memory.
+    unified: bool,
     /// Lines of L2 and of the system-level cache that a kernel can use.
     pub(crate) l2_lines: f64,
     pub(crate) slc_lines: f64,
@@ -26,6 +29,8 @@ pub(crate) struct Machine {
     pub(crate) dram_rate: f64,
     pub(crate) slc_latency: f64,
     pub(crate) dram_latency: f64,
+    /// Bytes per cycle between L1 and the registers of a core.
+    pub(crate) on_core_rate: f64,
 }
 
 /// What a core holds at once.
@@ -47,9 +52,27 @@ const STAND_INS: &[(Parameter, f64)] = &[
     (Parameter::MaxResidentThreads, 3072.0),
     (Parameter::ThreadgroupMemoryKib, 60.0),
     (Parameter::L1Kib, 8.0),
+    (Parameter::OnCoreBytesPerCycle, 64.0),
 ];
 
+/// From this family on, registers, threadgroup memory and L1 share one memory (Apple: *dynamic
+/// caching*). Its size is not published: taken as that of the three before.
+const UNIFIED_FAMILY: u8 = 9;
+
 impl Machine {
+    /// Lines of L1 that a kernel can use while so many of its threadgroups are on a core.
+    pub(crate) fn l1_lines(&self, execution: &Execution, resident: usize) -> f64 {
+        let own = self.l1_lines * LINE as f64;
+        let mut bytes = own;
+        if self.unified {
+            let threads = f64::from(execution.threads() * 2 * execution.half_registers);
+            let each = threads + f64::from(execution.threadgroup_bytes);
+            let all = own + self.register_bytes + self.threadgroup_bytes;
+            bytes = (all - resident as f64 * each).max(own);
+        }
+        bytes / LINE as f64 * self.l1_share
+    }
+
     pub(crate) fn new(chip: &Chip, constants: &Constants) -> Result<Machine, Error> {
         let figure = |parameter: Parameter| {
             let stand_in = STAND_INS.iter().find(|(known, _)| *known == parameter);
@@ -75,13 +98,16 @@ impl Machine {
             max_threads: figure(Parameter::MaxResidentThreads)? as u32,
             register_bytes: figure(Parameter::RegisterFileKib)? * 1024.0,
             threadgroup_bytes: figure(Parameter::ThreadgroupMemoryKib)? * 1024.0,
-            l1_lines: figure(Parameter::L1Kib)? * kib_lines * constants.l1_share,
+            l1_lines: figure(Parameter::L1Kib)? * kib_lines,
+            l1_share: constants.l1_share,
+            unified: chip.family >= UNIFIED_FAMILY,
             l2_lines: l2 * kib_lines * constants.l2_share,
             slc_lines: slc_mib * 1024.0 * kib_lines * constants.slc_share,
             slc_rate: slc,
             dram_rate: dram,
             slc_latency: constants.slc_latency_ns * clock_ghz,
             dram_latency: constants.dram_latency_ns * clock_ghz,
+            on_core_rate: figure(Parameter::OnCoreBytesPerCycle)?,
         })
     }
 

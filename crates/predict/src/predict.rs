@@ -277,7 +277,8 @@ impl Levels {
         resident: usize,
     ) -> Levels {
         // Threadgroups on a core share its L1.
-        let l1_lines = machine.l1_lines / (resident as f64).powf(constants.l1_crowding);
+        let l1_lines =
+            machine.l1_lines(execution, resident) / (resident as f64).powf(constants.l1_crowding);
         let missed = over_accesses(execution, |access| caches::misses(&access.misses, l1_lines));
         let stores = |value: fn(&Access, f64) -> f64| {
             over_accesses(execution, |access| match (access.kind, access.space) {
@@ -292,8 +293,10 @@ impl Levels {
         let touched = stores(|access, _| f64::from(access.lines));
         let missed = (missed + again).max(f64::MIN_POSITIVE);
         let more = 1.0 + again / execution.lines().max(f64::MIN_POSITIVE);
+        let in_flight = (resident as f64 * machine.cores).min(execution.threadgroups() as f64);
         let crossing = |lines: f64| {
-            more * caches::traffic(&execution.footprint, lines, total, state, constants.knee)
+            let footprint = &execution.footprint;
+            more * caches::traffic(footprint, lines, in_flight, (total, state), constants.knee)
         };
         let beyond_l2 = (crossing(machine.l2_lines) / missed).min(1.0);
         let beyond_slc = (crossing(machine.slc_lines) / missed).min(beyond_l2);
@@ -316,9 +319,11 @@ impl Levels {
         let posted = access.kind == Kind::Store;
         if access.space == Space::Threadgroup {
             let extra = (f64::from(access.passes) - lines).max(0.0);
+            // Lanes that read the same word share a row, but each gets a copy.
+            let rows = lines.max(f64::from(access.bytes) / LINE as f64);
             return TimedAccess {
                 local: true,
-                threadgroup: lines * constants.local_row_cycles
+                threadgroup: rows * constants.local_row_cycles
                     + extra * constants.local_conflict_cycles,
                 latency: constants.local_latency,
                 posted,
@@ -350,9 +355,11 @@ impl Levels {
         } else {
             0.0
         };
+        // Lanes that read the same bytes share them.
+        let moved = f64::from(access.bytes).min(lines * LINE as f64) / machine.on_core_rate;
         TimedAccess {
             load_store: f64::from(access.issued) * constants.access_cycles
-                + lines * constants.line_cycles
+                + moved.max(lines * constants.line_cycles)
                 + contended,
             l2: bytes / constants.l2_bytes_per_cycle,
             slc: bytes * self.beyond_l2 / slc_rate,

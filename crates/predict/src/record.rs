@@ -48,6 +48,8 @@ struct Followed {
     folder: Folder,
     /// Accesses to device memory of the current block that a later one may continue.
     recent: Vec<Extent>,
+    /// The same for threadgroup memory.
+    recent_local: Vec<Extent>,
 }
 
 /// Bytes that the lanes of a simdgroup have moved, side by side in each lane.
@@ -57,14 +59,16 @@ struct Extent {
     active: u32,
     start: [u64; LANES],
     bytes: u32,
+    /// Lines of device memory; rows and passes of threadgroup memory.
     lines: u64,
+    passes: u64,
 }
 
 /// Bytes per lane that one instruction moves at most.
 const MOST_BYTES: u32 = 16;
 
 /// Extents that are remembered.
-const RECENT: usize = 8;
+const RECENT: usize = 16;
 
 /// What one threadgroup did.
 #[derive(Debug)]
@@ -140,9 +144,14 @@ impl<'a> Recorder<'a> {
         match access.memory {
             Memory::Threadgroup => {
                 sums.space = Space::Threadgroup;
-                let (rows, passes) = bank_passes(access);
-                sums.lines += rows;
-                sums.passes += passes;
+                match self.simdgroups.get_mut(simdgroup as usize) {
+                    Some(followed) => join(&mut followed.recent_local, sums, access, bank_passes),
+                    None => {
+                        let (rows, passes) = bank_passes(access);
+                        sums.lines += rows;
+                        sums.passes += passes;
+                    }
+                }
             }
             Memory::Device => {
                 sums.space = Space::Device;
@@ -150,8 +159,11 @@ impl<'a> Recorder<'a> {
                     sums.passes += most_at_one_address(access);
                 }
                 let lines = device(sums, &mut self.cache, access);
-                if let Some(followed) = self.simdgroups.get_mut(simdgroup as usize) {
-                    followed.join(sums, access, lines);
+                match self.simdgroups.get_mut(simdgroup as usize) {
+                    Some(followed) => join(&mut followed.recent, sums, access, |access| {
+                        (distinct_lines(access), 0)
+                    }),
+                    None => sums.lines += lines,
                 }
             }
             Memory::Stack => {
@@ -178,6 +190,7 @@ impl Observer for Recorder<'_> {
             }
             let followed = &mut self.simdgroups[simdgroup];
             followed.recent.clear();
+            followed.recent_local.clear();
             followed.folder.push(block, &mut self.bodies);
         }
         if let Some(access) = step.access() {
@@ -193,49 +206,62 @@ fn each_lane(active: u32) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| active >> lane & 1 != 0)
 }
 
-impl Followed {
-    /// Joins an access to one that ends where it starts, in all lanes: Apple's compiler loads
-    /// and stores neighbouring elements at once. Counts its lines and whether it was joined.
-    fn join(&mut self, sums: &mut Sums, access: &MemoryAccess, lines: u64) {
-        let continues = |extent: &&mut Extent| {
-            extent.kind == access.kind
-                && extent.active == access.active
-                && extent.bytes + access.bytes <= MOST_BYTES
-                && each_lane(access.active).all(|lane| {
-                    let end = extent.start[lane].wrapping_add(u64::from(extent.bytes));
-                    end == access.addresses[lane]
-                })
-        };
-        let joinable = access.kind != AccessKind::Atomic && access.active != 0;
-        if joinable && let Some(extent) = self.recent.iter_mut().find(continues) {
-            extent.bytes += access.bytes;
-            let together = distinct_lines(access.active, &extent.start, extent.bytes);
-            sums.joined += 1;
-            sums.lines += together.saturating_sub(extent.lines);
-            extent.lines = together;
-            return;
-        }
-        sums.lines += lines;
-        if self.recent.len() == RECENT {
-            self.recent.remove(0);
-        }
-        self.recent.push(Extent {
-            kind: access.kind,
-            active: access.active,
-            start: access.addresses,
-            bytes: access.bytes,
-            lines,
+/// Joins an access to one that ends where it starts, in all lanes: Apple's compiler loads
+/// and stores neighbouring elements at once. Adds the lines and passes it takes, and whether it
+/// was joined.
+fn join(
+    recent: &mut Vec<Extent>,
+    sums: &mut Sums,
+    access: &MemoryAccess,
+    cost: impl Fn(&MemoryAccess) -> (u64, u64),
+) {
+    let continues = |extent: &&mut Extent| {
+        extent.kind == access.kind
+            && extent.active == access.active
+            && extent.bytes + access.bytes <= MOST_BYTES
+            && each_lane(access.active).all(|lane| {
+                let end = extent.start[lane].wrapping_add(u64::from(extent.bytes));
+                end == access.addresses[lane]
+            })
+    };
+    let joinable = access.kind != AccessKind::Atomic && access.active != 0;
+    if joinable && let Some(extent) = recent.iter_mut().find(continues) {
+        extent.bytes += access.bytes;
+        let (lines, passes) = cost(&MemoryAccess {
+            addresses: extent.start,
+            bytes: extent.bytes,
+            ..*access
         });
+        sums.joined += 1;
+        sums.lines += lines.saturating_sub(extent.lines);
+        sums.passes += passes.saturating_sub(extent.passes);
+        (extent.lines, extent.passes) = (lines, passes);
+        return;
     }
+    let (lines, passes) = cost(access);
+    sums.lines += lines;
+    sums.passes += passes;
+    if recent.len() == RECENT {
+        recent.remove(0);
+    }
+    recent.push(Extent {
+        kind: access.kind,
+        active: access.active,
+        start: access.addresses,
+        bytes: access.bytes,
+        lines,
+        passes,
+    });
 }
 
-/// Distinct lines that lanes touch, `bytes` bytes each.
-fn distinct_lines(active: u32, start: &[u64; LANES], bytes: u32) -> u64 {
+/// Distinct lines that the lanes of an access touch.
+fn distinct_lines(access: &MemoryAccess) -> u64 {
     let mut lines = [0u64; 2 * LANES];
     let mut count = 0;
-    for lane in each_lane(active) {
-        let last = start[lane].wrapping_add(u64::from(bytes) - 1);
-        for line in [start[lane] / LINE, last / LINE] {
+    for lane in each_lane(access.active) {
+        let start = access.addresses[lane];
+        let last = start.wrapping_add(u64::from(access.bytes.max(1)) - 1);
+        for line in [start / LINE, last / LINE] {
             if !lines[..count].contains(&line) {
                 lines[count] = line;
                 count += 1;

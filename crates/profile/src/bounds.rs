@@ -68,10 +68,21 @@ pub struct Bound {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// All bounds that could be computed, largest first. [`BoundKind::DeviceBytes`]
-    /// depends on caches and never decides the verdict.
+    /// depends on caches and decides the verdict only of code that streams.
     pub bounds: Vec<Bound>,
     /// The largest bound; absent when an instruction's cost is unknown.
     pub verdict: Option<BoundKind>,
+    /// Whether bytes of device memory that are touched once take longer than anything on the core: no cache helps with them.
+    pub streaming: bool,
+    /// Bytes of device memory a thread moves that no other touches, each once, as far as the code shows.
+    pub streamed_bytes_per_thread: f64,
+    /// Bytes of device memory a thread moves.
+    pub device_bytes_per_thread: f64,
+    /// Float operations per byte of device memory; absent when none is moved.
+    pub intensity: Option<f64>,
+    /// Float operations per cycle as a share of the scheduler's most, at the estimate, or at the rate of device memory where
+    /// that decides.
+    pub peak_share: Option<f64>,
     /// Why there is no verdict.
     pub refused: Option<String>,
     /// Cycles one simdgroup takes when it runs alone.
@@ -82,7 +93,7 @@ pub struct Bounds {
     /// shared, whichever is larger.
     pub estimate: Option<f64>,
     /// The share of device bytes caches must hold for the verdict to stand; absent
-    /// when it stands without any.
+    /// when it stands without any, and where code streams.
     pub cache_share_needed: Option<f64>,
 }
 
@@ -99,6 +110,9 @@ impl Bounds {
         };
         let cycles = self.get(verdict).map_or(0.0, |bound| bound.cycles.known);
         let without = self.get(verdict).map_or(0.0, |bound| bound.without);
+        if verdict == BoundKind::DeviceBytes {
+            return self.bandwidth_sentence(without);
+        }
         let mut text = format!(
             "{}: {} modelled cycles per simdgroup; {} without it",
             verdict.name(),
@@ -119,6 +133,34 @@ impl Bounds {
 }
 
 impl Bounds {
+    /// The verdict of code that streams.
+    fn bandwidth_sentence(&self, without: f64) -> String {
+        let next = self
+            .bounds
+            .iter()
+            .find(|b| b.kind != BoundKind::DeviceBytes);
+        let (own, all) = (self.streamed_bytes_per_thread, self.device_bytes_per_thread);
+        let bytes = match own < all {
+            true => format!(
+                "{} of {} bytes a thread are touched once as far as the code shows; at least",
+                number(own),
+                number(all)
+            ),
+            false => format!(
+                "{} bytes a thread, each touched once as far as the code shows;",
+                number(own)
+            ),
+        };
+        let all_bytes = self.get(BoundKind::DeviceBytes);
+        let cycles = all_bytes.map_or(0.0, |bound| bound.cycles.known) * own / all;
+        format!(
+            "memory bandwidth: {bytes} {} modelled cycles per simdgroup, {} ({}) if the data lies in a cache already",
+            number(cycles),
+            number(without),
+            next.map_or("nothing", |bound| bound.kind.name())
+        )
+    }
+
     /// What waiting for memory does to a simdgroup that runs alone, and how many must
     /// share the scheduler to hide it; nothing when something else limits it even then.
     /// `stalls` are the cycles it waits.
@@ -139,9 +181,13 @@ impl Bounds {
         }
         let needed = (latency / others).ceil();
         let spare = others * count - latency;
+        let hidden = match count < needed {
+            true => "is not hidden",
+            false => "is hidden",
+        };
         let mut text = format!(
-            "a simdgroup alone is memory-latency bound here: it waits {} of its {} cycles, even if every load \
-             hits the first cache; {} sharing a scheduler hide that, and there are {}{}",
+            "memory latency {hidden}: a simdgroup alone waits {} of its {} cycles, even if every load hits the first \
+             cache; {} sharing a scheduler cover that, and there are {}{}",
             number(stalls),
             number(self.alone.known),
             number(needed),
@@ -169,7 +215,12 @@ pub(crate) struct Region {
     pub memory: Cycles,
     /// In-order time with both.
     pub alone: Cycles,
+    /// Bytes of device memory that are touched once, as far as the code shows.
+    pub streamed: f64,
 }
+
+/// Float operations a scheduler can do in a cycle: a multiply-add in each of 32 lanes.
+pub(crate) const PEAK_FLOPS_PER_CYCLE: f64 = 64.0;
 
 /// Bytes of device memory per cycle and scheduler when every core pulls.
 pub fn device_rate(chip: &Chip) -> Option<f64> {
@@ -211,6 +262,12 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
             .fold(0.0, f64::max)
     };
     let largest = found.iter().find(|(kind, _)| decides(*kind)).copied();
+    let streamed = device_rate(chip).map_or(0.0, |rate| region.streamed / rate);
+    let streaming = largest.is_some_and(|(_, cycles)| streamed > cycles.known);
+    let verdict = match streaming {
+        true => Some(BoundKind::DeviceBytes),
+        false => largest.map(|(kind, _)| kind),
+    };
     let refused = (costs.issue.unknown > 0).then(|| {
         format!(
             "no verdict: {} of {} instructions have no known cost",
@@ -222,9 +279,18 @@ pub(crate) fn bounds(chip: &Chip, region: &Region, simdgroups: Option<f64>) -> B
         .filter(|&count| count > 0.0)
         .map_or(region.alone.known, |count| region.alone.known / count);
     let estimate = largest.map(|(_, cycles)| cycles.known.max(shared));
+    let time = if streaming { Some(streamed) } else { estimate };
     Bounds {
-        verdict: largest.map(|(kind, _)| kind).filter(|_| refused.is_none()),
+        verdict: verdict.filter(|_| refused.is_none()),
+        streaming,
+        streamed_bytes_per_thread: region.streamed / crate::cost::LANES,
+        device_bytes_per_thread: costs.device_bytes / crate::cost::LANES,
+        intensity: (costs.device_bytes > 0.0).then(|| costs.flops / costs.device_bytes),
+        peak_share: time
+            .filter(|&time| time > 0.0 && refused.is_none())
+            .map(|time| costs.flops / time / PEAK_FLOPS_PER_CYCLE),
         cache_share_needed: device
+            .filter(|_| !streaming)
             .zip(estimate)
             .filter(|(device, estimate)| device > estimate && *device > 0.0)
             .map(|(device, estimate)| 1.0 - estimate / device),
@@ -273,14 +339,14 @@ mod tests {
         assert_eq!(
             naive(8.0).latency_sentence(62.0).as_deref(),
             Some(
-                "a simdgroup alone is memory-latency bound here: it waits 62 of its 77 cycles, even if every load \
-                 hits the first cache; 5 sharing a scheduler hide that, and there are 8: enough until loads take 56 \
-                 cycles longer"
+                "memory latency is hidden: a simdgroup alone waits 62 of its 77 cycles, even if every load hits the first \
+                 cache; 5 sharing a scheduler cover that, and there are 8: enough until loads take 56 cycles longer"
             )
         );
         let few = naive(2.0).latency_sentence(62.0).unwrap_or_default();
         assert!(
-            few.ends_with("5 sharing a scheduler hide that, and there are only 2"),
+            few.starts_with("memory latency is not hidden")
+                && few.ends_with("5 sharing a scheduler cover that, and there are only 2"),
             "{few}"
         );
         assert_eq!(naive(8.0).latency_sentence(0.0), None);

@@ -2,7 +2,7 @@
 
 use crate::cfg::Block;
 use crate::code::{Code, Entry};
-use assay_agx::{Operand, Space};
+use assay_agx::{Class, Op, Operand, Space};
 use assay_chip::{Chip, CostModel, CostTable, Key, Parameter, Unit};
 use std::ops::{Add, AddAssign, Mul};
 
@@ -134,6 +134,8 @@ pub struct Charge {
     pub threadgroup_bytes: u32,
     /// Whether its bytes are unknown, as a texture's are.
     pub bytes_unknown: bool,
+    /// Float operations of all lanes: a multiply-add is two.
+    pub flops: f32,
 }
 
 /// The costs of every instruction of a program part.
@@ -181,6 +183,17 @@ impl Charges {
     }
 }
 
+/// Float operations of a simdgroup's instruction, as people count them: comparisons, conversions and moves are none.
+fn flops(op: Op, class: Class) -> f32 {
+    let lanes = LANES as f32;
+    match (op, class) {
+        (Op::SimdMatrixFmadd32 | Op::SimdMatrixFmadd16, _) => 2.0 * 8.0 * 8.0 * 8.0,
+        (Op::Fmadd32 | Op::Fmadd16, _) => 2.0 * lanes,
+        (_, Class::Float32 | Class::Float16 | Class::Transcendental) => lanes,
+        _ => 0.0,
+    }
+}
+
 fn charge(entry: &Entry, table: &CostTable, on_core: Option<f64>) -> Charge {
     let Some(insn) = entry.known() else {
         return Charge {
@@ -192,6 +205,7 @@ fn charge(entry: &Entry, table: &CostTable, on_core: Option<f64>) -> Charge {
             device_bytes: 0,
             threadgroup_bytes: 0,
             bytes_unknown: true,
+            flops: 0.0,
         };
     };
     let key = Key::of(insn);
@@ -205,6 +219,7 @@ fn charge(entry: &Entry, table: &CostTable, on_core: Option<f64>) -> Charge {
         device_bytes: 0,
         threadgroup_bytes: 0,
         bytes_unknown: false,
+        flops: flops(insn.op(), insn.class()),
     };
     if cost.unit != Unit::Memory {
         return charge;
@@ -264,6 +279,8 @@ pub struct Costs {
     /// Instructions whose bytes are not in those sums because they are not known:
     /// textures, images, unknown instructions.
     pub unsized_accesses: u32,
+    /// Float operations of all lanes: a multiply-add is two.
+    pub flops: f64,
 }
 
 impl Costs {
@@ -279,6 +296,7 @@ impl Costs {
         self.device_bytes += f64::from(charge.device_bytes);
         self.threadgroup_bytes += f64::from(charge.threadgroup_bytes);
         self.unsized_accesses += u32::from(charge.bytes_unknown);
+        self.flops += f64::from(charge.flops);
     }
 
     /// One unit's cycles.
@@ -313,6 +331,7 @@ impl Costs {
         }
         self.device_bytes += other.device_bytes * times;
         self.threadgroup_bytes += other.threadgroup_bytes * times;
+        self.flops += other.flops * times;
         let unsized_accesses = self.unsized_accesses;
         self.unsized_accesses = unsized_accesses.saturating_add(other.unsized_accesses);
     }

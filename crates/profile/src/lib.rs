@@ -38,6 +38,12 @@
 //! one simdgroup and even sharing by several are assumptions about the schedulers.
 //! Trip counts that the code does not state count as one and are shown as unknown.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod bounds;
 mod cfg;
 mod code;
@@ -50,10 +56,12 @@ mod lanes;
 mod loops;
 mod part;
 mod paths;
+mod positions;
 mod profile;
 pub mod render;
 mod schedule;
 mod trips;
+mod units;
 mod waits;
 
 pub use bounds::{Bound, BoundKind, Bounds, device_rate};
@@ -68,7 +76,9 @@ pub use lanes::Liveness;
 pub use loops::{Loop, Loops};
 pub use part::{BlockReport, FunctionReport, LoopReport, Part};
 pub use paths::{Paths, paths, weights};
+pub use positions::Positions;
 pub use profile::{Error, NextStep, OccupancyReport, Options, Origin, Profile, Symbol};
 pub use schedule::{Chain, Mode, Timing};
 pub use trips::trip_counts;
+pub use units::UNITS;
 pub use waits::Wait;

@@ -9,6 +9,7 @@ use crate::dominators::Dominators;
 use crate::lanes::{Liveness, constant_condition};
 use crate::loops::Loops;
 use crate::paths::{Paths, paths, trips_of, weights};
+use crate::positions::Positions;
 use crate::profile::Options;
 use crate::schedule::{Chain, Mode, Timing, carried_chain, critical_path, serial, steady};
 use crate::trips::trip_counts;
@@ -233,6 +234,7 @@ impl Part {
             charges: &self.charges,
             memory_latency: options.memory_latency,
         };
+        let positions = Positions::new(&self.code, &self.cfg);
         let mut extra = [0.0; 3];
         let order: Vec<usize> = (0..self.loops.len()).rev().collect();
         let mut extras: Vec<[f64; 3]> = vec![[0.0; 3]; self.loops.len()];
@@ -261,7 +263,9 @@ impl Part {
             for (slot, time) in target.iter_mut().zip(&times) {
                 *slot += time.known * again;
             }
-            let made = region(report.costs, times);
+            let bytes = |id: InsnId| bytes_of(&self.charges, id);
+            let streamed = positions.streamed(&body, bytes);
+            let made = region(report.costs, times, streamed);
             if let Some(report) = self.loops.get_mut(index) {
                 report.bounds = bounds(&options.chip, &made, simdgroups);
             }
@@ -274,7 +278,10 @@ impl Part {
         for (time, extra) in times.iter_mut().zip(extra) {
             time.known += extra;
         }
-        self.bounds = bounds(&options.chip, &region(self.weighted, times), simdgroups);
+        let all: Vec<InsnId> = self.cfg.reached().flat_map(|(_, b)| b.ids()).collect();
+        let streamed = positions.streamed(&all, |id| bytes_of(&self.charges, id));
+        let whole = region(self.weighted, times, streamed);
+        self.bounds = bounds(&options.chip, &whole, simdgroups);
         self.expose(simdgroups);
     }
 
@@ -384,8 +391,15 @@ impl Part {
     }
 }
 
-fn region(costs: Costs, [arithmetic, memory, alone]: [Cycles; 3]) -> Region {
+/// Bytes of device memory an instruction moves.
+fn bytes_of(charges: &Charges, id: InsnId) -> f64 {
+    let charge = charges.get(id.index());
+    charge.map_or(0.0, |charge| f64::from(charge.device_bytes))
+}
+
+fn region(costs: Costs, [arithmetic, memory, alone]: [Cycles; 3], streamed: f64) -> Region {
     Region {
+        streamed,
         costs,
         arithmetic,
         memory,

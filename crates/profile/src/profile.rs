@@ -2,7 +2,7 @@
 
 use crate::findings::{self, Finding};
 use crate::part::Part;
-use assay_agx::Program;
+use assay_agx::{BoundValue, Program, SystemValue};
 use assay_chip::occupancy::{self, Demand, Limit};
 use assay_chip::{Chip, CostModel, Parameter};
 
@@ -59,6 +59,8 @@ pub struct Options {
     pub symbols: Vec<Symbol>,
     /// Who made the code.
     pub origin: Origin,
+    /// Function constants that were given no value and taken for zero or false.
+    pub assumed_constants: Vec<String>,
 }
 
 impl Options {
@@ -72,6 +74,7 @@ impl Options {
             memory_latency: None,
             symbols: Vec::new(),
             origin: Origin::Unknown,
+            assumed_constants: Vec::new(),
         }
     }
 }
@@ -118,6 +121,10 @@ pub struct OccupancyReport {
     pub half_registers: u32,
     /// Whether the file stated that number, rather than the code showing it.
     pub half_registers_stated: bool,
+    /// Threads of a threadgroup it is for.
+    pub threadgroup_threads: u32,
+    /// Whether that size was assumed, the largest that can be dispatched, because nobody said it.
+    pub threadgroup_assumed: bool,
     /// Threads that registers allow.
     pub by_registers: u32,
     /// Threads that threadgroup memory allows.
@@ -169,6 +176,14 @@ pub struct Profile {
     pub scratch_bytes: Option<u32>,
     /// Threadgroup memory used for occupancy.
     pub threadgroup_bytes: Option<u32>,
+    /// Arguments with `[[threadgroup(i)]]` whose size nobody said: occupancy counts nothing for them.
+    pub unsized_threadgroup_arguments: u32,
+    /// Function constants without a value, taken for zero or false.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumed_constants: Vec<String>,
+    /// The most threads a core holds, over several threadgroups; the steps from registers to threads are published up to
+    /// 1024 only.
+    pub max_resident_threads: Option<f64>,
     /// Threads per threadgroup used for occupancy.
     pub threadgroup: Option<[u32; 3]>,
     /// The largest threadgroup that can be dispatched, as a pipeline's
@@ -218,7 +233,7 @@ impl Profile {
             });
         }
         let threadgroup = options.threadgroup.or(program.threadgroup_size);
-        let threadgroup_bytes = options.threadgroup_bytes.or(program.threadgroup_bytes);
+        let threadgroup_bytes = threadgroup_bytes(program, options);
         let occupancy = occupancy_report(program, options, &main)?;
         let schedulers = options.chip.get(Parameter::SchedulersPerCore);
         let simdgroups = schedulers.map(|count| f64::from(occupancy.simdgroups) / count);
@@ -246,6 +261,12 @@ impl Profile {
             occupancy,
             scratch_bytes: program.scratch_bytes,
             threadgroup_bytes,
+            unsized_threadgroup_arguments: match options.threadgroup_bytes {
+                Some(_) => 0,
+                None => dynamic_arguments(program),
+            },
+            assumed_constants: options.assumed_constants.clone(),
+            max_resident_threads: options.chip.get(Parameter::MaxResidentThreads),
             threadgroup,
             main,
             constant_program,
@@ -274,6 +295,26 @@ impl Profile {
     }
 }
 
+/// Threadgroup memory of a threadgroup: what the program states and what was given for its arguments.
+fn threadgroup_bytes(program: &Program, options: &Options) -> Option<u32> {
+    match (program.threadgroup_bytes, options.threadgroup_bytes) {
+        (None, None) => None,
+        (stated, given) => Some(stated.unwrap_or(0).saturating_add(given.unwrap_or(0))),
+    }
+}
+
+/// How many arguments bring threadgroup memory whose size the host decides.
+fn dynamic_arguments(program: &Program) -> u32 {
+    let dynamic = program.bindings.iter().filter(|binding| {
+        let value = &binding.value;
+        matches!(
+            value,
+            BoundValue::System(SystemValue::ThreadgroupOffset(_), _)
+        )
+    });
+    dynamic.count() as u32
+}
+
 fn occupancy_report(
     program: &Program,
     options: &Options,
@@ -281,17 +322,23 @@ fn occupancy_report(
 ) -> Result<OccupancyReport, Error> {
     let stated = program.half_registers.map(u32::from);
     let half_registers = stated.unwrap_or_else(|| u32::from(main.half_registers));
-    let threads = options
+    let said = options
         .threadgroup
         .or(program.threadgroup_size)
         .map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z));
+    // Unless it is said: the largest threadgroup that can be dispatched.
+    let most = occupancy::threads_for_half_registers(half_registers).unwrap_or(0);
+    let largest = program
+        .declared_threads
+        .map_or(most, |threads| threads.min(most));
+    let threads = said.unwrap_or(largest.max(1));
+    let bytes = threadgroup_bytes(program, options).unwrap_or(0);
+    // One threadgroup that fills the core is no reason to have fewer threads when registers allow more.
+    let matters = said.is_some() || program.declared_threads.is_some() || bytes > 0;
     let demand = Demand {
         half_registers,
-        threadgroup_bytes: options
-            .threadgroup_bytes
-            .or(program.threadgroup_bytes)
-            .unwrap_or(0),
-        threadgroup_threads: threads,
+        threadgroup_bytes: bytes,
+        threadgroup_threads: matters.then_some(threads),
     };
     let found = occupancy::occupancy(&options.chip, &demand)?;
     Ok(OccupancyReport {
@@ -306,6 +353,8 @@ fn occupancy_report(
         },
         half_registers,
         half_registers_stated: stated.is_some(),
+        threadgroup_threads: threads,
+        threadgroup_assumed: said.is_none(),
         by_registers: found.by_registers,
         by_threadgroup_memory: found.by_threadgroup_memory,
         by_threadgroup_size: found.by_threadgroup_size,

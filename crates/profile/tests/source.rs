@@ -161,3 +161,135 @@ fn inlined_lines_are_charged_to_their_function_and_chain() {
     assert!(text(View::Chain).contains("    clamp  sum.metal:3"));
     assert!(render::html(&profile).contains("flame graph"));
 }
+
+/// A program of a few instructions, profiled on an M1.
+fn of(source: &str, change: impl FnOnce(&mut Program, &mut Options)) -> Profile {
+    let code = assemble(Isa::G13, source, 0).expect("it assembles").code;
+    let mut program = Program {
+        code,
+        ..Program::new(Isa::G13, "k")
+    };
+    let mut options = Options::new(Chip::named("m1").expect("a chip"));
+    change(&mut program, &mut options);
+    Profile::new(&program, &options).expect("a profile")
+}
+
+const SAXPY: &str = "get_sr r0, sr80
+    device_load 0, i32, x, r1, u0_u1, r0, unsigned
+    device_load 0, i32, x, r2, u2_u3, r0, unsigned
+    wait 0
+    fmadd32 r1, r1, u8, r2
+    fadd32 r1, r1, r1
+    device_store 0, i32, x, r1, u2_u3, r0, unsigned, 0
+    stop";
+
+#[test]
+fn streaming_leads_with_bandwidth_and_does_not_contradict_itself() {
+    let profile = of(SAXPY, |_, _| {});
+    let text = render::text(&profile, &Style::default());
+    assert!(
+        text.contains("verdict: memory bandwidth: 12 bytes a thread"),
+        "{text}"
+    );
+    assert!(!text.contains("latency bound"), "{text}");
+    assert!(profile.main.bounds.streaming);
+}
+
+#[test]
+fn work_is_counted_and_compared_with_the_peak() {
+    let profile = of(SAXPY, |_, _| {});
+    let (costs, bounds) = (&profile.main.weighted, &profile.main.bounds);
+    assert_eq!((costs.flops, costs.device_bytes), (96.0, 384.0));
+    assert_eq!(bounds.intensity, Some(0.25));
+    // At the rate of memory, not at that of the core.
+    let device = bounds
+        .get(assay_profile::BoundKind::DeviceBytes)
+        .expect("a bound");
+    let share = 96.0 / device.cycles.known / 64.0;
+    assert!((bounds.peak_share.expect("a share") - share).abs() < 1e-9);
+    let text = render::text(&profile, &Style::default());
+    assert!(text.contains("FLOP per device byte"), "{text}");
+}
+
+#[test]
+fn lines_share_the_memory_unit() {
+    let mut line = assay_profile::render::LineCost {
+        issue: 2.0,
+        memory: 24.0,
+        stall: 4.0,
+        ..Default::default()
+    };
+    assert_eq!(line.time(), 28.0);
+    line.memory = 1.0;
+    assert_eq!(line.time(), 6.0);
+}
+
+#[test]
+fn occupancy_says_what_it_is_for() {
+    let profile = of(SAXPY, |program, _| {
+        program.declared_threads = Some(256);
+        program.threadgroup_bytes = Some(24 * 1024);
+    });
+    // Two threadgroups of 24 KiB fit into 60.
+    assert_eq!(
+        (profile.occupancy.threads, profile.occupancy.limit),
+        (512, "threadgroup memory")
+    );
+    let text = render::text(&profile, &Style::default());
+    assert!(text.contains("of 256 threads (assumed"), "{text}");
+    let dynamic = |program: &mut Program| {
+        program.bindings.push(assay_agx::Binding {
+            value: assay_agx::BoundValue::System(
+                assay_agx::SystemValue::ThreadgroupOffset(0),
+                assay_agx::Axis::X,
+            ),
+            first_half: 100,
+            halves: 2,
+        });
+    };
+    let unknown = of(SAXPY, |program, _| dynamic(program));
+    let text = render::text(&unknown, &Style::default());
+    assert!(
+        text.contains("whose size is not known: give it with --tgmem"),
+        "{text}"
+    );
+    let given = of(SAXPY, |program, options| {
+        dynamic(program);
+        program.threadgroup_bytes = Some(1024);
+        options.threadgroup_bytes = Some(2048);
+        options.threadgroup = Some([128, 1, 1]);
+    });
+    assert_eq!(given.threadgroup_bytes, Some(3072));
+    assert_eq!(given.unsized_threadgroup_arguments, 0);
+    assert!(!given.occupancy.threadgroup_assumed);
+}
+
+#[test]
+fn function_constants_without_a_value_are_named() {
+    let profile = of(SAXPY, |_, options| {
+        options.assumed_constants = vec!["has_mask".to_owned(), "tile".to_owned()];
+    });
+    let text = render::text(&profile, &Style::default());
+    assert!(
+        text.contains("taken for 0 or false: has_mask, tile"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_listing_shows_what_a_result_used_at_once_costs() {
+    let profile = of(SAXPY, |_, _| {});
+    let rows = render::rows(&profile.main);
+    let penalty = |word: &str| {
+        let row = rows.iter().find(|row| row.text.starts_with(word));
+        row.expect("the instruction").raw_penalty
+    };
+    assert!(penalty("fadd32") > 0.0, "it reads the result before it");
+    assert_eq!(penalty("fmadd32"), 0.0, "memory is waited for by wait");
+    let style = Style {
+        listing: true,
+        ..Style::default()
+    };
+    let text = render::text(&profile, &style);
+    assert!(text.contains(" raw "), "{text}");
+}

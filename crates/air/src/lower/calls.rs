@@ -57,7 +57,7 @@ impl FunctionLowering<'_, '_, '_> {
             None => self.lowering.resolve(callee),
         };
         if resolved == Resolved::Ignored || defined.is_none() && self.is_escape(callee) {
-            return Ok(None);
+            return self.lifetime_start(callee, arguments).map(|()| None);
         }
         let ret = match type_id {
             Some(ty) => self.lowering.ty(ty)?,
@@ -95,6 +95,19 @@ impl FunctionLowering<'_, '_, '_> {
     fn is_escape(&self, callee: u32) -> bool {
         let function = self.lowering.source.functions.get(callee as usize);
         function.is_some_and(|function| function.name == ESCAPE)
+    }
+
+    /// Notes the start of a variable's life, if the program is to say so. The pointer is the last argument: older
+    /// compilers give a size before it.
+    fn lifetime_start(&mut self, callee: u32, arguments: &[u32]) -> Lowered<()> {
+        let function = self.lowering.source.functions.get(callee as usize);
+        let starts = function.is_some_and(|f| f.name.starts_with("llvm.lifetime.start"));
+        if let (true, true, Some(&pointer)) = (self.lowering.lifetimes, starts, arguments.last()) {
+            let pointer = self.value(ValueId(pointer))?;
+            let call = Builtin::LifetimeStart.call();
+            self.builder().builtin(call, &[pointer], Type::VOID);
+        }
+        Ok(())
     }
 
     fn values_of(&mut self, ids: &[u32]) -> Lowered<Vec<Value>> {

@@ -77,6 +77,8 @@ pub struct Options {
     pub constants: Vec<GivenConstant>,
     /// Function constants that were not given are zero instead of open. They still count as not defined.
     pub open_is_zero: bool,
+    /// Say where the life of each variable begins (`lifetime_start`), for programs that are checked.
+    pub lifetimes: bool,
 }
 
 /// Why a module could not be lowered.
@@ -184,6 +186,8 @@ pub(crate) struct Lowering<'m, 'a> {
     pub(crate) target: ssa::Module,
     pub(crate) dialect: Dialect,
     pub(crate) constants: FunctionConstants,
+    /// True if the program says where lives of variables begin.
+    pub(crate) lifetimes: bool,
     /// LLVM functions to lower, in order; their position is their id in the target.
     order: Vec<u32>,
     function_ids: Vec<Option<FunctionId>>,
@@ -258,6 +262,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
             target,
             dialect: Dialect::of(source),
             constants,
+            lifetimes: options.lifetimes,
             order: Vec::new(),
             function_ids: vec![None; source.functions.len()],
             type_cache: vec![None; source.types.len()],

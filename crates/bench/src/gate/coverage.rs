@@ -47,12 +47,13 @@ impl Coverage {
                 CaseRole::Output { shape } => Some(shape),
                 _ => None,
             });
-        let (Some(shape), true) = (output, case.flops > MOST_OPERATIONS) else {
+        let operations = case.flops.saturating_mul(case.oracle.slowness());
+        let (Some(shape), true) = (output, operations > MOST_OPERATIONS) else {
             return Self::ALL;
         };
         let columns = shape.last().copied().unwrap_or(1).max(1);
         let all = shape.iter().product::<usize>() / columns;
-        let part = MOST_OPERATIONS as f64 / case.flops as f64;
+        let part = MOST_OPERATIONS as f64 / operations as f64;
         let wanted = ((all as f64 * part) as usize).max(LEAST_ROWS);
         if wanted >= all {
             return Self::ALL;

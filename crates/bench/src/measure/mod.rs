@@ -6,12 +6,14 @@
 //! clock; so is the holder of a record, over the same buffers. Results of timed runs must be the bytes that untimed ones
 //! gave, and right (`timed`): a kernel that is fast because it stopped working is found out.
 
+mod alone;
 mod cold;
 mod contender;
 mod rival;
 mod rotation;
 mod timed;
 
+pub use alone::references;
 pub use rival::{Rival, RivalTimes};
 pub use timed::Examined;
 
@@ -322,8 +324,7 @@ impl Race<'_, '_> {
         Ok(first.unwrap_or_default())
     }
 
-    /// Runs of a sample: so many that the shortest of all sides lasts long enough, unless the longest then lasts too long.
-    /// All sides get the same, since starting costs each of them something.
+    /// Runs of a sample. All sides get the same, since starting costs each of them something.
     fn batch(&mut self, last: &[f64]) -> usize {
         let ours = stats::median(last).unwrap_or(LEAST_SECONDS);
         let theirs: Vec<f64> = self
@@ -331,12 +332,7 @@ impl Race<'_, '_> {
             .iter_mut()
             .filter_map(|side| side.run(0, 1))
             .collect();
-        let all = || theirs.iter().copied().chain([ours]);
-        let shortest = all().fold(f64::INFINITY, f64::min).max(1e-9);
-        let longest = all().fold(0.0, f64::max).max(1e-9);
-        let wanted = (LEAST_SECONDS / shortest).ceil() as usize;
-        let allowed = (LONG_SECONDS / longest).floor() as usize;
-        wanted.min(allowed).clamp(1, MOST_RUNS)
+        runs_of_a_sample(theirs.into_iter().chain([ours]))
     }
 
     fn sample(&mut self, batch: usize, caches: &mut Caches) -> Result<Stop, Error> {
@@ -404,6 +400,15 @@ impl Race<'_, '_> {
             limit => Some(limit),
         }
     }
+}
+
+/// So many that the shortest of all sides lasts long enough, unless the longest then lasts too long.
+fn runs_of_a_sample(seconds: impl Iterator<Item = f64> + Clone) -> usize {
+    let shortest = seconds.clone().fold(f64::INFINITY, f64::min).max(1e-9);
+    let longest = seconds.fold(0.0, f64::max).max(1e-9);
+    let wanted = (LEAST_SECONDS / shortest).ceil() as usize;
+    let allowed = (LONG_SECONDS / longest).floor() as usize;
+    wanted.min(allowed).clamp(1, MOST_RUNS)
 }
 
 /// Returns true if the last times are no shorter than those before them.

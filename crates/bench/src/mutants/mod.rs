@@ -4,7 +4,9 @@
 //! as a kernel is. One that passes is *equivalent* if it gives the same bytes as the kernel at every size with every kind
 //! of input; otherwise it has *survived*, and the gate has a gap.
 
+mod condition;
 mod device;
+mod edit;
 mod operator;
 
 pub use operator::Operator;
@@ -13,13 +15,15 @@ use crate::Dtype;
 use crate::adversary;
 use crate::gate::{self, Plan};
 use crate::inputs::{self, Kind};
+use crate::oracle::{self, Answer};
 use crate::random::Random;
-use crate::registry::{Case, Kernel, SizeUse};
-use crate::runner::{Guards, Loaded};
+use crate::registry::{Case, CaseRole, Kernel, SizeUse};
+use crate::runner::{Guards, Loaded, Outcome};
 use assay_device::{CpuDevice, Error, LibraryId};
 use assay_ssa::Module;
 use device::Mutating;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A way to be wrong: an operator at an operation of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,14 +39,46 @@ pub struct Mutant {
 }
 
 /// What became of a mutant.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
     /// The gate found something: what.
     Killed(String),
     /// The same bytes everywhere.
     Equivalent,
-    /// It passed, and gives other bytes somewhere.
-    Survived,
+    /// It passed, and gives other bytes somewhere: why nothing was found.
+    Survived(Reason),
+}
+
+/// Why a mutant that gives other bytes passed, as it was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason {
+    /// The largest error among the results that differ, as a part of what the tolerance allows there.
+    pub mutant: f64,
+    /// The kernel's own largest error for the same inputs, in the same measure.
+    pub kernel: f64,
+    /// The sizes and the kind of inputs where the mutant is furthest off.
+    pub case: String,
+    /// Why the tolerance is what it is.
+    pub tolerance: String,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mutant, kernel, case) = (self.mutant, self.kernel, &self.case);
+        match mutant {
+            _ if mutant == 0.0 => write!(f, "the same numbers in other bytes: the sign of a zero"),
+            _ if mutant <= 1.0 => write!(
+                f,
+                "it stays within the tolerance: at most {mutant:.2} of what is allowed ({case}), the kernel itself \
+                 {kernel:.2}; {}",
+                self.tolerance
+            ),
+            _ => write!(
+                f,
+                "wrong by {mutant:.1} × what is allowed for some inputs ({case}), which none of the examination's were"
+            ),
+        }
+    }
 }
 
 /// Why there are no mutants.
@@ -163,51 +199,60 @@ pub fn examine(
     mutant: &Mutant,
     seed: u64,
 ) -> Result<Option<Fate>, MutantError> {
-    let plan = Plan {
+    // Most are found at once; those that are not get all trials.
+    let once = Plan {
         trials: 1,
         dtypes: vec![dtype],
         ..Plan::full(seed)
     };
-    let mut mutating = Mutating {
-        inner: device,
-        mutant,
-        failed: false,
+    let often = Plan {
+        dtypes: vec![dtype],
+        ..Plan::full(!seed)
     };
     let mut loaded = Loaded::of(library);
-    let verdict = gate::examine(&mut mutating, &mut loaded, kernel, &plan);
-    let failed = mutating.failed;
-    match verdict {
-        _ if failed => Ok(None),
-        Ok(verdict) if verdict.is_right() => {
-            let same = is_equivalent(device, &mut loaded, library, kernel, dtype, seed)?;
-            Ok(Some(match same {
-                true => Fate::Equivalent,
-                false => Fate::Survived,
-            }))
+    let mut reason = None;
+    for plan in [once, often] {
+        let mut mutating = Mutating {
+            inner: device,
+            mutant,
+            failed: false,
+        };
+        let verdict = gate::examine(&mut mutating, &mut loaded, kernel, &plan);
+        if mutating.failed {
+            return Ok(None);
         }
-        Ok(verdict) => Ok(Some(Fate::Killed(verdict.to_string()))),
-        // What cannot even be run is noticed.
-        Err(gate::Error::Device(error)) => Ok(Some(Fate::Killed(error.to_string()))),
-        Err(other) => Err(other.into()),
+        match verdict {
+            Ok(verdict) if verdict.is_right() => {}
+            Ok(verdict) => return Ok(Some(Fate::Killed(verdict.to_string()))),
+            // What cannot even be run is noticed.
+            Err(gate::Error::Device(error)) => return Ok(Some(Fate::Killed(error.to_string()))),
+            Err(other) => return Err(other.into()),
+        }
+        if reason.is_none() {
+            reason = difference(device, &mut loaded, library, kernel, dtype, seed)?;
+        }
+        if reason.is_none() {
+            return Ok(Some(Fate::Equivalent));
+        }
     }
+    Ok(reason.map(Fate::Survived))
 }
 
-/// Returns true if a mutant gives the kernel's own bytes at every size that is not for times, with every kind of inputs.
-fn is_equivalent(
+/// How far a mutant's results are off where they are not the kernel's own bytes, at every size that is not for times,
+/// with every kind of inputs. `None` if all bytes are the kernel's.
+fn difference(
     device: &mut CpuDevice,
     mutant: &mut Loaded,
     library: LibraryId,
     kernel: &Kernel,
     dtype: Dtype,
     seed: u64,
-) -> Result<bool, MutantError> {
+) -> Result<Option<Reason>, MutantError> {
     let mut original = Loaded::of(library);
     let mut random = Random::of(seed, 3);
-    for set in kernel
-        .sizes
-        .iter()
-        .filter(|set| set.use_ != SizeUse::Reference)
-    {
+    let mut found: Option<Reason> = None;
+    let sets = kernel.sizes.iter();
+    for set in sets.filter(|set| set.use_ != SizeUse::Reference) {
         let case = Case::new(kernel, &set.name, dtype).map_err(gate::Error::from)?;
         let varied = adversary::vary_scalars(&case, &mut random);
         for case in std::iter::once(&case).chain(&varied) {
@@ -216,11 +261,45 @@ fn is_equivalent(
                 let inputs = inputs::random(case, random.bits(), kind);
                 let theirs = mutant.run(device, case, &inputs, Guards::Pattern)?;
                 let own = original.run(device, case, &inputs, Guards::Pattern)?;
-                if theirs.outputs != own.outputs {
-                    return Ok(false);
+                if theirs.outputs == own.outputs {
+                    continue;
+                }
+                let answers =
+                    oracle::answers(case, &inputs).map_err(|error| gate::Error::Oracle {
+                        kernel: kernel.name.clone(),
+                        error,
+                    })?;
+                let reason = Reason {
+                    mutant: error(case, &theirs, &answers),
+                    kernel: error(case, &own, &answers),
+                    case: format!("{} sizes, {} inputs", set.name, kind.name()),
+                    tolerance: case.tolerance.reason.clone(),
+                };
+                if found
+                    .as_ref()
+                    .is_none_or(|known| known.mutant < reason.mutant)
+                {
+                    found = Some(reason);
                 }
             }
         }
     }
-    Ok(true)
+    Ok(found)
+}
+
+/// The largest error as a part of what is allowed.
+fn error(case: &Case, outcome: &Outcome, answers: &[Answer]) -> f64 {
+    let outputs = case.arguments.iter();
+    let outputs = outputs.filter(|one| matches!(one.role, CaseRole::Output { .. }));
+    let compared = outputs.zip(&outcome.outputs).zip(answers);
+    let parts = compared.map(|((argument, bytes), answer)| {
+        let comparison = gate::Comparison::new(bytes, argument.dtype, answer, &case.tolerance);
+        comparison
+            .worst
+            .map_or(0.0, |worst| match (worst.got - worst.expected).abs() {
+                0.0 => 0.0,
+                distance => distance / worst.allowed,
+            })
+    });
+    parts.fold(0.0, f64::max)
 }

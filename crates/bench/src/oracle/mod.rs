@@ -16,17 +16,25 @@
 //! assert_eq!(answers[0].scale, [10.0]);
 //! # Ok::<(), oracle::Error>(())
 //! ```
+//!
+//! A kernel may bring an oracle of its own instead ([`Definition`]): an [`expression`], a Python function or a program.
 
 mod attention;
 mod convolution;
+mod definition;
 mod elementwise;
+pub mod expression;
 mod matmul;
 mod models;
 mod pool;
+mod program;
 mod rows;
 
+pub use definition::Definition;
+pub use program::{Language, Program};
+
 use crate::formula::Sizes;
-use crate::registry::{Case, CaseRole};
+use crate::registry::Case;
 
 /// Numbers with extents.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +96,7 @@ pub struct Call<'a> {
 }
 
 /// Why an oracle has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Extents that do not fit each other.
     #[error("the extents of the inputs do not fit the operation")]
@@ -96,6 +104,15 @@ pub enum Error {
     /// A size, scalar or input the operation needs is missing.
     #[error("the operation needs \"{0}\", which the registry entry does not have")]
     Missing(&'static str),
+    /// No oracle has this name.
+    #[error("there is no oracle \"{0}\"")]
+    Unknown(String),
+    /// An expression that cannot be computed.
+    #[error("the oracle's expression, {0}")]
+    Expression(#[from] expression::Error),
+    /// A program that gave no answer.
+    #[error("the oracle {0}")]
+    Program(String),
 }
 
 impl Call<'_> {
@@ -186,21 +203,7 @@ pub fn answers(case: &Case, inputs: &[Tensor]) -> Answers {
 
 /// The same, only for some rows of outputs; see [`Call::rows`].
 pub fn answers_at(case: &Case, inputs: &[Tensor], rows: Option<&[usize]>) -> Answers {
-    let oracle = named(&case.oracle).ok_or(Error::Missing("a known oracle"))?;
-    let scalars = case
-        .arguments
-        .iter()
-        .filter_map(|argument| match argument.role {
-            CaseRole::Scalar { value } => Some((argument.name.clone(), value)),
-            _ => None,
-        });
-    let scalars: Vec<(String, f64)> = scalars.collect();
-    oracle(&Call {
-        sizes: &case.sizes,
-        scalars: &scalars,
-        inputs,
-        rows,
-    })
+    case.oracle.answers(case, inputs, rows)
 }
 
 /// The oracle of this name.

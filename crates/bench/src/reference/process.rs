@@ -1,9 +1,9 @@
 //! A reference in a process of its own.
 
-use super::protocol::{Prepare, Reply, Request, VERSION};
+use super::protocol::{Precision, Prepare, Reply, Request, VERSION};
 use super::{Clock, Error, Reference};
 use crate::oracle::Tensor;
-use crate::registry::{Case, CaseRole};
+use crate::registry::{Case, CaseArgument, CaseRole};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
@@ -172,6 +172,90 @@ impl Process {
         }
     }
 
+    /// Asks it as an oracle: the numbers of each output in double precision, and their scales if it says any.
+    pub(crate) fn answers(
+        &mut self,
+        case: &Case,
+        inputs: &[Tensor],
+    ) -> Result<Vec<(Vec<f64>, Option<Vec<f64>>)>, Error> {
+        const SET: usize = 0;
+        self.prepare_in(Precision::Double, SET, case, inputs)?;
+        let outputs: Vec<&CaseArgument> = outputs(case).collect();
+        let files = self.output_files(outputs.len(), "output");
+        let scales = self.output_files(outputs.len(), "scale");
+        self.ask(&Request::Outputs {
+            set: SET,
+            files: &files,
+            scales: &scales,
+        })?;
+        let mut answers = Vec::new();
+        for ((argument, file), scale) in outputs.into_iter().zip(&files).zip(&scales) {
+            let size = argument.elements() * Precision::Double.size(argument.dtype);
+            let values = Precision::Double.decode(argument.dtype, &self.take_file(file, size)?);
+            let scale = match scale.exists() {
+                true => {
+                    let bytes = self.take_file(scale, argument.elements() * size_of::<f64>())?;
+                    let (numbers, _) = bytes.as_chunks();
+                    let numbers = numbers.iter().map(|one| f64::from_le_bytes(*one).abs());
+                    Some(numbers.collect())
+                }
+                false => None,
+            };
+            answers.push((values, scale));
+        }
+        self.forget()?;
+        Ok(answers)
+    }
+
+    fn prepare_in(
+        &mut self,
+        precision: Precision,
+        set: usize,
+        case: &Case,
+        inputs: &[Tensor],
+    ) -> Result<(), Error> {
+        let folder = self.folder.clone();
+        let (message, files) = Prepare::new(set, case, inputs, &folder, precision);
+        for (path, bytes) in &files {
+            self.write(path, bytes)?;
+        }
+        let asked = self.ask(&Request::Prepare(Box::new(message)));
+        for (path, _) in &files {
+            // A file that is left is removed with the folder.
+            let _ = std::fs::remove_file(path);
+        }
+        asked?;
+        let sizes = outputs(case)
+            .map(|argument| argument.elements() * precision.size(argument.dtype))
+            .collect();
+        self.prepared.retain(|(known, _)| *known != set);
+        self.prepared.push((set, sizes));
+        Ok(())
+    }
+
+    fn output_files(&self, count: usize, word: &str) -> Vec<PathBuf> {
+        let names = (0..count).map(|place| format!("{word}-{place}"));
+        names.map(|name| self.folder.join(name)).collect()
+    }
+
+    /// The bytes of a file that it wrote, which must be so many; the file is removed.
+    fn take_file(&self, path: &Path, size: usize) -> Result<Vec<u8>, Error> {
+        let bytes = std::fs::File::open(path).and_then(|file| {
+            let mut bytes = Vec::new();
+            file.take(size as u64 + 1).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        let bytes = bytes.map_err(|error| self.failed(format!("{}: {error}", path.display())))?;
+        let _ = std::fs::remove_file(path);
+        match bytes.len() == size {
+            true => Ok(bytes),
+            false => {
+                let written = bytes.len();
+                Err(self.failed(format!("wrote {written} bytes where {size} belong")))
+            }
+        }
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         std::fs::write(path, bytes)
             .map_err(|error| self.failed(format!("{}: {error}", path.display())))
@@ -188,27 +272,7 @@ impl Reference for Process {
     }
 
     fn prepare(&mut self, set: usize, case: &Case, inputs: &[Tensor]) -> Result<(), Error> {
-        let folder = self.folder.clone();
-        let (message, files) = Prepare::new(set, case, inputs, &folder);
-        for (path, bytes) in &files {
-            self.write(path, bytes)?;
-        }
-        let asked = self.ask(&Request::Prepare(Box::new(message)));
-        for (path, _) in &files {
-            // A file that is left is removed with the folder.
-            let _ = std::fs::remove_file(path);
-        }
-        asked?;
-        let outputs = case
-            .arguments
-            .iter()
-            .filter(|argument| matches!(argument.role, CaseRole::Output { .. }));
-        let sizes = outputs
-            .map(|argument| argument.elements() * argument.dtype.size())
-            .collect();
-        self.prepared.retain(|(known, _)| *known != set);
-        self.prepared.push((set, sizes));
-        Ok(())
+        self.prepare_in(Precision::Own, set, case, inputs)
     }
 
     fn run(&mut self, set: usize, times: usize) -> Result<f64, Error> {
@@ -222,27 +286,16 @@ impl Reference for Process {
     fn outputs(&mut self, set: usize) -> Result<Vec<Vec<u8>>, Error> {
         let known = self.prepared.iter().find(|(known, _)| *known == set);
         let sizes = known.map(|(_, sizes)| sizes.clone()).unwrap_or_default();
-        let files: Vec<PathBuf> = (0..sizes.len())
-            .map(|place| self.folder.join(format!("output-{place}")))
-            .collect();
-        self.ask(&Request::Outputs { set, files: &files })?;
-        let mut outputs = Vec::with_capacity(files.len());
-        for (path, size) in files.iter().zip(sizes) {
-            let bytes = std::fs::File::open(path).and_then(|file| {
-                let mut bytes = Vec::new();
-                file.take(size as u64 + 1).read_to_end(&mut bytes)?;
-                Ok(bytes)
-            });
-            let bytes =
-                bytes.map_err(|error| self.failed(format!("{}: {error}", path.display())))?;
-            let _ = std::fs::remove_file(path);
-            if bytes.len() != size {
-                let why = format!("wrote {} bytes where {size} belong", bytes.len());
-                return Err(self.failed(why));
-            }
-            outputs.push(bytes);
-        }
-        Ok(outputs)
+        let files = self.output_files(sizes.len(), "output");
+        self.ask(&Request::Outputs {
+            set,
+            files: &files,
+            scales: &[],
+        })?;
+        let outputs = files.iter().zip(sizes);
+        outputs
+            .map(|(path, size)| self.take_file(path, size))
+            .collect()
     }
 
     fn forget(&mut self) -> Result<(), Error> {
@@ -257,6 +310,11 @@ impl Drop for Process {
         self.kill();
         let _ = self.child.wait();
     }
+}
+
+fn outputs(case: &Case) -> impl Iterator<Item = &CaseArgument> {
+    let outputs = case.arguments.iter();
+    outputs.filter(|argument| matches!(argument.role, CaseRole::Output { .. }))
 }
 
 /// Lines as they come, read by a thread of their own so that waiting for one can end.

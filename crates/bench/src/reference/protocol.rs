@@ -1,6 +1,7 @@
 //! The messages between us and a reference: one JSON object per line; `docs/references.md` describes them.
 
 use super::Clock;
+use crate::Dtype;
 use crate::formula::Sizes;
 use crate::oracle::Tensor;
 use crate::registry::{Case, CaseArgument, CaseRole};
@@ -15,11 +16,72 @@ pub(super) const VERSION: u32 = 1;
 #[derive(Debug, Serialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub(super) enum Request<'a> {
-    Hello { protocol: u32 },
+    Hello {
+        protocol: u32,
+    },
     Prepare(Box<Prepare<'a>>),
-    Run { set: usize, times: usize },
-    Outputs { set: usize, files: &'a [PathBuf] },
+    Run {
+        set: usize,
+        times: usize,
+    },
+    Outputs {
+        set: usize,
+        files: &'a [PathBuf],
+        /// Of oracles: where the scale of each output may be put.
+        #[serde(skip_serializing_if = "<[PathBuf]>::is_empty")]
+        scales: &'a [PathBuf],
+    },
     Forget,
+}
+
+/// How floating-point numbers travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
+    /// In the types of the arguments: what a reference computes with.
+    Own,
+    /// In double precision: what an oracle computes with.
+    Double,
+}
+
+impl Precision {
+    fn is_double(self, dtype: Dtype) -> bool {
+        self == Self::Double && dtype.is_float()
+    }
+
+    fn name(self, dtype: Dtype) -> &'static str {
+        match self.is_double(dtype) {
+            true => "f64",
+            false => dtype.name(),
+        }
+    }
+
+    fn encode(self, dtype: Dtype, values: &[f64]) -> Vec<u8> {
+        match self.is_double(dtype) {
+            true => values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect(),
+            false => dtype.encode(values),
+        }
+    }
+
+    /// Bytes of an element.
+    pub(super) fn size(self, dtype: Dtype) -> usize {
+        match self.is_double(dtype) {
+            true => 8,
+            false => dtype.size(),
+        }
+    }
+
+    pub(super) fn decode(self, dtype: Dtype, bytes: &[u8]) -> Vec<f64> {
+        match self.is_double(dtype) {
+            true => {
+                let (numbers, _) = bytes.as_chunks();
+                numbers.iter().map(|one| f64::from_le_bytes(*one)).collect()
+            }
+            false => dtype.decode(bytes),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +125,7 @@ impl<'a> Prepare<'a> {
         case: &'a Case,
         inputs: &[Tensor],
         folder: &Path,
+        precision: Precision,
     ) -> (Self, Vec<(PathBuf, Vec<u8>)>) {
         let mut inputs = inputs.iter();
         let mut files = Vec::new();
@@ -86,7 +149,7 @@ impl<'a> Prepare<'a> {
             let file = match role {
                 "input" => inputs.next().map(|tensor| {
                     let path = folder.join(format!("{set}-{}", arguments.len()));
-                    files.push((path.clone(), dtype.encode(&tensor.values)));
+                    files.push((path.clone(), precision.encode(*dtype, &tensor.values)));
                     path
                 }),
                 _ => None,
@@ -94,7 +157,7 @@ impl<'a> Prepare<'a> {
             arguments.push(Argument {
                 name,
                 role,
-                dtype: dtype.name(),
+                dtype: precision.name(*dtype),
                 shape,
                 file,
             });
@@ -102,8 +165,8 @@ impl<'a> Prepare<'a> {
         let message = Self {
             set,
             kernel: &case.kernel,
-            operation: &case.oracle,
-            dtype: case.dtype.name(),
+            operation: case.oracle.operation(&case.kernel),
+            dtype: precision.name(case.dtype),
             sizes: &case.sizes,
             scalars,
             arguments,

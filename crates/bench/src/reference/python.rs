@@ -1,8 +1,8 @@
-//! The references that come with the project: small Python programs, carried in this one.
+//! The references that come with the project, and the caller of oracles in Python: small programs, carried in this one.
 
 use super::{Error, Process};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The protocol's other side, shared by the programs.
 const PROTOCOL: (&str, &str) = (
@@ -60,6 +60,54 @@ impl Library {
             ),
         }
     }
+}
+
+/// The oracle's side: calls a NumPy function.
+const ORACLE: (&str, &str) = (
+    "numpy_oracle.py",
+    include_str!("../../runner/numpy_oracle.py"),
+);
+
+/// The Python that can import a module: the one of `ASSAY_PYTHON`, or the first on the path that can.
+pub fn interpreter(module: &str) -> Option<PathBuf> {
+    let candidates: Vec<PathBuf> = match std::env::var_os("ASSAY_PYTHON") {
+        Some(given) => vec![PathBuf::from(given)],
+        None => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+            let named = |name: &'static str| folders.iter().map(move |folder| folder.join(name));
+            let mut found = named("python3").chain(named("python"));
+            found.by_ref().filter(|path| path.is_file()).collect()
+        }
+    };
+    candidates.into_iter().find(|python| {
+        let mut probe = Command::new(python);
+        probe.args(["-c", &format!("import {module}")]);
+        let probe = probe.stdin(Stdio::null()).stdout(Stdio::null());
+        let status = probe.stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    })
+}
+
+/// Starts an oracle: the text of a Python file that defines `oracle(…)`.
+pub(crate) fn start_oracle(file: &str, text: &str, folder: &Path) -> Result<Process, Error> {
+    let gone = |why: String| Error::Gone {
+        name: file.to_owned(),
+        why,
+    };
+    let python = interpreter("numpy").ok_or_else(|| {
+        gone("no Python here can import numpy: pip install numpy, or ASSAY_PYTHON=…".to_owned())
+    })?;
+    let own = ("oracle.py", text);
+    for (name, text) in [PROTOCOL, ORACLE, own] {
+        std::fs::write(folder.join(name), text).map_err(|error| gone(error.to_string()))?;
+    }
+    let mut command = Command::new(python);
+    command
+        .arg("-B")
+        .arg(folder.join(ORACLE.0))
+        .arg(folder.join(own.0));
+    Process::start(command, folder)
 }
 
 /// Starts a library with a Python that has it. Programs and data are put into a folder, which must be there and ours.

@@ -3,6 +3,7 @@
 use super::kernel::{Kernel, SizeUse, Tolerance};
 use crate::Dtype;
 use crate::formula::{Formula, Sizes};
+use crate::oracle;
 use assay_launch::template::Template;
 
 pub use assay_launch::{
@@ -15,8 +16,8 @@ pub use assay_launch::{
 pub struct Case {
     /// The kernel.
     pub kernel: String,
-    /// The function of [`crate::oracle`] that says what is right.
-    pub oracle: String,
+    /// What says what is right.
+    pub oracle: oracle::Definition,
     /// The size set.
     pub size_set: String,
     /// What the size set is for.

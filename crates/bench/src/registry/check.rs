@@ -6,9 +6,12 @@ use super::kernel::{
     Argument, Constant, Grid, Kernel, Pass, PassBinding, Role, Set, SizeSet, SizeUse, Tolerance,
     Values,
 };
-use super::source::Sources;
+use super::source::{Extras, Sources};
 use crate::Dtype;
 use crate::formula::Formula;
+use crate::oracle::expression::Expression;
+use crate::oracle::{Definition, Language, Program};
+use std::sync::Arc;
 
 pub(super) struct Reader<'a> {
     path: &'a str,
@@ -91,6 +94,34 @@ impl Reader<'_> {
             dtype: given.dtype,
             role,
         })
+    }
+
+    fn oracle(&self, given: &file::Oracle, extras: &Extras) -> Result<Definition, Error> {
+        let own = match given {
+            // A name that no oracle has is told when it is asked.
+            file::Oracle::Named(name) => return Ok(Definition::Function(name.clone())),
+            file::Oracle::Own(own) => own,
+        };
+        let program = |language, words: &str, text: &str| {
+            let program = Program::new(language, words, text);
+            Ok(Definition::Program(Arc::new(program)))
+        };
+        match own {
+            file::OwnOracle::Expression(text) => match Expression::parse(text) {
+                Ok(expression) => Ok(Definition::Expression(Arc::new(expression))),
+                Err(error) => Err(self.wrong("oracle.expression", error.to_string())),
+            },
+            file::OwnOracle::Python(file) => match extras.get(file) {
+                Some(text) => program(Language::Python, file, text),
+                None => {
+                    Err(self.wrong("oracle.python", format!("there is no \"{file}\" beside it")))
+                }
+            },
+            file::OwnOracle::Program(words) if words.trim().is_empty() => {
+                Err(self.wrong("oracle.program", "a command belongs here"))
+            }
+            file::OwnOracle::Program(words) => program(Language::Shell, words, ""),
+        }
     }
 
     fn pass(
@@ -199,6 +230,7 @@ pub(super) fn kernel(
     name: &str,
     file: &file::File,
     sources: Sources,
+    extras: &Extras,
 ) -> Result<Kernel, Error> {
     let reader = Reader { path };
     if file.dtypes.is_empty() || !file.dtypes.iter().all(|dtype| dtype.is_float()) {
@@ -245,7 +277,7 @@ pub(super) fn kernel(
         name: name.to_owned(),
         set,
         summary: file.summary.clone(),
-        oracle: file.oracle.clone(),
+        oracle: reader.oracle(&file.oracle, extras)?,
         dtypes: file.dtypes.clone(),
         derived: derived.collect::<Result<_, Error>>()?,
         sizes: reader.size_sets(file)?,
@@ -263,8 +295,12 @@ pub(super) fn kernel(
     // Every formula must have a value for every size set: found now, not when a benchmark starts.
     for set in &kernel.sizes {
         for dtype in &kernel.dtypes {
-            super::case::Case::new(&kernel, &set.name, *dtype)
+            let case = super::case::Case::new(&kernel, &set.name, *dtype)
                 .map_err(|error| reader.wrong(format!("sizes.{}", set.name), error.to_string()))?;
+            if let Definition::Expression(expression) = &kernel.oracle {
+                let checked = expression.check(&case);
+                checked.map_err(|error| reader.wrong("oracle.expression", error.to_string()))?;
+            }
         }
     }
     Ok(kernel)

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub(super) struct File {
     /// What the kernel computes, in a line.
     pub(super) summary: String,
-    /// The function of `oracle` that says what is right.
-    pub(super) oracle: String,
+    /// What says what is right.
+    pub(super) oracle: Oracle,
     /// Name in the source without the element type behind it; the folder's name if absent.
     pub(super) function: Option<String>,
     /// Element types there are variants for.
@@ -30,6 +30,29 @@ pub(super) struct File {
     pub(super) passes: Vec<Pass>,
     pub(super) tolerance: BTreeMap<Dtype, Tolerance>,
     pub(super) cost: Cost,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an oracle is a name, { expression = \"y[i] = …\" }, { python = \"FILE.py\" } or { program = \"COMMAND\" }"
+)]
+pub(super) enum Oracle {
+    /// A function of `oracle`.
+    Named(String),
+    Own(OwnOracle),
+}
+
+/// An oracle in the kernel's own folder.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum OwnOracle {
+    /// Definitions of the outputs.
+    Expression(String),
+    /// A file with a NumPy function.
+    Python(String),
+    /// Words for a shell that runs in the kernel's folder.
+    Program(String),
 }
 
 fn single() -> Vec<Dtype> {

@@ -3,6 +3,7 @@
 use super::source::Sources;
 use crate::Dtype;
 use crate::formula::{Formula, Sizes};
+use crate::oracle;
 
 pub use assay_launch::Values;
 pub use assay_launch::template::{Argument, Binding as PassBinding, Constant, Grid, Pass, Role};
@@ -41,8 +42,8 @@ pub struct Kernel {
     pub set: Set,
     /// What it computes, in a line.
     pub summary: String,
-    /// The function of [`crate::oracle`] that says what is right.
-    pub oracle: String,
+    /// What says what is right.
+    pub oracle: oracle::Definition,
     /// Element types there are variants for; the first is the default.
     pub dtypes: Vec<Dtype>,
     /// Sizes that follow from others, in order.

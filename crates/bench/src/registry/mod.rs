@@ -29,9 +29,11 @@ pub use kernel::{
     Argument, Constant, Grid, Kernel, Pass, PassBinding, Role, Set, SizeSet, SizeUse, Tolerance,
     Values,
 };
-pub use source::{Headers, Resolved, Sources, flatten, hash};
+pub use source::{Extras, Headers, Resolved, Sources, flatten, hash};
 
+use crate::oracle::Definition;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// Kernels by name.
@@ -41,6 +43,8 @@ pub struct Registry {
     headers: Headers,
     /// `kernel.toml` by the kernel's name.
     descriptions: BTreeMap<String, String>,
+    /// Files that are part of a kernel's oracle, by the kernel's name.
+    extras: BTreeMap<String, Extras>,
 }
 
 /// A kernel that cannot be read.
@@ -59,6 +63,7 @@ pub struct Broken {
 struct Folder<'a> {
     description: Option<(&'a str, &'a str)>,
     sources: Sources,
+    extras: Extras,
 }
 
 impl Registry {
@@ -107,7 +112,10 @@ impl Registry {
                 folder.description = Some((path, text));
                 continue;
             }
-            let stem = file.strip_suffix(".metal").ok_or_else(strange)?;
+            let Some(stem) = file.strip_suffix(".metal") else {
+                folder.extras.insert(file.to_owned(), text.to_owned());
+                continue;
+            };
             let source = (path.to_owned(), text.to_owned());
             match stem.split_once('.') {
                 None if stem == name => folder.sources.default = Some(source),
@@ -119,9 +127,11 @@ impl Registry {
         }
         let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
         let mut descriptions = BTreeMap::new();
+        let mut extras = BTreeMap::new();
         let mut broken = Vec::new();
         for ((set, name), folder) in folders {
             let description = folder.description.map_or("", |(_, text)| text);
+            let beside = folder.extras.clone();
             let kernel = match kernels.contains_key(name) {
                 true => Err(Error::Twice {
                     name: name.to_owned(),
@@ -135,6 +145,11 @@ impl Registry {
             match sound {
                 Ok(kernel) => {
                     descriptions.insert(name.to_owned(), description.to_owned());
+                    if let Definition::Program(program) = &kernel.oracle {
+                        let own = beside.into_iter();
+                        let own = own.filter(|(file, _)| program.words.contains(file.as_str()));
+                        extras.insert(name.to_owned(), own.collect());
+                    }
                     kernels.insert(name.to_owned(), kernel);
                 }
                 Err(error) => broken.push(Broken {
@@ -148,6 +163,7 @@ impl Registry {
             kernels,
             headers,
             descriptions,
+            extras,
         };
         Ok((registry, broken))
     }
@@ -183,7 +199,20 @@ impl Registry {
     /// Everything that says how a kernel is examined and counted, for whoever must know whether two results are of the
     /// same thing.
     pub fn provenance(&self, kernel: &Kernel) -> String {
-        self.description(kernel).unwrap_or_default().to_owned()
+        let mut all = self.description(kernel).unwrap_or_default().to_owned();
+        for (file, text) in self.extras.get(&kernel.name).into_iter().flatten() {
+            all += &format!("\n{file} {}\n", hash(text));
+        }
+        all
+    }
+
+    /// Says which folder the files are from: programs that are oracles run in their kernel's.
+    pub fn locate(&self, folder: &Path) {
+        for kernel in self.kernels() {
+            if let Definition::Program(program) = &kernel.oracle {
+                program.locate(folder.join(kernel.set.name()).join(&kernel.name));
+            }
+        }
     }
 
     /// The headers that sources include.
@@ -216,5 +245,5 @@ fn read(set: Set, name: &str, folder: Folder<'_>) -> Result<Kernel, Error> {
         path: path.to_owned(),
         why: error.to_string().trim_end().to_owned(),
     })?;
-    check::kernel(path, set, name, &file, folder.sources)
+    check::kernel(path, set, name, &file, folder.sources, &folder.extras)
 }

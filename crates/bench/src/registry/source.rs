@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Headers by name, `reduce.h`.
 pub type Headers = BTreeMap<String, String>;
 
+/// Other files of a kernel's folder, by name: what its oracle may be.
+pub type Extras = BTreeMap<String, String>;
+
 /// The source files of a kernel, as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {

@@ -1,6 +1,6 @@
 //! A CPU device with a clang, where there is one.
 
-use assay_device::{CpuDevice, Settings};
+use assay_device::{Checks, CpuDevice, Settings};
 use assay_front::Clang;
 use assay_msl::Compiler;
 use std::path::Path;
@@ -21,10 +21,21 @@ fn compiler() -> Option<&'static Compiler> {
 }
 
 pub(crate) fn device() -> Option<CpuDevice> {
+    with_checks(None)
+}
+
+/// One whose programs are made to be checked.
+#[allow(dead_code, reason = "not every test binary checks")]
+pub(crate) fn checking_device() -> Option<CpuDevice> {
+    with_checks(Some(Checks { arithmetic: true }))
+}
+
+fn with_checks(checks: Option<Checks>) -> Option<CpuDevice> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("metal-headers");
     let settings = Settings {
         compiler: Some(Arc::new(Clang::new(compiler()?.clone(), cache))),
         max_steps: Some(200_000_000),
+        checks,
         ..Settings::default()
     };
     Some(CpuDevice::new(settings).expect("a device"))

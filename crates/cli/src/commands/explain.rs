@@ -10,11 +10,12 @@ use assay_report::table::{Cell, Column, Table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Explain a rule of a report's findings; without a name, list all rules
+/// Explain a rule of a report's findings, or a unit of its tables; without a name, list all
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay explain
   assay explain narrow-loads
+  assay explain SCIB
   assay explain --format json | jq -r '.rules[].id'")]
 pub(crate) struct Args {
     /// The rule, as a report names it
@@ -61,6 +62,7 @@ type Rules = fn() -> Vec<Rule>;
 /// Where rules come from: a command and its rules. A crate with findings is a row.
 const REGISTRY: &[(&str, Rules)] = &[
     ("profile", || assay_profile::RULES.to_vec()),
+    ("profile (a unit)", || assay_profile::UNITS.to_vec()),
     ("trace", assay_trace::rules),
 ];
 
@@ -83,6 +85,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         // Reports of earlier versions put the command before rules of traces.
         let wanted = wanted.strip_prefix("trace/").unwrap_or(wanted);
         let names: Vec<&str> = pages.iter().map(|page| page.id).collect();
+        let same = |name: &&str| name.eq_ignore_ascii_case(wanted);
+        let wanted = names.iter().copied().find(same).unwrap_or(wanted);
         if !names.contains(&wanted) {
             let near = assay_container::nearest(names.iter().copied(), wanted, 3);
             let failure = Failure::usage(format!("no rule is called {wanted}"));

@@ -9,6 +9,7 @@ pub(crate) mod board;
 pub(crate) mod chips;
 pub(crate) mod compile;
 pub(crate) mod completions;
+pub(crate) mod decompile;
 pub(crate) mod diff;
 pub(crate) mod disasm;
 pub(crate) mod doctor;

@@ -7,7 +7,8 @@
 //! the union over every block that can run just before it.
 //!
 //! Slots are chosen so that what is used together is waited for together, and what is
-//! used much later does not hold up what is used now.
+//! used much later does not hold up what is used now. Stores keep away from loads, but where a loop's stores would need a
+//! wait of their own they share the one for its loads.
 
 use super::machine::{Code, Machine};
 use assay_agx::{Field, Op, Operand, RegSet};
@@ -21,6 +22,12 @@ const HORIZON: usize = 96;
 
 /// Uses no further apart than this are served by one wait.
 const TOGETHER: usize = 6;
+
+/// In how many blocks it is tried whether stores had better report with loads.
+const MOST_JOINED: usize = 16;
+
+/// The slot of each instruction of each block that reports to one.
+type Slots = Vec<Vec<Option<u8>>>;
 
 /// What has been asked of memory and not been waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,8 +90,8 @@ impl State {
 
 /// Gives every asynchronous instruction its slot and puts waits where they are needed.
 pub(crate) fn insert_waits(code: &mut Code) {
-    let slots: Vec<Vec<Option<u8>>> = code.iter().map(|block| choose_slots(block)).collect();
-    let entries = solve(code, &slots);
+    let mut slots: Slots = code.iter().map(|block| choose_slots(block)).collect();
+    let entries = join_stores(code, &mut slots);
     for ((block, slots), mut state) in code.iter_mut().zip(&slots).zip(entries) {
         if block.iter().all(|inst| !may_wait(inst)) && state == State::default() {
             continue;
@@ -108,12 +115,54 @@ pub(crate) fn insert_waits(code: &mut Code) {
     }
 }
 
+/// Stores that a loop would wait for only so that they do not pile up report to the slot of the loop's loads instead, if
+/// that saves a wait: the loads of the next iteration are waited for anyway. Returns the state at the start of every
+/// block.
+fn join_stores(code: &Code, slots: &mut Slots) -> Vec<State> {
+    let mut entries = solve(code, slots);
+    let (mut waits, full) = count_waits(code, slots, &entries);
+    for index in full.into_iter().take(MOST_JOINED) {
+        let mut other = slots.clone();
+        for (inst, slot) in code[index].iter().zip(&mut other[index]) {
+            if inst.writes.is_empty() {
+                *slot = slot.map(|slot| 1 - slot);
+            }
+        }
+        let found = solve(code, &other);
+        let (fewer, _) = count_waits(code, &other, &found);
+        if fewer < waits {
+            (*slots, entries, waits) = (other, found, fewer);
+        }
+    }
+    entries
+}
+
+/// How many waits there will be, and the blocks that wait because a slot is full.
+fn count_waits(code: &Code, slots: &Slots, entries: &[State]) -> (usize, Vec<usize>) {
+    let (mut waits, mut full) = (0, Vec::new());
+    for (index, ((block, slots), entry)) in code.iter().zip(slots).zip(entries).enumerate() {
+        let mut state = *entry;
+        for (inst, slot) in block.iter().zip(slots) {
+            let needed = state.needed(inst, *slot);
+            waits += needed.iter().filter(|needed| **needed).count();
+            let is_full =
+                slot.is_some_and(|slot| state.slots[usize::from(slot & 1)].count >= OUTSTANDING);
+            if is_full && full.last() != Some(&index) {
+                full.push(index);
+            }
+            state.drain(needed);
+            state.issue(inst, *slot);
+        }
+    }
+    (waits, full)
+}
+
 fn may_wait(inst: &Machine) -> bool {
     inst.is_asynchronous() || matches!(inst.op, Op::ThreadgroupBarrier | Op::MemoryBarrier)
 }
 
 /// The state at the start of every block.
-fn solve(code: &Code, slots: &[Vec<Option<u8>>]) -> Vec<State> {
+fn solve(code: &Code, slots: &Slots) -> Vec<State> {
     let mut entries = vec![State::default(); code.len()];
     let mut changed = true;
     while changed {

@@ -36,7 +36,13 @@ impl Lowerer<'_> {
         if self.scalar_type(arg) != Some(Scalar::F32) || !self.is_made_here(arg) {
             return Ok(false);
         }
-        match self.behind_once(arg, lane)? {
+        // Of a vector, each number is rounded by this conversion alone if nothing stands between the two.
+        let direct = self.uses[arg] == 1 && self.definition(arg, lane)? == Some((arg, lane));
+        let behind = match direct {
+            true => self.function.def_data(arg).map(|data| (*data, lane)),
+            false => self.behind_once(arg, lane)?,
+        };
+        match behind {
             Some((InstData::Binary { op, args, .. }, at))
                 if matches!(op, BinaryOp::FAdd | BinaryOp::FSub | BinaryOp::FMul) =>
             {

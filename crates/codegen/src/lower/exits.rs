@@ -7,7 +7,7 @@
 
 use super::shape::{Node, Target, count, visit};
 use assay_opt::control::{Arm, edge};
-use assay_ssa::{Block, Function, IdMap, IdSet, InstData, Value, ValueDef};
+use assay_ssa::{BinaryOp, Block, Function, IdMap, IdSet, InstData, Value, ValueDef};
 
 /// How far a condition is looked into.
 const DEEP: u32 = 6;
@@ -246,8 +246,12 @@ impl Exits<'_> {
                     return true;
                 }
                 // Sums and the like are computed where they stand; only logic on truth
-                // values and signs of floats are taken along.
+                // values, halves of words and signs of floats are taken along.
                 let computed = match self.function.inst(inst) {
+                    InstData::Binary {
+                        op: BinaryOp::And | BinaryOp::LShr | BinaryOp::AShr,
+                        ..
+                    } => false,
                     InstData::Binary { .. } => self.function.ty(value) != assay_ssa::Type::I1,
                     InstData::Call { .. } => !self.function.ty(value).is_float(),
                     _ => false,

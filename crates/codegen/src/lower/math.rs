@@ -167,6 +167,12 @@ impl Machine for Writer<'_, '_> {
         near: [FloatSrc; 3],
         far: impl FnOnce(&Self) -> [FloatSrc; 3],
     ) -> [FloatSrc; 3] {
+        // No half reaches a limit that halves do not have, and of a constant it is known.
+        let largest_half = 65_504.0;
+        let is_half = x.src.width() == Width::W16;
+        if (is_half && limit > largest_half) || Self::known(x).is_some_and(|x| x.abs() < limit) {
+            return near;
+        }
         let results = near.map(|value| {
             let value = self.bits(value);
             let mut lowerer = self.lowerer.borrow_mut();

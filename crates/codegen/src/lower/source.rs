@@ -6,7 +6,7 @@ use super::select::{Done, Lowerer};
 use crate::mir::{Operand, Slice};
 use assay_agx::{Modifiers, Operand as Fixed, Width};
 use assay_ssa::builtin::Builtin;
-use assay_ssa::{Callee, CastOp, InstData, Scalar, UnaryOp, Value};
+use assay_ssa::{BinaryOp, Callee, CastOp, InstData, Scalar, UnaryOp, Value};
 
 use super::leaf::Leaf;
 
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
         Ok(FloatSrc { src, abs, neg })
     }
 
-    /// A number as an integer operand: extension from fewer bits is free, with the sign
+    /// A number as an integer operand: extension from fewer bits and taking half of a word are free, with the sign
     /// only where the instruction can (`signs`).
     pub(super) fn int(&mut self, value: Value, lane: u32, signs: bool) -> Done<IntSrc> {
         let plain = |src| IntSrc { src, sx: false };
@@ -107,6 +107,20 @@ impl Lowerer<'_> {
                 }
                 _ => {}
             }
+        }
+        if let Some((InstData::Binary { op, args, .. }, at)) = self.behind(value, lane)?
+            && self.scalar_type(value) == Some(Scalar::I32)
+            && let Some(number) = self.function.const_splat(args[1])
+        {
+            // The halves of a word are registers of their own.
+            let (half, sx) = match (op, number) {
+                (BinaryOp::And, 0xffff) => (0, false),
+                (BinaryOp::LShr, 16) => (1, false),
+                (BinaryOp::AShr, 16) if signs => (1, true),
+                _ => return Ok(plain(self.src(value, lane)?)),
+            };
+            let src = self.src(args[0], at)?.part(half, Width::W16);
+            return Ok(IntSrc { src, sx });
         }
         Ok(plain(self.src(value, lane)?))
     }

@@ -71,6 +71,13 @@ pub(crate) fn program(kernel: &Kernel) -> Result<Module, String> {
 
 /// The same with another number for function constants that are no floats.
 pub(crate) fn program_with(kernel: &Kernel, number: u64) -> Result<Module, String> {
+    let mut module = read_with(kernel, number)?;
+    assay_opt::pipeline::optimize(&mut module).map_err(|error| error.to_string())?;
+    Ok(module)
+}
+
+/// The program as it was read, with a number for function constants.
+pub(crate) fn read_with(kernel: &Kernel, number: u64) -> Result<Module, String> {
     let mut request = Request {
         constants: &[],
         open: OpenConstants::Keep,
@@ -90,7 +97,6 @@ pub(crate) fn program_with(kernel: &Kernel, number: u64) -> Result<Module, Strin
         })
         .collect();
     request.constants = &constants;
-    request.unoptimised = false;
     let program = kernel.program_as(&request);
     program
         .map(|program| program.module)

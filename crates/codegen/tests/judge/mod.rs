@@ -8,6 +8,7 @@
 
 pub(crate) mod inputs;
 pub(crate) mod load;
+pub(crate) mod printed;
 mod run;
 pub(crate) mod values;
 

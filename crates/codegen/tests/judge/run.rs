@@ -31,6 +31,21 @@ pub(super) enum Ended {
     Faulty(String),
 }
 
+impl Ended {
+    /// What stopped the run.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Ended::Finished(_) => "finished",
+            Ended::TooLong => "too long",
+            Ended::Beyond { why, .. } | Ended::Overrun { why, .. } => why,
+            Ended::Stopped(why)
+            | Ended::Unwritten(why)
+            | Ended::Undefined(why)
+            | Ended::Faulty(why) => why,
+        }
+    }
+}
+
 /// How often a buffer is made longer.
 const MOST_GROWTH: usize = 40;
 
@@ -48,7 +63,8 @@ fn bindings(inputs: &Inputs) -> Bindings {
 /// What the executor's checks find whose outcome Metal does not define.
 pub(super) fn undefined(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
     first_report(program, inputs, |kind| {
-        !matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised)
+        let harmless = matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised);
+        !harmless && !kind.is_warning()
     })
 }
 

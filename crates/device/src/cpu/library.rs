@@ -4,7 +4,7 @@ use crate::Constant;
 use crate::error::Error;
 use crate::source::{CompileOptions, Source};
 use assay_exec::{CompileError, Program};
-use assay_front::{Bytes, Compiler, CompilerError, Problem};
+use assay_front::{Bytes, Checks, Compiler, CompilerError, Problem};
 
 /// Compiled code and the kernels in it.
 #[derive(Debug)]
@@ -54,15 +54,23 @@ impl Library {
         &self,
         name: &str,
         constants: &[Constant],
+        checks: Option<Checks>,
         edit: &mut dyn FnMut(&mut assay_ssa::Module),
     ) -> Result<Program, Error> {
-        let mut module = self.front.kernel(name)?.program(constants)?;
+        let kernel = self.front.kernel(name)?;
+        let mut module = match checks {
+            Some(checks) => kernel.checked_program(constants, checks)?,
+            None => kernel.program(constants)?,
+        };
         edit(&mut module);
         assay_ssa::verify(&module).map_err(|errors| Error::Pipeline {
             function: name.to_owned(),
             why: errors.first().map(ToString::to_string).unwrap_or_default(),
         })?;
-        let options = assay_exec::Options::default();
+        let options = assay_exec::Options {
+            guards: checks.is_some(),
+            ..assay_exec::Options::default()
+        };
         Program::compile(&module, name, &options).map_err(Error::from)
     }
 }

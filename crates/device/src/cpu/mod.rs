@@ -14,7 +14,7 @@ use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
 use crate::{Constant, Device, Report};
 use assay_exec::{Buffer, Program};
-use assay_front::Compiler;
+use assay_front::{Checks, Compiler};
 use library::Library;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,6 +35,8 @@ pub struct Settings {
     pub max_memory: Option<u64>,
     /// Set it to stop what runs.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Make programs for [`CpuDevice::check_run`]: slower, with everything in them that can be checked.
+    pub checks: Option<Checks>,
 }
 
 const DEFAULT_MEMORY: u64 = 8 << 30;
@@ -107,7 +109,7 @@ impl CpuDevice {
         edit: &mut dyn FnMut(&mut assay_ssa::Module),
     ) -> Result<PipelineId, Error> {
         let library = self.libraries.get(library)?;
-        let program = library.program(function, constants, edit)?;
+        let program = library.program(function, constants, self.settings.checks, edit)?;
         let declared = program.max_threads().unwrap_or(u32::MAX);
         let facts = PipelineFacts {
             function: function.to_owned(),
@@ -146,7 +148,11 @@ impl Device for CpuDevice {
         let compiler = self.settings.compiler.as_ref().ok_or_else(|| {
             Error::Compiler("this device was given no compiler for source".to_owned())
         })?;
-        let library = Library::compile(source, options, &**compiler)?;
+        let options = CompileOptions {
+            checked: self.settings.checks.is_some(),
+            ..options.clone()
+        };
+        let library = Library::compile(source, &options, &**compiler)?;
         self.libraries.add(library)
     }
 

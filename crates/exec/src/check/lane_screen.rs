@@ -209,7 +209,7 @@ impl Screen<'_> {
                 let doubt = match effect {
                     Action::Read => order.read(*writer, reader, own, false),
                     Action::Atomic => {
-                        let reads = event.action == Action::Read;
+                        let reads = self.program.reads_memory(event.position);
                         (reads && order.is_unwritten(*writer)) || order.atomic(writer, *reader, own)
                     }
                     Action::Write => {
@@ -256,6 +256,9 @@ impl Screen<'_> {
         let simdgroup = event.simdgroup_in_threadgroup();
         for lane in lanes_of(lanes) {
             let (start, end) = self.pieces(event, lane);
+            if self.is_thread_gap(start..end) {
+                return false;
+            }
             let frame = self.threads.get_mut(simdgroup);
             let Some(pieces) = frame.and_then(|frame| frame.get_mut(start..end)) else {
                 return false;

@@ -8,6 +8,10 @@
 //! Most kernels are correct, and do not come that far: a [screening run](screen) with simdgroups in step finds them correct.
 //! Only a dispatch that screening doubts is run again, with full records.
 //!
+//! A program made for it (`assay_opt::pipeline::Checks`, [`Options::guards`](crate::Options)) says more: its objects lie
+//! apart, so that an overrun of one is not an access of the next, and it expects what must be true of variables and
+//! arithmetic ([`Op::Expect`]).
+//!
 //! Known limits: barriers of quadgroups count as barriers of the simdgroup; a fence orders nothing; of many
 //! threads that read a number before another writes it, one or two are remembered.
 
@@ -25,15 +29,16 @@ mod written;
 
 pub use report::{Location, Party, Report, ReportKind};
 
-use crate::code::{BulkCopy, Op, Program};
+use crate::code::{BulkCopy, Objects, Op, Program};
 use crate::collective::Collective;
 use crate::dispatch::{Bindings, Job, Limits};
 use crate::error::RunError;
 use crate::geometry::Grid;
 use crate::interpret::observer::{AccessEvent, Observer};
 use crate::interpret::{Batch, ExecutionContext};
-use crate::memory::Action;
+use crate::memory::{Action, OFFSET_BITS, THREAD, THREADGROUP};
 use crate::position::GridPosition;
+use assay_ssa::AtomicOp;
 use divergent_barrier::Waiting;
 use order::Times;
 use record::Mark;
@@ -93,7 +98,18 @@ impl Program {
         for group in 0..job.groups() {
             job.run_group(&mut worker, group, &mut checker)?;
         }
-        Ok(checker.reports)
+        let mut reports = checker.reports;
+        forget_told_races(&mut reports);
+        Ok(reports)
+    }
+
+    /// Returns true if what an access does depends on what memory holds: all but stores and atomic exchanges do.
+    fn reads_memory(&self, position: usize) -> bool {
+        match self.ops.get(position) {
+            Some(Op::Store { .. }) => false,
+            Some(Op::Atomic { update, .. }) => update.0 != AtomicOp::Exchange,
+            _ => true,
+        }
     }
 
     /// Bytes of the smallest number the program accesses.
@@ -138,6 +154,8 @@ struct Checker<'a> {
     reports: Vec<Report>,
     known: BTreeSet<(ReportKind, usize, usize)>,
     waiting: Waiting,
+    /// The objects of threadgroup memory, if guard zones lie between them.
+    threadgroup_objects: Option<Objects>,
 }
 
 impl<'a> Checker<'a> {
@@ -158,6 +176,16 @@ impl<'a> Checker<'a> {
             reports: Vec::new(),
             known: BTreeSet::new(),
             waiting: Waiting::default(),
+            threadgroup_objects: job.threadgroup_objects.clone(),
+        }
+    }
+
+    /// The objects of a region, if guard zones lie between them.
+    fn objects(&self, region: u64) -> Option<&Objects> {
+        match region {
+            THREAD => self.program.guarded.as_ref().map(|all| &all.thread),
+            THREADGROUP => self.threadgroup_objects.as_ref(),
+            _ => None,
         }
     }
 
@@ -191,10 +219,19 @@ impl<'a> Checker<'a> {
             return;
         }
         let address = event.address(lane);
-        let (region, offset) = event.context.memory.locate(address);
-        let target = region.map_or("no buffer", |region| &region.name);
+        let (region, mut offset) = event.context.memory.locate(address);
+        let mut target = region.map_or("no buffer", |region| &region.name).to_owned();
+        let objects = self.objects(address >> OFFSET_BITS);
+        let object = objects.and_then(|objects| objects.before(offset.try_into().ok()?));
+        if let Some(object) = object {
+            offset -= i64::from(object.start);
+            target = match object.name.as_str() {
+                "" => format!("a variable of {} bytes in {target}", object.len),
+                name => format!("\"{name}\" ({} bytes) in {target}", object.len),
+            };
+        }
         let location = Location {
-            target: target.to_owned(),
+            target,
             buffer: region.and_then(|region| region.buffer),
             offset,
             size: event.size,
@@ -209,6 +246,7 @@ impl<'a> Checker<'a> {
             kind,
             kernel: self.program.name.clone(),
             place: self.program.place(event.position),
+            callers: self.program.callers(event.position),
             thread: event.context.grid_position.thread(lane as u32),
             location: Some(location),
             other: other.map(party),
@@ -224,6 +262,7 @@ impl<'a> Checker<'a> {
                 kind,
                 kernel: self.program.name.clone(),
                 place: self.program.place(position),
+                callers: self.program.callers(position),
                 thread,
                 location: None,
                 other: None,
@@ -306,6 +345,18 @@ impl Observer for Checker<'_> {
         }
     }
 
+    fn on_broken_expectation(
+        &mut self,
+        context: &ExecutionContext<'_>,
+        lanes: u32,
+        position: usize,
+    ) {
+        if let Some(Op::Expect { rule, .. }) = self.program.ops.get(position) {
+            let thread = context.grid_position.thread(lanes.trailing_zeros());
+            self.report_thread(ReportKind::of(*rule), position, thread);
+        }
+    }
+
     fn on_threadgroup_barrier(&mut self, batches: &[Batch], grid_position: &GridPosition<'_>) {
         let Some(barrier) = batches.iter().find_map(Batch::barrier) else {
             return;
@@ -325,6 +376,19 @@ impl Observer for Checker<'_> {
         let now = self.tick();
         self.times.meet(flags, now);
     }
+}
+
+/// Removes races of equal values between operations that race with other values, too.
+fn forget_told_races(reports: &mut Vec<Report>) {
+    let sides = |report: &Report| {
+        let other = report.other.as_ref().and_then(|other| other.place.clone());
+        let mut sides = [report.place.clone(), other];
+        sides.sort();
+        sides
+    };
+    let races = reports.iter().filter(|r| r.kind == ReportKind::Race);
+    let told: BTreeSet<[Option<String>; 2]> = races.map(sides).collect();
+    reports.retain(|r| r.kind != ReportKind::EqualRace || !told.contains(&sides(r)));
 }
 
 /// The simdgroup and lane of the first thread that is not at a barrier.

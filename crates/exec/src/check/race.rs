@@ -1,7 +1,8 @@
 //! Which accesses race.
 //!
 //! Two accesses without order race if one of them changes the value. A store of the value that memory holds already changes
-//! nothing, so it is recorded among the reads: only a thread that changes the value races with it. A thread that reads a value
+//! nothing, so it is recorded among the reads: a thread that changes the value races with it, and other accesses are
+//! reported as a race that did no harm with these inputs, unless all of them are the same store. A thread that reads a value
 //! which it has stored itself reads its own, even if others stored the same value too.
 
 use super::record::{Atomics, Mark, Record, Sharers};
@@ -21,6 +22,14 @@ pub(super) struct Asker {
 
 /// The error of an access: its kind and the other access.
 pub(super) type Wrong = Option<(ReportKind, Mark, Action)>;
+
+/// The kind of a race in which the value changes, or not.
+const fn race(changes: bool) -> ReportKind {
+    match changes {
+        true => ReportKind::Race,
+        false => ReportKind::EqualRace,
+    }
+}
 
 /// The action that a mark among the readers stands for.
 fn action_of(reader: Mark) -> Action {
@@ -90,8 +99,8 @@ impl Asker {
             let shared = self.space == Space::Device;
             return shared.then_some((ReportKind::GroupRace, writer, Action::Write));
         }
-        let wrong = writer.flag() && self.clashes(writer) && !record.sharers.have(self.mark);
-        wrong.then_some((ReportKind::Race, writer, Action::Write))
+        let wrong = self.clashes(writer) && !record.sharers.have(self.mark);
+        wrong.then_some((race(writer.flag()), writer, Action::Write))
     }
 
     /// An atomic write that a plain access may happen at the same time as.
@@ -133,8 +142,8 @@ impl Asker {
         let mut wrong = None;
         if self.is_outside_of_device(writer) {
             wrong = (!harmless).then_some((ReportKind::GroupRace, writer, Action::Write));
-        } else if self.clashes(writer) && !harmless && (changes || writer.flag()) {
-            wrong = Some((ReportKind::Race, writer, Action::Write));
+        } else if self.clashes(writer) && !harmless {
+            wrong = Some((race(changes || writer.flag()), writer, Action::Write));
         }
         if wrong.is_none() {
             wrong = match self.is_outside_of_device(atomics.last) {
@@ -150,6 +159,9 @@ impl Asker {
         }
         if wrong.is_none() && !changes {
             wrong = self.reader_before_change(record);
+        }
+        if wrong.is_none() && !changes && !same_operation {
+            wrong = self.readers_of_equal(record);
         }
         if changes {
             let own = |mark: &Mark| mark.time() >= self.met && mark.thread() == self.mark.thread();
@@ -203,6 +215,16 @@ impl Asker {
             of_writer && self.clashes(mark)
         });
         other.map(|mark| (ReportKind::Race, mark, action_of(mark)))
+    }
+
+    /// Reads that a store of the value that is there may happen at the same time as.
+    #[inline(always)]
+    fn readers_of_equal(&self, record: &Record) -> Wrong {
+        let other = record.readers().into_iter().find(|&mark| {
+            let alike = mark.is_store() && mark.position() == self.mark.position();
+            mark.time() >= self.started && self.clashes(mark) && !alike
+        });
+        other.map(|mark| (ReportKind::EqualRace, mark, action_of(mark)))
     }
 
     /// Reads of other threadgroups that a plain write may happen at the same time as.

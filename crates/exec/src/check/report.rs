@@ -1,5 +1,6 @@
 //! Reports of checking.
 
+use assay_opt::expectation::Expectation;
 use std::fmt;
 
 /// Something a kernel must not do, and did.
@@ -11,6 +12,8 @@ pub struct Report {
     pub kernel: String,
     /// File, line and column, where known.
     pub place: Option<String>,
+    /// Where the function of that line was called, from the inside out.
+    pub callers: Vec<String>,
     /// Position in the grid of the thread that did it.
     pub thread: [u32; 3],
     /// The memory it is about.
@@ -38,9 +41,32 @@ pub enum ReportKind {
     InactiveLane,
     /// A matrix is loaded, stored or multiplied by some lanes of a simdgroup without the others.
     PartialMatrix,
+    /// A race in which the value that was written is the one that was there: nothing changed this time.
+    EqualRace,
+    /// An integer is divided by zero.
+    DivisionByZero,
+    /// A shift by the width of the number or more.
+    OversizedShift,
+    /// A float becomes an integer that it does not fit, or is no number.
+    ConversionOverflow,
 }
 
 impl ReportKind {
+    /// The kind of a broken expectation.
+    pub(super) const fn of(rule: Expectation) -> Self {
+        match rule {
+            Expectation::Initialised => Self::Uninitialised,
+            Expectation::NonZeroDivisor => Self::DivisionByZero,
+            Expectation::ShiftInRange => Self::OversizedShift,
+            Expectation::ConversionInRange => Self::ConversionOverflow,
+        }
+    }
+
+    /// Returns true if the result is right with these inputs, and may be wrong with others.
+    pub const fn is_warning(self) -> bool {
+        matches!(self, Self::EqualRace)
+    }
+
     /// A short name, as used in `// expect:` comments and by scripts.
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,6 +78,10 @@ impl ReportKind {
             Self::DivergentBarrier => "divergent-barrier",
             Self::InactiveLane => "inactive-lane",
             Self::PartialMatrix => "partial-matrix",
+            Self::EqualRace => "equal-race",
+            Self::DivisionByZero => "division-by-zero",
+            Self::OversizedShift => "oversized-shift",
+            Self::ConversionOverflow => "conversion-overflow",
         }
     }
 
@@ -59,12 +89,18 @@ impl ReportKind {
         match self {
             Self::OutOfBounds => "access outside its buffer",
             Self::Misaligned => "misaligned access",
-            Self::Uninitialised => "read of memory nobody has written",
+            Self::Uninitialised => "read of what nobody has written",
             Self::Race => "race between threads of a threadgroup",
             Self::GroupRace => "race between threadgroups",
             Self::DivergentBarrier => "barrier that not all threads reach",
             Self::InactiveLane => "shuffle from a lane that is not active or does not exist",
             Self::PartialMatrix => "matrix operation without all lanes of the simdgroup",
+            Self::EqualRace => {
+                "race between threads of a threadgroup, unseen because the value written is the one that was there"
+            }
+            Self::DivisionByZero => "integer division by zero",
+            Self::OversizedShift => "shift by the width of the number or more",
+            Self::ConversionOverflow => "float that does not fit the integer it becomes",
         }
     }
 }
@@ -100,6 +136,9 @@ impl fmt::Display for Report {
         write!(f, "kernel \"{}\"", self.kernel)?;
         if let Some(place) = &self.place {
             write!(f, ", {place}")?;
+        }
+        for caller in &self.callers {
+            write!(f, ", called at {caller}")?;
         }
         write!(f, ": {}", self.kind.sentence())?;
         if let Some(at) = &self.location {

@@ -6,7 +6,7 @@
 //! may store the same number in one operation.
 
 use super::order::Times;
-use super::screen_marks::{LAST, Marks, Order, mark, moment};
+use super::screen_marks::{BARRED, LAST, Marks, Order, mark, moment};
 use super::written::Written;
 use super::{Space, barrier_flags, is_of_quadgroup, missing_at};
 use crate::code::{Padding, Program};
@@ -16,6 +16,7 @@ use crate::interpret::observer::{AccessEvent, Observer};
 use crate::interpret::{Batch, ExecutionContext};
 use crate::memory::{Action, OFFSET_BITS, THREAD, THREADGROUP};
 use crate::position::GridPosition;
+use std::ops::Range;
 
 /// What was found so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,9 @@ pub(super) struct Screen<'a> {
     pub(super) threadgroup: Marks,
     /// Which pieces of thread memory were written: by simdgroup, then by piece, a bit for each lane.
     pub(super) threads: Vec<Vec<u32>>,
+    /// Pieces that no object has: of threadgroup memory, and of thread memory.
+    threadgroup_gaps: Vec<Range<u32>>,
+    thread_gaps: Vec<bool>,
     /// The present; `marked` is true if a mark was made in it.
     pub(super) now: i32,
     pub(super) marked: bool,
@@ -51,12 +55,26 @@ impl<'a> Screen<'a> {
         let granule = sizes.min().unwrap_or(4).min(4);
         let pieces = |bytes: u64| bytes.div_ceil(granule.into()) as usize;
         let frame = pieces(program.frame.into());
+        let shift = granule.trailing_zeros();
+        let mut thread_gaps = Vec::new();
+        if let Some(guarded) = &program.guarded {
+            thread_gaps.resize(frame, false);
+            let gaps = guarded.thread.gaps(program.frame);
+            for pieces in Padding::pieces(&gaps, shift) {
+                thread_gaps.get_mut(pieces).unwrap_or_default().fill(true);
+            }
+        }
+        let objects = job.threadgroup_objects.as_ref();
         let mut screen = Self {
             program,
-            shift: granule.trailing_zeros(),
+            shift,
             shared: job.regions.iter().map(|_| None).collect(),
             threadgroup: Marks::new(pieces(job.threadgroup_bytes.into())),
             threads: vec![vec![0; frame]; job.simdgroups() as usize],
+            threadgroup_gaps: objects
+                .map(|objects| objects.gaps(job.threadgroup_bytes))
+                .unwrap_or_default(),
+            thread_gaps,
             now: 0,
             marked: false,
             started: 0,
@@ -69,6 +87,7 @@ impl<'a> Screen<'a> {
                 screen.expect_writes(job, (address >> OFFSET_BITS) as usize);
             }
         }
+        screen.clear_threadgroup();
         screen
     }
 
@@ -126,7 +145,7 @@ impl<'a> Screen<'a> {
                 written.marks.clear();
             }
         }
-        self.threadgroup.clear();
+        self.clear_threadgroup();
         self.now = 0;
         self.verdict = Verdict::Right;
     }
@@ -156,6 +175,21 @@ impl<'a> Screen<'a> {
         }
     }
 
+    /// Forgets who accessed threadgroup memory, and bars what lies between its objects.
+    fn clear_threadgroup(&mut self) {
+        self.threadgroup.clear();
+        for pieces in Padding::pieces(&self.threadgroup_gaps, self.shift) {
+            let writers = self.threadgroup.writers.get_mut(pieces);
+            writers.unwrap_or_default().fill(BARRED);
+        }
+    }
+
+    /// Returns true if pieces of thread memory belong to no object.
+    pub(super) fn is_thread_gap(&self, pieces: Range<usize>) -> bool {
+        let gaps = self.thread_gaps.get(pieces).unwrap_or_default();
+        gaps.contains(&true)
+    }
+
     /// Forgets what threads wrote to their own memory. Padding counts as written.
     fn write_padding(&mut self) {
         let padding = &self.program.padding;
@@ -182,7 +216,7 @@ impl Observer for Screen<'_> {
             for written in self.shared.iter_mut().flatten() {
                 written.marks.age();
             }
-            self.threadgroup.clear();
+            self.clear_threadgroup();
             self.now = 1;
         }
         self.now += 1;
@@ -272,6 +306,15 @@ impl Observer for Screen<'_> {
         if batch.reads_inactive_lane(collective).is_some() {
             self.verdict = Verdict::Doubtful;
         }
+    }
+
+    fn on_broken_expectation(
+        &mut self,
+        _context: &ExecutionContext<'_>,
+        _lanes: u32,
+        _position: usize,
+    ) {
+        self.verdict = Verdict::Doubtful;
     }
 
     fn on_threadgroup_barrier(&mut self, batches: &[Batch], _standpoint: &GridPosition<'_>) {

@@ -22,6 +22,9 @@ const MANY: i32 = 1 << 11;
 /// Readers of several threadgroups.
 const EVERYWHERE: i32 = i32::MAX;
 
+/// Of a writer: memory that nothing may access. Every access finds a write that it is not in order with.
+pub(super) const BARRED: i32 = i32::MAX & !ATOMIC;
+
 /// The last time there is.
 pub(super) const LAST: i32 = (1 << (31 - BITS)) - 2;
 

@@ -114,15 +114,26 @@ impl Checker<'_> {
             last = last.max(address);
             bits |= address;
         }
+        let mut aligned = event.mask;
         if bits & (u64::from(event.align) - 1) != 0 {
             self.misaligned(event);
+            // Nothing says what an atomic operation does there.
+            if event.action == Action::Atomic {
+                let right = |lane: &usize| event.address(*lane) & (u64::from(event.align) - 1) == 0;
+                let lanes = lanes_of(event.mask).filter(right);
+                aligned = lanes.fold(0, |mask, lane| mask | 1 << lane);
+            }
         }
         let memory = &event.context.memory;
         let together = memory
             .check_range(first, last, event.size, event.action)
             .is_some();
         let mut allowed = event.mask;
-        if !together {
+        let number = first >> OFFSET_BITS;
+        let one_region = number == last >> OFFSET_BITS;
+        if one_region && self.objects(number).is_some() {
+            allowed = self.in_objects(event, number);
+        } else if !together {
             for lane in lanes_of(event.mask) {
                 let place = memory.place(event.address(lane), event.size, lane, event.action);
                 if place.is_err() {
@@ -131,13 +142,31 @@ impl Checker<'_> {
                 }
             }
         }
-        let number = first >> OFFSET_BITS;
-        let one_region = number == last >> OFFSET_BITS;
+        allowed &= aligned;
         if one_region {
             self.check_region(event, number, allowed);
         } else {
             for lane in lanes_of(allowed) {
                 self.check_region(event, event.address(lane) >> OFFSET_BITS, 1 << lane);
+            }
+        }
+        allowed
+    }
+
+    /// Reports lanes that access memory of no object. Returns the others.
+    fn in_objects(&mut self, event: &AccessEvent<'_>, region: u64) -> u32 {
+        let mut allowed = event.mask;
+        for lane in lanes_of(event.mask) {
+            let address = event.address(lane);
+            let memory = &event.context.memory;
+            let inside = memory
+                .place(address, event.size, lane, event.action)
+                .is_ok();
+            let objects = self.objects(region);
+            let held = objects.is_none_or(|all| all.hold(address & OFFSET_MASK, event.size));
+            if !(inside && held) {
+                self.report(ReportKind::OutOfBounds, event, lane, None);
+                allowed &= !(1 << lane);
             }
         }
         allowed
@@ -189,6 +218,8 @@ impl Checker<'_> {
             ordered: ordered.unwrap_or(self.started),
         };
         let (reads, effect) = (event.action == Action::Read, event.effect());
+        let depends =
+            reads || effect == Action::Atomic && self.program.reads_memory(event.position);
         let (mut before, mut repeats) = (u64::MAX, 0);
         for lane in lanes_of(mask) {
             let offset = event.address(lane) & OFFSET_MASK;
@@ -216,7 +247,7 @@ impl Checker<'_> {
                 };
                 let atomics = atomics.get_mut(piece as usize).unwrap_or(&mut none);
                 let written = asker.is_written(record, *atomics);
-                if reads && space == Space::Threadgroup && !written {
+                if depends && space == Space::Threadgroup && !written {
                     self.report(ReportKind::Uninitialised, event, lane, None);
                 }
                 let wrong = match effect {

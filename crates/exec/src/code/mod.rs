@@ -4,8 +4,10 @@
 //! matrix two, a struct those of its fields. Numbers of up to 32 bits live in *narrow* registers, 64-bit
 //! integers and pointers in *wide* ones. Jump targets are positions of operations.
 
+mod objects;
 mod op;
 
+pub(crate) use objects::{Guarded, Objects};
 pub(crate) use op::{BulkCopy, Cell, Index, List, Op, Reg, Scaled, Transfer};
 
 use crate::builtins::{LaneCall, LaneKernel};
@@ -71,6 +73,8 @@ pub(crate) struct Place {
     pub(crate) column: u32,
     /// The functions it was inlined through, the kernel first, with ` > ` between them.
     pub(crate) chain: String,
+    /// The lines that called its function, from the inside out.
+    pub(crate) callers: Vec<String>,
 }
 
 impl std::fmt::Display for Place {
@@ -94,6 +98,8 @@ pub struct Program {
     pub(crate) places: Vec<Place>,
     /// What kind of instruction each operation stands for.
     pub(crate) classes: Vec<Class>,
+    /// Floating-point operations of an active lane: those of an instruction, at the first of its operations.
+    pub(crate) flops: Vec<u16>,
     pub(crate) lists: Vec<Reg>,
     pub(crate) transfers: Vec<Transfer>,
     pub(crate) collectives: Vec<Collective>,
@@ -112,6 +118,10 @@ pub struct Program {
     pub(crate) frame: u32,
     /// Bytes of threadgroup memory the program declares.
     pub(crate) static_threadgroup: u32,
+    /// Where the dispatch may place more of it: behind what is declared and its guard zones.
+    pub(crate) threadgroup_end: u32,
+    /// The objects of thread and threadgroup memory, if guard zones lie between them.
+    pub(crate) guarded: Option<Guarded>,
     pub(crate) padding: Padding,
     /// Device atomics whose outcome depends on order.
     pub(crate) in_order: bool,
@@ -173,6 +183,12 @@ impl Program {
     /// Where in the source an operation comes from, if that is known.
     pub(crate) fn place(&self, position: usize) -> Option<String> {
         self.origin(position).map(Place::to_string)
+    }
+
+    /// The lines that called the function an operation comes from, from the inside out.
+    pub(crate) fn callers(&self, position: usize) -> Vec<String> {
+        let place = self.origin(position);
+        place.map_or(Vec::new(), |place| place.callers.clone())
     }
 
     /// The same without the column.

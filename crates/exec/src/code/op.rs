@@ -2,6 +2,7 @@
 
 use crate::atomics::Update;
 use crate::lanes::{Compare, N1, N2, N3, Narrowing, Rule, W1, W2, Widen};
+use assay_opt::expectation::Expectation;
 use assay_ssa::Scalar;
 use assay_ssa::builtin::Builtin;
 
@@ -261,6 +262,11 @@ pub(crate) enum Op {
         flags: u8,
         /// Only among the lanes of a quadgroup.
         quad: bool,
+    },
+    /// A truth value that must hold in all active lanes of a program that is checked.
+    Expect {
+        cond: u32,
+        rule: Expectation,
     },
     /// Gives a block's parameter its value, in the active lanes.
     MoveNarrow {

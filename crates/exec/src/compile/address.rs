@@ -183,6 +183,18 @@ impl Compiler<'_> {
                 scaled = Some(Scaled { reg, signed, scale });
             }
         }
+        // Indices are added to a pointer that is there from the start, not to one that is a distance away from it.
+        while scaled.is_some()
+            && let Some(&InstData::PtrAdd {
+                base,
+                index: None,
+                offset,
+                ..
+            }) = definition(self.function, pointer)
+        {
+            sum = sum.wrapping_add_signed(offset);
+            pointer = base;
+        }
         Ok(Address {
             base: self.reg(pointer)?.index,
             index: scaled,

@@ -270,7 +270,7 @@ fn rename_op(op: &mut Op, n: &impl Fn(&mut u32), w: &impl Fn(&mut u32), r: &impl
             [d, expected, desired].into_iter().for_each(r);
         }
         Op::Position { d, .. } => r(d),
-        Op::If { cond, .. } => n(cond),
+        Op::If { cond, .. } | Op::Expect { cond, .. } => n(cond),
         Op::Repack { .. }
         | Op::Load { .. }
         | Op::Store { .. }

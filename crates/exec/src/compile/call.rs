@@ -6,6 +6,7 @@ use crate::builtins::{self, LaneCall, LaneKernel};
 use crate::code::{Op, PerLane, Reg};
 use crate::collective::{Collective, What};
 use crate::matrix::{MatrixOp, Origin, Product};
+use assay_opt::expectation::Expectation;
 use assay_ssa::builtin::{Builtin, BuiltinCall, Family};
 use assay_ssa::{Access, Scalar, Value};
 
@@ -29,7 +30,15 @@ impl Compiler<'_> {
                 self.emit(Op::Order { flags, quad });
                 Ok(())
             }
-            (Builtin::AtomicFence, _) => Ok(()),
+            (Builtin::AtomicFence | Builtin::LifetimeStart, _) => Ok(()),
+            (Builtin::Expect, _) => self.expect(args),
+            (Builtin::Uninitialised, Some(result)) => {
+                let leaves = self.leaves(self.function.ty(result))?;
+                let regs = leaves.iter().map(|leaf| self.constant(leaf.wide(), 0));
+                let regs: Vec<Reg> = regs.collect();
+                self.name(result, &regs);
+                Ok(())
+            }
             (Builtin::AsyncCopy1d | Builtin::AsyncCopy2d, _) => self.bulk_copy(call, args, result),
             // A copy is made when it is asked for; the wait is what the program may rely on.
             (Builtin::WaitEvents, None) => {
@@ -51,6 +60,19 @@ impl Compiler<'_> {
             },
             (_, None) => self.unsupported(format!("builtin {call}")),
         }
+    }
+
+    fn expect(&mut self, args: &[Value]) -> Done {
+        let &[truth, rule] = args else {
+            return self.malformed("an expectation takes a truth value and a rule");
+        };
+        let rule = self.function.const_bits(rule);
+        let Some(rule) = rule.and_then(Expectation::from_number) else {
+            return self.malformed("an expectation without a known rule");
+        };
+        let cond = self.reg(truth)?.index;
+        self.emit(Op::Expect { cond, rule });
+        Ok(())
     }
 
     /// Metal's `mem_flags` of a barrier; all if they are not known.

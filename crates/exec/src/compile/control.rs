@@ -1,6 +1,7 @@
 //! Compiles the control tree to operations on masks, and jumps over code that no lane runs.
 
 use super::{Compiler, Done};
+use crate::class::float_operations;
 use crate::code::{Op, Reg};
 use assay_opt::control::{Arm, Item, Label, Tree, edge};
 use assay_ssa::{Block, Inst};
@@ -172,7 +173,11 @@ impl Compiler<'_> {
         for &inst in self.function.insts(block) {
             if !self.function.inst(inst).is_terminator() {
                 self.current = Some(inst);
+                let first = self.program.ops.len();
                 self.instruction(inst)?;
+                if let Some(flops) = self.program.flops.get_mut(first) {
+                    *flops = float_operations(self.function, inst);
+                }
                 self.keep(inst)?;
             }
         }

@@ -126,8 +126,7 @@ impl Compiler<'_> {
             | InstData::ExtractValue { .. }
             | InstData::InsertValue { .. } => self.aggregate(data, result),
             InstData::Alloca { ty, align } => {
-                let start = self.program.frame.next_multiple_of(align.clamp(1, 256));
-                self.program.frame = start.saturating_add(self.module.types.stride(ty));
+                let start = self.place_in_frame(self.module.types.stride(ty), align);
                 let padding = padding(&self.module.types, ty, start);
                 self.program.padding.thread.extend(padding);
                 let reg = self.constant(true, THREAD << OFFSET_BITS | u64::from(start));

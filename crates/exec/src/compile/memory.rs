@@ -18,6 +18,7 @@ impl Compiler<'_> {
             return self.unsupported(format!("memory of type {ty}"));
         }
         let address = self.address(ptr)?;
+        let align = self.natural_align(ty, ptr, align);
         let leaves = self.leaves(ty)?;
         let mut transfers = Vec::new();
         let mut start = 0;
@@ -46,6 +47,21 @@ impl Compiler<'_> {
             start = end;
         }
         Ok(transfers)
+    }
+
+    /// The alignment an access of a type needs in a program that is checked. Of memory that it declares itself a compiler
+    /// knows the alignment, and does not rely on that of a type some pointer was cast to; another machine might.
+    fn natural_align(&self, ty: Type, ptr: Value, align: u32) -> u32 {
+        let own = matches!(
+            self.function.ty(ptr).space(),
+            Some(Space::Thread | Space::Threadgroup)
+        );
+        // Copies of structs move words as vectors, wherever they lie.
+        let number = !ty.is_aggregate() && !ty.is_vector() && !ty.is_matrix();
+        match own && self.program.guarded.is_some() && number {
+            true => align.max(self.module.types.align(ty)),
+            false => align,
+        }
     }
 
     pub(super) fn transfer(&mut self, transfer: Transfer) -> u32 {

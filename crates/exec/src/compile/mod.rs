@@ -24,7 +24,7 @@ mod used_elements;
 mod verify;
 
 use crate::class::Class;
-use crate::code::{ConstantData, List, Op, Padding, Place, Pointer, Program, Reg};
+use crate::code::{ConstantData, Guarded, List, Op, Padding, Place, Pointer, Program, Reg};
 use crate::collective::Collective;
 use crate::error::CompileError;
 use crate::matrix::MatrixOp;
@@ -32,7 +32,8 @@ use crate::simd::SimdLevel;
 use std::collections::HashMap;
 
 use assay_ssa::{
-    Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Module, Space, Value, ValueDef,
+    Binding, Function, GlobalData, IdMap, IdSet, Inst, Kernel, Location, Module, Space, Value,
+    ValueDef,
 };
 
 /// How a kernel is compiled.
@@ -42,6 +43,8 @@ pub struct Options {
     pub constants: Vec<(u32, Vec<u64>)>,
     /// The vector instructions the program is run with. Results are the same with all.
     pub simd: SimdLevel,
+    /// Leave guard zones between the objects of thread and threadgroup memory, for [`Program::check`].
+    pub guards: bool,
 }
 
 impl Program {
@@ -140,6 +143,7 @@ impl<'a> Compiler<'a> {
                 origins: Vec::new(),
                 places: Vec::new(),
                 classes: Vec::new(),
+                flops: Vec::new(),
                 lists: Vec::new(),
                 transfers: Vec::new(),
                 collectives: Vec::new(),
@@ -155,6 +159,8 @@ impl<'a> Compiler<'a> {
                 data: Vec::new(),
                 frame: 0,
                 static_threadgroup: 0,
+                threadgroup_end: 0,
+                guarded: options.guards.then(Guarded::default),
                 padding: Padding::default(),
                 in_order: false,
                 in_turn: false,
@@ -205,6 +211,7 @@ impl<'a> Compiler<'a> {
         }
         let class = self.class(&op);
         self.program.classes.push(class);
+        self.program.flops.push(0);
         self.program.ops.push(op);
         self.program.origins.push(place);
         self.program.ops.len() - 1
@@ -229,6 +236,7 @@ impl<'a> Compiler<'a> {
                 Some(MatrixOp::Diagonal { .. }) => Class::Issue,
                 _ => Class::Matrix,
             },
+            Op::Expect { .. } => Class::Bookkeeping,
             Op::Barrier { .. } | Op::Order { .. } => Class::Barrier,
             Op::If { .. } => Class::Branch,
             Op::MoveNarrow { .. } | Op::MoveWide { .. } | Op::Moves { .. } => Class::Bookkeeping,
@@ -260,19 +268,24 @@ impl<'a> Compiler<'a> {
         let locations = &self.module.locations;
         // The user's own line, not one of the library's headers.
         let locations_of = locations.user_chain(loc);
-        let Some(location) = locations_of.first() else {
+        let Some(&location) = locations_of.first() else {
             return u32::MAX;
         };
-        let file = locations.file_name(location.file);
         let inlined = locations_of.iter().rev().skip(1);
         let chain = inlined.fold(self.program.name.clone(), |chain, location| {
             let name = locations.function_name(location).unwrap_or("?");
             format!("{chain} > {name}")
         });
+        let line = |at: &Location| format!("{}:{}", locations.file_name(at.file), at.line);
+        let outside = locations
+            .chain(loc)
+            .skip_while(|at| *at != location)
+            .skip(1);
         self.program.places.push(Place {
-            line: format!("{file}:{}", location.line),
+            line: line(location),
             column: location.column,
             chain,
+            callers: outside.map(line).collect(),
         });
         let place = self.program.places.len() as u32 - 1;
         self.known_places.insert(loc, place);
@@ -401,11 +414,7 @@ impl<'a> Compiler<'a> {
         };
         let size = self.module.types.store_size(global.ty);
         let pointer = if global.space == Space::Threadgroup {
-            let start = self
-                .program
-                .static_threadgroup
-                .next_multiple_of(global.align.clamp(1, 1 << 16));
-            self.program.static_threadgroup = start.saturating_add(size);
+            let start = self.place_in_threadgroup(&global.name, size, global.align);
             let padding = padding::padding(&self.module.types, global.ty, start);
             self.program.padding.threadgroup.extend(padding);
             Pointer::Static(start)
@@ -425,6 +434,40 @@ impl<'a> Compiler<'a> {
         self.program.pointers.push((reg.index, pointer));
         self.name(value, &[reg]);
         Ok(vec![reg])
+    }
+
+    /// Where a threadgroup variable lies.
+    fn place_in_threadgroup(&mut self, name: &str, size: u32, align: u32) -> u32 {
+        let align = align.clamp(1, 1 << 16);
+        let program = &mut self.program;
+        let declared = program.static_threadgroup.next_multiple_of(align);
+        program.static_threadgroup = declared.saturating_add(size);
+        // Code may rely on more than a type's alignment where a compiler gives it.
+        let apart = if program.guarded.is_some() {
+            align.max(16)
+        } else {
+            align
+        };
+        let start = program.threadgroup_end.next_multiple_of(apart);
+        program.threadgroup_end = match &mut program.guarded {
+            Some(guarded) => guarded
+                .threadgroup
+                .add(start, size, symbol::source_name(name)),
+            None => start.saturating_add(size),
+        };
+        start
+    }
+
+    /// Where an object of thread memory lies.
+    pub(super) fn place_in_frame(&mut self, size: u32, align: u32) -> u32 {
+        let program = &mut self.program;
+        let least = if program.guarded.is_some() { 16 } else { 1 };
+        let start = program.frame.next_multiple_of(align.clamp(least, 256));
+        program.frame = match &mut program.guarded {
+            Some(guarded) => guarded.thread.add(start, size, String::new()),
+            None => start.saturating_add(size),
+        };
+        start
     }
 
     // ---- parameters ----

@@ -39,6 +39,7 @@ pub(super) fn remove_no_ops(program: &mut Program) {
     retain(&mut program.ops, &kept);
     retain(&mut program.origins, &kept);
     retain(&mut program.classes, &kept);
+    retain(&mut program.flops, &kept);
 }
 
 fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {

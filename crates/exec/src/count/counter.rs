@@ -117,6 +117,8 @@ impl<'a> Counter<'a> {
             let position = position as usize;
             let (class, tally) = (self.program.class(position), self.tallies[position]);
             by_class[class as usize].1 += basic_block.runs;
+            let flops = self.program.flops.get(position).copied().unwrap_or(0);
+            self.counts.flops += u64::from(flops) * basic_block.lanes;
             if class == Class::Bookkeeping {
                 continue;
             }

@@ -51,6 +51,9 @@ pub struct Counts {
     pub most: u64,
     /// Lanes that were active, over all those instructions; of 32 for each.
     pub active_lanes: u64,
+    /// Floating-point operations of active lanes: a multiply-add is two, a function, comparison or step of a reduction
+    /// one; signs, conversions and copies are none.
+    pub flops: u64,
     /// Device memory: buffers and constant data.
     pub device: DeviceCounts,
     /// Threadgroup memory.

@@ -120,6 +120,15 @@ impl Batch {
                 }
                 self.collective(collective);
             }
+            Op::Expect { cond, .. } => {
+                let mut broken = 0;
+                for lane in lanes_of(self.mask()) {
+                    broken |= u32::from(self.narrow(cond)[lane] & 1 == 0) << lane;
+                }
+                if O::OBSERVES && broken != 0 {
+                    observer.on_broken_expectation(context, broken, position);
+                }
+            }
             Op::Matrix { index } => {
                 let op = &program.matrices[index as usize];
                 if O::OBSERVES && !matches!(op, MatrixOp::Diagonal { .. }) {

@@ -65,6 +65,16 @@ pub(crate) trait Observer {
     ) {
     }
 
+    /// Lanes of the current simdgroup do not meet what the program expects.
+    #[inline(always)]
+    fn on_broken_expectation(
+        &mut self,
+        _context: &ExecutionContext<'_>,
+        _lanes: u32,
+        _position: usize,
+    ) {
+    }
+
     /// A threadgroup starts.
     #[inline(always)]
     fn on_threadgroup_start(&mut self, _number: u64) {}

@@ -11,6 +11,7 @@ mod groups;
 mod integers;
 mod matrices;
 mod more;
+mod planted;
 mod races;
 mod simd;
 mod step;

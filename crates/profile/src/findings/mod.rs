@@ -12,6 +12,7 @@ mod conversion_in_loop;
 mod early_wait;
 mod exec_mask_overhead;
 mod half_registers;
+mod half_storage;
 mod invariant_work;
 mod look;
 mod low_occupancy;
@@ -164,6 +165,7 @@ rules! {
     "exec-mask-overhead" => exec_mask_overhead,
     "threadgroup-traffic" => threadgroup_traffic,
     "half-registers" => half_registers,
+    "half-storage" => half_storage,
 }
 
 /// The rule with this id.

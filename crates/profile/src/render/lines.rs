@@ -27,9 +27,10 @@ pub struct LineCost {
 }
 
 impl LineCost {
-    /// Issue slots and stalls: what a simdgroup alone spends because of the line.
+    /// What a simdgroup alone spends because of the line: its dearest unit, and stalls. The complex and the memory unit run beside
+    /// the issue of other instructions, so the largest of the three counts.
     pub fn time(&self) -> f64 {
-        self.issue + self.stall
+        self.issue.max(self.complex).max(self.memory) + self.stall
     }
 
     /// Adds what the same line costs elsewhere.

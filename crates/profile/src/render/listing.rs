@@ -3,6 +3,7 @@
 use super::Style;
 use crate::cost::number;
 use crate::part::Part;
+use crate::schedule::raw_penalties;
 use crate::{BlockId, InsnId, LoopId};
 use assay_chip::Unit;
 use assay_report::style::Role;
@@ -39,6 +40,8 @@ pub struct ListingRow {
     pub pressure: u16,
     /// Cycles a simdgroup alone stands here, for a wait.
     pub stall: Option<f64>,
+    /// Cycles a simdgroup alone waits here for the result of an arithmetic instruction before it (read after write).
+    pub raw_penalty: f64,
     /// What it waits for, by byte offset.
     pub waits_for: Vec<u32>,
     /// Whether it is part of its loop's carried chain.
@@ -59,6 +62,10 @@ pub fn rows(part: &Part) -> Vec<ListingRow> {
             }
         }
     }
+    let mut penalties = raw_penalties(
+        &part.timing(None),
+        part.cfg.reached().flat_map(|(_, b)| b.ids()),
+    );
     let mut rows = Vec::with_capacity(part.instructions as usize);
     for (block_id, block) in part.cfg.reached() {
         for id in block.ids() {
@@ -90,6 +97,7 @@ pub fn rows(part: &Part) -> Vec<ListingRow> {
                 latency: charge.latency.map(f64::from),
                 pressure: part.liveness.at(id),
                 stall: wait.and_then(|wait| wait.stall),
+                raw_penalty: penalties.remove(&id).unwrap_or(0.0),
                 waits_for: wait
                     .map(|wait| wait.producers.iter().map(|&id| part.offset(id)).collect())
                     .unwrap_or_default(),
@@ -105,8 +113,8 @@ pub fn listing(part: &Part, style: &Style<'_>) -> String {
     let painter = style.painter;
     let mut out = String::new();
     let heading = format!(
-        "{:>6}  {:<7} {:>5} {:>4}  {:<4} instruction",
-        "offset", "unit", "cost", "live", "loop"
+        "{:>6}  {:<7} {:>5} {:>5} {:>4}  {:<4} instruction",
+        "offset", "unit", "cost", "raw", "live", "loop"
     );
     out += &painter.paint(Role::Dim, heading.trim_end());
     out.push('\n');
@@ -137,10 +145,14 @@ pub fn listing(part: &Part, style: &Style<'_>) -> String {
             _ => row.issue,
         };
         let line = format!(
-            "{:>6x}  {:<7} {:>5} {:>4}  {:<4} {:<48}",
+            "{:>6x}  {:<7} {:>5} {:>5} {:>4}  {:<4} {:<48}",
             row.offset,
             row.unit,
             cost.map_or("?".to_owned(), number),
+            match row.raw_penalty {
+                penalty if penalty > 0.0 => format!("+{}", number(penalty)),
+                _ => String::new(),
+            },
             row.pressure,
             "│".repeat(row.loop_depth.min(4) as usize),
             row.text

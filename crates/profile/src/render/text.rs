@@ -22,6 +22,7 @@ pub fn text(profile: &Profile, style: &Style<'_>) -> String {
     report.registers(profile);
     report.cycles(profile);
     report.loops(&profile.main);
+    report.work(&profile.main);
     report.waits(profile);
     report.bounds(profile);
     match style.view {
@@ -116,6 +117,11 @@ impl Report<'_> {
         if let Some(sentence) = profile.origin.sentence() {
             self.line(sentence);
         }
+        if !profile.assumed_constants.is_empty() {
+            let names = profile.assumed_constants.join(", ");
+            let text = format!("function constants without a value, taken for 0 or false: {names}");
+            self.line(&self.painter.paint(Role::Warn, &text));
+        }
         self.line(&self.painter.paint(Role::Dim, MODEL_ERROR));
     }
 
@@ -145,9 +151,7 @@ impl Report<'_> {
         if let Some(bytes) = profile.scratch_bytes.filter(|&bytes| bytes > 0) {
             self.line(&format!("scratch           {bytes} bytes per thread"));
         }
-        if let Some(bytes) = profile.threadgroup_bytes.filter(|&bytes| bytes > 0) {
-            self.line(&format!("threadgroup       {bytes} bytes"));
-        }
+        self.threadgroup_memory(profile);
         let (role, word) = match occupancy.share {
             share if share >= 0.75 => (Role::Good, "good"),
             share if share >= 0.5 => (Role::Warn, "ok"),
@@ -159,6 +163,21 @@ impl Report<'_> {
             "threads per core  {} of 1024 ({:.0} %) {drawn} {word}",
             occupancy.threads,
             occupancy.share * 100.0
+        ));
+        if let Some(most) = profile.max_resident_threads.filter(|&most| most > 1024.0) {
+            let text = format!(
+                "                  1024 is where published register steps end; the core holds up to {}",
+                number(most)
+            );
+            self.line(&self.painter.paint(Role::Dim, &text));
+        }
+        let assumed = match occupancy.threadgroup_assumed {
+            true => " (assumed: the largest; --threadgroup says another)",
+            false => "",
+        };
+        self.line(&format!(
+            "for threadgroups  of {} threads{assumed}",
+            occupancy.threadgroup_threads
         ));
         self.line(&format!("limited by        {}", occupancy.limit));
         self.line(&format!(
@@ -194,6 +213,24 @@ impl Report<'_> {
                 how.join(", ")
             ));
         }
+    }
+
+    fn threadgroup_memory(&mut self, profile: &Profile) {
+        let bytes = profile.threadgroup_bytes.filter(|&bytes| bytes > 0);
+        let missing = match profile.unsized_threadgroup_arguments {
+            0 => String::new(),
+            1 => "that of an argument, whose size is not known: give it with --tgmem".to_owned(),
+            count => format!(
+                "that of {count} arguments, whose sizes are not known: give them with --tgmem"
+            ),
+        };
+        let text = match (bytes, missing.as_str()) {
+            (None, "") => return,
+            (Some(bytes), "") => format!("{bytes} bytes"),
+            (Some(bytes), missing) => format!("{bytes} bytes and {missing}"),
+            (None, missing) => missing.to_owned(),
+        };
+        self.line(&format!("threadgroup       {text}"));
     }
 
     fn cycles(&mut self, profile: &Profile) {

@@ -78,6 +78,54 @@ impl Report<'_> {
         }
     }
 
+    /// Float operations and bytes of the program and of each loop.
+    pub(super) fn work(&mut self, part: &Part) {
+        let any = part
+            .loops
+            .iter()
+            .any(|l| l.costs.flops > 0.0 || l.costs.device_bytes > 0.0);
+        if part.weighted.flops <= 0.0 && part.weighted.device_bytes <= 0.0 && !any {
+            return;
+        }
+        self.heading("Work of a simdgroup (modelled)");
+        let mut table = Table::new([
+            Column::left(""),
+            Column::right("FLOP"),
+            Column::right("device bytes"),
+            Column::right("threadgroup bytes"),
+            Column::right("FLOP per device byte"),
+            Column::right("share of peak FLOPS"),
+        ]);
+        let mut row = |name: &str, costs: &crate::Costs, bounds: &crate::Bounds| {
+            let known = |value: Option<f64>| value.map_or("–".to_owned(), number);
+            let share = bounds
+                .peak_share
+                .map(|share| format!("{:.1} %", share * 100.0));
+            table.row([
+                name.to_owned(),
+                number(costs.flops),
+                number(costs.device_bytes),
+                number(costs.threadgroup_bytes),
+                known(bounds.intensity),
+                share.unwrap_or_else(|| "–".to_owned()),
+            ]);
+        };
+        row("program", &part.weighted, &part.bounds);
+        for report in &part.loops {
+            let name = format!("{}, an iteration", loop_name(report));
+            row(&name, &report.costs, &report.bounds);
+        }
+        self.table(table);
+        let unknown = part.loops.iter().any(|report| report.trips.is_none());
+        let loops = match unknown {
+            true => "; the program counts loops of unknown length once",
+            false => "",
+        };
+        let text =
+            format!("a multiply-add is two; peak: one multiply-add per lane and cycle{loops}");
+        self.line(&self.painter.paint(Role::Dim, &text));
+    }
+
     pub(super) fn waits(&mut self, profile: &Profile) {
         let part = &profile.main;
         if part.waits.is_empty() {
@@ -203,6 +251,7 @@ impl Report<'_> {
             Column::left("line"),
             Column::right("insns"),
             Column::right("issue"),
+            Column::right("memory"),
             Column::right("stall"),
             Column::right("share"),
             Column::left("source").shrink(),
@@ -221,6 +270,7 @@ impl Report<'_> {
                 Cell::from(format!("{base}:{}", cost.line)),
                 cost.instructions.to_string().into(),
                 number(cost.issue).into(),
+                number(cost.memory).into(),
                 number(cost.stall).into(),
                 Cell::new(format!("{:.0} %", share * 100.0), role),
                 text.unwrap_or_default().trim_start().into(),

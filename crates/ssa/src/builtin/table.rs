@@ -301,6 +301,11 @@ builtins! {
     IsFunctionConstantDefined "is_function_constant_defined" Query "p:b" Pure free DISPATCH, Never;
     NormalizePredicate "normalize_function_constant_predicate" Query "I:I" Pure free Operands, Constant;
 
+    // Programs made to be checked: a variable's life begins, what it holds then, and what must be true (and which rule says so).
+    LifetimeStart "lifetime_start" Query "p:v" WritesArgument free DISPATCH, Never;
+    Uninitialised "uninitialised" Query ":R" Pure free Lane, Never;
+    Expect "expect" Query "bd:v" WritesArgument free DISPATCH, Never;
+
     // Textures, by kind (see `TextureKind`); arguments are not checked.
     TextureSample "sample" Texture "*:R" ReadsTexture free Lane, Never;
     TextureSampleCompare "sample_compare" Texture "*:R" ReadsTexture free Lane, Never;

@@ -43,6 +43,10 @@ pub(super) fn describe(kernels: &[&Kernel], registry: &Registry) -> Result<Strin
             "{}: {}\n  source {} ({})",
             kernel.name, kernel.summary, source.path, source.hash
         );
+        for (place, line) in kernel.oracle.told().lines().enumerate() {
+            let word = if place == 0 { "oracle" } else { "" };
+            let _ = writeln!(text, "  {word:6} {}", line.trim());
+        }
         for dtype in &kernel.dtypes {
             if let Some(tolerance) = kernel.tolerance(*dtype) {
                 let (relative, absolute) = (tolerance.relative, tolerance.absolute);

@@ -1,5 +1,6 @@
 //! `assay bench`: is a kernel right, and how fast is it.
 
+mod alone;
 mod challenge;
 mod describe;
 mod engine;
@@ -48,9 +49,11 @@ use std::path::PathBuf;
   assay bench softmax --describe
   assay bench softmax --reference mlx --reference mlx-compiled --sizes reference
   assay bench softmax --reference 'cmd:./my_reference'
+  assay bench softmax --reference mlx --reference-only --sizes reference
   assay bench --all --quick --format json -o bench.json
   assay bench --all --resume
   assay bench new my_softmax --like softmax
+  assay bench new my_operation --oracle expression
   assay bench mutants softmax
   assay bench --list")]
 #[command(args_conflicts_with_subcommands = true)]
@@ -106,6 +109,10 @@ pub(crate) struct Args {
     /// torch-compiled, or cmd:COMMAND; may be repeated [default: auto, with --quick none]
     #[arg(long, value_name = "WHAT")]
     reference: Vec<Choice>,
+
+    /// Time the references alone, without the kernel
+    #[arg(long, conflicts_with_all = ["source", "profile", "resume", "no_time", "cold_start", "board"])]
+    reference_only: bool,
 
     /// The score that counts
     #[arg(long, value_enum, value_name = "SCORE", default_value_t)]

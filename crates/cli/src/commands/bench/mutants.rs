@@ -19,11 +19,11 @@ use std::time::Duration;
 
 /// Change one operation of a kernel at a time, and see whether the examination notices
 ///
-/// Mutants are made on the optimised program by sixteen fixed operators: an operand left out, a comparison moved by one,
+/// Mutants are made on the optimised program by nineteen fixed operators: an operand left out, a comparison moved by one,
 /// a number in place of an argument, the tail skipped, an accumulator in half precision, the last of equal ones taken, a
 /// guard missing and others. Each is examined as assay bench examines a kernel. One that passes and gives the kernel's
 /// own bytes at every size with every kind of input is equivalent, and does not count. The score is the part of the rest
-/// that was noticed.
+/// that was noticed. One that was not is named with the reason, as measured: how much of the tolerance it uses.
 ///
 /// Ends with 1 when a mutant survived.
 #[derive(Debug, clap::Args)]
@@ -72,9 +72,20 @@ pub(super) struct Report {
     equivalent: usize,
     /// The part noticed of those that count.
     score: f64,
+    /// The kernel with the fewest mutants, of all kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fewest: Option<Fewest>,
     /// By operator: noticed, not noticed.
     operators: BTreeMap<&'static str, [usize; 2]>,
     kernels: Vec<Row>,
+}
+
+/// How many mutants were made of a kernel.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Fewest {
+    name: String,
+    mutants: usize,
 }
 
 /// The mutants of a kernel.
@@ -96,6 +107,8 @@ struct Survivor {
     function: String,
     /// The operation that was changed.
     operation: String,
+    /// Why nothing was found, as it was measured.
+    reason: String,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
@@ -120,6 +133,11 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         report.survived += row.survivors.len();
         report.kernels.push(row);
     }
+    let fewest = report.kernels.iter().min_by_key(|row| row.made());
+    report.fewest = fewest.map(|row| Fewest {
+        name: row.name.clone(),
+        mutants: row.made(),
+    });
     let counted = report.killed + report.survived;
     report.score = report.killed as f64 / counted.max(1) as f64;
     context.write(&match args.format {
@@ -193,6 +211,10 @@ fn mutate(
 }
 
 impl Row {
+    fn made(&self) -> usize {
+        self.killed + self.survivors.len() + self.equivalent
+    }
+
     fn add(
         &mut self,
         mutant: Mutant,
@@ -208,12 +230,13 @@ impl Row {
                 self.killed += 1;
                 counts[0] += 1;
             }
-            Some(Fate::Survived) => {
+            Some(Fate::Survived(reason)) => {
                 counts[1] += 1;
                 self.survivors.push(Survivor {
                     operator: name,
                     function: mutant.function,
                     operation: mutant.operation,
+                    reason: reason.to_string(),
                 });
             }
         }
@@ -246,12 +269,20 @@ impl Report {
         for row in &self.kernels {
             for survivor in &row.survivors {
                 let line = format!(
-                    "{}: {} of {} in {} was not noticed",
-                    row.name, survivor.operator, survivor.operation, survivor.function
+                    "{}: {} of {} in {} was not noticed: {}",
+                    row.name,
+                    survivor.operator,
+                    survivor.operation,
+                    survivor.function,
+                    survivor.reason
                 );
                 text += "\n";
                 text += &assay_report::wrap::wrap(&line, context.width, 0).join("\n      ");
             }
+        }
+        if let Some(fewest) = &self.fewest {
+            let (name, mutants) = (&fewest.name, fewest.mutants);
+            text += &format!("\nThe fewest mutants are those of {name}: {mutants}\n");
         }
         text += &format!(
             "\n{} kernels: {} noticed, {} not, {} equivalent; score {:.2} %\n",

@@ -11,10 +11,16 @@ use std::path::{Path, PathBuf};
 ///
 /// Writes FOLDER/SET/NAME/kernel.toml and NAME.metal: the description and the source of another kernel, with the
 /// headers it uses put in, so that it runs as it is. Then edit the source, the sizes, the geometry. What is right is
-/// said by the oracle of that kernel; another oracle is a function in crates/bench/src/oracle.
+/// said by the oracle of that kernel.
+///
+/// For an operation of your own, --oracle starts with a small one whose oracle is in the folder too: an expression in
+/// kernel.toml, a NumPy function in oracle.py, or a program that speaks the protocol of references
+/// (docs/references.md).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay bench new my_softmax --like softmax
+  assay bench new my_operation --oracle expression
+  assay bench new my_operation --oracle python
   assay bench my_softmax --kernels kernels --sizes reference")]
 pub(super) struct Args {
     /// The kernel's name: small letters, digits and _
@@ -22,8 +28,17 @@ pub(super) struct Args {
     name: String,
 
     /// The kernel to start from
-    #[arg(long, value_name = "KERNEL", default_value = "relu")]
+    #[arg(
+        long,
+        value_name = "KERNEL",
+        default_value = "relu",
+        conflicts_with = "oracle"
+    )]
     like: String,
+
+    /// Start from a small operation with an oracle of your own
+    #[arg(long, value_enum, value_name = "KIND")]
+    oracle: Option<OracleKind>,
 
     /// The folder of kernels to put it into
     #[arg(long, value_name = "FOLDER", default_value = "kernels")]
@@ -32,6 +47,37 @@ pub(super) struct Args {
     /// Write the files and do not examine them
     #[arg(long)]
     no_check: bool,
+}
+
+/// What an oracle of one's own is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum OracleKind {
+    /// Definitions over indices, in kernel.toml
+    Expression,
+    /// A NumPy function, in oracle.py
+    Python,
+    /// Any program that answers requests
+    Program,
+}
+
+impl OracleKind {
+    /// The line of `kernel.toml`, for the small operation, and the file beside it.
+    const fn template(self) -> (&'static str, Option<(&'static str, &'static str)>) {
+        match self {
+            Self::Expression => (
+                "oracle = { expression = \"y[i, j] = max(x[i, j], 0)\" }",
+                None,
+            ),
+            Self::Python => (
+                "oracle = { python = \"oracle.py\" }",
+                Some(("oracle.py", include_str!("new/oracle.py"))),
+            ),
+            Self::Program => (
+                "oracle = { program = \"python3 program.py\" }",
+                Some(("program.py", include_str!("new/program.py"))),
+            ),
+        }
+    }
 }
 
 /// Only for making the arguments of an ordinary `assay bench`.
@@ -87,11 +133,24 @@ fn write(args: &Args, registry: &Registry, like: &Kernel) -> Result<PathBuf, Fai
         }
         _ => fail(&folder, error),
     })?;
-    let description = with_function(description, like);
-    for (file, text) in [
+    let mut description = with_function(description, like);
+    let mut beside = None;
+    if let Some(kind) = args.oracle {
+        let (line, file) = kind.template();
+        let lines = description
+            .lines()
+            .map(|old| match old.starts_with("oracle =") {
+                true => line,
+                false => old,
+            });
+        description = lines.flat_map(|line| [line, "\n"]).collect();
+        beside = file.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    }
+    let files = [
         ("kernel.toml".to_owned(), description),
         (format!("{name}.metal"), source.text),
-    ] {
+    ];
+    for (file, text) in files.into_iter().chain(beside) {
         let path = folder.join(file);
         std::fs::write(&path, text).map_err(|error| fail(&path, error))?;
     }

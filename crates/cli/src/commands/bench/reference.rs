@@ -3,11 +3,9 @@
 use super::{Args, DeviceName};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
-use crate::toolchain;
 use assay_bench::reference::python::{self, Library, Use};
 use assay_bench::reference::{OracleReference, Process, Reference};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::str::FromStr;
 
 /// A reference as the command line names it.
@@ -87,7 +85,7 @@ impl References {
     ) -> Result<(), Failure> {
         match choice {
             Choice::None => {}
-            Choice::Auto => match interpreter(Library::Mlx) {
+            Choice::Auto => match python::interpreter(Library::Mlx.module()) {
                 Some(_) => {
                     let library = Library::Mlx;
                     for compiled in [false, true] {
@@ -104,7 +102,8 @@ impl References {
             },
             Choice::Oracle => self.all.push(Box::new(OracleReference::default())),
             Choice::Python { library, compiled } => {
-                let python = interpreter(*library).ok_or_else(|| missing(*library))?;
+                let python =
+                    python::interpreter(library.module()).ok_or_else(|| missing(*library))?;
                 let use_ = Use {
                     library: *library,
                     compiled: *compiled,
@@ -155,25 +154,4 @@ fn missing(library: Library) -> Failure {
     Failure::new(Kind::Missing, format!("no Python here can import {module}")).advice(format!(
         "pip install {package}, or name a Python that has it: ASSAY_PYTHON=…"
     ))
-}
-
-/// The Python that has a library: the one of ASSAY_PYTHON, or the first on the path that can import it.
-fn interpreter(library: Library) -> Option<PathBuf> {
-    let given = std::env::var_os("ASSAY_PYTHON").map(PathBuf::from);
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let found = ["python3", "python"]
-        .into_iter()
-        .filter_map(|name| toolchain::on_path(&folders, name));
-    let candidates: Vec<PathBuf> = match given {
-        Some(given) => vec![given],
-        None => found.collect(),
-    };
-    candidates.into_iter().find(|python| {
-        let mut probe = Command::new(python);
-        probe.args(["-c", &format!("import {}", library.module())]);
-        let probe = probe.stdin(Stdio::null()).stdout(Stdio::null());
-        let status = probe.stderr(Stdio::null()).status();
-        status.is_ok_and(|status| status.success())
-    })
 }

@@ -99,6 +99,9 @@ pub(super) struct Row {
     /// How long it takes, where it was timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<Time>,
+    /// What references took, where they were timed alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) references: Vec<Reference>,
     /// Where it stands on the board, where it was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) board: Option<OnBoard>,
@@ -124,6 +127,16 @@ pub(super) struct OnBoard {
 }
 
 impl OnBoard {
+    /// A run that the sweep had written before it was interrupted.
+    pub(super) fn known(run: i64) -> Self {
+        Self {
+            run,
+            standing: "again".to_owned(),
+            old_ms: None,
+            new_ms: None,
+        }
+    }
+
     pub(super) fn new(recorded: &Recorded) -> Self {
         let change = match recorded.standing {
             Standing::Record(change) => Some(change),
@@ -312,7 +325,7 @@ impl Row {
         }
     }
 
-    fn of_source(kernel: &Kernel, source: &Resolved) -> Self {
+    pub(super) fn of_source(kernel: &Kernel, source: &Resolved) -> Self {
         Self {
             name: kernel.name.clone(),
             set: kernel.set.name().to_owned(),
@@ -430,7 +443,7 @@ impl Time {
 }
 
 impl Reference {
-    fn new(rival: &Rival) -> Self {
+    pub(super) fn new(rival: &Rival) -> Self {
         let times = rival.times.as_ref().ok();
         let comparison = times.and_then(|times| times.comparison);
         let agreement = times.and_then(|times| times.agreement.as_ref());

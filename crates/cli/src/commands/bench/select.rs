@@ -46,10 +46,15 @@ pub(super) fn registry(args: &Args) -> Result<Chosen, Failure> {
     let read = Registry::read(files);
     let (registry, broken) =
         read.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
+    registry.locate(folder);
     Ok(Chosen::Folder(registry, broken))
 }
 
-/// The `.toml`, `.metal` and `.h` files below a folder, three levels deep.
+/// Largest file of a kernel's folder that is read; oracles are smaller.
+const LARGEST: u64 = 16 << 20;
+
+/// The `.toml`, `.metal` and `.h` files below a folder, three levels deep, and whatever else lies in a kernel's own: its
+/// oracle may be a program.
 fn collect(folder: &Path, below: &str, files: &mut Vec<(String, String)>) -> Result<(), Failure> {
     let unreadable =
         |error: std::io::Error| Failure::input(format!("{}: {error}", folder.display()));
@@ -70,6 +75,13 @@ fn collect(folder: &Path, below: &str, files: &mut Vec<(String, String)>) -> Res
             let text =
                 text.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
             files.push((below, text));
+        } else if below.matches('/').count() == 2 && !name.starts_with('.') && path.is_file() {
+            // A program need not be text; what is not only changes its hash.
+            let size = path.metadata().map_err(unreadable)?.len();
+            if size <= LARGEST {
+                let bytes = std::fs::read(&path).map_err(unreadable)?;
+                files.push((below, String::from_utf8_lossy(&bytes).into_owned()));
+            }
         }
         if files.len() > MOST_FILES {
             return Err(Failure::input(format!(

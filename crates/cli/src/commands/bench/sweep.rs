@@ -14,6 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The kernels of a command, and what is known about them already.
 pub(super) struct Sweep {
     pub(super) seed: u64,
+    /// True if an interrupted sweep goes on: what it wrote on the board last may not be noted here.
+    pub(super) goes_on: bool,
     journal: Option<Journal>,
     resume: bool,
 }
@@ -29,6 +31,7 @@ impl Sweep {
     ) -> Result<Sweep, Failure> {
         let mut sweep = Sweep {
             seed: args.seed.unwrap_or_else(fresh_seed),
+            goes_on: false,
             journal: None,
             resume: args.resume,
         };
@@ -47,6 +50,7 @@ impl Sweep {
         // The rest gets its inputs from where the first part got them.
         let known = journal.get(SEED).as_ref().and_then(Value::as_u64);
         sweep.seed = args.seed.or(known).unwrap_or(sweep.seed);
+        sweep.goes_on = known == Some(sweep.seed);
         journal
             .put(SEED, &Value::from(sweep.seed))
             .map_err(failure)?;

@@ -15,7 +15,7 @@ impl Report {
         let one = self
             .kernels
             .iter()
-            .all(|row| Some(row.name.as_str()) == first);
+            .all(|row| Some(row.name.as_str()) == first || !row.references.is_empty());
         let mut page = Page {
             report: self,
             context,
@@ -71,6 +71,9 @@ impl Page<'_> {
                 self.times(time);
                 self.first_launch(row);
                 self.scores(time);
+            }
+            for reference in &row.references {
+                self.reference(reference, true);
             }
             self.board(row);
             self.profile(row);
@@ -144,7 +147,7 @@ impl Page<'_> {
         );
         self.fact("measured", &text);
         for reference in &time.references {
-            self.reference(reference);
+            self.reference(reference, false);
         }
     }
 
@@ -169,14 +172,17 @@ impl Page<'_> {
         }
     }
 
-    fn reference(&mut self, reference: &Reference) {
+    fn reference(&mut self, reference: &Reference, alone: bool) {
         let name = self.paint(Role::Name, &reference.name);
         let text = match (&reference.failure, &reference.figures) {
             (Some(failure), _) => failure.clone(),
             (None, Some(figures)) => {
                 let compared = match (reference.speedup, &reference.verdict) {
-                    (Some(speedup), Some(verdict)) => self.compared(reference, speedup, verdict),
-                    _ => "another clock, so not compared".to_owned(),
+                    (Some(speedup), Some(verdict)) => {
+                        format!(": {}", self.compared(reference, speedup, verdict))
+                    }
+                    _ if alone => format!(", {} samples", figures.samples_ms.len()),
+                    _ => ": another clock, so not compared".to_owned(),
                 };
                 let wrong = match (reference.right, reference.max_relative) {
                     (Some(false), Some(error)) => {
@@ -185,7 +191,7 @@ impl Page<'_> {
                     _ => String::new(),
                 };
                 let clock = &reference.clock;
-                format!("{name} {} ({clock}): {compared}{wrong}", median(figures))
+                format!("{name} {} ({clock}){compared}{wrong}", median(figures))
             }
             (None, None) => format!("{name}: no time"),
         };

@@ -42,7 +42,7 @@ pub(super) fn run(
             Failure::usage("--source is for one kernel").advice("name the kernel it stands for")
         );
     }
-    let saver = match args.no_save || args.no_time {
+    let saver = match args.no_save || args.no_time || args.reference_only {
         true => Saver::nowhere(),
         false => Saver::open(args.board.as_deref(), context)?,
     };
@@ -54,6 +54,10 @@ pub(super) fn run(
         engine.compiler.as_ref(),
     );
     let references = References::start(args, context)?;
+    if args.reference_only && references.all.is_empty() {
+        return Err(Failure::usage("--reference-only without a reference")
+            .advice("name one: --reference mlx, oracle, torch or cmd:COMMAND"));
+    }
     let mut sweep = Sweep::open(args, chosen, &references)?;
     let chip = match (&args.chip, environment.chip()) {
         (None, Some(chip)) => Ok(chip),
@@ -68,6 +72,7 @@ pub(super) fn run(
         peaks: environment.chip().as_ref().and_then(Peaks::of),
         chip,
         seed: sweep.seed,
+        goes_on: sweep.goes_on,
         saver,
         context,
         bar: progress(chosen.sound.len(), context),
@@ -98,6 +103,8 @@ struct Work<'a> {
     /// For profiles.
     chip: Chip,
     seed: u64,
+    /// True if an interrupted sweep goes on.
+    goes_on: bool,
     saver: Saver,
     context: &'a Context,
     bar: ProgressBar,
@@ -152,6 +159,11 @@ impl Work<'_> {
         let mut loaded = None;
         let mut rows = Vec::new();
         for dtype in dtypes {
+            if self.args.reference_only {
+                let _lock = self.lock(&kernel.name)?;
+                rows.push(self.references_alone(kernel, &source, dtype)?);
+                continue;
+            }
             if let Some(row) = sweep.known(&kernel.name, dtype, &source.hash) {
                 rows.push(row);
                 continue;
@@ -231,6 +243,23 @@ impl Work<'_> {
         Ok(row)
     }
 
+    /// What references take, without the kernel.
+    fn references_alone(
+        &mut self,
+        kernel: &Kernel,
+        source: &Resolved,
+        dtype: Dtype,
+    ) -> Result<Row, Failure> {
+        let case = Case::new(kernel, &self.args.sizes, dtype);
+        let case = case.map_err(|error| Failure::usage(format!("{}: {error}", kernel.name)))?;
+        let plan = plan(self.args, self.seed);
+        let rivals = measure::references(&case, &plan, &mut self.references.all);
+        if interrupt::requested() {
+            return Err(Failure::new(Kind::Interrupted, "stopped on request"));
+        }
+        Ok(Row::of_references(kernel, source, &case, &rivals))
+    }
+
     fn source(&self, registry: &Registry, kernel: &Kernel) -> Result<Resolved, String> {
         let Some(path) = &self.args.source else {
             let source = registry.source(kernel, self.args.chip.as_deref());
@@ -292,6 +321,13 @@ impl Work<'_> {
             raced,
         };
         let setting = self.setting(measured.cache);
+        if self.goes_on {
+            let place = Place::of(subject, &setting, self.origin());
+            let known = self.saver.known(&place, &subject.source.hash, self.seed);
+            if let Some(run) = known.map_err(Refusal::All)? {
+                return Ok(Some(OnBoard::known(run)));
+            }
+        }
         let saved = self.saver.save(subject, verdict, measured, setting, extras);
         let saved = saved.map_err(Refusal::All)?;
         Ok(saved.map(|saved| OnBoard::new(&saved)))

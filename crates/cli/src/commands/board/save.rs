@@ -73,6 +73,21 @@ impl Saver {
         }
     }
 
+    /// The number of a run that is on the board already: same place, same source, same seed.
+    pub(crate) fn known(
+        &self,
+        place: &Place,
+        source: &str,
+        seed: u64,
+    ) -> Result<Option<i64>, Failure> {
+        match &self.board {
+            Some(board) => board
+                .run_of_seed(place, source, seed)
+                .map_err(location::failure),
+            None => Ok(None),
+        }
+    }
+
     /// Saves a run, if it may be saved, and says where it stands.
     pub(crate) fn save(
         &mut self,

@@ -67,6 +67,8 @@ pub(super) fn of_file(path: &Path, args: &Args) -> Result<Vec<Task>, Failure> {
 struct Opened {
     program: Program,
     code: &'static str,
+    /// The code runs as it is; what is generated here is scheduled anew.
+    as_written: bool,
     launch: LaunchArgs,
     tgmem: Vec<String>,
 }
@@ -78,6 +80,7 @@ fn open(path: &Path, args: &Args) -> Result<Opened, Failure> {
     let mut opened = Opened {
         program: Program::default(),
         code: "generated",
+        as_written: false,
         launch: args.launch.clone(),
         tgmem: args.tgmem.clone(),
     };
@@ -92,6 +95,7 @@ fn open(path: &Path, args: &Args) -> Result<Opened, Failure> {
         }
     } else {
         opened.code = "machine code of the file";
+        opened.as_written = true;
         opened.program = machine_code(path, &file, function)?;
     }
     if opened.program.name.is_empty() {
@@ -111,7 +115,10 @@ fn executed(opened: &Opened, sizes: &Sizes, args: &Args) -> Result<Execution, Fa
     let extent = opened.launch.extent(sizes).ok_or_else(no_launch)??;
     let grid = threads(extent, threadgroup)?;
     let given = Given::new(&opened.launch, &opened.tgmem, sizes)?;
-    let sampling = sampling(args);
+    let sampling = Sampling {
+        as_written: opened.as_written,
+        ..sampling(args)
+    };
     // Buffers that were left out: twice with other numbers, to see that these do not matter.
     let run = |seed: u64| {
         let mut memory = Memory::new();

@@ -7,9 +7,10 @@ use crate::failure::{Failure, Kind};
 use crate::interrupt;
 use crate::source;
 use assay_device::{
-    CpuDevice, Device, Error, GpuDevice, LibraryId, MetalSettings, Settings, Source,
+    Checks, CpuDevice, Device, Diagnostic, Error, GpuDevice, LibraryId, MetalSettings, Settings,
+    Source,
 };
-use assay_front::Bytes;
+use assay_front::{Bytes, SourceOptions};
 
 /// Which device runs the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -28,7 +29,8 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    pub(super) fn open(args: &Args) -> Result<Engine, Failure> {
+    /// The device that was asked for, for programs with these checks.
+    pub(super) fn open(args: &Args, checks: Option<Checks>) -> Result<Engine, Failure> {
         let missing = |error: Error| Failure::new(Kind::Missing, error.to_string());
         match args.device {
             Which::Metal => {
@@ -40,6 +42,7 @@ impl Engine {
                     threads: args.threads.map(usize::from),
                     max_steps: args.max_steps,
                     cancel: Some(interrupt::flag()),
+                    checks,
                     ..Settings::default()
                 });
                 Ok(Engine::Cpu(Box::new(device.map_err(missing)?)))
@@ -64,32 +67,47 @@ impl Engine {
     }
 
     /// Brings the file's code to the device: Metal compiles source itself, the CPU gets it through clang.
-    pub(super) fn load(&mut self, args: &Args, bytes: &Bytes) -> Result<LibraryId, Failure> {
+    /// Also says what clang warns of, in source that is to be checked.
+    pub(super) fn load(
+        &mut self,
+        args: &Args,
+        bytes: &Bytes,
+        checked: bool,
+    ) -> Result<(LibraryId, Vec<Diagnostic>), Failure> {
         let file = source::open(&args.file, bytes)?;
         match self {
             Engine::Cpu(device) => {
-                let library = source::library(&args.file, &file, &args.source)?;
-                device.add(library).map_err(failure)
+                let options = SourceOptions {
+                    checked,
+                    ..args.source.options()
+                };
+                let library = source::library_as(&args.file, &file, &options)?;
+                let warnings = library.warnings().to_vec();
+                Ok((device.add(library).map_err(failure)?, warnings))
             }
             Engine::Metal(device) if file.is_source() => {
                 let text = String::from_utf8_lossy(bytes);
                 let path = file.path();
                 let source = Source { path, text: &text };
                 let compiled = device.compile(source, &args.source.options());
-                compiled.map_err(|error| match error {
+                let compiled = compiled.map_err(|error| match error {
                     Error::Source(errors) => {
                         diagnostics::failure(path, &assay_msl::Error::Source(errors))
                     }
                     other => failure(other),
-                })
+                })?;
+                Ok((compiled, Vec::new()))
             }
-            Engine::Metal(device) => device.load(bytes.to_vec()).map_err(|error| {
-                let shown = args.file.display();
-                match error {
-                    Error::NoKernels => Failure::input(format!("{shown} declares no kernels")),
-                    other => Failure::input(format!("{shown}: {other}")),
-                }
-            }),
+            Engine::Metal(device) => {
+                let loaded = device.load(bytes.to_vec()).map_err(|error| {
+                    let shown = args.file.display();
+                    match error {
+                        Error::NoKernels => Failure::input(format!("{shown} declares no kernels")),
+                        other => Failure::input(format!("{shown}: {other}")),
+                    }
+                })?;
+                Ok((loaded, Vec::new()))
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ use std::path::PathBuf;
       --buffer 1=zeros:f32:8x512 --bytes 2=u32:512 --print 1:8
   assay run mlx.metallib -f vs_Addfloat32 --grid 64 --threadgroup 64 --buffer 0=iota:f32:64 \\
       --buffer 1=iota:f32:1 --buffer 2=zeros:f32:64 --bytes 3=u32:64 --format json --print 2
-  assay run kernel.metal --grid 64 --threadgroup 64 --buffer 0=zeros:f32:64 --check
+  assay run kernel.metal --grid 64 --threadgroup 64 --buffer 0=random:f32:64 --check
   assay run saxpy.metal --size N=4096,1000 --grid N --threadgroup 256 --buffer 0=iota:f32:N \\
       --buffer 1=zeros:f32:N --bytes 2=f32:2.5 --bytes 3=u32:N --check
   assay run kernel.metal        # says which arguments the kernel has")]
@@ -75,11 +75,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeat: u32,
 
-    /// Look for what a kernel gets away with: accesses outside buffers, races, memory read that nobody
-    /// wrote, barriers, shuffles and matrix operations without all their threads; exit code 1 when something was found.
-    /// What a fence alone orders between threadgroups is reported as a race
-    #[arg(long, conflicts_with = "repeat")]
-    check: bool,
+    /// Look for what a kernel gets away with: accesses outside buffers and arrays, races, memory and variables read that
+    /// nobody wrote, barriers, shuffles and matrix operations without all their threads; exit code 1 when something was
+    /// found. The kernel is compiled for it, unoptimised, and clang's warnings are shown. A race whose values happened to
+    /// be equal is a warning. What a fence alone orders between threadgroups is reported as a race
+    #[arg(long, conflicts_with = "repeat", value_name = "CLASS", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "memory")]
+    check: Option<CheckClass>,
 
     /// Count what the simdgroups do: instructions, bytes, lines of memory, active lanes, source lines
     #[arg(long, conflicts_with_all = ["repeat", "check"])]
@@ -107,6 +108,16 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source: SourceArgs,
+}
+
+/// What --check looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum CheckClass {
+    /// Memory, variables, and threads that meet
+    Memory,
+    /// Also integer divisions by zero, shifts by the width of a number or more, and floats that do not fit the integers
+    /// they become
+    Arithmetic,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -2,6 +2,7 @@
 
 use super::counts::Counted;
 use crate::context::Context;
+use crate::diagnostics::ErrorEntry;
 use assay_device::Origin;
 use assay_launch::element::Element;
 use assay_report::style::Role;
@@ -34,6 +35,9 @@ pub(super) struct Report {
     /// What `--check` found; empty when the kernel is clean, not there when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checked: Option<Vec<Finding>>,
+    /// What clang warns of; empty when it warns of nothing, not there without `--check`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) warnings: Option<Vec<ErrorEntry>>,
     /// What `--counts` counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) counts: Option<Counted>,
@@ -66,8 +70,13 @@ pub(super) struct Times {
 pub(super) struct Finding {
     /// What, such as `race` or `out-of-bounds`.
     kind: &'static str,
+    /// `error`, or `warning` for what did no harm with these inputs.
+    severity: &'static str,
     /// File, line and column, where known.
     place: Option<String>,
+    /// Where the function of that line was called, from the inside out; not there for a line of the kernel itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    callers: Vec<String>,
     /// Position in the grid of the thread that did it.
     thread: [u32; 3],
     /// The buffer it is about, if it is one.
@@ -105,7 +114,12 @@ impl Finding {
     fn new(report: &assay_device::Report) -> Finding {
         Finding {
             kind: report.kind.name(),
+            severity: match report.kind.is_warning() {
+                true => "warning",
+                false => "error",
+            },
             place: report.place.clone(),
+            callers: report.callers.clone(),
             thread: report.thread,
             buffer: report.location.as_ref().and_then(|at| at.buffer),
             offset: report.location.as_ref().map(|at| at.offset),
@@ -221,8 +235,15 @@ fn findings(found: &[Finding], context: &Context) -> String {
     }
     let mut text = String::new();
     for finding in found {
-        let kind = context.painter.paint(Role::Bad, finding.kind);
+        let role = match finding.severity {
+            "warning" => Role::Warn,
+            _ => Role::Bad,
+        };
+        let kind = context.painter.paint(role, finding.kind);
         let _ = writeln!(text, "{kind}: {}", finding.message);
+    }
+    if found.iter().any(|finding| finding.severity == "warning") {
+        text += "values happened to be equal: check with other inputs too, such as --buffer I=random:… in place of zeros\n";
     }
     text
 }
@@ -230,7 +251,8 @@ fn findings(found: &[Finding], context: &Context) -> String {
 impl Report {
     /// Whether a check found something.
     pub(super) fn found(&self) -> bool {
-        self.checked.as_ref().is_some_and(|found| !found.is_empty())
+        let found = self.checked.iter().flatten();
+        found.into_iter().any(|finding| finding.severity == "error")
     }
 
     pub(super) fn text(&self, context: &Context) -> String {
@@ -299,6 +321,7 @@ mod tests {
             kind,
             kernel: "k".to_owned(),
             place: place.map(str::to_owned),
+            callers: Vec::new(),
             thread: [thread, 0, 0],
             location: None,
             other: None,

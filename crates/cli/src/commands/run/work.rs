@@ -3,16 +3,17 @@
 use super::counts::Counted;
 use super::engine::Engine;
 use super::report::{Finding, Report, Shown, Times, Written};
-use super::{Args, advice};
+use super::{Args, CheckClass, advice};
 use crate::context::Context;
+use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::input;
 use crate::interrupt;
 use crate::launch::{self, Filled, Inputs, LaunchArgs};
 use crate::output::Output;
 use assay_device::{
-    ArgumentBinding, Binding, BufferId, Dispatch, Error, Extent, Origin, PipelineFacts, PipelineId,
-    Storage,
+    ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Extent, Origin,
+    PipelineFacts, PipelineId, Storage,
 };
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
@@ -34,6 +35,8 @@ struct Work<'a> {
     tgmem: Vec<String>,
     inputs: Inputs,
     buffers: Vec<(u32, BufferId)>,
+    /// What clang warns of.
+    warnings: Vec<Diagnostic>,
 }
 
 pub(super) fn run(
@@ -41,10 +44,40 @@ pub(super) fn run(
     files: &[(u32, PathBuf)],
     context: &Context,
 ) -> Result<Vec<Report>, Failure> {
-    let mut work = Work::new(args)?;
+    let mut work = Work::new(args, context)?;
     let cases = work.launch.cases()?;
+    for warning in work.warnings.iter().take(MOST_WARNINGS) {
+        context.note(format!("warning: {}", diagnostics::render(warning)).trim_end());
+    }
+    if let Some(more @ 1..) = work.warnings.len().checked_sub(MOST_WARNINGS) {
+        context.note(&format!("and {more} more warnings; --format json has all"));
+    }
     let reports = cases.iter().map(|sizes| work.case(sizes, files, context));
     reports.collect()
+}
+
+/// Warnings of clang that are shown in full.
+const MOST_WARNINGS: usize = 10;
+
+/// Why a kernel cannot be run.
+enum Opening {
+    /// It was read, and cannot be made a program.
+    Pipeline(Failure),
+    Other(Failure),
+}
+
+impl Opening {
+    fn failure(self) -> Failure {
+        match self {
+            Opening::Pipeline(failure) | Opening::Other(failure) => failure,
+        }
+    }
+}
+
+impl From<Failure> for Opening {
+    fn from(failure: Failure) -> Self {
+        Opening::Other(failure)
+    }
 }
 
 /// How the kernel was run.
@@ -55,20 +88,40 @@ enum Ran {
 }
 
 impl<'a> Work<'a> {
-    fn new(args: &'a Args) -> Result<Self, Failure> {
-        let mut engine = Engine::open(args)?;
+    fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
+        let checks = args.check.map(|class| Checks {
+            arithmetic: class == CheckClass::Arithmetic,
+        });
+        let work = Work::with_checks(args, checks);
+        match work {
+            // What only a program as it was written has, an optimiser may remove.
+            Err(Opening::Pipeline(why)) if checks.is_some() => {
+                let work = Work::with_checks(args, None).map_err(Opening::failure)?;
+                let why = &why.message;
+                context.note(&format!("note: checked in its optimised form: {why}"));
+                Ok(work)
+            }
+            work => work.map_err(Opening::failure),
+        }
+    }
+
+    fn with_checks(args: &'a Args, checks: Option<Checks>) -> Result<Self, Opening> {
+        let mut engine = Engine::open(args, checks)?;
         let path = args.file.display().to_string();
         let bytes = input::open(&args.file)?;
-        let library = engine.load(args, &bytes)?;
+        let (library, warnings) = engine.load(args, &bytes, checks.is_some())?;
         let device = engine.device();
         let names = device.functions(library).map_err(failure)?;
         let name = match (&args.function, &names[..]) {
             (Some(name), _) => name.clone(),
             (None, [only]) => only.clone(),
-            (None, _) => return Err(choose(&path, &names)),
+            (None, _) => return Err(choose(&path, &names).into()),
         };
         let pipeline = device.pipeline(library, &name, &args.constants);
-        let pipeline = pipeline.map_err(failure)?;
+        let pipeline = pipeline.map_err(|error| match &error {
+            Error::Pipeline { .. } | Error::Unsupported { .. } => Opening::Pipeline(failure(error)),
+            _ => Opening::Other(failure(error)),
+        })?;
         let facts = device.pipeline_facts(pipeline).map_err(failure)?.clone();
         let mut work = Work {
             args,
@@ -80,6 +133,7 @@ impl<'a> Work<'a> {
             tgmem: args.tgmem.clone(),
             inputs: Inputs::default(),
             buffers: Vec::new(),
+            warnings,
         };
         if let Ok(text) = std::str::from_utf8(&bytes)
             && args.launch.is_open()
@@ -122,7 +176,7 @@ impl<'a> Work<'a> {
         }
         let pass = self.pass(sizes)?;
         let dispatch = self.dispatch(&pass)?;
-        let ran = match (self.args.check, self.args.counts) {
+        let ran = match (self.args.check.is_some(), self.args.counts) {
             (true, _) => Ran::Checked(self.check(&dispatch, context)?),
             (_, true) => Ran::Counted(Box::new(self.count(&dispatch, context)?)),
             _ => Ran::Timed(self.repeat(&dispatch, context)?),
@@ -325,10 +379,14 @@ impl<'a> Work<'a> {
                 .runs_in_order(),
             Engine::Metal(_) => false,
         };
-        let (mut time, mut checked, mut counts) = (None, None, None);
+        let (mut time, mut checked, mut counts, mut warnings) = (None, None, None, None);
         match ran {
             Ran::Timed(samples) => time = Some(Times::new(&samples, origin, threads)),
-            Ran::Checked(reports) => checked = Some(Finding::distinct(&reports)),
+            Ran::Checked(reports) => {
+                checked = Some(Finding::distinct(&reports));
+                let entries = self.warnings.iter().map(diagnostics::error_entry);
+                warnings = Some(entries.collect());
+            }
             Ran::Counted(counted) => counts = Some(Counted::new(&counted, self.args.by)),
         }
         Ok(Report {
@@ -340,6 +398,7 @@ impl<'a> Work<'a> {
             in_order,
             time,
             checked,
+            warnings,
             counts,
             buffers: shown,
             files: written,
