@@ -10,7 +10,7 @@
 #   lines       how many instructions of MetalBench's kernels carry a line of their source
 #   fidelity    MLX's source compiled by us against Apple's AIR of the same version: barriers, group
 #               and matrix operations of every kernel
-#   wild        the sources of sixteen public repositories compile, have code, and a sample of their kernels is
+#   wild        the sources of fifteen public repositories (scripts/wild.tsv) compile, have code, and a sample of their kernels is
 #               judged; writes docs/corpus.md
 #
 # Usage: scripts/corpus.sh [PART]...   The first three when none is named.
@@ -138,37 +138,15 @@ part_fidelity() {
   python3 scripts/fidelity_table.py corpus/apple.tsv corpus/ours.tsv
 }
 
-# The repositories of the wild part: folder, address, commit. One that cannot be fetched is left out.
-wild_sources() {
-  cat <<'EOF'
-SPIRV-Cross https://github.com/KhronosGroup/SPIRV-Cross 6c09849fe88c48eaed08413aa022aaa136a3a057
-wgpu https://github.com/gfx-rs/wgpu 64a61ee5c69569bbb3db03563997e88a229eba17
-dawn https://github.com/google/dawn 1e975e28f98a0285e44150a7f64b3bb89f27c719
-tinygrad https://github.com/tinygrad/tinygrad a9069c177a9da9cca18593edf55acd2e6073cca6
-mlx https://github.com/ml-explore/mlx 846d176227a0ac13d2667e58d2bb68b322109ab0
-mistral.rs https://github.com/EricLBuehler/mistral.rs 9e922623f24b32d41f3892b74f0eed18707f4e6c
-MNN https://github.com/alibaba/MNN 4d40bdbd7efb73a58383bb5da867a6f41eb1776e
-TNN https://github.com/Tencent/TNN f0cb08129a05c5b60f08e4ef66042a54a883a56a
-Paddle-Lite https://github.com/PaddlePaddle/Paddle-Lite 3d329c954c82d3e189e2d3ab35a5558d35e7202a
-zkMetal https://github.com/carni-ships/zkMetal 874995ef7668d4a0496990812001dbbed3153450
-mopro https://github.com/zkmopro/gpu-acceleration d0320d53eb19bd4412c529e4953a56e5d2318fa1
-risc0 https://github.com/risc0/risc0 3bbcd44d6459b9ef6ac0df3846dc9215514934e8
-hashcat https://github.com/hashcat/hashcat d3983edaf22f5370d1bb136c930460bcad2d9f6e
-candle https://github.com/huggingface/candle 2a13b0f3ff62f7e67013597f2996f764c5735e21
-llama.cpp https://github.com/ggml-org/llama.cpp b21e4de74567f5eef213765c9476a843c2e43f0d
-metal-sci-kernels https://github.com/vicgalle/metal-sci-kernels 57792b83619eeb6f01ab6f4d1f0e111c474eeed0
-EOF
-}
-
 part_wild() {
   local folder address commit left=0 here=0
   while read -r folder address commit; do
     # A shell of its own: one repository that cannot be fetched does not end the part.
     if (checkout "wild/$folder" "$address" "$commit"); then here=$((here + 1)); else left=$((left + 1)); fi
-  done < <(wild_sources)
+  done < scripts/wild.tsv
   [ $here -gt 0 ] || missing "none of the repositories could be fetched"
   cargo build --release --quiet -p assay-codegen --example judge
-  python3 scripts/wild.py corpus/wild --assay $assay --judge target/release/examples/judge --page docs/corpus.md
+  python3 scripts/wild.py corpus/wild --judge target/release/examples/judge --page docs/corpus.md
   [ $left = 0 ] || missing "$left repositories were left out"
 }
 

@@ -1,10 +1,13 @@
 """Compiles, generates and judges the Metal sources of public repositories, and writes a page about it.
 
-Usage: wild.py FOLDER [--assay PROGRAM] [--judge PROGRAM] [--page FILE] [--sample N] [NAME]...
+Usage: wild.py FOLDER [--judge PROGRAM] [--page FILE] [--sample N] [NAME]...
 
-FOLDER holds one checkout per project (scripts/corpus.sh wild fetches them). Sources that are not called .metal, or that
-hold several programs in one file, are copied to FOLDER/files first. A file counts when it holds a compute kernel and is
-self-contained: every header it includes is there. Exit 1: fewer than 99 % of those files compile.
+FOLDER holds one checkout per project of scripts/wild.tsv (scripts/corpus.sh wild fetches them). Sources that are not called
+.metal, or that hold several programs in one file, are copied to FOLDER/files first. What is found out about a project is kept
+in FOLDER/results: with NAMEs only those are done again, and the page is made of all. A file counts when it holds a compute
+kernel and is self-contained: every header it includes and every name it uses is there.
+
+Exit 1: fewer than 99 % of those files compile, fewer than 99 % of their kernels have code, or a judged kernel differs.
 """
 
 import argparse
@@ -17,17 +20,16 @@ import sys
 
 HASHCAT = [
     "KERNEL_STATIC", "INCLUDE_PATH=OpenCL", "XM2S(x)=#x", "M2S(x)=XM2S(x)", "MAX_THREADS_PER_BLOCK=256", "IS_APPLE_SILICON",
-    "LOCAL_MEM_TYPE=1", "VENDOR_ID=2", "CUDA_ARCH=0", "VECT_SIZE=1", "DEVICE_TYPE=4", "DGST_R0=0", "DGST_R1=1", "DGST_R2=2",
+    "FIXED_LOCAL_SIZE=256", "LOCAL_MEM_TYPE=1", "VENDOR_ID=2", "CUDA_ARCH=0", "VECT_SIZE=1", "DEVICE_TYPE=4", "DGST_R0=0", "DGST_R1=1", "DGST_R2=2",
     "DGST_R3=3", "DGST_ELEM=4", "KERN_TYPE=0", "ATTACK_EXEC=11", "ATTACK_KERN=3", "ATTACK_MODE=3", "HAS_SHFW=0",
 ]
-MNN = ["LOCAL_SIZE=256", "UNIT=8", "BIN_NUMBER=256", "BINARY_OP=in0+in1", "UNARY_OP=abs"]
+MNN = ["LOCAL_SIZE=256", "UNIT=8", "BIN_NUMBER=256", "BINARY_OP=in0+in1", "UNARY_OP=abs", "TYPE=float"]
 
 # name: where its sources are, which of them, macros and files its host program puts in front, folders for #include.
 PROJECTS = {
     "SPIRV-Cross": dict(files=["reference/**/shaders-msl*/**/*.comp"]),
     "naga": dict(folder="wgpu", files=["naga/tests/out/msl/*.msl", "naga/tests/out/msl/*.metal"]),
     "dawn": dict(files=["test/tint/**/*.msl"], split=True, one_in=6),
-    "tinygrad": dict(files=["extra/**/*.metal", "rendered/*.metal"], include=["extra/thunder/metal"]),
     "mlx": dict(files=["mlx/**/*.metal"], include=["."], in_place=True),
     "mistral.rs": dict(files=["**/*.metal"], in_place=True),
     "MNN": dict(
@@ -40,18 +42,23 @@ PROJECTS = {
     "mopro": dict(files=["**/*.metal"], in_place=True),
     "risc0": dict(
         files=["risc0/**/*.metal"], in_place=True,
-        include=["risc0/sys/kernels/zkp/metal", "risc0/sys/cxx", "risc0/circuit/rv32im-sys/cxx", "risc0/sys/kernels/zkp"],
+        include=["risc0/build_kernel/kernels/metal", "risc0/sys/kernels/zkp/metal", "risc0/sys/cxx", "risc0/circuit/rv32im-sys/cxx", "risc0/sys/kernels/zkp"],
     ),
     "hashcat": dict(files=["OpenCL/m*.cl"], define=HASHCAT, include=["."], one_in=20),
     "candle": dict(files=["candle-metal-kernels/**/*.metal"], in_place=True),
     "llama.cpp": dict(files=["ggml/src/ggml-metal/*.metal"], include=["ggml/src"], in_place=True),
-    "metal-sci-kernels": dict(files=["**/*.metal"], one_in=4),
+    "metal-sci-kernels": dict(files=["**/*.metal"], in_place=True, one_in=4),
 }
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-KERNEL = re.compile(r"\bkernel\b|\bKERNEL_FQ\b")
+# hashcat's and mlx's kernels are made by macros of these names.
+KERNEL = re.compile(r"\bkernel\b|\bKERNEL_FQ\b|\binstantiate_\w+\(")
 # Dawn writes the programs of all entry points of a module into one file, under such a heading.
 HEADING = re.compile(r"^//\n// \w+\n//\n", re.MULTILINE)
+
+
+def read(path):
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def holds_kernel(text):
@@ -67,7 +74,7 @@ def sources(root, name, project):
     base = root / project.get("folder", name)
     found = sorted({path for glob in project["files"] for path in base.glob(glob) if path.is_file()})
     before = [base / path for path in project.get("before", [])]
-    prefix = "".join(path.read_text(encoding="utf-8", errors="replace") + "\n" for path in before if path.is_file())
+    prefix = "".join(read(path) + "\n" for path in before if path.is_file())
     found = [path for path in found if path not in before and chosen(path.relative_to(base), project.get("one_in", 1))]
     if project.get("in_place"):
         return found
@@ -75,7 +82,7 @@ def sources(root, name, project):
     out.mkdir(parents=True, exist_ok=True)
     copies = []
     for path in found:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read(path)
         parts = [text]
         if project.get("split"):
             if text.startswith("SKIP"):
@@ -98,123 +105,232 @@ def options(root, name, project):
     return flags + [flag for macro in project.get("define", []) for flag in ("-D", macro)]
 
 
-def reason(message):
-    return re.sub(r"'[^']*'", "'…'", re.sub(r"\d+", "N", message))
-
-
 PLACED = re.compile(r":\d+:\d+: (.*)")
 
 
-def document_kernels(document):
-    files = document.get("files") or [document]
-    return files[0].get("kernels") or []
-
-
-def compile_all(assay, files, flags):
-    """For every file: whether it compiled, its kernels or its first error."""
-    results = {}
-    for path in files:
-        run = subprocess.run([assay, "compile", str(path), *flags, "--format", "json"], capture_output=True, check=False)
-        try:
-            document = json.loads(run.stdout or run.stderr)
-        except json.JSONDecodeError:
-            document = {}
-        said = document.get("error", {}).get("message", run.stderr.decode(errors="replace"))
-        first = PLACED.search(said)
-        results[path] = (run.returncode == 0, document_kernels(document), first[1] if first else said[:200])
-    return results
+def refusals(said, files):
+    """The first error of every file that does not compile, from what the judge says."""
+    errors = {}
+    for line in said.splitlines():
+        _, known, rest = line.partition("not compiled: ")
+        file = next((file for file in files if known and rest.startswith(f"{file}: ")), None)
+        if file:
+            first = PLACED.search(rest)
+            errors[file] = first[1] if first else rest[len(file) + 2 :][:200]
+    return errors
 
 
 MISSING = re.compile(r"(?:unknown type name|undeclared identifier|no template named) '(\w+)'")
 
 
-def outside(message, others):
-    """Why a file is not self-contained: a header that is not there, a feature that is refused, a name of another file."""
-    if "file not found" in message or "not supported" in message:
-        return True
+def outside(path, message, others):
+    """Why a file does not count: what it needs from elsewhere, what is refused by name, what Apple's compiler refused too."""
+    if "file not found" in message:
+        return "a header that is not there"
+    if "not supported" in message:
+        return "a feature that is refused by name"
+    verdict = path.with_name(path.name.replace("_candidate.metal", "_result.json"))
+    if verdict != path and verdict.is_file() and not json.loads(read(verdict)).get("compile_ok", True):
+        return "refused by Apple's compiler too, by the project's own records"
     name = MISSING.search(message)
     declares = name and re.compile(rf"\b(?:struct|class|typedef|using|define|constant|inline|constexpr|enum)\b[^;(\n]*\b{name[1]}\b")
-    return bool(declares and any(declares.search(text) for text in others))
+    if declares and any(declares.search(text) for text in others):
+        return "a name of another file, which the host program puts before it"
+    return ""
+
+
+# Seconds after which a kernel is named.
+SLOW = 5
+
+
+def fates(judge, mode, flags, files):
+    """What became of each kernel (file, kernel, fate, reason), and of files that do not compile."""
+    run = subprocess.run([judge, "--tsv", *mode, *flags, *files], capture_output=True, check=False, text=True)
+    rows = [line.split("\t") for line in run.stdout.splitlines()]
+    if run.returncode not in (0, 1):
+        print(run.stderr[-2000:], file=sys.stderr)
+    rows = [row for row in rows if len(row) == 5]
+    for file, kernel, _, _, seconds in rows:
+        if float(seconds) > SLOW:
+            print(f"{seconds} s: {kernel} of {file}", file=sys.stderr, flush=True)
+    return [row[:4] for row in rows], refusals(run.stderr, files)
+
+
+def examine(args, name, project):
+    """Compiles a project's files and generates code for their kernels."""
+    files = sources(args.folder, name, project)
+    if not files:
+        return None
+    texts = {path: read(path) for path in files}
+    with_kernel = [path for path in files if holds_kernel(texts[path])]
+    flags = options(args.folder, name, project)
+    kernels, errors = fates(args.judge, ["--code"], flags, [str(path) for path in with_kernel])
+    bad = [[file, error, outside(pathlib.Path(file), error, texts.values())] for file, error in errors.items()]
+    good = len(with_kernel) - len(bad)
+    return dict(files=len(files), with_kernel=len(with_kernel), compiled=good, bad=bad, kernels=kernels, judged=[])
+
+
+def judge_sample(args, results):
+    """Runs a sample of all kernels that have code, the same on every machine."""
+    place = {name: args.folder / PROJECTS[name].get("folder", name) for name in results}
+
+    def rank(name, file, kernel):
+        folders = (place[name], args.folder / "files")
+        inside = next((pathlib.Path(file).relative_to(at) for at in folders if pathlib.Path(file).is_relative_to(at)), file)
+        return hashlib.sha256(f"{name} {inside} {kernel}".encode()).hexdigest()
+
+    kernels = [(name, file, kernel) for name, result in results.items() for file, kernel, fate, _ in result["kernels"] if fate == "same"]
+    sample = sorted(kernels, key=lambda one: rank(*one))[: args.sample]
+    for name, result in results.items():
+        wanted = [(file, kernel) for project, file, kernel in sample if project == name]
+        known = {(row[0], row[1]): row for row in result["judged"]}
+        missing = [one for one in wanted if one not in known]
+        only = [flag for file, kernel in missing for flag in ("--only", f"{file}:{kernel}")]
+        flags = options(args.folder, name, PROJECTS[name])
+        rows, _ = fates(args.judge, only, flags, sorted({file for file, _ in missing})) if missing else ([], {})
+        known.update({(row[0], row[1]): row for row in rows})
+        result["judged"] = [known[one] for one in wanted if one in known]
+        keep(args, name, result)
+
+
+def keep(args, name, result):
+    folder = args.folder / "results"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--assay", default="target/release/assay")
     parser.add_argument("--judge", default="target/release/examples/judge")
     parser.add_argument("--page", type=pathlib.Path)
-    parser.add_argument("--sample", type=int, default=500)
+    parser.add_argument("--sample", type=int, default=500, help="kernels to judge; 0 for none")
     parser.add_argument("names", nargs="*")
     args = parser.parse_intermixed_args()
-    rows, failures, judged = [], [], []
-    counted = compiled = 0
+    results = {}
     for name, project in PROJECTS.items():
+        kept = args.folder / "results" / f"{name}.json"
         if args.names and name not in args.names:
+            if kept.is_file():
+                results[name] = json.loads(read(kept))
             continue
-        files = sources(args.folder, name, project)
-        if not files:
+        result = examine(args, name, project)
+        if result is None:
             print(f"{name}: not here", file=sys.stderr)
             continue
-        kernel_files = [path for path in files if holds_kernel(path.read_text(encoding="utf-8", errors="replace"))]
-        flags = options(args.folder, name, project)
-        results = compile_all(args.assay, kernel_files, flags)
-        good = [path for path, (ok, _, _) in results.items() if ok]
-        bad = {path: error for path, (ok, _, error) in results.items() if not ok}
-        others = [path.read_text(encoding="utf-8", errors="replace") for path in files] if bad else []
-        excused = [path for path, error in bad.items() if outside(error, others)]
-        kernels = sum(len(found) for ok, found, _ in results.values() if ok)
-        rows.append((name, len(files), len(kernel_files), len(excused), len(good), kernels))
-        counted += len(kernel_files) - len(excused)
-        compiled += len(good)
-        failures += [(name, path, error) for path, error in bad.items()]
-        judged.append((name, good, flags))
-        print(f"{name}: {len(good)} of {len(kernel_files)} files, {kernels} kernels, {len(excused)} excused", file=sys.stderr, flush=True)
-        for path, error in bad.items():
-            print(f"  {path.name}: {error[:200]}", file=sys.stderr, flush=True)
-    page = table(rows, failures, counted, compiled)
-    page += code(args, judged)
+        keep(args, name, result)
+        results[name] = result
+        have = sum(fate == "same" for _, _, fate, _ in result["kernels"])
+        print(f"{name}: {result['compiled']} of {result['with_kernel']} files, {have} of {len(result['kernels'])} kernels", file=sys.stderr, flush=True)
+    if args.sample:
+        judge_sample(args, results)
+    page, fine = report(results)
     if args.page:
         args.page.write_text(page, encoding="utf-8")
     else:
         print(page)
-    return 0 if compiled >= 0.99 * counted and compiled else 1
+    return 0 if fine else 1
 
 
-def table(rows, failures, counted, compiled):
+# Reasons that the executor and the code generator give for what they do not do yet.
+NOT_YET = re.compile(r"texture|sampler|tensor|image", re.IGNORECASE)
+
+
+def counted(result):
+    """Of one project: files that count, kernels, those that need not have code, those that have."""
+    files = result["with_kernel"] - sum(bool(why) for _, _, why in result["bad"])
+    kernels = result["kernels"]
+    impossible = sum(fate == "no pipeline" or "M1 GPUs have none" in why for _, _, fate, why in kernels)
+    textures = sum(fate in ("not generated", "not executed") and bool(NOT_YET.search(why)) for _, _, fate, why in kernels)
+    have = sum(fate == "same" for _, _, fate, _ in kernels)
+    return files, len(kernels), impossible, textures, have
+
+
+def commits():
+    rows = [line.split() for line in read(pathlib.Path(__file__).with_name("wild.tsv")).splitlines()]
+    return {row[0]: row[1:] for row in rows if len(row) == 3}
+
+
+def report(results):
+    at = commits()
     lines = [
         "# Kernels as they are in the wild",
         "",
-        "Made by `scripts/corpus.sh wild`. Sources of public repositories, compiled as they are. A file counts when it holds a",
-        "compute kernel; *excused* are those that are not self-contained (a header or a name of another file is missing, which",
-        "their host program puts before them) or use a feature that is refused by name.",
+        "Made by `scripts/corpus.sh wild`. Sources of public repositories as they are, with the macros and the files that their",
+        "host programs put before them. A file counts when it holds a compute kernel and is self-contained; *left out* are the",
+        "others, by reason below. *Code* is machine code for M1 and M2, what `assay profile` looks at. *Judged* kernels were run by the",
+        "executor and, as generated machine code, by the emulator, on the same random buffers: *same* means that every byte was",
+        "equal in every trial, and that at least one ran to its end. Nothing here was measured on a GPU.",
         "",
-        "| project | files | with a kernel | excused | compiled | kernels |",
-        "|---|---|---|---|---|---|",
+        "| project | commit | files with a kernel | left out | compiled | kernels | beyond the hardware | with textures or tensors | code | judged | same | no result | different |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    lines += [f"| {' | '.join(map(str, row))} |" for row in rows]
-    share = 100 * compiled / max(counted, 1)
-    lines += ["", f"Compiled: {compiled} of {counted} files, {share:.1f} %.", ""]
-    reasons = {}
-    for name, path, error in failures:
-        reasons.setdefault(reason(error), []).append(f"{name}: `{path.name}`")
-    if reasons:
-        lines += ["| not compiled because | files | such as |", "|---|---|---|"]
-        ordered = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
-        lines += [f"| {why.replace('|', ' ')} | {len(where)} | {where[0]} |" for why, where in ordered]
-        lines.append("")
-    return "\n".join(lines) + "\n"
+    total = [0] * 10
+    different = 0
+    for name, result in results.items():
+        folder = PROJECTS[name].get("folder", name)
+        address, commit = at.get(folder, ("", ""))
+        files, kernels, impossible, textures, have = counted(result)
+        left = result["with_kernel"] - files
+        same = sum(fate == "same" for _, _, fate, _ in result["judged"])
+        differ = sum(fate == "differs" for _, _, fate, _ in result["judged"])
+        different += differ + sum(fate == "differs" for _, _, fate, _ in result["kernels"])
+        judged = len(result["judged"])
+        row = [result["with_kernel"], left, result["compiled"], kernels, impossible, textures, have, judged, same, judged - same - differ]
+        total = [a + b for a, b in zip(total, row)]
+        share = PROJECTS[name].get("one_in")
+        shown = f"{name}, one file in {share}" if share else name
+        lines.append(f"| [{shown}]({address}) | `{commit[:10]}` | " + " | ".join(map(str, row)) + f" | {differ} |")
+    lines.append("| all | | " + " | ".join(map(str, total)) + f" | {different} |")
+    with_kernel, left, compiled_files, kernels, impossible, textures, have, judged, same, without = total
+    files = with_kernel - left
+    wanted = kernels - impossible - textures
+    percent = lambda part, whole: f"{100 * part / max(whole, 1):.1f} %"
+    lines += [
+        "",
+        f"Compiled: {compiled_files} of {files} files, {percent(compiled_files, files)}. Code: {have} of {wanted} kernels that the hardware allows and that use "
+        f"no textures or tensors, {percent(have, wanted)}. Judged: {judged}, {same} the same, {different} different; "
+        f"of {without} no trial ran to its end, on either side alike.",
+        "",
+    ]
+    lines += reasons(results)
+    fine = compiled_files >= 0.99 * files and have >= 0.99 * wanted and not different and compiled_files
+    return "\n".join(lines) + "\n", fine
 
 
-def code(args, judged):
-    """Code for every kernel, then executor against emulator on a sample of them."""
-    parts = []
-    total = sum(len(files) for _, files, _ in judged) or 1
-    for name, files, flags in judged:
-        share = max(1, args.sample * len(files) // total)
-        for mode in (["--code", "--section", f"{name}: code for every kernel"], ["--sample", str(share), "--section", f"{name}: {share} kernels judged"]):
-            run = subprocess.run([args.judge, *mode, *flags, *map(str, files)], capture_output=True, check=False, text=True)
-            parts.append(run.stdout if run.returncode in (0, 1) else f"## {name}\n\n{run.stderr[-400:]}\n")
-    return "\n".join(parts)
+def grouped(title, rows):
+    """A table of reasons, the most frequent first, each with one to look at."""
+    found = {}
+    for why, name, what in rows:
+        found.setdefault(re.sub(r"\s+", " ", why).replace("|", "\\|"), []).append(f"{name}: `{what}`")
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    table = [f"| {why} | {len(where)} | {where[0]} |" for why, where in ordered]
+    return [f"## {title}", "", "| reason | | such as |", "|---|---|---|", *table, ""] if table else []
+
+
+def general(why):
+    """What a judged kernel did, without the names of this kernel, its buffers and its registers."""
+    kind, _, what = why.partition(": ")
+    what = re.sub(r"^undefined in the kernel: ", "", what)
+    what = re.sub(r'kernel "[^"]*"(?:, \S+:\d+)?: ', "", what)
+    what = re.sub(r" at offset .*| \(at .*|, (?:in|by) thread .*|`[^`]*` (?:at \S+ )?| \[.*", "", what)
+    return f"{kind}: {what}"
+
+
+def reasons(results):
+    short = lambda file: pathlib.Path(file).name
+    numbers = lambda why: re.sub(r"\b(?:0x[0-9a-f]+|\d[\d.]*(?:e[+-]?\d+)?)\b", "N", why)
+    neutral = lambda why: numbers(re.sub(r"'[^']*'", "'…'", why))
+    bad = [(name, *row) for name, result in results.items() for row in result["bad"]]
+    kernels = [(name, *row) for name, result in results.items() for row in result["kernels"]]
+    judged = [(name, *row) for name, result in results.items() for row in result["judged"]]
+    return [
+        *grouped("Files left out", [(why, name, short(file)) for name, file, _, why in bad if why]),
+        *grouped("Files that do not compile", [(neutral(error), name, short(file)) for name, file, error, why in bad if not why]),
+        *grouped("Kernels without code", [(f"{fate}: {neutral(why)}", name, kernel) for name, _, kernel, fate, why in kernels if fate != "same"]),
+        *grouped("Kernels judged that differ", [(general("the two disagree: " + why), name, kernel) for name, _, kernel, fate, why in judged if fate == "differs"]),
+        *grouped("Kernels judged without a result", [(numbers(general(why)), name, kernel) for name, _, kernel, fate, why in judged if fate not in ("same", "differs")]),
+    ]
 
 
 if __name__ == "__main__":

@@ -107,6 +107,61 @@ fn a_page_has_the_source_beside_the_code_and_escapes_it() {
     assert!(!render::html(&profile()).contains("class=side>"));
 }
 
+#[test]
+fn inlined_lines_are_charged_to_their_function_and_chain() {
+    use assay_agx::Call;
+    use render::{Stacks, View};
+    let mut program = program();
+    let call = |function: &str, line, caller| Call {
+        function: function.to_owned(),
+        file: 0,
+        line,
+        caller,
+    };
+    program.calls = vec![call("row", 2, None), call("clamp", 3, Some(0))];
+    for line in &mut program.lines {
+        line.call = match line.line {
+            4 => Some(1),
+            3 => Some(0),
+            _ => None,
+        };
+    }
+    let options = Options {
+        origin: Origin::Assay,
+        ..Options::new(Chip::named("m1").expect("a chip"))
+    };
+    let profile = Profile::new(&program, &options).expect("a profile");
+    let stacks = Stacks::of(&profile);
+    let names: Vec<&str> = stacks
+        .frames
+        .iter()
+        .map(|frame| frame.function.as_str())
+        .collect();
+    assert_eq!(names, ["sum", "row", "clamp"]);
+    let total: f64 = render::lines(&profile)
+        .iter()
+        .map(render::LineCost::time)
+        .sum();
+    assert!((stacks.frames[0].total - total).abs() < 1e-6);
+    let below = stacks.frames[1].own + stacks.frames[2].own;
+    assert!((stacks.frames[1].total - below).abs() < 1e-6);
+    assert_eq!(
+        stacks.functions()[0].function,
+        "clamp",
+        "the loop's line is there"
+    );
+    let text = |view| {
+        let style = Style {
+            view,
+            ..Style::default()
+        };
+        render::text(&profile, &style)
+    };
+    assert!(text(View::Function).contains("clamp"));
+    assert!(text(View::Chain).contains("    clamp  sum.metal:3"));
+    assert!(render::html(&profile).contains("flame graph"));
+}
+
 /// A program of a few instructions, profiled on an M1.
 fn of(source: &str, change: impl FnOnce(&mut Program, &mut Options)) -> Profile {
     let code = assemble(Isa::G13, source, 0).expect("it assembles").code;
@@ -237,59 +292,4 @@ fn the_listing_shows_what_a_result_used_at_once_costs() {
     };
     let text = render::text(&profile, &style);
     assert!(text.contains(" raw "), "{text}");
-}
-
-#[test]
-fn inlined_lines_are_charged_to_their_function_and_chain() {
-    use assay_agx::Call;
-    use render::{Stacks, View};
-    let mut program = program();
-    let call = |function: &str, line, caller| Call {
-        function: function.to_owned(),
-        file: 0,
-        line,
-        caller,
-    };
-    program.calls = vec![call("row", 2, None), call("clamp", 3, Some(0))];
-    for line in &mut program.lines {
-        line.call = match line.line {
-            4 => Some(1),
-            3 => Some(0),
-            _ => None,
-        };
-    }
-    let options = Options {
-        origin: Origin::Assay,
-        ..Options::new(Chip::named("m1").expect("a chip"))
-    };
-    let profile = Profile::new(&program, &options).expect("a profile");
-    let stacks = Stacks::of(&profile);
-    let names: Vec<&str> = stacks
-        .frames
-        .iter()
-        .map(|frame| frame.function.as_str())
-        .collect();
-    assert_eq!(names, ["sum", "row", "clamp"]);
-    let total: f64 = render::lines(&profile)
-        .iter()
-        .map(render::LineCost::time)
-        .sum();
-    assert!((stacks.frames[0].total - total).abs() < 1e-6);
-    let below = stacks.frames[1].own + stacks.frames[2].own;
-    assert!((stacks.frames[1].total - below).abs() < 1e-6);
-    assert_eq!(
-        stacks.functions()[0].function,
-        "clamp",
-        "the loop's line is there"
-    );
-    let text = |view| {
-        let style = Style {
-            view,
-            ..Style::default()
-        };
-        render::text(&profile, &style)
-    };
-    assert!(text(View::Function).contains("clamp"));
-    assert!(text(View::Chain).contains("    clamp  sum.metal:3"));
-    assert!(render::html(&profile).contains("flame graph"));
 }

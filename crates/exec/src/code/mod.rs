@@ -71,10 +71,10 @@ pub(crate) struct Place {
     pub(crate) line: String,
     /// From 1; 0 when it is not known.
     pub(crate) column: u32,
-    /// The lines that called its function, from the inside out.
-    pub(crate) callers: Vec<String>,
     /// The functions it was inlined through, the kernel first, with ` > ` between them.
     pub(crate) chain: String,
+    /// The lines that called its function, from the inside out.
+    pub(crate) callers: Vec<String>,
 }
 
 impl std::fmt::Display for Place {

@@ -268,24 +268,24 @@ impl<'a> Compiler<'a> {
         let locations = &self.module.locations;
         // The user's own line, not one of the library's headers.
         let locations_of = locations.user_chain(loc);
-        let Some(location) = locations_of.first() else {
+        let Some(&location) = locations_of.first() else {
             return u32::MAX;
         };
-        let line = |at: &Location| format!("{}:{}", locations.file_name(at.file), at.line);
-        let outside = locations
-            .chain(loc)
-            .skip_while(|at| at != location)
-            .skip(1);
         let inlined = locations_of.iter().rev().skip(1);
         let chain = inlined.fold(self.program.name.clone(), |chain, location| {
             let name = locations.function_name(location).unwrap_or("?");
             format!("{chain} > {name}")
         });
+        let line = |at: &Location| format!("{}:{}", locations.file_name(at.file), at.line);
+        let outside = locations
+            .chain(loc)
+            .skip_while(|at| *at != location)
+            .skip(1);
         self.program.places.push(Place {
             line: line(location),
             column: location.column,
-            callers: outside.map(|at| line(&at)).collect(),
             chain,
+            callers: outside.map(line).collect(),
         });
         let place = self.program.places.len() as u32 - 1;
         self.known_places.insert(loc, place);
