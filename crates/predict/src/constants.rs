@@ -75,6 +75,7 @@ constants! {
     band_bandwidth,
     band_compute,
     band_chip,
+    band_pair,
 }
 
 impl Constants {
