@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../kernels");
+    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("kernels");
     let folder = folder.canonicalize()?;
     let mut files = Vec::new();
     collect(&folder, &mut files)?;

@@ -26,6 +26,12 @@
 //! | a whole source text | [`assemble`] |
 //! | a whole kernel | [`Program`] |
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod asm;
 mod bits;
 mod builder;

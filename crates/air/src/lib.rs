@@ -5,6 +5,12 @@
 //! [`lower()`] turns such a model into the program form of `assay-ssa`, in which Apple's dialect and clang's
 //! look the same.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod bitstream;
 mod error;
 pub mod llvm;

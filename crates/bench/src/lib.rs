@@ -13,6 +13,12 @@
 //! - [`lock`]: one benchmark at a time; [`journal`]: what a sweep has finished.
 //! - [`oracle`]: what each operation computes, in plain double precision.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod adversary;
 mod buffers;
 pub mod gate;

@@ -152,7 +152,7 @@ fn unknown_names_come_with_near_ones() {
     assert!(error.to_string().contains("conv1d"), "{error}");
 }
 
-const SOUND: &str = include_str!("../../../kernels/common/softmax/kernel.toml");
+const SOUND: &str = include_str!("../kernels/common/softmax/kernel.toml");
 
 fn read(text: &str) -> Result<Registry, Error> {
     Registry::from_files([

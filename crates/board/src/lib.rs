@@ -13,6 +13,12 @@
 //!
 //! The figure of a source is its *middle* run, not its fastest: the best of many runs is luck as much as speed.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod claim;
 mod clock;
 mod entry;

@@ -44,6 +44,12 @@
 //! long for shuffles; the rows say so. Costs of memory and control instructions beyond their
 //! issue slot are not published and therefore unknown.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod chip;
 mod classify;
 mod core;

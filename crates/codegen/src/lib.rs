@@ -8,6 +8,12 @@
 //! instructions over virtual registers. [`back`] knows registers and time: scheduling,
 //! allocation, waits, hints, encoding. Neither looks into the other.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod back;
 pub mod lower;
 pub mod mir;

@@ -31,6 +31,12 @@
 //! # Ok::<(), assay_container::Error>(())
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod bitcode;
 #[cfg(feature = "builder")]
 pub mod builder;

@@ -34,6 +34,12 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod apple;
 mod check;
 mod cpu;

@@ -41,6 +41,12 @@
 //! reductions use that crate's order, which need not be the hardware's. Textures,
 //! images, tiles and asynchronous copies are not emulated: reaching one stops the run.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod arith;
 mod counts;
 mod device;

@@ -27,6 +27,12 @@
 //! # Ok::<(), assay_front::Error>(())
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod bytes;
 mod compiler;
 mod constants;

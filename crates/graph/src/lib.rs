@@ -14,6 +14,12 @@
 //! assert!(tree.dominates(1, 3) && !tree.dominates(2, 3));
 //! ```
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod bits;
 mod dominators;
 pub mod id;

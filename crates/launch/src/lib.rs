@@ -26,6 +26,12 @@
 //! A launch in plain numbers is a template without names. What was proven at it is proven at that launch only:
 //! [`is_plain`] tells.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod contents;
 pub mod dtype;
 pub mod element;

@@ -211,6 +211,21 @@ pub fn rewritten_text(
     Ok(session.rewrite(source.path, &preprocessed).patched.text)
 }
 
+/// The pass over tokens alone, for text without macros or includes: no compiler is called.
+///
+/// ```
+/// let text = assay_msl::rewritten_tokens("kernel void k(device float* x [[buffer(0)]]) { x[0] = 1; }");
+/// assert!(!text.contains("[[buffer"));
+/// ```
+pub fn rewritten_tokens(preprocessed: &str) -> String {
+    let record = ModuleRecord {
+        language: Standard::default().name(),
+        fast_math: true,
+        source: "",
+    };
+    rewrite::rewrite(preprocessed, &record).patched.text
+}
+
 /// The source, without the mark some editors put before it.
 fn text_of(source: Source<'_>) -> Cow<'_, str> {
     let text = source.text;

@@ -18,6 +18,12 @@
 //! from what they point to), matrices are two scalars per thread instead of a
 //! 64-element vector, positions are builtin calls instead of parameters.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod attributes;
 mod cache;
 mod compiler;
@@ -50,7 +56,7 @@ mod vector_sizes;
 
 pub use compiler::{Compiler, Refusal};
 pub use diagnostic::{Diagnostic, Note, Place};
-pub use driver::{Compiled, Emit, Error, Options, Source, compile, rewritten_text};
+pub use driver::{Compiled, Emit, Error, Options, Source, compile, rewritten_text, rewritten_tokens};
 pub use headers::is_own_header;
 pub use stages::StageFunction;
 pub use standard::Standard;

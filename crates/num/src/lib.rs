@@ -22,6 +22,12 @@
 //! vector code, and compiled inside a `#[target_feature(enable = "avx2,fma")]` function `mul_add` becomes one
 //! instruction. Compiled without, it is a slow but exact library call.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod choose;
 mod convert;
 mod flush;

@@ -10,6 +10,12 @@
 //! *convergent* one) is never made to run under other control flow than before: not
 //! duplicated into arms, not moved across a branch, not sunk, not speculated.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod apply_fast_math;
 mod bounds;
 pub mod control;

@@ -16,6 +16,12 @@
 //! | constants measured on one machine | [`calibrate`] |
 //! | a time | [`predict`], [`CommandBuffer`], [`Constants`], [`Prediction`] |
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod attribute;
 mod caches;
 pub mod calibrate;

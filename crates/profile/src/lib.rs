@@ -38,6 +38,12 @@
 //! one simdgroup and even sharing by several are assumptions about the schedulers.
 //! Trip counts that the code does not state count as one and are shown as unknown.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod bounds;
 mod cfg;
 mod code;

@@ -5,6 +5,12 @@
 //! terminal, bars, charts, self-contained HTML pages, and the rules behind findings. It knows nothing about kernels,
 //! traces or chips, and it never prints.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod bar;
 pub mod chart;
 pub mod envelope;

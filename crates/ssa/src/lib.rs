@@ -11,6 +11,12 @@
 //!
 //! What a number is, how an operation rounds, is `assay-num`'s business; what an operation *does* is said here.
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 pub mod analysis;
 pub mod builtin;
 

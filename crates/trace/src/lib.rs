@@ -34,6 +34,12 @@
 //! computations; then any file under `findings/`, one rule each. The reader of exports
 //! is in `xml/`, tables it understands in `tables/`, captures in [`capture`].
 
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
 mod analysis;
 pub mod capture;
 mod compare;

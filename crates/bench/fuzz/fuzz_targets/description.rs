@@ -1,7 +1,7 @@
 //! Any text as a kernel's description: read, and its sizes and geometry evaluated, without a panic.
 //!
 //! ```text
-//! cp ../../kernels/*/*/kernel.toml fuzz/corpus/description/ && cargo +nightly fuzz run description
+//! cp kernels/*/*/kernel.toml fuzz/corpus/description/ && cargo +nightly fuzz run description
 //! ```
 
 #![no_main]

@@ -1,3 +1,3 @@
-//! The files of the repository's `kernels/`, put into the program when it is built (`build.rs`).
+//! The files of the folder `kernels/`, put into the program when it is built (`build.rs`).
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
