@@ -1,8 +1,9 @@
 //! Two predictions of one task side by side: which kernel is faster, and why.
 //!
 //! What two variants of a task have in common errs alike and cancels: the ratio of two
-//! predictions is better than each. How much better was measured on pairs of variants of one
-//! task ([`Constants::band_pair`](crate::Constants)).
+//! predictions is better known than each. What it is worth was measured on pairs of variants
+//! of one task: `band_pair` holds four of five ratios, and of the calls for predictions that
+//! differ by more than `pair_tie` four of five are right ([`Constants`](crate::Constants)).
 
 use crate::document::{Predicted, Target, TermTime, rounded};
 use serde::Serialize;
@@ -79,16 +80,18 @@ const SHORT: &str = "short";
 impl Compared {
     /// Compares two predictions for the same chip.
     pub fn new(before: Predicted, after: Predicted, target: &Target) -> Compared {
-        let mut band = target.constants.band_pair;
-        if target.is_stand_in() {
-            band *= target.constants.band_chip;
-        }
+        let constants = &target.constants;
+        let wider = match target.is_stand_in() {
+            true => constants.band_chip,
+            false => 1.0,
+        };
+        let (band, tie) = (constants.band_pair * wider, constants.pair_tie * wider);
         let speedup = before.time_us / after.time_us.max(f64::MIN_POSITIVE);
         let overhead = before.class == SHORT && after.class == SHORT;
         let (call, reason) = match speedup {
             _ if overhead => (Call::Tie, Some("both are mostly the overhead of a launch")),
-            speedup if speedup > band => (Call::Faster, None),
-            speedup if speedup < 1.0 / band => (Call::Slower, None),
+            speedup if speedup > tie => (Call::Faster, None),
+            speedup if speedup < 1.0 / tie => (Call::Slower, None),
             speedup if (speedup - 1.0).abs() < 0.005 => (Call::Tie, None),
             _ => (Call::Tie, Some("predictions this close are not told apart")),
         };
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_the_band_of_pairs_is_called() {
+    fn predictions_far_enough_apart_are_called() {
         assert_eq!(call(1000.0, 100.0, "compute"), Call::Faster);
         assert_eq!(call(100.0, 1000.0, "compute"), Call::Slower);
         assert_eq!(call(100.0, 101.0, "compute"), Call::Tie);

@@ -76,6 +76,7 @@ constants! {
     band_compute,
     band_chip,
     band_pair,
+    pair_tie,
 }
 
 impl Constants {

@@ -153,24 +153,21 @@ impl Plan {
         // One threadgroup, so one core; then all of them.
         self.add("l2_bytes_per_cycle", vec![stream(below(l2 / 4), 1024, 64)]);
         self.add("slc_bytes_per_cycle", vec![stream(below(slc / 2), 1024, 1)]);
-        self.add("slc_ratio", vec![stream(below(slc / 2), MANY, 4)]);
+        self.add(
+            "slc_ratio",
+            vec![again(stream(below(slc / 2), MANY, 1), 16)],
+        );
         let memory = match chip.get(Parameter::DramGbs) {
             Some(_) => "dram_efficiency",
             None => Parameter::DramGbs.name(),
         };
         self.add(memory, vec![stream(4 * far, MANY, 1)]);
-        self.add(
-            "l2_share",
-            [l2, 2 * l2]
-                .map(|size| stream(below(size), MANY, 16))
-                .to_vec(),
-        );
-        self.add(
-            "slc_share",
-            [slc, 2 * slc]
-                .map(|size| stream(below(size), MANY, 2))
-                .to_vec(),
-        );
+        let around = |size: u64, times: u32| {
+            let sizes = [size, 2 * size].map(|size| stream(below(size), MANY, 1));
+            sizes.map(|probe| again(probe, times)).to_vec()
+        };
+        self.add("l2_share", around(l2, 32));
+        self.add("slc_share", around(slc, 8));
     }
 
     fn threadgroups(&mut self) {
@@ -210,9 +207,19 @@ fn ring(lines: u64, around: u32) -> Probe {
     }
 }
 
+/// The same, so many times in one command buffer.
+fn again(probe: Probe, dispatches: u32) -> Probe {
+    Probe {
+        name: format!("{}, {dispatches} dispatches", probe.name),
+        dispatches,
+        ..probe
+    }
+}
+
 /// Reads so many bytes, so many times.
 fn stream(bytes: u64, threads: u32, times: u32) -> Probe {
     let vectors = bytes / 16;
+    let threads = u64::from(threads).min(vectors) as u32;
     let threadgroup = threads.min(1024);
     let turns = (vectors / u64::from(threads)).max(1) as u32;
     Probe {

@@ -95,6 +95,15 @@ struct State<'a> {
     measured: &'a [Measured],
 }
 
+/// What the probes of an unknown say about it over its whole range.
+#[derive(Clone, Copy)]
+struct Bounds {
+    low: f64,
+    high: f64,
+    /// Change of the logarithm of the probes' time from one end to the other.
+    effect: f64,
+}
+
 /// Solves for the unknowns of a plan.
 pub fn solve(
     plan: &Plan,
@@ -113,20 +122,39 @@ pub fn solve(
             state.chip.set(*parameter, *guess);
         }
     }
-    let mut solved = Vec::new();
+    let bounds: Result<Vec<Bounds>, Error> = plan
+        .unknowns
+        .iter()
+        .map(|unknown| state.bounds(unknown))
+        .collect();
+    let bounds = bounds?;
+    let mut how = vec![How::Found; plan.unknowns.len()];
     for _ in 0..ROUNDS {
-        solved.clear();
         let mut moved: f64 = 0.0;
-        for unknown in &plan.unknowns {
+        for ((unknown, bounds), how) in plan.unknowns.iter().zip(&bounds).zip(&mut how) {
             let before = state.get(unknown.name);
-            let one = state.one(unknown, chip, constants)?;
-            moved = moved.max((one.value / before).ln().abs());
-            state.set(unknown.name, one.value);
-            solved.push(one);
+            let (value, found) = state.one(unknown, bounds)?;
+            *how = found;
+            moved = moved.max((value / before).ln().abs());
+            state.set(unknown.name, value);
         }
         if moved < STILL {
             break;
         }
+    }
+    let mut solved = Vec::new();
+    for (unknown, how) in plan.unknowns.iter().zip(how) {
+        let name = unknown.name;
+        let figure = || chip.get(Parameter::named(name).ok()?);
+        let value = state.get(name);
+        solved.push(Solved {
+            name,
+            before: constants.get(name).or_else(figure),
+            value,
+            range: state.spread(unknown, value)?,
+            how,
+            probes: unknown.probes.clone(),
+        });
     }
     Ok(solved)
 }
@@ -161,74 +189,74 @@ impl State<'_> {
         Ok(if count > 0.0 { sum / count } else { 0.0 })
     }
 
-    /// The range in which a value makes sense.
-    fn range(&self, name: &str) -> (f64, f64) {
-        let row = self.rows.iter().find(|row| row.name == name);
-        match row {
+    /// The range in which a value makes sense, and what moving through it does.
+    fn bounds(&mut self, unknown: &Unknown) -> Result<Bounds, Error> {
+        let now = self.get(unknown.name);
+        let row = self.rows.iter().find(|row| row.name == unknown.name);
+        let (low, high) = match row {
             Some(row) => (row.range.0 / BEYOND, row.range.1 * BEYOND),
-            None => (self.get(name) / 4.0, self.get(name) * 4.0),
-        }
+            None => (now / 4.0, now * 4.0),
+        };
+        let effect = self.error(unknown, high)? - self.error(unknown, low)?;
+        Ok(Bounds { low, high, effect })
     }
 
-    fn one(
-        &mut self,
-        unknown: &Unknown,
-        chip: &Chip,
-        constants: &Constants,
-    ) -> Result<Solved, Error> {
-        let name = unknown.name;
-        let now = self.get(name);
-        let (low, high) = self.range(name);
-        let figure = || chip.get(Parameter::named(name).ok()?);
-        let mut solved = Solved {
-            name,
-            before: constants.get(name).or_else(figure),
-            value: now,
-            range: (now, now),
-            how: How::Found,
-            probes: unknown.probes.clone(),
-        };
-        let (at_low, at_high) = (self.error(unknown, low)?, self.error(unknown, high)?);
-        if (at_high - at_low).abs() < TELLING {
-            solved.how = How::Undetermined;
-            return Ok(solved);
+    /// Moves one unknown to where its probes take their measured time, the others as they are.
+    fn one(&mut self, unknown: &Unknown, bounds: &Bounds) -> Result<(f64, How), Error> {
+        /// An error of the logarithm that is none.
+        const NONE: f64 = 1e-4;
+        let now = self.get(unknown.name).clamp(bounds.low, bounds.high);
+        if bounds.effect.abs() < TELLING {
+            return Ok((self.get(unknown.name), How::Undetermined));
         }
-        if at_low * at_high > 0.0 {
-            solved.how = How::AtTheEdge;
-            solved.value = if at_low.abs() < at_high.abs() {
-                low
-            } else {
-                high
-            };
-        } else {
-            solved.value = self.root(unknown, (low, at_low), (high, at_high))?;
+        let error = self.error(unknown, now)?;
+        if error.abs() < NONE {
+            return Ok((now, How::Found));
         }
-        solved.range = self.spread(unknown, solved.value)?;
-        Ok(solved)
+        // Towards the end that makes the error smaller, in growing steps, until its sign turns.
+        let up = (error < 0.0) == (bounds.effect > 0.0);
+        let mut near = (now, error);
+        let mut step: f64 = 1.05;
+        loop {
+            let next = if up { near.0 * step } else { near.0 / step };
+            let next = next.clamp(bounds.low, bounds.high);
+            let error = self.error(unknown, next)?;
+            if error * near.1 <= 0.0 {
+                return Ok((self.root(unknown, near, (next, error))?, How::Found));
+            }
+            if next <= bounds.low || next >= bounds.high {
+                return Ok((next, How::AtTheEdge));
+            }
+            near = (next, error);
+            step = step.powf(1.8).min(2.0);
+        }
     }
 
     /// The value at which predicted and measured times agree, between two at which they err in
     /// opposite directions: regula falsi in logarithms, with the bisection it needs to end.
-    fn root(&mut self, unknown: &Unknown, low: (f64, f64), high: (f64, f64)) -> Result<f64, Error> {
-        const EVALUATIONS: usize = 24;
-        let (mut low, mut high) = ((low.0.ln(), low.1), (high.0.ln(), high.1));
-        let now = self.get(unknown.name).ln();
-        let mut next = now.clamp(low.0, high.0);
+    fn root(
+        &mut self,
+        unknown: &Unknown,
+        one: (f64, f64),
+        other: (f64, f64),
+    ) -> Result<f64, Error> {
+        const EVALUATIONS: usize = 16;
+        let (mut one, mut other) = ((one.0.ln(), one.1), (other.0.ln(), other.1));
+        let mut next = one.0;
         for turn in 0..EVALUATIONS {
-            let error = self.error(unknown, next.exp())?;
-            if error.abs() < 1e-5 || high.0 - low.0 < 1e-5 {
-                return Ok(next.exp());
-            }
-            if error * low.1 > 0.0 {
-                low = (next, error);
-            } else {
-                high = (next, error);
-            }
-            let straight = low.0 - low.1 * (high.0 - low.0) / (high.1 - low.1);
             next = match turn % 3 {
-                2 => f64::midpoint(low.0, high.0),
-                _ => straight.clamp(low.0, high.0),
+                2 => f64::midpoint(one.0, other.0),
+                _ => one.0 - one.1 * (other.0 - one.0) / (other.1 - one.1),
             };
+            let error = self.error(unknown, next.exp())?;
+            if error.abs() < 2e-5 || (other.0 - one.0).abs() < 1e-5 {
+                break;
+            }
+            if error * one.1 > 0.0 {
+                one = (next, error);
+            } else {
+                other = (next, error);
+            }
         }
         Ok(next.exp())
     }
@@ -236,11 +264,14 @@ impl State<'_> {
     /// The values between which the spread of the runs leaves a constant.
     fn spread(&mut self, unknown: &Unknown, value: f64) -> Result<(f64, f64), Error> {
         const STEP: f64 = 1.05;
-        let slope = self.error(unknown, value * STEP)? - self.error(unknown, value / STEP)?;
-        let slope = (slope / (2.0 * STEP.ln())).abs().max(0.02);
         let own = self.measured.iter();
         let own = own.filter(|measured| unknown.probes.contains(&measured.probe));
         let spread = own.map(|measured| measured.spread).fold(0.0, f64::max);
+        if spread == 0.0 {
+            return Ok((value, value));
+        }
+        let slope = self.error(unknown, value * STEP)? - self.error(unknown, value / STEP)?;
+        let slope = (slope / (2.0 * STEP.ln())).abs().max(0.02);
         let factor = (spread / slope).min(1.0).exp();
         Ok((value / factor, value * factor))
     }

@@ -1,6 +1,6 @@
 //! Predictions as one self-contained page, with a picture of the simulated core.
 
-use super::text::{headline, origin, reasons, time, useful, verdict};
+use super::text::{headline, origin, reasons, shown, time, useful, verdict};
 use crate::compare::{Call, Compared};
 use crate::document::{Predicted, Report};
 use crate::picture::{Activity, Picture};
@@ -39,6 +39,10 @@ pub fn html(report: &Report, pictures: &[Picture]) -> String {
         body += "</ul>";
     }
     let script = picture(&mut body, pictures);
+    if let [only] = report.predictions.as_slice() {
+        lines(&mut body, only);
+        notes(&mut body, only.notes.iter());
+    }
     page(&title, CSS, &body, script)
 }
 
@@ -87,8 +91,6 @@ fn one(body: &mut String, predicted: &Predicted) {
         }
         *body += "</table></div>";
     }
-    lines(body, predicted);
-    notes(body, predicted.notes.iter());
 }
 
 fn notes<'n>(body: &mut String, notes: impl Iterator<Item = &'n String>) {
@@ -107,10 +109,10 @@ fn lines(body: &mut String, predicted: &Predicted) {
     }
     *body += "<h2>Time by source line</h2><div class=wide><table><tr><th class=n>line</th><th class=n>time</th>\
               <th class=n>share</th><th>why</th><th>source</th></tr>";
-    for line in predicted.lines.iter().take(40) {
+    for line in shown(predicted).take(40) {
         let _ = write!(
             body,
-            "<tr><td class=n>{}</td><td class=n>{}</td><td class=n>{:.0} %</td><td>{}</td><td><code>{}</code></td></tr>",
+            "<tr><td class=n>{}</td><td class=n>{}</td><td class=n>{:.0} %</td><td class=why>{}</td><td><code>{}</code></td></tr>",
             line.line,
             time(line.us),
             100.0 * line.us / predicted.time_us.max(f64::MIN_POSITIVE),
@@ -248,8 +250,8 @@ pub fn html_of_comparison(compared: &[Compared], below: &str) -> String {
         };
         let _ = write!(
             body,
-            "<h1>{}</h1><p class=\"verdict {role}\"><b>{}</b></p><p class=dim>modelled ({}), {} caches; four of five pairs \
-             of variants of a task lie between {:.2} and {:.2} times as fast. Before: {}. After: {}.</p>",
+            "<h1>{}</h1><p class=\"verdict {role}\"><b>{}</b></p><p class=dim>modelled ({}), {} caches; of variants of one task, four of \
+             five ratios lie between {:.2} and {:.2}, and four of five calls are right. Before: {}. After: {}.</p>",
             escape(&title),
             escape(&verdict(one)),
             one.after.model,

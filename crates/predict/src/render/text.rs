@@ -25,8 +25,9 @@ pub fn text(report: &Report, style: &Style) -> String {
             let chip = refused.chip.as_deref();
             let chip = chip.map_or(String::new(), |chip| format!(" on {chip}"));
             let text = format!("{}{chip}: {}", refused.kernel, refused.reason);
-            for line in hanging(&text, style.width, 2, 4) {
-                let _ = writeln!(out, "{line}");
+            for (index, line) in hanging(&text, style.width, 2, 4).iter().enumerate() {
+                let indent = if index == 0 { "  " } else { "    " };
+                let _ = writeln!(out, "{indent}{line}");
             }
         }
     }
@@ -163,9 +164,15 @@ fn table(out: &mut String, predictions: &[Predicted], style: &Style) {
     );
 }
 
+/// Lines that take at least half a per cent of the time, the dearest first.
+pub(super) fn shown(predicted: &Predicted) -> impl Iterator<Item = &LineTime> {
+    let least = 0.005 * predicted.time_us;
+    predicted.lines.iter().filter(move |line| line.us >= least)
+}
+
 /// The dearest source lines, in the order of the file.
 pub fn line_table(predicted: &Predicted, most: usize, style: &Style) -> String {
-    let mut shown: Vec<&LineTime> = predicted.lines.iter().take(most).collect();
+    let mut shown: Vec<&LineTime> = shown(predicted).take(most).collect();
     shown.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     let several = shown.windows(2).any(|pair| pair[0].file != pair[1].file);
     let mut table = Table::new([
@@ -224,7 +231,7 @@ pub fn compared(compared: &Compared, style: &Style) -> String {
     lines(
         &mut out,
         &format!(
-            "modelled ({}), {} caches; four of five pairs of variants of a task lie between {:.2} and {:.2}",
+            "modelled ({}), {} caches; 4 of 5 pairs of variants lie between {:.2} and {:.2}, and 4 of 5 calls are right",
             after.model, after.state, compared.low, compared.high
         ),
         style,
@@ -255,19 +262,25 @@ pub fn compared(compared: &Compared, style: &Style) -> String {
             true => "about the same".to_owned(),
             false => format!("{sign}{}", time(term.change().abs())),
         };
+        let shown = |us: f64| match us > 0.0 {
+            true => time(us),
+            false => "–".to_owned(),
+        };
         table.row([
             term.name.to_owned(),
-            time(term.before_us),
-            time(term.after_us),
+            shown(term.before_us),
+            shown(term.after_us),
             change,
         ]);
     }
     out += &table.render(style.width);
     out.push('\n');
     out += &work(compared, style);
-    let mut notes: Vec<&String> = before.notes.iter().chain(&after.notes).collect();
-    notes.dedup();
-    for note in notes {
+    let fresh = after
+        .notes
+        .iter()
+        .filter(|note| !before.notes.contains(note));
+    for note in before.notes.iter().chain(fresh) {
         out.push('\n');
         lines(&mut out, &format!("note: {note}"), style);
     }
@@ -304,15 +317,15 @@ pub(super) fn verdict(compared: &Compared) -> String {
 fn work(compared: &Compared, style: &Style) -> String {
     let (before, after) = (&compared.before.work, &compared.after.work);
     let mut table = Table::new([
-        Column::left("work of the whole launch"),
+        Column::left("work of the whole launch").shrink(),
         Column::right("before"),
         Column::right("after"),
         Column::right("ratio"),
     ])
     .painter(style.painter)
     .indent(2);
-    let bytes = |value: f64| assay_report::number::bytes(value as u64);
-    let count = |value: f64| assay_report::number::grouped(value as u64);
+    let bytes = |value: f64| assay_report::number::bytes(value.round() as u64);
+    let count = |value: f64| assay_report::number::grouped(value.round() as u64);
     let rows: [(&str, f64, f64, &dyn Fn(f64) -> String); 4] = [
         (
             "instructions of simdgroups",
