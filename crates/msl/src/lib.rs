@@ -56,7 +56,9 @@ mod vector_sizes;
 
 pub use compiler::{Compiler, Refusal};
 pub use diagnostic::{Diagnostic, Note, Place};
-pub use driver::{Compiled, Emit, Error, Options, Source, compile, rewritten_text, rewritten_tokens};
+pub use driver::{
+    Compiled, Emit, Error, Options, Source, compile, rewritten_text, rewritten_tokens,
+};
 pub use headers::is_own_header;
 pub use stages::StageFunction;
 pub use standard::Standard;

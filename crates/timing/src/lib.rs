@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
-
 // Library code returns errors; tests may panic.
 #![cfg_attr(
     not(test),

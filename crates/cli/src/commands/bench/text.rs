@@ -72,6 +72,7 @@ impl Page<'_> {
                 self.first_launch(row);
                 self.scores(time);
             }
+            self.modelled(row);
             self.board(row);
             self.profile(row);
         }
@@ -248,6 +249,28 @@ impl Page<'_> {
             }
         });
         self.fact("scores", &scores.join(", "));
+    }
+
+    fn modelled(&mut self, row: &Row) {
+        for one in &row.modelled {
+            let text = match (&one.time, &one.refused) {
+                (Some(time), _) => {
+                    let show = assay_predict::render::time;
+                    let stand_in = if time.stand_in { ", stand-in code" } else { "" };
+                    format!(
+                        "{}: {} ({} to {}), limited by {} (modelled{stand_in})",
+                        one.chip,
+                        show(time.time_us),
+                        show(time.low_us),
+                        show(time.high_us),
+                        time.limited_by
+                    )
+                }
+                (None, Some(why)) => format!("{}: no prediction: {why}", one.chip),
+                (None, None) => continue,
+            };
+            self.fact("predicted", &text);
+        }
     }
 
     fn profile(&mut self, row: &Row) {
