@@ -44,3 +44,5 @@ kernel void matmul_reg4x4(device float *C [[buffer(0)]],
         }
     }
 }
+
+// assay: launch matmul_reg4x4 --size M=1024 --size N=1024 --size K=1024 --grid N/4,M/4 --threadgroup 16,16 --buffer 0=zeros:f32:M*N --buffer 1=random:f32:M*K --buffer 2=random:f32:K*N --bytes 3=u32:N --bytes 4=u32:K

@@ -43,3 +43,7 @@ template [[host_name("matmul_simdgroup_f16")]] kernel void matmul_simdgroup<half
     device float *, device const half *, device const half *, constant uint &, constant uint &, uint2);
 template [[host_name("matmul_simdgroup_bf16")]] kernel void matmul_simdgroup<bfloat>(
     device float *, device const bfloat *, device const bfloat *, constant uint &, constant uint &, uint2);
+
+// assay: launch matmul_simdgroup_f32 --size M=1024 --size N=1024 --size K=1024 --groups N/16,M/16 --threadgroup 32 --buffer 0=zeros:f32:M*N --buffer 1=random:f32:M*K --buffer 2=random:f32:K*N --bytes 3=u32:N --bytes 4=u32:K
+// assay: launch matmul_simdgroup_f16 --size M=1024 --size N=1024 --size K=1024 --groups N/16,M/16 --threadgroup 32 --buffer 0=zeros:f32:M*N --buffer 1=random:f16:M*K --buffer 2=random:f16:K*N --bytes 3=u32:N --bytes 4=u32:K
+// assay: launch matmul_simdgroup_bf16 --size M=1024 --size N=1024 --size K=1024 --groups N/16,M/16 --threadgroup 32 --buffer 0=zeros:f32:M*N --buffer 1=random:bf16:M*K --buffer 2=random:bf16:K*N --bytes 3=u32:N --bytes 4=u32:K

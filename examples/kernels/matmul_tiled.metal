@@ -26,3 +26,5 @@ kernel void matmul_tiled(device float *C [[buffer(0)]],
     }
     C[row * N + col] = acc;
 }
+
+// assay: launch matmul_tiled --size M=1024 --size N=1024 --size K=1024 --grid N,M --threadgroup 16,16 --buffer 0=zeros:f32:M*N --buffer 1=random:f32:M*K --buffer 2=random:f32:K*N --bytes 3=u32:M --bytes 4=u32:N --bytes 5=u32:K

@@ -14,6 +14,7 @@ pub mod fit;
 pub mod folds;
 pub mod judge;
 pub mod page;
+pub mod pairs;
 pub mod ranking;
 pub mod report;
 pub mod run;

@@ -11,12 +11,12 @@ use assay_accuracy::case::Excluded;
 use assay_accuracy::fit::{FREE, FREE_M3, Start, TERMS, determined, fit};
 use assay_accuracy::judge::chip;
 use assay_accuracy::page::{Figures, page};
-use assay_accuracy::ranking::{mean_called, mean_pick};
+use assay_accuracy::ranking::{mean_called, mean_pick, rank};
 use assay_accuracy::report::{self, CLASSES, Judged, Row, Together, line};
 use assay_accuracy::search::{HOLD, Limits};
 use assay_accuracy::store::{Store, Stored};
 use assay_accuracy::table::{self, Fitted};
-use assay_accuracy::{Cases, Result, Set, bands, run, sets, stats};
+use assay_accuracy::{Cases, Result, Set, bands, pairs, run, sets, stats};
 use assay_predict::Constants;
 use clap::{Parser, Subcommand};
 use rayon::prelude::*;
@@ -310,6 +310,20 @@ fn ranking(judged: &Judged) {
         mean_called(&rankings),
         mean_pick(&rankings)
     );
+    let variants = judged.variants();
+    let pairs = pairs::pairs(&variants);
+    println!(
+        "    {} pairs: 80 % of ratios within ×/÷ {:.3}",
+        pairs.len(),
+        pairs::band(&pairs, bands::SHARE)
+    );
+    for tie in [1.03, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4] {
+        let (called, right) = pairs::called(&pairs, tie);
+        let ranked = mean_called(&rank(&variants, tie));
+        println!(
+            "    beyond {tie}: {called:.3} called, {right:.3} of them right; {ranked:.3} of those that differ by 25 %"
+        );
+    }
 }
 
 fn every_row(judged: &Judged) {
@@ -366,6 +380,7 @@ fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>)
     every_row(&judged);
     fitted.extend(of_generation(&store, &constants)?);
     fitted.extend(of_classes(&judged));
+    fitted.extend(of_pairs(&store, &constants)?);
     if let Some(path) = table {
         let text = std::fs::read_to_string(path)?;
         std::fs::write(path, table::with(&text, &fitted))?;
@@ -389,6 +404,36 @@ fn of_generation(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
         note: format!("on {} products of matrices on an M3", m3.rows.len()),
     };
     Ok(FREE_M3.iter().map(row).collect())
+}
+
+/// The band of ratios and what counts as a tie, from pairs of variants that no constant was
+/// fitted on.
+fn of_pairs(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
+    let judged = report::transferred(store, Set::MetalSci, constants)?;
+    let variants = judged.variants();
+    let pairs = pairs::pairs(&variants);
+    let row = |name: &str, value: f64, note: String| Fitted {
+        scope: "all",
+        name: name.to_owned(),
+        value,
+        source: "metal-sci",
+        note,
+    };
+    let count = pairs.len();
+    Ok(vec![
+        row(
+            "band_pair",
+            pairs::band(&pairs, bands::SHARE),
+            format!(
+                "from {count} pairs of variants of one task and size on an M1 Pro, tasks counting alike"
+            ),
+        ),
+        row(
+            "pair_tie",
+            pairs::tie(&pairs, bands::SHARE),
+            "so that 80 % of the calls beyond it are right, on the same pairs".to_owned(),
+        ),
+    ])
 }
 
 /// The bands.

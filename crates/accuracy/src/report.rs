@@ -75,8 +75,12 @@ impl Judged {
 
     /// Ranking of the variants of each task.
     pub fn ranking(&self) -> Vec<TaskRanking> {
-        let variants: Vec<Variant<'_>> = self
-            .rows
+        rank(&self.variants(), TIE)
+    }
+
+    /// The cases as variants of their tasks.
+    pub fn variants(&self) -> Vec<Variant<'_>> {
+        self.rows
             .iter()
             .map(|row| Variant {
                 group: &row.group,
@@ -84,8 +88,7 @@ impl Judged {
                 measured: row.measured_us,
                 predicted: row.predicted_us(),
             })
-            .collect();
-        rank(&variants, TIE)
+            .collect()
     }
 
     /// Residuals for bands.

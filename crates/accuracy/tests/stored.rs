@@ -1,6 +1,7 @@
 //! Accuracy of the constants as they are, on stored executions: no download, no compiler.
 
 use assay_accuracy::judge::chip;
+use assay_accuracy::pairs::{band, called, pairs};
 use assay_accuracy::ranking::{mean_called, mean_pick};
 use assay_accuracy::report::{CLASSES, Judged, Row, transferred, with_constants};
 use assay_accuracy::stats::factor;
@@ -67,6 +68,23 @@ fn variants_on_an_m1_pro_are_predicted_and_ranked() {
     let (called, pick) = (mean_called(&rankings), mean_pick(&rankings));
     assert!(called > M1_PRO_CALLED, "{called:.3} of the pairs called");
     assert!(pick > M1_PRO_PICK, "picks run at {pick:.3}");
+}
+
+#[test]
+fn ratios_of_variants_lie_in_their_band_and_calls_are_right() {
+    let constants = constants();
+    let judged = transferred(&store(), Set::MetalSci, &constants).unwrap();
+    let variants = judged.variants();
+    let pairs = pairs(&variants);
+    let band = band(&pairs, 0.8);
+    let off = (band / constants.band_pair).ln().abs();
+    assert!(
+        off < 0.1,
+        "80 % of ratios within {band:.3}, not {}",
+        constants.band_pair
+    );
+    let (_, right) = called(&pairs, constants.pair_tie);
+    assert!(right > 0.77, "{right:.3} of the calls are right");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! - [`Filter`] and [`Board::entries`] read; [`render`] shows.
 //! - [`import`] takes other people's figures as [`Claim`]s. They have a table of their own, so no query can rank them
 //!   with what was verified here.
+//! - [`Modelled`] times are predictions. They have a table of their own too, and are never compared with a clock's.
 //! - [`verify`] compares a new run with what the board says.
 //!
 //! The figure of a source is its *middle* run, not its fastest: the best of many runs is luck as much as speed.
@@ -24,6 +25,7 @@ mod clock;
 mod entry;
 mod error;
 pub mod import;
+mod modelled;
 mod outcome;
 mod place;
 mod query;
@@ -37,6 +39,7 @@ pub use claim::{Claim, Imported};
 pub use clock::utc;
 pub use entry::{Beaten, Device, Entry, Reference, Run};
 pub use error::Error;
+pub use modelled::Modelled;
 pub use outcome::{Outcome, Raced, Refused, Setting, Subject, Timed};
 pub use place::{Place, Provenance};
 pub use query::Filter;

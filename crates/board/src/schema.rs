@@ -9,7 +9,7 @@ pub(crate) const APPLICATION: i64 = 0x4153_4159;
 pub(crate) const NEWEST: i64 = STEPS.len() as i64;
 
 /// What leads from each form to the next.
-pub(crate) const STEPS: [&str; 3] = [RESULTS, CLAIMS, PROVENANCE];
+pub(crate) const STEPS: [&str; 4] = [RESULTS, CLAIMS, PROVENANCE, MODELLED];
 
 /// Form 1: verified results.
 const RESULTS: &str = "
@@ -103,4 +103,22 @@ ALTER TABLE run ADD COLUMN compared INTEGER;
 ALTER TABLE run ADD COLUMN elements INTEGER;
 ALTER TABLE record ADD COLUMN old_time REAL;
 ALTER TABLE record ADD COLUMN new_time REAL;
+";
+
+/// Form 4: predicted times, apart from everything that a clock has told.
+const MODELLED: &str = "
+CREATE TABLE modelled (
+    kernel TEXT NOT NULL,
+    dtype TEXT NOT NULL,
+    size_set TEXT NOT NULL,
+    source TEXT NOT NULL,
+    chip TEXT NOT NULL,
+    model TEXT NOT NULL,
+    time REAL NOT NULL,
+    low REAL NOT NULL,
+    high REAL NOT NULL,
+    limited_by TEXT NOT NULL,
+    predicted_at INTEGER NOT NULL,
+    PRIMARY KEY (kernel, dtype, size_set, source, chip, model)
+) WITHOUT ROWID;
 ";

@@ -36,6 +36,7 @@ fn view(all: bool) -> View {
     View {
         results: board.entries(&filter).unwrap(),
         claims: board.claims(&filter).unwrap(),
+        modelled: Vec::new(),
     }
 }
 

@@ -25,6 +25,7 @@ Environment:
   ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
   ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder
   ASSAY_BOARD  the file that assay bench saves to and assay board shows
+  ASSAY_CHIPS  the folder of chip files that assay calibrate writes and predictions use
   ASSAY_PYTHON the Python that has MLX or PyTorch, for assay bench --reference";
 
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
@@ -82,6 +83,7 @@ commands! {
     Profile profile;
     Predict predict;
     Diff diff;
+    Calibrate calibrate;
     Explain explain;
     Inspect inspect;
     Compile compile;

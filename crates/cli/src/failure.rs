@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 /// An error with its exit code and advice.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
     pub(crate) message: String,

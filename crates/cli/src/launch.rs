@@ -48,7 +48,11 @@ pub(crate) struct LaunchArgs {
 pub(crate) struct Triple(pub(crate) [Formula; 3]);
 
 fn triple(text: &str) -> Result<Triple, String> {
-    extent(text).map(Triple)
+    let plain = text.chars().all(|c| c.is_ascii_digit() || c == 'x');
+    match plain {
+        true => extent(&text.replace('x', ",")).map(Triple),
+        false => extent(text).map(Triple),
+    }
 }
 
 /// A comment in a source: the kernel it is about, if not all, and the flags.
@@ -70,6 +74,20 @@ struct Comment {
 pub(crate) struct Described {
     pub(crate) launch: LaunchArgs,
     pub(crate) tgmem: Vec<String>,
+}
+
+/// A launch written as flags in one string, as in a comment.
+pub(crate) fn written(option: &str, text: &str) -> Result<Described, Failure> {
+    let comment = Comment::try_parse_from(text.split_whitespace()).map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        Failure::usage(format!("{option}: {}", first.trim_start_matches("error: ")))
+            .advice("write it as flags: --grid 1024,1024 --threadgroup 16,16 --bytes 3=u32:1024")
+    })?;
+    Ok(Described {
+        launch: comment.launch,
+        tgmem: comment.tgmem,
+    })
 }
 
 /// The launch that comments of a source describe for a kernel.

@@ -24,6 +24,7 @@ mod model;
 mod names;
 mod output;
 mod phases;
+mod prediction;
 #[cfg(test)]
 mod schema;
 mod source;

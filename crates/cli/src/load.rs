@@ -50,6 +50,14 @@ impl Loaded {
         }
     }
 
+    /// Whose compiler made the code.
+    pub(crate) fn code(&self) -> &'static str {
+        match self.origin {
+            Origin::Assay => crate::prediction::GENERATED,
+            _ => "machine code of the file",
+        }
+    }
+
     /// Profiles it.
     pub(crate) fn profile(&self, options: &Options) -> Result<Profile, Failure> {
         let options = Options {
@@ -95,15 +103,15 @@ impl<'a> Place<'a> {
 /// More kernels than this are not generated unasked.
 const MOST_GENERATED: usize = 64;
 
-/// The programs of a file: the one named, or all.
-pub(crate) fn programs(
+/// The programs of a file that was read already: the one named, or all.
+pub(crate) fn of_bytes(
     place: Place<'_>,
+    bytes: &Bytes,
     model: &Model,
     phases: &mut Phases,
     context: &Context,
 ) -> Result<Vec<Loaded>, Failure> {
-    let bytes = place.open()?;
-    let file = open(place.path(), &bytes)?;
+    let file = open(place.path(), bytes)?;
     of_file(place.path(), &file, model, phases, context)
 }
 
@@ -257,7 +265,7 @@ fn of_library(
         return Err(Failure::usage(format!("{shown} holds {count} kernels"))
             .advice("choose one with -f NAME; `assay profile FILE --all` gives a table"));
     }
-    let generator: Generator<'_> = model.generator();
+    let generator: Generator<'_> = model.generator()?;
     let mut loaded = Vec::with_capacity(kernels.len());
     let mut constants = Vec::new();
     for kernel in kernels {

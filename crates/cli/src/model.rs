@@ -2,9 +2,12 @@
 
 use crate::failure::Failure;
 use crate::generate::{CodeArgs, Generator};
+use crate::launch::LaunchArgs;
 use assay_agx::Isa;
 use assay_chip::{Chip, CostModel, Parameter};
+use assay_launch::{Formula, Sizes};
 use assay_profile::Options;
+use std::path::PathBuf;
 
 /// Choices that decide what a profile says.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,17 +28,20 @@ pub(crate) struct Model {
     #[arg(long, value_name = "TABLE", default_value = "measured")]
     pub(crate) costs: CostModel,
 
-    /// Threads per threadgroup, for occupancy: 256 or 16,16,1
-    #[arg(long, value_name = "X,Y,Z", value_parser = threadgroup)]
-    pub(crate) threadgroup: Option<[u32; 3]>,
+    #[command(flatten)]
+    pub(crate) launch: LaunchArgs,
 
-    /// Threadgroup memory in bytes, for occupancy
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) tgmem: Option<u32>,
+    /// Threadgroup memory in bytes, for occupancy; or of one argument with [[threadgroup(I)]]
+    #[arg(long, value_name = "BYTES|I=BYTES")]
+    pub(crate) tgmem: Vec<String>,
 
     /// Latency of a device load: a number of cycles, or l1, l2, slc, dram
     #[arg(long, value_name = "CYCLES")]
     pub(crate) latency: Option<String>,
+
+    /// Constants that assay calibrate measured, for the predicted time
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chip_file: Option<PathBuf>,
 
     /// Instruction set of raw code, or of the code to generate: g13 or g14
     #[arg(long, value_name = "NAME", default_value = "g13")]
@@ -56,19 +62,62 @@ impl Model {
         Ok(Options {
             memory_latency: self.cycles(&chip)?,
             costs: self.costs,
-            threadgroup: self.threadgroup,
-            threadgroup_bytes: self.tgmem,
+            threadgroup: self.threadgroup()?,
+            threadgroup_bytes: self.threadgroup_bytes()?,
             ..Options::new(chip)
         })
     }
 
+    /// Threads of a threadgroup, at the first sizes.
+    fn threadgroup(&self) -> Result<Option<[u32; 3]>, Failure> {
+        let sizes = self.first_sizes()?;
+        let Some(size) = self.launch.threadgroup(&sizes).transpose()? else {
+            return Ok(None);
+        };
+        let threads: u64 = size.iter().map(|&axis| u64::from(axis)).product();
+        match threads {
+            0 => Err(Failure::usage("--threadgroup: a threadgroup has threads")),
+            1..=1024 => Ok(Some(size)),
+            _ => Err(Failure::usage(format!(
+                "--threadgroup: {threads} threads are more than a threadgroup may have (1024)"
+            ))),
+        }
+    }
+
+    /// Threadgroup memory: that of all arguments.
+    fn threadgroup_bytes(&self) -> Result<Option<u32>, Failure> {
+        let sizes = self.first_sizes()?;
+        let mut sum: Option<u32> = None;
+        for text in &self.tgmem {
+            let value = text
+                .split_once('=')
+                .map_or(text.as_str(), |(_, value)| value);
+            let bad = |why: String| Failure::usage(format!("--tgmem {text}: {why}"));
+            let formula = Formula::parse(value).map_err(|error| bad(error.to_string()))?;
+            let bytes = formula.number_at(&sizes);
+            let bytes = bytes.map_err(|error| bad(error.to_string()))?;
+            sum = Some(sum.unwrap_or(0).saturating_add(bytes));
+        }
+        Ok(sum)
+    }
+
+    fn first_sizes(&self) -> Result<Sizes, Failure> {
+        Ok(self.launch.cases()?.into_iter().next().unwrap_or_default())
+    }
+
+    /// Sizes of arguments in threadgroup memory, as a launch has them.
+    pub(crate) fn threadgroup_arguments(&self) -> Vec<String> {
+        let arguments = self.tgmem.iter().filter(|text| text.contains('='));
+        arguments.cloned().collect()
+    }
+
     /// How kernels that come without machine code get some.
-    pub(crate) fn generator(&self) -> Generator<'_> {
-        Generator {
+    pub(crate) fn generator(&self) -> Result<Generator<'_>, Failure> {
+        Ok(Generator {
             constants: &self.code.constants,
             isa: self.isa,
-            threadgroup: self.threadgroup,
-        }
+            threadgroup: self.threadgroup()?,
+        })
     }
 
     fn cycles(&self, chip: &Chip) -> Result<Option<f64>, Failure> {
@@ -102,30 +151,4 @@ impl Model {
             .advice("give a number of cycles, or --chip m1, for which it is known")
         })
     }
-}
-
-fn threadgroup(text: &str) -> Result<[u32; 3], String> {
-    let mut size = [1; 3];
-    let mut parts = text.split([',', 'x']);
-    for slot in &mut size {
-        let Some(part) = parts.next() else {
-            break;
-        };
-        *slot = part
-            .trim()
-            .parse()
-            .ok()
-            .filter(|&threads| threads > 0)
-            .ok_or_else(|| format!("`{part}` is not a number of threads"))?;
-    }
-    if parts.next().is_some() {
-        return Err("there are three axes at most".to_owned());
-    }
-    let threads: u64 = size.iter().map(|&axis| u64::from(axis)).product();
-    if threads > 1024 {
-        return Err(format!(
-            "{threads} threads are more than a threadgroup may have (1024)"
-        ));
-    }
-    Ok(size)
 }

@@ -146,3 +146,277 @@ fn bad_input_is_explained() {
     // A chip whose clock nobody has published.
     check(file(&format!("{SAXPY} --grid 4 --chip m5")), 2, "clock");
 }
+
+/// The same for Metal source; nothing, said aloud, on a machine without a clang.
+fn compiling(arguments: &[&str]) -> Option<Output> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "100")
+        .current_dir(root)
+        .args(arguments)
+        .output()
+        .expect("assay runs");
+    if output.status.code() == Some(4) {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return None;
+    }
+    Some(output)
+}
+
+fn example(name: &str) -> String {
+    format!("examples/kernels/{name}.metal")
+}
+
+#[test]
+fn a_page_has_the_picture_and_a_timeline_is_written_beside_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("core.json");
+    let output = file(&format!(
+        "{SAXPY} --grid 65536 --format html --timeline {}",
+        trace.display()
+    ));
+    let page = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in [
+        "Where the time goes",
+        "Twice as much",
+        "id=core-data",
+        "no slot",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let trace = std::fs::read(trace).expect("a trace");
+    let trace: Value = serde_json::from_slice(&trace).expect("JSON");
+    assert!(
+        trace["traceEvents"]
+            .as_array()
+            .is_some_and(|all| all.len() > 100)
+    );
+    let two = file(&format!(
+        "{SAXPY} --grid 65536 --chip m1,m2 --timeline /nowhere/x.json"
+    ));
+    assert_eq!(two.status.code(), Some(2), "{}", stderr(&two));
+}
+
+#[test]
+fn diff_leads_with_predicted_times_and_calls_the_ladder() {
+    let ladder = ["matmul_naive", "matmul_tiled", "matmul_reg4x4"];
+    for pair in ladder.windows(2) {
+        let (before, after) = (example(pair[0]), example(pair[1]));
+        let Some(output) = compiling(&["diff", &before, &after, "--format", "json"]) else {
+            return;
+        };
+        let document = json(&output);
+        let predicted = &document["kernels"][0]["predicted"];
+        assert_eq!(predicted["call"], "faster", "{pair:?}: {predicted}");
+        assert!(
+            predicted["speedup"]
+                .as_f64()
+                .is_some_and(|ratio| ratio > 1.0)
+        );
+    }
+    let (naive, tiled) = (example("matmul_naive"), example("matmul_tiled"));
+    let Some(worse) = compiling(&["diff", &tiled, &naive, "--fail-on", "hurt"]) else {
+        return;
+    };
+    let text = stdout(&worse);
+    assert_eq!(worse.status.code(), Some(1), "{text}");
+    let first = text.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("matmul_tiled → matmul_naive on m2"),
+        "{text}"
+    );
+    assert!(
+        text.contains("slower") && text.contains("load/store unit"),
+        "{text}"
+    );
+    let Some(same) = compiling(&["diff", &tiled, &tiled]) else {
+        return;
+    };
+    assert!(
+        stdout(&same).contains("1.00 times as fast: tie"),
+        "{}",
+        stdout(&same)
+    );
+    let Some(page) = compiling(&["diff", &naive, &tiled, "--format", "html"]) else {
+        return;
+    };
+    assert!(stdout(&page).contains("Terms that changed"));
+}
+
+#[test]
+fn renamed_variables_are_a_tie() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tiled = root.join(example("matmul_tiled"));
+    let text = std::fs::read_to_string(&tiled).expect("the example");
+    let other = folder.path().join("other.metal");
+    std::fs::write(&other, text.replace("acc", "total").replace("sa[", "left[")).expect("written");
+    let (tiled, other) = (tiled.display().to_string(), other.display().to_string());
+    let Some(output) = compiling(&["diff", &tiled, &other, "--format", "json"]) else {
+        return;
+    };
+    assert_eq!(json(&output)["kernels"][0]["predicted"]["call"], "tie");
+}
+
+#[test]
+fn without_a_launch_diff_says_what_decides_and_counts_nothing() {
+    let kernels = kernels().display().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .env("COLUMNS", "100")
+        .args(["diff", &kernels, &kernels, "-f", "saxpy", "--all"])
+        .output()
+        .expect("assay runs");
+    let text = stdout(&output);
+    assert!(
+        text.contains("what decides") && text.contains("what explains"),
+        "{text}"
+    );
+    assert!(!text.contains("helped,"), "{text}");
+}
+
+#[test]
+fn flags_of_one_side_are_its_own() {
+    let (tiled, blocked) = (example("matmul_tiled"), example("matmul_reg4x4"));
+    let Some(output) = compiling(&[
+        "diff",
+        &tiled,
+        &blocked,
+        "--before-launch",
+        "--grid 512,512 --threadgroup 16,16 --bytes 3=u32:512 --bytes 4=u32:512 --bytes 5=u32:512",
+        "--after-launch",
+        "--grid 128,128 --threadgroup 16,16 --bytes 3=u32:512 --bytes 4=u32:512",
+        "--chip",
+        "m1-max",
+    ]) else {
+        return;
+    };
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(text.contains("on m1-max"), "{text}");
+    assert!(text.contains("buffers left out: 0, 1, 2"), "{text}");
+}
+
+#[test]
+fn a_profile_with_a_launch_leads_with_the_time_and_its_lines() {
+    let naive = example("matmul_naive");
+    let Some(output) = compiling(&["profile", &naive]) else {
+        return;
+    };
+    let text = stdout(&output);
+    assert!(text.starts_with("matmul_naive on m2"), "{text}");
+    let hot = text
+        .lines()
+        .find(|line| line.contains("acc += A[row * K + k]"));
+    assert!(
+        hot.is_some_and(|line| line.contains("load/store unit")),
+        "{text}"
+    );
+    let Some(output) = compiling(&["profile", &naive, "--format", "json"]) else {
+        return;
+    };
+    let document = json(&output);
+    let predicted = &document["profiles"][0]["predicted"];
+    let lines = predicted["lines"].as_array().expect("lines");
+    let sum: f64 = lines.iter().filter_map(|line| line["us"].as_f64()).sum();
+    let whole = predicted["time_us"].as_f64().expect("a time");
+    assert!((0.9..=1.001).contains(&(sum / whole)), "{sum} of {whole}");
+    let Some(page) = compiling(&["profile", &naive, "--format", "html"]) else {
+        return;
+    };
+    assert!(stdout(&page).contains("shares of the predicted time"));
+}
+
+#[test]
+fn calibration_finds_the_constants_of_a_simulated_chip() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let chip_file = folder.path().join("m2.tsv");
+    let chip_file = chip_file.display().to_string();
+    let changes = [
+        ("launch_us", 4.1),
+        ("between_us", 2.6),
+        ("issue_efficiency", 0.8),
+        ("matrix32_cycles", 16.4),
+        ("reduction_cycles", 11.0),
+        ("line_cycles", 1.3),
+        ("access_cycles", 2.1),
+        ("local_row_cycles", 2.2),
+        ("local_conflict_cycles", 1.1),
+        ("local_latency", 37.0),
+        ("barrier_cycles", 52.0),
+        ("atomic_latency", 240.0),
+        ("l1_share", 0.8),
+        ("l2_share", 1.3),
+        ("slc_share", 0.75),
+        ("l1_latency", 82.0),
+        ("l2_latency", 160.0),
+        ("slc_latency_ns", 280.0),
+        ("dram_latency_ns", 390.0),
+        ("l2_bytes_per_cycle", 45.0),
+        ("slc_ratio", 2.4),
+        ("dram_efficiency", 0.8),
+        ("group_cycles", 120.0),
+        ("simdgroup_cycles", 18.0),
+    ];
+    let mut arguments = vec!["calibrate", "--chip", "m2", "--chip-file", &chip_file];
+    let simulated: Vec<String> = changes
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    for change in &simulated {
+        arguments.extend(["--simulate", change]);
+    }
+    arguments.extend(["--format", "json"]);
+    let Some(output) = compiling(&arguments) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = json(&output);
+    let constants = document["constants"].as_array().expect("constants");
+    let mut wrong = Vec::new();
+    for (name, value) in changes {
+        let found = constants.iter().find(|one| one["name"] == name);
+        let found = found
+            .and_then(|one| one["value"].as_f64())
+            .unwrap_or(f64::NAN);
+        if !((found / value).ln().abs() < TOLERANCE) {
+            wrong.push(format!("{name}: {found:.3}, simulated {value}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}\n{}", document["constants"]);
+    // Predictions with the file use what was found.
+    let text = stdout(&file(&format!(
+        "{SAXPY} --grid 65536 --chip m2 --chip-file {chip_file}"
+    )));
+    assert!(text.contains("constants of Apple M2 from"), "{text}");
+    let other = file(&format!(
+        "{SAXPY} --grid 4 --chip m1 --chip-file {chip_file}"
+    ));
+    assert_eq!(other.status.code(), Some(2), "{}", stderr(&other));
+}
+
+/// How far a constant may be off: the model rounds what it executes to three digits.
+const TOLERANCE: f64 = 0.05;
+
+#[cfg(not(target_os = "macos"))]
+#[test]
+fn calibration_without_a_gpu_says_what_to_do() {
+    let output = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .arg("calibrate")
+        .output()
+        .expect("assay runs");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("--chip-file"), "{text}");
+}
+
+#[test]
+fn a_broken_chip_file_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("m2.tsv");
+    std::fs::write(&path, "m2\tspeed\t3\t3\t3\tmeasured\tx\ty\n").expect("written");
+    let output = file(&format!("{SAXPY} --grid 4 --chip-file {}", path.display()));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("line 1"), "{}", stderr(&output));
+}

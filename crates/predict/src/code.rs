@@ -30,6 +30,13 @@ pub(crate) struct Instruction {
     pub(crate) latency: f32,
 }
 
+impl Instruction {
+    /// Issue slots of the cost table.
+    pub(crate) fn issue_slots(&self) -> f32 {
+        self.issue
+    }
+}
+
 /// What an instruction is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {

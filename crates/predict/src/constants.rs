@@ -75,6 +75,8 @@ constants! {
     band_bandwidth,
     band_compute,
     band_chip,
+    band_pair,
+    pair_tie,
 }
 
 impl Constants {

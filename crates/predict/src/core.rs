@@ -42,8 +42,25 @@ pub enum Reason {
     Launch,
 }
 
+impl Reason {
+    /// All of them, in order.
+    pub const ALL: [Reason; REASONS] = [
+        Reason::Issue,
+        Reason::Complex,
+        Reason::Dependence,
+        Reason::LoadStore,
+        Reason::ThreadgroupMemory,
+        Reason::L2,
+        Reason::Slc,
+        Reason::Dram,
+        Reason::Latency,
+        Reason::Barrier,
+        Reason::Launch,
+    ];
+}
+
 /// How many reasons there are.
-pub(crate) const REASONS: usize = 11;
+pub const REASONS: usize = 11;
 
 /// A run of instructions in cycles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +102,8 @@ pub(crate) struct TimedAccess {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathRun {
     pub(crate) run: u32,
+    /// Its place in the code: the leaves of all blocks' steps, counted through.
+    pub(crate) place: u32,
     pub(crate) work: f32,
     pub(crate) latency: f32,
 }
@@ -122,6 +141,38 @@ pub(crate) struct Replay {
     pub(crate) events: u64,
 }
 
+/// What a simdgroup does for a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Doing {
+    /// Number of the simdgroup, in order of launch.
+    pub(crate) simdgroup: u32,
+    /// Nothing while its instructions are issued.
+    pub(crate) held_by: Option<Reason>,
+    /// Place in the code: of instructions that are issued, or of the access that is waited for.
+    pub(crate) place: u32,
+    pub(crate) from: f64,
+    pub(crate) cycles: f64,
+}
+
+/// Place of what belongs to no instruction: the launch.
+pub(crate) const NO_PLACE: u32 = u32::MAX;
+
+/// Observes a replay. What is not implemented costs nothing.
+pub(crate) trait Watch {
+    /// A simdgroup was given a place on a scheduler.
+    #[inline]
+    fn launched(&mut self, _simdgroup: u32, _threadgroup: u32, _scheduler: u8) {}
+
+    /// A stretch of time; those of one simdgroup come in order.
+    #[inline]
+    fn doing(&mut self, _doing: Doing) {}
+}
+
+/// Observes nothing.
+pub(crate) struct Unwatched;
+
+impl Watch for Unwatched {}
+
 /// Loads from threadgroup memory that are told apart.
 const LOCAL_WINDOW: usize = 64;
 
@@ -133,8 +184,11 @@ struct Simdgroup {
     scheduler: u8,
     /// The event to come is the stop of the current run, not its issue.
     issued: bool,
+    /// Place in the code of the run it is at, and when it arrived at a barrier.
+    place: u32,
+    arrived: f64,
     slots: [Pending; 2],
-    local: [f64; LOCAL_WINDOW],
+    local: [(f64, u32); LOCAL_WINDOW],
     local_loads: u32,
     /// Its stores: a simdgroup ends once the last has left.
     stores: Pending,
@@ -146,6 +200,8 @@ struct Pending {
     until: f64,
     queued: [f64; 4],
     latency: f64,
+    /// Place of the access in the code.
+    place: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -160,8 +216,9 @@ fn key(time: f64) -> u64 {
     time.max(0.0).to_bits()
 }
 
-struct Core<'a> {
+struct Core<'a, W> {
     work: &'a Workload,
+    watch: &'a mut W,
     simdgroups: Vec<Simdgroup>,
     groups: Vec<Resident>,
     events: BinaryHeap<Reverse<(u64, u32)>>,
@@ -183,9 +240,16 @@ const DRAM: usize = 4;
 const LAUNCHER: usize = 5;
 
 /// Replays a workload.
+#[cfg(test)]
 pub(crate) fn replay(work: &Workload) -> Replay {
+    replay_watched(work, &mut Unwatched)
+}
+
+/// Replays a workload under an observer.
+pub(crate) fn replay_watched<W: Watch>(work: &Workload, watch: &mut W) -> Replay {
     let mut core = Core {
         work,
+        watch,
         simdgroups: Vec::new(),
         groups: Vec::new(),
         events: BinaryHeap::new(),
@@ -206,7 +270,7 @@ pub(crate) fn replay(work: &Workload) -> Replay {
     core.replay
 }
 
-impl Core<'_> {
+impl<W: Watch> Core<'_, W> {
     /// Launches threadgroups while there are some and they fit.
     fn launch(&mut self, now: f64) {
         while let Some(&kind) = self.work.sequence.get(self.launched) {
@@ -234,19 +298,23 @@ impl Core<'_> {
         let mut start = start.1;
         for &path in paths {
             start = self.shared(LAUNCHER, start, self.work.simdgroup_launch).1;
-            self.replay.held[Reason::Launch as usize] += start - now;
             let index = self.simdgroups.len();
+            let scheduler = (index % self.issue_free.len()) as u8;
             self.simdgroups.push(Simdgroup {
                 path,
                 next: 0,
                 group,
-                scheduler: (index % self.issue_free.len()) as u8,
+                scheduler,
                 issued: false,
+                place: NO_PLACE,
+                arrived: 0.0,
                 slots: [Pending::default(); 2],
-                local: [0.0; LOCAL_WINDOW],
+                local: [(0.0, NO_PLACE); LOCAL_WINDOW],
                 local_loads: 0,
                 stores: Pending::default(),
             });
+            self.watch.launched(index as u32, group, scheduler);
+            self.hold(index, Reason::Launch, NO_PLACE, (now, start));
             self.wake(start, index);
         }
         if paths.is_empty() {
@@ -267,8 +335,17 @@ impl Core<'_> {
         (begin, begin + cycles)
     }
 
-    fn hold(&mut self, reason: Reason, cycles: f64) {
-        self.replay.held[reason as usize] += cycles.max(0.0);
+    /// Counts the time from one moment to a later one as spent for a reason.
+    fn hold(&mut self, index: usize, reason: Reason, place: u32, (from, to): (f64, f64)) {
+        let cycles = (to - from).max(0.0);
+        self.replay.held[reason as usize] += cycles;
+        self.watch.doing(Doing {
+            simdgroup: index as u32,
+            held_by: Some(reason),
+            place,
+            from,
+            cycles,
+        });
     }
 
     /// Follows a simdgroup from `now` until it must wait, or others come first.
@@ -281,7 +358,8 @@ impl Core<'_> {
                 return;
             };
             let run = self.work.runs[path_run.run as usize];
-            if simdgroup.issued {
+            self.simdgroups[index].place = path_run.place;
+            if self.simdgroups[index].issued {
                 self.simdgroups[index].issued = false;
                 self.simdgroups[index].next += 1;
                 match self.stop(now, index, run.stop, &path_run) {
@@ -303,22 +381,31 @@ impl Core<'_> {
     /// Issues a run; gives when its results are there.
     fn issue(&mut self, now: f64, index: usize, run: &TimedRun, scale: f64) -> f64 {
         let scheduler = usize::from(self.simdgroups[index].scheduler);
+        let place = self.simdgroups[index].place;
         let begin = self.issue_free[scheduler].max(now);
         let cycles = run.issue * scale;
         self.issue_free[scheduler] = begin + cycles;
         self.replay.issued += cycles;
         let mut done = begin + cycles;
-        self.hold(Reason::Issue, done - now);
+        self.hold(index, Reason::Issue, place, (now, begin));
+        self.replay.held[Reason::Issue as usize] += cycles;
+        self.watch.doing(Doing {
+            simdgroup: index as u32,
+            held_by: None,
+            place,
+            from: begin,
+            cycles,
+        });
         if run.complex > 0.0 {
             let complex = run.complex * scale;
             let free = self.complex_free[scheduler].max(begin) + complex;
             self.complex_free[scheduler] = free;
             self.replay.complex += complex;
-            self.hold(Reason::Complex, free - done);
+            self.hold(index, Reason::Complex, place, (done, free));
             done = done.max(free);
         }
         let alone = begin + run.alone * scale;
-        self.hold(Reason::Dependence, alone - done);
+        self.hold(index, Reason::Dependence, place, (done, alone));
         done.max(alone)
     }
 
@@ -332,18 +419,18 @@ impl Core<'_> {
             }
             TimedStop::Wait(slot) => {
                 let pending = self.simdgroups[index].slots[usize::from(slot & 1)];
-                self.stall(now, &pending);
+                self.stall(index, now, &pending);
                 Some(now.max(pending.until))
             }
             TimedStop::UseLocal(later) => {
                 let simdgroup = &self.simdgroups[index];
                 let behind = u32::from(later) + 1;
                 let place = simdgroup.local_loads.wrapping_sub(behind) as usize % LOCAL_WINDOW;
-                let until = match simdgroup.local_loads >= behind {
+                let (until, place) = match simdgroup.local_loads >= behind {
                     true => simdgroup.local[place],
-                    false => 0.0,
+                    false => (0.0, NO_PLACE),
                 };
-                self.hold(Reason::ThreadgroupMemory, until - now);
+                self.hold(index, Reason::ThreadgroupMemory, place, (now, until));
                 Some(now.max(until))
             }
             TimedStop::Barrier => {
@@ -354,22 +441,26 @@ impl Core<'_> {
     }
 
     /// Divides the time until an answer among what delayed it.
-    fn stall(&mut self, now: f64, pending: &Pending) {
+    fn stall(&mut self, index: usize, now: f64, pending: &Pending) {
         let held = pending.until - now;
         if held <= 0.0 {
             return;
         }
         let whole = pending.latency + pending.queued.iter().sum::<f64>();
         if whole <= 0.0 {
-            self.hold(Reason::Latency, held);
+            self.hold(index, Reason::Latency, pending.place, (now, pending.until));
             return;
         }
         let share = held / whole;
+        let mut at = now;
         let reasons = [Reason::LoadStore, Reason::L2, Reason::Slc, Reason::Dram];
         for (reason, queued) in reasons.into_iter().zip(pending.queued) {
-            self.hold(reason, queued * share);
+            let until = at + queued * share;
+            self.hold(index, reason, pending.place, (at, until));
+            at = until;
         }
-        self.hold(Reason::Latency, pending.latency * share);
+        let until = at + pending.latency * share;
+        self.hold(index, Reason::Latency, pending.place, (at, until));
     }
 
     fn access(&mut self, now: f64, index: usize, access: usize, slot: u8, run: &PathRun) {
@@ -380,7 +471,7 @@ impl Core<'_> {
             let simdgroup = &mut self.simdgroups[index];
             if !cost.posted {
                 let place = simdgroup.local_loads as usize % LOCAL_WINDOW;
-                simdgroup.local[place] = done + cost.latency * delay;
+                simdgroup.local[place] = (done + cost.latency * delay, simdgroup.place);
                 simdgroup.local_loads += 1;
             }
             return;
@@ -401,6 +492,7 @@ impl Core<'_> {
             }
         }
         let simdgroup = &mut self.simdgroups[index];
+        let place = simdgroup.place;
         let (latency, pending) = match cost.posted {
             true => (0.0, &mut simdgroup.stores),
             false => {
@@ -414,6 +506,7 @@ impl Core<'_> {
                 until,
                 queued,
                 latency,
+                place,
             };
         }
     }
@@ -421,13 +514,10 @@ impl Core<'_> {
     fn arrive(&mut self, now: f64, index: usize, scale: f64) {
         let number = self.simdgroups[index].group as usize;
         let group = &mut self.groups[number];
+        self.simdgroups[index].arrived = now;
         group.waiting.push(index as u32);
-        // Arrivals come in order of time, but scaled turns may differ.
-        let waited: f64 = (now - group.latest).max(0.0) * (group.waiting.len() - 1) as f64;
         group.latest = group.latest.max(now);
-        let all = group.waiting.len() as u32 == group.left;
-        self.hold(Reason::Barrier, waited);
-        if all {
+        if group.waiting.len() as u32 == group.left {
             self.pass_barrier(number, scale);
         }
     }
@@ -436,17 +526,19 @@ impl Core<'_> {
         let group = &mut self.groups[number];
         let waiting = std::mem::take(&mut group.waiting);
         let latest = std::mem::replace(&mut group.latest, 0.0);
-        let cost = self.work.barrier * scale;
-        self.hold(Reason::Barrier, cost * waiting.len() as f64);
+        let passed = latest + self.work.barrier * scale;
         for simdgroup in waiting {
-            self.wake(latest + cost, simdgroup as usize);
+            let index = simdgroup as usize;
+            let Simdgroup { arrived, place, .. } = self.simdgroups[index];
+            self.hold(index, Reason::Barrier, place, (arrived, passed));
+            self.wake(passed, index);
         }
     }
 
     fn end_of_simdgroup(&mut self, now: f64, index: usize) {
         let stores = self.simdgroups[index].stores;
         if stores.until > now {
-            self.stall(now, &stores);
+            self.stall(index, now, &stores);
             self.simdgroups[index].stores = Pending::default();
             self.wake(stores.until, index);
             return;
@@ -502,6 +594,7 @@ mod tests {
     fn work(runs: Vec<TimedRun>, accesses: Vec<TimedAccess>, simdgroups: usize) -> Workload {
         let path = (0..runs.len() as u32).map(|run| PathRun {
             run,
+            place: run,
             work: 1.0,
             latency: 1.0,
         });

@@ -18,6 +18,17 @@ pub(crate) struct Cutter<'a> {
     run_waits: Vec<bool>,
     /// Which blocks have one.
     block_waits: Vec<bool>,
+    /// Of each block, how many leaves the blocks before it have: places are counted through.
+    first_leaf: Vec<u32>,
+}
+
+/// How many leaves steps have.
+pub(crate) fn leaves(steps: &[Step]) -> u32 {
+    let leaf = |step: &Step| match step {
+        Step::Block(..) => 1,
+        Step::Loop(_, body) => leaves(body),
+    };
+    steps.iter().map(leaf).sum()
 }
 
 /// What steps are over.
@@ -48,10 +59,20 @@ impl<'a> Cutter<'a> {
         let block_waits = blocks
             .map(|block| any_waits(&block.steps, &run_waits))
             .collect();
+        let mut next = 0;
+        let blocks = execution.blocks.iter();
+        let first_leaf = blocks
+            .map(|block| {
+                let first = next;
+                next += leaves(&block.steps);
+                first
+            })
+            .collect();
         Cutter {
             execution,
             run_waits,
             block_waits,
+            first_leaf,
         }
     }
 
@@ -68,7 +89,7 @@ impl<'a> Cutter<'a> {
             work: 1.0,
             latency: 1.0,
         };
-        self.unroll(steps, Over::Blocks, turns, once, &mut runs);
+        self.unroll(steps, (Over::Blocks, 0), turns, once, &mut runs);
         runs
     }
 
@@ -94,7 +115,15 @@ impl<'a> Cutter<'a> {
         steps.iter().map(step).sum()
     }
 
-    fn unroll(&self, steps: &[Step], over: Over, most: f64, scale: Scale, runs: &mut Vec<PathRun>) {
+    /// Appends the runs of steps; `place` is that of their first leaf.
+    fn unroll(
+        &self,
+        steps: &[Step],
+        (over, mut place): (Over, u32),
+        most: f64,
+        scale: Scale,
+        runs: &mut Vec<PathRun>,
+    ) {
         for step in steps {
             let (Step::Block(_, count) | Step::Loop(count, _)) = step;
             let (turns, factor) = turns_of(*count, most);
@@ -108,17 +137,21 @@ impl<'a> Cutter<'a> {
             };
             for _ in 0..turns as u64 {
                 match (step, over) {
-                    (Step::Loop(_, body), _) => self.unroll(body, over, most, scale, runs),
+                    (Step::Loop(_, body), _) => self.unroll(body, (over, place), most, scale, runs),
                     (Step::Block(block, _), Over::Blocks) => {
-                        self.unroll(self.inside(*block), Over::Runs, most, scale, runs);
+                        let first = self.first_leaf.get(usize::from(*block));
+                        let first = first.copied().unwrap_or(0);
+                        self.unroll(self.inside(*block), (Over::Runs, first), most, scale, runs);
                     }
                     (Step::Block(run, _), Over::Runs) => runs.push(PathRun {
                         run: u32::from(*run),
+                        place,
                         work: scale.work as f32,
                         latency: scale.latency as f32,
                     }),
                 }
             }
+            place += leaves(std::slice::from_ref(step));
         }
     }
 }

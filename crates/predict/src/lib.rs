@@ -9,6 +9,11 @@
 //! | to describe what is dispatched | [`Dispatch`], [`Memory`], [`Argument`] |
 //! | to execute it once, for every chip | [`execute`], [`Sampling`], [`Execution`] |
 //! | what a larger chip would bring | [`gains`] |
+//! | what a core did, cycle by cycle | [`pictures`], [`Picture`] |
+//! | which instructions the time belongs to | [`by_instruction`] |
+//! | which of two kernels is faster | [`Compared`] |
+//! | reports | [`Report`], [`Predicted`], [`render`] |
+//! | constants measured on one machine | [`calibrate`] |
 //! | a time | [`predict`], [`CommandBuffer`], [`Constants`], [`Prediction`] |
 
 // Library code returns errors; tests may panic.
@@ -17,12 +22,16 @@
     warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+mod attribute;
 mod caches;
+pub mod calibrate;
 mod code;
+mod compare;
 mod constants;
 mod core;
 mod cut;
 mod dispatch;
+mod document;
 mod error;
 mod execute;
 pub mod execution;
@@ -30,21 +39,29 @@ mod fold;
 mod footprint;
 mod gains;
 mod machine;
+mod picture;
 mod pipeline;
 mod predict;
 mod ranges;
 mod record;
+pub mod render;
 mod reuse;
 mod sample;
 mod schedule;
 
+pub use attribute::{InstructionTime, by_instruction};
+pub use compare::{Call, Compared, TermChange};
 pub use constants::Constants;
-pub use core::Reason;
+pub use core::{REASONS, Reason};
 pub use dispatch::{Argument, Buffer, Dispatch, Memory};
+pub use document::{
+    Doubled, LineTime, Predicted, Question, Refused, Report, Target, TermTime, Work,
+};
 pub use error::Error;
 pub use execute::{Sampling, execute};
 pub use execution::Execution;
 pub use gains::{Gain, gains};
+pub use picture::{Activity, Picture, Row, Stretch, pictures};
 pub use predict::{
     Cache, Class, CommandBuffer, MODEL, Prediction, Repeated, Term, predict, reason_name,
 };

@@ -2,7 +2,9 @@
 
 use crate::caches;
 use crate::constants::Constants;
-use crate::core::{REASONS, Reason, TimedAccess, TimedRun, TimedStop, Workload, replay};
+use crate::core::{
+    REASONS, Reason, TimedAccess, TimedRun, TimedStop, Unwatched, Watch, Workload, replay_watched,
+};
 use crate::cut::Cutter;
 use crate::error::Error;
 use crate::execution::{Access, Execution, Group, Kind, LINE, Run, Space, Step, Stop};
@@ -52,6 +54,13 @@ impl<'a> CommandBuffer<'a> {
             }],
             times: 1,
         }
+    }
+}
+
+impl CommandBuffer<'_> {
+    /// The executions of its dispatches, in order.
+    pub(crate) fn executions(&self) -> Vec<&Execution> {
+        self.dispatches.iter().map(|d| d.execution).collect()
     }
 }
 
@@ -140,7 +149,7 @@ pub fn predict(
     state: Cache,
 ) -> Result<Prediction, Error> {
     let machine = Machine::new(chip, constants)?;
-    let executions: Vec<&Execution> = buffer.dispatches.iter().map(|d| d.execution).collect();
+    let executions = buffer.executions();
     if let Some(why) = executions.iter().find_map(|execution| execution.fault()) {
         return Err(Error::BadExecution(why));
     }
@@ -152,7 +161,13 @@ pub fn predict(
     let list_times = u64::from(buffer.times.max(1));
     for repeated in &buffer.dispatches {
         let times = u64::from(repeated.times.max(1)) * list_times;
-        let timed = Timed::new(repeated.execution, &machine, constants, total, state)?;
+        let timed = Timed::new(
+            repeated.execution,
+            &machine,
+            constants,
+            (total, state),
+            &mut Unwatched,
+        )?;
         let us = timed.cycles / (machine.clock_ghz * 1e3);
         dispatches_us.push(us);
         let sum: f64 = timed.held.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -226,18 +241,18 @@ fn class(executions: &[&Execution], machine: &Machine, terms: &[Term], time_us: 
 }
 
 /// A dispatch on a chip, in cycles.
-struct Timed {
-    cycles: f64,
+pub(crate) struct Timed {
+    pub(crate) cycles: f64,
     held: [f64; REASONS],
 }
 
 impl Timed {
-    fn new(
+    pub(crate) fn new(
         execution: &Execution,
         machine: &Machine,
         constants: &Constants,
-        total: f64,
-        state: Cache,
+        (total, state): (f64, Cache),
+        watch: &mut impl Watch,
     ) -> Result<Timed, Error> {
         let groups = execution.threadgroups().max(1);
         let active = (groups as f64).min(machine.cores);
@@ -250,7 +265,7 @@ impl Timed {
         work.accesses = accesses
             .map(|access| levels.cost(access, machine, constants, active))
             .collect();
-        let replayed = replay(&work);
+        let replayed = replay_watched(&work, watch);
         Ok(Timed {
             cycles: replayed.end_of(per_core, resident),
             held: replayed.held,
@@ -404,6 +419,30 @@ fn over_accesses(execution: &Execution, value: impl Fn(&Access) -> f64) -> f64 {
         })
         .sum();
     per_group * execution.threadgroups() as f64
+}
+
+/// Bytes that the lanes of a whole dispatch move.
+pub(crate) struct Moved {
+    pub(crate) device: f64,
+    pub(crate) threadgroup: f64,
+}
+
+impl Execution {
+    /// Bytes that all lanes move, by memory.
+    pub(crate) fn moved_bytes(&self) -> Moved {
+        let of = |local: bool| {
+            over_accesses(self, |access| {
+                match (access.space == Space::Threadgroup) == local {
+                    true => f64::from(access.bytes),
+                    false => 0.0,
+                }
+            })
+        };
+        Moved {
+            device: of(false),
+            threadgroup: of(true),
+        }
+    }
 }
 
 /// A value per block or run, summed over steps.

@@ -4,8 +4,9 @@ use assay_agx::{Binding, BoundValue, Isa, Program, assemble};
 use assay_chip::Chip;
 use assay_emu::Fill;
 use assay_predict::{
-    Argument, Cache, CommandBuffer, Constants, Dispatch, Error, Execution, Memory, Repeated,
-    Sampling, execute, gains, predict,
+    Activity, Argument, Cache, CommandBuffer, Constants, Dispatch, Error, Execution, Memory,
+    Predicted, Question, Repeated, Report, Sampling, Target, by_instruction, execute, gains,
+    pictures, predict, render,
 };
 
 /// A program whose buffer 0 is found in `u0_u1`.
@@ -220,5 +221,99 @@ fn a_stored_execution_that_makes_no_sense_is_refused() {
     ];
     for change in changes {
         assert!(matches!(refused(change), Error::BadExecution(_)));
+    }
+}
+
+#[test]
+fn the_picture_has_a_row_per_simdgroup_without_overlaps() {
+    let chip = Chip::named("m2").expect("a chip");
+    let execution = executed(&with_loop(60), 1 << 18);
+    let buffer = CommandBuffer::of(&execution);
+    let constants = Constants::of(&chip);
+    let drawn = pictures(&buffer, &chip, &constants, Cache::Warm).expect("a picture");
+    let [picture] = drawn.as_slice() else {
+        panic!("one dispatch")
+    };
+    assert_eq!(picture.rows.len() as u32, picture.simulated * 8);
+    for row in &picture.rows {
+        let mut at = 0.0;
+        for stretch in &row.stretches {
+            assert!(stretch.from >= at - 0.5, "{stretch:?} after {at}");
+            assert!(stretch.to > stretch.from && stretch.to <= picture.cycles);
+            at = stretch.to;
+        }
+    }
+    let totals = picture.totals();
+    let of = |wanted: Activity| totals.iter().find(|(kind, _)| *kind == wanted).unwrap().1;
+    assert!(of(Activity::Issue) > 0.0 && of(Activity::UnitBusy) > 0.0);
+    assert!(of(Activity::NoSlot) > 0.0, "threadgroups wait for room");
+    assert_eq!(of(Activity::Barrier), 0.0);
+}
+
+#[test]
+fn the_time_of_instructions_adds_up_to_the_dispatch() {
+    let chip = Chip::named("m2").expect("a chip");
+    let constants = Constants::of(&chip);
+    let program = with_loop(80);
+    let execution = executed(&program, 1 << 20);
+    let buffer = CommandBuffer::of(&execution);
+    let prediction = predict(&buffer, &chip, &constants, Cache::Warm).expect("a time");
+    let times = by_instruction(&buffer, &[&program], &chip, &constants, Cache::Warm);
+    let times = &times.expect("times")[0];
+    let sum: f64 = times.iter().map(|time| time.total()).sum();
+    let launch = prediction.terms.iter();
+    let launch = launch.filter(|term| term.name == "threadgroup launch");
+    let launch: f64 = launch.map(|term| term.us).sum();
+    let whole = prediction.dispatches_us[0] - launch;
+    assert!((sum / whole - 1.0).abs() < 1e-3, "{sum} of {whole}");
+    // The loop is where the time goes, and its instructions come first.
+    let store = times.last().expect("the store").offset;
+    let in_loop = times.iter().filter(|time| time.offset < store - 16);
+    let in_loop: f64 = in_loop.map(|time| time.total()).sum();
+    assert!(in_loop > 0.8 * sum, "{in_loop} of {sum}");
+}
+
+#[test]
+fn a_timeline_is_a_trace_whose_events_do_not_overlap() {
+    let target = Target::of(Chip::named("m2").expect("a chip"));
+    let execution = executed(&with_loop(10), 1 << 14);
+    let question = Question {
+        kernel: "</script> & co",
+        code: "by hand",
+        buffer: CommandBuffer::of(&execution),
+        state: Cache::Warm,
+    };
+    let predicted = Predicted::new(&question, &target).expect("a time");
+    let Target {
+        chip, constants, ..
+    } = &target;
+    let drawn = pictures(&question.buffer, chip, constants, Cache::Warm).expect("a picture");
+    let text = render::timeline(&predicted, &drawn);
+    let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let mut ends = std::collections::BTreeMap::new();
+    for event in events.iter().filter(|event| event["ph"] == "X") {
+        let number = |name: &str| event[name].as_f64().expect("a number");
+        let end = ends.entry(event["tid"].as_u64()).or_insert(0.0);
+        assert!(number("ts") >= *end - 1e-3);
+        *end = number("ts") + number("dur");
+    }
+    assert_eq!(ends.len(), drawn[0].rows.len());
+    let report = Report {
+        predictions: vec![predicted],
+        ..Report::default()
+    };
+    let page = render::html(&report, &drawn);
+    assert!(page.contains("id=core-data"), "the picture's data");
+    assert!(!page.contains("</script> &"), "names are escaped");
+    assert_eq!(
+        page.matches("<script").count(),
+        page.matches("</script>").count()
+    );
+    for address in ["http://", "https://", "src="] {
+        assert!(
+            !page.contains(address),
+            "{address}: the page fetches nothing"
+        );
     }
 }

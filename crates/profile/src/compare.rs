@@ -14,6 +14,17 @@ pub enum Better {
     More,
 }
 
+/// What a figure is good for when two kernels are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// Per unit of work, or a limit of the core: better here is better.
+    Decides,
+    /// Of the program as a whole: a kernel that does more per thread has more of it.
+    Explains,
+}
+
 /// A figure that is compared.
 #[derive(Clone, Copy)]
 pub struct Figure {
@@ -102,6 +113,30 @@ pub fn figures(profile: &Profile) -> Figures {
         .collect()
 }
 
+/// Figures that decide in place of others that are not known on both sides.
+const STAND_INS: &[(&str, &str)] = &[
+    ("hot_cycles_per_float", "hot_estimate"),
+    ("hot_bytes_per_float", "device_bytes"),
+];
+
+/// Figures that decide.
+const DECIDE: &[&str] = &[
+    "threads",
+    "hot_cycles_per_float",
+    "hot_bytes_per_float",
+    "scratch_bytes",
+];
+
+/// What a figure is good for, given what is known of both kernels.
+fn weight(name: &str, before: &Figures, after: &Figures) -> Weight {
+    let known = |name: &str| before.contains_key(name) && after.contains_key(name);
+    let stands_in = |&(missing, stand_in): &(&str, &str)| stand_in == name && !known(missing);
+    match DECIDE.contains(&name) || STAND_INS.iter().any(stands_in) {
+        true => Weight::Decides,
+        false => Weight::Explains,
+    }
+}
+
 /// How a figure changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -143,6 +178,8 @@ pub struct Difference {
     pub relative: Option<f64>,
     /// What it amounts to.
     pub change: Change,
+    /// What that is worth.
+    pub weight: Weight,
 }
 
 /// Compares every figure; changes up to `tolerance` (0.01 is 1 %) count as none.
@@ -185,6 +222,7 @@ pub fn compare(before: &Figures, after: &Figures, tolerance: f64) -> Vec<Differe
                 after: new,
                 relative,
                 change,
+                weight: weight(figure.name, before, after),
             })
         })
         .collect()

@@ -67,7 +67,7 @@ mod waits;
 pub use bounds::{Bound, BoundKind, Bounds, device_rate};
 pub use cfg::{Block, Cfg, Edge, EdgeKind, End, Trouble};
 pub use code::{Code, Entry};
-pub use compare::{Better, Change, Difference, FIGURES, Figure, Figures, compare, figures};
+pub use compare::{Better, Change, Difference, FIGURES, Figure, Figures, Weight, compare, figures};
 pub use cost::{Charge, Charges, Costs, Cycles, number};
 pub use dominators::Dominators;
 pub use findings::{Finding, Gain, Look, Metric, RULES, Rule, Severity, SourceLine, rule};

@@ -13,6 +13,7 @@ pub use text::{TextStyle, text};
 
 use crate::claim::Claim;
 use crate::entry::{Device, Entry};
+use crate::modelled::Modelled;
 use serde::Serialize;
 
 /// What is shown: the document of `--format json`, and what all other forms are made from.
@@ -23,6 +24,9 @@ pub struct View {
     pub results: Vec<Entry>,
     /// What others say. Nothing here was verified, and nothing here is ranked.
     pub claims: Vec<Claim>,
+    /// Predicted times. No clock told them, and they are not ranked with those that one told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modelled: Vec<Modelled>,
 }
 
 /// Devices in the order of their first result, GPUs first, each with its results.

@@ -3,6 +3,7 @@
 use super::{View, by_device, clock, figure, precision, short};
 use crate::claim::Claim;
 use crate::entry::Entry;
+use crate::modelled::Modelled;
 use assay_report::number;
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
@@ -38,6 +39,11 @@ pub fn text(view: &View, style: TextStyle) -> String {
         let heading = wrap(heading, style.width, 0).join("\n      ");
         let heading = style.painter.paint(Role::Heading, &heading);
         parts.push(format!("{heading}\n{}", claims(&view.claims, style)));
+    }
+    if !view.modelled.is_empty() {
+        let heading = "Predicted, not measured (modelled)";
+        let heading = style.painter.paint(Role::Heading, heading);
+        parts.push(format!("{heading}\n{}", modelled(&view.modelled, style)));
     }
     parts.join("\n")
 }
@@ -109,6 +115,32 @@ fn cells(entry: &Entry) -> [Cell; 11] {
         entry.runs.to_string().into(),
         run.taken_at.get(..10).unwrap_or(&run.taken_at).into(),
     ]
+}
+
+fn modelled(times: &[Modelled], style: TextStyle) -> String {
+    let mut table = Table::new([
+        Column::left("kernel").shrink(),
+        Column::left("sizes").shrink(),
+        Column::left("chip"),
+        Column::right("time"),
+        Column::right("from"),
+        Column::right("to"),
+        Column::left("limited by").shrink(),
+    ])
+    .painter(style.painter);
+    for time in times {
+        let show = |ms: f64| number::nanoseconds(ms * 1e6);
+        table.row([
+            format!("{} {}", time.kernel, time.dtype),
+            time.size_set.clone(),
+            time.chip.clone(),
+            show(time.time_ms),
+            show(time.low_ms),
+            show(time.high_ms),
+            time.limited_by.clone(),
+        ]);
+    }
+    table.render(style.width)
 }
 
 fn claims(claims: &[Claim], style: TextStyle) -> String {

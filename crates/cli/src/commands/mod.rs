@@ -6,6 +6,7 @@
 pub(crate) mod asm;
 pub(crate) mod bench;
 pub(crate) mod board;
+pub(crate) mod calibrate;
 pub(crate) mod chips;
 pub(crate) mod compile;
 pub(crate) mod completions;

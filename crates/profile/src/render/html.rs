@@ -1,9 +1,9 @@
 //! One self-contained page: verdict, graph, loops, findings, listing with pressure.
 
-use super::Sources;
 use super::listing::rows;
 use super::side::{SCRIPT, STYLE, source};
 use super::text::loop_name;
+use super::{Lead, Sources};
 use crate::cfg::EdgeKind;
 use crate::cost::number;
 use crate::part::Part;
@@ -32,6 +32,11 @@ pub fn html(profile: &Profile) -> String {
 
 /// The page; source lines and instructions stand side by side.
 pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
+    html_with_time(profile, sources, None)
+}
+
+/// The page; with a predicted time it leads with that, and lines show their part of it.
+pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>) -> String {
     let part = &profile.main;
     let (bounds, hot) = profile.verdict();
     let mut body = String::new();
@@ -39,10 +44,17 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
         "" => "(unnamed)",
         name => name,
     };
+    body += &format!("<h1>{}</h1>", escape(name));
+    if let Some(lead) = lead {
+        body += &format!(
+            "<p><b>{}</b></p><p>{}</p>",
+            escape(&lead.headline),
+            escape(&lead.detail)
+        );
+    }
     body += &format!(
-        "<h1>{}</h1><p>{} code, costs <b>{}</b> on <b>{}</b>. All cycles are <b>modelled</b>, per \
+        "<p>{} code, costs <b>{}</b> on <b>{}</b>. All cycles are <b>modelled</b>, per \
          simdgroup of 32 threads. {} instructions, {} bytes, {} blocks, {} loop{}.</p>",
-        escape(name),
         profile.isa,
         profile.cost_model,
         profile.chip,
@@ -107,10 +119,14 @@ pub fn html_with_source(profile: &Profile, sources: &Sources) -> String {
     body += &findings(profile);
     body += &loops(part);
     body += &super::flame::flame(profile);
-    match source(profile, sources) {
+    match source(profile, sources, lead) {
         Some(shown) => {
             body += "<h2>Source and code</h2><p>Cost is what a simdgroup alone spends because of the \
-                     line: issue slots and stalls, by known trip counts.</p><div class=side>";
+                     line: issue slots and stalls, by known trip counts.";
+            if lead.is_some() {
+                body += " Bars are shares of the predicted time; pointing at one says why.";
+            }
+            body += "</p><div class=side>";
             body += &format!(
                 "<div class=pane>{shown}</div><div class=pane>{}</div></div>",
                 table(part)

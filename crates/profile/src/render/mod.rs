@@ -13,7 +13,7 @@ mod text;
 mod time;
 
 pub use dot::dot;
-pub use html::{html, html_with_source};
+pub use html::{html, html_with_source, html_with_time};
 pub use lines::{LineCost, lines};
 pub use listing::{ListingRow, listing, rows};
 pub use source::Sources;
@@ -47,6 +47,30 @@ pub struct Style<'a> {
     pub sources: Option<&'a Sources>,
     /// What the cost of the source is broken down by.
     pub view: View,
+}
+
+/// A predicted time that a page leads with, and what each source line takes of it.
+#[derive(Clone, Debug, Default)]
+pub struct Lead {
+    /// Time, band and reason.
+    pub headline: String,
+    /// What it was made from.
+    pub detail: String,
+    /// The lines.
+    pub lines: Vec<LeadLine>,
+}
+
+/// A source line's part of a predicted time.
+#[derive(Clone, Debug, Default)]
+pub struct LeadLine {
+    /// The file, as the program names it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Its share of the whole time.
+    pub share: f64,
+    /// Its time, and why.
+    pub why: String,
 }
 
 impl Default for Style<'_> {

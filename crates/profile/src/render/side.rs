@@ -1,7 +1,7 @@
 //! The source beside the code, on a page.
 
-use super::Sources;
 use super::lines::{LineCost, lines};
+use super::{Lead, LeadLine, Sources};
 use crate::cost::number;
 use crate::profile::Profile;
 use assay_report::html::escape;
@@ -36,7 +36,7 @@ for (const row of rows) {
 const MOST_LINES: usize = 5_000;
 
 /// The files that became code, with what each line costs. Nothing when no text is known.
-pub(super) fn source(profile: &Profile, sources: &Sources) -> Option<String> {
+pub(super) fn source(profile: &Profile, sources: &Sources, lead: Option<&Lead>) -> Option<String> {
     let costs = lines(profile);
     let total: f64 = costs.iter().map(LineCost::time).sum();
     let mut out = String::new();
@@ -57,11 +57,41 @@ pub(super) fn source(profile: &Profile, sources: &Sources) -> Option<String> {
                 .iter()
                 .filter(of_file)
                 .find(|cost| cost.line == number);
-            out += &row(profile, index, number, text, cost, total);
+            let timed = lead.map(|lead| {
+                let mut lines = lead.lines.iter();
+                lines.find(|line| line.file == *name && line.line == number)
+            });
+            let share = match timed {
+                Some(line) => Share::of_time(line),
+                None => Share::of_cost(cost, total),
+            };
+            out += &row(profile, index, number, text, cost, &share);
         }
         out += "</table>";
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// What the bar of a line shows.
+struct Share {
+    share: f64,
+    why: String,
+}
+
+impl Share {
+    fn of_time(line: Option<&LeadLine>) -> Share {
+        Share {
+            share: line.map_or(0.0, |line| line.share),
+            why: line.map_or(String::new(), |line| line.why.clone()),
+        }
+    }
+
+    fn of_cost(cost: Option<&LineCost>, total: f64) -> Share {
+        Share {
+            share: cost.map_or(0.0, |cost| cost.time() / total.max(1e-9)),
+            why: String::new(),
+        }
+    }
 }
 
 fn row(
@@ -70,7 +100,7 @@ fn row(
     line: u32,
     text: &str,
     cost: Option<&LineCost>,
-    total: f64,
+    share: &Share,
 ) -> String {
     let Some(cost) = cost else {
         return format!(
@@ -84,11 +114,15 @@ fn row(
         .lines
         .iter()
         .find(|at| at.file as usize == file && at.line == line);
-    let share = cost.time() / total.max(1e-9);
-    let hot = if share >= 0.25 { " hot" } else { "" };
+    let Share { share, why } = share;
+    let hot = if *share >= 0.25 { " hot" } else { "" };
+    let why = match why.is_empty() {
+        true => String::new(),
+        false => format!(" title=\"{}\"", escape(why)),
+    };
     format!(
         "<tr id=l{file}-{line} data-l=\"{file}-{line}\"><td class=num><a href=\"#i{:x}\">{line}</a></td>\
-         <td class=num>{}</td><td class=num>{}</td><td><span class=\"bar{hot}\" style=\"width:{:.0}px\">\
+         <td class=num>{}</td><td class=num>{}</td><td{why}><span class=\"bar{hot}\" style=\"width:{:.0}px\">\
          </span> {:.0} %</td><td>{}</td></tr>",
         first.map_or(0, |at| at.offset),
         cost.instructions,

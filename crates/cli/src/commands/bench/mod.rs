@@ -6,6 +6,7 @@ mod describe;
 mod engine;
 mod environment;
 mod includes;
+mod modelled;
 mod mutants;
 mod new;
 mod profile;
@@ -46,6 +47,7 @@ use std::path::PathBuf;
   assay bench softmax layer_norm
   assay bench --set standard --quick
   assay bench softmax --source my_softmax.metal
+  assay bench softmax --predict m2,m1-max
   assay bench softmax --describe
   assay bench softmax --reference mlx --reference mlx-compiled --sizes reference
   assay bench softmax --reference 'cmd:./my_reference'
@@ -121,6 +123,11 @@ pub(crate) struct Args {
     /// Add the static profile: registers, occupancy, what bounds it; modelled
     #[arg(long)]
     profile: bool,
+
+    /// Add predicted GPU times on these chips (m2,m4, or all) at the timed sizes; modelled, and never compared with
+    /// measured ones
+    #[arg(long, value_name = "CHIPS")]
+    predict: Option<String>,
 
     /// Go on with a sweep that was interrupted
     #[arg(long)]

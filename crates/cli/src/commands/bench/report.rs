@@ -105,6 +105,9 @@ pub(super) struct Row {
     /// Where it stands on the board, where it was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) board: Option<OnBoard>,
+    /// Predicted GPU times, where they were asked for; modelled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) modelled: Vec<super::modelled::Modelled>,
     /// The static profile of each dispatch, where it was asked for; modelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) profile: Vec<super::profile::Pass>,

@@ -90,7 +90,7 @@ fn key(args: &Args, chosen: &select::Kernels<'_>, references: &References) -> St
     let references: Vec<&str> = references.all.iter().map(|one| one.name()).collect();
     let kernels: Vec<&str> = chosen.sound.iter().map(|one| one.name.as_str()).collect();
     format!(
-        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         args.kernels,
         kernels,
@@ -103,6 +103,7 @@ fn key(args: &Args, chosen: &select::Kernels<'_>, references: &References) -> St
         args.cold_start,
         args.target,
         args.profile,
+        args.predict,
         args.chip,
         references,
     )

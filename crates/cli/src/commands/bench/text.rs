@@ -75,6 +75,7 @@ impl Page<'_> {
             for reference in &row.references {
                 self.reference(reference, true);
             }
+            self.modelled(row);
             self.board(row);
             self.profile(row);
         }
@@ -254,6 +255,28 @@ impl Page<'_> {
             }
         });
         self.fact("scores", &scores.join(", "));
+    }
+
+    fn modelled(&mut self, row: &Row) {
+        for one in &row.modelled {
+            let text = match (&one.time, &one.refused) {
+                (Some(time), _) => {
+                    let show = assay_predict::render::time;
+                    let stand_in = if time.stand_in { ", stand-in code" } else { "" };
+                    format!(
+                        "{}: {} ({} to {}), limited by {} (modelled{stand_in})",
+                        one.chip,
+                        show(time.time_us),
+                        show(time.low_us),
+                        show(time.high_us),
+                        time.limited_by
+                    )
+                }
+                (None, Some(why)) => format!("{}: no prediction: {why}", one.chip),
+                (None, None) => continue,
+            };
+            self.fact("predicted", &text);
+        }
     }
 
     fn profile(&mut self, row: &Row) {

@@ -6,7 +6,7 @@ use super::reference::References;
 use super::report::{OnBoard, Report, Row, Time};
 use super::score::Scores;
 use super::sweep::Sweep;
-use super::{Args, challenge, includes, profile, select, turn};
+use super::{Args, challenge, includes, modelled, profile, select, turn};
 use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
@@ -23,6 +23,7 @@ use assay_bench::stats::StopRule;
 use assay_board::{Place, Provenance, Raced, Setting, Subject, Timed};
 use assay_chip::Chip;
 use assay_device::{Error, Origin};
+use assay_predict::Target;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
@@ -71,6 +72,7 @@ pub(super) fn run(
         references,
         peaks: environment.chip().as_ref().and_then(Peaks::of),
         chip,
+        targets: modelled::targets(args.predict.as_deref())?,
         seed: sweep.seed,
         goes_on: sweep.goes_on,
         saver,
@@ -102,6 +104,8 @@ struct Work<'a> {
     peaks: Option<Peaks>,
     /// For profiles.
     chip: Chip,
+    /// For predicted times.
+    targets: Vec<Target>,
     seed: u64,
     /// True if an interrupted sweep goes on.
     goes_on: bool,
@@ -236,6 +240,11 @@ impl Work<'_> {
         }
         if let Some(measured) = &measured {
             row.board = self.save(subject, &verdict, measured, &row, raced)?;
+        }
+        row.modelled = modelled::times(&case, source, &self.targets);
+        if row.right {
+            let kept = modelled::for_board(&row, &case);
+            self.saver.keep_modelled(&kept).map_err(Refusal::All)?;
         }
         if self.args.profile {
             row.profile = profile::passes(&case, source, &self.chip).map_err(Refusal::All)?;

@@ -51,6 +51,8 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     if args.no_claims {
         view.claims.clear();
     }
+    // Predicted times are shown by `assay board --modelled`; a page of results has none.
+    view.modelled.clear();
     let text = match args.format {
         Format::Markdown => render::markdown(&view),
         Format::Csv => render::csv(&view),

@@ -46,6 +46,10 @@ pub(crate) struct Args {
     #[arg(long)]
     claims: bool,
 
+    /// With predicted times (assay bench --predict), which no clock told
+    #[arg(long)]
+    modelled: bool,
+
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -83,6 +87,10 @@ fn show(args: &Args, context: &Context) -> CommandResult {
     if !args.claims {
         view.claims.clear();
     }
+    let modelled = view.modelled.len();
+    if !args.modelled {
+        view.modelled.clear();
+    }
     let text = match args.format {
         Format::Json => json(&view),
         Format::Text => {
@@ -97,6 +105,9 @@ fn show(args: &Args, context: &Context) -> CommandResult {
             }
             if !args.claims && claims > 0 {
                 text += &format!("\n{claims} claims of others are not shown: --claims\n");
+            }
+            if !args.modelled && modelled > 0 {
+                text += &format!("\n{modelled} predicted times are not shown: --modelled\n");
             }
             text
         }

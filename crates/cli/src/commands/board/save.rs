@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use assay_bench::gate::Verdict;
 use assay_bench::measure::Measurement;
 use assay_board::{
-    Board, Held, Outcome, Place, Raced, Recorded, Setting, Standing, Subject, Timed,
+    Board, Held, Modelled, Outcome, Place, Raced, Recorded, Setting, Standing, Subject, Timed,
 };
 use assay_device::Origin;
 use assay_msl::Compiler;
@@ -127,6 +127,17 @@ impl Saver {
             *count += 1;
         }
         Ok(Some(recorded))
+    }
+
+    /// Keeps predicted times, apart from results.
+    pub(crate) fn keep_modelled(&mut self, times: &[Modelled]) -> Result<(), Failure> {
+        match &mut self.board {
+            Some(board) if !times.is_empty() => {
+                let now = crate::machine::now().cast_signed();
+                board.keep_modelled(times, now).map_err(location::failure)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What was saved, in a line; nothing, if nothing was to be.

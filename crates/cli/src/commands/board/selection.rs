@@ -70,6 +70,7 @@ impl Selection {
                 true => Vec::new(),
                 false => board.claims(filter).map_err(location::failure)?,
             },
+            modelled: board.modelled(filter).map_err(location::failure)?,
         })
     }
 }

@@ -1,19 +1,19 @@
 //! `assay predict`: how long a kernel will take on a GPU that is not here.
 
-mod document;
-mod inputs;
 mod registry;
-mod task;
-mod text;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::CodeArgs;
 use crate::launch::LaunchArgs;
-use assay_chip::{Chip, chips};
-use assay_predict::{Cache, Constants};
+use crate::output::Output;
+use crate::prediction::task::{self, Ask};
+use crate::prediction::{self, Choice, Task, lines};
+use crate::source;
+use assay_predict::{Cache, Picture, Sampling, Target, pictures, render};
+use assay_profile::render::Sources;
 use assay_report::envelope::Envelope;
-use document::Report;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Predict the GPU time of a kernel on any chip, on any machine
@@ -26,6 +26,9 @@ use std::path::PathBuf;
 /// registry at their sizes. Contents of buffers are made when they are touched, so sizes cost nothing. Buffers that are
 /// left out hold random numbers; if their contents decide what the kernel does, that is an error. Besides the forms that
 /// assay run knows, a buffer may be index:TYPE:SHAPE:BOUND, random whole numbers below BOUND.
+///
+/// Constants of the model come from published measurements and a fit; a file that assay calibrate made on a Mac
+/// replaces them for its chip, from its usual place or by --chip-file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay predict saxpy.metal --grid 1048576 --threadgroup 256 \\
@@ -34,7 +37,9 @@ use std::path::PathBuf;
       --bytes 3=u32:2048 --bytes 4=u32:2048 --bytes 5=u32:2048
   assay predict softmax layer_norm --chip all
   assay predict --set standard --format json -o predicted.json
-  assay predict softmax --chip m2 --what-if dram_gbs=200 --cold")]
+  assay predict softmax --chip m2 --what-if dram_gbs=200 --cold
+  assay predict matmul.metal -f matmul_tiled --format html -o core.html
+  assay predict matmul.metal -f matmul_tiled --timeline core.json   (for ui.perfetto.dev)")]
 pub(crate) struct Args {
     /// A file with a kernel, or kernels of the registry
     #[arg(value_name = "KERNEL", conflicts_with_all = ["set", "all"])]
@@ -72,6 +77,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "CHIPS", default_value = assay_chip::DEFAULT_CHIP)]
     chip: String,
 
+    /// Constants that assay calibrate measured, instead of those of its usual place
+    #[arg(long, value_name = "FILE")]
+    chip_file: Option<PathBuf>,
+
     /// With empty caches, instead of what the same command left there
     #[arg(long)]
     cold: bool,
@@ -93,6 +102,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
 
+    /// Write what the simulated core does to FILE as well, as a trace that Perfetto opens
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
+
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -107,57 +120,33 @@ enum Format {
     Text,
     /// For programs; follows schemas/assay.predict.json
     Json,
+    /// One page, with a picture of the simulated core
+    Html,
 }
 
-/// A chip to predict for, with the constants of the model.
-struct Target {
-    chip: Chip,
-    constants: Constants,
-    /// Figures that the user changed.
-    changed: Vec<String>,
-}
-
-fn targets(args: &Args) -> Result<Vec<Target>, Failure> {
-    let named: Vec<Chip> = match args.chip.as_str() {
-        "all" => chips().to_vec(),
-        list => {
-            let named = list.split(',').map(Chip::named);
-            let named: Result<Vec<Chip>, _> = named.collect();
-            named.map_err(|error| Failure::usage(error.to_string()))?
+impl Args {
+    fn sampling(&self) -> Sampling {
+        let default = Sampling::default();
+        Sampling {
+            threadgroups: self.sample.unwrap_or(default.threadgroups),
+            max_steps: self.max_steps.unwrap_or(default.max_steps),
+            ..default
         }
-    };
-    named.into_iter().map(|chip| target(chip, args)).collect()
-}
-
-fn target(mut chip: Chip, args: &Args) -> Result<Target, Failure> {
-    let mut constants = Constants::of(&chip);
-    for text in &args.what_if {
-        let parts = text.split_once('=');
-        let (name, value) = parts.ok_or_else(|| {
-            Failure::usage(format!(
-                "--what-if {text}: it is FIGURE=VALUE, as in dram_gbs=200"
-            ))
-        })?;
-        let number: Option<f64> = value.trim().parse().ok();
-        let sound = number.filter(|number| *number > 0.0 && number.is_finite());
-        if Constants::NAMES.contains(&name.trim()) {
-            let number = sound.ok_or_else(|| {
-                Failure::usage(format!("--what-if {text}: the value must be above 0"))
-            })?;
-            constants.set(name.trim(), number);
-            continue;
-        }
-        chip = chip.with(text).map_err(|error| {
-            let names = Constants::NAMES.join(", ");
-            Failure::usage(format!("--what-if {text}: {error}"))
-                .advice(format!("constants of the model are {names}"))
-        })?;
     }
-    Ok(Target {
-        chip,
-        constants,
-        changed: args.what_if.clone(),
-    })
+
+    fn tasks(&self, context: &Context) -> Result<Vec<Task>, Failure> {
+        let Some(path) = file(self) else {
+            return registry::tasks(self, context);
+        };
+        let ask = Ask {
+            function: self.function.as_deref(),
+            launch: &self.launch,
+            tgmem: &self.tgmem,
+            code: &self.programs,
+            sampling: self.sampling(),
+        };
+        task::of_file(&path, &ask)
+    }
 }
 
 /// The file that was named, if it is one; otherwise kernels of the registry are.
@@ -170,32 +159,88 @@ fn file(args: &Args) -> Option<PathBuf> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let targets = targets(args)?;
+    let choice = Choice {
+        chips: &args.chip,
+        what_if: &args.what_if,
+        chip_file: args.chip_file.as_deref(),
+    };
+    let targets = choice.targets()?;
     let state = match args.cold {
         true => Cache::Cold,
         false => Cache::Warm,
     };
-    let tasks = match file(args) {
-        Some(path) => task::of_file(&path, args)?,
-        None => registry::tasks(args, context)?,
-    };
-    let report = Report::new(tasks, &targets, state, args)?;
+    let tasks = args.tasks(context)?;
+    let mut report = prediction::report(&tasks, &targets, state, args.repeat)?;
     let outcome = match report.predictions.is_empty() {
         true => Outcome::Unreadable,
         false => Outcome::Fine,
     };
+    // One kernel on one chip has room for its lines and a picture.
+    let single = match (tasks.as_slice(), targets.as_slice()) {
+        ([task], [target]) => Some((task, target)),
+        _ => None,
+    };
+    if let (Some((task, target)), Some(only)) = (single, report.predictions.first_mut())
+        && args.format != Format::Text
+        && let Ok(passes) = &task.executed
+    {
+        let sources = sources(args);
+        only.lines = lines::lines(passes, args.repeat, target, state, sources.as_ref())?;
+    }
+    let drawn = match single {
+        Some((task, target)) if args.timeline.is_some() || args.format == Format::Html => {
+            drawn(task, target, state, args)?
+        }
+        _ => Vec::new(),
+    };
+    if let Some(path) = &args.timeline {
+        let only = report.predictions.first().filter(|_| single.is_some());
+        let only = only.ok_or_else(|| {
+            Failure::usage("--timeline shows one kernel on one chip")
+                .advice("name one kernel, and one chip with --chip")
+        })?;
+        let mut output = Output::open(Some(path))?;
+        output.write_all(render::timeline(only, &drawn).as_bytes())?;
+        output.finish()?;
+    }
     let text = match args.format {
         Format::Json => Envelope::new("assay.predict", 1, report).to_json(),
-        Format::Text => text::text(&report, context),
+        Format::Html => render::html(&report, &drawn),
+        Format::Text => {
+            let style = render::Style {
+                painter: context.painter,
+                width: context.width,
+            };
+            render::text(&report, &style)
+        }
     };
     context.write(&text)?;
     Ok(outcome)
+}
+
+/// The text of the file, if it is source.
+fn sources(args: &Args) -> Option<Sources> {
+    let path = file(args)?;
+    let text = std::fs::read_to_string(&path).ok()?;
+    let mut sources = Sources::default();
+    sources.add(&source::shown_name(&path).display().to_string(), &text);
+    Some(sources)
+}
+
+/// The simulated core of every dispatch.
+fn drawn(task: &Task, target: &Target, state: Cache, args: &Args) -> Result<Vec<Picture>, Failure> {
+    let Ok(passes) = &task.executed else {
+        return Ok(Vec::new());
+    };
+    let buffer = prediction::buffer(passes, args.repeat);
+    let (chip, constants) = (&target.chip, &target.constants);
+    pictures(&buffer, chip, constants, state).map_err(prediction::failure)
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn the_schema_is_current() {
-        crate::schema::check::<super::document::Report>("assay.predict", 1);
+        crate::schema::check::<assay_predict::Report>("assay.predict", 1);
     }
 }

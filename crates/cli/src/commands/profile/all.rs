@@ -375,11 +375,11 @@ fn heading(sheet: &mut Sheet<'_>) -> Result<(), Failure> {
 
 /// Generates and profiles one kernel.
 fn row(kernel: &Kernel, args: &Args, options: &Options) -> Row {
-    let made = match args
-        .model
-        .generator()
-        .generate(kernel, &mut Phases::default())
-    {
+    let generator = match args.model.generator() {
+        Ok(generator) => generator,
+        Err(failure) => return Row::failed(&kernel.name, failure),
+    };
+    let made = match generator.generate(kernel, &mut Phases::default()) {
         Ok(made) => made,
         Err(refused) => return Row::refused(&kernel.name, refused),
     };

@@ -1,5 +1,6 @@
 //! The JSON document of `assay profile`.
 
+use assay_predict::Predicted;
 use assay_profile::render::{LineCost, ListingRow, lines, rows};
 use assay_profile::{Figures, Profile, figures};
 use serde::Serialize;
@@ -24,6 +25,9 @@ struct Entry<'a> {
     figures: Figures,
     /// The verdict in a sentence.
     verdict: String,
+    /// The predicted GPU time, when a launch is known, with the lines that take it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<Predicted>,
     #[serde(flatten)]
     profile: &'a Profile,
     /// What each source line costs, when the code has lines.
@@ -33,12 +37,18 @@ struct Entry<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(file: &str, profiles: &'a [Profile]) -> Document<'a> {
+    pub(super) fn new(
+        file: &str,
+        profiles: &'a [Profile],
+        predicted: Vec<Option<Predicted>>,
+    ) -> Document<'a> {
         Document {
             file: file.to_owned(),
             profiles: profiles
                 .iter()
-                .map(|profile| Entry {
+                .zip(predicted)
+                .map(|(profile, predicted)| Entry {
+                    predicted,
                     figures: figures(profile),
                     verdict: profile.verdict().0.sentence(),
                     lines: lines(profile),

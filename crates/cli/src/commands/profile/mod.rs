@@ -3,12 +3,14 @@
 mod all;
 mod baseline;
 mod document;
+mod timed;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
 use crate::phases::Phases;
+use assay_predict::Predicted;
 use assay_profile::render::{self, Sources, Style, View};
 use assay_profile::{Options, Profile};
 use assay_report::envelope::Envelope;
@@ -23,10 +25,14 @@ use std::path::PathBuf;
 /// assembly (.agx). Every cycle is modelled, never measured: issue slots and unit cycles
 /// are good to a few per cent, latencies to 10 to 70 %, and what caches do cannot be seen
 /// in code.
+///
+/// With a launch (flags as for assay predict, or a comment `// assay: launch` in the source) the report leads with the
+/// predicted GPU time, its band and what limits it, and says which source lines take it and why.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay profile softmax.metal
   assay profile kernels.metal -f softmax --threadgroup 256 --show-disasm
+  assay profile kernels.metal -f softmax --grid 65536 --threadgroup 256 --bytes 2=u32:1024
   assay profile kernels.metal -f softmax --format html -o softmax.html
   assay profile mlx.metallib -f rope_single_float32 --const 1=bool:true
   assay profile mlx.metallib --all
@@ -132,23 +138,29 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         return Err(Failure::usage("--format jsonl is for --all"));
     }
     let mut phases = Phases::default();
-    let loaded = load::programs(place, &args.model, &mut phases, context)?;
+    let bytes = place.open()?;
+    let loaded = load::of_bytes(place, &bytes, &args.model, &mut phases, context)?;
     let profiles = phases.step("profile", || profiles(&loaded, &options, context))?;
     let shown = place.path().display().to_string();
     if let Some(file) = &args.baseline {
         return baseline::check(&shown, &profiles, file, args, context);
     }
     let sources = loaded.first().map(|one| one.sources.as_ref());
+    let predicted = phases.step("predict", || {
+        timed::predicted(&loaded, &profiles, &bytes, args, context)
+    })?;
     let text = phases.step("render", || {
         Ok::<_, Failure>(match args.format {
-            Format::Text => text(&profiles, sources, args, context),
+            Format::Text => text(&profiles, &predicted, sources, args, context),
             Format::Json | Format::Jsonl => {
-                let document = Document::new(&shown, &profiles);
+                let document = Document::new(&shown, &profiles, predicted);
                 Envelope::new("assay.profile", 1, document).to_json()
             }
             Format::Html => {
                 let none = Sources::default();
-                render::html_with_source(only(&profiles, "html")?, sources.unwrap_or(&none))
+                let lead = predicted.first().and_then(Option::as_ref).map(timed::lead);
+                let profile = only(&profiles, "html")?;
+                render::html_with_time(profile, sources.unwrap_or(&none), lead.as_ref())
             }
             Format::Dot => render::dot(only(&profiles, "dot")?),
         })
@@ -180,7 +192,13 @@ fn profiles(
     Ok(profiles)
 }
 
-fn text(profiles: &[Profile], sources: Option<&Sources>, args: &Args, context: &Context) -> String {
+fn text(
+    profiles: &[Profile],
+    predicted: &[Option<Predicted>],
+    sources: Option<&Sources>,
+    args: &Args,
+    context: &Context,
+) -> String {
     let style = Style {
         sources,
         painter: context.painter,
@@ -194,9 +212,13 @@ fn text(profiles: &[Profile], sources: Option<&Sources>, args: &Args, context: &
     };
     let texts: Vec<String> = profiles
         .iter()
-        .map(|profile| match args.disasm_only {
-            true => render::listing(&profile.main, &style),
-            false => render::text(profile, &style),
+        .zip(predicted)
+        .map(|(profile, predicted)| match (args.disasm_only, predicted) {
+            (true, _) => render::listing(&profile.main, &style),
+            (false, Some(predicted)) => {
+                timed::text(predicted, context) + &render::text(profile, &style)
+            }
+            (false, None) => render::text(profile, &style) + &timed::hint(context),
         })
         .collect();
     texts.join("\n")

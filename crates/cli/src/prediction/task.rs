@@ -1,8 +1,8 @@
 //! A kernel with its launch, executed.
 
-use super::Args;
 use super::inputs::Given;
 use crate::failure::Failure;
+use crate::generate::CodeArgs;
 use crate::launch::{self, LaunchArgs};
 use crate::{generate, input, load};
 use assay_agx::{BoundValue, Isa, Program};
@@ -13,47 +13,86 @@ use assay_predict::{Argument, Dispatch, Error, Execution, Memory, Sampling, exec
 use std::path::Path;
 
 /// A kernel and what its dispatches executed, or why not.
-pub(super) struct Task {
-    pub(super) kernel: String,
+pub(crate) struct Task {
+    pub(crate) kernel: String,
     /// Whose compiler made the code.
-    pub(super) code: &'static str,
-    pub(super) executed: Result<Vec<Pass>, Failure>,
+    pub(crate) code: &'static str,
+    pub(crate) executed: Result<Vec<Pass>, Failure>,
 }
 
 /// A dispatch and how often it runs in a row.
-pub(super) struct Pass {
-    pub(super) execution: Execution,
-    pub(super) times: u32,
+pub(crate) struct Pass {
+    pub(crate) program: Program,
+    pub(crate) execution: Execution,
+    pub(crate) times: u32,
 }
+
+/// What code that was generated here is called.
+pub(crate) const GENERATED: &str = "generated";
 
 /// Bytes that a buffer of unknown size may have.
 const UNKNOWN_SIZE: u64 = 1 << 32;
 
-pub(super) fn sampling(args: &Args) -> Sampling {
-    let default = Sampling::default();
-    Sampling {
-        threadgroups: args.sample.unwrap_or(default.threadgroups),
-        max_steps: args.max_steps.unwrap_or(default.max_steps),
-        ..default
-    }
+/// What decides the execution of a file's kernel.
+pub(crate) struct Ask<'a> {
+    pub(crate) function: Option<&'a str>,
+    pub(crate) launch: &'a LaunchArgs,
+    pub(crate) tgmem: &'a [String],
+    pub(crate) code: &'a CodeArgs,
+    pub(crate) sampling: Sampling,
 }
 
 /// The kernel of a file with the launch of the command line, at each of its sizes.
-pub(super) fn of_file(path: &Path, args: &Args) -> Result<Vec<Task>, Failure> {
-    let opened = open(path, args)?;
-    let cases = opened.launch.cases()?;
+pub(crate) fn of_file(path: &Path, ask: &Ask<'_>) -> Result<Vec<Task>, Failure> {
+    let bytes = input::open(path)?;
+    let file = load::open(path, &bytes)?;
+    let (mut program, code) = match file.needs_code() {
+        true => {
+            let made = generate::one(path, &file, ask.function, ask.code, Isa::G13)?;
+            (made.program, GENERATED)
+        }
+        false => {
+            let program = machine_code(path, &file, ask.function)?;
+            (program, "machine code of the file")
+        }
+    };
+    let text = std::str::from_utf8(&bytes)
+        .ok()
+        .filter(|_| file.needs_code());
+    let launched = launched(text, &program.name, ask.launch, ask.tgmem)?;
+    if program.name.is_empty() {
+        program.name = path.display().to_string();
+    }
+    let launched = launched.ok_or_else(no_launch)?;
+    tasks(&program, code, &launched, ask.sampling)
+}
+
+/// A program with a launch, executed at each of its sizes.
+pub(crate) fn tasks(
+    program: &Program,
+    code: &'static str,
+    launched: &Launched,
+    sampling: Sampling,
+) -> Result<Vec<Task>, Failure> {
+    let cases = launched.launch.cases()?;
     let several = cases.len() > 1;
+    // Code that was made elsewhere runs as it is; generated code is ordered as Apple's compiler would.
+    let sampling = Sampling {
+        as_written: code != GENERATED,
+        ..sampling
+    };
     let tasks = cases.iter().map(|sizes| {
         let named = sizes.iter().map(|(name, value)| format!("{name}={value}"));
         let named: Vec<String> = named.collect();
         Task {
             kernel: match several {
-                true => format!("{} {}", opened.program.name, named.join(" ")),
-                false => opened.program.name.clone(),
+                true => format!("{} {}", program.name, named.join(" ")),
+                false => program.name.clone(),
             },
-            code: opened.code,
-            executed: executed(&opened, sizes, args).map(|execution| {
+            code,
+            executed: executed(program, launched, sizes, sampling).map(|execution| {
                 vec![Pass {
+                    program: program.clone(),
                     execution,
                     times: 1,
                 }]
@@ -63,89 +102,88 @@ pub(super) fn of_file(path: &Path, args: &Args) -> Result<Vec<Task>, Failure> {
     Ok(tasks.collect())
 }
 
-/// A program and how it is launched.
-struct Opened {
-    program: Program,
-    code: &'static str,
-    /// The code runs as it is; what is generated here is scheduled anew.
-    as_written: bool,
-    launch: LaunchArgs,
-    tgmem: Vec<String>,
+/// How a kernel is launched.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    pub(crate) launch: LaunchArgs,
+    pub(crate) tgmem: Vec<String>,
+    /// The command line says how large the grid is, not a comment of the source.
+    pub(crate) by_flags: bool,
 }
 
-fn open(path: &Path, args: &Args) -> Result<Opened, Failure> {
-    let bytes = input::open(path)?;
-    let file = load::open(path, &bytes)?;
-    let function = args.function.as_deref();
-    let mut opened = Opened {
-        program: Program::default(),
-        code: "generated",
-        as_written: false,
-        launch: args.launch.clone(),
-        tgmem: args.tgmem.clone(),
-    };
-    if file.needs_code() {
-        opened.program = generate::one(path, &file, function, &args.programs, Isa::G13)?.program;
-        if let Ok(text) = std::str::from_utf8(&bytes)
-            && args.launch.is_open()
-            && let Some(described) = launch::described(text, &opened.program.name)?
-        {
-            opened.launch = args.launch.or(described.launch);
-            opened.tgmem.extend(described.tgmem);
-        }
-    } else {
-        opened.code = "machine code of the file";
-        opened.as_written = true;
-        opened.program = machine_code(path, &file, function)?;
+/// The launch that flags describe, or a comment of the source; none when neither does.
+pub(crate) fn launched(
+    text: Option<&str>,
+    kernel: &str,
+    flags: &LaunchArgs,
+    tgmem: &[String],
+) -> Result<Option<Launched>, Failure> {
+    if !flags.is_open() {
+        return Ok(Some(Launched {
+            launch: flags.clone(),
+            tgmem: tgmem.to_vec(),
+            by_flags: true,
+        }));
     }
-    if opened.program.name.is_empty() {
-        opened.program.name = path.display().to_string();
-    }
-    Ok(opened)
+    let described = text
+        .map(|text| launch::described(text, kernel))
+        .transpose()?;
+    let described = described.flatten();
+    Ok(described.map(|described| Launched {
+        launch: flags.or(described.launch),
+        tgmem: tgmem.iter().cloned().chain(described.tgmem).collect(),
+        by_flags: false,
+    }))
 }
 
-fn executed(opened: &Opened, sizes: &Sizes, args: &Args) -> Result<Execution, Failure> {
-    let no_launch = || {
-        Failure::usage("a file needs a launch").advice(
-            "say --grid (or --groups) and --threadgroup, as in --grid 1024 --threadgroup 256, or in a comment of the \
-             source: // assay: launch KERNEL --grid 1024 --threadgroup 256",
-        )
-    };
-    let threadgroup = opened.launch.threadgroup(sizes).ok_or_else(no_launch)??;
-    let extent = opened.launch.extent(sizes).ok_or_else(no_launch)??;
+/// What to say when a launch is needed and there is none.
+pub(crate) fn no_launch() -> Failure {
+    Failure::usage("a file needs a launch").advice(
+        "say --grid (or --groups) and --threadgroup, as in --grid 1024 --threadgroup 256, or in a comment of the \
+         source: // assay: launch KERNEL --grid 1024 --threadgroup 256",
+    )
+}
+
+fn executed(
+    program: &Program,
+    launched: &Launched,
+    sizes: &Sizes,
+    sampling: Sampling,
+) -> Result<Execution, Failure> {
+    let threadgroup = launched.launch.threadgroup(sizes).ok_or_else(no_launch)??;
+    let extent = launched.launch.extent(sizes).ok_or_else(no_launch)??;
     let grid = threads(extent, threadgroup)?;
-    let given = Given::new(&opened.launch, &opened.tgmem, sizes)?;
-    let sampling = Sampling {
-        as_written: opened.as_written,
-        ..sampling(args)
-    };
+    let given = Given::new(&launched.launch, &launched.tgmem, sizes)?;
     // Buffers that were left out: twice with other numbers, to see that these do not matter.
     let run = |seed: u64| {
         let mut memory = Memory::new();
-        let launched = (grid, threadgroup);
-        let (dispatch, left_out) = dispatch(&opened.program, launched, &given, &mut memory, seed)?;
+        let (dispatch, left_out) =
+            dispatch(program, (grid, threadgroup), &given, &mut memory, seed)?;
         let execution = execute(&dispatch, &mut memory, &sampling).map_err(failure)?;
         Ok::<_, Failure>((execution, left_out))
     };
-    let (execution, left_out) = run(1)?;
+    let (mut execution, left_out) = run(1)?;
     if !left_out.is_empty() {
         let (other, _) = run(2)?;
+        let list: Vec<String> = left_out.iter().map(u32::to_string).collect();
+        let list = list.join(", ");
         if !same_work(&execution, &other) {
-            let list: Vec<String> = left_out.iter().map(u32::to_string).collect();
             return Err(Failure::usage(format!(
-                "what the kernel does depends on contents that were not given (buffers left out: {})",
-                list.join(", ")
+                "what the kernel does depends on contents that were not given (buffers left out: {list})"
             ))
             .advice(
                 "give them with --buffer I=FILE.npy, --buffer I=index:u32:SHAPE:BOUND or --bytes I=TYPE:VALUE",
             ));
         }
+        execution.notes.push(format!(
+            "buffers left out: {list}; with other contents the kernel does the same"
+        ));
     }
     Ok(execution)
 }
 
 /// Threads of a grid along each axis.
-pub(super) fn threads(extent: Extent, threadgroup: [u32; 3]) -> Result<[u32; 3], Failure> {
+pub(crate) fn threads(extent: Extent, threadgroup: [u32; 3]) -> Result<[u32; 3], Failure> {
     let groups = match extent {
         Extent::Threads(threads) => return Ok(threads),
         Extent::Groups(groups) => groups,
@@ -228,7 +266,7 @@ fn dispatch<'p>(
 }
 
 /// A failure of the library in the words and exit codes of the program.
-pub(super) fn failure(error: Error) -> Failure {
+pub(crate) fn failure(error: Error) -> Failure {
     match &error {
         Error::Run(EmuError::Launch(
             LaunchError::Empty(_)

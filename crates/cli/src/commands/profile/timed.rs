@@ -1,0 +1,129 @@
+//! The predicted time that a profile leads with, where a launch is known.
+
+use super::Args;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::load::Loaded;
+use crate::prediction::{self, launched, lines, target, targets, task};
+use assay_front::Bytes;
+use assay_predict::render::{self, Style, time};
+use assay_predict::{Cache, LineTime, Predicted, Sampling};
+use assay_profile::Profile;
+use assay_profile::render::{Lead, LeadLine};
+use assay_report::style::Role;
+use assay_report::wrap::wrap;
+
+/// Source lines that are shown.
+const LINES: usize = 12;
+
+/// The predicted time of every profile that has a launch.
+pub(super) fn predicted(
+    loaded: &[Loaded],
+    profiles: &[Profile],
+    bytes: &Bytes,
+    args: &Args,
+    context: &Context,
+) -> Result<Vec<Option<Predicted>>, Failure> {
+    let text = std::str::from_utf8(bytes).ok();
+    let by_name = |profile: &Profile| {
+        let found = loaded.iter().find(|one| one.program.name == profile.name);
+        found.or(loaded.first().filter(|_| loaded.len() == 1))
+    };
+    if !args.model.launch.is_open() && profiles.len() > 1 {
+        return Err(
+            Failure::usage("a launch is for one kernel, and there are several").advice(
+                "name one with -f, or write // assay: launch KERNEL … comments into the source",
+            ),
+        );
+    }
+    let one = |profile: &Profile| match by_name(profile) {
+        Some(loaded) => of(loaded, text, args, context),
+        None => Ok(None),
+    };
+    profiles.iter().map(one).collect()
+}
+
+fn of(
+    loaded: &Loaded,
+    text: Option<&str>,
+    args: &Args,
+    context: &Context,
+) -> Result<Option<Predicted>, Failure> {
+    let model = &args.model;
+    let program = &loaded.program;
+    let memory = model.threadgroup_arguments();
+    let Some(launched) = launched(text, &program.name, &model.launch, &memory)? else {
+        return Ok(None);
+    };
+    let predict = || {
+        let file = model.chip_file.as_deref().map(targets::read).transpose()?;
+        let target = target(model.options()?.chip, file.as_ref())?;
+        let tasks = task::tasks(program, loaded.code(), &launched, Sampling::default())?;
+        let task = tasks.into_iter().next();
+        let task = task.ok_or_else(|| Failure::usage("the launch has no sizes"))?;
+        let passes = task.executed?;
+        let state = Cache::Warm;
+        let kernel = &task.kernel;
+        let mut predicted = prediction::predicted(kernel, task.code, &passes, 1, &target, state)?;
+        predicted.lines = lines::lines(&passes, 1, &target, state, Some(&loaded.sources))?;
+        Ok(predicted)
+    };
+    match predict() {
+        Ok(predicted) => Ok(Some(predicted)),
+        Err(failure) if launched.by_flags => Err(failure),
+        Err(failure) => {
+            context.note(&format!(
+                "{}: no predicted time: {}",
+                program.name, failure.message
+            ));
+            Ok(None)
+        }
+    }
+}
+
+/// Time, band, reason, and the lines that take it.
+pub(super) fn text(predicted: &Predicted, context: &Context) -> String {
+    let style = Style {
+        painter: context.painter,
+        width: context.width,
+    };
+    let mut out = String::new();
+    for line in wrap(&render::headline(predicted), context.width, 0) {
+        out += &context.painter.paint(Role::Heading, &line);
+        out.push('\n');
+    }
+    out += &wrap(&render::origin(predicted), context.width, 0).join("\n");
+    out.push('\n');
+    if !predicted.lines.is_empty() {
+        out += "\nPredicted time by source line: issuing its instructions, and waiting for what they load\n";
+        out += &render::line_table(predicted, LINES, &style);
+    }
+    for note in &predicted.notes {
+        out += &wrap(&format!("note: {note}"), context.width, 0).join("\n");
+        out.push('\n');
+    }
+    out.push('\n');
+    out
+}
+
+/// How to get a predicted time.
+pub(super) fn hint(context: &Context) -> String {
+    let hint = "a launch gives the predicted time: --grid 65536 --threadgroup 256, or a comment // assay: launch in the source";
+    let hint = wrap(hint, context.width, 0).join("\n");
+    format!("\n{}\n", context.painter.paint(Role::Dim, &hint))
+}
+
+/// What a page leads with.
+pub(super) fn lead(predicted: &Predicted) -> Lead {
+    let line = |line: &LineTime| LeadLine {
+        file: line.file.clone(),
+        line: line.line,
+        share: line.us / predicted.time_us.max(f64::MIN_POSITIVE),
+        why: format!("{}: {}", time(line.us), render::reasons(line)),
+    };
+    Lead {
+        headline: render::headline(predicted),
+        detail: render::origin(predicted),
+        lines: predicted.lines.iter().map(line).collect(),
+    }
+}

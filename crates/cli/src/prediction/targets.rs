@@ -1,0 +1,130 @@
+//! The chips to predict for: named, with figures changed by the user, with constants that were
+//! measured on this machine.
+
+use crate::failure::Failure;
+use assay_chip::{Chip, chips};
+use assay_predict::calibrate::ChipFile;
+use assay_predict::{Constants, Target};
+use std::path::{Path, PathBuf};
+
+/// Which chips, and what is changed about them.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice<'a> {
+    /// Names, separated by commas, or `all`.
+    pub(crate) chips: &'a str,
+    /// `FIGURE=VALUE`.
+    pub(crate) what_if: &'a [String],
+    /// A file of `assay calibrate`.
+    pub(crate) chip_file: Option<&'a Path>,
+}
+
+impl Choice<'_> {
+    /// The chips.
+    pub(crate) fn targets(&self) -> Result<Vec<Target>, Failure> {
+        let file = self.chip_file.map(read).transpose()?;
+        let named: Vec<Chip> = match self.chips {
+            "all" => chips().to_vec(),
+            list => {
+                let named = list.split(',').map(|name| Chip::named(name.trim()));
+                let named: Result<Vec<Chip>, _> = named.collect();
+                named.map_err(|error| Failure::usage(error.to_string()))?
+            }
+        };
+        let known = |file: &ChipFile| named.iter().any(|named| named.name == file.chip);
+        if let Some((path, file)) = file.as_ref().filter(|(_, file)| !known(file)) {
+            return Err(Failure::usage(format!(
+                "{} is about {}, which is not among the chips asked for",
+                path.display(),
+                file.chip
+            ))
+            .advice(format!("--chip {} asks for it", file.chip)));
+        }
+        let with = |chip: Chip| self.changed(target(chip, file.as_ref())?);
+        named.into_iter().map(with).collect()
+    }
+
+    /// A chip with what the user changed about it.
+    pub(crate) fn changed(&self, mut target: Target) -> Result<Target, Failure> {
+        for text in self.what_if {
+            change(&mut target, text)?;
+        }
+        target.changed = self.what_if.to_vec();
+        Ok(target)
+    }
+}
+
+/// A chip with its constants: of the tables, or as measured on this machine.
+pub(crate) fn target(chip: Chip, given: Option<&(PathBuf, ChipFile)>) -> Result<Target, Failure> {
+    let mut target = Target::of(chip);
+    let own;
+    let file = match given {
+        Some(given) => Some(given),
+        None => {
+            own = place(target.chip.name)
+                .filter(|path| path.is_file())
+                .map(|path| read(&path))
+                .transpose()?;
+            own.as_ref()
+        }
+    };
+    if let Some((path, file)) = file.filter(|(_, file)| file.chip == target.chip.name) {
+        file.apply(&mut target.chip, &mut target.constants);
+        target.chip_file = Some(path.display().to_string());
+    }
+    Ok(target)
+}
+
+/// Where `assay calibrate` leaves its file, and predictions look for it.
+pub(crate) fn place(chip: &str) -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = variable("ASSAY_CHIPS") {
+        return Some(PathBuf::from(folder).join(format!("{chip}.tsv")));
+    }
+    let home = variable("HOME").map(PathBuf::from);
+    let base = if cfg!(target_os = "macos") {
+        home.map(|home| home.join("Library/Application Support"))
+    } else if cfg!(windows) {
+        variable("LOCALAPPDATA").map(PathBuf::from)
+    } else {
+        variable("XDG_DATA_HOME")
+            .map(PathBuf::from)
+            .or_else(|| home.map(|home| home.join(".local/share")))
+    };
+    base.map(|base| base.join("assay/chips").join(format!("{chip}.tsv")))
+}
+
+/// Reads a file of `assay calibrate`.
+pub(crate) fn read(path: &Path) -> Result<(PathBuf, ChipFile), Failure> {
+    let bytes = crate::input::open(path)?;
+    let text = std::str::from_utf8(&bytes);
+    let text = text.map_err(|_| Failure::input(format!("{} is not text", path.display())))?;
+    let file = ChipFile::parse(text).map_err(|error| {
+        Failure::input(format!("{}: {error}", path.display()))
+            .advice("assay calibrate writes such files; each row is scope, name, value, low, high, basis, source, note")
+    })?;
+    Ok((path.to_owned(), file))
+}
+
+fn change(target: &mut Target, text: &str) -> Result<(), Failure> {
+    let parts = text.split_once('=');
+    let (name, value) = parts.ok_or_else(|| {
+        Failure::usage(format!(
+            "--what-if {text}: it is FIGURE=VALUE, as in dram_gbs=200"
+        ))
+    })?;
+    if Constants::NAMES.contains(&name.trim()) {
+        let number: Option<f64> = value.trim().parse().ok();
+        let sound = number.filter(|number| *number > 0.0 && number.is_finite());
+        let number = sound.ok_or_else(|| {
+            Failure::usage(format!("--what-if {text}: the value must be above 0"))
+        })?;
+        target.constants.set(name.trim(), number);
+        return Ok(());
+    }
+    target.chip = target.chip.clone().with(text).map_err(|error| {
+        let names = Constants::NAMES.join(", ");
+        Failure::usage(format!("--what-if {text}: {error}"))
+            .advice(format!("constants of the model are {names}"))
+    })?;
+    Ok(())
+}

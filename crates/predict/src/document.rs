@@ -1,0 +1,286 @@
+//! Predictions as data: what JSON shows, and what texts and pages are made from.
+
+use crate::constants::Constants;
+use crate::error::Error;
+use crate::execution::Execution;
+use crate::gains::gains;
+use crate::predict::{Cache, CommandBuffer, MODEL, predict};
+use assay_chip::{Chip, Parameter};
+use serde::Serialize;
+
+/// Predicted times.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Report {
+    /// One for each kernel and chip.
+    pub predictions: Vec<Predicted>,
+    /// Kernels without a prediction, and why.
+    pub refused: Vec<Refused>,
+}
+
+/// The predicted time of a kernel on a chip.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Predicted {
+    /// The kernel.
+    pub kernel: String,
+    /// The chip.
+    pub chip: String,
+    /// GPU cores that were assumed.
+    pub cores: f64,
+    /// Always `modelled`: no GPU measured this.
+    pub basis: &'static str,
+    /// Microseconds of the command buffer.
+    pub time_us: f64,
+    /// Four of five kernels of the class lie between this and `high_us`.
+    pub low_us: f64,
+    /// See `low_us`.
+    pub high_us: f64,
+    /// Kernels whose predictions err alike.
+    pub class: String,
+    /// The largest term, or `launch` when overheads are.
+    pub limited_by: String,
+    /// Where the time goes; adds up to the whole.
+    pub terms: Vec<TermTime>,
+    /// What twice as much of a resource would bring, the most useful first.
+    pub doubled: Vec<Doubled>,
+    /// Which machine code was looked at.
+    pub code: String,
+    /// `warm` or `cold` caches.
+    pub state: &'static str,
+    /// Threadgroups of all dispatches.
+    pub threadgroups: u64,
+    /// Threadgroups that were executed.
+    pub sampled: u64,
+    /// What all threadgroups together do, by the sample.
+    pub work: Work,
+    /// Version of the model.
+    pub model: &'static str,
+    /// The chip file the constants come from, if one was used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chip_file: Option<String>,
+    /// Figures and constants that the user changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub what_if: Vec<String>,
+    /// What to know about this prediction.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The time of source lines, the dearest first, where they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineTime>,
+}
+
+/// A part of the time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TermTime {
+    /// What takes it.
+    pub name: &'static str,
+    /// Microseconds.
+    pub us: f64,
+}
+
+/// A resource, and the time with twice as much of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Doubled {
+    /// The resource.
+    pub resource: &'static str,
+    /// Microseconds.
+    pub time_us: f64,
+}
+
+/// What a command buffer does, whatever the chip: comparable between kernels of one task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Work {
+    /// Instructions of all simdgroups.
+    pub instructions: f64,
+    /// Bytes that lanes move to and from device memory, whichever cache answers.
+    pub device_bytes: f64,
+    /// Bytes of distinct cache lines.
+    pub touched_bytes: f64,
+    /// Bytes that lanes move to and from threadgroup memory.
+    pub threadgroup_bytes: f64,
+}
+
+/// The time of a source line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LineTime {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// Microseconds: issuing its instructions, and waiting for what they load.
+    pub us: f64,
+    /// The same by reason, the largest first.
+    pub reasons: Vec<TermTime>,
+    /// The text of the line, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// A kernel without a prediction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refused {
+    /// The kernel.
+    pub kernel: String,
+    /// The chip, when it is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chip: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a prediction is asked for.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// Whose compiler made the code.
+    pub code: &'a str,
+    /// The dispatches.
+    pub buffer: CommandBuffer<'a>,
+    /// What caches hold.
+    pub state: Cache,
+}
+
+/// A chip to predict for, with the constants of the model.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The chip.
+    pub chip: Chip,
+    /// The constants.
+    pub constants: Constants,
+    /// Figures that the user changed.
+    pub changed: Vec<String>,
+    /// The chip file that was used.
+    pub chip_file: Option<String>,
+}
+
+impl Target {
+    /// A chip with the constants of the tables.
+    pub fn of(chip: Chip) -> Target {
+        Target {
+            constants: Constants::of(&chip),
+            chip,
+            changed: Vec::new(),
+            chip_file: None,
+        }
+    }
+
+    /// Returns true if the chip runs other code than is looked at.
+    pub fn is_stand_in(&self) -> bool {
+        !self.chip.has_costs()
+    }
+}
+
+impl Predicted {
+    /// Predicts.
+    pub fn new(question: &Question<'_>, target: &Target) -> Result<Predicted, Error> {
+        let Question { buffer, state, .. } = question;
+        let (chip, constants) = (&target.chip, &target.constants);
+        let prediction = predict(buffer, chip, constants, *state)?;
+        let doubled = gains(buffer, chip, constants, *state)?;
+        let executions = buffer.executions();
+        let terms = prediction.terms.iter().map(|term| TermTime {
+            name: term.name,
+            us: rounded(term.us),
+        });
+        let doubled = doubled.iter().map(|gain| Doubled {
+            resource: gain.resource,
+            time_us: rounded(gain.time_us),
+        });
+        Ok(Predicted {
+            kernel: question.kernel.to_owned(),
+            chip: chip.name.to_owned(),
+            cores: chip.get(Parameter::Cores).unwrap_or(0.0),
+            basis: "modelled",
+            time_us: rounded(prediction.time_us),
+            low_us: rounded(prediction.low_us),
+            high_us: rounded(prediction.high_us),
+            class: prediction.class.name().to_owned(),
+            limited_by: prediction.limited_by.to_owned(),
+            terms: terms.collect(),
+            doubled: doubled.collect(),
+            code: match target.is_stand_in() {
+                true => format!("{}, G13 as a stand-in", question.code),
+                false => format!("{}, G13", question.code),
+            },
+            state: match state {
+                Cache::Warm => "warm",
+                Cache::Cold => "cold",
+            },
+            threadgroups: executions.iter().map(|e| e.threadgroups()).sum(),
+            sampled: executions.iter().map(|e| u64::from(e.sampled)).sum(),
+            work: work(buffer),
+            model: MODEL,
+            chip_file: target.chip_file.clone(),
+            what_if: target.changed.clone(),
+            notes: notes(&executions, target),
+            lines: Vec::new(),
+        })
+    }
+
+    /// Returns true if the chip runs other code than was looked at.
+    pub fn is_stand_in(&self) -> bool {
+        self.code.contains("stand-in")
+    }
+}
+
+fn notes(executions: &[&Execution], target: &Target) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in executions.iter().flat_map(|e| &e.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    let wider = target.constants.band_chip;
+    if target.is_stand_in() {
+        notes.push(format!(
+            "{} runs another instruction set: this is code for M1 and M2 with its clock, cores and memory, and the band is \
+             {wider} times as wide each way",
+            target.chip.title
+        ));
+    } else if wider > 1.0 {
+        notes.push(format!(
+            "the constants are fitted on an M2; for {} the band is {wider} times as wide each way",
+            target.chip.title
+        ));
+    }
+    if let Some(file) = &target.chip_file {
+        notes.push(format!("constants of {} from {file}", target.chip.title));
+    }
+    notes
+}
+
+fn work(buffer: &CommandBuffer<'_>) -> Work {
+    let mut all = Work::default();
+    for repeated in &buffer.dispatches {
+        let times = f64::from(repeated.times.max(1)) * f64::from(buffer.times.max(1));
+        let execution = repeated.execution;
+        let bytes = execution.moved_bytes();
+        all.instructions += times * execution.instructions * execution.threadgroups() as f64;
+        all.device_bytes += times * bytes.device;
+        all.threadgroup_bytes += times * bytes.threadgroup;
+        let touched = execution.lines() * crate::execution::LINE as f64;
+        all.touched_bytes = all.touched_bytes.max(touched);
+    }
+    Work {
+        instructions: rounded(all.instructions),
+        device_bytes: rounded(all.device_bytes),
+        touched_bytes: rounded(all.touched_bytes),
+        threadgroup_bytes: rounded(all.threadgroup_bytes),
+    }
+}
+
+/// Four significant digits: no more are meant.
+pub(crate) fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(3 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
