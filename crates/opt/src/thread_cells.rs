@@ -7,7 +7,7 @@
 //! usually one; several when a program stores four bytes and reads them one by one.
 
 use assay_ssa::{
-    Aggregates, Function, IdMap, IndexExtend, Inst, InstData, Scalar, Type, TypeKind, Value,
+    Aggregates, CastOp, Function, IdMap, IndexExtend, Inst, InstData, Scalar, Type, TypeKind, Value,
 };
 
 /// Allocas larger than this stay in memory: as registers they would only be spilled.
@@ -179,6 +179,12 @@ impl<'a> Finder<'a> {
                 self.access(ptr, ty, access.volatile || access.is_atomic());
             }
             InstData::Alloca { .. } => {}
+            // The same place, whatever space its pointer names.
+            InstData::Cast {
+                op: CastOp::SpaceCast,
+                arg,
+                ..
+            } => self.places[inst] = self.place(arg),
             _ => {
                 let mut operands = Vec::new();
                 self.function
