@@ -350,6 +350,7 @@ fn cheating_relu(body: &str, elements: u64) -> String {
 }
 
 /// Those that change a kernel other than a relu take minutes at the largest sizes: `THOROUGH=1`, in a release build.
+#[allow(clippy::print_stderr, reason = "the figures of a thorough run")]
 #[test]
 fn every_kind_of_cheating_is_caught_at_every_size_that_can_be_timed() {
     let Some(mut device) = common::device() else {

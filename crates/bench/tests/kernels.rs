@@ -192,6 +192,7 @@ fn formulas_agree_with_counting() {
 
 /// Nothing is reported of kernels that are right, in programs made to be checked. Compiling each for it takes a while: one in four,
 /// and all with `THOROUGH=1`.
+#[allow(clippy::print_stdout, reason = "the figures of a thorough run")]
 #[test]
 fn checking_finds_nothing_in_kernels_that_are_right() {
     let Some(mut device) = common::checking_device() else {

@@ -412,6 +412,7 @@ fn takes_the_record(board: &Path, holder: Option<&str>, challenger: &str) -> Opt
 
 /// `RACES=300` lets so many challengers run whose program is the holder's own, and a tenth as many that do 7 % less. A
 /// busy machine hides a gain; it must never make one up.
+#[allow(clippy::print_stderr, reason = "the figures of a thorough run")]
 #[test]
 fn records_are_taken_by_gains_and_not_by_chance() {
     let races = std::env::var("RACES").ok();

@@ -380,7 +380,8 @@ fn calibration_finds_the_constants_of_a_simulated_chip() {
         let found = found
             .and_then(|one| one["value"].as_f64())
             .unwrap_or(f64::NAN);
-        if !((found / value).ln().abs() < TOLERANCE) {
+        let close = (found / value).ln().abs() < TOLERANCE;
+        if !close {
             wrong.push(format!("{name}: {found:.3}, simulated {value}"));
         }
     }

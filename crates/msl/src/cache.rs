@@ -18,6 +18,9 @@ const KEEP: usize = 8;
 /// Bytes of bitcode kept; the oldest go first. A large library of kernels takes about 10 MB.
 const KEEP_BITCODE: u64 = 256 << 20;
 
+/// Part of the name of kept bitcode; changes with the layout of its file.
+const LAYOUT: &str = "2: code, warnings, length, hash";
+
 /// A folder for what is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache<'a> {
@@ -72,7 +75,7 @@ impl<'a> Cache<'a> {
     /// expanded, so that it, the header's key and the options decide the result.
     pub(crate) fn bitcode(&self, header: &Path, arguments: &[String], text: &str) -> PathBuf {
         let header = header.file_name().unwrap_or_default().to_string_lossy();
-        let key = hash(&[&header, arguments.join("\n").as_str(), text]);
+        let key = hash(&[LAYOUT, &header, arguments.join("\n").as_str(), text]);
         self.folder.join(format!("code-{key}.bc"))
     }
 

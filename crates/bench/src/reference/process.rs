@@ -11,6 +11,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// The numbers of an output, and their scales.
+type Answer = (Vec<f64>, Option<Vec<f64>>);
+
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Longest answer, in bytes.
@@ -173,11 +176,7 @@ impl Process {
     }
 
     /// Asks it as an oracle: the numbers of each output in double precision, and their scales if it says any.
-    pub(crate) fn answers(
-        &mut self,
-        case: &Case,
-        inputs: &[Tensor],
-    ) -> Result<Vec<(Vec<f64>, Option<Vec<f64>>)>, Error> {
+    pub(crate) fn answers(&mut self, case: &Case, inputs: &[Tensor]) -> Result<Vec<Answer>, Error> {
         const SET: usize = 0;
         self.prepare_in(Precision::Double, SET, case, inputs)?;
         let outputs: Vec<&CaseArgument> = outputs(case).collect();

@@ -79,6 +79,7 @@ fn two_resumed_sweeps_share_the_work() {
 }
 
 /// SIGKILL at random times, again and again, until the sweep is done; then the next one. `ROUNDS=200` kills more often.
+#[allow(clippy::print_stderr, reason = "the figures of a thorough run")]
 #[test]
 fn a_benchmark_killed_at_any_time_loses_and_doubles_nothing() {
     let cache = scratch("sweep-killed");

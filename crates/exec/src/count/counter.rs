@@ -472,7 +472,7 @@ impl Sums {
         let named = self.0.into_iter();
         let named = named.map(|(place, counts)| LineCounts { place, ..counts });
         let mut all: Vec<LineCounts> = named.collect();
-        all.sort_by(|a, b| b.instructions.cmp(&a.instructions));
+        all.sort_by_key(|row| std::cmp::Reverse(row.instructions));
         all
     }
 }

@@ -124,10 +124,8 @@ fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
     };
     let grid = Grid::line(launch.grid, launch.threadgroup);
     let reports = program.check(&grid, &mut bindings, &limits);
-    reports.unwrap_or_else(|error| {
-        println!("{kernel}: {error}");
-        Vec::new()
-    })
+    // A kernel that does not run to its end reports nothing, and its fault counts as missed.
+    reports.unwrap_or_default()
 }
 
 /// Returns true if a report is about a line, or the other access of a race is.
@@ -163,7 +161,6 @@ fn planted_faults_are_caught_at_their_line() {
             besides.extend(others.map(|report| format!("{name}:{line}: {report}")));
         }
     }
-    println!("{caught} of {all} planted faults caught at their line");
     assert!(all >= 120, "{all} faults");
     assert!(
         caught * 100 >= all * 95,

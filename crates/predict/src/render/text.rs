@@ -324,32 +324,33 @@ fn work(compared: &Compared, style: &Style) -> String {
     ])
     .painter(style.painter)
     .indent(2);
-    let bytes = |value: f64| assay_report::number::bytes(value.round() as u64);
-    let count = |value: f64| assay_report::number::grouped(value.round() as u64);
-    let rows: [(&str, f64, f64, &dyn Fn(f64) -> String); 4] = [
+    type Show = fn(f64) -> String;
+    let bytes: Show = |value| assay_report::number::bytes(value.round() as u64);
+    let count: Show = |value| assay_report::number::grouped(value.round() as u64);
+    let rows = [
         (
             "instructions of simdgroups",
             before.instructions,
             after.instructions,
-            &count,
+            count,
         ),
         (
             "moved to and from device memory",
             before.device_bytes,
             after.device_bytes,
-            &bytes,
+            bytes,
         ),
         (
             "distinct cache lines",
             before.touched_bytes,
             after.touched_bytes,
-            &bytes,
+            bytes,
         ),
         (
             "moved to and from threadgroup memory",
             before.threadgroup_bytes,
             after.threadgroup_bytes,
-            &bytes,
+            bytes,
         ),
     ];
     for (name, before, after, show) in rows {
