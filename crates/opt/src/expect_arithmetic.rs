@@ -29,7 +29,11 @@ pub fn expect_arithmetic(_: &Module, function: &mut Function) -> bool {
 fn expect(builder: &mut Builder<'_>, data: InstData, result: Type) -> bool {
     use BinaryOp::{AShr, LShr, SDiv, SRem, Shl, UDiv, URem};
     match data {
-        InstData::Binary { op, args, .. } if matches!(op, UDiv | SDiv | URem | SRem) => {
+        InstData::Binary {
+            op: UDiv | SDiv | URem | SRem,
+            args,
+            ..
+        } => {
             let divisors = lanes(builder, args[1]);
             let zero = |builder: &mut Builder<'_>, value: Value| {
                 let ty = builder.function().ty(value);
@@ -40,7 +44,11 @@ fn expect(builder: &mut Builder<'_>, data: InstData, result: Type) -> bool {
             Expectation::NonZeroDivisor.emit(builder, &truths);
             true
         }
-        InstData::Binary { op, args, .. } if matches!(op, Shl | LShr | AShr) => {
+        InstData::Binary {
+            op: Shl | LShr | AShr,
+            args,
+            ..
+        } => {
             let amounts = lanes(builder, args[1]);
             let width = result.lane_type().map_or(0, Scalar::bits);
             let truths: Vec<Value> = amounts
