@@ -39,7 +39,7 @@ const MOST_SWEEPS: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
     /// By instruction: coordinates, and the number of the base's first half if it is a uniform.
-    accesses: BTreeMap<InsnId, Access>,
+    accesses: Vec<Option<Access>>,
     /// Those of all stores together.
     stores: Coordinates,
 }
@@ -55,15 +55,18 @@ impl Positions {
     /// Follows coordinates through code.
     pub fn new(code: &Code, cfg: &Cfg) -> Positions {
         let blocks: Vec<BlockId> = cfg.reached().map(|(id, _)| id).collect();
-        let mut at_end: BTreeMap<BlockId, State> = BTreeMap::new();
+        let mut at_end: Vec<State> = vec![[0; HALVES]; cfg.blocks().len()];
         let mut found = Positions::default();
         for _ in 0..MOST_SWEEPS {
             let mut changed = false;
-            found = Positions::default();
+            found = Positions {
+                accesses: vec![None; code.len()],
+                stores: 0,
+            };
             for &id in &blocks {
                 let mut state = [0; HALVES];
                 for before in cfg.predecessors(id) {
-                    if let Some(before) = at_end.get(before) {
+                    if let Some(before) = at_end.get(before.index()) {
                         state.iter_mut().zip(before).for_each(|(s, b)| *s |= b);
                     }
                 }
@@ -73,7 +76,10 @@ impl Positions {
                 for insn in block.ids() {
                     found.step(code, insn, &mut state);
                 }
-                changed |= at_end.insert(id, state) != Some(state);
+                if let Some(known) = at_end.get_mut(id.index()) {
+                    changed |= *known != state;
+                    *known = state;
+                }
             }
             if !changed {
                 break;
@@ -110,7 +116,9 @@ impl Positions {
                 base,
                 load,
             };
-            self.accesses.insert(id, access);
+            if let Some(slot) = self.accesses.get_mut(id.index()) {
+                *slot = Some(access);
+            }
         }
         let read = match insn.op() {
             Op::GetSr => insn.operands().fold(0, |all, operand| match operand {
@@ -133,7 +141,7 @@ impl Positions {
     pub fn streamed(&self, insns: &[InsnId], bytes: impl Fn(InsnId) -> f64) -> f64 {
         let local = self.stores & LOCAL != 0 || self.stores & GROUP == 0;
         let mut loads_of: BTreeMap<u16, u32> = BTreeMap::new();
-        let accesses = |id: &InsnId| Some((*id, *self.accesses.get(id)?));
+        let accesses = |id: &InsnId| Some((*id, (*self.accesses.get(id.index())?)?));
         for (_, access) in insns.iter().filter_map(accesses) {
             if let Some(base) = access.base.filter(|_| access.load) {
                 *loads_of.entry(base).or_default() += 1;

@@ -10,7 +10,6 @@ use crate::code::Code;
 use crate::cost::{Charges, Cycles};
 use assay_agx::Op;
 use assay_chip::Unit;
-use std::collections::BTreeMap;
 
 /// Which latencies a simulation includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,20 +138,17 @@ pub(crate) fn serial(timing: &Timing<'_>, mode: Mode, ids: impl Iterator<Item = 
 }
 
 /// Cycles that each instruction waits for results of arithmetic before it, in a simdgroup that runs alone through
-/// a sequence; those that wait for nothing are left out.
-pub(crate) fn raw_penalties(
-    timing: &Timing<'_>,
-    ids: impl Iterator<Item = InsnId>,
-) -> BTreeMap<InsnId, f64> {
+/// a sequence; by instruction.
+pub(crate) fn raw_penalties(timing: &Timing<'_>, ids: impl Iterator<Item = InsnId>) -> Vec<f64> {
     let mut pipeline = Pipeline::new();
-    let mut found = BTreeMap::new();
+    let mut found = vec![0.0; timing.code.len()];
     for id in ids {
         let reads = timing.code.get(id).map(|entry| entry.reads);
         let ready = reads.iter().flat_map(|reads| reads.iter());
         let ready = ready.filter_map(|half| pipeline.ready.get(usize::from(half)));
         let penalty = ready.fold(0.0, |most: f64, &ready| most.max(ready - pipeline.now));
-        if penalty > 0.0 {
-            found.insert(id, penalty);
+        if let Some(slot) = found.get_mut(id.index()) {
+            *slot = penalty;
         }
         pipeline.issue(timing, Mode::Arithmetic, id);
     }

@@ -18,7 +18,8 @@
 
 use super::{Finding, Look, Metric, Severity, finding};
 use crate::{BoundKind, InsnId};
-use assay_agx::{AccessKind, Class, Format, RegSet, Space};
+use assay_agx::{AccessKind, Class, Format, Space};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
     let (bounds, hot) = look.profile.verdict();
@@ -34,14 +35,13 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
         Some(report) => main.body(report),
         None => look.executed().map(|(id, _)| id).collect(),
     };
-    let moved = |id: InsnId| main.charges.get(id.index()).map_or(0, |c| c.device_bytes);
-    let all: u32 = region.iter().map(|&id| moved(id)).sum();
-    let floats: Vec<InsnId> = region
-        .iter()
-        .copied()
-        .filter(|&id| moves_floats(look, &region, id))
-        .collect();
-    let of_floats: u32 = floats.iter().map(|&id| moved(id)).sum();
+    let moved = |id: InsnId| {
+        let charge = main.charges.get(id.index());
+        charge.map_or(0, |charge| u64::from(charge.device_bytes))
+    };
+    let all: u64 = region.iter().map(|&id| moved(id)).sum();
+    let floats = float_accesses(look, &region);
+    let of_floats: u64 = floats.iter().map(|&id| moved(id)).sum();
     let (Some(&first), Some(&last)) = (floats.first(), floats.last()) else {
         return;
     };
@@ -68,40 +68,46 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Finding>) {
     out.push(finding(look, Severity::Low, (first, last), message, gain));
 }
 
-/// Returns true if an access loads 32-bit words that single-precision arithmetic reads, or stores what it made.
-fn moves_floats(look: &Look<'_>, region: &[InsnId], id: InsnId) -> bool {
-    let access = look.insn(id).and_then(|insn| insn.memory());
-    let Some(access) = access.filter(|access| access.space == Space::Device) else {
-        return false;
+/// The accesses that load 32-bit words which single-precision arithmetic reads, or store what it made, in order. One pass:
+/// for each half-register the load its value comes from, and whether arithmetic made it.
+fn float_accesses(look: &Look<'_>, region: &[InsnId]) -> Vec<InsnId> {
+    let mut loaded: BTreeMap<u16, InsnId> = BTreeMap::new();
+    let mut made: BTreeSet<u16> = BTreeSet::new();
+    let mut floats = vec![false; look.main().code.len()];
+    let mut mark = |id: InsnId| {
+        if let Some(slot) = floats.get_mut(id.index()) {
+            *slot = true;
+        }
     };
-    if access.format != Some(Format::I32) {
-        return false;
-    }
-    let mut data = RegSet::EMPTY;
-    if let Some(reg) = access.data {
-        data.insert_range(reg.half_range());
-    }
-    let is_float = |other: InsnId| {
-        let insn = look.insn(other);
-        insn.is_some_and(|insn| insn.class() == Class::Float32)
-    };
-    match access.kind {
-        AccessKind::Load => {
-            for &other in region.iter().filter(|&&other| other > id) {
-                if is_float(other) && look.reads(other).intersects(&data) {
-                    return true;
-                }
-                if look.writes(other).intersects(&data) {
-                    break;
-                }
+    for &id in region {
+        let insn = look.insn(id);
+        let arithmetic = insn.is_some_and(|insn| insn.class() == Class::Float32);
+        let access = insn.and_then(|insn| insn.memory());
+        let access = access.filter(|a| a.space == Space::Device && a.format == Some(Format::I32));
+        if arithmetic {
+            let read = look.reads(id);
+            for half in read.iter() {
+                loaded.get(&half).copied().into_iter().for_each(&mut mark);
             }
-            false
         }
-        AccessKind::Store => {
-            let mut before = region.iter().rev().filter(|&&other| other < id);
-            let maker = before.find(|&&other| look.writes(other).intersects(&data));
-            maker.is_some_and(|&maker| is_float(maker))
+        if let Some(access) = access.filter(|access| access.kind == AccessKind::Store)
+            && let Some(data) = access.data
+            && made.contains(&data.half_range().start)
+        {
+            mark(id);
         }
-        _ => false,
+        let is_load = access.is_some_and(|access| access.kind == AccessKind::Load);
+        for half in look.writes(id).iter() {
+            loaded.remove(&half);
+            made.remove(&half);
+            if is_load {
+                loaded.insert(half, id);
+            }
+            if arithmetic {
+                made.insert(half);
+            }
+        }
     }
+    let is_float = |id: &InsnId| floats.get(id.index()) == Some(&true);
+    region.iter().copied().filter(is_float).collect()
 }

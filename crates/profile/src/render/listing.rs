@@ -62,7 +62,7 @@ pub fn rows(part: &Part) -> Vec<ListingRow> {
             }
         }
     }
-    let mut penalties = raw_penalties(
+    let penalties = raw_penalties(
         &part.timing(None),
         part.cfg.reached().flat_map(|(_, b)| b.ids()),
     );
@@ -97,7 +97,7 @@ pub fn rows(part: &Part) -> Vec<ListingRow> {
                 latency: charge.latency.map(f64::from),
                 pressure: part.liveness.at(id),
                 stall: wait.and_then(|wait| wait.stall),
-                raw_penalty: penalties.remove(&id).unwrap_or(0.0),
+                raw_penalty: penalties.get(id.index()).copied().unwrap_or(0.0),
                 waits_for: wait
                     .map(|wait| wait.producers.iter().map(|&id| part.offset(id)).collect())
                     .unwrap_or_default(),
