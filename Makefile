@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit executions
+.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions
 
 CARGO ?= cargo
 
@@ -35,6 +35,10 @@ accuracy: $(if $(SOURCES),executions)
 
 fit: $(if $(SOURCES),executions)
 	$(ACCURACY) fit --write crates/chip/data/model.tsv --page docs/accuracy.md
+
+# What each term of the model is worth: fits again without it.
+ablate:
+	$(ACCURACY) ablate
 
 executions:
 	$(ACCURACY) execute --sources $(SOURCES) --fixtures $(FIXTURES)

@@ -13,11 +13,11 @@ use assay_predict::Constants;
 const M2: f64 = 1.20;
 const M2_TAU: f64 = 0.87;
 const M2_CLASS: f64 = 1.30;
-const M1_PRO: f64 = 1.38;
-const M1_PRO_CALLED: f64 = 0.85;
-const M1_PRO_PICK: f64 = 0.83;
+const M1_PRO: f64 = 1.39;
+const M1_PRO_CALLED: f64 = 0.83;
+const M1_PRO_PICK: f64 = 0.82;
 const M1_MAX: f64 = 1.35;
-const M1: f64 = 1.36;
+const M1: f64 = 1.35;
 const M3: f64 = 1.35;
 
 const STORE: &[u8] = include_bytes!("../data/executions.json.gz");
