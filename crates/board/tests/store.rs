@@ -68,6 +68,7 @@ fn an_older_board_is_brought_to_the_newest_form_with_all_it_holds() {
     older
         .execute_batch(
             "DROP TABLE claim;
+             DROP TABLE modelled;
              ALTER TABLE run DROP COLUMN description;
              ALTER TABLE run DROP COLUMN compared;
              ALTER TABLE run DROP COLUMN elements;
@@ -83,7 +84,7 @@ fn an_older_board_is_brought_to_the_newest_form_with_all_it_holds() {
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(form, 3);
+    assert_eq!(form, 4);
 }
 
 #[test]

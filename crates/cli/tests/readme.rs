@@ -153,7 +153,7 @@ fn documents() -> Vec<PathBuf> {
         "crates/codegen",
         "crates/timing",
         "fixtures",
-        "kernels",
+        "crates/bench/kernels",
     ];
     let files = folders
         .into_iter()

@@ -12,7 +12,7 @@ mod language;
 mod numbers;
 mod sharing;
 
-use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Sample};
+use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Report, ReportKind, Sample};
 use assay_front::{Clang, Library, Source, SourceOptions};
 use assay_msl::Compiler;
 use std::path::{Path, PathBuf};
@@ -198,7 +198,9 @@ fn look(case: &Case, compiler: &Compiler) -> Result<Seen, String> {
     match case.expected {
         Ok(Seen::Unwritten(_)) => {
             let reports = program.check(&grid, &mut bindings, &limits);
-            Ok(Seen::Unwritten(reports.map_err(|e| e.to_string())?.len()))
+            let reports = reports.map_err(|e| e.to_string())?;
+            let unwritten = |report: &&Report| report.kind == ReportKind::Uninitialised;
+            Ok(Seen::Unwritten(reports.iter().filter(unwritten).count()))
         }
         Ok(Seen::Loads(_) | Seen::ThreadStores(_)) => {
             let counts = program.count(&grid, &mut bindings, &limits, Sample::All);
