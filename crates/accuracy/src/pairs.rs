@@ -95,15 +95,7 @@ pub fn tie(pairs: &[Pair<'_>], share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn variant(measured: f64, predicted: f64) -> Variant<'static> {
-        Variant {
-            group: "t/1",
-            task: "t",
-            measured,
-            predicted,
-        }
-    }
+    use crate::ranking::tests::variant;
 
     #[test]
     fn a_factor_that_all_variants_share_cancels() {

@@ -114,10 +114,10 @@ pub fn mean_pick(rankings: &[TaskRanking]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn variant(measured: f64, predicted: f64) -> Variant<'static> {
+    pub(crate) fn variant(measured: f64, predicted: f64) -> Variant<'static> {
         Variant {
             group: "t/1",
             task: "t",

@@ -8,7 +8,7 @@ use crate::source::{self, SourceArgs};
 use assay_agx::{Isa, Program};
 use assay_codegen::{Error, ErrorKind, Options, back, lower};
 use assay_front::{
-    File, GivenConstant, Kernel, OpenConstants, Request, check_constants, constants,
+    File, Form, GivenConstant, Kernel, OpenConstants, Request, check_constants, constants,
 };
 use assay_ssa::Binding;
 use std::path::Path;
@@ -116,7 +116,7 @@ impl Generator<'_> {
         let request = Request {
             constants: self.constants,
             open: OpenConstants::Zero,
-            unoptimised: false,
+            form: Form::Optimised,
         };
         let program = phases
             .step("read and optimise", || kernel.program_as(&request))

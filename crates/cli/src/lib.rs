@@ -14,6 +14,7 @@ mod commands;
 mod context;
 mod diagnostics;
 mod failure;
+mod folders;
 mod generate;
 mod input;
 mod interrupt;

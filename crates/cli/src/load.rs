@@ -7,6 +7,7 @@ use crate::generate::{self, Generator};
 use crate::input;
 use crate::model::Model;
 use crate::phases::Phases;
+use crate::prediction::Code;
 use crate::source;
 use assay_agx::{Program, assemble};
 use assay_container::{Contents, Extracted, raw_program};
@@ -51,10 +52,10 @@ impl Loaded {
     }
 
     /// Whose compiler made the code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> Code {
         match self.origin {
-            Origin::Assay => crate::prediction::GENERATED,
-            _ => "machine code of the file",
+            Origin::Assay => Code::Generated,
+            Origin::Archive | Origin::Unknown => Code::OfFile,
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::{names, toolchain};
+use assay_bench::registry::Resolved;
 use assay_container::SelectError;
 use assay_front::{
     Blame, Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
@@ -111,6 +112,17 @@ pub(crate) fn library_as(
 ) -> Result<Library, Failure> {
     let library = file.library(&ThisMachine, options);
     library.map_err(|error| failure(path, error))
+}
+
+/// The kernels of a source of the registry.
+pub(crate) fn of_registry(resolved: &Resolved) -> Result<Library, Failure> {
+    let path = Path::new(&resolved.path);
+    let text = Source {
+        path,
+        text: resolved.text.as_bytes(),
+    };
+    Library::compile(text, &ThisMachine, &SourceOptions::default())
+        .map_err(|error| failure(path, error))
 }
 
 /// The bitcode of source.

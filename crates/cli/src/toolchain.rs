@@ -4,6 +4,7 @@
 //! remembered in the cache folder until the program's file changes.
 
 use crate::failure::{Failure, Kind};
+use crate::folders;
 use assay_msl::find::CHOSEN;
 pub(crate) use assay_msl::find::{Candidate, on_path};
 use assay_msl::{Compiler, Refusal};
@@ -26,21 +27,12 @@ pub(crate) fn install_advice() -> &'static str {
 
 /// The folder for compiled headers and verdicts.
 pub(crate) fn cache_folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(folder) = variable("ASSAY_CACHE") {
-        return folder.into();
+    if let Some(folder) = folders::variable("ASSAY_CACHE") {
+        return folder;
     }
-    let home = variable("HOME").map(PathBuf::from);
-    let base = if cfg!(target_os = "macos") {
-        home.map(|home| home.join("Library/Caches"))
-    } else if cfg!(windows) {
-        variable("LOCALAPPDATA").map(PathBuf::from)
-    } else {
-        variable("XDG_CACHE_HOME")
-            .map(PathBuf::from)
-            .or_else(|| home.map(|home| home.join(".cache")))
-    };
-    base.unwrap_or_else(std::env::temp_dir).join("assay")
+    folders::cache()
+        .unwrap_or_else(std::env::temp_dir)
+        .join("assay")
 }
 
 /// The first candidate that passes the probe.

@@ -177,12 +177,17 @@ fn unfinished_because(verdict: &Verdict) -> String {
     else {
         return String::new();
     };
-    let kind = match (stopped, undefined) {
+    let kind = unfinished_kind(*stopped, *undefined);
+    format!("{kind}: {}", why.first().map_or("", String::as_str))
+}
+
+/// What kept all trials of a kernel from their end.
+fn unfinished_kind(stopped: usize, undefined: usize) -> &'static str {
+    match (stopped, undefined) {
         (0, 0) => "too long",
         (0, _) => "undefined in the kernel",
         _ => "both stopped",
-    };
-    format!("{kind}: {}", why.first().map_or("", String::as_str))
+    }
 }
 
 /// The kernels of the files, and files that could not be read.
@@ -245,22 +250,32 @@ fn sample(cases: Vec<Case>, count: usize, seed: u64) -> Vec<Case> {
         .collect()
 }
 
+/// Shows the Metal printed from a kernel.
+fn shown(case: &Case, number: u64) -> Verdict {
+    match judge::printed::text(&case.kernel, number) {
+        Ok(text) => println!("{text}"),
+        Err(reason) => println!("// {}: {reason}", case.kernel.name),
+    }
+    Verdict::NotExecuted("shown".to_owned())
+}
+
 fn judge_one(case: &Case, args: &Args) -> Judged {
     let start = Instant::now();
     CURRENT
         .with(|current| *current.borrow_mut() = format!("{} of {}", case.kernel.name, case.file));
-    let with = |number| match load::program_with(&case.kernel, number) {
-        _ if args.printed => judge::printed::judge(&case.kernel, number, args.seed),
-        _ if args.text => {
-            match judge::printed::text(&case.kernel, number) {
-                Ok(text) => println!("{text}"),
-                Err(reason) => println!("// {}: {reason}", case.kernel.name),
-            }
-            Verdict::NotExecuted("shown".to_owned())
-        }
+    let generated = |number| match load::program_with(&case.kernel, number) {
         Ok(module) if args.code => judge::generate(&module, &case.kernel.name),
         Ok(module) => judge::judge(&module, &case.kernel.name, args.seed),
         Err(message) => Verdict::NotExecuted(format!("not read: {message}")),
+    };
+    let with = |number| {
+        if args.text {
+            return shown(case, number);
+        }
+        if args.printed {
+            return judge::printed::judge(&case.kernel, number, args.seed);
+        }
+        generated(number)
     };
     let unfinished = |verdict: &Verdict| matches!(verdict, Verdict::Same { finished: 0, .. });
     let mut verdict = with(0);
@@ -340,11 +355,7 @@ impl<'a> Summary<'a> {
                 } => {
                     let first = all.first().map_or("", String::as_str);
                     summary.evidence.push((&one.name, first));
-                    let why = match (stopped, undefined) {
-                        (0, 0) => "too long",
-                        (0, _) => "undefined in the kernel",
-                        _ => "both stopped",
-                    };
+                    let why = unfinished_kind(*stopped, *undefined);
                     (Fate::NotFinished, why.to_owned())
                 }
                 Verdict::Same { .. } => {

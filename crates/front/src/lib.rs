@@ -52,4 +52,4 @@ pub use constants::{check_constants, constants};
 pub use error::{Blame, Error, Problem};
 pub use file::{File, Kind, is_source};
 pub use library::{Kernel, Library};
-pub use program::{OpenConstants, Program, Request};
+pub use program::{Form, OpenConstants, Program, Request};

@@ -14,8 +14,20 @@ pub struct Request<'a> {
     pub constants: &'a [GivenConstant],
     /// What becomes of function constants without a value.
     pub open: OpenConstants,
-    /// Leave the program as it was read.
-    pub unoptimised: bool,
+    /// How far it is optimised.
+    pub form: Form,
+}
+
+/// How far a program is optimised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// As everything runs and costs it.
+    #[default]
+    Optimised,
+    /// Optimised, loops as they were written: what a reader wants to see.
+    LoopsKept,
+    /// As it was read.
+    AsRead,
 }
 
 /// What becomes of function constants that are given no value.
@@ -46,7 +58,7 @@ impl Kernel {
         let request = Request {
             constants: constants_given,
             open: OpenConstants::Keep,
-            unoptimised: true,
+            form: Form::AsRead,
         };
         let read = self.program_as(&request)?;
         check_constants(constants_given, constants(&read.module))?;
@@ -113,12 +125,16 @@ impl Kernel {
             }
         }
         verify(&module)?;
-        if !request.unoptimised {
-            module = optimise(module, &assay_opt::pipeline::Options::default())?;
+        if request.form != Form::AsRead {
+            let options = assay_opt::pipeline::Options {
+                unroll: request.form == Form::Optimised,
+                ..assay_opt::pipeline::Options::default()
+            };
+            module = optimise(module, &options)?;
         }
         Ok(Program {
             module,
-            optimised: !request.unoptimised,
+            optimised: request.form != Form::AsRead,
             assumed,
         })
     }

@@ -4,8 +4,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::input;
 use crate::source::{self, SourceArgs};
-use assay_front::{GivenConstant, OpenConstants, Request, check_constants, constants};
-use assay_opt::pipeline::{self, optimize_with};
+use assay_front::{Form, GivenConstant, OpenConstants, Request, check_constants, constants};
 use std::path::PathBuf;
 
 /// Print a kernel as Metal source, of a metallib too
@@ -52,26 +51,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let request = Request {
         constants: &args.constants,
         open: OpenConstants::Keep,
-        unoptimised: true,
+        form: Form::LoopsKept,
     };
     let mut text = String::new();
     let mut modules = Vec::new();
     for kernel in chosen {
-        let mut module = kernel.program_as(&request).map_err(fail)?.module;
-        let refuse = |reason: String| {
-            Failure::input(format!("{}: not printed: {reason}", kernel.name))
+        let module = kernel.program_as(&request).map_err(fail)?.module;
+        let printed = assay_rewrite::print(&module, &kernel.name).map_err(|error| {
+            Failure::input(format!("{}: not printed: {error}", kernel.name))
                 .advice("`assay ir` shows the program in its own form")
-        };
-        optimize_with(
-            &mut module,
-            &pipeline::Options {
-                unroll: false,
-                ..Default::default()
-            },
-        )
-        .map_err(|error| refuse(error.to_string()))?;
-        let printed = assay_rewrite::print(&module, &kernel.name);
-        let printed = printed.map_err(|error| refuse(error.to_string()))?;
+        })?;
         text += without_repeated_head(&printed, text.is_empty());
         modules.push(module);
     }

@@ -5,7 +5,9 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::input;
 use crate::source::{self, SourceArgs};
 use assay_front::programs::{Document, How, Summary, render_counts};
-use assay_front::{GivenConstant, Kernel, OpenConstants, Request, check_constants, constants};
+use assay_front::{
+    Form, GivenConstant, Kernel, OpenConstants, Request, check_constants, constants,
+};
 use assay_report::envelope::Envelope;
 use std::path::PathBuf;
 
@@ -81,7 +83,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let request = Request {
         constants: &args.constants,
         open: OpenConstants::Keep,
-        unoptimised: args.no_opt,
+        form: if args.no_opt {
+            Form::AsRead
+        } else {
+            Form::Optimised
+        },
     };
     let mut programs = Vec::new();
     for kernel in chosen {

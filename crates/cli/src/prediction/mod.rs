@@ -7,7 +7,7 @@ pub(crate) mod targets;
 pub(crate) mod task;
 
 pub(crate) use targets::{Choice, target};
-pub(crate) use task::{GENERATED, Launched, Pass, Task, failure, launched};
+pub(crate) use task::{Code, Launched, Pass, Task, failure, launched};
 
 use crate::failure::Failure;
 use assay_predict::{Cache, CommandBuffer, Predicted, Question, Repeated, Report, Target};
@@ -27,7 +27,7 @@ pub(crate) fn buffer(passes: &[Pass], times: u32) -> CommandBuffer<'_> {
 /// Predicts passes of a kernel on one chip.
 pub(crate) fn predicted(
     kernel: &str,
-    code: &str,
+    code: Code,
     passes: &[Pass],
     times: u32,
     target: &Target,
@@ -35,7 +35,7 @@ pub(crate) fn predicted(
 ) -> Result<Predicted, Failure> {
     let question = Question {
         kernel,
-        code,
+        code: code.name(),
         buffer: buffer(passes, times),
         state,
     };

@@ -4,16 +4,15 @@ use super::task::{Pass, failure, threads};
 use crate::failure::Failure;
 use crate::generate::Generator;
 use crate::phases::Phases;
-use crate::source::{self, ThisMachine};
+use crate::source;
 use assay_agx::Isa;
 use assay_bench::registry::{
-    Case, CaseArgument, CaseBinding, CasePass, CaseRole, Kernel, Registry,
+    Case, CaseArgument, CaseBinding, CasePass, CaseRole, Kernel, Registry, Resolved,
 };
 use assay_bench::{Dtype, runner};
 use assay_emu::Fill;
-use assay_front::{Library, SourceOptions};
+use assay_front::Library;
 use assay_predict::{Argument, Buffer, Dispatch, Memory, Sampling, execute};
-use std::path::Path;
 
 /// Executes the dispatches of a kernel of the registry at the sizes asked for.
 pub(crate) fn executions(
@@ -22,20 +21,23 @@ pub(crate) fn executions(
     sizes: &str,
     sampling: &Sampling,
 ) -> Result<Vec<Pass>, Failure> {
+    let (case, resolved) = case(registry, kernel, sizes)?;
+    of_case(&case, &source::of_registry(&resolved)?, sampling)
+}
+
+/// A kernel at the sizes asked for, in its first element type, and its source.
+pub(crate) fn case(
+    registry: &Registry,
+    kernel: &Kernel,
+    sizes: &str,
+) -> Result<(Case, Resolved), Failure> {
     let dtype = kernel.dtypes.first().copied().unwrap_or(Dtype::F32);
     let case = Case::new(kernel, sizes, dtype)
         .map_err(|error| Failure::usage(format!("{}: {error}", kernel.name)))?;
     let resolved = registry
         .source(kernel, None)
         .map_err(|error| Failure::input(error.to_string()))?;
-    let path = Path::new(&resolved.path);
-    let text = assay_front::Source {
-        path,
-        text: resolved.text.as_bytes(),
-    };
-    let library = Library::compile(text, &ThisMachine, &SourceOptions::default())
-        .map_err(|error| source::failure(path, error))?;
-    of_case(&case, &library, sampling)
+    Ok((case, resolved))
 }
 
 /// Executes the dispatches of a case with the kernels of a library.

@@ -2,6 +2,7 @@
 //! measured on this machine.
 
 use crate::failure::Failure;
+use crate::folders;
 use assay_chip::{Chip, chips};
 use assay_predict::calibrate::ChipFile;
 use assay_predict::{Constants, Target};
@@ -76,21 +77,10 @@ pub(crate) fn target(chip: Chip, given: Option<&(PathBuf, ChipFile)>) -> Result<
 
 /// Where `assay calibrate` leaves its file, and predictions look for it.
 pub(crate) fn place(chip: &str) -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(folder) = variable("ASSAY_CHIPS") {
-        return Some(PathBuf::from(folder).join(format!("{chip}.tsv")));
+    if let Some(folder) = folders::variable("ASSAY_CHIPS") {
+        return Some(folder.join(format!("{chip}.tsv")));
     }
-    let home = variable("HOME").map(PathBuf::from);
-    let base = if cfg!(target_os = "macos") {
-        home.map(|home| home.join("Library/Application Support"))
-    } else if cfg!(windows) {
-        variable("LOCALAPPDATA").map(PathBuf::from)
-    } else {
-        variable("XDG_DATA_HOME")
-            .map(PathBuf::from)
-            .or_else(|| home.map(|home| home.join(".local/share")))
-    };
-    base.map(|base| base.join("assay/chips").join(format!("{chip}.tsv")))
+    folders::data().map(|base| base.join("assay/chips").join(format!("{chip}.tsv")))
 }
 
 /// Reads a file of `assay calibrate`.

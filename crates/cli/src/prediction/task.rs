@@ -15,8 +15,7 @@ use std::path::Path;
 /// A kernel and what its dispatches executed, or why not.
 pub(crate) struct Task {
     pub(crate) kernel: String,
-    /// Whose compiler made the code.
-    pub(crate) code: &'static str,
+    pub(crate) code: Code,
     pub(crate) executed: Result<Vec<Pass>, Failure>,
 }
 
@@ -27,8 +26,24 @@ pub(crate) struct Pass {
     pub(crate) times: u32,
 }
 
-/// What code that was generated here is called.
-pub(crate) const GENERATED: &str = "generated";
+/// Whose compiler made the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Ours.
+    Generated,
+    /// That of the file it was read from.
+    OfFile,
+}
+
+impl Code {
+    /// What reports call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Code::Generated => "generated",
+            Code::OfFile => "machine code of the file",
+        }
+    }
+}
 
 /// Bytes that a buffer of unknown size may have.
 const UNKNOWN_SIZE: u64 = 1 << 32;
@@ -49,11 +64,11 @@ pub(crate) fn of_file(path: &Path, ask: &Ask<'_>) -> Result<Vec<Task>, Failure> 
     let (mut program, code) = match file.needs_code() {
         true => {
             let made = generate::one(path, &file, ask.function, ask.code, Isa::G13)?;
-            (made.program, GENERATED)
+            (made.program, Code::Generated)
         }
         false => {
             let program = machine_code(path, &file, ask.function)?;
-            (program, "machine code of the file")
+            (program, Code::OfFile)
         }
     };
     let text = std::str::from_utf8(&bytes)
@@ -70,7 +85,7 @@ pub(crate) fn of_file(path: &Path, ask: &Ask<'_>) -> Result<Vec<Task>, Failure> 
 /// A program with a launch, executed at each of its sizes.
 pub(crate) fn tasks(
     program: &Program,
-    code: &'static str,
+    code: Code,
     launched: &Launched,
     sampling: Sampling,
 ) -> Result<Vec<Task>, Failure> {
@@ -78,7 +93,7 @@ pub(crate) fn tasks(
     let several = cases.len() > 1;
     // Code that was made elsewhere runs as it is; generated code is ordered as Apple's compiler would.
     let sampling = Sampling {
-        as_written: code != GENERATED,
+        as_written: code == Code::OfFile,
         ..sampling
     };
     let tasks = cases.iter().map(|sizes| {

@@ -1,7 +1,7 @@
 //! Kernels to judge: of Metal source through clang, of metallibs and bitcode directly.
 
 use assay_front::{
-    Clang, ConstantKey, GivenConstant, Kernel, Library, OpenConstants, Request, Source,
+    Clang, ConstantKey, Form, GivenConstant, Kernel, Library, OpenConstants, Request, Source,
     SourceOptions,
 };
 use assay_msl::Compiler;
@@ -71,17 +71,15 @@ pub(crate) fn program(kernel: &Kernel) -> Result<Module, String> {
 
 /// The same with another number for function constants that are no floats.
 pub(crate) fn program_with(kernel: &Kernel, number: u64) -> Result<Module, String> {
-    let mut module = read_with(kernel, number)?;
-    assay_opt::pipeline::optimize(&mut module).map_err(|error| error.to_string())?;
-    Ok(module)
+    program_as(kernel, number, Form::Optimised)
 }
 
-/// The program as it was read, with a number for function constants.
-pub(crate) fn read_with(kernel: &Kernel, number: u64) -> Result<Module, String> {
+/// The same, optimised as far as asked for.
+pub(crate) fn program_as(kernel: &Kernel, number: u64, form: Form) -> Result<Module, String> {
     let mut request = Request {
         constants: &[],
         open: OpenConstants::Keep,
-        unoptimised: true,
+        form: Form::AsRead,
     };
     let read = kernel.program_as(&request);
     let read = read.map_err(|error| error.to_string())?;
@@ -97,6 +95,7 @@ pub(crate) fn read_with(kernel: &Kernel, number: u64) -> Result<Module, String> 
         })
         .collect();
     request.constants = &constants;
+    request.form = form;
     let program = kernel.program_as(&request);
     program
         .map(|program| program.module)

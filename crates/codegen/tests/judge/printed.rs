@@ -4,8 +4,7 @@
 use super::inputs::{Inputs, MORE_TRIALS, TRIALS};
 use super::run::{self, Ended, execute};
 use super::{Verdict, first_difference, load, reason_not_executed};
-use assay_front::{Kernel, Source};
-use assay_opt::pipeline::{Options, optimize_with};
+use assay_front::{Form, Kernel, Source};
 use std::path::Path;
 
 /// Judges the text of one kernel, function constants set to `number`.
@@ -77,15 +76,7 @@ pub(crate) fn judge(kernel: &Kernel, number: u64, seed: u64) -> Verdict {
 
 /// The kernel as Metal, loops as they were written.
 pub(crate) fn text(kernel: &Kernel, number: u64) -> Result<String, String> {
-    let mut module = load::read_with(kernel, number)?;
-    optimize_with(
-        &mut module,
-        &Options {
-            unroll: false,
-            ..Options::default()
-        },
-    )
-    .map_err(|error| error.to_string())?;
+    let module = load::program_as(kernel, number, Form::LoopsKept)?;
     assay_rewrite::print(&module, &kernel.name).map_err(|error| error.to_string())
 }
 

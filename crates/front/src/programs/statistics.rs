@@ -1,6 +1,6 @@
 //! Counting what programs hold, one by one and in thousands.
 
-use crate::{Kernel, OpenConstants, Program, Request};
+use crate::{Form, Kernel, OpenConstants, Program, Request};
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Column, Table};
 use assay_ssa::builtin::Family;
@@ -284,7 +284,11 @@ impl Summary {
         let request = Request {
             constants: &[],
             open: OpenConstants::Keep,
-            unoptimised: how.no_opt,
+            form: if how.no_opt {
+                Form::AsRead
+            } else {
+                Form::Optimised
+            },
         };
         match kernel.program_as(&request) {
             Ok(program) => {

@@ -22,6 +22,39 @@ struct Address {
     offset: i64,
 }
 
+impl Address {
+    fn of(root: Value) -> Self {
+        Address {
+            root,
+            terms: Vec::new(),
+            offset: 0,
+        }
+    }
+
+    /// Replaces the root by the sum it is. Returns false if it is none.
+    fn step(&mut self, function: &Function) -> bool {
+        let Some(&InstData::PtrAdd {
+            base,
+            index,
+            scale,
+            offset,
+            extend,
+            ..
+        }) = function.def_data(self.root)
+        else {
+            return false;
+        };
+        self.terms.extend(index.map(|index| Term {
+            index,
+            scale,
+            extend,
+        }));
+        self.offset = self.offset.wrapping_add(offset);
+        self.root = base;
+        true
+    }
+}
+
 /// The element type of every pointer that has a name: what most accesses through it read or write.
 pub(super) fn elements(function: &Function) -> IdMap<Value, Option<Element>> {
     let mut votes: BTreeMap<Value, BTreeMap<(u32, Type), u32>> = BTreeMap::new();
@@ -143,39 +176,17 @@ impl Printer<'_> {
 
     /// An address as the variable it starts from and what is added to it.
     fn address(&self, pointer: Value) -> Address {
-        let mut address = Address {
-            root: pointer,
-            terms: Vec::new(),
-            offset: 0,
-        };
-        loop {
-            let ValueDef::Result(inst) = self.function.def(address.root) else {
-                return address;
-            };
-            let &InstData::PtrAdd {
-                base,
-                index,
-                scale,
-                offset,
-                extend,
-                ..
-            } = self.function.inst(inst)
-            else {
-                return address;
-            };
-            if !self.plan.inline[inst] {
-                return address;
-            }
-            if let Some(index) = index {
-                address.terms.push(Term {
-                    index,
-                    scale,
-                    extend,
-                });
-            }
-            address.offset = address.offset.wrapping_add(offset);
-            address.root = base;
-        }
+        let mut address = Address::of(pointer);
+        self.follow(&mut address);
+        address
+    }
+
+    /// Goes back to the first pointer that has a variable.
+    fn follow(&self, address: &mut Address) {
+        while let ValueDef::Result(inst) = self.function.def(address.root)
+            && self.plan.inline[inst]
+            && address.step(self.function)
+        {}
     }
 
     /// The memory an access of `ty` through `pointer` touches, as an lvalue.
@@ -204,51 +215,27 @@ impl Printer<'_> {
 
     /// A pointer to elements of this type.
     pub(super) fn pointer_as(&self, pointer: Value, element: &Element) -> Result<Expr, PrintError> {
-        let address = self.address(pointer);
+        self.address_as(&self.address(pointer), element)
+    }
+
+    fn address_as(&self, address: &Address, element: &Element) -> Result<Expr, PrintError> {
         if address.terms.is_empty() && address.offset == 0 {
             return self.root_as(address.root, element);
         }
-        let lvalue = self.subscript(&address, element)?;
-        if let Some(pointer) = lvalue.text.strip_prefix('*') {
-            return Ok(Expr::new(Level::Unary, pointer.to_owned()));
-        }
-        Ok(Expr::new(
-            Level::Unary,
-            format!("&{}", lvalue.within(Level::Unary)),
-        ))
+        let lvalue = self.subscript(address, element)?;
+        let text = match lvalue.text.strip_prefix('*') {
+            Some(pointer) => pointer.to_owned(),
+            None => format!("&{}", lvalue.within(Level::Unary)),
+        };
+        Ok(Expr::new(Level::Unary, text))
     }
 
     /// The sum a pointer variable is made of, in the variable's own type.
-    pub(super) fn made_pointer(&self, pointer: Value) -> Result<String, PrintError> {
-        let Some(&InstData::PtrAdd {
-            base,
-            index,
-            scale,
-            offset,
-            extend,
-            ..
-        }) = self.function.def_data(pointer)
-        else {
-            return Ok(self.pointer(pointer)?.text);
-        };
-        let mut address = self.address(base);
-        if let Some(index) = index {
-            address.terms.insert(
-                0,
-                Term {
-                    index,
-                    scale,
-                    extend,
-                },
-            );
-        }
-        address.offset = address.offset.wrapping_add(offset);
-        let element = self.element(pointer);
-        let place = self.subscript(&address, &element)?;
-        if let Some(pointer) = place.text.strip_prefix('*') {
-            return Ok(pointer.to_owned());
-        }
-        Ok(format!("&{}", place.within(Level::Unary)))
+    pub(super) fn made_pointer(&self, pointer: Value) -> Result<Expr, PrintError> {
+        let mut address = Address::of(pointer);
+        address.step(self.function);
+        self.follow(&mut address);
+        self.address_as(&address, &self.element(pointer))
     }
 
     /// A pointer in the type of its own variable.

@@ -163,14 +163,6 @@ impl Printer<'_> {
         Ok(self.value(arg)?.text)
     }
 
-    /// The address a pointer variable is made of: its own instruction, not its name.
-    fn address_of(&self, pointer: Value) -> Result<String, PrintError> {
-        let Some(assay_ssa::InstData::PtrAdd { .. }) = self.function.def_data(pointer) else {
-            return Ok(self.value(pointer)?.text);
-        };
-        self.made_pointer(pointer)
-    }
-
     /// The variables an expression mentions.
     fn mentioned(&self, value: Value) -> Vec<Value> {
         let mut found = Vec::new();

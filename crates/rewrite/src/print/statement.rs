@@ -333,7 +333,7 @@ impl Statements<'_, '_> {
             }
             _ => {
                 let text = match (result, function.inst(inst)) {
-                    (Some(value), InstData::PtrAdd { .. }) => printer.address_of(value)?,
+                    (Some(value), InstData::PtrAdd { .. }) => printer.made_pointer(value)?.text,
                     _ => printer.instruction(inst)?.text,
                 };
                 match result {

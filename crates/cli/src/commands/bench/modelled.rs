@@ -3,13 +3,11 @@
 use super::report::Row;
 use crate::failure::Failure;
 use crate::prediction::registry::of_case;
-use crate::prediction::{Choice, predicted};
-use crate::source::{self, ThisMachine};
+use crate::prediction::{Choice, Code, predicted};
+use crate::source;
 use assay_bench::registry::{Case, Resolved};
-use assay_front::{Library, SourceOptions};
 use assay_predict::{Cache, MODEL, Predicted, Sampling, Target};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// The predicted time on a chip.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -75,17 +73,11 @@ pub(super) fn times(case: &Case, resolved: &Resolved, targets: &[Target]) -> Vec
     if targets.is_empty() {
         return Vec::new();
     }
-    let path = Path::new(&resolved.path);
-    let text = assay_front::Source {
-        path,
-        text: resolved.text.as_bytes(),
-    };
-    let executed = Library::compile(text, &ThisMachine, &SourceOptions::default())
-        .map_err(|error| source::failure(path, error))
+    let executed = source::of_registry(resolved)
         .and_then(|library| of_case(case, &library, &Sampling::default()));
     let one = |target: &Target| {
         let time = match &executed {
-            Ok(passes) => predicted("", "generated", passes, 1, target, Cache::Warm),
+            Ok(passes) => predicted("", Code::Generated, passes, 1, target, Cache::Warm),
             Err(failure) => Err(failure.clone()),
         };
         Modelled {

@@ -3,16 +3,15 @@
 use crate::failure::Failure;
 use crate::generate::Generator;
 use crate::phases::Phases;
-use crate::source::{self, ThisMachine};
+use crate::source;
 use assay_agx::Isa;
 use assay_bench::registry::{Case, CasePass, Resolved};
 use assay_bench::runner;
 use assay_chip::Chip;
 use assay_device::Constant;
-use assay_front::{Library, SourceOptions};
+use assay_front::Library;
 use assay_profile::{Options, Profile};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// What one dispatch needs and what bounds it; modelled, of code generated here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,13 +49,7 @@ pub(super) struct PassFigures {
 
 /// Profiles every dispatch of a case.
 pub(super) fn passes(case: &Case, resolved: &Resolved, chip: &Chip) -> Result<Vec<Pass>, Failure> {
-    let path = Path::new(&resolved.path);
-    let text = assay_front::Source {
-        path,
-        text: resolved.text.as_bytes(),
-    };
-    let library = Library::compile(text, &ThisMachine, &SourceOptions::default())
-        .map_err(|error| source::failure(path, error))?;
+    let library = source::of_registry(resolved)?;
     let constants = runner::constants(case);
     let passes = case.passes.iter().map(|pass| {
         let figures = figures(pass, &library, &constants, chip);

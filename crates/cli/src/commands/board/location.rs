@@ -1,29 +1,20 @@
 //! Where the board is, and how its errors are told.
 
 use crate::failure::Failure;
+use crate::folders;
 use assay_board::{Board, Error};
 use std::path::{Path, PathBuf};
 
 /// The board that was asked for: by the option, by `ASSAY_BOARD`, or the user's own.
 pub(crate) fn path(option: Option<&Path>) -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(path) = option {
         return path.to_owned();
     }
-    if let Some(path) = variable("ASSAY_BOARD") {
-        return path.into();
+    if let Some(path) = folders::variable("ASSAY_BOARD") {
+        return path;
     }
-    let home = variable("HOME").map(PathBuf::from);
-    let base = if cfg!(target_os = "macos") {
-        home.map(|home| home.join("Library/Application Support"))
-    } else if cfg!(windows) {
-        variable("LOCALAPPDATA").map(PathBuf::from)
-    } else {
-        variable("XDG_DATA_HOME")
-            .map(PathBuf::from)
-            .or_else(|| home.map(|home| home.join(".local/share")))
-    };
-    base.unwrap_or_else(std::env::temp_dir)
+    folders::data()
+        .unwrap_or_else(std::env::temp_dir)
         .join("assay/board.db")
 }
 

@@ -3,9 +3,8 @@
 use super::clock::{Gpu, Timed, refused};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::prediction::{self, registry as predicted};
-use assay_bench::Dtype;
-use assay_bench::registry::{Case, Kernel, Registry};
+use crate::prediction::{self, Code, registry as predicted};
+use assay_bench::registry::{Kernel, Registry};
 use assay_bench::runner::{Buffers, Guards, Loaded};
 use assay_predict::{Cache, Sampling, Target};
 use serde::Serialize;
@@ -71,7 +70,7 @@ fn row(
     let passes = predicted::executions(registry, kernel, sizes, &Sampling::default())?;
     let name = &kernel.name;
     let state = Cache::Warm;
-    let predicted = prediction::predicted(name, "generated", &passes, 1, target, state)?;
+    let predicted = prediction::predicted(name, Code::Generated, &passes, 1, target, state)?;
     let Timed { time_us, .. } = measured(gpu, registry, kernel, sizes)?;
     Ok(RegistryRow {
         kernel: name.clone(),
@@ -90,12 +89,7 @@ fn measured(
     kernel: &Kernel,
     sizes: &str,
 ) -> Result<Timed, Failure> {
-    let dtype = kernel.dtypes.first().copied().unwrap_or(Dtype::F32);
-    let case = Case::new(kernel, sizes, dtype)
-        .map_err(|error| Failure::usage(format!("{}: {error}", kernel.name)))?;
-    let resolved = registry
-        .source(kernel, None)
-        .map_err(|error| Failure::input(error.to_string()))?;
+    let (case, resolved) = predicted::case(registry, kernel, sizes)?;
     let device = &mut *gpu.device;
     let mut loaded = Loaded::compile(device, &resolved.path, &resolved.text).map_err(refused)?;
     let inputs = assay_bench::inputs::random(&case, 1, assay_bench::inputs::Kind::Usual);

@@ -3,8 +3,8 @@
 use super::Args;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::prediction::Task;
 use crate::prediction::registry::executions;
+use crate::prediction::{Code, Task};
 use assay_bench::registry::{Kernel, Registry, Set};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -56,7 +56,7 @@ pub(super) fn tasks(args: &Args, context: &Context) -> Result<Vec<Task>, Failure
         bar.set_message(kernel.name.clone());
         tasks.push(Task {
             kernel: kernel.name.clone(),
-            code: "generated",
+            code: Code::Generated,
             executed: executions(registry, kernel, &args.size_set, &args.sampling()),
         });
         bar.inc(1);
