@@ -235,7 +235,7 @@ fn sets_by(
     let sci = report::transferred(store, Set::MetalSci, constants)?;
     show("metal-sci M1 Pro", &sci);
     families(&sci);
-    ranking(&sci);
+    ranking(&sci, constants.pair_tie);
     let gemm = report::leave_one_kernel_out(store, constants, generation)?;
     show("gemm-metal M3, leaving one out", &gemm);
     families(&gemm);
@@ -297,8 +297,8 @@ fn families(judged: &Judged) {
     }
 }
 
-fn ranking(judged: &Judged) {
-    let rankings = judged.ranking();
+fn ranking(judged: &Judged, tie: f64) {
+    let rankings = judged.ranking(tie);
     for task in &rankings {
         println!(
             "    {:12} pairs {:4}  called {:4}  ties {:4}  pick {:.3}",
@@ -406,7 +406,7 @@ fn of_generation(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
     Ok(FREE_M3.iter().map(row).collect())
 }
 
-/// The band of ratios and what counts as a tie, from pairs of variants that no constant was
+/// The band of ratios, from pairs of variants that no constant was
 /// fitted on.
 fn of_pairs(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
     let judged = report::transferred(store, Set::MetalSci, constants)?;
@@ -420,20 +420,13 @@ fn of_pairs(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
         note,
     };
     let count = pairs.len();
-    Ok(vec![
-        row(
-            "band_pair",
-            pairs::band(&pairs, bands::SHARE),
-            format!(
-                "from {count} pairs of variants of one task and size on an M1 Pro, tasks counting alike"
-            ),
+    Ok(vec![row(
+        "band_pair",
+        pairs::band(&pairs, bands::SHARE),
+        format!(
+            "from {count} pairs of variants of one task and size on an M1 Pro, tasks counting alike"
         ),
-        row(
-            "pair_tie",
-            pairs::tie(&pairs, bands::SHARE),
-            "so that 80 % of the calls beyond it are right, on the same pairs".to_owned(),
-        ),
-    ])
+    )])
 }
 
 /// The bands.
@@ -493,6 +486,7 @@ fn write_page(
         m1_max: report::transferred(store, Set::Bkvogel, constants)?,
         m1: report::transferred(store, Set::AppleNumerical, constants)?,
         ablation: ablation(args)?,
+        tie: constants.pair_tie,
     };
     let page = page(&figures);
     std::fs::write(out, &page)?;

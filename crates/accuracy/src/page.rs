@@ -3,7 +3,7 @@
 use crate::bands;
 use crate::fit::{FREE, FREE_M3};
 use crate::ranking::{mean_called, mean_pick};
-use crate::report::{CLASSES, Judged, Row, TIE, coverage};
+use crate::report::{CLASSES, Judged, Row, coverage};
 use crate::stats::{bias, factor, median_error};
 use std::fmt::Write;
 
@@ -26,6 +26,8 @@ pub struct Figures {
     pub m1: Judged,
     /// Without each term: cross-validated factor. From a run of its own.
     pub ablation: Vec<(String, f64)>,
+    /// Predictions nearer to each other than this are a tie.
+    pub tie: f64,
 }
 
 fn factor_of(rows: &[&Row]) -> f64 {
@@ -54,7 +56,7 @@ fn write(out: &mut String, figures: &Figures) -> std::fmt::Result {
     head(out)?;
     summary(out, figures)?;
     classes(out, &figures.m2)?;
-    ranking(out, &figures.m1_pro)?;
+    ranking(out, &figures.m1_pro, figures.tie)?;
     band_table(out, figures)?;
     ablation(out, figures)?;
     let names = [
@@ -155,15 +157,15 @@ fn classes(out: &mut String, judged: &Judged) -> std::fmt::Result {
     writeln!(out)
 }
 
-fn ranking(out: &mut String, judged: &Judged) -> std::fmt::Result {
-    let rankings = judged.ranking();
+fn ranking(out: &mut String, judged: &Judged, tie: f64) -> std::fmt::Result {
+    let rankings = judged.ranking(tie);
     writeln!(
         out,
         "## Ranking variants of one task, M1 Pro\n\n\
          Pairs of correct variants of one task and size whose times differ by more than 25 %; a tie (predictions within {:.0} %)\n\
          counts as not called. *Pick*: speed of the variant the model would pick over the best one's.\n\n\
          | task | pairs | called | ties | pick |\n|---|---|---|---|---|",
-        100.0 * (TIE - 1.0)
+        100.0 * (tie - 1.0)
     )?;
     for task in &rankings {
         let share = match task.pairs {

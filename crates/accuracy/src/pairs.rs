@@ -85,13 +85,6 @@ pub fn called(pairs: &[Pair<'_>], tie: f64) -> (f64, f64) {
     (calls / tasks.len().max(1) as f64, right / calls)
 }
 
-/// The least difference beyond which `share` of the calls are right, in steps of a per cent.
-pub fn tie(pairs: &[Pair<'_>], share: f64) -> f64 {
-    let mut steps = (1..100).map(|step| 1.0 + f64::from(step) / 100.0);
-    let enough = |tie: &f64| called(pairs, *tie).1 >= share;
-    steps.find(enough).unwrap_or(2.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

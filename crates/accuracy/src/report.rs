@@ -17,9 +17,6 @@ use assay_predict::{Constants, Prediction};
 /// Folds of the cross-validation.
 pub const FOLDS: usize = 6;
 
-/// Predictions nearer to each other than this are a tie.
-pub const TIE: f64 = 1.03;
-
 /// A set as judged.
 #[derive(Clone, Debug)]
 pub struct Judged {
@@ -73,9 +70,9 @@ impl Judged {
         kendall(&measured, &predicted)
     }
 
-    /// Ranking of the variants of each task.
-    pub fn ranking(&self) -> Vec<TaskRanking> {
-        rank(&self.variants(), TIE)
+    /// Ranking of the variants of each task; predictions nearer to each other than `tie` are one.
+    pub fn ranking(&self, tie: f64) -> Vec<TaskRanking> {
+        rank(&self.variants(), tie)
     }
 
     /// The cases as variants of their tasks.

@@ -64,7 +64,7 @@ fn variants_on_an_m1_pro_are_predicted_and_ranked() {
     let judged = transferred(&store(), Set::MetalSci, &constants()).unwrap();
     let all = factor_of(&judged, |_| true);
     assert!(all < M1_PRO, "factor {all:.3}");
-    let rankings = judged.ranking();
+    let rankings = judged.ranking(constants().pair_tie);
     let (called, pick) = (mean_called(&rankings), mean_pick(&rankings));
     assert!(called > M1_PRO_CALLED, "{called:.3} of the pairs called");
     assert!(pick > M1_PRO_PICK, "picks run at {pick:.3}");

@@ -7,8 +7,8 @@
 //! ends the run: sends an access on its way, waits for one, or for the others at a barrier.
 //!
 //! Loops are cut short: ten turns that are each a tenth of all turns, in work and in latency,
-//! behave like all of them. Of many threadgroups the first three times as many as fit
-//! are simulated; the rest follow at the rate of the middle third.
+//! behave like all of them. Of many threadgroups the first five times as many as fit
+//! are simulated; the rest follow at the rate of the middle ones.
 
 use crate::machine::Residency;
 use std::cmp::Reverse;
@@ -563,7 +563,7 @@ impl<W: Watch> Core<'_, W> {
 
 impl Replay {
     /// When the last of `count` threadgroups ends, of which the first were simulated.
-    pub(crate) fn end_of(&self, count: u64, resident: usize) -> f64 {
+    pub(crate) fn end_of(&self, count: u64) -> f64 {
         let simulated = self.ends.len();
         let Some(&last) = self.ends.last() else {
             return 0.0;
@@ -572,17 +572,20 @@ impl Replay {
             let index = (count.max(1) - 1) as usize;
             return self.ends.get(index).copied().unwrap_or(last);
         }
-        last + (count - simulated as u64) as f64 * self.interval(resident)
+        last + (count - simulated as u64) as f64 * self.interval()
     }
 
-    /// Cycles from the end of one threadgroup to the end of the next, while the core is full.
-    fn interval(&self, resident: usize) -> f64 {
-        let n = self.ends.len();
-        let resident = resident.max(1).min(n / 3 + 1);
-        let (from, to) = (resident - 1, n.saturating_sub(resident + 1));
-        match (self.ends.get(from), self.ends.get(to)) {
-            (Some(first), Some(last)) if to > from => (last - first) / (to - from) as f64,
-            _ => self.ends.last().copied().unwrap_or(0.0) / n.max(1) as f64,
+    /// Cycles from the end of one threadgroup to the end of the next, while the core is full: from
+    /// the second to the fourth fifth of the ends. Means, since threadgroups end in bunches.
+    fn interval(&self) -> f64 {
+        let part = self.ends.len() / 5;
+        let mean = |from: usize| {
+            let ends = self.ends.iter().skip(from).take(part);
+            ends.sum::<f64>() / part as f64
+        };
+        match part {
+            0 => self.ends.last().copied().unwrap_or(0.0) / self.ends.len().max(1) as f64,
+            _ => (mean(3 * part) - mean(part)) / (2 * part) as f64,
         }
     }
 }
@@ -675,7 +678,7 @@ mod tests {
             simdgroups: 8,
         };
         let replayed = replay(&work);
-        assert_eq!(replayed.end_of(6, 2), 600.0);
-        assert_eq!(replayed.end_of(1000, 2), 100_000.0);
+        assert_eq!(replayed.end_of(6), 600.0);
+        assert_eq!(replayed.end_of(1000), 100_000.0);
     }
 }

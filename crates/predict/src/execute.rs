@@ -294,6 +294,44 @@ fn run_whole(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Ve
     Ok(records)
 }
 
+/// Runs every threadgroup of a dispatch, for what it leaves in memory. Returns false if that would
+/// take more than about `budget` instructions of simdgroups; memory is then half written.
+pub fn run_all(
+    dispatch: &Dispatch<'_>,
+    memory: &mut Memory,
+    sampling: &Sampling,
+    budget: u64,
+) -> Result<bool, Error> {
+    let launch = dispatch.launch(memory, sampling.max_steps)?;
+    let memory = &*memory;
+    let runner = Runner::new(dispatch.program, &launch, memory.device());
+    let runner = runner.map_err(|error| Error::of_run(error, [0; 3]))?;
+    let groups = runner.threadgroups();
+    let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
+    let one = |n: u64| {
+        let position = sample::position(groups, n);
+        let ran = runner.run_threadgroup(position, &mut Nobody);
+        let ran = ran.map_err(|error| Error::of_run(error, position))?;
+        Ok(ran.instructions)
+    };
+    let mut spent = 0;
+    for start in (0..count).step_by(BATCH) {
+        let batch = start..count.min(start + BATCH as u64);
+        let ran: Result<Vec<u64>, Error> = match runner.depends_on_order() {
+            true => batch.map(one).collect(),
+            false => batch.into_par_iter().map(one).collect(),
+        };
+        spent += ran?.iter().sum::<u64>();
+        if spent > budget {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Threadgroups between two looks at the budget.
+const BATCH: usize = 256;
+
 /// Looks at nothing.
 struct Nobody;
 

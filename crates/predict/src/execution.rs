@@ -291,6 +291,15 @@ pub struct BufferFootprint {
 }
 
 impl Execution {
+    /// Returns true if both execute about as many instructions and touch about as much memory: what
+    /// differed between them, such as the contents of a buffer, does not decide what the kernel does.
+    pub fn does_as_much_as(&self, other: &Execution) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() <= 0.02 * a.max(b);
+        near(self.instructions, other.instructions)
+            && near(self.lines(), other.lines())
+            && self.accesses.len() == other.accesses.len()
+    }
+
     /// How many threadgroups the grid has.
     pub fn threadgroups(&self) -> u64 {
         let axis = |n: usize| u64::from(self.grid[n].div_ceil(self.threadgroup[n].max(1)));

@@ -58,7 +58,7 @@ pub use document::{
     Doubled, LineTime, Predicted, Question, Refused, Report, Target, TermTime, Work,
 };
 pub use error::Error;
-pub use execute::{Sampling, execute};
+pub use execute::{Sampling, execute, run_all};
 pub use execution::Execution;
 pub use gains::{Gain, gains};
 pub use picture::{Activity, Picture, Row, Stretch, pictures};

@@ -133,10 +133,10 @@ impl Class {
 }
 
 /// Events of a simulation at most; loops are cut shorter to keep to it.
-const EVENTS: usize = 24_000;
+const EVENTS: usize = 40_000;
 
 /// Threadgroups that are simulated even when few fit at once, if there are so many.
-const FEWEST_GROUPS: u64 = 6;
+const FEWEST_GROUPS: u64 = 10;
 
 /// Threadgroups that are simulated at most.
 const MOST_GROUPS: u64 = 400;
@@ -267,7 +267,7 @@ impl Timed {
             .collect();
         let replayed = replay_watched(&work, watch);
         Ok(Timed {
-            cycles: replayed.end_of(per_core, resident),
+            cycles: replayed.end_of(per_core),
             held: replayed.held,
         })
     }
@@ -469,7 +469,7 @@ fn workload(
     let resident = in_flight(execution, fits).min(per_core).max(1);
     // Where threadgroups differ by their place, all count.
     let wanted = match execution.order.len() {
-        0 | 1 => (3 * resident).max(FEWEST_GROUPS),
+        0 | 1 => (5 * resident).max(FEWEST_GROUPS),
         _ => MOST_GROUPS,
     };
     let simulated = per_core.min(wanted).max(1) as usize;

@@ -182,7 +182,7 @@ fn executed(
         let (other, _) = run(2)?;
         let list: Vec<String> = left_out.iter().map(u32::to_string).collect();
         let list = list.join(", ");
-        if !same_work(&execution, &other) {
+        if !execution.does_as_much_as(&other) {
             return Err(Failure::usage(format!(
                 "what the kernel does depends on contents that were not given (buffers left out: {list})"
             ))
@@ -210,13 +210,6 @@ pub(crate) fn threads(extent: Extent, threadgroup: [u32; 3]) -> Result<[u32; 3],
             .ok_or_else(|| Failure::usage("the grid has more than 2^32 threads along an axis"))?;
     }
     Ok(threads)
-}
-
-fn same_work(a: &Execution, b: &Execution) -> bool {
-    let near = |x: f64, y: f64| (x - y).abs() <= 0.02 * x.max(y);
-    near(a.instructions, b.instructions)
-        && near(a.lines(), b.lines())
-        && a.accesses.len() == b.accesses.len()
 }
 
 fn machine_code(path: &Path, file: &File<'_>, function: Option<&str>) -> Result<Program, Failure> {
@@ -293,7 +286,7 @@ pub(crate) fn failure(error: Error) -> Failure {
         | Error::MissingThreadgroupMemory { .. }
         | Error::MissingFigure { .. } => Failure::usage(error.to_string()),
         Error::Endless { .. } => Failure::input(error.to_string()).advice(
-            "--max-steps N raises the budget; --bytes and --buffer give data that loops depend on",
+            "--bytes and --buffer give data that loops depend on; --max-steps N of assay predict raises the budget",
         ),
         _ => Failure::input(error.to_string()),
     }
