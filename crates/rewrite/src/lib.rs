@@ -1,9 +1,9 @@
-//! Programs as Metal source again.
+//! Programs as Metal source again, and recipes that rewrite them.
 //!
 //! [`print()`] writes one kernel of an optimised module as Metal that a person can read and ship. What the front end and
 //! the optimiser decided is explicit in the text: fused multiply-adds are `fma`, approximate functions are `fast::`, exact
 //! ones `precise::`, and a pragma keeps a compiler from deciding again. Compiled again, the text leaves the same bytes in
-//! memory as the program it was printed from.
+//! memory as the program it was printed from. [`recipe`] has the rewritings.
 //!
 //! ```
 //! let module = assay_ssa::parse(
@@ -30,5 +30,6 @@
 )]
 
 mod print;
+pub mod recipe;
 
 pub use print::{PREAMBLE, PrintError, print};

@@ -1,0 +1,99 @@
+//! What recipes take and make: a kernel with its geometry.
+
+use super::{Geometry, Refusal, RefusalKind};
+use assay_ssa::{Function, Kernel, Module};
+
+/// A kernel and how it is dispatched.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The program, optimised with its loops kept.
+    pub module: Module,
+    /// Name of the kernel.
+    pub kernel: String,
+    /// Its geometry.
+    pub geometry: Geometry,
+}
+
+/// How a result compares with that of the kernel a recipe was applied to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Class {
+    /// The same bytes.
+    Exact,
+    /// Floats are added or multiplied in another order.
+    Reassociating,
+}
+
+impl Class {
+    /// Its letter: `E` or `R`.
+    pub const fn letter(self) -> char {
+        match self {
+            Class::Exact => 'E',
+            Class::Reassociating => 'R',
+        }
+    }
+
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Exact => "exact",
+            Class::Reassociating => "reassociating",
+        }
+    }
+}
+
+/// What a step made.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The new kernel.
+    pub candidate: Candidate,
+    /// How its result compares with the old one's.
+    pub class: Class,
+}
+
+impl Candidate {
+    /// The kernel's declaration.
+    pub fn declaration(&self) -> Result<&Kernel, Refusal> {
+        let missing = || {
+            let why = format!("there is no kernel \"{}\"", self.kernel);
+            Refusal::new(RefusalKind::Program, &why)
+        };
+        self.module.kernel(&self.kernel).ok_or_else(missing)
+    }
+
+    /// The kernel's function.
+    pub fn function(&self) -> Result<&Function, Refusal> {
+        let id = self.declaration()?.function;
+        let missing = || Refusal::new(RefusalKind::Program, "the kernel has no function");
+        self.module.functions.get(id).ok_or_else(missing)
+    }
+
+    /// The same kernel with another function and geometry.
+    pub(super) fn with(
+        &self,
+        function: Function,
+        geometry: Geometry,
+    ) -> Result<Candidate, Refusal> {
+        let id = self.declaration()?.function;
+        let mut made = self.clone();
+        made.module.functions[id] = function;
+        made.geometry = geometry;
+        Ok(made)
+    }
+
+    /// Refuses a program that breaks a rule of the program form.
+    pub(super) fn verified(&self) -> Result<(), Refusal> {
+        assay_ssa::verify(&self.module).map_err(|errors| {
+            let first = errors.first().map(ToString::to_string);
+            let rule = first.unwrap_or_default();
+            Refusal::new(
+                RefusalKind::Program,
+                &format!("the result breaks a rule: {rule}"),
+            )
+        })
+    }
+
+    /// The kernel as Metal source.
+    pub fn print(&self) -> Result<String, crate::PrintError> {
+        crate::print(&self.module, &self.kernel)
+    }
+}

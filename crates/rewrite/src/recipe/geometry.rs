@@ -1,0 +1,169 @@
+//! How a kernel is dispatched, as far as recipes change it.
+
+use assay_launch::template::{Argument, Binding, Grid, Pass, Role};
+use assay_launch::{Error, Formula, Sizes, extent};
+
+/// The axes of a grid.
+pub const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// Grid, threadgroup, and the whole numbers among the arguments.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    /// The grid.
+    pub grid: Grid,
+    /// Threads of a threadgroup.
+    pub threadgroup: [Formula; 3],
+    /// Bytes of threadgroup memory 0, 1, 2, …
+    pub threadgroup_memory: Vec<Formula>,
+    /// Whole numbers whose value is known, and those that recipes added.
+    pub numbers: Vec<Number>,
+}
+
+/// A 32-bit whole number that a kernel reads from a buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// The buffer's index.
+    pub buffer: u32,
+    /// Its place in the buffer, in bytes.
+    pub offset: u32,
+    /// Its value.
+    pub value: Formula,
+    /// A recipe added the argument: whoever dispatches the kernel must bind it.
+    pub added: bool,
+}
+
+impl Geometry {
+    /// A grid in threads and a threadgroup, as a command line writes them: `N, M` and `16, 16`.
+    pub fn threads(grid: &str, threadgroup: &str) -> Result<Geometry, String> {
+        Ok(Geometry {
+            grid: Grid::Threads(extent(grid)?),
+            threadgroup: extent(threadgroup)?,
+            threadgroup_memory: Vec::new(),
+            numbers: Vec::new(),
+        })
+    }
+
+    /// A dispatch in plain numbers.
+    pub fn plain(grid: [u32; 3], threadgroup: [u32; 3]) -> Geometry {
+        let numbers = |extent: [u32; 3]| extent.map(|n| Formula::number(u64::from(n)));
+        Geometry {
+            grid: Grid::Threads(numbers(grid)),
+            threadgroup: numbers(threadgroup),
+            threadgroup_memory: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// The geometry of a pass of a launch with these arguments.
+    pub fn of_pass(pass: &Pass, arguments: &[Argument]) -> Geometry {
+        let number = |(buffer, binding): (u32, &Binding)| {
+            let value = match binding {
+                Binding::Number(value) => value,
+                Binding::Argument(place) => {
+                    let argument = arguments.get(*place)?;
+                    let whole = argument.dtype.is_some_and(|dtype| !dtype.is_float());
+                    match &argument.role {
+                        Role::Scalar { value } if whole => value,
+                        _ => return None,
+                    }
+                }
+            };
+            Some(Number {
+                buffer,
+                offset: 0,
+                value: value.clone(),
+                added: false,
+            })
+        };
+        Geometry {
+            grid: pass.grid.clone(),
+            threadgroup: pass.threadgroup.clone(),
+            threadgroup_memory: pass.threadgroup_memory.clone(),
+            numbers: (0..).zip(&pass.bindings).filter_map(number).collect(),
+        }
+    }
+
+    /// The pass a geometry was made of, with this geometry; numbers that recipes added are bound behind the others.
+    pub fn to_pass(&self, pass: &Pass) -> Pass {
+        let mut made = Pass {
+            grid: self.grid.clone(),
+            threadgroup: self.threadgroup.clone(),
+            threadgroup_memory: self.threadgroup_memory.clone(),
+            ..pass.clone()
+        };
+        for number in self.numbers.iter().filter(|number| number.added) {
+            let place = number.buffer as usize;
+            while made.bindings.len() <= place {
+                made.bindings.push(Binding::Number(Formula::number(0)));
+            }
+            made.bindings[place] = Binding::Number(number.value.clone());
+        }
+        made
+    }
+
+    /// Threads of the grid along each axis.
+    pub fn grid_threads(&self) -> [Formula; 3] {
+        match &self.grid {
+            Grid::Threads(threads) => threads.clone(),
+            Grid::Groups(groups) => {
+                std::array::from_fn(|axis| product(&groups[axis], &self.threadgroup[axis]))
+            }
+        }
+    }
+
+    /// Threads of the grid along each axis, and of a threadgroup, at certain sizes.
+    pub fn at(&self, sizes: &Sizes) -> Result<([u32; 3], [u32; 3]), Error> {
+        let numbers = |formulas: &[Formula; 3]| {
+            let mut numbers = [0; 3];
+            for (number, formula) in numbers.iter_mut().zip(formulas) {
+                *number = formula.number_at(sizes)?;
+            }
+            Ok::<_, Error>(numbers)
+        };
+        Ok((numbers(&self.grid_threads())?, numbers(&self.threadgroup)?))
+    }
+
+    /// The threads of a threadgroup, if they are plain numbers.
+    pub fn plain_threadgroup(&self) -> Option<[u32; 3]> {
+        let mut plain = [0; 3];
+        for (place, formula) in plain.iter_mut().zip(&self.threadgroup) {
+            *place = u32::try_from(plain_number(formula)?).ok()?;
+        }
+        Some(plain)
+    }
+
+    /// The number at a place of a buffer, if it is known.
+    pub fn number(&self, buffer: u32, offset: u32) -> Option<&Formula> {
+        let found = self
+            .numbers
+            .iter()
+            .find(|n| n.buffer == buffer && n.offset == offset);
+        found.map(|number| &number.value)
+    }
+}
+
+/// The value of a formula without names.
+pub(super) fn plain_number(formula: &Formula) -> Option<u64> {
+    if formula.names().is_empty() {
+        return formula.integer(&Sizes::new()).ok();
+    }
+    None
+}
+
+/// `a * b`.
+pub(super) fn product(a: &Formula, b: &Formula) -> Formula {
+    match (plain_number(a), plain_number(b)) {
+        (Some(1), _) => b.clone(),
+        (_, Some(1)) => a.clone(),
+        _ => made(&format!("({}) * ({})", a.text(), b.text()), a),
+    }
+}
+
+/// A formula put together of others; plain numbers are evaluated. What does not parse (nested too deeply) is `otherwise`.
+fn made(text: &str, otherwise: &Formula) -> Formula {
+    let formula = Formula::parse(text).unwrap_or_else(|_| otherwise.clone());
+    match plain_number(&formula) {
+        Some(number) => Formula::number(number),
+        None => formula,
+    }
+}
