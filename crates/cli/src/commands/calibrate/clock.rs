@@ -134,6 +134,7 @@ pub(super) fn refused(error: Error) -> Failure {
 }
 
 /// The model of a chip whose constants were changed.
+#[derive(Debug)]
 pub(super) struct Simulated {
     target: Target,
     probes: Vec<Measured>,

@@ -2,6 +2,8 @@
 
 mod clock;
 mod document;
+#[cfg(test)]
+mod modelled;
 mod registry;
 
 use crate::context::Context;
@@ -247,8 +249,64 @@ fn save(path: &Path, document: &Document) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::modelled::ModelledGpu;
+    use super::*;
+    use crate::toolchain;
+    use assay_device::{CpuDevice, Settings};
+    use assay_front::Clang;
+    use std::sync::Arc;
+
     #[test]
     fn the_schema_is_current() {
-        crate::schema::check::<super::Document>("assay.calibrate", 1);
+        crate::schema::check::<Document>("assay.calibrate", 1);
+    }
+
+    fn cpu() -> CpuDevice {
+        let clang = Clang::new(toolchain::find().unwrap(), toolchain::cache_folder());
+        let settings = Settings {
+            compiler: Some(Arc::new(clang)),
+            ..Settings::default()
+        };
+        CpuDevice::new(settings).unwrap()
+    }
+
+    #[test]
+    fn a_gpu_s_constants_are_found_by_its_clock() {
+        let chip = Chip::named("m2").unwrap();
+        let plan = Plan::new(&chip);
+        let context = Context::new(None, crate::context::Verbosity::Quiet);
+        let Ok(executed) = executions(&plan, &context) else {
+            // No compiler for Metal source here.
+            return;
+        };
+        let changes = [
+            "launch_us=4.1",
+            "line_cycles=1.3",
+            "l2_latency=160",
+            "barrier_cycles=52",
+        ];
+        let changes = changes.map(str::to_owned);
+        let device = ModelledGpu {
+            cpu: cpu(),
+            clock: Simulated::new(&chip, &changes, &executed).unwrap(),
+            probes: plan.probes.clone(),
+            runs: 0,
+        };
+        let mut gpu = Gpu::on(Box::new(device), 4).unwrap();
+        let measured = measured(&plan, executed, &mut gpu, &context).unwrap();
+        let solved = solve(&plan, &chip, &Constants::of(&chip), &measured).unwrap();
+        let document = Document::new(&chip, &solved, &measured, "a modelled GPU");
+        let mut target = Target::of(chip.clone());
+        let file = document.file();
+        file.apply(&mut target.chip, &mut target.constants);
+        for change in changes {
+            let (name, value) = change.split_once('=').unwrap();
+            let found = target.constants.get(name).unwrap();
+            let value: f64 = value.parse().unwrap();
+            assert!(
+                (found / value).ln().abs() < 0.05,
+                "{name}: {found}, not {value}"
+            );
+        }
     }
 }
