@@ -159,6 +159,14 @@ pub(super) fn product(a: &Formula, b: &Formula) -> Formula {
     }
 }
 
+/// `ceil_div(a, b)`.
+pub(super) fn ceil_div(a: &Formula, b: u32) -> Formula {
+    if b == 1 {
+        return a.clone();
+    }
+    made(&format!("ceil_div({}, {b})", a.text()), a)
+}
+
 /// A formula put together of others; plain numbers are evaluated. What does not parse (nested too deeply) is `otherwise`.
 fn made(text: &str, otherwise: &Formula) -> Formula {
     let formula = Formula::parse(text).unwrap_or_else(|_| otherwise.clone());

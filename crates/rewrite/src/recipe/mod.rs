@@ -27,12 +27,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arguments;
 mod candidate;
+mod coarsen;
 mod geometry;
 mod independent;
+mod jam;
 mod positions;
 mod refusal;
 mod step;
+mod swap_axes;
 mod threadgroup;
 
 pub use candidate::{Applied, Candidate, Class};
@@ -71,7 +75,7 @@ impl Recipe {
 }
 
 /// All recipes, in the order they are worth trying.
-pub const RECIPES: &[Recipe] = &[threadgroup::RECIPE];
+pub const RECIPES: &[Recipe] = &[threadgroup::RECIPE, swap_axes::RECIPE, coarsen::RECIPE];
 
 /// The manual pages of all recipes.
 pub fn rules() -> Vec<Rule> {
