@@ -80,7 +80,8 @@ pub(crate) fn text(kernel: &Kernel, number: u64) -> Result<String, String> {
     assay_rewrite::print(&module, &kernel.name).map_err(|error| error.to_string())
 }
 
-fn compiled(text: &str, name: &str) -> Result<assay_exec::Program, String> {
+/// Printed Metal, compiled.
+pub(super) fn compiled(text: &str, name: &str) -> Result<assay_exec::Program, String> {
     let source = Source {
         path: Path::new("printed.metal"),
         text: text.as_bytes(),

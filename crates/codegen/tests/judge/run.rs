@@ -68,6 +68,30 @@ pub(super) fn undefined(program: &assay_exec::Program, inputs: &Inputs) -> Optio
     })
 }
 
+/// What the executor's checks find that is no mere warning. Two threads that store the same value to one place by one
+/// store of the original do so by different stores of a rewritten program: such a race is not counted, its bytes are
+/// compared anyway.
+pub(super) fn reported(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
+    let reports = reports(program, inputs)?;
+    let counts = |report: &&assay_exec::Report| {
+        let both_write = report
+            .location
+            .as_ref()
+            .is_some_and(|l| l.action == "write")
+            && report
+                .other
+                .as_ref()
+                .is_some_and(|other| other.action == "write");
+        !report.kind.is_warning() && !both_write
+    };
+    reports.iter().find(counts).map(ToString::to_string)
+}
+
+/// Returns true if the executor's checks find anything.
+pub(super) fn any_report(program: &assay_exec::Program, inputs: &Inputs) -> bool {
+    first_report(program, inputs, |_| true).is_some()
+}
+
 /// A read of memory that nobody has written, as the executor's checks find it.
 pub(super) fn uninitialised(program: &assay_exec::Program, inputs: &Inputs) -> Option<String> {
     first_report(program, inputs, |kind| kind == ReportKind::Uninitialised)
@@ -78,15 +102,19 @@ fn first_report(
     inputs: &Inputs,
     wanted: impl Fn(ReportKind) -> bool,
 ) -> Option<String> {
+    let reports = reports(program, inputs)?;
+    let first = reports.iter().find(|report| wanted(report.kind))?;
+    Some(first.to_string())
+}
+
+/// All that the executor's checks find.
+fn reports(program: &assay_exec::Program, inputs: &Inputs) -> Option<Vec<assay_exec::Report>> {
     let limits = Limits {
         max_steps: inputs.max_steps,
         ..Limits::default()
     };
     let grid = Grid::threads(inputs.grid, inputs.threadgroup);
-    let reports = program.check(&grid, &mut bindings(inputs), &limits);
-    let reports = reports.ok()?;
-    let first = reports.iter().find(|report| wanted(report.kind))?;
-    Some(first.to_string())
+    program.check(&grid, &mut bindings(inputs), &limits).ok()
 }
 
 /// Runs a kernel; a buffer that is too short for it is made longer, if that is possible.
@@ -100,6 +128,11 @@ pub(super) fn execute(program: &assay_exec::Program, inputs: &mut Inputs) -> End
             ended => return ended,
         }
     }
+    execute_once(program, inputs)
+}
+
+/// Runs a kernel on inputs as they are.
+pub(super) fn execute_as_is(program: &assay_exec::Program, inputs: &Inputs) -> Ended {
     execute_once(program, inputs)
 }
 

@@ -7,7 +7,7 @@
 use super::plan::RegionId;
 use super::{PrintError, Printer, types};
 use assay_opt::control::{Item, Label, Region, edge};
-use assay_ssa::{Block, Builtin, Callee, Inst, InstData, Value, ValueDef};
+use assay_ssa::{Block, Builtin, Callee, Inst, InstData, LoopHint, Value, ValueDef};
 use std::collections::HashSet;
 
 /// A statement, before indentation.
@@ -19,7 +19,11 @@ pub(super) enum Statement {
         then: Vec<Statement>,
         otherwise: Vec<Statement>,
     },
-    Loop(Vec<Statement>),
+    Loop {
+        /// What goes before it.
+        pragma: Option<String>,
+        body: Vec<Statement>,
+    },
     /// A scope left from its middle.
     Once(Vec<Statement>),
 }
@@ -52,6 +56,17 @@ pub(super) struct Statements<'p, 'm> {
     next_region: RegionId,
     /// Variables whose declaration has been written with their first assignment.
     declared: HashSet<Value>,
+}
+
+/// What was asked for about a loop, as a pragma.
+fn unrolling(hint: LoopHint) -> Option<String> {
+    Some(match hint {
+        LoopHint::None => return None,
+        LoopHint::NoUnroll => "#pragma clang loop unroll(disable)".to_owned(),
+        LoopHint::Unroll => "#pragma unroll".to_owned(),
+        LoopHint::UnrollFull => "#pragma clang loop unroll(full)".to_owned(),
+        LoopHint::UnrollCount(count) => format!("#pragma unroll({})", count.max(1)),
+    })
 }
 
 /// A jump that no `break` in reach can make: the scope has to become breakable.
@@ -168,7 +183,12 @@ impl Statements<'_, '_> {
                     flag: None,
                 });
                 let body = self.region(body, &[Target::Again(*label)])?;
-                self.leave_frame(Statement::Loop(body), out);
+                let hint = self.printer.function.block(label.0).loop_hint;
+                let body = Statement::Loop {
+                    pragma: unrolling(hint),
+                    body,
+                };
+                self.leave_frame(body, out);
             }
             Item::Leave(label) => self.jump(Target::End(*label), tail, out)?,
             Item::Repeat(label) => self.jump(Target::Again(*label), tail, out)?,
@@ -561,7 +581,10 @@ pub(super) fn write(statements: &[Statement], depth: usize, out: &mut String) {
                 }
                 *out += &format!("{pad}}}\n");
             }
-            Statement::Loop(body) => {
+            Statement::Loop { pragma, body } => {
+                if let Some(pragma) = pragma {
+                    *out += &format!("{pad}{pragma}\n");
+                }
                 *out += &format!("{pad}while (true) {{\n");
                 write(body, depth + 1, out);
                 *out += &format!("{pad}}}\n");

@@ -80,6 +80,18 @@ impl Candidate {
         Ok(made)
     }
 
+    /// Gives the kernel another declaration and function.
+    pub(super) fn replace(&mut self, kernel: Kernel, function: Function) -> Result<(), Refusal> {
+        self.declaration()?;
+        self.module.functions[kernel.function] = function;
+        let name = &self.kernel;
+        let mut kernels = self.module.kernels.iter_mut();
+        if let Some(place) = kernels.find(|known| known.name == *name) {
+            *place = kernel;
+        }
+        Ok(())
+    }
+
     /// Refuses a program that breaks a rule of the program form.
     pub(super) fn verified(&self) -> Result<(), Refusal> {
         assay_ssa::verify(&self.module).map_err(|errors| {

@@ -17,6 +17,9 @@ pub struct Geometry {
     pub threadgroup_memory: Vec<Formula>,
     /// Whole numbers whose value is known, and those that recipes added.
     pub numbers: Vec<Number>,
+    /// Sizes that the kernel is most often dispatched at, if they are known: what is worth trying may depend on them, what
+    /// is right does not.
+    pub sizes: Sizes,
 }
 
 /// A 32-bit whole number that a kernel reads from a buffer.
@@ -40,6 +43,7 @@ impl Geometry {
             threadgroup: extent(threadgroup)?,
             threadgroup_memory: Vec::new(),
             numbers: Vec::new(),
+            sizes: Sizes::new(),
         })
     }
 
@@ -51,6 +55,7 @@ impl Geometry {
             threadgroup: numbers(threadgroup),
             threadgroup_memory: Vec::new(),
             numbers: Vec::new(),
+            sizes: Sizes::new(),
         }
     }
 
@@ -80,6 +85,7 @@ impl Geometry {
             threadgroup: pass.threadgroup.clone(),
             threadgroup_memory: pass.threadgroup_memory.clone(),
             numbers: (0..).zip(&pass.bindings).filter_map(number).collect(),
+            sizes: Sizes::new(),
         }
     }
 
@@ -157,6 +163,14 @@ pub(super) fn product(a: &Formula, b: &Formula) -> Formula {
         (_, Some(1)) => a.clone(),
         _ => made(&format!("({}) * ({})", a.text(), b.text()), a),
     }
+}
+
+/// `ceil_div(a, b)`.
+pub(super) fn ceil_div(a: &Formula, b: u32) -> Formula {
+    if b == 1 {
+        return a.clone();
+    }
+    made(&format!("ceil_div({}, {b})", a.text()), a)
 }
 
 /// A formula put together of others; plain numbers are evaluated. What does not parse (nested too deeply) is `otherwise`.

@@ -27,12 +27,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arguments;
 mod candidate;
+mod coarsen;
+mod copy;
 mod geometry;
 mod independent;
+mod jam;
 mod positions;
 mod refusal;
+mod specialize;
 mod step;
+mod swap_axes;
 mod threadgroup;
 
 pub use candidate::{Applied, Candidate, Class};
@@ -71,7 +77,12 @@ impl Recipe {
 }
 
 /// All recipes, in the order they are worth trying.
-pub const RECIPES: &[Recipe] = &[threadgroup::RECIPE];
+pub const RECIPES: &[Recipe] = &[
+    threadgroup::RECIPE,
+    swap_axes::RECIPE,
+    coarsen::RECIPE,
+    specialize::RECIPE,
+];
 
 /// The manual pages of all recipes.
 pub fn rules() -> Vec<Rule> {

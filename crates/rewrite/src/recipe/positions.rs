@@ -5,8 +5,8 @@ use super::geometry::plain_number;
 use assay_launch::template::Grid;
 use assay_ssa::builtin::Family;
 use assay_ssa::{
-    BinaryOp, Block, Builder, Builtin, Callee, CastOp, Function, IdMap, Inst, InstData, Scalar,
-    Type, TypeKind, Value,
+    BinaryOp, Block, Builder, Builtin, Callee, CastOp, Flags, Function, IdMap, Inst, InstData,
+    Scalar, Type, TypeKind, Value,
 };
 use std::collections::BTreeSet;
 
@@ -140,6 +140,44 @@ pub(super) fn read_axis(
         .into_iter()
         .for_each(|inst| function.append(block, inst));
     value
+}
+
+/// [`read_axis`] as a number of another width.
+pub(super) fn read_axis_as(
+    function: &mut Function,
+    block: Block,
+    builtin: Builtin,
+    axis: usize,
+    ty: Type,
+) -> Value {
+    let insts = function.take_insts(block);
+    let number = read_axis(function, block, builtin, axis);
+    let mut builder = Builder::new(function);
+    builder.switch_to(block);
+    let number = match ty.element() {
+        Some(Scalar::I8 | Scalar::I16) => builder.cast(CastOp::Trunc, number, ty, Flags::NONE),
+        Some(Scalar::I64) => builder.cast(CastOp::ZExt, number, ty, Flags::NONE),
+        _ => number,
+    };
+    insts
+        .into_iter()
+        .for_each(|inst| function.append(block, inst));
+    number
+}
+
+/// Returns true if a position or size of several axes is used other than axis by axis.
+pub(super) fn used_as_vector(function: &Function) -> bool {
+    let blocks = function.blocks().iter();
+    let mut insts = blocks.flat_map(|&block| function.insts(block));
+    insts.any(|&inst| {
+        let Some(value) = function.result(inst) else {
+            return false;
+        };
+        let is_position = matches!(function.inst(inst), InstData::Call {
+            callee: Callee::Builtin(call), ..
+        } if call.info().family == Family::Position);
+        is_position && function.ty(value).lanes() > 1 && !only_extracted(function, value)
+    })
 }
 
 /// What is known of the threadgroups of a grid.

@@ -1,0 +1,56 @@
+//! Copies of blocks within a function.
+
+use assay_ssa::{Block, BlockCall, Function, IdMap, Value};
+
+/// Copied blocks, and what became of the values they make.
+pub(super) struct Copied {
+    /// The copies, in the order of the originals.
+    pub(super) blocks: Vec<Block>,
+    values: IdMap<Value, Option<Value>>,
+}
+
+impl Copied {
+    /// The copy of a value, or the value itself if it is made elsewhere.
+    pub(super) fn value(&self, value: Value) -> Value {
+        self.values[value].unwrap_or(value)
+    }
+}
+
+/// Copies blocks; values and targets among them become the copies'. The copies are at the end of the function's order.
+pub(super) fn blocks(function: &mut Function, originals: &[Block]) -> Copied {
+    let mut values: IdMap<Value, Option<Value>> = IdMap::with_len(None, function.num_values());
+    let mut places: IdMap<Block, Option<Block>> = IdMap::with_len(None, function.num_blocks());
+    let mut made = Vec::with_capacity(originals.len());
+    for &block in originals {
+        let copy = function.add_block();
+        places.set(block, Some(copy));
+        made.push(copy);
+        function.set_loop_hint(copy, function.block(block).loop_hint);
+        for param in function.params(block).to_vec() {
+            let ty = function.ty(param);
+            values.set(param, Some(function.add_param(copy, ty)));
+        }
+        for inst in function.insts(block).to_vec() {
+            let (ty, loc) = (function.result_type(inst), function.loc(inst));
+            let data = function.copy_lists(*function.inst(inst));
+            let new = function.make_inst(data, ty, loc);
+            if let (Some(old), Some(result)) = (function.result(inst), function.result(new)) {
+                values.set(old, Some(result));
+            }
+            function.append(copy, new);
+        }
+    }
+    for &copy in &made {
+        for inst in function.insts(copy).to_vec() {
+            function.map_operands(inst, |value| values[value].unwrap_or(value));
+            function.map_targets(inst, |_, call| BlockCall {
+                block: places[call.block].unwrap_or(call.block),
+                ..call
+            });
+        }
+    }
+    Copied {
+        blocks: made,
+        values,
+    }
+}

@@ -1,0 +1,566 @@
+//! Writes the function of a thread that does the work of several.
+//!
+//! Block parameters become variables in memory of the thread, which `promote_memory` turns into values again.
+
+use super::super::positions;
+use super::dependence::{Dependence, in_thread};
+use super::{Positions, Refusal, RefusalKind, follow};
+use assay_opt::control::{Arm, Item, Label, Region, edge};
+use assay_ssa::{
+    Access, BinaryOp, Block, Builder, Builtin, Callee, Flags, Function, IdMap, Inst, InstData,
+    IntCond, Scalar, Type, TypeKind, Value,
+};
+
+/// An arm that some positions take: for each the condition, and the same with those of the arms around it. A condition
+/// that is not there always holds.
+struct Taken {
+    own: Vec<Option<Value>>,
+    all: Vec<Option<Value>>,
+}
+
+struct Emitter<'a> {
+    source: &'a Function,
+    target: Function,
+    current: Block,
+    dependence: &'a Dependence,
+    positions: &'a Positions,
+    /// What values have become: one value, or one for each position.
+    made: IdMap<Value, Vec<Value>>,
+    /// The variables of block parameters.
+    slots: IdMap<Value, Vec<Value>>,
+    /// Where leaving a scope or repeating a loop leads.
+    labels: Vec<(Label, Block)>,
+    arms: Vec<Taken>,
+}
+
+/// Writes the body into `target`, behind what its entry block has.
+pub(super) fn emit(
+    source: &Function,
+    target: Function,
+    body: &Region,
+    dependence: &Dependence,
+    positions: &Positions,
+) -> Result<Function, Refusal> {
+    let malformed = || Refusal::new(RefusalKind::Program, "the function has no entry");
+    let entry = source.entry().ok_or_else(malformed)?;
+    let mut emitter = Emitter {
+        source,
+        target,
+        current: entry,
+        dependence,
+        positions,
+        made: IdMap::with_len(Vec::new(), source.num_values()),
+        slots: IdMap::with_len(Vec::new(), source.num_values()),
+        labels: Vec::new(),
+        arms: Vec::new(),
+    };
+    for &param in source.params(entry) {
+        emitter.made[param] = vec![param];
+    }
+    emitter.make_slots(entry);
+    if positions.in_grid.iter().any(Option::is_some) {
+        emitter.arms.push(Taken {
+            own: positions.in_grid.clone(),
+            all: positions.in_grid.clone(),
+        });
+    }
+    emitter.region(body)?;
+    emitter.terminate(InstData::Return { value: None });
+    Ok(emitter.target)
+}
+
+impl Emitter<'_> {
+    fn copies(&self) -> usize {
+        self.positions.each.len()
+    }
+
+    fn builder(&mut self) -> Builder<'_> {
+        let current = self.current;
+        let mut builder = Builder::new(&mut self.target);
+        builder.switch_to(current);
+        builder
+    }
+
+    /// Ends the current block.
+    fn terminate(&mut self, data: InstData) {
+        let inst = self.target.make_inst(data, Type::VOID, None);
+        self.target.append(self.current, inst);
+    }
+
+    fn jump(&mut self, block: Block) {
+        let target = self.target.block_call(block, &[]);
+        self.terminate(InstData::Jump { target });
+    }
+
+    fn branch(&mut self, cond: Value, then: Block, otherwise: Block) {
+        let then = self.target.block_call(then, &[]);
+        let otherwise = self.target.block_call(otherwise, &[]);
+        self.terminate(InstData::Branch {
+            cond,
+            then,
+            otherwise,
+        });
+    }
+
+    /// What a value of the source is at a position.
+    fn value(&self, value: Value, position: usize) -> Value {
+        let made = &self.made[value];
+        made.get(position).or(made.last()).copied().unwrap_or(value)
+    }
+
+    fn make_slots(&mut self, entry: Block) {
+        for &block in self.source.blocks() {
+            if block == entry {
+                continue;
+            }
+            for &param in self.source.params(block) {
+                let count = if self.dependence.depends(param) {
+                    self.copies()
+                } else {
+                    1
+                };
+                let ty = self.source.ty(param);
+                let slots = (0..count).map(|_| self.builder().alloca(ty, align(ty)));
+                let slots: Vec<Value> = slots.collect();
+                self.slots[param] = slots;
+            }
+        }
+    }
+
+    fn region(&mut self, region: &Region) -> Result<(), Refusal> {
+        for item in region {
+            match item {
+                Item::Run(block) => self.run(*block),
+                Item::Pass { from, arm } => self.pass(*from, *arm),
+                Item::If {
+                    cond,
+                    then,
+                    otherwise,
+                } if self.dependence.depends(*cond) => self.part(*cond, then, otherwise)?,
+                Item::If {
+                    cond,
+                    then,
+                    otherwise,
+                } => {
+                    let cond = self.value(*cond, 0);
+                    let blocks = [(); 3].map(|()| self.target.add_block());
+                    self.branch(cond, blocks[0], blocks[1]);
+                    for (arm, block) in [(then, blocks[0]), (otherwise, blocks[1])] {
+                        self.current = block;
+                        self.region(arm)?;
+                        self.jump(blocks[2]);
+                    }
+                    self.current = blocks[2];
+                }
+                Item::Scope { label, body } => {
+                    let after = self.target.add_block();
+                    self.labels.push((*label, after));
+                    self.region(body)?;
+                    self.labels.pop();
+                    self.jump(after);
+                    self.current = after;
+                }
+                Item::Loop { label, body } => {
+                    let header = self.target.add_block();
+                    let hint = self.source.block(label.0).loop_hint;
+                    self.target.set_loop_hint(header, hint);
+                    self.jump(header);
+                    self.current = header;
+                    self.labels.push((*label, header));
+                    self.region(body)?;
+                    self.labels.pop();
+                    self.jump(header);
+                    self.unreached();
+                }
+                Item::Leave(label) | Item::Repeat(label) => {
+                    let known = self.labels.iter().rev().find(|(known, _)| known == label);
+                    let Some(&(_, block)) = known else {
+                        let why = "control goes where no region ends";
+                        return Err(Refusal::new(RefusalKind::Control, why));
+                    };
+                    self.jump(block);
+                    self.unreached();
+                }
+                Item::Return(_) => {
+                    self.terminate(InstData::Return { value: None });
+                    self.unreached();
+                }
+                Item::Unreachable => {
+                    self.terminate(InstData::Unreachable);
+                    self.unreached();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes next is not reached.
+    fn unreached(&mut self) {
+        self.current = self.target.add_block();
+    }
+
+    fn run(&mut self, block: Block) {
+        for &param in self.source.params(block) {
+            if Some(block) == self.source.entry() {
+                break;
+            }
+            let ty = self.source.ty(param);
+            let slots = self.slots[param].clone();
+            let access = Access::aligned(align(ty));
+            let read = slots
+                .iter()
+                .map(|&slot| self.builder().load(ty, slot, access));
+            self.made[param] = read.collect();
+        }
+        for &inst in self.source.insts(block) {
+            if !self.source.inst(inst).is_terminator() {
+                self.instruction(inst);
+            }
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        let source = self.source;
+        let data = *source.inst(inst);
+        if let Some(result) = source.result(inst)
+            && let Some(made) = self.position(result)
+        {
+            self.made[result] = made;
+            return;
+        }
+        match data {
+            InstData::Store { ptr, value, .. } => {
+                let depends = self.dependence.depends(ptr) || self.dependence.depends(value);
+                // All positions store the same number to the same place.
+                let count = if depends { self.copies() } else { 1 };
+                for position in 0..count {
+                    let guarded = depends && !in_thread(source, ptr);
+                    self.guarded(inst, position, guarded);
+                }
+            }
+            InstData::AtomicRmw { .. } => {
+                for position in 0..self.copies() {
+                    self.guarded(inst, position, true);
+                }
+            }
+            _ => {
+                let mut depends = source
+                    .result(inst)
+                    .is_some_and(|v| self.dependence.depends(v));
+                source.for_each_operand(inst, |value| depends |= self.dependence.depends(value));
+                let count = if depends { self.copies() } else { 1 };
+                let made: Vec<Value> = (0..count).filter_map(|at| self.copy(inst, at)).collect();
+                if let Some(result) = source.result(inst) {
+                    self.made[result] = made;
+                }
+            }
+        }
+    }
+
+    /// A copy of an instruction for a position.
+    fn copy(&mut self, inst: Inst, position: usize) -> Option<Value> {
+        let (ty, loc) = (self.source.result_type(inst), self.source.loc(inst));
+        let data = self.target.copy_lists(*self.source.inst(inst));
+        let new = self.target.make_inst(data, ty, loc);
+        let made = &self.made;
+        self.target.map_operands(new, |value| {
+            let made = &made[value];
+            made.get(position).or(made.last()).copied().unwrap_or(value)
+        });
+        self.target.append(self.current, new);
+        self.target.result(new)
+    }
+
+    /// A copy of an instruction that writes memory, done only where its position takes all arms it is in.
+    fn guarded(&mut self, inst: Inst, position: usize, guarded: bool) {
+        let mask = self.arms.last().and_then(|arm| arm.all[position]);
+        let Some(mask) = mask.filter(|_| guarded) else {
+            self.copy(inst, position);
+            return;
+        };
+        let (then, after) = (self.target.add_block(), self.target.add_block());
+        self.branch(mask, then, after);
+        self.current = then;
+        self.copy(inst, position);
+        self.jump(after);
+        self.current = after;
+    }
+
+    /// Positions and sizes along the axis, if a value is one.
+    fn position(&mut self, value: Value) -> Option<Vec<Value>> {
+        let axis = self.positions.axis;
+        let ty = self.source.ty(value);
+        let (builtin, lane) = match self.source.def_data(value)? {
+            InstData::Extract { .. } => positions::position(self.source, value)?,
+            InstData::Call {
+                callee: Callee::Builtin(call),
+                ..
+            } if ty.lanes() <= 1 => (call.builtin, 0),
+            InstData::Call {
+                callee: Callee::Builtin(call),
+                ..
+            } => return self.position_vector(call.builtin, ty),
+            _ => return None,
+        };
+        let numbers = match builtin {
+            Builtin::ThreadPositionInGrid if lane == axis => self.positions.each.clone(),
+            Builtin::ThreadsPerGrid | Builtin::GridSize if lane == axis => {
+                vec![self.positions.extent?]
+            }
+            Builtin::ThreadPositionInGrid => {
+                let entry = self.source.entry()?;
+                let read = positions::read_axis(&mut self.target, entry, builtin, lane);
+                vec![read]
+            }
+            _ => return None,
+        };
+        Some(numbers.into_iter().map(|n| self.resized(n, ty)).collect())
+    }
+
+    /// A position or size that is used as a vector.
+    fn position_vector(&mut self, builtin: Builtin, ty: Type) -> Option<Vec<Value>> {
+        let numbers = match builtin {
+            Builtin::ThreadPositionInGrid => self.positions.each.clone(),
+            Builtin::ThreadsPerGrid | Builtin::GridSize => vec![self.positions.extent?],
+            _ => return None,
+        };
+        let lane = self.positions.axis as u32;
+        let scalar = Type::scalar(ty.element()?);
+        let mut made = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let number = self.resized(number, scalar);
+            let mut builder = self.builder();
+            let vector = builder.builtin(builtin.call(), &[], ty)?;
+            if lane >= u32::from(ty.lanes()) {
+                made.push(vector);
+                continue;
+            }
+            let index = builder.i32(lane as i32);
+            made.push(builder.insert(vector, number, index));
+        }
+        Some(made)
+    }
+
+    /// A position as wide as the program reads it.
+    fn resized(&mut self, number: Value, ty: Type) -> Value {
+        use assay_ssa::CastOp;
+        match ty.kind() {
+            TypeKind::Scalar(Scalar::I16 | Scalar::I8) => {
+                self.builder().cast(CastOp::Trunc, number, ty, Flags::NONE)
+            }
+            TypeKind::Scalar(Scalar::I64) => {
+                self.builder().cast(CastOp::ZExt, number, ty, Flags::NONE)
+            }
+            _ => number,
+        }
+    }
+
+    /// Gives the parameters of an edge's target their values; of positions that take the arms between the two only.
+    fn pass(&mut self, from: Block, arm: Arm) {
+        let source = self.source;
+        let Some(call) = edge(source, from, arm) else {
+            return;
+        };
+        let grid = usize::from(self.positions.in_grid.iter().any(Option::is_some));
+        let outside = self.dependence.depth(call.block) + grid;
+        let args = source.list_values(call.args).to_vec();
+        let params = source.params(call.block);
+        // All at once: an argument may be a parameter that changes too.
+        let mut stores = Vec::new();
+        for (&param, &arg) in params.iter().zip(&args) {
+            for (position, &slot) in self.slots[param].iter().enumerate() {
+                stores.push((slot, self.value(arg, position), position));
+            }
+        }
+        for (slot, value, position) in stores {
+            let ty = self.target.ty(value);
+            let access = Access::aligned(align(ty));
+            let conditions: Vec<Value> = self.arms[outside.min(self.arms.len())..]
+                .iter()
+                .filter_map(|arm| arm.own[position])
+                .collect();
+            let mut builder = self.builder();
+            let taken = conditions
+                .into_iter()
+                .reduce(|a, b| builder.binary(BinaryOp::And, a, b, Flags::NONE));
+            let value = match taken {
+                Some(taken) => {
+                    let old = builder.load(ty, slot, access);
+                    builder.select(taken, value, old, Flags::NONE)
+                }
+                None => value,
+            };
+            builder.store(slot, value, access);
+        }
+    }
+
+    /// A branch that positions disagree about.
+    fn part(&mut self, cond: Value, then: &Region, otherwise: &Region) -> Result<(), Refusal> {
+        let conditions: Vec<Value> = (0..self.copies()).map(|at| self.value(cond, at)).collect();
+        let masked = self
+            .arms
+            .iter()
+            .any(|arm| arm.own.iter().any(Option::is_some));
+        let first = self.lowest_leads(cond, true).then_some(0);
+        let last = (self.lowest_leads(cond, false) && !masked).then_some(self.copies() - 1);
+        if !then.is_empty() {
+            self.arm(&conditions, first, then)?;
+        }
+        if !otherwise.is_empty() {
+            let not = |emitter: &mut Self, cond: Value| {
+                let mut builder = emitter.builder();
+                let yes = builder.constant(Type::I1, 1);
+                builder.binary(BinaryOp::Xor, cond, yes, Flags::NONE)
+            };
+            let conditions: Vec<Value> = conditions.iter().map(|&c| not(self, c)).collect();
+            self.arm(&conditions, last, otherwise)?;
+        }
+        Ok(())
+    }
+
+    /// An arm under conditions. `leader` is a position that takes it whenever any does.
+    fn arm(
+        &mut self,
+        conditions: &[Value],
+        leader: Option<usize>,
+        region: &Region,
+    ) -> Result<(), Refusal> {
+        let before = self.arms.last().map(|arm| arm.all.clone());
+        let mut all = Vec::with_capacity(conditions.len());
+        for (position, &cond) in conditions.iter().enumerate() {
+            let outer = before.as_ref().and_then(|all| all[position]);
+            all.push(Some(match outer {
+                Some(outer) => self
+                    .builder()
+                    .binary(BinaryOp::And, outer, cond, Flags::NONE),
+                None => cond,
+            }));
+        }
+        let runs = region.iter().any(|item| !matches!(item, Item::Pass { .. }));
+        let taken = Taken {
+            own: conditions.iter().copied().map(Some).collect(),
+            all,
+        };
+        self.arms.push(taken);
+        if !runs {
+            self.region(region)?;
+            self.arms.pop();
+            return Ok(());
+        }
+        let any = self.any(conditions, leader);
+        let (inside, after) = (self.target.add_block(), self.target.add_block());
+        self.branch(any, inside, after);
+        self.current = inside;
+        let followed = self.follow(conditions, leader, region);
+        self.region(region)?;
+        for (value, made) in followed {
+            self.made[value] = made;
+        }
+        self.arms.pop();
+        self.jump(after);
+        self.current = after;
+        Ok(())
+    }
+
+    fn any(&mut self, conditions: &[Value], leader: Option<usize>) -> Value {
+        if let Some(leader) = leader {
+            return conditions[leader];
+        }
+        let mut builder = self.builder();
+        let any = conditions
+            .iter()
+            .copied()
+            .reduce(|a, b| builder.binary(BinaryOp::Or, a, b, Flags::NONE));
+        any.unwrap_or_else(|| builder.constant(Type::I1, 0))
+    }
+
+    /// Gives positions that do not take an arm the values of one that does, as far as what the arm reads depends on them.
+    /// Returns what these values were.
+    fn follow(
+        &mut self,
+        conditions: &[Value],
+        leader: Option<usize>,
+        region: &Region,
+    ) -> Vec<(Value, Vec<Value>)> {
+        let mut followed = Vec::new();
+        for value in follow::needed(self.source, region) {
+            let made = self.made[value].clone();
+            if made.len() < 2 || in_thread(self.source, value) {
+                continue;
+            }
+            let mut builder = self.builder();
+            let lead = match leader {
+                Some(leader) => made[leader],
+                None => {
+                    let others = made.iter().zip(conditions).rev().skip(1);
+                    let last = made[made.len() - 1];
+                    others.fold(last, |lead, (&own, &cond)| {
+                        builder.select(cond, own, lead, Flags::NONE)
+                    })
+                }
+            };
+            let own = made.iter().zip(conditions).enumerate();
+            let now = own.map(|(position, (&own, &cond))| {
+                if Some(position) == leader {
+                    return own;
+                }
+                builder.select(cond, own, lead, Flags::NONE)
+            });
+            let now = now.collect();
+            followed.push((value, made));
+            self.made[value] = now;
+        }
+        followed
+    }
+
+    /// Returns true if the lowest position takes an arm whenever any does: the one where a condition holds, or (`holds`
+    /// false) if the highest takes the one where it does not.
+    fn lowest_leads(&self, cond: Value, holds: bool) -> bool {
+        if !self.dependence.depends(cond) {
+            return true;
+        }
+        match self.source.def_data(cond) {
+            Some(&InstData::IntCompare {
+                cond: compared,
+                args: [a, b],
+                ..
+            }) => match compared {
+                IntCond::Ult | IntCond::Ule => self.rises(a) && !self.dependence.depends(b),
+                IntCond::Ugt | IntCond::Uge => self.rises(b) && !self.dependence.depends(a),
+                _ => false,
+            },
+            Some(&InstData::Binary {
+                op: BinaryOp::And,
+                args: [a, b],
+                ..
+            }) if holds => self.lowest_leads(a, true) && self.lowest_leads(b, true),
+            // `a && b`.
+            Some(&InstData::Select {
+                cond: a,
+                args: [b, no],
+                ..
+            }) if holds && self.source.const_bits(no) == Some(0) => {
+                self.lowest_leads(a, true) && self.lowest_leads(b, true)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if a value is larger at higher positions.
+    fn rises(&self, value: Value) -> bool {
+        positions::position(self.source, value)
+            == Some((Builtin::ThreadPositionInGrid, self.positions.axis))
+            && self.source.ty(value) == Type::I32
+    }
+}
+
+fn align(ty: Type) -> u32 {
+    match ty.kind() {
+        TypeKind::Pointer(_) => 8,
+        TypeKind::Scalar(scalar) => scalar.bytes().max(1),
+        TypeKind::Vector(scalar, lanes) => {
+            (scalar.bytes().max(1) * u32::from(lanes.next_power_of_two())).min(16)
+        }
+        _ => 16,
+    }
+}
