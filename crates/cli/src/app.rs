@@ -89,6 +89,7 @@ commands! {
     Compile compile;
     Ir ir;
     Decompile decompile;
+    Tune tune;
     Run run;
     Bench bench;
     Board board;

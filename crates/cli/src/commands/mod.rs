@@ -23,3 +23,4 @@ pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod run;
 pub(crate) mod trace;
+pub(crate) mod tune;
