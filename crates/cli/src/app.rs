@@ -3,6 +3,7 @@
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
+use crate::terminal;
 use assay_report::style::{Painter, Role};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -190,9 +191,10 @@ fn show(failure: &Failure, json: bool) {
         stderr,
         "{} {}",
         painter.paint(Role::Bad, "error:"),
-        failure.message
+        terminal::visible(&failure.message)
     );
     if let Some(advice) = &failure.advice {
-        let _ = writeln!(stderr, "{} {advice}", painter.paint(Role::Heading, "help:"));
+        let heading = painter.paint(Role::Heading, "help:");
+        let _ = writeln!(stderr, "{heading} {}", terminal::visible(advice));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::terminal;
 use assay_report::style::Painter;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -72,7 +73,7 @@ impl Context {
     /// A remark on standard error, unless `-q` was given.
     pub(crate) fn note(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {
-            anstream::eprintln!("{text}");
+            anstream::eprintln!("{}", terminal::visible(text));
         }
     }
 }

@@ -29,6 +29,7 @@ mod prediction;
 #[cfg(test)]
 mod schema;
 mod source;
+mod terminal;
 mod toolchain;
 
 pub use app::run;
