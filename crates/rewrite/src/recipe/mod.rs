@@ -31,11 +31,14 @@ mod arguments;
 mod candidate;
 mod coarsen;
 mod copy;
+mod counted;
 mod geometry;
 mod independent;
 mod jam;
 mod positions;
+mod reduction;
 mod refusal;
+mod simdgroup_rows;
 mod specialize;
 mod step;
 mod swap_axes;
@@ -82,6 +85,7 @@ pub const RECIPES: &[Recipe] = &[
     swap_axes::RECIPE,
     coarsen::RECIPE,
     specialize::RECIPE,
+    simdgroup_rows::RECIPE,
 ];
 
 /// The manual pages of all recipes.
