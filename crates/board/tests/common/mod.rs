@@ -132,6 +132,7 @@ pub(crate) const BUILT_IN: Provenance<'static> = Provenance {
     description: "built in",
     foreign: false,
     quick: false,
+    seeded: false,
 };
 
 /// A run of a challenger, in turns with the holder twice: by how much it is faster.

@@ -222,6 +222,7 @@ impl Work<'_> {
                 description,
                 foreign: self.args.kernels.is_some(),
                 quick: self.args.quick,
+                seeded: self.args.seed.is_some(),
             },
         };
         let (measured, raced) = match verdict.is_right() && !self.args.no_time {
