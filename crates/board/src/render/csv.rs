@@ -3,6 +3,7 @@
 use super::View;
 use crate::claim::Claim;
 use crate::entry::Entry;
+use assay_report::csv::cell;
 
 const HEADINGS: [&str; 27] = [
     "verified",
@@ -116,13 +117,5 @@ fn or_empty<T: ToString>(value: Option<T>) -> String {
 }
 
 fn line(fields: [String; 27]) -> String {
-    fields.map(|field| quoted(&field)).join(",") + "\r\n"
-}
-
-/// A field; in quotes where it needs them.
-fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    }
+    fields.map(|field| cell(&field).into_owned()).join(",") + "\r\n"
 }
