@@ -35,14 +35,17 @@ mod counted;
 mod geometry;
 mod independent;
 mod jam;
+mod matrices;
 mod positions;
 mod reduction;
 mod refusal;
 mod simdgroup_rows;
 mod specialize;
+mod stage;
 mod step;
 mod swap_axes;
 mod threadgroup;
+mod tile;
 
 pub use candidate::{Applied, Candidate, Class};
 pub use geometry::{AXES, Geometry, Number};
@@ -86,6 +89,8 @@ pub const RECIPES: &[Recipe] = &[
     coarsen::RECIPE,
     specialize::RECIPE,
     simdgroup_rows::RECIPE,
+    stage::RECIPE,
+    matrices::RECIPE,
 ];
 
 /// The manual pages of all recipes.
