@@ -90,6 +90,7 @@ commands! {
     Compile compile;
     Ir ir;
     Decompile decompile;
+    Rewrite rewrite;
     Run run;
     Bench bench;
     Board board;

@@ -21,5 +21,6 @@ pub(crate) mod ir;
 pub(crate) mod man;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod rewrite;
 pub(crate) mod run;
 pub(crate) mod trace;

@@ -120,14 +120,6 @@ impl Shape {
 fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     let refuse = |kind, why: &str| Err(Refusal::new(kind, why));
     let shape = Shape::of(step)?;
-    if candidate
-        .declaration()?
-        .max_threads
-        .is_some_and(|most| most < THREADS)
-    {
-        let why = "the kernel declares fewer threads than four simdgroups have";
-        return refuse(RefusalKind::Limit, why);
-    }
     let site = Site::of(candidate)?;
     let [row_factor, column_factor] = factors(&site)?;
     let [reduction] = site.reductions.as_slice() else {
@@ -192,6 +184,7 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
         ceil_div(&grid[1], shape.rows),
         grid[2].clone(),
     ]);
+    frame.allow(THREADS);
     frame.geometry.threadgroup = [THREADS, 1, 1].map(|n| Formula::number(u64::from(n)));
     Ok(Applied {
         candidate: frame.finish(candidate)?,

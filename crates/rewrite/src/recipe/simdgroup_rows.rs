@@ -50,14 +50,8 @@ const LANES: u32 = 32;
 fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     let refuse = |kind, why: &str| Err(Refusal::new(kind, why));
     let rows = step.number("rows").unwrap_or(4);
-    let most = candidate
-        .declaration()?
-        .max_threads
-        .unwrap_or(1024)
-        .min(1024);
-    if rows == 0 || rows.saturating_mul(LANES) > most {
-        let why = format!("{rows} simdgroups are not what a threadgroup of this kernel may have");
-        return refuse(RefusalKind::Limit, &why);
+    if rows == 0 || rows > 32 {
+        return refuse(RefusalKind::Limit, "a threadgroup has 1 to 32 simdgroups");
     }
     let mut function = independent::threads(candidate)?;
     if positions::used_as_vector(&function) {
@@ -80,8 +74,10 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     let mut geometry = candidate.geometry.clone();
     geometry.grid = Grid::Threads(grid);
     geometry.threadgroup = [rows * LANES, 1, 1].map(|n| Formula::number(u64::from(n)));
+    let mut made = candidate.with(function, geometry)?;
+    made.allow(rows * LANES);
     Ok(Applied {
-        candidate: candidate.with(function, geometry)?,
+        candidate: made,
         class,
     })
 }

@@ -20,7 +20,7 @@
 //! The result is bit-identical.
 
 use super::counted::stride;
-use super::geometry::ceil_div;
+use super::geometry::{ceil_div, plain_number};
 use super::tile::{Frame, Loading, ROUND, Site, Staged, X, Y};
 use super::{Applied, Candidate, Class, Parameter, Recipe, Refusal, RefusalKind, Step};
 use assay_launch::Formula;
@@ -58,21 +58,18 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
         (x, y, _) => [x.unwrap_or(1), y.unwrap_or(1)],
     };
     let [width, height] = shape;
-    let most = candidate
-        .declaration()?
-        .max_threads
-        .unwrap_or(1024)
-        .min(1024);
     let threads = width.saturating_mul(height);
-    if threads == 0 || threads > most || !(2..=128).contains(&piece) {
+    let site = Site::of(candidate)?;
+    if threads == 0 || threads > 1024 || !(2..=128).contains(&piece) {
         let why = format!(
             "{width} × {height} threads and pieces of {piece} rounds are too many or too few"
         );
         return refuse(RefusalKind::Limit, &why);
     }
-    let site = Site::of(candidate)?;
+    let grid = candidate.geometry.grid_threads();
+    let flat = [0, 1].map(|axis| plain_number(&grid[axis]) == Some(1));
     let mut frame = Frame::new(candidate, &site, width, height)?;
-    let staged = tiles(&mut frame, shape, piece)?;
+    let staged = tiles(&mut frame, shape, flat, piece)?;
     let (local_x, local_y) = (
         frame.system(Builtin::ThreadPositionInThreadgroup, 0),
         frame.system(Builtin::ThreadPositionInThreadgroup, 1),
@@ -130,7 +127,7 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     frame.close(&pieces, piece, &sums);
     let results = pieces.carried.clone();
     frame.rest([x, y], &results)?;
-    let grid = candidate.geometry.grid_threads();
+    frame.allow(threads);
     frame.geometry.grid = Grid::Groups([
         ceil_div(&grid[0], width),
         ceil_div(&grid[1], height),
@@ -144,16 +141,21 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
 }
 
 /// Arrays for the loads of the loop that threads share.
-fn tiles(frame: &mut Frame<'_>, shape: [u32; 2], piece: u32) -> Result<Vec<Staged>, Refusal> {
+fn tiles(
+    frame: &mut Frame<'_>,
+    shape: [u32; 2],
+    flat: [bool; 2],
+    piece: u32,
+) -> Result<Vec<Staged>, Refusal> {
     let site = frame.site;
     let refuse = |kind, why: &str| Err(Refusal::new(kind, why));
     let mut staged = Vec::new();
     let mut bytes = 0;
     for load in site.loads() {
         let on = site.depends(load);
-        let (extent, other) = match on & !ROUND {
-            X => (shape[0], shape[1]),
-            Y => (shape[1], shape[0]),
+        let (extent, alone) = match on & !ROUND {
+            X => (shape[0], shape[1] == 1 || flat[1]),
+            Y => (shape[1], shape[0] == 1 || flat[0]),
             // The same for all threads of the threadgroup.
             0 => continue,
             _ => {
@@ -161,7 +163,7 @@ fn tiles(frame: &mut Frame<'_>, shape: [u32; 2], piece: u32) -> Result<Vec<Stage
                 return refuse(RefusalKind::Access, why);
             }
         };
-        if on & ROUND == 0 || other == 1 {
+        if on & ROUND == 0 || alone {
             let why = "a load of the loop is the same in every round, or shared by no other thread";
             return refuse(RefusalKind::Access, why);
         }

@@ -432,6 +432,11 @@ impl<'a> Frame<'a> {
         Ok(())
     }
 
+    /// Declares that threadgroups may have so many threads, if the kernel declares how many.
+    pub(in super::super) fn allow(&mut self, threads: u32) {
+        self.kernel.max_threads = self.kernel.max_threads.map(|_| threads);
+    }
+
     /// Ends the function and hands everything over.
     pub(in super::super) fn finish(mut self, candidate: &Candidate) -> Result<Candidate, Refusal> {
         self.end(InstData::Return { value: None });
