@@ -28,11 +28,11 @@ pub mod lock;
 pub mod measure;
 pub mod mutants;
 pub mod oracle;
-pub mod random;
+
 pub mod reference;
 pub mod registry;
 pub mod runner;
 pub mod score;
 pub mod stats;
 
-pub use assay_launch::{Dtype, dtype, formula};
+pub use assay_launch::{Dtype, dtype, formula, random};

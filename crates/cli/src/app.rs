@@ -91,6 +91,7 @@ commands! {
     Ir ir;
     Decompile decompile;
     Rewrite rewrite;
+    Tune tune;
     Run run;
     Bench bench;
     Board board;

@@ -1,7 +1,7 @@
 //! Small formulas over named sizes: `ceil_div(rows, 64) * 2`.
 //!
 //! Registry files describe shapes, geometry and costs for any size. A formula has whole numbers, names, `+ - * / %`,
-//! parentheses and a few functions ([`Function`]). Division rounds down. Whole-number evaluation checks for overflow,
+//! comparisons, `&& || !`, parentheses and a few functions ([`Function`]). Division rounds down; a comparison is 1 or 0. Whole-number evaluation checks for overflow,
 //! for results below zero and for division by zero; evaluation in reals ([`Formula::real`]) exists for values such as
 //! `1 / sqrt(depth)`. Every error has its place in the text.
 //!
@@ -17,9 +17,13 @@
 //! ```
 
 mod parse;
+mod restriction;
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
+
+pub use restriction::{Range, Restriction};
 
 /// Names and their values.
 pub type Sizes = BTreeMap<String, u64>;
@@ -80,6 +84,24 @@ pub enum Function {
     Pow2,
     /// `sqrt(a)`, in reals only
     Sqrt,
+    /// `a < b`
+    Less,
+    /// `a <= b`
+    LessEqual,
+    /// `a > b`
+    Greater,
+    /// `a >= b`
+    GreaterEqual,
+    /// `a == b`
+    Equal,
+    /// `a != b`
+    NotEqual,
+    /// `a && b`: both are other than 0
+    And,
+    /// `a || b`: one is other than 0
+    Or,
+    /// `!a`: a is 0
+    Not,
 }
 
 impl Function {
@@ -205,6 +227,7 @@ fn integer(node: &Node, sizes: &Sizes) -> Result<u64, Error> {
         Function::Max => Some(a.max(b)),
         Function::Pow2 => a.checked_next_power_of_two(),
         Function::Sqrt => return Err(error(node.column, "sqrt is not for whole numbers")),
+        condition => Some(u64::from(holds(condition, a.cmp(&b), (a != 0, b != 0)))),
     };
     value.ok_or_else(|| error(node.column, "the number is too large"))
 }
@@ -231,11 +254,31 @@ fn real(node: &Node, sizes: &Sizes) -> Result<f64, Error> {
         Function::Max => a.max(b),
         Function::Pow2 => a.log2().ceil().exp2(),
         Function::Sqrt => a.sqrt(),
+        condition => {
+            let holds = holds(condition, a.total_cmp(&b), (a != 0.0, b != 0.0));
+            f64::from(u8::from(holds))
+        }
     };
     if value.is_finite() {
         Ok(value)
     } else {
         Err(error(node.column, "the result is not a finite number"))
+    }
+}
+
+/// Returns true if a condition holds for operands that compare so and are, or are not, other than 0.
+fn holds(condition: Function, order: Ordering, (a, b): (bool, bool)) -> bool {
+    match condition {
+        Function::Less => order.is_lt(),
+        Function::LessEqual => order.is_le(),
+        Function::Greater => order.is_gt(),
+        Function::GreaterEqual => order.is_ge(),
+        Function::Equal => order.is_eq(),
+        Function::NotEqual => order.is_ne(),
+        Function::And => a && b,
+        Function::Or => a || b,
+        Function::Not => !a,
+        _ => false,
     }
 }
 
@@ -267,6 +310,16 @@ mod tests {
     }
 
     #[test]
+    fn comparisons_are_1_or_0_and_bind_less_than_sums() {
+        assert_eq!(value("n + 1 > 1000"), Ok(1));
+        assert_eq!(value("n <= 999"), Ok(0));
+        assert_eq!(value("n == 1000 && n % 8 == 0"), Ok(1));
+        assert_eq!(value("n < 10 || n != 1000 || !(n > 5)"), Ok(0));
+        assert_eq!(value("64 * (n >= 512)"), Ok(64));
+        assert_eq!(value("n > 1 || 0 && 0"), Ok(1));
+    }
+
+    #[test]
     fn what_cannot_be_computed_is_told_with_its_place() {
         for (text, expected) in [
             ("n / (5 - 5)", "column 3: division by zero"),
@@ -287,6 +340,9 @@ mod tests {
                 "sin(n)",
                 "column 1: there is no function \"sin\"; there are ceil_div, round_up, min, max, pow2, sqrt",
             ),
+            ("1 < n < 5", "column 7: comparisons are joined by &&"),
+            ("n = 2", "column 3: nothing may follow here"),
+            ("n & 2", "column 3: nothing may follow here"),
             ("n $ 2", "column 3: \"$\" is not part of formulas"),
             ("99999999999999999999", "column 1: the number is too large"),
         ] {

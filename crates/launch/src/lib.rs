@@ -40,6 +40,7 @@ mod flags;
 pub mod formula;
 mod launch;
 pub mod npy;
+pub mod random;
 pub mod template;
 
 pub use dtype::Dtype;

@@ -24,3 +24,4 @@ pub(crate) mod profile;
 pub(crate) mod rewrite;
 pub(crate) mod run;
 pub(crate) mod trace;
+pub(crate) mod tune;

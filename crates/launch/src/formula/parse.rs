@@ -17,10 +17,17 @@ pub(super) fn parse(text: &str) -> Result<Node, Error> {
         at: 0,
         depth: 0,
     };
-    let root = parser.sum()?;
+    let root = parser.any()?;
     match parser.peek() {
         None => Ok(root),
         Some(_) => Err(error(parser.at + 1, parser.misplaced())),
+    }
+}
+
+fn apply(column: usize, function: Function, left: Node, right: Node) -> Node {
+    Node {
+        column,
+        kind: Kind::Apply(function, vec![left, right]),
     }
 }
 
@@ -41,7 +48,7 @@ impl Parser<'_> {
 
     fn misplaced(&self) -> String {
         match self.text.get(self.at) {
-            Some(c) if c.is_alphanumeric() || "_.+-*/%(),".contains(*c) => {
+            Some(c) if c.is_alphanumeric() || "_.+-*/%(),<>=!&|".contains(*c) => {
                 "nothing may follow here".to_owned()
             }
             Some(c) => format!("\"{c}\" is not part of formulas"),
@@ -49,39 +56,77 @@ impl Parser<'_> {
         }
     }
 
+    /// Conditions joined by `||`, which binds least.
+    fn any(&mut self) -> Result<Node, Error> {
+        self.chain(Self::all, &[("||", Function::Or)])
+    }
+
+    fn all(&mut self) -> Result<Node, Error> {
+        self.chain(Self::comparison, &[("&&", Function::And)])
+    }
+
+    /// Two sums compared. Comparisons do not chain: `a < b < c` would compare 0 or 1 with c.
+    fn comparison(&mut self) -> Result<Node, Error> {
+        const OPERATORS: [(&str, Function); 6] = [
+            ("<=", Function::LessEqual),
+            (">=", Function::GreaterEqual),
+            ("==", Function::Equal),
+            ("!=", Function::NotEqual),
+            ("<", Function::Less),
+            (">", Function::Greater),
+        ];
+        let left = self.sum()?;
+        let Some((column, function)) = self.operator(&OPERATORS) else {
+            return Ok(left);
+        };
+        let right = self.sum()?;
+        match self.operator(&OPERATORS) {
+            Some((column, _)) => Err(error(column, "comparisons are joined by &&")),
+            None => Ok(apply(column, function, left, right)),
+        }
+    }
+
     fn sum(&mut self) -> Result<Node, Error> {
-        self.chain(Self::product, |c| match c {
-            '+' => Some(Function::Add),
-            '-' => Some(Function::Subtract),
-            _ => None,
-        })
+        self.chain(
+            Self::product,
+            &[("+", Function::Add), ("-", Function::Subtract)],
+        )
     }
 
     fn product(&mut self) -> Result<Node, Error> {
-        self.chain(Self::atom, |c| match c {
-            '*' => Some(Function::Multiply),
-            '/' => Some(Function::Divide),
-            '%' => Some(Function::Remainder),
-            _ => None,
-        })
+        const OPERATORS: [(&str, Function); 3] = [
+            ("*", Function::Multiply),
+            ("/", Function::Divide),
+            ("%", Function::Remainder),
+        ];
+        self.chain(Self::atom, &OPERATORS)
     }
 
     fn chain(
         &mut self,
         operand: fn(&mut Self) -> Result<Node, Error>,
-        operator: fn(char) -> Option<Function>,
+        operators: &[(&str, Function)],
     ) -> Result<Node, Error> {
         let mut left = operand(self)?;
-        while let Some(function) = self.peek().and_then(operator) {
-            let column = self.at + 1;
-            self.at += 1;
+        while let Some((column, function)) = self.operator(operators) {
             let right = operand(self)?;
-            left = Node {
-                column,
-                kind: Kind::Apply(function, vec![left, right]),
-            };
+            left = apply(column, function, left, right);
         }
         Ok(left)
+    }
+
+    /// Takes the first operator of a list that stands here, with its column.
+    fn operator(&mut self, operators: &[(&str, Function)]) -> Option<(usize, Function)> {
+        self.peek()?;
+        let rest = self.text.get(self.at..)?;
+        let stands = |text: &str| {
+            let mut rest = rest.iter();
+            text.chars().all(|c| rest.next() == Some(&c))
+        };
+        let (text, function) = operators.iter().find(|(text, _)| stands(text))?;
+        let column = self.at + 1;
+        self.at += text.len();
+        Some((column, *function))
     }
 
     fn atom(&mut self) -> Result<Node, Error> {
@@ -100,6 +145,14 @@ impl Parser<'_> {
                 let operand = self.atom()?;
                 self.depth -= 1;
                 let kind = Kind::Apply(Function::Subtract, vec![zero, operand]);
+                Ok(Node { column, kind })
+            }
+            Some('!') => {
+                self.at += 1;
+                self.nest(column)?;
+                let operand = self.atom()?;
+                self.depth -= 1;
+                let kind = Kind::Apply(Function::Not, vec![operand]);
                 Ok(Node { column, kind })
             }
             Some('(') => {
@@ -169,12 +222,12 @@ impl Parser<'_> {
     fn list(&mut self, column: usize) -> Result<Vec<Node>, Error> {
         self.nest(column)?;
         self.at += 1;
-        let mut nodes = vec![self.sum()?];
+        let mut nodes = vec![self.any()?];
         loop {
             match self.peek() {
                 Some(',') => {
                     self.at += 1;
-                    nodes.push(self.sum()?);
+                    nodes.push(self.any()?);
                 }
                 Some(')') => {
                     self.at += 1;

@@ -1,0 +1,20 @@
+//! Makes kernels faster in a closed loop, and tells the truth about it.
+//!
+//! | you want | look at |
+//! |---|---|
+//! | knobs, restrictions, valid configurations | [`space`] |
+//! | what to evaluate next | [`search`] |
+//! | how good a search is, on spaces that were recorded | [`replay`] |
+//! | what a gain is worth that was picked among many | [`shrink`] |
+
+// Library code returns errors; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
+mod normal;
+pub mod replay;
+pub mod search;
+pub mod shrink;
+pub mod space;
