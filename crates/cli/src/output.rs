@@ -7,10 +7,28 @@ use crate::failure::Failure;
 use crate::interrupt;
 use std::io::{BufWriter, Stdout, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A result kept in memory, for a program that calls a command as a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Captured {
+    /// What was written.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend_from_slice(bytes);
+    }
+}
 
 /// A result being written.
 pub(crate) enum Output {
     Stdout(BufWriter<Stdout>),
+    Memory(Captured),
     File {
         writer: BufWriter<tempfile::NamedTempFile>,
         path: PathBuf,
@@ -48,6 +66,7 @@ impl Output {
     pub(crate) fn finish(self) -> Result<(), Failure> {
         match self {
             Output::Stdout(mut writer) => Ok(writer.flush()?),
+            Output::Memory(_) => Ok(()),
             Output::File { writer, path } => {
                 let fail = |error: std::io::Error| {
                     Failure::input(format!("cannot write {}: {error}", path.display()))
@@ -79,6 +98,10 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
             Output::Stdout(writer) => writer.write(bytes),
+            Output::Memory(captured) => {
+                captured.append(bytes);
+                Ok(bytes.len())
+            }
             Output::File { writer, .. } => writer.write(bytes),
         }
     }
@@ -86,6 +109,7 @@ impl Write for Output {
     fn flush(&mut self) -> std::io::Result<()> {
         match self {
             Output::Stdout(writer) => writer.flush(),
+            Output::Memory(_) => Ok(()),
             Output::File { writer, .. } => writer.flush(),
         }
     }
