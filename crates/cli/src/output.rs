@@ -10,6 +10,23 @@ use crate::terminal::Visible;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A result kept in memory, for a program that calls a command as a function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Captured {
+    /// What was written.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.extend_from_slice(bytes);
+    }
+}
 
 /// A result being written.
 pub(crate) enum Output {
@@ -17,6 +34,7 @@ pub(crate) enum Output {
     Terminal(BufWriter<Visible<Stdout>>),
     /// A device, a FIFO or a socket.
     Special(BufWriter<File>),
+    Memory(Captured),
     File {
         writer: BufWriter<tempfile::NamedTempFile>,
         path: PathBuf,
@@ -68,6 +86,7 @@ impl Output {
             Output::Stdout(mut writer) => Ok(writer.flush()?),
             Output::Terminal(mut writer) => Ok(writer.flush()?),
             Output::Special(mut writer) => Ok(writer.flush()?),
+            Output::Memory(_) => Ok(()),
             Output::File {
                 writer,
                 path,
@@ -129,6 +148,10 @@ impl Write for Output {
             Output::Stdout(writer) => writer.write(bytes),
             Output::Terminal(writer) => writer.write(bytes),
             Output::Special(writer) => writer.write(bytes),
+            Output::Memory(captured) => {
+                captured.append(bytes);
+                Ok(bytes.len())
+            }
             Output::File { writer, .. } => writer.write(bytes),
         }
     }
@@ -138,6 +161,7 @@ impl Write for Output {
             Output::Stdout(writer) => writer.flush(),
             Output::Terminal(writer) => writer.flush(),
             Output::Special(writer) => writer.flush(),
+            Output::Memory(_) => Ok(()),
             Output::File { writer, .. } => writer.flush(),
         }
     }

@@ -1,0 +1,53 @@
+from os import PathLike
+from typing import Any, Sequence
+
+__version__: str
+
+def call(arguments: Sequence[str], inputs: Sequence[tuple[str, bytes]]) -> tuple[int, bytes]: ...
+def command(arguments: Sequence[str]) -> int: ...
+
+class Library:
+    def __new__(
+        cls,
+        name: str | PathLike[str],
+        bytes: bytes,
+        *,
+        defines: Sequence[str],
+        include_folders: Sequence[str | PathLike[str]],
+        include_files: Sequence[str | PathLike[str]],
+        std: str,
+        fast_math: bool,
+    ) -> Library: ...
+    @property
+    def names(self) -> list[str]: ...
+    def kernel(self, name: str, given: Sequence[str]) -> Kernel: ...
+
+class Kernel:
+    @property
+    def name(self) -> str: ...
+    @property
+    def max_threads(self) -> int: ...
+    @property
+    def threadgroup_memory(self) -> int: ...
+    @property
+    def arguments(self) -> list[dict[str, Any]]: ...
+    def run(
+        self,
+        bound: Sequence[tuple[int, object]],
+        memory: Sequence[tuple[int, int]],
+        grid: tuple[int, int, int],
+        groups: bool,
+        threadgroup: tuple[int, int, int],
+        check: bool,
+        counts: bool,
+    ) -> tuple[float, str | None, str | None]: ...
+
+class Recorder:
+    def __new__(cls, source: str) -> Recorder: ...
+    def record(self, label: str, ns: int) -> None: ...
+    def command_buffer(self, label: str, start_ns: int, end_ns: int, committed_ns: int | None = None) -> int: ...
+    def dispatch(
+        self, command_buffer: int, label: str, kernel: str, index: int, start_ns: int, end_ns: int
+    ) -> None: ...
+    def reset(self) -> None: ...
+    def export(self, format: str) -> str: ...
