@@ -36,6 +36,7 @@ mod geometry;
 mod independent;
 mod jam;
 mod matrices;
+mod persistent;
 mod positions;
 mod reduction;
 mod refusal;
@@ -46,6 +47,7 @@ mod step;
 mod swap_axes;
 mod threadgroup;
 mod tile;
+mod vectorize;
 
 pub use candidate::{Applied, Candidate, Class};
 pub use geometry::{AXES, Geometry, Number};
@@ -89,8 +91,10 @@ pub const RECIPES: &[Recipe] = &[
     coarsen::RECIPE,
     specialize::RECIPE,
     simdgroup_rows::RECIPE,
+    vectorize::RECIPE,
     stage::RECIPE,
     matrices::RECIPE,
+    persistent::RECIPE,
 ];
 
 /// The manual pages of all recipes.

@@ -2,17 +2,19 @@
 
 use assay_bench::measure::{self, Measurement};
 use assay_bench::reference::Reference;
-use assay_bench::registry::Case;
+use assay_bench::registry::{Case, Resolved};
 use assay_bench::runner::Loaded;
 use assay_bench::stats::{self, Order};
 use assay_board::{Held, LEAST, ROUNDS, Raced};
 use assay_device::{Device, Error};
 
 /// Times a kernel in turns with the holder. Where the first race is won there are more, each with inputs of its own: the
-/// board gives the record only to who wins all of them.
+/// board gives the record only to who wins all of them. Both are compiled anew for each: where a program happens to lie in
+/// memory can make it faster by more than what counts, as long as it lies there.
 pub(super) fn run(
     device: &mut dyn Device,
     loaded: &mut Loaded,
+    source: &Resolved,
     held: &Held,
     case: &Case,
     plan: &measure::Plan,
@@ -52,7 +54,9 @@ pub(super) fn run(
             seed: plan.seed.wrapping_add(raced.rounds.len() as u64),
             ..*plan
         };
-        let again = measure::race(device, loaded, Some(&mut holder), case, &plan, &mut [])?;
+        let mut own = Loaded::compile(device, &source.path, &source.text)?;
+        let mut holder = Loaded::compile(device, &held.path, &held.text)?;
+        let again = measure::race(device, &mut own, Some(&mut holder), case, &plan, &mut [])?;
         won = again.as_ref().is_some_and(|one| round(one, &mut raced));
     }
     Ok((first, Some(raced)))
