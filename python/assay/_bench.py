@@ -26,17 +26,17 @@ class BenchRow:
     error: float
     #: Why it is wrong, or nothing.
     why: str
-    #: Median seconds, with the interval that holds the true median in 95 of 100 cases.
-    seconds: float | None
-    seconds_low: float | None
-    seconds_high: float | None
-    reference_seconds: float | None
-    #: How many times faster than the reference, with its interval.
-    speedup: float | None
-    speedup_low: float | None
-    speedup_high: float | None
     #: ``faster``, ``slower``, ``tie``, ``wrong`` or ``alone``.
     verdict: str
+    #: Median seconds, with the interval that holds the true median in 95 of 100 cases.
+    seconds: float | None = None
+    seconds_low: float | None = None
+    seconds_high: float | None = None
+    reference_seconds: float | None = None
+    #: How many times faster than the reference, with its interval.
+    speedup: float | None = None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
 
 
 class Bench(Sequence[BenchRow]):
@@ -120,7 +120,7 @@ def bench(
         if reference is not None:
             error, why = _gate(candidate, reference, size, arguments, tolerance, rounds)
         if why:
-            rows.append(BenchRow(size, False, error, why, *[None] * 7, "wrong"))
+            rows.append(BenchRow(size, False, error, why, "wrong"))
             continue
         rows.append(_measure(candidate, reference, size, arguments, error, samples, seconds, least))
     return Bench(rows)
@@ -166,8 +166,8 @@ def _gate(
     worst = 0.0
     for seed in range(rounds):
         given = make(size, numpy.random.default_rng(seed))
-        expected = _outputs(_call(reference, _copy(given)))
         found = _outputs(_call(candidate, _copy(given)))
+        expected = _outputs(_call(reference, _copy(given)))
         if len(found) != len(expected):
             return worst, f"{len(found)} results instead of {len(expected)}"
         for number, (one, other) in enumerate(zip(found, expected)):
@@ -237,13 +237,13 @@ def _measure(
     own_summary = _native.summary(times[0])
     low, value, high = own_summary[2] if own_summary else (None, None, None)
     if reference is None:
-        return BenchRow(size, True, error, "", value, low, high, None, None, None, None, "alone")
+        return BenchRow(size, True, error, "", "alone", value, low, high)
     other = _native.summary(times[1])
     ratio = _native.race(times[1], times[0], least)
     ratio_low, ratio_value, ratio_high, order = ratio if ratio else (None, None, None, "tie")
     verdict = {"first": "slower", "second": "faster"}.get(order, "tie")
     reference_seconds = other[2][1] if other else None
-    return BenchRow(size, True, error, "", value, low, high, reference_seconds, ratio_value, ratio_low, ratio_high, verdict)
+    return BenchRow(size, True, error, "", verdict, value, low, high, reference_seconds, ratio_value, ratio_low, ratio_high)
 
 
 def _time(seconds: float | None) -> str:

@@ -15,7 +15,7 @@ import numpy
 from . import _mlx_source
 from ._arrays import as_array, dtype_named
 from ._errors import UsageError
-from ._library import Kernel, Library, Run, compile, triple
+from ._library import Kernel, Library, Run, compile, describe, triple
 from ._mlx_source import Input, Signature, dtype_name, template_argument
 
 if TYPE_CHECKING:
@@ -113,9 +113,10 @@ class MetalKernel:
             print(f"Generated source code for `{self.name}`:\n```\n{signature.source}\n```")
         outputs = [numpy.full(shape, init_value or 0, dtype_named(dtype)) for shape, dtype in zip(output_shapes, dtypes)]
         bound = self._bound(signature, arrays, outputs)
-        group = self._threadgroup(grid, threadgroup)
+        group = _threadgroup(grid, threadgroup)
         kernel = library.kernel(signature.name)
-        self.last_run = _call(kernel, bound, grid, group, check, counts)
+        pairs = [(slot, bound[slot.index]) for slot in kernel.slots]
+        self.last_run = kernel.dispatch(pairs, (triple("grid", grid), False, group), [], check, counts)
         if any(type(one).__module__.startswith("mlx.") for one in inputs):
             return [_to_mlx(one, dtype) for one, dtype in zip(outputs, dtypes)]
         return list(outputs)
@@ -154,8 +155,9 @@ class MetalKernel:
         outputs = [numpy.full(shape, init_value or 0, dtype_named(dtype)) for shape, dtype in zip(output_shapes, dtypes)]
         kernel = library.kernel(signature.name)
         bound = self._bound(signature, arrays, outputs)
-        named = {slot.name: bound[slot.index] for slot in kernel._slots}
-        return kernel, kernel.launch(grid=tuple(grid), threadgroup=self._threadgroup(grid, threadgroup), **named)
+        pairs = [(slot, bound[slot.index]) for slot in kernel.slots]
+        geometry = (triple("grid", grid), False, _threadgroup(grid, threadgroup))
+        return kernel, describe(pairs, geometry, [])
 
     def _arrays(self, inputs: Sequence[Any]) -> list[tuple[Any, str]]:
         """The inputs as arrays with the names of their types."""
@@ -208,15 +210,11 @@ class MetalKernel:
         known.update(zip(self.output_names, outputs))
         return [_part(known[name], what) for name, what in signature.arguments]
 
-    def _threadgroup(self, grid: Sequence[int], threadgroup: Sequence[int]) -> tuple[int, int, int]:
-        """The threads of a threadgroup: no more than the grid has in a direction."""
-        sizes = [min(own, all_) for own, all_ in zip(triple("threadgroup", threadgroup), triple("grid", grid))]
-        return sizes[0], sizes[1], sizes[2]
 
-
-def _call(kernel: Kernel, bound: list[Any], grid: Any, group: Any, check: bool | str, counts: bool) -> Run:
-    named = {slot.name: bound[slot.index] for slot in kernel._slots}
-    return kernel(grid=tuple(int(one) for one in grid), threadgroup=group, check=check, counts=counts, **named)
+def _threadgroup(grid: Sequence[int], threadgroup: Sequence[int]) -> tuple[int, int, int]:
+    """The threads of a threadgroup: no more than the grid has in a direction."""
+    sizes = [min(own, whole) for own, whole in zip(triple("threadgroup", threadgroup), triple("grid", grid))]
+    return sizes[0], sizes[1], sizes[2]
 
 
 def _part(array: Any, what: str) -> Any:

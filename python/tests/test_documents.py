@@ -53,7 +53,7 @@ def test_functions_are_chosen_by_name():
     assert [one.name for one in assay.profiles(two)] == ["scale", "other"]
     with pytest.raises(assay.UsageError, match="there are 2 kernels"):
         assay.profile(two)
-    with pytest.raises(assay.InputError, match="scael"):
+    with pytest.raises(assay.UsageError, match="no kernel named scael"):
         assay.profile(two, "scael")
 
 
