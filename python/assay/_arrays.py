@@ -87,7 +87,9 @@ class Slot:
                 return value
             if isinstance(value, (list, tuple)):
                 return self._pack(value)
-            value = as_array(value)
+            value = self._array(value)
+        if value.ndim == 0:
+            value = value.reshape(1)
         flags = value.flags
         if self._suitable is not None and value.dtype not in self._suitable:
             value = self._bits(value)
@@ -102,6 +104,12 @@ class Slot:
                 f"pass {self.name}.copy(), or declare the argument const",
             )
         return value
+
+    def _array(self, value: Any) -> Any:
+        try:
+            return as_array(value)
+        except UsageError as error:
+            raise UsageError(f"argument {self.name!r}: {error.message}", error.advice) from None
 
     def _bits(self, value: Any) -> Any:
         """The bits of a brain float, which the buffer protocol has no name for. Other types are refused."""

@@ -38,6 +38,6 @@ def explain(rule: str) -> str:
 
     >>> import assay
     >>> print(assay.explain("tile-loads").splitlines()[0])
-    tile-loads: A loop reads device memory for every value it uses.
+    tile-loads
     """
     return _documents.text(["explain", rule])

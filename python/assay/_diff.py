@@ -70,7 +70,7 @@ def diff(
     """Which of two kernels is faster, and what changed. Both are given as for :func:`assay.profile`.
 
     >>> import assay
-    >>> loop = "kernel void k(device float* x, uint i [[thread_position_in_grid]]) { for (int n = 0; n < COUNT; n++) x[i] = sin(x[i]); }"
+    >>> loop = "kernel void k(device float* x, uint i [[thread_position_in_grid]]) { for (int n = 0; n < COUNT; n++) x[i] = metal::sin(x[i]); }"
     >>> d = assay.diff(loop.replace("COUNT", "1"), loop.replace("COUNT", "2"))
     >>> d.changed, len(d.kernels)
     (True, 1)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Size = Union[int, Sequence[int]]
 
+#: Threads or threadgroups in each direction, true for threadgroups, and threads of a threadgroup.
+Geometry = tuple[tuple[int, int, int], bool, tuple[int, int, int]]
+
 #: Threads of a threadgroup where nothing is said.
 DEFAULT_THREADS = 256
 
@@ -103,8 +106,8 @@ class Kernel:
     ... }''').axpy
     >>> x, y = numpy.ones(8, numpy.float32), numpy.zeros(8, numpy.float32)
     >>> run = axpy(x, y, a=0.5, grid=8, check=True, counts=True)
-    >>> y[0].item(), run.findings, run.counts.device.loads
-    (0.5, (), 2)
+    >>> y[0].item(), run.findings, run.counts.device.stores
+    (0.5, (), 1)
     """
 
     def __init__(self, library: Library, native: _native.Kernel, constants: Constants):
@@ -163,20 +166,30 @@ class Kernel:
         slots = self._slots
         if len(arguments) > len(slots):
             raise UsageError(f"{self.name} takes {len(slots)} arguments, {len(arguments)} are given", self._signature())
-        bound: list[tuple[int, Any]] = []
-        outputs: dict[str, Any] = {}
         pairs: Iterable[tuple[Slot, Any]] = zip(slots, arguments)
         if named or len(arguments) < len(slots):
             pairs = self._with_names(dict(pairs), named)
+        sizes = self._sizes(threadgroup_memory) if self._memory or threadgroup_memory else []
+        return self.dispatch(pairs, self._geometry(grid, groups, threadgroup), sizes, check, counts)
+
+    def dispatch(
+        self,
+        pairs: Iterable[tuple[Slot, Any]],
+        geometry: Geometry,
+        sizes: list[tuple[int, int]],
+        check: bool | str,
+        counts: bool,
+    ) -> Run:
+        """Runs the kernel with values for its arguments."""
+        bound: list[tuple[int, Any]] = []
+        outputs: dict[str, Any] = {}
         for slot, value in pairs:
             if isinstance(value, out):
                 value = slot.allocate(value.shape, value.dtype)
-            memory = slot.bind(value)
-            bound.append((slot.index, memory))
+            bound.append((slot.index, slot.bind(value)))
             if slot.writes:
                 outputs[slot.name] = value
-        extent, is_groups, group = self._geometry(grid, groups, threadgroup)
-        sizes = self._sizes(threadgroup_memory) if self._memory or threadgroup_memory else []
+        extent, is_groups, group = geometry
         seconds, findings, counted = self._native.run(bound, sizes, extent, is_groups, group, bool(check), counts)
         found = None if findings is None else json.loads(findings)
         if found and check != "report":
@@ -199,9 +212,7 @@ class Kernel:
             raise UsageError(f"{self.name}: missing {', '.join(map(repr, missing))}", self._signature())
         return values.items()
 
-    def _geometry(
-        self, grid: Size | None, groups: Size | None, threadgroup: Size | None
-    ) -> tuple[tuple[int, int, int], bool, tuple[int, int, int]]:
+    def _geometry(self, grid: Size | None, groups: Size | None, threadgroup: Size | None) -> Geometry:
         if (grid is None) == (groups is None):
             raise UsageError(
                 f"{self.name}: say how many threads there are",
@@ -214,10 +225,10 @@ class Kernel:
         return extent, grid is None, (most if grid is None else min(extent[0], most), 1, 1)
 
     def _sizes(self, given: Mapping[str | int, int] | None) -> list[tuple[int, int]]:
-        sizes = {}
+        sizes: dict[int, int] = {}
         for key, size in (given or {}).items():
             index = self._memory.get(key) if isinstance(key, str) else key
-            if index not in self._memory.values():
+            if index is None or index not in self._memory.values():
                 known = ", ".join(f"{name!r} ({index})" for name, index in self._memory.items()) or "none"
                 raise UsageError(f"{self.name} has no threadgroup memory {key!r}", f"there is {known}")
             sizes[index] = int(size)
@@ -257,23 +268,34 @@ class Kernel:
     ) -> dict[str, Any]:
         """A call described as a launch, for :func:`assay.predict` and :func:`assay.profile`. Whole numbers are taken
         along, since they may decide what the kernel does; of other arrays only type and size are."""
-        extent, is_groups, group = self._geometry(grid, groups, threadgroup)
-        buffers: dict[int, Any] = {}
-        scalars: dict[int, Any] = {}
-        for slot, value in self._with_names(dict(zip(self._slots, arguments)), named):
-            if isinstance(value, out):
-                value = slot.allocate(value.shape, value.dtype)
-            memory = slot.bind(value)
-            if isinstance(memory, (bytes, bytearray)):
-                scalars[slot.index] = "u8:" + ",".join(map(str, memory))
-            elif memory.dtype.kind in "iub":
-                buffers[slot.index] = memory
-            else:
-                element = {2: "f16", 4: "f32"}.get(memory.dtype.itemsize, "f32")
-                buffers[slot.index] = f"random:{element}:{max(memory.size, 1)}"
-        sizes = dict(self._sizes(threadgroup_memory)) if self._memory else {}
-        key = "groups" if is_groups else "grid"
-        return {key: extent, "threadgroup": group, "buffers": buffers, "bytes": scalars, "threadgroup_memory": sizes}
+        pairs = self._with_names(dict(zip(self._slots, arguments)), named)
+        sizes = self._sizes(threadgroup_memory) if self._memory else []
+        return describe(pairs, self._geometry(grid, groups, threadgroup), sizes)
+
+    @property
+    def slots(self) -> list[Slot]:
+        """The arguments that are memory, in the order of the source."""
+        return self._slots
+
+
+def describe(pairs: Iterable[tuple[Slot, Any]], geometry: Geometry, sizes: list[tuple[int, int]]) -> dict[str, Any]:
+    """A call as a launch."""
+    buffers: dict[int, Any] = {}
+    scalars: dict[int, Any] = {}
+    for slot, value in pairs:
+        if isinstance(value, out):
+            value = slot.allocate(value.shape, value.dtype)
+        memory = slot.bind(value)
+        if isinstance(memory, (bytes, bytearray)):
+            scalars[slot.index] = "u8:" + ",".join(map(str, memory))
+        elif memory.dtype.kind in "iub":
+            buffers[slot.index] = memory
+        else:
+            element = {2: "f16", 4: "f32"}.get(memory.dtype.itemsize, "f32")
+            buffers[slot.index] = f"random:{element}:{max(memory.size, 1)}"
+    extent, is_groups, group = geometry
+    key = "groups" if is_groups else "grid"
+    return {key: extent, "threadgroup": group, "buffers": buffers, "bytes": scalars, "threadgroup_memory": dict(sizes)}
 
 
 class Library:

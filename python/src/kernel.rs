@@ -117,7 +117,7 @@ impl Kernel {
 
     /// Runs the kernel on what is bound: objects with the buffer protocol by index, and bytes of threadgroup memory.
     /// Returns seconds of this CPU, and as JSON what checking found and what was counted.
-    #[pyo3(signature = (bound, memory, grid, groups, threadgroup, check, counts))]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python's function")]
     fn run(
         &self,
         py: Python<'_>,

@@ -13,6 +13,7 @@ mod kernel;
 mod library;
 mod memory;
 mod recorder;
+mod statistics;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,8 @@ mod _native {
     use super::library::Library;
     #[pymodule_export]
     use super::recorder::Recorder;
+    #[pymodule_export]
+    use super::statistics::{occupancy_steps, race, summary};
 
     /// The version of the package.
     #[pymodule_export]

@@ -61,6 +61,7 @@ impl Source {
 #[pymethods]
 impl Library {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "keywords of Python's function")]
     #[pyo3(signature = (name, bytes, *, defines, include_folders, include_files, std, fast_math))]
     fn new(
         py: Python<'_>,
