@@ -9,7 +9,7 @@ def frame(page: str, height: int = 640) -> str:
     """A page as an element of another."""
     return (
         f'<iframe srcdoc="{html.escape(page, quote=True)}" '
-        f'style="width:100%;height:{height}px;border:1px solid #8884;border-radius:4px;background:#fff"></iframe>'
+        f'style="box-sizing:border-box;width:100%;height:{height}px;border:1px solid #8884;border-radius:4px;background:#fff"></iframe>'
     )
 
 

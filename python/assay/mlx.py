@@ -81,6 +81,9 @@ class MetalKernel:
         self.output_names = output_names
         self._contiguous = ensure_row_contiguous
         self._atomic = atomic_outputs
+        unknown = [key for key in compile_options or {} if key != "math_mode"]
+        if unknown:
+            raise UsageError(f"[metal_kernel] there is no compile option {unknown[0]!r}", "there is math_mode")
         mode = (compile_options or {}).get("math_mode", "safe")
         if mode not in ("safe", "relaxed", "fast"):
             raise UsageError(f"[metal_kernel] math_mode {mode!r} does not exist", "safe, relaxed or fast")

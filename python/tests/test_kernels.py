@@ -204,6 +204,16 @@ def test_compiler_options_are_passed_on(tmp_path):
         assay.compile(SCALE, std="metal9.9")
 
 
+def test_source_can_ask_for_the_arithmetic_it_is_compiled_with():
+    source = """kernel void k(device int* o) {
+    #if defined(__FAST_MATH__) && __FAST_MATH__
+        o[0] = 1;
+    #endif
+    }"""
+    for fast in (True, False):
+        assert assay.compile(source, fast_math=fast).k(assay.out(1), grid=1)["o"][0] == fast
+
+
 def test_examples_compute_what_numpy_does(random):
     a, b = random.standard_normal((32, 64), numpy.float32), random.standard_normal((64, 48), numpy.float32)
     kernel = assay.compile(KERNELS / "matmul_tiled.metal").kernel()
