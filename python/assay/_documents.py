@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from . import _native
+from . import _compiler, _native
 from ._errors import InputError
 
 
@@ -17,6 +17,7 @@ def text(arguments: Sequence[str], inputs: Sequence[tuple[str, bytes]] = ()) -> 
 
 def output(arguments: Sequence[str], inputs: Sequence[tuple[str, bytes]] = ()) -> tuple[int, bytes]:
     """The exit code of a command (0 or 1), and what it prints."""
+    _compiler.provide()
     return _native.call([str(word) for word in arguments], list(inputs))
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _native
+from . import _compiler, _native
 from ._arrays import Slot
 from ._errors import CheckFailed, UsageError
 from ._inputs import resolve
-from ._options import Constants, Defines, constant_flags, constant_list, define_list, source_flags
+from ._options import Constants, Defines, constant_list, define_list, source_flags
 from ._record import Record
 
 if TYPE_CHECKING:
@@ -110,10 +110,9 @@ class Kernel:
     (0.5, (), 1)
     """
 
-    def __init__(self, library: Library, native: _native.Kernel, constants: Constants):
+    def __init__(self, library: Library, native: _native.Kernel):
         self.library = library
         self._native = native
-        self._constants = constants
         facts = native.arguments
         self._slots = [Slot(one) for one in facts if one["kind"] == "buffer"]
         self._by_name = {slot.name: slot for slot in self._slots}
@@ -139,7 +138,7 @@ class Kernel:
     @property
     def flags(self) -> list[str]:
         """The function constants as flags of a command line."""
-        return constant_flags(self._constants)
+        return [word for constant in self._native.constants for word in ("--const", constant)]
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{one.space} {one.type} {one.name}" for one in self.arguments)
@@ -328,7 +327,7 @@ class Library:
         given = constant_list(constants)
         key = (name, tuple(given))
         if key not in self._kernels:
-            self._kernels[key] = Kernel(self, self._native.kernel(name, given), constants)
+            self._kernels[key] = Kernel(self, self._native.kernel(name, given))
         return self._kernels[key]
 
     def __getitem__(self, name: str) -> Kernel:
@@ -371,6 +370,7 @@ def compile(
     data = given.inputs[0][1] if given.inputs else _read(given.path)
     folders, files = [os.fspath(one) for one in include], [os.fspath(one) for one in include_files]
     macros = define_list(defines)
+    _compiler.provide()
     native = _native.Library(
         given.path,
         data,

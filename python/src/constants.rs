@@ -5,14 +5,21 @@ use assay_metal::api::{self, Refused};
 use assay_ssa::{Scalar, Type};
 use std::path::Path;
 
+/// Values of function constants, as they were read and as `KEY=TYPE:VALUE`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Constants {
+    pub(crate) values: Vec<GivenConstant>,
+    pub(crate) texts: Vec<String>,
+}
+
 /// Reads `KEY=TYPE:VALUE`, and `KEY=VALUE` for a value whose type the kernel knows.
 pub(crate) fn read(
     path: &Path,
     kernel: &Kernel,
     texts: &[String],
-) -> Result<Vec<GivenConstant>, Result<String, Refused>> {
+) -> Result<Constants, Result<String, Refused>> {
     if texts.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Constants::default());
     }
     let request = Request {
         constants: &[],
@@ -26,7 +33,8 @@ pub(crate) fn read(
         let found = all.find(|constant| key.is(constant.index, &constant.name));
         found.map(|constant| constant.ty)
     };
-    let parse = |text: &String| {
+    let mut constants = Constants::default();
+    for text in texts {
         let (key, value) = text.split_once('=').unwrap_or((text, ""));
         let id = match key.parse() {
             Ok(index) => ConstantKey::Index(index),
@@ -36,11 +44,13 @@ pub(crate) fn read(
             true => text.clone(),
             false => format!("{key}={}:{value}", type_name(type_of(&id), value)),
         };
-        typed
-            .parse::<GivenConstant>()
-            .map_err(|error| Ok(error.to_string()))
-    };
-    texts.iter().map(parse).collect()
+        let value = typed.parse::<GivenConstant>();
+        constants
+            .values
+            .push(value.map_err(|error| Ok(error.to_string()))?);
+        constants.texts.push(typed);
+    }
+    Ok(constants)
 }
 
 /// The type a value is written in for a constant of a declared type; of one that does not exist the value's own, for the

@@ -1,11 +1,12 @@
 //! A kernel that is called on arrays.
 
+use crate::constants::Constants;
 use crate::interrupt::Watch;
 use crate::library::Source;
 use crate::memory::Borrowed;
 use crate::{background, errors};
 use assay_device::{ArgumentBinding, CpuKernel, Error, Extent, Lent};
-use assay_front::{Checks, GivenConstant};
+use assay_front::Checks;
 use assay_metal::api;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,7 +17,7 @@ use std::time::Instant;
 #[pyclass(frozen, module = "assay._native")]
 pub(crate) struct Kernel {
     source: Arc<Source>,
-    constants: Vec<GivenConstant>,
+    constants: Constants,
     plain: CpuKernel,
     checked: OnceLock<CpuKernel>,
 }
@@ -32,11 +33,7 @@ struct Geometry {
 type Ran = (f64, Option<String>, Option<String>);
 
 impl Kernel {
-    pub(crate) fn new(
-        source: Arc<Source>,
-        plain: CpuKernel,
-        constants: Vec<GivenConstant>,
-    ) -> Self {
+    pub(crate) fn new(source: Arc<Source>, plain: CpuKernel, constants: Constants) -> Self {
         Kernel {
             source,
             constants,
@@ -51,7 +48,10 @@ impl Kernel {
             return Ok(kernel);
         }
         let source = Arc::clone(&self.source);
-        let (name, constants) = (self.plain.facts().function.clone(), self.constants.clone());
+        let (name, constants) = (
+            self.plain.facts().function.clone(),
+            self.constants.values.clone(),
+        );
         let made = background::run(py, move || {
             let library = source.checked()?;
             let kernel = CpuKernel::new(library, &name, &constants, Some(Checks::default()));
@@ -74,6 +74,12 @@ impl Kernel {
     #[getter]
     fn name(&self) -> &str {
         &self.plain.facts().function
+    }
+
+    /// The function constants that were given a value, as `KEY=TYPE:VALUE`.
+    #[getter]
+    fn constants(&self) -> Vec<String> {
+        self.constants.texts.clone()
     }
 
     /// Most threads of a threadgroup.

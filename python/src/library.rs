@@ -1,9 +1,10 @@
 //! Compiled source or a metallib, and the kernels in it.
 
+use crate::constants::{self, Constants};
 use crate::kernel::Kernel;
-use crate::{background, constants, errors};
+use crate::{background, errors};
 use assay_device::CpuKernel;
-use assay_front::{Bytes, GivenConstant, SourceOptions};
+use assay_front::{Bytes, SourceOptions};
 use assay_metal::api::{self, Refused};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -115,13 +116,13 @@ impl Library {
 const CONSTANT_FORMS: &str =
     "constants={'name': 3} or {0: 'uint:3'}: bool, int, uint, float, half, …";
 
-type Prepared = Result<(CpuKernel, Vec<GivenConstant>), Result<String, Refused>>;
+type Prepared = Result<(CpuKernel, Constants), Result<String, Refused>>;
 
 fn prepare(source: &Source, name: String, given: &[String]) -> Prepared {
     let refused = |error| Err(api::refused(source.path(), error));
     let kernel = source.plain().kernel(&name).map_err(refused)?;
     let constants = constants::read(source.path(), kernel, given)?;
-    let kernel = CpuKernel::new(source.plain(), &name, &constants, None);
+    let kernel = CpuKernel::new(source.plain(), &name, &constants.values, None);
     let kernel = kernel.map_err(|error| Err(api::refused_by_device(error)))?;
     Ok((kernel, constants))
 }

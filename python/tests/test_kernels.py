@@ -187,7 +187,9 @@ def test_function_constants_have_the_declared_type():
     kernel void k(device float* o) { o[0] = (UP ? 1 : -1) * float(N) + F; }"""
     library = assay.compile(source)
     for constants in ({"N": 3, "UP": True, "F": 0.5}, {0: "uint:3", 1: 1, 2: "float:0.5"}):
-        assert library.kernel("k", constants)(assay.out(1), grid=1)["o"][0] == 3.5
+        kernel = library.kernel("k", constants)
+        assert kernel(assay.out(1), grid=1)["o"][0] == 3.5
+        assert "assumed_constants" not in kernel.profile()
     with pytest.raises(assay.UsageError, match="no function constant M"):
         library.kernel("k", {"M": 3})
     with pytest.raises(assay.UsageError, match="has no value"):
