@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions
+.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python
 
 CARGO ?= cargo
 
@@ -20,6 +20,10 @@ unit:
 	@mkdir -p target && rm -f target/skipped
 	ASSAY_SKIPPED=$(CURDIR)/target/skipped $(CARGO) test --workspace --quiet
 	@./scripts/skipped.sh target/skipped
+
+# The Python package under python/: wheel, tests, types, notebook. Exit 3 where a package registry is missing.
+test-python:
+	@./scripts/python.sh
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered

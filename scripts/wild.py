@@ -312,7 +312,7 @@ def general(why):
     """What a judged kernel did, without the names of this kernel, its buffers and its registers."""
     kind, _, what = why.partition(": ")
     what = re.sub(r"^undefined in the kernel: ", "", what)
-    what = re.sub(r'kernel "[^"]*"(?:, \S+:\d+)?: ', "", what)
+    what = re.sub(r'kernel "[^"]*"(?:, \S+:\d+)?(?:, called at \S+:\d+)*: ', "", what)
     what = re.sub(r" at offset .*| \(at .*|, (?:in|by) thread .*|`[^`]*` (?:at \S+ )?| \[.*", "", what)
     return f"{kind}: {what}"
 

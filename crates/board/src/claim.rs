@@ -27,6 +27,9 @@ pub struct Claim {
     pub time_ms: Option<f64>,
     /// The reference's time divided by the kernel's, if it is a number.
     pub speedup: Option<f64>,
+    /// The reference that the speed-up is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speedup_over: Option<String>,
     /// Billions of operations per second.
     pub gflops: Option<f64>,
     /// Billions of bytes per second.
@@ -82,6 +85,22 @@ impl Claim {
     }
 
     /// What cannot be true about it, or not of what it claims.
+    /// What a speed-up in a file of this format is over. MetalBench has no other reference than MLX.
+    fn reference(&self) -> Option<String> {
+        let known = self.speedup.is_some() && self.format.starts_with("metalbench");
+        known.then(|| "mlx".to_owned())
+    }
+
+    /// The speed-up with what it is over; empty where there is none.
+    pub(crate) fn shown_speedup(&self) -> String {
+        let over = match &self.speedup_over {
+            Some(reference) => format!(" over {reference}"),
+            None => String::new(),
+        };
+        let times = |speedup| format!("{}×{over}", crate::render::figure(speedup));
+        self.speedup.map_or(String::new(), times)
+    }
+
     fn find_doubts(&self) -> Vec<String> {
         let seconds = self.time_ms.unwrap_or(0.0) / 1e3;
         let (gflops, gbps) = (self.gflops.unwrap_or(0.0), self.gbps.unwrap_or(0.0));
@@ -184,6 +203,7 @@ fn claim(row: &Row<'_>) -> rusqlite::Result<Claim> {
         source_hash: row.get("source")?,
         ..Claim::default()
     };
+    claim.speedup_over = claim.reference();
     claim.doubts = claim.find_doubts();
     Ok(claim)
 }

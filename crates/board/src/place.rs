@@ -14,6 +14,8 @@ pub struct Provenance<'a> {
     pub foreign: bool,
     /// True if it was examined and timed in a hurry.
     pub quick: bool,
+    /// True if whoever ran it chose the seed, and so could know the inputs, and their answers, before.
+    pub seeded: bool,
 }
 
 /// A kernel as described, in an element type, at certain sizes, on a device, by one clock, measured in one way.
@@ -58,6 +60,7 @@ fn mode(measured: &str, provenance: Provenance<'_>) -> String {
         measured,
         if provenance.quick { "quick" } else { "" },
         if provenance.foreign { "foreign" } else { "" },
+        if provenance.seeded { "seeded" } else { "" },
         &description,
     ];
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
@@ -82,25 +85,32 @@ mod tests {
 
     #[test]
     fn what_a_result_is_worth_keeps_it_apart() {
-        let of = |foreign, quick, description| {
-            let provenance = Provenance {
-                description,
-                foreign,
-                quick,
-            };
-            mode("", provenance)
+        let own = Provenance {
+            description: "tolerance 1e-6",
+            foreign: false,
+            quick: false,
+            seeded: false,
         };
-        let own = of(false, false, "tolerance 1e-6");
-        let all = [
-            own.clone(),
-            of(true, false, "tolerance 1e-6"),
-            of(false, true, "tolerance 1e-6"),
-            of(true, false, "tolerance 0.99"),
-        ];
+        let foreign = Provenance {
+            foreign: true,
+            ..own
+        };
+        let tolerant = Provenance {
+            description: "tolerance 0.99",
+            ..foreign
+        };
+        let (quick, seeded) = (
+            Provenance { quick: true, ..own },
+            Provenance {
+                seeded: true,
+                ..own
+            },
+        );
+        let all = [own, foreign, quick, tolerant, seeded].map(|one| mode("", one));
         for (place, one) in all.iter().enumerate() {
             assert!(!all[..place].contains(one), "{one}");
         }
-        assert_eq!(split(&own).0, "");
+        assert_eq!(split(&all[0]).0, "");
         assert_eq!(split(&all[2]).0, "quick");
         assert_eq!(split("cold"), ("cold".to_owned(), None));
     }

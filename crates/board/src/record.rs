@@ -12,8 +12,9 @@ use rusqlite::{OptionalExtension, Transaction, params};
 /// Differences below this part are ties, however certain.
 pub const LEAST: f64 = 0.01;
 
-/// Races that must all say that a challenger is faster. One in several hundred says so of equal sources.
-pub const ROUNDS: usize = 2;
+/// Races that must all say that a challenger is faster. By chance one in a thousand says so of equal sources; where both
+/// happen to lie in memory makes up more.
+pub const ROUNDS: usize = 3;
 
 /// What became of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -276,7 +277,7 @@ enum Decision {
     Other(Standing),
 }
 
-/// A record takes [`ROUNDS`] races, each with inputs of its own, that all say so.
+/// A record takes [`ROUNDS`] races, each with inputs and programs of its own, that all say so.
 fn decide(raced: &Raced) -> Decision {
     let mut worst: Option<Change> = None;
     for (held, own) in &raced.rounds {

@@ -169,7 +169,11 @@ fn what_a_result_is_worth_keeps_it_from_competing() {
         quick: true,
         ..BUILT_IN
     };
-    for provenance in [BUILT_IN, quick, cheap] {
+    let seeded = Provenance {
+        seeded: true,
+        ..BUILT_IN
+    };
+    for provenance in [BUILT_IN, quick, cheap, seeded] {
         let source = source("text");
         let subject = Subject {
             kernel: kernel("relu"),

@@ -1,8 +1,10 @@
 //! The table of commands, and the path from arguments to an exit code.
 
 use crate::context::{Context, Verbosity};
-use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use crate::failure::{CommandResult, Failure, Kind};
 use crate::interrupt;
+use crate::output::Captured;
+use crate::terminal;
 use assay_report::style::{Painter, Role};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -89,6 +91,7 @@ commands! {
     Compile compile;
     Ir ir;
     Decompile decompile;
+    Rewrite rewrite;
     Tune tune;
     Run run;
     Bench bench;
@@ -106,6 +109,11 @@ commands! {
 /// Runs one command line, program name first, and says how to exit. Results go to standard output or the file of
 /// `-o`, remarks and errors to standard error.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(status(arguments))
+}
+
+/// [`run`] for hosts that want the exit code as a number.
+pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install();
     let arguments: Vec<OsString> = arguments.into_iter().map(long_option).collect();
     let json = asks_for_json(&arguments);
@@ -120,16 +128,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let context = Context::new(cli.out, verbosity);
     match cli.command.run(&context) {
-        Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::Failed) => ExitCode::from(Kind::Verdict as u8),
-        Ok(Outcome::Unreadable) => ExitCode::from(Kind::Input as u8),
-        Ok(Outcome::Missing) => ExitCode::from(Kind::Missing as u8),
-        Err(failure) if failure.kind == Kind::ClosedPipe => ExitCode::SUCCESS,
+        Ok(outcome) => outcome.status(),
+        Err(failure) if failure.kind == Kind::ClosedPipe => 0,
         Err(failure) => {
             show(&failure, json);
-            ExitCode::from(failure.kind as u8)
+            failure.kind as u8
         }
     }
+}
+
+/// Runs one command line without program name; the result goes to memory, help and a bad line are failures.
+pub(crate) fn captured(arguments: &[OsString], captured: &Captured) -> CommandResult {
+    let line = std::iter::once(OsString::from("assay")).chain(arguments.iter().cloned());
+    let cli = Cli::try_parse_from(line)
+        .map_err(|error| Failure::usage(error.to_string().trim_end().to_owned()))?;
+    cli.command.run(&Context::in_memory(cli.out, captured))
 }
 
 /// Compilers spell `--include` with one dash.
@@ -156,7 +169,7 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
             .any(|text| text.strip_prefix("--format=").is_some_and(json))
 }
 
-fn usage_error(error: &clap::Error, json: bool) -> ExitCode {
+fn usage_error(error: &clap::Error, json: bool) -> u8 {
     use clap::error::ErrorKind;
     let is_help = matches!(
         error.kind(),
@@ -171,11 +184,7 @@ fn usage_error(error: &clap::Error, json: bool) -> ExitCode {
         // Help goes to standard output, errors to standard error; a closed pipe is fine.
         let _ = error.print();
     }
-    if is_help {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(Kind::Usage as u8)
-    }
+    if is_help { 0 } else { Kind::Usage as u8 }
 }
 
 fn show(failure: &Failure, json: bool) {
@@ -191,9 +200,10 @@ fn show(failure: &Failure, json: bool) {
         stderr,
         "{} {}",
         painter.paint(Role::Bad, "error:"),
-        failure.message
+        terminal::visible(&failure.message)
     );
     if let Some(advice) = &failure.advice {
-        let _ = writeln!(stderr, "{} {advice}", painter.paint(Role::Heading, "help:"));
+        let heading = painter.paint(Role::Heading, "help:");
+        let _ = writeln!(stderr, "{heading} {}", terminal::visible(advice));
     }
 }

@@ -1,7 +1,8 @@
 //! What a command is given: where to write, how wide, with colour or without.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Captured, Output};
+use crate::terminal;
 use assay_report::style::Painter;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) width: usize,
     /// Whether standard error is a terminal, so that progress may be drawn.
     pub(crate) progress: bool,
+    /// Takes what would go to standard output.
+    pub(crate) captured: Option<Captured>,
 }
 
 /// Width used when the result does not go to a terminal.
@@ -49,13 +52,28 @@ impl Context {
             painter: Painter::new(terminal && !no_colour),
             width: width.unwrap_or(PIPE_WIDTH).max(20),
             progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,
+            captured: None,
+        }
+    }
+
+    /// A context whose result stays in memory: no colour, no progress, no remarks.
+    pub(crate) fn in_memory(out: Option<PathBuf>, captured: &Captured) -> Self {
+        Context {
+            painter: Painter::new(false),
+            width: PIPE_WIDTH,
+            progress: false,
+            captured: Some(captured.clone()),
+            ..Context::new(out, Verbosity::Quiet)
         }
     }
 
     /// Opens the result: standard output, or the file named by `-o`, which appears
     /// only when [`Output::finish`] is called.
     pub(crate) fn output(&self) -> Result<Output, Failure> {
-        Output::open(self.out.as_deref())
+        match (&self.captured, &self.out) {
+            (Some(captured), None) => Ok(Output::Memory(captured.clone())),
+            _ => Output::open(self.out.as_deref()),
+        }
     }
 
     /// Writes a complete text result.
@@ -72,7 +90,7 @@ impl Context {
     /// A remark on standard error, unless `-q` was given.
     pub(crate) fn note(&self, text: &str) {
         if self.verbosity > Verbosity::Quiet {
-            anstream::eprintln!("{text}");
+            anstream::eprintln!("{}", terminal::visible(text));
         }
     }
 }

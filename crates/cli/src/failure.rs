@@ -50,6 +50,18 @@ pub(crate) enum Outcome {
     Missing,
 }
 
+impl Outcome {
+    /// The exit code.
+    pub(crate) fn status(self) -> u8 {
+        match self {
+            Outcome::Fine => 0,
+            Outcome::Failed => Kind::Verdict as u8,
+            Outcome::Unreadable => Kind::Input as u8,
+            Outcome::Missing => Kind::Missing as u8,
+        }
+    }
+}
+
 impl Failure {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
         Failure {

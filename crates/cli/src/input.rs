@@ -1,19 +1,44 @@
 //! Where bytes come from: a mapped file, or standard input.
 //!
 //! Streams (pipes, standard input, device files) may never end, so they are read up to [`LARGEST_STREAM`]; a regular file
-//! is mapped whatever its size.
+//! is mapped whatever its size. A program that calls commands as functions may [`lend`] bytes under names.
 
 use crate::failure::Failure;
 use assay_front::Bytes;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes read of a stream; the largest libraries of kernels we know have less than half.
 const LARGEST_STREAM: u64 = 512 << 20;
 
+thread_local! {
+    /// Inputs in memory, by the path that names them. Commands open their inputs in the thread that runs them.
+    static LENT: RefCell<Vec<(PathBuf, Bytes)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs `work` with inputs in memory: a path that names one of them means its bytes, whatever files there are.
+pub(crate) fn lend<T>(inputs: Vec<(PathBuf, Bytes)>, work: impl FnOnce() -> T) -> T {
+    let before = LENT.replace(inputs);
+    let result = work();
+    LENT.set(before);
+    result
+}
+
+/// The bytes that were lent under a path.
+pub(crate) fn lent(path: &Path) -> Option<Bytes> {
+    LENT.with_borrow(|inputs| {
+        let found = inputs.iter().find(|(name, _)| name == path);
+        found.map(|(_, bytes)| bytes.clone())
+    })
+}
+
 /// Opens `path`; `-` is standard input. Files are mapped, not copied.
 pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
+    if let Some(bytes) = lent(path) {
+        return Ok(bytes);
+    }
     if path.as_os_str() == "-" {
         return stream(std::io::stdin().lock(), "standard input");
     }

@@ -44,6 +44,11 @@ pub(crate) fn cooperate() {
     COOPERATIVE.store(true, Ordering::SeqCst);
 }
 
+/// Asks whatever looks at the flag to stop, or takes that back: for programs with a signal handler of their own.
+pub(crate) fn request(stop: bool) {
+    REQUESTED.store(stop, Ordering::SeqCst);
+}
+
 /// Whether Ctrl-C was pressed.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)

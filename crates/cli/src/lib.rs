@@ -1,4 +1,5 @@
-//! The commands of the `assay` program, as a library with one entry: [`run`].
+//! The commands of the `assay` program, as a library with one entry: [`run`]. Programs in other languages call commands
+//! as functions through [`api`].
 //!
 //! Everything that touches the terminal lives in this crate: arguments, files,
 //! colour, progress and exit codes. What a command *does* is in a library crate;
@@ -8,6 +9,7 @@
 //! Start reading at `app`, the table of commands, then `context`, what a
 //! command is given, then any file under `commands`.
 
+pub mod api;
 mod app;
 mod apple;
 mod commands;
@@ -29,6 +31,7 @@ mod prediction;
 #[cfg(test)]
 mod schema;
 mod source;
+mod terminal;
 mod toolchain;
 
-pub use app::run;
+pub use app::{run, status};

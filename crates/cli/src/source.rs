@@ -5,7 +5,7 @@
 
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
-use crate::{names, toolchain};
+use crate::{input, names, toolchain};
 use assay_bench::registry::Resolved;
 use assay_container::SelectError;
 use assay_front::{
@@ -142,7 +142,10 @@ pub(crate) fn is_program_file(path: &Path) -> bool {
     let named = path
         .extension()
         .is_some_and(|extension| extension == "metal");
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let read = match input::lent(path) {
+        Some(bytes) => (&*bytes).read_exact(&mut start),
+        None => std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)),
+    };
     named || read.is_ok() && (&start == b"MTLB" || start == [b'B', b'C', 0xc0, 0xde])
 }
 

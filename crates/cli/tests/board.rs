@@ -1,5 +1,8 @@
 //! `assay board` as a user meets it, and what `assay bench` puts on it.
 
+#[path = "board/told.rs"]
+mod told;
+
 use assay_board::{Board, Filter};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -53,19 +56,30 @@ fn a_benchmark_goes_on_the_board_and_comes_back_in_every_format() {
     let (folder, board) = folder();
     let output = assay(
         &board,
-        &["bench", "relu", "softmax", "--quick", "--dtype", "f32"],
+        &[
+            "bench",
+            "relu",
+            "softmax",
+            "--quick",
+            "--dtype",
+            "f32",
+            "--reference",
+            "oracle",
+        ],
     );
     if no_clang(&output) {
         return;
     }
     let shown = text(&output.stdout);
     assert!(shown.contains("2 new. assay board shows it."), "{shown}");
+    assert!(shown.contains("Of 2 against oracle"), "{shown}");
     let shown = text(&assay(&board, &["board"]).stdout);
     assert!(
         shown.contains("relu f32") && shown.contains("softmax f32"),
         "{shown}"
     );
     assert!(shown.contains("which say nothing about a GPU"), "{shown}");
+    assert!(shown.contains("speed-ups are over oracle"), "{shown}");
     let document = json(&assay(&board, &["board", "export", "--format", "json"]));
     assert_eq!(document["schema"]["name"], "assay.board");
     let relu = &document["results"][0];
@@ -81,16 +95,20 @@ fn a_benchmark_goes_on_the_board_and_comes_back_in_every_format() {
             .is_some_and(|all| all.len() >= 5)
     );
     assert!(relu["run"]["environment"]["compiler"].is_string());
+    assert_eq!(relu["run"]["reference"]["name"], "oracle");
     let markdown = text(&assay(&board, &["board", "export", "--format", "md"]).stdout);
     assert!(
         markdown.contains("| `softmax` | f32 quick | common |"),
         "{markdown}"
     );
+    assert_eq!(markdown.matches("× over oracle)").count(), 2, "{markdown}");
     let csv = assay(
         &board,
         &["board", "export", "--format", "csv", "--kernel", "soft*"],
     );
-    assert_eq!(text(&csv.stdout).lines().count(), 2);
+    let csv = text(&csv.stdout);
+    assert_eq!(csv.lines().count(), 2);
+    assert_eq!(told::of_csv(&csv, "reference"), "oracle");
     let page = folder.path().join("board.html");
     let output = assay(
         &board,
@@ -104,11 +122,8 @@ fn a_benchmark_goes_on_the_board_and_comes_back_in_every_format() {
         ],
     );
     assert_eq!(output.status.code(), Some(0));
-    assert!(
-        std::fs::read_to_string(&page)
-            .expect("written")
-            .contains("<svg")
-    );
+    let page = std::fs::read_to_string(&page).expect("written");
+    assert!(page.contains("<svg") && page.contains("× over oracle</span>"));
 }
 
 #[test]

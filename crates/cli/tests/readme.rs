@@ -105,7 +105,10 @@ fn run_commands(document: &str) {
             continue;
         }
         let stdout = String::from_utf8_lossy(&output.stdout);
-        let actual: Vec<&str> = stdout.trim_end().lines().map(str::trim_end).collect();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        // With the result in a file a terminal shows what is said about it.
+        let seen = if stdout.is_empty() { &stderr } else { &stdout };
+        let actual: Vec<&str> = seen.trim_end().lines().map(str::trim_end).collect();
         let shown = step
             .expected
             .iter()
@@ -118,11 +121,8 @@ fn run_commands(document: &str) {
         };
         assert!(
             fits,
-            "{document}:{}: `{}` ended with {} and printed\n{stdout}{}",
-            step.line,
-            step.command,
-            output.status,
-            String::from_utf8_lossy(&output.stderr),
+            "{document}:{}: `{}` ended with {} and printed\n{stdout}{stderr}",
+            step.line, step.command, output.status,
         );
     }
 }

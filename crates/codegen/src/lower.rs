@@ -1,53 +1,31 @@
 //! The program form to machine instructions.
 //!
-//! * `shape` prepares the control tree, `emit` lays it out with mask instructions.
+//! * `control/shape` prepares the control tree, `control/emit` lays it out with mask instructions.
 //! * `select` walks over the program backwards; `leaf`, `source` and `operand` say where
 //!   numbers are and what an instruction can take along.
 //! * `lift` moves what concerns the whole dispatch to the constant program.
-//! * The other modules have the instructions by what they are about.
+//! * The other modules have the instructions by what they are about: `integer/` (up to 32 bits) and
+//!   `int64/`, `float/`, `memory/`, `simdgroup/`.
 
-mod address;
-mod atomic;
-mod bits;
 mod builtin;
 mod cast;
 mod compare;
 mod constant;
-mod cost;
-mod divide;
-mod emit;
-mod exits;
-mod far_angle;
-mod fill;
+mod control;
 mod float;
-mod float_bits;
 mod hoist;
 mod instruction;
-mod int;
-mod integers;
-mod lanes;
-mod layout;
+mod int64;
+mod integer;
 mod leaf;
 mod lift;
-mod math;
-mod matrix;
 mod memory;
-mod merge;
 mod operand;
-mod overflow;
 mod pack;
-mod place;
 mod position;
-mod remainder;
 mod select;
-mod shape;
-mod shuffle;
+mod simdgroup;
 mod source;
-mod steps;
-mod vote;
-mod wide;
-mod wide_float;
-mod wide_integers;
 
 use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
@@ -72,15 +50,15 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
     let tree = assay_opt::structurize::structurize(function)
         .map_err(|error| ErrorKind::Unsupported(format!("this control flow ({error})")))?;
     let uses = function.use_counts();
-    let (region, count) = shape::shape(&tree);
-    let (region, count) = exits::hand_on(region, count, function, &uses);
+    let (region, count) = control::shape::shape(&tree);
+    let (region, count) = control::exits::hand_on(region, count, function, &uses);
     let mut lowerer = Lowerer {
         module,
         kernel: found,
         function,
         uses,
         mode: Mode::Main,
-        layout: layout::Layout::default(),
+        layout: memory::layout::Layout::default(),
         hoistable: hoist::hoistable(module, found, function),
         stored: Vec::new(),
         stored_at: HashMap::new(),
@@ -91,7 +69,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         loc: None,
         block: None,
         info: UniformityInfo::of_kernel(function),
-        plans: merge::Plans::default(),
+        plans: memory::merge::Plans::default(),
         uses_selector: false,
         held: HashMap::new(),
         depths: depths(function),
@@ -108,14 +86,14 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         // A node of its own, before everything else.
         region.insert(
             0,
-            shape::Node::Copy {
+            control::shape::Node::Copy {
                 id: codes.len(),
                 pairs: Vec::new(),
             },
         );
         codes.push(Some(code));
     }
-    let mut main = emit::emit(&region, codes);
+    let mut main = control::emit::emit(&region, codes);
     main.vregs = std::mem::take(&mut lowerer.vregs);
     main.stack_bytes = lowerer.layout.stack_bytes;
     main.uses_selector = lowerer.uses_selector;
@@ -175,7 +153,7 @@ fn constant_program(
     lowerer.slots = IdMap::with_len(None, lowerer.function.num_values());
     let lifted = lowerer.lifted(lifted, vregs)?;
     let code = lowerer.constant_program(lifted)?;
-    let node = [shape::Node::Run {
+    let node = [control::shape::Node::Run {
         id: 0,
         block: assay_ssa::Id::from_index(0),
     }];
@@ -183,7 +161,7 @@ fn constant_program(
         code,
         ..NodeCode::default()
     })];
-    let mut function = emit::emit(&node, codes);
+    let mut function = control::emit::emit(&node, codes);
     function.vregs = std::mem::take(&mut lowerer.vregs);
     Ok(Some(function))
 }

@@ -1,18 +1,18 @@
 //! What is checked before anything runs, the same for every device.
 
-use crate::dispatch::{Binding, Dispatch, Extent};
+use crate::dispatch::Extent;
 use crate::error::Error;
 use crate::facts::{DeviceFacts, PipelineFacts};
 use assay_ssa::{Argument, Binding as Place};
 
 /// Checks the geometry and gives the number of threads in each direction.
 pub(crate) fn threads(
-    dispatch: &Dispatch,
+    extent: Extent,
+    group: [u32; 3],
     device: &DeviceFacts,
     kernel: &PipelineFacts,
 ) -> Result<[u32; 3], Error> {
-    let group = dispatch.threadgroup;
-    let counts = match dispatch.extent {
+    let counts = match extent {
         Extent::Threads(counts) | Extent::Groups(counts) => counts,
     };
     if group.contains(&0) || counts.contains(&0) {
@@ -28,7 +28,7 @@ pub(crate) fn threads(
             limit: kernel.max_threads,
         });
     }
-    let Extent::Groups(groups) = dispatch.extent else {
+    let Extent::Groups(groups) = extent else {
         return Ok(counts);
     };
     let mut threads = [0; 3];
@@ -43,16 +43,13 @@ pub(crate) fn threads(
     Ok(threads)
 }
 
-/// Checks that the kernel's own threadgroup memory and what is bound fit.
+/// Checks that the kernel's own threadgroup memory and what is bound, in bytes each, fit.
 pub(crate) fn threadgroup_memory(
-    dispatch: &Dispatch,
+    bound: impl Iterator<Item = u32>,
     device: &DeviceFacts,
     kernel: &PipelineFacts,
 ) -> Result<(), Error> {
-    let bound = dispatch.bindings.iter().map(|(_, binding)| match binding {
-        Binding::ThreadgroupMemory(bytes) => u64::from(*bytes).next_multiple_of(16),
-        _ => 0,
-    });
+    let bound = bound.map(|bytes| u64::from(bytes).next_multiple_of(16));
     let needed = u64::from(kernel.threadgroup_memory) + bound.sum::<u64>();
     if needed > u64::from(device.max_threadgroup_memory) {
         return Err(Error::ThreadgroupMemory {
@@ -66,20 +63,17 @@ pub(crate) fn threadgroup_memory(
 
 /// Checks that what the kernel needs is bound. What it declares and does not use may be left out.
 pub(crate) fn required(
-    dispatch: &Dispatch,
+    is_bound: impl Fn(Place) -> bool,
     kernel: &PipelineFacts,
     required: impl Iterator<Item = Place>,
 ) -> Result<(), Error> {
     for place in required {
-        let (what, index, memory) = match place {
-            Place::Buffer(index) => ("buffer", index, false),
-            Place::Threadgroup(index) => ("threadgroup memory", index, true),
+        let (what, index) = match place {
+            Place::Buffer(index) => ("buffer", index),
+            Place::Threadgroup(index) => ("threadgroup memory", index),
             _ => continue,
         };
-        let fits = |(known, binding): &(u32, Binding)| {
-            *known == index && matches!(binding, Binding::ThreadgroupMemory(_)) == memory
-        };
-        if !dispatch.bindings.iter().any(fits) {
+        if !is_bound(place) {
             return Err(Error::Unbound {
                 function: kernel.function.clone(),
                 what,

@@ -51,6 +51,27 @@ impl Dispatch {
         }
     }
 
+    /// Bytes of the threadgroup memory that is bound.
+    pub(crate) fn threadgroup_memory(&self) -> impl Iterator<Item = u32> + '_ {
+        self.bindings
+            .iter()
+            .filter_map(|(_, binding)| match binding {
+                Binding::ThreadgroupMemory(bytes) => Some(*bytes),
+                _ => None,
+            })
+    }
+
+    /// Returns true if something is bound there.
+    pub(crate) fn is_bound(&self, place: assay_ssa::Binding) -> bool {
+        self.bindings.iter().any(|(index, binding)| {
+            place
+                == match binding {
+                    Binding::ThreadgroupMemory(_) => assay_ssa::Binding::Threadgroup(*index),
+                    _ => assay_ssa::Binding::Buffer(*index),
+                }
+        })
+    }
+
     /// Binds something to an index, in place of what was bound there.
     #[must_use]
     pub fn bind(mut self, index: u32, binding: Binding) -> Self {

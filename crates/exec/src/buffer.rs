@@ -1,4 +1,4 @@
-//! Memory that kernels read and write.
+//! Memory that kernels read and write: their own, or lent by whoever runs them.
 
 /// Bytes with the alignment device memory has.
 ///
@@ -11,7 +11,20 @@ pub struct Buffer {
     /// The bytes, from the first one that begins a cache line.
     words: Vec<u128>,
     len: usize,
+    lent: Option<Lent>,
 }
+
+/// Memory of someone else's.
+#[derive(Debug)]
+struct Lent {
+    base: *mut u8,
+    writable: bool,
+}
+
+// SAFETY: who lends memory promises that it may be accessed from any thread ([`Buffer::lent`]).
+unsafe impl Send for Lent {}
+// SAFETY: as above.
+unsafe impl Sync for Lent {}
 
 /// Bytes of a cache line. Rows of numbers mostly begin with one in a kernel; here too, a load of one takes half the time.
 const LINE: usize = 64;
@@ -63,7 +76,40 @@ impl Buffer {
         Self {
             words: vec![0; len.div_ceil(16) + BEFORE],
             len,
+            lent: None,
         }
+    }
+
+    /// Memory of someone else's, not copied: a kernel reads it and, if it is `writable`, writes it where it lies. A write to
+    /// memory that is not is a [fault](crate::FaultKind::ReadOnly).
+    ///
+    /// # Safety
+    /// As long as the buffer exists there must be `len` bytes from `base` on, which may be accessed from any thread and,
+    /// if `writable`, written. While a kernel runs on the buffer nothing else may write them, and while [`Buffer::bytes_mut`]
+    /// is borrowed nothing else may access them. Buffers that overlap are fine as long as only kernels access them.
+    ///
+    /// ```
+    /// let mut array = [1u32, 2, 3];
+    /// let bytes = size_of_val(&array);
+    /// // SAFETY: the array outlives the buffer, and nothing else accesses it meanwhile.
+    /// let buffer = unsafe { assay_exec::Buffer::lent(array.as_mut_ptr().cast(), bytes, true) };
+    /// assert_eq!(buffer.to_vec::<u32>(), [1, 2, 3]);
+    /// ```
+    pub unsafe fn lent(base: *mut u8, len: usize, writable: bool) -> Self {
+        let base = match len {
+            0 => std::ptr::NonNull::dangling().as_ptr(),
+            _ => base,
+        };
+        Self {
+            words: Vec::new(),
+            len,
+            lent: Some(Lent { base, writable }),
+        }
+    }
+
+    /// Returns true if a kernel may write it: only lent memory may be read-only.
+    pub fn is_writable(&self) -> bool {
+        self.lent.as_ref().is_none_or(|lent| lent.writable)
     }
 
     /// These bytes.
@@ -94,13 +140,19 @@ impl Buffer {
 
     /// The contents.
     pub fn bytes(&self) -> &[u8] {
-        let first = self.words.as_ptr().wrapping_add(self.start());
-        // SAFETY: from there on `words` holds at least `len` initialised bytes, and bytes have no alignment.
-        unsafe { std::slice::from_raw_parts(first.cast(), self.len) }
+        let first = match &self.lent {
+            Some(lent) => lent.base.cast_const(),
+            None => self.words.as_ptr().wrapping_add(self.start()).cast(),
+        };
+        // SAFETY: from there on there are `len` initialised bytes, of `words` or lent, and bytes have no alignment.
+        unsafe { std::slice::from_raw_parts(first, self.len) }
     }
 
-    /// The contents, to be changed.
+    /// The contents, to be changed; nothing of memory that was lent read-only.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
+        if !self.is_writable() {
+            return &mut [];
+        }
         let first = self.as_mut_ptr();
         // SAFETY: as in `bytes`; the borrow is unique.
         unsafe { std::slice::from_raw_parts_mut(first, self.len) }
@@ -117,6 +169,9 @@ impl Buffer {
     }
 
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
+        if let Some(lent) = &self.lent {
+            return lent.base;
+        }
         let start = self.start();
         self.words.as_mut_ptr().wrapping_add(start).cast()
     }
@@ -137,5 +192,24 @@ mod tests {
             copies.extend([Buffer::zeroed(len), last]);
         }
         assert!(Buffer::default().clone().bytes().is_empty());
+    }
+
+    #[test]
+    fn lent_memory_is_accessed_where_it_lies() {
+        let mut array = [1u16, 2, 3];
+        let base: *mut u8 = array.as_mut_ptr().cast();
+        // SAFETY: the array outlives the buffers, and only one is used at a time.
+        let (mut whole, mut part) =
+            unsafe { (Buffer::lent(base, 6, true), Buffer::lent(base, 4, false)) };
+        assert_eq!(whole.as_mut_ptr(), base);
+        whole.bytes_mut()[2..4].copy_from_slice(&7u16.to_le_bytes());
+        assert_eq!(part.to_vec::<u16>(), [1, 7]);
+        assert!(part.bytes_mut().is_empty() && !part.is_writable());
+        // A copy is memory of its own.
+        let mut copy = part.clone();
+        copy.bytes_mut().fill(0);
+        assert!(copy.is_writable());
+        drop((whole, part));
+        assert_eq!(array, [1, 7, 3]);
     }
 }

@@ -226,10 +226,11 @@ impl Job<'_> {
         let Some((_, buffer)) = found else {
             return Err(RunError::MissingBuffer { index, name });
         };
-        let (base, len) = (buffer.as_mut_ptr(), buffer.len());
+        let (base, len, writable) = (buffer.as_mut_ptr(), buffer.len(), buffer.is_writable());
         let name = format!("buffer {index} (\"{name}\")");
-        // SAFETY: the job borrows the bindings, so the buffer stays where it is and nothing else accesses it.
-        let mut region = unsafe { Region::shared(base, len, true, name) };
+        // SAFETY: the job borrows the bindings, so the buffer stays where it is and nothing else accesses it; lent memory
+        // by the promise of `Buffer::lent`.
+        let mut region = unsafe { Region::shared(base, len, writable, name) };
         region.buffer = Some(of);
         let address = self.region(region);
         self.placed.push((of, address));

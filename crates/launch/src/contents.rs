@@ -111,6 +111,37 @@ pub fn values(text: &str, sizes: &Sizes) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
+/// The 32-bit whole numbers among values, each with its place in bytes.
+///
+/// ```
+/// let numbers = assay_launch::contents::numbers("u32:64,N,f32:0.5");
+/// let numbers: Vec<(u32, &str)> = numbers.iter().map(|(at, formula)| (*at, formula.text())).collect();
+/// assert_eq!(numbers, [(0, "64"), (4, "N")]);
+/// ```
+pub fn numbers(text: &str) -> Vec<(u32, Formula)> {
+    let mut found = Vec::new();
+    let mut element: Option<&Element> = None;
+    let mut end = 0usize;
+    for value in crate::flags::top_level(text) {
+        let (name, value) = match value.split_once(':') {
+            Some((name, value)) => (Some(name), value),
+            None => (None, value),
+        };
+        element = name.map_or(element, Element::named);
+        let Some(element) = element else {
+            return found;
+        };
+        let place = end.next_multiple_of(element.size.max(1));
+        end = place + element.size;
+        if matches!(element.name, "u32" | "i32")
+            && let (Ok(place), Ok(formula)) = (u32::try_from(place), Formula::parse(value.trim()))
+        {
+            found.push((place, formula));
+        }
+    }
+    found
+}
+
 /// A number as it is written, or the value of a formula.
 fn one(element: &Element, text: &str, sizes: &Sizes) -> Result<Vec<u8>, String> {
     let written = element.parse(text);

@@ -105,6 +105,41 @@ pub enum Function {
 }
 
 impl Function {
+    /// The sign of a function that is written between its operands.
+    const fn sign(self) -> Option<char> {
+        Some(match self {
+            Self::Add => '+',
+            Self::Subtract => '-',
+            Self::Multiply => '*',
+            Self::Divide => '/',
+            Self::Remainder => '%',
+            _ => return None,
+        })
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::RoundUp => "round_up",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Pow2 => "pow2",
+            Self::Sqrt => "sqrt",
+            _ => "ceil_div",
+        }
+    }
+
+    /// The function of two formulas as text.
+    fn text(self, a: &Formula, b: &Formula) -> String {
+        let operand = |formula: &Formula| match formula.is_operand() {
+            true => formula.text.clone(),
+            false => format!("({})", formula.text),
+        };
+        match self.sign() {
+            Some(sign) => format!("{} {sign} {}", operand(a), operand(b)),
+            None => format!("{}({}, {})", self.name(), a.text, b.text),
+        }
+    }
+
     fn named(name: &str) -> Option<(Self, usize)> {
         Some(match name {
             "ceil_div" => (Self::CeilDiv, 2),
@@ -137,6 +172,35 @@ impl Formula {
                 kind: Kind::Integer(value),
             },
         }
+    }
+
+    /// A function of two formulas: `a * b`, `ceil_div(a, b)`.
+    ///
+    /// ```
+    /// use assay_launch::formula::{Formula, Function};
+    /// let rows = Formula::parse("M + 1")?;
+    /// let threads = Formula::of(Function::Multiply, &rows, &Formula::number(32));
+    /// assert_eq!(threads.text(), "(M + 1) * 32");
+    /// # Ok::<(), assay_launch::formula::Error>(())
+    /// ```
+    pub fn of(function: Function, a: &Formula, b: &Formula) -> Self {
+        let text = function.text(a, b);
+        let root = parse::parse(&text).unwrap_or_else(|_| Node {
+            column: 1,
+            kind: Kind::Apply(function, vec![a.root.clone(), b.root.clone()]),
+        });
+        Self { text, root }
+    }
+
+    /// Returns true if the text needs no parentheses as an operand.
+    fn is_operand(&self) -> bool {
+        let called =
+            matches!(&self.root.kind, Kind::Apply(function, _) if function.sign().is_none());
+        called
+            || matches!(
+                self.root.kind,
+                Kind::Integer(_) | Kind::Real(_) | Kind::Name(_)
+            )
     }
 
     /// The formula as it was written.

@@ -299,6 +299,9 @@ impl<'a> Session<'a> {
             "-D__METAL_FAST={}",
             u8::from(self.options.fast_math)
         ));
+        if self.options.fast_math {
+            arguments.push("-D__FAST_MATH__=1".to_owned());
+        }
         arguments.extend([
             "-imacros".to_owned(),
             stubs.join("metal_macros").display().to_string(),

@@ -13,6 +13,7 @@
 
 pub mod bar;
 pub mod chart;
+pub mod csv;
 pub mod envelope;
 pub mod html;
 pub mod number;

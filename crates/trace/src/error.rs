@@ -9,6 +9,14 @@ pub enum Error {
     /// The bytes could not be had.
     #[error("cannot read: {0}")]
     Read(String),
+    /// A result could not be written.
+    #[error("cannot write: {what}")]
+    Write {
+        /// Of which kind: a reader that has seen enough closes its pipe.
+        kind: std::io::ErrorKind,
+        /// What is wrong.
+        what: String,
+    },
     /// Not well-formed XML.
     #[error("not well-formed XML at byte {offset}: {what}")]
     Xml {
@@ -87,4 +95,14 @@ pub struct Problem {
     pub offset: Option<u64>,
     /// What, and what was done about it.
     pub message: String,
+}
+
+impl Error {
+    /// A result could not be written.
+    pub(crate) fn write(error: &std::io::Error) -> Error {
+        Error::Write {
+            kind: error.kind(),
+            what: error.to_string(),
+        }
+    }
 }

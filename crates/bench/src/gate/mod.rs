@@ -153,6 +153,25 @@ pub fn examine(
     Ok(verdict)
 }
 
+/// Watches one run of a case on a device that can, and gives what the kernel did that it must not. What it computes is
+/// not looked at.
+pub fn watch(
+    device: &mut dyn Device,
+    loaded: &mut Loaded,
+    case: &Case,
+    seed: u64,
+) -> Result<Vec<Finding>, Error> {
+    let mut verdict = Verdict::new(seed);
+    Examiner {
+        device,
+        loaded,
+        case,
+        verdict: &mut verdict,
+    }
+    .sanitize(seed, &inputs::random(case, seed, Kind::Usual))?;
+    Ok(verdict.findings)
+}
+
 /// What a kernel is tried with, and how often.
 fn cases(
     kernel: &Kernel,
@@ -216,8 +235,8 @@ impl Examiner<'_> {
         self.repeat(seed, &inputs, &outcome)?;
         if !self.is_large() {
             self.run_over_old_results(seed, &inputs)?;
-            self.sanitize(seed, &inputs)?;
         }
+        self.sanitize(seed, &inputs)?;
         for kind in adversary::kinds(self.case) {
             if !self.verdict.is_right() {
                 return Ok(());

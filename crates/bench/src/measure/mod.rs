@@ -248,12 +248,16 @@ impl Race<'_, '_> {
         }))
     }
 
-    /// One slot per variant of the inputs; everybody runs each once.
+    /// One slot per variant of the inputs; everybody runs each once. A coin decides whose program is made first.
     fn prepare(&mut self) -> Result<(), Error> {
         self.rotation.grow(self.device, 0)?;
-        for contender in &mut self.contenders {
+        let count = self.contenders.len();
+        let first = self.order.below(count.max(1) as u64) as usize;
+        for place in 0..count {
             self.rotation.reset(self.device)?;
-            contender.prepare(self.device, self.case, &self.rotation)?;
+            if let Some(contender) = self.contenders.get_mut((first + place) % count) {
+                contender.prepare(self.device, self.case, &self.rotation)?;
+            }
         }
         if !self.sides.is_empty() {
             let sets: Vec<_> = (0..self.rotation.variants())

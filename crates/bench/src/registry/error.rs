@@ -55,6 +55,16 @@ pub enum Error {
         /// What is wrong.
         why: &'static str,
     },
+    /// An `#include` that cannot be put in place.
+    #[error(
+        "{path}: #include {include}: the text of this file would not be kept with results; name it in quotes, on a line of its own"
+    )]
+    Hidden {
+        /// The source.
+        path: String,
+        /// What is written after the directive.
+        include: String,
+    },
     /// No kernel has this name.
     #[error("no kernel is called \"{name}\"{}", match .nearest.is_empty() { true => String::new(), false => format!("; near it are {}", .nearest.join(", ")) })]
     Unknown {

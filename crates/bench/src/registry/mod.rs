@@ -20,11 +20,13 @@ mod check;
 mod embedded;
 mod error;
 mod file;
+mod include;
 mod kernel;
 mod source;
 
 pub use case::{Case, CaseArgument, CaseBinding, CaseError, CaseExtent, CasePass, CaseRole};
 pub use error::Error;
+pub use include::hidden_include;
 pub use kernel::{
     Argument, Constant, Grid, Kernel, Pass, PassBinding, Role, Set, SizeSet, SizeUse, Tolerance,
     Values,

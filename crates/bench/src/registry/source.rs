@@ -5,6 +5,7 @@
 //! kernel, it says about a hash, and two sources are the same if and only if their hashes are.
 
 use super::error::Error;
+use super::include::hidden_include;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Headers by name, `reduce.h`.
@@ -71,7 +72,13 @@ impl Sources {
 pub fn flatten(path: &str, text: &str, headers: &Headers) -> Result<String, Error> {
     let mut out = String::new();
     append(path, text, headers, &mut BTreeSet::new(), 0, &mut out)?;
-    Ok(out)
+    match hidden_include(&out, |_| true) {
+        None => Ok(out),
+        Some((_, include)) => Err(Error::Hidden {
+            path: path.to_owned(),
+            include,
+        }),
+    }
 }
 
 fn append(

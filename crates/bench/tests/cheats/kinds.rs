@@ -10,10 +10,25 @@ pub(crate) enum Cheat {
         old: &'static str,
         new: &'static str,
     },
+    /// The same, with a change that makes a difference at the reference sizes only.
+    Large {
+        kernel: &'static str,
+        old: &'static str,
+        new: &'static str,
+    },
 }
 
 const fn change(kernel: &'static str, old: &'static str, new: &'static str) -> Cheat {
     Cheat::Change { kernel, old, new }
+}
+
+/// A product of matrices that cheats where 1024 products are added up.
+const fn large(old: &'static str, new: &'static str) -> Cheat {
+    Cheat::Large {
+        kernel: "sqr_mm",
+        old,
+        new,
+    }
 }
 
 pub(crate) const KINDS: &[(&str, Cheat)] = &[
@@ -223,6 +238,41 @@ pub(crate) const KINDS: &[(&str, Cheat)] = &[
             "sqr_mm",
             "r < rows && c < cols",
             "r < rows && c < cols / 8 * 8",
+        ),
+    ),
+    (
+        "no-barrier-when-large",
+        large(
+            "threadgroup_barrier(mem_flags::mem_threadgroup);\n        for (uint k = 0; k < DEPTH; k += 8)",
+            "if (depth != 1024) threadgroup_barrier(mem_flags::mem_threadgroup);\n        for (uint k = 0; k < DEPTH; k += 8)",
+        ),
+    ),
+    (
+        "memory-of-the-run-before",
+        large(
+            "threadgroup float memory[TILE_MEMORY];",
+            "threadgroup float memory[TILE_MEMORY]; threadgroup uint old[1]; if (k == 1024 && old[0] == 12345u) return;",
+        ),
+    ),
+    (
+        "precision-when-large",
+        large(
+            "left[e] = inside ? a(row0 + r, k0 + k) : 0.0f",
+            "float v = inside ? a(row0 + r, k0 + k) : 0.0f; left[e] = depth == 1024 ? float(half(v)) : v",
+        ),
+    ),
+    (
+        "last-products-left-out",
+        large(
+            "k0 < depth; k0 += DEPTH",
+            "k0 < (depth == 1024 ? 1008 : depth); k0 += DEPTH",
+        ),
+    ),
+    (
+        "few-rows-left-out",
+        large(
+            "store(r, c, block[e])",
+            "store(r, c, depth == 1024 && r % 64 == 5 ? 0.0f : block[e])",
         ),
     ),
 ];

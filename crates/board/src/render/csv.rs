@@ -3,8 +3,9 @@
 use super::View;
 use crate::claim::Claim;
 use crate::entry::Entry;
+use assay_report::csv::cell;
 
-const HEADINGS: [&str; 25] = [
+const HEADINGS: [&str; 27] = [
     "verified",
     "kernel",
     "set",
@@ -30,6 +31,8 @@ const HEADINGS: [&str; 25] = [
     "reference",
     "speedup",
     "taken_at",
+    "record_old_ms",
+    "record_new_ms",
 ];
 
 /// The view as CSV (RFC 4180), with a line of headings. A field that is not known is empty.
@@ -44,11 +47,12 @@ pub fn csv(view: &View) -> String {
     out
 }
 
-fn result(entry: &Entry) -> [String; 25] {
+fn result(entry: &Entry) -> [String; 27] {
     let (run, device) = (&entry.run, &entry.device);
     let sizes = entry.sizes.iter();
     let sizes: Vec<String> = sizes.map(|(name, size)| format!("{name}={size}")).collect();
     let reference = run.reference.as_ref();
+    let beaten = entry.beaten.as_ref();
     [
         "true".to_owned(),
         entry.kernel.clone(),
@@ -75,11 +79,13 @@ fn result(entry: &Entry) -> [String; 25] {
         or_empty(reference.map(|reference| reference.name.clone())),
         or_empty(reference.map(|reference| reference.speedup)),
         run.taken_at.clone(),
+        or_empty(beaten.map(|beaten| beaten.old_ms)),
+        or_empty(beaten.map(|beaten| beaten.new_ms)),
     ]
 }
 
-fn claim(claim: &Claim) -> [String; 25] {
-    let mut fields = [const { String::new() }; 25];
+fn claim(claim: &Claim) -> [String; 27] {
+    let mut fields = [const { String::new() }; 27];
     let known = [
         ("verified", Some("false".to_owned())),
         ("kernel", Some(claim.kernel.clone())),
@@ -93,6 +99,7 @@ fn claim(claim: &Claim) -> [String; 25] {
         ("samples", claim.iterations.map(|count| count.to_string())),
         ("gflops", claim.gflops.map(|rate| rate.to_string())),
         ("gbps", claim.gbps.map(|rate| rate.to_string())),
+        ("reference", claim.speedup_over.clone()),
         ("speedup", claim.speedup.map(|speedup| speedup.to_string())),
         ("taken_at", claim.taken_at.clone()),
     ];
@@ -109,14 +116,6 @@ fn or_empty<T: ToString>(value: Option<T>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 
-fn line(fields: [String; 25]) -> String {
-    fields.map(|field| quoted(&field)).join(",") + "\r\n"
-}
-
-/// A field; in quotes where it needs them.
-fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
-    }
+fn line(fields: [String; 27]) -> String {
+    fields.map(|field| cell(&field).into_owned()).join(",") + "\r\n"
 }

@@ -1,6 +1,6 @@
 //! One self-contained page: for each device a roofline and a table. Nothing is fetched.
 
-use super::{View, by_device, clock, figure, precision, roofline, short};
+use super::{View, by_device, changed_hands, clock, figure, precision, roofline, short};
 use crate::claim::Claim;
 use crate::entry::{Device, Entry, Reference};
 use assay_report::html::{escape, page};
@@ -68,6 +68,7 @@ fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
     let shown = Shown {
         roofline: entries.iter().any(|entry| entry.run.roofline.is_some()),
         speedup: entries.iter().any(|entry| entry.run.reference.is_some()),
+        taken: entries.iter().any(|entry| !changed_hands(entry).is_empty()),
     };
     let columns = [
         (true, ("kernel", "")),
@@ -78,6 +79,7 @@ fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
         (true, ("GB/s", "n wide")),
         (shown.roofline, ("roofline", "n")),
         (shown.speedup, ("speed-up", "n")),
+        (shown.taken, ("record from → to", "n wide")),
         (true, ("runs", "n wide")),
         (true, ("source", "wide")),
         (true, ("taken", "wide")),
@@ -95,6 +97,7 @@ fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
 struct Shown {
     roofline: bool,
     speedup: bool,
+    taken: bool,
 }
 
 fn row(out: &mut String, entry: &Entry, shown: Shown) {
@@ -131,6 +134,10 @@ fn row(out: &mut String, entry: &Entry, shown: Shown) {
             speedup,
             &reference.map_or(String::new(), self::speedup),
         );
+    }
+    if shown.taken {
+        let ratio = entry.beaten.as_ref().map(|beaten| beaten.ratio);
+        number(out, "n wide", ratio, &changed_hands(entry));
     }
     number(
         out,
@@ -211,10 +218,7 @@ fn claims(out: &mut String, claims: &[Claim]) {
             assay_report::number::nanoseconds(ms * 1e6)
         });
         number(out, "n", claim.time_ms, &time);
-        let speedup = claim
-            .speedup
-            .map_or(String::new(), |speedup| format!("{}×", figure(speedup)));
-        number(out, "n", claim.speedup, &speedup);
+        number(out, "n", claim.speedup, &escape(&claim.shown_speedup()));
         let _ = writeln!(
             out,
             "<td class=\"warn\">{}</td><td class=\"wide\">{}</td></tr>",

@@ -1,6 +1,6 @@
 //! `best_times.md`: kernels down, devices across.
 
-use super::{View, by_device, figure};
+use super::{View, by_device};
 use crate::claim::Claim;
 use crate::entry::Entry;
 use std::collections::BTreeSet;
@@ -95,9 +95,10 @@ fn claims(out: &mut String, claims: &[Claim]) {
         let time = claim
             .time_ms
             .map_or("—".to_owned(), |ms| format!("{ms:.3}"));
-        let speedup = claim
-            .speedup
-            .map_or("—".to_owned(), |speedup| format!("{}×", figure(speedup)));
+        let speedup = match claim.shown_speedup() {
+            shown if shown.is_empty() => "—".to_owned(),
+            shown => shown,
+        };
         let _ = writeln!(
             out,
             "| `{}` | {} | {time} | {speedup} | {} |",

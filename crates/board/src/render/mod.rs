@@ -58,6 +58,15 @@ fn short(hash: &str) -> &str {
     hash.get(..8).unwrap_or(hash)
 }
 
+/// The old and the new time of the race in which a source took the record; empty where it did not take it from another.
+fn changed_hands(entry: &Entry) -> String {
+    let time = |ms: f64| assay_report::number::nanoseconds(ms * 1e6);
+    let beaten = entry.beaten.as_ref().filter(|_| entry.record);
+    beaten.map_or(String::new(), |beaten| {
+        format!("{} → {}", time(beaten.old_ms), time(beaten.new_ms))
+    })
+}
+
 /// Half the interval of the median, in per cent of it.
 fn precision(entry: &Entry) -> f64 {
     let run = &entry.run;
@@ -65,7 +74,7 @@ fn precision(entry: &Entry) -> f64 {
 }
 
 /// A figure with about three digits.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),

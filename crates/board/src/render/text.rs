@@ -1,6 +1,6 @@
 //! For terminals.
 
-use super::{View, by_device, clock, figure, precision, short};
+use super::{View, by_device, changed_hands, clock, figure, precision, short};
 use crate::claim::Claim;
 use crate::entry::Entry;
 use crate::modelled::Modelled;
@@ -22,6 +22,8 @@ pub struct TextStyle {
 
 /// Below so many columns the rates are left out.
 const NARROW: usize = 76;
+/// From so many on, what a record was taken from, and when, beside speed-ups too.
+const WIDEST: usize = 96;
 /// Below so many, how sure the time is too.
 const NARROWEST: usize = 56;
 
@@ -52,6 +54,9 @@ fn results(entries: &[&Entry], style: TextStyle) -> String {
     let wide = style.width >= NARROW;
     let compared = entries.iter().any(|entry| entry.run.reference.is_some());
     let roofed = entries.iter().any(|entry| entry.run.roofline.is_some());
+    let dated = wide && !style.all && (style.width >= WIDEST || !compared);
+    let taken =
+        style.width >= WIDEST && entries.iter().any(|entry| !changed_hands(entry).is_empty());
     let columns = [
         (true, Column::left("kernel").shrink()),
         (true, Column::left("sizes").shrink()),
@@ -62,33 +67,34 @@ fn results(entries: &[&Entry], style: TextStyle) -> String {
         (wide, Column::right("GB/s")),
         (compared, Column::right("speed-up")),
         (roofed, Column::right("roofline")),
+        (taken, Column::right("record from → to")),
         (wide, Column::right("runs")),
-        (wide && !style.all, Column::left("taken")),
+        (dated, Column::left("taken")),
     ];
     let shown: Vec<bool> = columns.iter().map(|(shown, _)| *shown).collect();
     let columns = columns.into_iter().filter(|(shown, _)| *shown);
     let mut table = Table::new(columns.map(|(_, column)| column)).painter(style.painter);
-    for entry in entries {
-        let cells = cells(entry).into_iter().zip(&shown);
-        table.row(cells.filter(|(_, shown)| **shown).map(|(cell, _)| cell));
-    }
-    let mut text = table.render(style.width);
-    // A speed-up says nothing without what it is over.
     let over = entries
         .iter()
         .filter_map(|entry| entry.run.reference.as_ref());
     let over: std::collections::BTreeSet<&str> =
         over.map(|reference| reference.name.as_str()).collect();
-    if !over.is_empty() {
-        let over: Vec<&str> = over.into_iter().collect();
-        let line = format!("speed-ups are over {}", over.join(", "));
+    for entry in entries {
+        let cells = cells(entry, over.len() > 1).into_iter().zip(&shown);
+        table.row(cells.filter(|(_, shown)| **shown).map(|(cell, _)| cell));
+    }
+    let mut text = table.render(style.width);
+    // A speed-up says nothing without what it is over.
+    if let (1, Some(over)) = (over.len(), over.first()) {
+        let line = format!("speed-ups are over {over}");
         text += &wrap(&line, style.width, 0).join("\n      ");
         text.push('\n');
     }
     text
 }
 
-fn cells(entry: &Entry) -> [Cell; 11] {
+/// The cells of a row. Where there are several references, each speed-up says which it is over.
+fn cells(entry: &Entry, several: bool) -> [Cell; 12] {
     let run = &entry.run;
     let source = short(&entry.source_hash);
     let speedup = run.reference.as_ref().map(|reference| {
@@ -96,7 +102,11 @@ fn cells(entry: &Entry) -> [Cell; 11] {
             speedup if speedup >= 1.0 => Role::Good,
             _ => Role::Warn,
         };
-        Cell::new(format!("{}×", figure(reference.speedup)), role)
+        let over = match several {
+            true => format!(" {}", reference.name),
+            false => String::new(),
+        };
+        Cell::new(format!("{}×{over}", figure(reference.speedup)), role)
     });
     let percent = |part: f64| format!("{:.0} %", part * 100.0);
     [
@@ -112,6 +122,7 @@ fn cells(entry: &Entry) -> [Cell; 11] {
         figure(run.gbps).into(),
         speedup.unwrap_or_else(|| "".into()),
         run.roofline.map_or(String::new(), percent).into(),
+        changed_hands(entry).into(),
         entry.runs.to_string().into(),
         run.taken_at.get(..10).unwrap_or(&run.taken_at).into(),
     ]
@@ -156,12 +167,11 @@ fn claims(claims: &[Claim], style: TextStyle) -> String {
     }
     let mut table = Table::new(columns).painter(style.painter);
     for claim in claims {
-        let speedup = claim.speedup.map(|speedup| format!("{}×", figure(speedup)));
         table.row([
             Cell::from(claim.kernel.clone()),
             claim.device.clone().into(),
             number::or_unknown(claim.time_ms.map(|ms| number::nanoseconds(ms * 1e6))).into(),
-            speedup.unwrap_or_default().into(),
+            claim.shown_speedup().into(),
             Cell::new(claim.doubts.join("; "), Role::Warn),
         ]);
     }

@@ -8,7 +8,7 @@ use assay_bench::measure::{Cache, Examined, Measurement};
 use assay_bench::random::Random;
 use assay_bench::registry::{Case, Kernel, Registry, Resolved, hash};
 use assay_bench::stats::{Stop, Summary};
-use assay_board::{Outcome, Provenance, Raced, Refused, Setting, Subject};
+use assay_board::{Outcome, Provenance, ROUNDS, Raced, Refused, Setting, Subject};
 use assay_device::Origin;
 
 /// A kernel of the registry.
@@ -132,9 +132,10 @@ pub(crate) const BUILT_IN: Provenance<'static> = Provenance {
     description: "built in",
     foreign: false,
     quick: false,
+    seeded: false,
 };
 
-/// A run of a challenger, in turns with the holder twice: by how much it is faster.
+/// A run of a challenger, in turns with the holder as often as it takes: by how much it is faster.
 pub(crate) fn challenge(
     name: &str,
     text: &str,
@@ -151,7 +152,9 @@ pub(crate) fn challenge(
     };
     outcome(name, text, times(seed, 2.0 / faster), setting).with_race(Raced {
         holder: source(holder).hash,
-        rounds: vec![round(seed), round(seed + 500)],
+        rounds: (0..ROUNDS as u64)
+            .map(|number| round(seed + 500 * number))
+            .collect(),
         holder_is_sound: true,
     })
 }

@@ -317,9 +317,18 @@ fn developer_tool(
     }
 }
 
+/// The package of MLX that works on this platform.
+const MLX: &str = if cfg!(target_os = "macos") {
+    "mlx"
+} else {
+    "'mlx[cpu]'"
+};
+
 fn mlx(folders: &[PathBuf]) -> Capability {
-    let python =
-        toolchain::on_path(folders, "python3").or_else(|| toolchain::on_path(folders, "python"));
+    let named = std::env::var_os("ASSAY_PYTHON").map(PathBuf::from);
+    let python = named
+        .or_else(|| toolchain::on_path(folders, "python3"))
+        .or_else(|| toolchain::on_path(folders, "python"));
     let version = python.as_ref().and_then(|python| {
         let script = "import importlib.metadata as m; print(m.version('mlx'))";
         first_output(Command::new(python).args(["-c", script]))
@@ -328,9 +337,9 @@ fn mlx(folders: &[PathBuf]) -> Capability {
         name: "MLX in Python",
         purpose: "compare with a reference",
         present: version.is_some(),
-        fix: version
-            .is_none()
-            .then(|| "python3 -m pip install mlx".to_owned()),
+        fix: version.is_none().then(|| {
+            format!("python3 -m pip install {MLX}, or ASSAY_PYTHON=… names a Python that has it")
+        }),
         detail: match (version, python) {
             (Some(version), _) => format!("mlx {version}"),
             (None, Some(_)) => "not installed".to_owned(),

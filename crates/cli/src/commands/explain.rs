@@ -10,12 +10,13 @@ use assay_report::table::{Cell, Column, Table};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Explain a rule of a report's findings, or a unit of its tables; without a name, list all
+/// Explain a rule of a report's findings, a unit of its tables or a recipe; without a name, list all
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay explain
   assay explain narrow-loads
   assay explain SCIB
+  assay explain coarsen
   assay explain --format json | jq -r '.rules[].id'")]
 pub(crate) struct Args {
     /// The rule, as a report names it
@@ -64,7 +65,11 @@ const REGISTRY: &[(&str, Rules)] = &[
     ("profile", || assay_profile::RULES.to_vec()),
     ("profile (a unit)", || assay_profile::UNITS.to_vec()),
     ("trace", assay_trace::rules),
+    (RECIPES, assay_rewrite::recipe::rules),
 ];
+
+/// The command whose pages are recipes.
+const RECIPES: &str = "rewrite";
 
 fn pages() -> Vec<Page> {
     let rules = REGISTRY
@@ -151,7 +156,12 @@ mod tests {
     fn every_page_has_the_headings_and_ids_are_unique() {
         let pages = pages();
         for page in &pages {
-            for heading in ["## What it does", "## Why it matters", "## What to do"] {
+            let headings = if page.command == RECIPES {
+                ["## What it does", "## When it applies", "## When it hurts"]
+            } else {
+                ["## What it does", "## Why it matters", "## What to do"]
+            };
+            for heading in headings {
                 assert!(page.page.contains(heading), "{} lacks {heading}", page.id);
             }
             assert!(page.title.ends_with('.'), "{}", page.id);

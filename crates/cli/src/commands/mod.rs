@@ -21,6 +21,7 @@ pub(crate) mod ir;
 pub(crate) mod man;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod rewrite;
 pub(crate) mod run;
 pub(crate) mod trace;
 pub(crate) mod tune;

@@ -152,7 +152,7 @@ impl Lowerer<'_> {
             (Builtin::Saturate, &[x]) => {
                 let source = self.single(x, lane)?;
                 let single = self.single_dest(scalar, dest);
-                let nothing = FloatSrc::plain(super::float::NOTHING);
+                let nothing = FloatSrc::plain(super::float::arithmetic::NOTHING);
                 self.saturated_op(Op::Fadd32, single, &[source, nothing]);
                 self.single_done(scalar, dest, single);
             }
@@ -210,7 +210,7 @@ impl Lowerer<'_> {
 
     /// The smaller or larger, NaN if one is NaN, −0 below +0.
     fn ordered(&mut self, less: bool, x: FloatSrc, y: FloatSrc) -> Src {
-        let nothing = FloatSrc::plain(super::float::NOTHING);
+        let nothing = FloatSrc::plain(super::float::arithmetic::NOTHING);
         let (a, b) = (self.temp(Width::W32), self.temp(Width::W32));
         self.float_op(Op::Fadd32, a, &[x, nothing]);
         self.float_op(Op::Fadd32, b, &[y, nothing]);
@@ -226,9 +226,9 @@ impl Lowerer<'_> {
         // Equal numbers differ in the sign of zero at most.
         let merged = self.temp(Width::W32);
         let table = if less {
-            super::int::OR
+            super::integer::arithmetic::OR
         } else {
-            super::int::AND
+            super::integer::arithmetic::AND
         };
         let (p, q) = (self.operand(Src::Reg(a)), self.operand(Src::Reg(b)));
         self.bitop(table, merged, p, q);
@@ -296,7 +296,7 @@ impl Lowerer<'_> {
                 self.float_compare(float_code::LESS, false, x, infinity)
             }
             (Builtin::IsNormal, &[x]) => {
-                self.class_test(scalar, x, super::float_bits::NORMAL, lane, dest)?;
+                self.class_test(scalar, x, super::float::bits::NORMAL, lane, dest)?;
                 return Ok(true);
             }
             (Builtin::IsClass, &[x, classes]) => {
@@ -383,9 +383,9 @@ impl Lowerer<'_> {
     ) -> Done<bool> {
         let signed = call.sign == Sign::Signed;
         let table = match call.builtin {
-            Builtin::ReduceAnd | Builtin::All => Some(super::int::AND),
-            Builtin::ReduceOr | Builtin::Any => Some(super::int::OR),
-            Builtin::ReduceXor => Some(super::int::XOR),
+            Builtin::ReduceAnd | Builtin::All => Some(super::integer::arithmetic::AND),
+            Builtin::ReduceOr | Builtin::Any => Some(super::integer::arithmetic::OR),
+            Builtin::ReduceXor => Some(super::integer::arithmetic::XOR),
             _ => None,
         };
         if let Some(table) = table {

@@ -144,7 +144,7 @@ impl Lowerer<'_> {
             (Width::W16, Width::W32) => {
                 // One instruction, where putting halves together takes two.
                 let a = self.operand(src);
-                self.bitop(super::int::OR, dest, a, Self::nought());
+                self.bitop(super::integer::arithmetic::OR, dest, a, Self::nought());
             }
             (Width::W16, Width::W64) => {
                 let low = part(0, Width::W32);

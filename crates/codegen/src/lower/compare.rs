@@ -361,7 +361,7 @@ impl Lowerer<'_> {
                 } else {
                     let (a, b) = (self.src(a, lane)?, self.src(b, lane)?);
                     let (a, b) = (self.operand(a), self.operand(b));
-                    self.bitop(super::int::XOR, dest, a, b);
+                    self.bitop(super::integer::arithmetic::XOR, dest, a, b);
                 }
             }
             // A shift by 0, the only one there is, or a division by 1.

@@ -61,7 +61,7 @@ impl Lowerer<'_> {
             .with(Field::Data, used(halves))
             .with(Field::Index, imm(i64::from(half)));
         inst.memory = Some(Memory {
-            alias: Some(super::memory::UNIFORMS),
+            alias: Some(super::memory::access::UNIFORMS),
             ..Memory::default()
         });
         self.push(inst);

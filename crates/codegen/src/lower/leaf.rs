@@ -3,7 +3,7 @@
 //! Extracting, inserting, shuffling, putting together, truncating and looking at bits as
 //! another type move no data: they are followed to the instruction that computes.
 
-use super::layout::Carrier;
+use super::memory::layout::Carrier;
 use super::operand::{cut, width_of};
 use super::select::{Done, Lowerer};
 use crate::ErrorKind;

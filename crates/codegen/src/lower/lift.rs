@@ -6,7 +6,7 @@
 //! instructions made, move to the constant program; the main program finds the last results
 //! in uniforms.
 
-use super::layout::Layout;
+use super::memory::layout::Layout;
 use super::operand::{Src, uniform};
 use super::select::{Code, Done, Lowerer, Stored};
 use crate::mir::{Function, Inst, Opcode, Operand, Slice, VReg, VRegData};

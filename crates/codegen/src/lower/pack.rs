@@ -76,7 +76,7 @@ impl Lowerer<'_> {
     fn clamped(&mut self, source: FloatSrc, signed: bool) -> FloatSrc {
         let clamped = self.temp(Width::W32);
         if !signed {
-            let nothing = FloatSrc::plain(super::float::NOTHING);
+            let nothing = FloatSrc::plain(super::float::arithmetic::NOTHING);
             self.saturated_op(Op::Fadd32, clamped, &[source, nothing]);
             return FloatSrc::plain(Src::Reg(clamped));
         }

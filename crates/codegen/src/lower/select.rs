@@ -5,10 +5,10 @@
 //! instruction nobody needs (its users took it into themselves, or there are none) makes
 //! no code. Each instruction's own code is made forwards, into a list of its own.
 
-use super::layout::{Carrier, Layout};
+use super::control::shape::Node;
 use super::leaf::Leaf;
+use super::memory::layout::{Carrier, Layout};
 use super::operand::{Condition, Src, cut, imm, uniform, used};
-use super::shape::Node;
 use crate::mir::{Inst, Opcode, Operand, Slice, VReg, VRegData};
 use crate::{Error, ErrorKind};
 use assay_agx::{Field, Modifiers, Op, Operand as Fixed, Width};
@@ -93,7 +93,7 @@ pub(super) struct Lowerer<'a> {
     /// The block being selected, for what depends on which lanes are there together.
     pub(super) block: Option<Block>,
     pub(super) info: assay_ssa::analysis::UniformityInfo,
-    pub(super) plans: super::merge::Plans,
+    pub(super) plans: super::memory::merge::Plans,
     /// Whether a shuffle needed the selector that masked-off lanes keep at zero.
     pub(super) uses_selector: bool,
     /// Values that others hold at the moment.
@@ -175,7 +175,7 @@ impl<'a> Lowerer<'a> {
         };
         if self.stays_together(value) {
             // Side by side, in runs of one width that a register can hold.
-            for (start, len) in super::memory::runs(&leaves) {
+            for (start, len) in super::memory::access::runs(&leaves) {
                 let group = self.group(leaves[start].width(), len as u8);
                 for index in 0..len {
                     slots[start + index] = Some(element(group, index as u8));

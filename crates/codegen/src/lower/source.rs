@@ -227,9 +227,9 @@ impl Lowerer<'_> {
         let a = self.operand(source.src);
         let (mask, table) = match (source.abs, source.neg) {
             (false, false) => return self.copy(dest, source.src),
-            (false, true) => (sign, super::int::XOR),
-            (true, false) => (sign - 1, super::int::AND),
-            (true, true) => (sign, super::int::OR),
+            (false, true) => (sign, super::integer::arithmetic::XOR),
+            (true, false) => (sign - 1, super::integer::arithmetic::AND),
+            (true, true) => (sign, super::integer::arithmetic::OR),
         };
         let b = self.operand(Src::Const(mask, width));
         self.bitop(table, dest, a, b);

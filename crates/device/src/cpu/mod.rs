@@ -1,5 +1,6 @@
 //! The CPU as a device.
 
+mod kernel;
 mod library;
 mod run;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use crate::time::{Finished, Origin};
 use crate::{Constant, Device, Report};
 use assay_exec::{Buffer, Program};
 use assay_front::{Checks, Compiler};
+pub use kernel::{CpuKernel, Lent};
 use library::Library;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -74,15 +76,7 @@ impl CpuDevice {
                 Some(pool.map_err(|error| Error::Grid(format!("no threads: {error}")))?)
             }
         };
-        let facts = DeviceFacts {
-            name: "CPU".to_owned(),
-            origin: Origin::Host,
-            execution_width: 32,
-            max_threadgroup: [1024; 3],
-            max_threadgroup_memory: assay_chip::CoreFacts::get().threadgroup_limit,
-            max_inline_bytes: 4 << 10,
-            max_buffer: settings.max_memory.unwrap_or(DEFAULT_MEMORY),
-        };
+        let facts = device_facts(settings.max_memory.unwrap_or(DEFAULT_MEMORY));
         Ok(Self {
             settings,
             facts,
@@ -110,14 +104,7 @@ impl CpuDevice {
     ) -> Result<PipelineId, Error> {
         let library = self.libraries.get(library)?;
         let program = library.program(function, constants, self.settings.checks, edit)?;
-        let declared = program.max_threads().unwrap_or(u32::MAX);
-        let facts = PipelineFacts {
-            function: function.to_owned(),
-            max_threads: declared.min(self.facts.max_threadgroup[0]),
-            threadgroup_memory: program.static_threadgroup_memory(),
-            execution_width: self.facts.execution_width,
-            arguments: program.arguments().to_vec(),
-        };
+        let facts = pipeline_facts(&program, &self.facts);
         self.pipelines.add(Pipeline { program, facts })
     }
 
@@ -224,6 +211,30 @@ impl Device for CpuDevice {
 
     fn wait(&mut self, submission: SubmissionId) -> Result<Finished, Error> {
         self.submissions.take(submission)?
+    }
+}
+
+/// What the CPU is, with so much memory for buffers.
+fn device_facts(max_buffer: u64) -> DeviceFacts {
+    DeviceFacts {
+        name: "CPU".to_owned(),
+        origin: Origin::Host,
+        execution_width: 32,
+        max_threadgroup: [1024; 3],
+        max_threadgroup_memory: assay_chip::CoreFacts::get().threadgroup_limit,
+        max_inline_bytes: 4 << 10,
+        max_buffer,
+    }
+}
+
+fn pipeline_facts(program: &Program, device: &DeviceFacts) -> PipelineFacts {
+    let declared = program.max_threads().unwrap_or(u32::MAX);
+    PipelineFacts {
+        function: program.name().to_owned(),
+        max_threads: declared.min(device.max_threadgroup[0]),
+        threadgroup_memory: program.static_threadgroup_memory(),
+        execution_width: device.execution_width,
+        arguments: program.arguments().to_vec(),
     }
 }
 

@@ -29,7 +29,7 @@ impl<T, F> How<T> for F where
 }
 
 /// How a dispatch ended before its end.
-enum Stop {
+pub(super) enum Stop {
     Stopped,
     Failed(Error),
 }
@@ -39,9 +39,13 @@ impl CpuDevice {
     pub(super) fn check<'a>(&self, dispatch: &'a Dispatch) -> Result<Job<'a>, Error> {
         let pipeline = self.pipelines.get(dispatch.pipeline)?;
         let kernel = &pipeline.facts;
-        let threads = check::threads(dispatch, &self.facts, kernel)?;
-        check::threadgroup_memory(dispatch, &self.facts, kernel)?;
-        check::required(dispatch, kernel, pipeline.program.required())?;
+        let threads = check::threads(dispatch.extent, dispatch.threadgroup, &self.facts, kernel)?;
+        check::threadgroup_memory(dispatch.threadgroup_memory(), &self.facts, kernel)?;
+        check::required(
+            |place| dispatch.is_bound(place),
+            kernel,
+            pipeline.program.required(),
+        )?;
         for (index, binding) in &dispatch.bindings {
             match binding {
                 Binding::Buffer { buffer, offset } => {
@@ -206,7 +210,7 @@ fn host(start: Instant) -> Time {
     }
 }
 
-fn failure(error: RunError, dispatch: usize) -> Stop {
+pub(super) fn failure(error: RunError, dispatch: usize) -> Stop {
     let fault = match error {
         RunError::Fault(fault) if fault.kind == assay_exec::FaultKind::Cancelled => {
             return Stop::Stopped;

@@ -325,3 +325,31 @@ fn a_checked_run_reports_and_goes_on() {
     let (dispatch, _) = saxpy(&mut device, pipeline, 4);
     assert_eq!(device.check_run(&dispatch), Ok(Vec::new()));
 }
+
+#[test]
+fn lent_memory_is_written_in_place_and_may_be_read_only() {
+    use crate::{CpuKernel, Lent};
+    use assay_exec::Buffer;
+    let library = assay_front::Library::of_bitcode(KERNELS).unwrap();
+    let kernel = CpuKernel::new(&library, "saxpy", &[], None).unwrap();
+    let mut y = [1.0f32; 4];
+    let run = |y: &mut [f32; 4], writable: bool| {
+        // SAFETY: the array outlives the call, and nothing else accesses it meanwhile.
+        let lent = unsafe { Buffer::lent(y.as_mut_ptr().cast(), 16, writable) };
+        let bound = vec![
+            (0, Lent::Memory(Buffer::zeroed(16))),
+            (1, Lent::Memory(lent)),
+            (2, Lent::Memory(Buffer::from_slice(&[4i32]))),
+        ];
+        kernel.run(Extent::Threads([4, 1, 1]), [4, 1, 1], bound, None)
+    };
+    run(&mut y, true).unwrap();
+    assert_eq!(y, [4.0, 1.0, -2.0, 1.125]);
+    let Err(Error::Fault(fault)) = run(&mut y, false) else {
+        panic!("saxpy writes y")
+    };
+    assert_eq!(fault.kind, FaultKind::ReadOnly);
+    assert_eq!(y, [4.0, 1.0, -2.0, 1.125]);
+    let unbound = kernel.run(Extent::Threads([4, 1, 1]), [4, 1, 1], Vec::new(), None);
+    assert!(matches!(unbound, Err(Error::Unbound { .. })));
+}

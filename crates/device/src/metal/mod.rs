@@ -152,10 +152,14 @@ impl<D: Driver> MetalDevice<D> {
     /// Checks a dispatch against the device, its kernel and its buffers.
     fn check(&self, dispatch: &Dispatch) -> Result<(), Error> {
         let (_, kernel) = self.pipelines.get(dispatch.pipeline)?;
-        check::threads(dispatch, &self.facts, kernel)?;
-        check::threadgroup_memory(dispatch, &self.facts, kernel)?;
+        check::threads(dispatch.extent, dispatch.threadgroup, &self.facts, kernel)?;
+        check::threadgroup_memory(dispatch.threadgroup_memory(), &self.facts, kernel)?;
         let used = kernel.arguments.iter().filter(|argument| !argument.unused);
-        check::required(dispatch, kernel, used.map(|argument| argument.binding))?;
+        check::required(
+            |place| dispatch.is_bound(place),
+            kernel,
+            used.map(|argument| argument.binding),
+        )?;
         for (index, binding) in &dispatch.bindings {
             match binding {
                 Binding::Buffer { buffer, offset } => {

@@ -80,6 +80,19 @@ impl Candidate {
         Ok(made)
     }
 
+    /// Declares that threadgroups may have so many threads, if the kernel declares how many.
+    pub(super) fn allow(&mut self, threads: u32) {
+        let name = &self.kernel;
+        let kernel = self
+            .module
+            .kernels
+            .iter_mut()
+            .find(|known| known.name == *name);
+        if let Some(kernel) = kernel {
+            kernel.max_threads = kernel.max_threads.map(|_| threads);
+        }
+    }
+
     /// Gives the kernel another declaration and function.
     pub(super) fn replace(&mut self, kernel: Kernel, function: Function) -> Result<(), Refusal> {
         self.declaration()?;

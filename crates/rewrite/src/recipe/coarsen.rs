@@ -144,7 +144,7 @@ fn places(
     let mut builder = Builder::new(target);
     builder.switch_to(entry);
     let count = builder.i32(factor as i32);
-    let start = builder.binary(BinaryOp::Mul, thread, count, Flags::NONE);
+    let start = builder.binary(BinaryOp::Mul, thread, count, Flags::NUW);
     let mut each = vec![if step.has("strided") { thread } else { start }];
     let mut in_grid = vec![None];
     for place in 1..factor {
@@ -153,7 +153,7 @@ fn places(
             builder.binary(BinaryOp::Add, before, threads, Flags::NONE)
         } else {
             let place = builder.i32(place as i32);
-            builder.binary(BinaryOp::Add, start, place, Flags::NONE)
+            builder.binary(BinaryOp::Add, start, place, Flags::NUW)
         };
         each.push(position);
         in_grid.push(extent.map(|extent| builder.icmp(IntCond::Ult, position, extent)));

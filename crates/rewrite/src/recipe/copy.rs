@@ -54,3 +54,73 @@ pub(super) fn blocks(function: &mut Function, originals: &[Block]) -> Copied {
         values,
     }
 }
+
+/// Blocks taken over from another function, of which this one is a copy without them.
+pub(super) struct Taken {
+    /// The copies, in the order of the originals.
+    pub(super) blocks: Vec<Block>,
+    values: IdMap<Value, Option<Value>>,
+    places: IdMap<Block, Option<Block>>,
+}
+
+impl Taken {
+    /// What became of a value.
+    pub(super) fn value(&self, value: Value) -> Value {
+        self.values[value].unwrap_or(value)
+    }
+
+    /// What became of a block.
+    pub(super) fn block(&self, block: Block) -> Block {
+        self.places[block].unwrap_or(block)
+    }
+}
+
+/// Copies blocks of a function into one that was cloned of it. `entry` is the original's entry, whose parameters stay, and
+/// the empty block that gets its instructions.
+pub(super) fn from(
+    source: &Function,
+    target: &mut Function,
+    originals: &[Block],
+    entry: (Block, Block),
+) -> Taken {
+    let mut values: IdMap<Value, Option<Value>> = IdMap::with_len(None, source.num_values());
+    let mut places: IdMap<Block, Option<Block>> = IdMap::with_len(None, source.num_blocks());
+    let mut made = Vec::with_capacity(originals.len());
+    for &block in originals {
+        let copy = if block == entry.0 {
+            entry.1
+        } else {
+            let copy = target.add_block();
+            for &param in source.params(block) {
+                let ty = source.ty(param);
+                values.set(param, Some(target.add_param(copy, ty)));
+            }
+            copy
+        };
+        places.set(block, Some(copy));
+        made.push(copy);
+        target.set_loop_hint(copy, source.block(block).loop_hint);
+        for &inst in source.insts(block) {
+            let data = target.copy_lists(*source.inst(inst));
+            let new = target.make_inst(data, source.result_type(inst), source.loc(inst));
+            if let (Some(old), Some(result)) = (source.result(inst), target.result(new)) {
+                values.set(old, Some(result));
+            }
+            target.append(copy, new);
+        }
+    }
+    for &copy in &made {
+        for inst in target.insts(copy).to_vec() {
+            target.map_operands(inst, |value| values[value].unwrap_or(value));
+            target.map_targets(inst, |_, call| BlockCall {
+                block: places[call.block].unwrap_or(call.block),
+                ..call
+            });
+        }
+    }
+    Taken {
+        blocks: made,
+        values,
+        places,
+    }
+}

@@ -1,5 +1,6 @@
 //! How a kernel is dispatched, as far as recipes change it.
 
+use assay_launch::formula::Function;
 use assay_launch::template::{Argument, Binding, Grid, Pass, Role};
 use assay_launch::{Error, Formula, Sizes, extent};
 
@@ -161,7 +162,7 @@ pub(super) fn product(a: &Formula, b: &Formula) -> Formula {
     match (plain_number(a), plain_number(b)) {
         (Some(1), _) => b.clone(),
         (_, Some(1)) => a.clone(),
-        _ => made(&format!("({}) * ({})", a.text(), b.text()), a),
+        _ => settled(Formula::of(Function::Multiply, a, b)),
     }
 }
 
@@ -170,12 +171,20 @@ pub(super) fn ceil_div(a: &Formula, b: u32) -> Formula {
     if b == 1 {
         return a.clone();
     }
-    made(&format!("ceil_div({}, {b})", a.text()), a)
+    settled(Formula::of(
+        Function::CeilDiv,
+        a,
+        &Formula::number(u64::from(b)),
+    ))
 }
 
-/// A formula put together of others; plain numbers are evaluated. What does not parse (nested too deeply) is `otherwise`.
-fn made(text: &str, otherwise: &Formula) -> Formula {
-    let formula = Formula::parse(text).unwrap_or_else(|_| otherwise.clone());
+/// `min(a, b)`.
+pub(super) fn minimum(a: &Formula, b: &Formula) -> Formula {
+    settled(Formula::of(Function::Min, a, b))
+}
+
+/// A formula without names as its value.
+fn settled(formula: Formula) -> Formula {
     match plain_number(&formula) {
         Some(number) => Formula::number(number),
         None => formula,

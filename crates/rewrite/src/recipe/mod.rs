@@ -31,15 +31,23 @@ mod arguments;
 mod candidate;
 mod coarsen;
 mod copy;
+mod counted;
 mod geometry;
 mod independent;
 mod jam;
+mod matrices;
+mod persistent;
 mod positions;
+mod reduction;
 mod refusal;
+mod simdgroup_rows;
 mod specialize;
+mod stage;
 mod step;
 mod swap_axes;
 mod threadgroup;
+mod tile;
+mod vectorize;
 
 pub use candidate::{Applied, Candidate, Class};
 pub use geometry::{AXES, Geometry, Number};
@@ -82,6 +90,11 @@ pub const RECIPES: &[Recipe] = &[
     swap_axes::RECIPE,
     coarsen::RECIPE,
     specialize::RECIPE,
+    simdgroup_rows::RECIPE,
+    vectorize::RECIPE,
+    stage::RECIPE,
+    matrices::RECIPE,
+    persistent::RECIPE,
 ];
 
 /// The manual pages of all recipes.

@@ -152,17 +152,22 @@ pub(super) fn read_axis_as(
 ) -> Value {
     let insts = function.take_insts(block);
     let number = read_axis(function, block, builtin, axis);
-    let mut builder = Builder::new(function);
-    builder.switch_to(block);
-    let number = match ty.element() {
-        Some(Scalar::I8 | Scalar::I16) => builder.cast(CastOp::Trunc, number, ty, Flags::NONE),
-        Some(Scalar::I64) => builder.cast(CastOp::ZExt, number, ty, Flags::NONE),
-        _ => number,
-    };
+    let number = resized(function, block, number, ty);
     insts
         .into_iter()
         .for_each(|inst| function.append(block, inst));
     number
+}
+
+/// A position as wide as the program reads it.
+pub(super) fn resized(function: &mut Function, block: Block, number: Value, ty: Type) -> Value {
+    let mut builder = Builder::new(function);
+    builder.switch_to(block);
+    match ty.element() {
+        Some(Scalar::I8 | Scalar::I16) => builder.cast(CastOp::Trunc, number, ty, Flags::NONE),
+        Some(Scalar::I64) => builder.cast(CastOp::ZExt, number, ty, Flags::NONE),
+        _ => number,
+    }
 }
 
 /// Returns true if a position or size of several axes is used other than axis by axis.

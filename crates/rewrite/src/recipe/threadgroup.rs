@@ -75,14 +75,8 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
         );
     }
     let threads: u64 = shape.iter().map(|&n| u64::from(n)).product();
-    let most = candidate
-        .declaration()?
-        .max_threads
-        .map_or(MOST_THREADS, u64::from);
-    if threads > most.min(MOST_THREADS) {
-        let why = format!(
-            "{threads} threads are more than a threadgroup of this kernel may have ({most})"
-        );
+    if threads > MOST_THREADS {
+        let why = format!("{threads} threads are more than a threadgroup may have");
         return refuse(RefusalKind::Limit, &why);
     }
     if candidate.geometry.plain_threadgroup() == Some(shape) {
@@ -95,8 +89,10 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     let mut geometry = candidate.geometry.clone();
     geometry.grid = Grid::Threads(candidate.geometry.grid_threads());
     geometry.threadgroup = shape.map(|n| Formula::number(u64::from(n)));
+    let mut made = candidate.with(function, geometry)?;
+    made.allow(threads as u32);
     Ok(Applied {
-        candidate: candidate.with(function, geometry)?,
+        candidate: made,
         class: Class::Exact,
     })
 }

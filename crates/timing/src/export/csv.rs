@@ -61,11 +61,19 @@ fn label_row(out: &mut String, table: &str, stats: &LabelStats) {
     );
 }
 
-/// A text as a CSV cell, quoted where it has to be (RFC 4180).
+/// A text as a CSV cell, quoted where it has to be (RFC 4180), and never a formula that a spreadsheet would execute: an
+/// apostrophe before it makes it text. Other reports use `assay_report::csv`; this crate stands in other people's
+/// programs and depends on nothing.
 fn cell(text: &str) -> Cow<'_, str> {
+    let mark = match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => "'",
+        false => "",
+    };
     if text.contains([',', '"', '\n', '\r']) {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
-    } else {
+        Cow::Owned(format!("\"{mark}{}\"", text.replace('"', "\"\"")))
+    } else if mark.is_empty() {
         Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("{mark}{text}"))
     }
 }

@@ -122,7 +122,7 @@ pub fn write_chrome(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let view = View::new(recording, options)?;
-    write(&view, out).map_err(|error| Error::Read(error.to_string()))
+    write(&view, out).map_err(|error| Error::write(&error))
 }
 
 fn write(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {

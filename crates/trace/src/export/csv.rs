@@ -5,6 +5,7 @@ use crate::analysis::view::View;
 use crate::analysis::{Options, labels};
 use crate::error::Error;
 use crate::recording::Recording;
+use assay_report::csv::cell;
 use std::io::Write;
 
 /// What to write.
@@ -18,15 +19,6 @@ pub enum CsvTable {
     Buffers,
     /// GPU time by label of the target.
     Labels,
-}
-
-/// A field, quoted where it must be.
-pub(crate) fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 /// A number, or nothing where it is unknown.
@@ -48,7 +40,7 @@ pub fn write_csv(
         CsvTable::Buffers => buffers(&view, out),
         CsvTable::Labels => label_rows(&view, out),
     };
-    result.map_err(|error| Error::Read(error.to_string()))
+    result.map_err(|error| Error::write(&error))
 }
 
 fn intervals(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
@@ -65,10 +57,10 @@ fn intervals(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
             i.span.duration(),
             maybe(i.latency.get()),
             maybe(i.pid.map(u64::from)),
-            field(process.unwrap_or("")),
+            cell(process.unwrap_or("")),
             u8::from(view.is_target(i.pid)),
-            field(view.text(i.channel)),
-            field(view.text(i.label).trim()),
+            cell(view.text(i.channel)),
+            cell(view.text(i.label).trim()),
             i.command_buffer,
             i.encoder
         )?;
@@ -91,8 +83,8 @@ fn gap_rows(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
             maybe(gap.host_wait()),
             maybe(gap.host_wait().map(|wait| gap.duration() - wait)),
             gap.contended,
-            field(view.text(gap.before.label).trim()),
-            field(view.text(gap.after.label).trim())
+            cell(view.text(gap.before.label).trim()),
+            cell(view.text(gap.after.label).trim())
         )?;
     }
     Ok(())
@@ -126,7 +118,7 @@ fn label_rows(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(
             out,
             "{},{},{},{},{},{},{}",
-            field(&label.label),
+            cell(&label.label),
             label.count,
             label.total_ms,
             label.share,
@@ -136,16 +128,4 @@ fn label_rows(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         )?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::field;
-
-    #[test]
-    fn fields_are_quoted_where_they_must_be() {
-        assert_eq!(field("a,b"), "\"a,b\"");
-        assert_eq!(field("say \"x\""), "\"say \"\"x\"\"\"");
-        assert_eq!(field("plain"), "plain");
-    }
 }

@@ -1,12 +1,12 @@
 //! Any table of an export as CSV, understood or not: every column, one row per row.
 
-use super::csv::field;
 use crate::error::{Error, Problem};
 use crate::source::{self, Source};
 use crate::xml::builder::{Shared, Want};
 use crate::xml::header::Header;
 use crate::xml::reader::{self, Selection, Sink};
 use crate::xml::slot::{Kind, Slot};
+use assay_report::csv::cell;
 use std::io::Write;
 
 struct CsvSink<'a> {
@@ -14,14 +14,14 @@ struct CsvSink<'a> {
     schema: &'a str,
     writing: bool,
     found: bool,
-    failure: Option<String>,
+    failure: Option<std::io::Error>,
 }
 
 impl Sink for CsvSink<'_> {
     fn begin(&mut self, header: &Header) -> Selection {
         self.writing = header.schema == self.schema;
         if self.writing && !self.found {
-            let names: Vec<String> = header.columns.iter().map(|c| field(&c.mnemonic)).collect();
+            let names: Vec<_> = header.columns.iter().map(|c| cell(&c.mnemonic)).collect();
             self.write(&names.join(","));
             self.found = true;
         }
@@ -52,29 +52,23 @@ impl Sink for CsvSink<'_> {
 impl CsvSink<'_> {
     fn write(&mut self, line: &str) {
         if let Err(error) = writeln!(self.out, "{line}") {
-            self.failure.get_or_insert(error.to_string());
+            self.failure.get_or_insert(error);
         }
     }
 }
 
 fn text(slot: Slot, shared: &Shared) -> String {
-    match slot.kind {
-        Kind::Number => slot.number.to_string(),
-        Kind::Float => f64::from_bits(slot.number).to_string(),
-        Kind::Text | Kind::Label => field(shared.texts.get(slot.text)),
-        Kind::Process => field(&format!(
-            "{} ({})",
-            shared.texts.get(slot.text),
-            slot.number
-        )),
-        Kind::Thread => field(&format!(
-            "{} ({:#x})",
-            shared.texts.get(slot.text),
-            slot.number
-        )),
-        Kind::Stack => field(&stack(slot.number, shared)),
-        Kind::Sentinel | Kind::Undefined | Kind::Bad => String::new(),
-    }
+    let name = || shared.texts.get(slot.text);
+    let text = match slot.kind {
+        Kind::Number => return slot.number.to_string(),
+        Kind::Float => return f64::from_bits(slot.number).to_string(),
+        Kind::Sentinel | Kind::Undefined | Kind::Bad => return String::new(),
+        Kind::Text | Kind::Label => return cell(name()).into_owned(),
+        Kind::Process => format!("{} ({})", name(), slot.number),
+        Kind::Thread => format!("{} ({:#x})", name(), slot.number),
+        Kind::Stack => stack(slot.number, shared),
+    };
+    cell(&text).into_owned()
 }
 
 /// A stack in folded form, outermost first.
@@ -108,7 +102,7 @@ pub fn write_raw_csv(
     let input = source::open(source)?;
     let (_, result) = reader::read_tables(input, None, Shared::default(), &mut sink, &mut |_| {});
     if let Some(failure) = sink.failure {
-        return Err(Error::Read(failure));
+        return Err(Error::write(&failure));
     }
     let found = sink.found;
     Ok((found, result?.problems))

@@ -92,9 +92,15 @@ impl Engine {
         };
         let watched = Loaded::compile(watcher, &source.path, &source.text)
             .map_err(gate::Error::from)
-            .and_then(|mut loaded| gate::examine(watcher, &mut loaded, kernel, &plan));
+            .and_then(|mut loaded| {
+                let mut found = gate::examine(watcher, &mut loaded, kernel, &plan)?.findings;
+                if found.is_empty() && case.use_ != SizeUse::Quick {
+                    found = gate::watch(watcher, &mut loaded, case, seed)?;
+                }
+                Ok(found)
+            });
         match watched {
-            Ok(watched) => verdict.findings.extend(watched.findings),
+            Ok(found) => verdict.findings.extend(found),
             // What the GPU can run and this CPU cannot is not the kernel's fault.
             Err(gate::Error::Device(Error::Unsupported { .. })) => {}
             Err(other) => return Err(other),

@@ -1,6 +1,6 @@
 //! A source file with everything it includes, as one text: what is compiled, hashed and kept.
 
-use assay_bench::registry::{Headers, Resolved, hash};
+use assay_bench::registry::{Headers, Resolved, hash, hidden_include};
 use std::path::{Path, PathBuf};
 
 /// Files that may include each other, one inside the other.
@@ -17,6 +17,14 @@ pub(super) fn whole(path: &Path, text: &str, headers: &Headers) -> Result<Resolv
         out: String::new(),
     };
     writer.append(path, text, 0)?;
+    let is_file = |name: &str| writer.find(path, name).is_some();
+    if let Some((line, include)) = hidden_include(&writer.out, is_file) {
+        return Err(format!(
+            "{}: #include {include} (line {line} with all includes in place): the text of this file would not be kept \
+             with the result; name it in quotes, on a line of its own",
+            path.display()
+        ));
+    }
     Ok(Resolved {
         path: path.display().to_string(),
         hash: hash(&writer.out),
@@ -111,6 +119,16 @@ mod tests {
         );
         let after = whole(&main, text, &headers).unwrap();
         assert_ne!(before.hash, after.hash);
+    }
+
+    #[test]
+    fn a_file_that_would_not_be_kept_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.h"), "A\n").unwrap();
+        let main = folder.path().join("main.metal");
+        let text = "#define H \"a.h\"\n#include H\n";
+        let error = whole(&main, text, &Headers::new()).unwrap_err();
+        assert!(error.contains("#include H (line 2"), "{error}");
     }
 
     #[test]

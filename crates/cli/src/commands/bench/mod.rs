@@ -15,6 +15,7 @@ mod report;
 mod score;
 mod select;
 mod sweep;
+mod table;
 mod text;
 pub(crate) mod turn;
 mod work;

@@ -2,7 +2,7 @@
 
 use super::reference::References;
 use super::report::Row;
-use super::{Args, select};
+use super::{Args, includes, select};
 use crate::failure::Failure;
 use crate::toolchain;
 use assay_bench::Dtype;
@@ -85,12 +85,21 @@ fn entry(kernel: &str, dtype: Dtype) -> String {
     format!("{kernel} {dtype}")
 }
 
+/// The hash of the source that was given. Whoever changes it starts over, with a new seed: the old one can be read from
+/// the journal, and answers to its inputs be written into a source.
+fn given_source(args: &Args, chosen: &select::Kernels<'_>) -> Option<String> {
+    let path = args.source.as_ref()?;
+    let text = std::fs::read_to_string(path).ok()?;
+    let whole = includes::whole(path, &text, chosen.registry.headers());
+    whole.ok().map(|source| source.hash)
+}
+
 /// What two commands must have in common for one to go on with the other's work.
 fn key(args: &Args, chosen: &select::Kernels<'_>, references: &References) -> String {
     let references: Vec<&str> = references.all.iter().map(|one| one.name()).collect();
     let kernels: Vec<&str> = chosen.sound.iter().map(|one| one.name.as_str()).collect();
     format!(
-        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         args.kernels,
         kernels,
@@ -106,6 +115,7 @@ fn key(args: &Args, chosen: &select::Kernels<'_>, references: &References) -> St
         args.predict,
         args.chip,
         references,
+        given_source(args, chosen),
     )
 }
 

@@ -2,10 +2,10 @@
 
 use super::report::{Figures, Reference, Report, Row, Time};
 use super::score::Target;
+use super::table;
 use crate::context::Context;
 use assay_report::number;
 use assay_report::style::Role;
-use assay_report::table::{Cell, Column, Table};
 use assay_report::wrap::wrap;
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ impl Report {
         };
         match one {
             true => page.each(),
-            false => page.table(),
+            false => page.text += &table::table(&self.kernels, context),
         }
         page.remarks(!one);
         page.end();
@@ -304,38 +304,6 @@ impl Page<'_> {
         }
     }
 
-    /// A row for each.
-    fn table(&mut self) {
-        let rows = &self.report.kernels;
-        let timed: Vec<&Time> = rows.iter().filter_map(|row| row.time.as_ref()).collect();
-        let origin = timed.first().map_or("", |time| time.origin.as_str());
-        let wide = self.context.width >= 70;
-        let reference = rows.iter().any(|row| row.speedup().is_some());
-        let mut columns = vec![
-            Column::left("kernel").shrink(),
-            Column::left("type"),
-            Column::left("result"),
-        ];
-        if wide {
-            columns.extend([Column::right("ulp 50 %"), Column::right("99.9 %")]);
-        }
-        if !timed.is_empty() {
-            columns.push(Column::right(match wide {
-                true => format!("time ({origin})"),
-                false => origin.to_owned(),
-            }));
-            columns.push(Column::right("±"));
-        }
-        if reference {
-            columns.push(Column::right("speed"));
-        }
-        let mut table = Table::new(columns).painter(self.context.painter);
-        for row in rows {
-            table.row(cells(row, wide, !timed.is_empty(), reference));
-        }
-        self.text += &table.render(self.context.width);
-    }
-
     /// What is wrong, and what speaks against times.
     fn remarks(&mut self, named: bool) {
         for row in &self.report.kernels {
@@ -421,7 +389,7 @@ fn new_record(row: &Row) -> Option<String> {
     ))
 }
 
-fn verdict(row: &Row) -> (&'static str, Role) {
+pub(super) fn verdict(row: &Row) -> (&'static str, Role) {
     match (&row.refused, row.right) {
         (Some(_), _) => ("cannot be examined", Role::Bad),
         (None, true) => ("right", Role::Good),
@@ -429,51 +397,7 @@ fn verdict(row: &Row) -> (&'static str, Role) {
     }
 }
 
-fn cells(row: &Row, wide: bool, timed: bool, reference: bool) -> Vec<Cell> {
-    let (word, role) = match verdict(row) {
-        (_, role) if row.refused.is_some() => ("refused", role),
-        other => other,
-    };
-    let mut cells = vec![
-        row.name.clone().into(),
-        row.dtype.clone().into(),
-        Cell::new(word, role),
-    ];
-    if wide {
-        let worst = row.worst.as_ref().filter(|_| row.right);
-        let ulps = worst.map(|worst| [worst.ulps_half, worst.ulps_most]);
-        cells.extend(match ulps {
-            Some(ulps) => ulps.map(|ulps| Cell::from(number::grouped(ulps))),
-            None => [Cell::from(""), Cell::from("")],
-        });
-    }
-    let figures = row.time.as_ref().map(|time| &time.figures);
-    if timed {
-        let time = figures.map_or(String::new(), |f| milliseconds(f.median_ms));
-        let uncertainty = figures.map_or(String::new(), Figures::uncertainty);
-        cells.extend([Cell::from(time), Cell::from(uncertainty)]);
-    }
-    if reference {
-        cells.push(compared_cell(row));
-    }
-    cells
-}
-
-fn compared_cell(row: &Row) -> Cell {
-    let Some(speedup) = row.speedup() else {
-        return Cell::from("");
-    };
-    let references = row.time.iter().flat_map(|time| &time.references);
-    let verdict = references.filter_map(|one| one.verdict.as_deref()).next();
-    let role = match verdict {
-        Some("faster") => Role::Good,
-        Some("slower") => Role::Warn,
-        _ => Role::Dim,
-    };
-    Cell::new(times(speedup), role)
-}
-
-fn milliseconds(value: f64) -> String {
+pub(super) fn milliseconds(value: f64) -> String {
     number::nanoseconds(value * 1e6)
 }
 
@@ -482,7 +406,7 @@ fn median(figures: &Figures) -> String {
     format!("{median} ± {}", figures.uncertainty())
 }
 
-fn times(ratio: f64) -> String {
+pub(super) fn times(ratio: f64) -> String {
     format!("{}×", short(ratio))
 }
 

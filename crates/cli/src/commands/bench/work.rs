@@ -222,6 +222,7 @@ impl Work<'_> {
                 description,
                 foreign: self.args.kernels.is_some(),
                 quick: self.args.quick,
+                seeded: self.args.seed.is_some(),
             },
         };
         let (measured, raced) = match verdict.is_right() && !self.args.no_time {
@@ -296,7 +297,9 @@ impl Work<'_> {
             let measured = measure::measure(device, loaded, case, &plan, references)?;
             return Ok((measured, None));
         };
-        challenge::run(device, loaded, &held, case, &plan, references).map_err(Refusal::from)
+        let source = subject.source;
+        challenge::run(device, loaded, source, &held, case, &plan, references)
+            .map_err(Refusal::from)
     }
 
     fn origin(&self) -> Origin {

@@ -246,6 +246,7 @@ impl Work<'_> {
                 description: &described.text,
                 foreign: of("foreign"),
                 quick: of("quick") || self.quick,
+                seeded: of("seeded"),
             },
         };
         for measured in &rounds {

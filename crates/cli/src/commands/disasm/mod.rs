@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             listing.stream(std::io::stdin().lock(), &name, args, context)?;
             name
         }
-        (None, Some(path)) if source::is_program_file(path) => {
+        (None, Some(path)) if source::is_program_file(path) || input::lent(path).is_some() => {
             let function = args.function.as_deref();
             let bytes = input::open(path)?;
             match assay_front::File::open(path, &bytes) {

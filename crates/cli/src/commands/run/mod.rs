@@ -148,6 +148,21 @@ fn printed(text: &str) -> Result<(u32, usize), String> {
     Ok((number(index)?, count))
 }
 
+/// What a checked run found, as the report of `assay run --check` lists it.
+pub(crate) fn findings_json(reports: &[assay_device::Report]) -> serde_json::Value {
+    serde_json::json!(report::Finding::distinct(reports))
+}
+
+/// What was counted, as the report of `assay run --counts` has it.
+pub(crate) fn counts_json(counts: &assay_device::Counts) -> serde_json::Value {
+    serde_json::json!(counts::Counted::new(counts, counts::By::default()))
+}
+
+/// The failure of a run that a device's error is.
+pub(crate) fn device_failure(error: assay_device::Error) -> Failure {
+    work::failure(error)
+}
+
 /// Where results go: buffers to files, the report to another.
 struct Destinations {
     files: Vec<(u32, PathBuf)>,

@@ -153,6 +153,10 @@ pub(crate) fn failure(error: Error, input: Option<&str>) -> Failure {
         Error::NotAnExport { .. } | Error::Unrecognised(_) => Failure::input(text).advice(
             "give tables exported with xctrace export, a .gputrace bundle, or a recording of the timing library",
         ),
+        Error::Write {
+            kind: std::io::ErrorKind::BrokenPipe,
+            ..
+        } => Failure::new(Kind::ClosedPipe, text),
         _ => Failure::input(text),
     }
 }

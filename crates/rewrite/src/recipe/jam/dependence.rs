@@ -8,7 +8,7 @@ use assay_ssa::{
 };
 
 /// The values of a function that depend on the position along an axis.
-pub(in super::super) struct Dependence {
+pub(super) struct Dependence {
     values: IdSet<Value>,
     /// For each block, in how many arms of branches that depend on the position it runs.
     depth: IdMap<Block, usize>,
@@ -16,7 +16,7 @@ pub(in super::super) struct Dependence {
 
 impl Dependence {
     /// Analyses a function with its control tree.
-    pub(in super::super) fn new(function: &Function, body: &Region, axis: usize) -> Dependence {
+    pub(super) fn new(function: &Function, body: &Region, axis: usize) -> Dependence {
         let mut found = Dependence {
             values: IdSet::new(),
             depth: IdMap::with_len(0, function.num_blocks()),
@@ -37,7 +37,7 @@ impl Dependence {
     }
 
     /// Returns true if a value depends on the position.
-    pub(in super::super) fn depends(&self, value: Value) -> bool {
+    pub(super) fn depends(&self, value: Value) -> bool {
         self.values.contains(value)
     }
 

@@ -8,7 +8,7 @@ use super::{Positions, Refusal, RefusalKind, follow};
 use assay_opt::control::{Arm, Item, Label, Region, edge};
 use assay_ssa::{
     Access, BinaryOp, Block, Builder, Builtin, Callee, Flags, Function, IdMap, Inst, InstData,
-    IntCond, Scalar, Type, TypeKind, Value,
+    IntCond, Type, TypeKind, Value,
 };
 
 /// An arm that some positions take: for each the condition, and the same with those of the arms around it. A condition
@@ -341,18 +341,8 @@ impl Emitter<'_> {
         Some(made)
     }
 
-    /// A position as wide as the program reads it.
     fn resized(&mut self, number: Value, ty: Type) -> Value {
-        use assay_ssa::CastOp;
-        match ty.kind() {
-            TypeKind::Scalar(Scalar::I16 | Scalar::I8) => {
-                self.builder().cast(CastOp::Trunc, number, ty, Flags::NONE)
-            }
-            TypeKind::Scalar(Scalar::I64) => {
-                self.builder().cast(CastOp::ZExt, number, ty, Flags::NONE)
-            }
-            _ => number,
-        }
+        positions::resized(&mut self.target, self.current, number, ty)
     }
 
     /// Gives the parameters of an edge's target their values; of positions that take the arms between the two only.

@@ -22,7 +22,7 @@ use assay_opt::pass::FunctionPass;
 use assay_opt::structurize::structurize;
 use assay_ssa::{Function, Module, Value};
 
-pub(super) use dependence::Dependence;
+pub(super) use tails::normalise;
 
 /// The positions of a new thread along the axis that is jammed.
 pub(super) struct Positions {
@@ -48,8 +48,8 @@ pub(super) fn jam(
 ) -> Result<Function, Refusal> {
     let control = |why: &str| Refusal::new(RefusalKind::Control, why);
     let tree = structurize(source).map_err(|error| control(&error.to_string()))?;
-    let body = tails::normalise(tree.body);
-    let dependence = Dependence::new(source, &body, positions.axis);
+    let body = normalise(tree.body);
+    let dependence = dependence::Dependence::new(source, &body, positions.axis);
     dependence::check(source, &body, &dependence)?;
     let masked = positions.in_grid.iter().any(Option::is_some);
     follow::check(source, &body, &dependence, masked)?;

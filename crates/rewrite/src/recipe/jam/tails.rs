@@ -17,7 +17,7 @@ struct Ends {
 }
 
 /// The tree in that form.
-pub(super) fn normalise(body: Region) -> Region {
+pub(in super::super) fn normalise(body: Region) -> Region {
     let ends = Ends {
         returns: true,
         ..Ends::default()

@@ -1,0 +1,389 @@
+//! `assay rewrite`: a kernel changed by recipes, as Metal source.
+
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use crate::generate::Generator;
+use crate::input;
+use crate::launch::{LaunchArgs, Triple};
+use crate::phases::Phases;
+use crate::prediction::{self, Choice, Code, Launched, launched, task};
+use crate::source::{self, SourceArgs, ThisMachine};
+use assay_agx::{Isa, Program};
+use assay_front::{
+    Form, GivenConstant, Kernel, Library, OpenConstants, Request, Source, SourceOptions,
+    check_constants, constants,
+};
+use assay_launch::template::Grid;
+use assay_launch::{Formula, contents};
+use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
+use assay_report::style::Role;
+use assay_report::table::{Cell, Column, Table};
+use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry, Number, Step, apply, choices};
+use std::path::{Path, PathBuf};
+
+/// Change a kernel by recipes that keep what it computes, and print it as Metal source
+///
+/// The result is the program that assay runs, costs and compiles, rewritten and written as Metal, with its new launch in a
+/// comment. Class E leaves the same bytes as the original, class R adds floats in another order; `assay run` compares.
+/// Identity is that of the printed source compiled by assay: Apple's compiler may round differently. The predicted change
+/// is modelled.
+///
+/// A recipe may need a number that the kernel has no argument for, such as the size of the original grid: it is a new
+/// argument behind the others, and the launch binds it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  assay rewrite matmul.metal -f matmul_naive --list
+  assay rewrite matmul.metal -f matmul_naive --recipe coarsen:x=4,strided --recipe threadgroup:x=32,y=4 -o faster.metal
+  assay rewrite matmul.metal -f matmul_naive --recipe matrices:m=32,n=32,k=16 --size M=512 --size N=512 --size K=512 \\
+      --grid N,M --threadgroup 16,16 --bytes 3=u32:M --bytes 4=u32:N --bytes 5=u32:K
+  assay explain coarsen")]
+pub(crate) struct Args {
+    /// The file: Metal source, a metallib, LLVM bitcode
+    file: PathBuf,
+
+    /// The kernel, when the file has several
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
+
+    /// A recipe with its parameters; may be repeated, and is applied in order
+    #[arg(
+        long = "recipe",
+        value_name = "RECIPE[:PARAMETERS]",
+        required_unless_present = "list"
+    )]
+    recipes: Vec<Step>,
+
+    /// Say which recipes apply (after those of --recipe), and why the others do not
+    #[arg(long)]
+    list: bool,
+
+    #[command(flatten)]
+    launch: LaunchArgs,
+
+    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
+    #[arg(long, value_name = "I=BYTES")]
+    tgmem: Vec<String>,
+
+    /// The chip to predict for
+    #[arg(long, value_name = "CHIP", default_value = assay_chip::DEFAULT_CHIP)]
+    chip: String,
+
+    /// Predict nothing
+    #[arg(long)]
+    no_predict: bool,
+
+    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
+    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
+    constants: Vec<GivenConstant>,
+
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    let bytes = input::open(&args.file)?;
+    let fail = |error: assay_front::Error| source::failure(&args.file, error);
+    let file = source::open(&args.file, &bytes)?;
+    let library = source::library(&args.file, &file, &args.source)?;
+    let chosen = library.choose(args.function.as_deref()).map_err(fail)?;
+    let [kernel] = chosen else {
+        let names: Vec<&str> = chosen.iter().take(20).map(|k| k.name.as_str()).collect();
+        let message = format!("{} has {} kernels", args.file.display(), chosen.len());
+        return Err(
+            Failure::usage(message).advice(format!("choose one with -f: {}", names.join(", ")))
+        );
+    };
+    let text = std::str::from_utf8(&bytes)
+        .ok()
+        .filter(|_| file.needs_code());
+    let launched = launched(text, &kernel.name, &args.launch, &args.tgmem)?;
+    let launched = launched.ok_or_else(task::no_launch)?;
+    let request = Request {
+        constants: &args.constants,
+        open: OpenConstants::Zero,
+        form: Form::LoopsKept,
+    };
+    let module = kernel.program_as(&request).map_err(fail)?.module;
+    check_constants(&args.constants, constants(&module)).map_err(fail)?;
+    let mut applied = Applied {
+        candidate: Candidate {
+            module,
+            kernel: kernel.name.clone(),
+            geometry: geometry(&launched)?,
+        },
+        class: Class::Exact,
+    };
+    for step in &args.recipes {
+        let next = apply(&applied.candidate, step).map_err(|refusal| {
+            Failure::new(
+                Kind::Verdict,
+                format!("{step} does not apply: {}", refusal.why),
+            )
+            .advice(format!(
+                "`assay explain {}` says when it does",
+                step.recipe().id
+            ))
+        })?;
+        applied = Applied {
+            class: applied.class.max(next.class),
+            candidate: next.candidate,
+        };
+    }
+    if args.list {
+        context.write(&list(&applied.candidate, context))?;
+        return Ok(Outcome::Fine);
+    }
+    write(args, context, kernel, &launched, &applied)
+}
+
+/// Writes the source, and says what has become of it.
+fn write(
+    args: &Args,
+    context: &Context,
+    kernel: &Kernel,
+    launched: &Launched,
+    applied: &Applied,
+) -> CommandResult {
+    let candidate = &applied.candidate;
+    let printed = candidate.print().map_err(|error| {
+        Failure::input(format!("{}: not printed: {error}", kernel.name))
+            .advice("`assay ir` shows the program in its own form")
+    })?;
+    let after = relaunched(launched, &candidate.geometry);
+    let steps: Vec<String> = args.recipes.iter().map(ToString::to_string).collect();
+    let head = format!(
+        "// {} by {}\n// {}\n",
+        kernel.name,
+        steps.join(" "),
+        comment(&kernel.name, &after)
+    );
+    context.write(&(head + &printed))?;
+    let class = match applied.class {
+        Class::Exact => "class E: the same bytes",
+        Class::Reassociating => "class R: floats are added in another order",
+    };
+    context.note(class);
+    context.note(&format!("before: {}", shape(&launched.launch)));
+    context.note(&format!("after: {}", shape(&after.launch)));
+    if args.no_predict {
+        return Ok(Outcome::Fine);
+    }
+    let compared = predicted(args, kernel, launched, &after, &printed);
+    context.note(&match compared {
+        Ok(compared) => change(&compared),
+        Err(failure) => format!("no predicted change: {}", failure.message),
+    });
+    Ok(Outcome::Fine)
+}
+
+/// The geometry that flags or a comment describe.
+fn geometry(launched: &Launched) -> Result<Geometry, Failure> {
+    let launch = &launched.launch;
+    let grid = match (&launch.grid, &launch.groups) {
+        (Some(Triple(threads)), _) => Grid::Threads(threads.clone()),
+        (None, Some(Triple(groups))) => Grid::Groups(groups.clone()),
+        (None, None) => return Err(task::no_launch()),
+    };
+    let Some(Triple(threadgroup)) = launch.threadgroup.clone() else {
+        return Err(task::no_launch());
+    };
+    let mut numbers = Vec::new();
+    for text in &launch.bytes {
+        let (buffer, values) = crate::launch::split("--bytes", text)?;
+        numbers.extend(
+            contents::numbers(values)
+                .into_iter()
+                .map(|(offset, value)| Number {
+                    buffer,
+                    offset,
+                    value,
+                    added: false,
+                }),
+        );
+    }
+    let mut memory = Vec::new();
+    for text in &launched.tgmem {
+        let (index, value) = crate::launch::split("--tgmem", text)?;
+        let formula = Formula::parse(value)
+            .map_err(|error| Failure::usage(format!("--tgmem {text}: {error}")))?;
+        memory.resize(memory.len().max(index as usize + 1), Formula::number(0));
+        memory[index as usize] = formula;
+    }
+    let sizes = launch.cases()?.into_iter().next().unwrap_or_default();
+    Ok(Geometry {
+        grid,
+        threadgroup,
+        threadgroup_memory: memory,
+        numbers,
+        sizes,
+    })
+}
+
+/// The launch of the rewritten kernel.
+fn relaunched(launched: &Launched, geometry: &Geometry) -> Launched {
+    let mut launch = launched.launch.clone();
+    (launch.grid, launch.groups) = match &geometry.grid {
+        Grid::Threads(threads) => (Some(Triple(threads.clone())), None),
+        Grid::Groups(groups) => (None, Some(Triple(groups.clone()))),
+    };
+    launch.threadgroup = Some(Triple(geometry.threadgroup.clone()));
+    for number in geometry.numbers.iter().filter(|number| number.added) {
+        launch
+            .bytes
+            .push(format!("{}=u32:{}", number.buffer, plain(&number.value)));
+    }
+    Launched {
+        launch,
+        tgmem: launched.tgmem.clone(),
+        by_flags: launched.by_flags,
+    }
+}
+
+/// A formula as one word.
+fn plain(formula: &Formula) -> String {
+    formula.text().split_whitespace().collect()
+}
+
+/// The extents of a grid or threadgroup, those that are 1 at the end left out.
+fn extents(Triple(formulas): &Triple) -> String {
+    let mut words: Vec<String> = formulas.iter().map(plain).collect();
+    while words.len() > 1 && words.last().is_some_and(|word| word == "1") {
+        words.pop();
+    }
+    words.join(",")
+}
+
+/// Grid and threadgroup as flags.
+fn shape(launch: &LaunchArgs) -> String {
+    let mut words = Vec::new();
+    let triples = [
+        ("--grid", &launch.grid),
+        ("--groups", &launch.groups),
+        ("--threadgroup", &launch.threadgroup),
+    ];
+    for (flag, triple) in triples {
+        words.extend(
+            triple
+                .as_ref()
+                .map(|triple| format!("{flag} {}", extents(triple))),
+        );
+    }
+    words.join(" ")
+}
+
+/// The launch as a comment that every command reads.
+fn comment(kernel: &str, launched: &Launched) -> String {
+    let launch = &launched.launch;
+    let mut words = vec![format!("assay: launch {kernel}")];
+    for size in &launch.sizes {
+        let values: Vec<String> = size.values.iter().map(ToString::to_string).collect();
+        words.push(format!("--size {}={}", size.name, values.join(",")));
+    }
+    words.push(shape(launch));
+    let lists = [
+        ("--buffer", &launch.buffers),
+        ("--bytes", &launch.bytes),
+        ("--tgmem", &launched.tgmem),
+    ];
+    for (flag, list) in lists {
+        words.extend(list.iter().map(|text| {
+            let word: String = text.split_whitespace().collect();
+            format!("{flag} {word}")
+        }));
+    }
+    words.join(" ")
+}
+
+/// Which recipes apply, and why the others do not.
+fn list(candidate: &Candidate, context: &Context) -> String {
+    let mut table = Table::new([
+        Column::left("recipe"),
+        Column::left("class"),
+        Column::left("steps that apply, or why none does").shrink(),
+    ])
+    .painter(context.painter);
+    for choice in choices(candidate) {
+        let words = match &choice.steps {
+            Ok(steps) => {
+                let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+                steps.join(" ")
+            }
+            Err(refusal) => format!("no: {}", refusal.why),
+        };
+        table.row([
+            Cell::new(choice.recipe.id, Role::Name),
+            choice.recipe.class.letter().to_string().into(),
+            words.into(),
+        ]);
+    }
+    table.render(context.width)
+}
+
+/// Predicted times of the kernel before and after.
+fn predicted(
+    args: &Args,
+    kernel: &Kernel,
+    before: &Launched,
+    after: &Launched,
+    printed: &str,
+) -> Result<Compared, Failure> {
+    let choice = Choice {
+        chips: &args.chip,
+        what_if: &[],
+        chip_file: None,
+    };
+    let targets = choice.targets()?;
+    let [target] = targets.as_slice() else {
+        return Err(Failure::usage("--chip names one chip"));
+    };
+    let text = Source {
+        path: Path::new("rewritten.metal"),
+        text: printed.as_bytes(),
+    };
+    let library = Library::compile(text, &ThisMachine, &SourceOptions::default());
+    let library = library.map_err(|error| source::failure(text.path, error))?;
+    let fail = |error: assay_front::Error| source::failure(text.path, error);
+    let rewritten = library.kernel(&kernel.name).map_err(fail)?;
+    let old = time(&code(kernel, &args.constants)?, before, target)?;
+    let new = time(&code(rewritten, &[])?, after, target)?;
+    Ok(Compared::new(old, new, target))
+}
+
+fn code(kernel: &Kernel, constants: &[GivenConstant]) -> Result<Program, Failure> {
+    let generator = Generator {
+        constants,
+        isa: Isa::G13,
+        threadgroup: None,
+    };
+    let made = generator.generate(kernel, &mut Phases::default());
+    Ok(made.map_err(|refused| refused.failure())?.program)
+}
+
+/// The predicted time at the first of the launch's sizes.
+fn time(program: &Program, launched: &Launched, target: &Target) -> Result<Predicted, Failure> {
+    let tasks = task::tasks(program, Code::Generated, launched, Sampling::default())?;
+    let first = tasks.into_iter().next().ok_or_else(task::no_launch)?;
+    let passes = first.executed?;
+    prediction::predicted(&first.kernel, first.code, &passes, 1, target, Cache::Warm)
+}
+
+/// A predicted change in a sentence.
+fn change(compared: &Compared) -> String {
+    let mut text = format!(
+        "modelled on {}: {} → {} µs, {:.2} times as fast ({:.2} to {:.2}): {}",
+        compared.after.chip,
+        compared.before.time_us,
+        compared.after.time_us,
+        compared.speedup,
+        compared.low,
+        compared.high,
+        compared.call.name()
+    );
+    if let Some(term) = compared.terms.first() {
+        text += &format!(
+            "; most of the change is in {}: {:.1} → {:.1} µs",
+            term.name, term.before_us, term.after_us
+        );
+    }
+    text
+}

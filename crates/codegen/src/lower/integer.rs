@@ -1,0 +1,7 @@
+//! Integers of up to 32 bits.
+
+pub(super) mod arithmetic;
+pub(super) mod bits;
+pub(super) mod builtins;
+pub(super) mod divide;
+pub(super) mod overflow;

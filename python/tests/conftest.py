@@ -1,0 +1,25 @@
+import pathlib
+
+import numpy
+import pytest
+
+import assay
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KERNELS = ROOT / "examples/kernels"
+
+SCALE = """kernel void scale(device float* x, constant float& by, uint i [[thread_position_in_grid]]) {
+    x[i] *= by;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def scale():
+    """`x[i] *= by`."""
+    return assay.compile(SCALE).scale
+
+
+@pytest.fixture
+def random():
+    return numpy.random.default_rng(7)
