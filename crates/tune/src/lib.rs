@@ -5,6 +5,8 @@
 //! | knobs, restrictions, valid configurations | [`space`] |
 //! | what to evaluate next | [`search`] |
 //! | how good a search is, on spaces that were recorded | [`replay`] |
+//! | the whole loop, over any compiler and model | [`session`] |
+//! | what was tried, by whom, with what outcome | [`attempts`] |
 //! | what a gain is worth that was picked among many | [`shrink`] |
 
 // Library code returns errors; tests may panic.
@@ -13,8 +15,12 @@
     warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+pub mod advice;
+pub mod attempts;
+pub mod fingerprint;
 mod normal;
 pub mod replay;
 pub mod search;
+pub mod session;
 pub mod shrink;
 pub mod space;

@@ -9,6 +9,7 @@
 //! | [`Strategy::Random`] | the next of a random order of all configurations |
 //! | [`Strategy::Tpe`] | categorical TPE: the candidate most typical of good trials and untypical of the others |
 //! | [`Strategy::TpePolish`] | the same, then the whole neighbourhood of the best |
+//! | [`Strategy::Descent`] | the neighbourhood of the best from the start |
 //!
 //! Each takes an optional [`Prior`]: predicted times of a model that errs.
 
@@ -40,11 +41,18 @@ pub enum Strategy {
     /// The same, and neighbourhoods of the best.
     #[default]
     TpePolish,
+    /// Neighbourhoods of the best from the start, for what is nearly right already.
+    Descent,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: [Strategy; 3] = [Strategy::Random, Strategy::Tpe, Strategy::TpePolish];
+    pub const ALL: [Strategy; 4] = [
+        Strategy::Random,
+        Strategy::Tpe,
+        Strategy::TpePolish,
+        Strategy::Descent,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -52,6 +60,7 @@ impl Strategy {
             Strategy::Random => "random",
             Strategy::Tpe => "tpe",
             Strategy::TpePolish => "tpe+polish",
+            Strategy::Descent => "descent",
         }
     }
 }
@@ -82,6 +91,7 @@ pub struct Search<'a> {
     strategy: Strategy,
     seed: u64,
     prior: Option<Prior>,
+    whole: usize,
 }
 
 impl<'a> Search<'a> {
@@ -92,6 +102,15 @@ impl<'a> Search<'a> {
             strategy,
             seed,
             prior: None,
+            whole: WHOLE,
+        }
+    }
+
+    /// The same for so many evaluations: a space with more configurations is not evaluated in order.
+    pub fn within(self, evaluations: usize) -> Search<'a> {
+        Search {
+            whole: WHOLE.min(evaluations),
+            ..self
         }
     }
 
@@ -113,7 +132,10 @@ impl<'a> Search<'a> {
         }
         let mut random = Random::of(self.seed, trials.len() as u64);
         let open = |point: &Point| !tried.get(point.0 as usize).copied().unwrap_or(true);
-        if self.space.len() <= WHOLE && self.prior.is_none() && self.strategy != Strategy::Random {
+        if self.space.len() <= self.whole
+            && self.prior.is_none()
+            && self.strategy != Strategy::Random
+        {
             return self.space.points().find(open);
         }
         let chosen = match (self.strategy, &self.prior) {
@@ -121,9 +143,13 @@ impl<'a> Search<'a> {
             (Strategy::Random, Some(prior)) => prior.best(self.space.points().filter(open)),
             (strategy, prior) => {
                 let polish = match strategy {
-                    Strategy::TpePolish => polish::next(self.space, trials, &open, prior.as_ref()),
-                    _ => None,
+                    Strategy::TpePolish => Some(polish::PATIENCE),
+                    Strategy::Descent => Some(0),
+                    Strategy::Random | Strategy::Tpe => None,
                 };
+                let polish = polish.and_then(|patience| {
+                    polish::next(self.space, trials, &open, prior.as_ref(), patience)
+                });
                 let propose = || tpe::next(self.space, trials, &open, prior.as_ref(), &mut random);
                 polish.or_else(propose)
             }

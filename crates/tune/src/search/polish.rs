@@ -4,7 +4,7 @@ use super::{Prior, Trial};
 use crate::space::{Point, Space};
 
 /// Trials without a better one after which the neighbourhood is looked at.
-const PATIENCE: usize = 10;
+pub(super) const PATIENCE: usize = 10;
 
 /// A neighbour of the best trial that was not evaluated, if the search has not improved for a while.
 pub(super) fn next(
@@ -12,6 +12,7 @@ pub(super) fn next(
     trials: &[Trial],
     open: &impl Fn(&Point) -> bool,
     prior: Option<&Prior>,
+    patience: usize,
 ) -> Option<Point> {
     let timed = trials.iter().enumerate();
     let timed = timed.filter_map(|(number, trial)| Some((trial.time?, number, trial.point)));
@@ -19,7 +20,7 @@ pub(super) fn next(
         true => next,
         false => best,
     })?;
-    if trials.len() - number <= PATIENCE {
+    if trials.len() - number <= patience {
         return None;
     }
     let mut near = space.neighbours(best).into_iter().filter(open);
