@@ -193,7 +193,9 @@ impl Subject {
         match run::execute_as_is(program, &inputs) {
             Ended::Finished(got) => {
                 if class == Class::Reassociating && extreme(&self.kept, &self.name, &case.inputs) {
-                    return Fate::Undecided("sums of extreme numbers depend on their order".to_owned());
+                    return Fate::Undecided(
+                        "sums of extreme numbers depend on their order".to_owned(),
+                    );
                 }
                 let difference = match class {
                     Class::Exact => {
@@ -220,15 +222,23 @@ impl Subject {
 
 /// Returns true if a buffer of floats holds numbers whose sums overflow.
 fn extreme(module: &Module, name: &str, inputs: &Inputs) -> bool {
-    let arguments = module.kernel(name).map_or(&[][..], |kernel| &kernel.arguments);
+    let arguments = module
+        .kernel(name)
+        .map_or(&[][..], |kernel| &kernel.arguments);
     inputs.buffers.iter().any(|(index, bytes)| {
         let argument = arguments
             .iter()
             .find(|argument| argument.binding == Binding::Buffer(*index));
         let scalar = argument.and_then(|argument| scalar_named(&argument.type_name));
         let floats = scalar.filter(|scalar| scalar.is_float());
-        let most = if floats == Some(Scalar::F16) { 1e3 } else { 1e15 };
-        let mut numbers = floats.map_or(Vec::new(), |scalar| numbers(scalar, bytes)).into_iter();
+        let most = if floats == Some(Scalar::F16) {
+            1e3
+        } else {
+            1e15
+        };
+        let mut numbers = floats
+            .map_or(Vec::new(), |scalar| numbers(scalar, bytes))
+            .into_iter();
         numbers.any(|n| !n.is_finite() || n.abs() > most)
     })
 }
