@@ -28,11 +28,13 @@
 //! ```
 
 mod arguments;
+mod block;
 mod candidate;
 mod coarsen;
 mod copy;
 mod counted;
 mod geometry;
+mod imply;
 mod independent;
 mod jam;
 mod matrices;
@@ -93,6 +95,7 @@ pub const RECIPES: &[Recipe] = &[
     simdgroup_rows::RECIPE,
     vectorize::RECIPE,
     stage::RECIPE,
+    block::RECIPE,
     matrices::RECIPE,
     persistent::RECIPE,
 ];
