@@ -21,11 +21,9 @@ def python(text, **options):
 
 
 def test_importing_costs_little():
-    times = []
-    for _ in range(5):
-        done = python("import time; t = time.perf_counter(); import assay; print(time.perf_counter() - t)")
-        times.append(float(done.stdout))
-    assert min(times) < 0.05
+    # This process's own time: on a busy machine the rest is other programs'.
+    done = [python("import time; t = time.process_time(); import assay; print(time.process_time() - t)") for _ in range(3)]
+    assert min(float(one.stdout) for one in done) < 0.05
     done = python("import sys, assay; assert 'numpy' not in sys.modules and 'assay._native' not in sys.modules")
     assert done.returncode == 0, done.stderr
 
