@@ -7,7 +7,7 @@
 //! | strategy | what it does |
 //! |---|---|
 //! | [`Strategy::Random`] | the next of a random order of all configurations |
-//! | [`Strategy::Tpe`] | categorical TPE: the candidate most typical of good trials and untypical of others |
+//! | [`Strategy::Tpe`] | categorical TPE: the candidate most typical of good trials and untypical of the others |
 //! | [`Strategy::TpePolish`] | the same, then the whole neighbourhood of the best |
 //!
 //! Each takes an optional [`Prior`]: predicted times of a model that errs.
