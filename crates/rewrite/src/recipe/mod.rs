@@ -27,12 +27,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address_sum;
 mod arguments;
 mod block;
 mod candidate;
 mod coarsen;
 mod copy;
 mod counted;
+mod edit;
 mod geometry;
 mod imply;
 mod independent;
@@ -44,12 +46,17 @@ mod reduction;
 mod refusal;
 mod simdgroup_rows;
 mod specialize;
+mod spread_loop;
 mod stage;
 mod step;
 mod swap_axes;
 mod threadgroup;
 mod tile;
 mod vectorize;
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod programs;
 
 pub use candidate::{Applied, Candidate, Class};
 pub use geometry::{AXES, Geometry, Number};

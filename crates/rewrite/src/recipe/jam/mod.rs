@@ -10,8 +10,9 @@
 //! | `tails` | control trees without jumps out of arms, as far as possible |
 //! | `dependence` | which values depend on the position |
 //! | `follow` | which values an arm needs to be legal |
-//! | `emit` | the new function |
+//! | `emit`, `arms` | the new function, and branches that positions disagree about |
 
+mod arms;
 mod dependence;
 mod emit;
 mod follow;
