@@ -21,11 +21,9 @@ def python(text, **options):
 
 
 def test_importing_costs_little():
-    times = []
-    for _ in range(5):
-        done = python("import time; t = time.perf_counter(); import assay; print(time.perf_counter() - t)")
-        times.append(float(done.stdout))
-    assert min(times) < 0.05
+    # This process's own time: on a busy machine the rest is other programs'.
+    done = [python("import time; t = time.process_time(); import assay; print(time.process_time() - t)") for _ in range(3)]
+    assert min(float(one.stdout) for one in done) < 0.05
     done = python("import sys, assay; assert 'numpy' not in sys.modules and 'assay._native' not in sys.modules")
     assert done.returncode == 0, done.stderr
 
@@ -62,12 +60,13 @@ def test_a_call_costs_little_beyond_the_run(scale):
     x = numpy.ones(32, numpy.float32)
     scale(x, 1.0, grid=32)
     overheads = []
-    for _ in range(15):
-        start, inside = time.perf_counter(), 0.0
-        for _ in range(400):
-            inside += scale(x, 1.0, grid=32).seconds
-        overheads.append((time.perf_counter() - start - inside) / 400)
-    assert min(overheads) < 20e-6, f"{min(overheads) * 1e6:.1f} µs"
+    for _ in range(4000):
+        start = time.perf_counter()
+        inside = scale(x, 1.0, grid=32).seconds
+        overheads.append(time.perf_counter() - start - inside)
+    # The middle one: a busy machine interrupts some calls.
+    middle = sorted(overheads)[len(overheads) // 2]
+    assert middle < 20e-6, f"{middle * 1e6:.1f} µs"
 
 
 def test_other_threads_go_on_while_a_kernel_runs():

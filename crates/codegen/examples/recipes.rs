@@ -19,17 +19,17 @@
 #[allow(dead_code, reason = "the tests use the rest")]
 mod judge;
 
-use assay_front::Kernel;
+use assay_front::{Kernel, Source};
 use assay_rewrite::recipe::{RECIPES, Step};
 use judge::load;
 use judge::recipes::{Fate, Judged, Subject};
 use judge::values::Random;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: recipes [-v] [--only NAME]... [--steps STEP[+STEP...]]... [--recipe ID]... [--chains N] [--seed N] [-I FOLDER] [-include FILE] [-D NAME] FILE...";
+const USAGE: &str = "usage: recipes [-v] [--only NAME]... [--steps STEP[+STEP...]]... [--recipe ID]... [--chains N] [--random N] [--seed N] [-I FOLDER] [-include FILE] [-D NAME] FILE...";
 
 #[derive(Default)]
 struct Args {
@@ -39,6 +39,8 @@ struct Args {
     recipes: HashSet<String>,
     /// Random chains of three steps per kernel, in place of single steps.
     chains: usize,
+    /// Random kernels besides those of files.
+    random: u64,
     seed: u64,
     /// A line for every step.
     verbose: bool,
@@ -70,6 +72,7 @@ impl Args {
                     parsed.steps.push(steps.map_err(|error| error.to_string())?);
                 }
                 "--chains" => parsed.chains = number(value()?)? as usize,
+                "--random" => parsed.random = number(value()?)?,
                 "--seed" => parsed.seed = number(value()?)?,
                 "-D" => parsed.build.defines.push(value()?),
                 "-include" => parsed.build.before.push(value()?.into()),
@@ -78,7 +81,7 @@ impl Args {
                 _ => parsed.files.push(arg.into()),
             }
         }
-        match parsed.files.is_empty() {
+        match parsed.files.is_empty() && parsed.random == 0 {
             true => Err("name a file".to_owned()),
             false => Ok(parsed),
         }
@@ -108,6 +111,11 @@ fn main() -> ExitCode {
             Err(error) => eprintln!("not compiled: {error}"),
         }
     }
+    let made: Vec<Option<Kernel>> = (0..args.random)
+        .into_par_iter()
+        .map(|at| random(args.seed.wrapping_mul(1_000_003) + at))
+        .collect();
+    kernels.extend(made.into_iter().flatten());
     kernels.retain(|kernel| args.only.is_empty() || args.only.contains(&kernel.name));
     let reports: Vec<Report> = kernels
         .par_iter()
@@ -117,6 +125,22 @@ fn main() -> ExitCode {
     match wrong {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(1),
+    }
+}
+
+/// A random kernel, compiled.
+fn random(seed: u64) -> Option<Kernel> {
+    let text = judge::random::kernel(seed);
+    let source = Source {
+        path: Path::new("random.metal"),
+        text: text.as_bytes(),
+    };
+    match load::compiled(source, &load::Build::default()) {
+        Ok(library) => library.kernels().first().cloned(),
+        Err(error) => {
+            eprintln!("not compiled: {error}\n{text}");
+            None
+        }
     }
 }
 

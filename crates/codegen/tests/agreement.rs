@@ -4,7 +4,10 @@
 #[allow(dead_code, reason = "an example uses the rest")]
 mod judge;
 
+use assay_rewrite::recipe::{RECIPES, Step};
+use judge::recipes::{Fate, Subject};
 use judge::{Verdict, load};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Kernels whose code cannot be generated yet, and why. A kernel that can be generated
@@ -81,6 +84,107 @@ fn printed_metal_agrees_with_the_program() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Kernels that between them take every recipe.
+const REWRITTEN: [&str; 6] = [
+    "saxpy",
+    "matmul_naive",
+    "transpose_naive",
+    "conv1d",
+    "softmax",
+    "histogram_global",
+];
+
+/// What recipes make of a kernel computes what the kernel computes: for each recipe its first and its last step, and some
+/// steps one after the other. `examples/recipes.rs` runs all steps on all corpora.
+#[test]
+fn rewritten_metal_agrees_with_the_program() {
+    if load::compiler().is_none() {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return;
+    }
+    let mut wrong = Vec::new();
+    let mut applied = BTreeSet::new();
+    for name in REWRITTEN {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels");
+        let file = folder.join(format!("{name}.metal"));
+        let library = load::library(&file, &load::Build::default()).expect("it compiles");
+        let kernel = library.kernels().first().expect("a kernel");
+        let mut subject = Subject::new(kernel, 0, 1).expect("trials");
+        for choice in subject.choices() {
+            let steps = choice.steps.unwrap_or_default();
+            let last = steps.iter().skip(1).next_back();
+            for step in steps.first().into_iter().chain(last) {
+                judged(&mut subject, name, std::slice::from_ref(step), &mut wrong);
+                applied.insert(choice.recipe.id);
+            }
+        }
+    }
+    let all: BTreeSet<&str> = RECIPES.iter().map(|recipe| recipe.id).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // Neighbours are there after coarsening only.
+    assert_eq!(&all - &applied, BTreeSet::from(["vectorize"]));
+}
+
+/// Steps that are applied one after the other, and random kernels with guards, loops and loads that need them.
+#[test]
+fn chains_of_recipes_and_rewritten_random_kernels_agree() {
+    if load::compiler().is_none() {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return;
+    }
+    let mut wrong = Vec::new();
+    let chains = [
+        ("saxpy", "coarsen:x=4,block+vectorize"),
+        (
+            "matmul_naive",
+            "coarsen:x=2,strided+coarsen:y=2,block+threadgroup:x=32,y=2",
+        ),
+        ("matmul_naive", "swap-axes:x,y+coarsen:x=4,block"),
+    ];
+    for (name, chain) in chains {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels");
+        let file = folder.join(format!("{name}.metal"));
+        let library = load::library(&file, &load::Build::default()).expect("it compiles");
+        let kernel = library.kernels().first().expect("a kernel");
+        let mut subject = Subject::new(kernel, 0, 2).expect("trials");
+        let steps: Vec<Step> = chain
+            .split('+')
+            .map(|step| step.parse().expect("a step"))
+            .collect();
+        judged(&mut subject, name, &steps, &mut wrong);
+    }
+    for seed in 0..6 {
+        let text = judge::random::kernel(seed);
+        let source = assay_front::Source {
+            path: Path::new("random.metal"),
+            text: text.as_bytes(),
+        };
+        let library = load::compiled(source, &load::Build::default()).expect("it compiles");
+        let kernel = library.kernels().first().expect("a kernel");
+        let mut subject = Subject::new(kernel, 0, seed).expect("trials");
+        for step in [
+            "coarsen:x=4,block",
+            "coarsen:x=2,strided",
+            "persistent:groups=1",
+        ] {
+            let step: Step = step.parse().expect("a step");
+            let judged = subject.judge(std::slice::from_ref(&step));
+            if let Fate::Wrong(what) = judged.fate {
+                wrong.push(format!("random {seed} {step}: {what}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn judged(subject: &mut Subject, name: &str, steps: &[Step], wrong: &mut Vec<String>) {
+    let judged = subject.judge(steps);
+    if !matches!(judged.fate, Fate::Right(_)) {
+        let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+        wrong.push(format!("{name} {}: {:?}", steps.join("+"), judged.fate));
+    }
 }
 
 /// Threads that fit a core with the registers of a kernel's code.

@@ -26,10 +26,12 @@
 
 mod compare;
 mod coverage;
+mod plan;
 mod verdict;
 
 pub use compare::{Comparison, Element, Ulps};
 pub use coverage::Coverage;
+pub use plan::Plan;
 pub use verdict::{Finding, Tried, Verdict, What};
 
 use crate::Dtype;
@@ -48,49 +50,6 @@ const MOST_REPORTS: usize = 3;
 const DRAWS: u32 = 4;
 /// Operations and bytes above which a case is large: then it is run once for each kind of inputs, and compared in part.
 const LARGE: u64 = 20_000_000;
-
-/// How thoroughly to look.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Where all random numbers come from. A new one for every examination, told with its result.
-    pub seed: u64,
-    /// Trials with fresh inputs per size set and element type.
-    pub trials: u32,
-    /// Which size sets.
-    pub sizes: Vec<SizeUse>,
-    /// Which element types; all of the kernel's if empty.
-    pub dtypes: Vec<Dtype>,
-    /// The size set that will be timed, which is tried whatever `sizes` says.
-    pub timed: Option<String>,
-    /// How many sizes are drawn at random.
-    pub random_sizes: u32,
-}
-
-impl Plan {
-    /// One trial at the quick sizes, and one at sizes drawn at random.
-    pub fn quick(seed: u64) -> Self {
-        Self {
-            seed,
-            trials: 1,
-            sizes: vec![SizeUse::Quick],
-            dtypes: Vec::new(),
-            timed: None,
-            random_sizes: 1,
-        }
-    }
-
-    /// Three trials at all sizes but the reference ones, which are large.
-    pub fn full(seed: u64) -> Self {
-        Self {
-            seed,
-            trials: 3,
-            sizes: vec![SizeUse::Quick, SizeUse::Odd, SizeUse::HeldOut],
-            dtypes: Vec::new(),
-            timed: None,
-            random_sizes: 2,
-        }
-    }
-}
 
 /// Why there is no verdict.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -99,6 +99,25 @@ mod tests {
         }
     }
 
+    /// A board asks for three races.
+    #[test]
+    fn three_races_are_won_by_a_gain_of_five_per_cent_in_four_of_five_tries_and_never_by_chance() {
+        let all_won = |tries: u64, count, faster, noise| {
+            let won = |seed: u64| {
+                let (holder, challenger) = pairs(seed, count, faster, noise);
+                let found = race(&holder, &challenger, 0.01);
+                found.is_some_and(|found| found.order == Order::SecondFaster)
+            };
+            let tries = (0..tries).filter(|number| (3 * number..3 * number + 3).all(won));
+            tries.count()
+        };
+        for (count, noise) in [(20, 0.01), (40, 0.03), (200, 0.05)] {
+            let found = all_won(500, count, 1.05, noise);
+            assert!(found >= 400, "{found} of 500 with {count} samples");
+            assert_eq!(all_won(3000, count, 1.0, noise), 0);
+        }
+    }
+
     #[test]
     fn a_few_pairs_tell_nothing() {
         assert_eq!(

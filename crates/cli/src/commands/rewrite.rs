@@ -17,7 +17,6 @@ use assay_launch::template::Grid;
 use assay_launch::{Formula, contents};
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
 use assay_report::style::Role;
-use assay_report::table::{Cell, Column, Table};
 use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry, Number, Step, apply, choices};
 use std::path::{Path, PathBuf};
 
@@ -296,28 +295,38 @@ fn comment(kernel: &str, launched: &Launched) -> String {
 
 /// Which recipes apply, and why the others do not.
 fn list(candidate: &Candidate, context: &Context) -> String {
-    let mut table = Table::new([
-        Column::left("recipe"),
-        Column::left("class"),
-        Column::left("steps that apply, or why none does").shrink(),
-    ])
-    .painter(context.painter);
+    let mut out = String::new();
     for choice in choices(candidate) {
-        let words = match &choice.steps {
-            Ok(steps) => {
-                let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
-                steps.join(" ")
-            }
-            Err(refusal) => format!("no: {}", refusal.why),
+        let name = format!("{:<16}", choice.recipe.id);
+        let name = context.painter.paint(Role::Name, &name);
+        let class = choice.recipe.class.letter();
+        let words: Vec<String> = match &choice.steps {
+            Ok(steps) => steps.iter().map(ToString::to_string).collect(),
+            Err(refusal) => vec![format!("no: {}", refusal.why)],
         };
-        table.row([
-            Cell::new(choice.recipe.id, Role::Name),
-            choice.recipe.class.letter().to_string().into(),
-            words.into(),
-        ]);
+        let mut lines = vec![String::new()];
+        for word in words {
+            let full = lines.last().is_some_and(|line| {
+                !line.is_empty() && line.len() + 1 + word.len() + INDENT > context.width
+            });
+            if full {
+                lines.push(String::new());
+            }
+            if let Some(line) = lines.last_mut() {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(&word);
+            }
+        }
+        let separator = format!("\n{}", " ".repeat(INDENT));
+        out += &format!("{name}{class}  {}\n", lines.join(&separator));
     }
-    table.render(context.width)
+    out
 }
+
+/// Columns before the steps of a recipe.
+const INDENT: usize = 19;
 
 /// Predicted times of the kernel before and after.
 fn predicted(

@@ -9,6 +9,7 @@
 pub(crate) mod inputs;
 pub(crate) mod load;
 pub(crate) mod printed;
+pub(crate) mod random;
 pub(crate) mod recipes;
 mod run;
 pub(crate) mod values;

@@ -127,7 +127,19 @@ pub struct Finding {
     pub source: Option<SourceLine>,
     /// What doing something about it would bring, by the model.
     pub gain: Option<Gain>,
+    /// Recipes of `assay rewrite` that may answer it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub recipes: &'static [&'static str],
 }
+
+/// Rules whose findings recipes of `assay rewrite` may answer.
+const RECIPES: &[(&str, &[&str])] = &[
+    ("tile-loads", &["stage", "block", "matrices"]),
+    ("narrow-loads", &["vectorize"]),
+    ("carried-chain", &["simdgroup-rows", "coarsen"]),
+    ("serial-loads", &["coarsen", "specialize"]),
+    ("uniform-work", &["coarsen"]),
+];
 
 /// What looks for a rule's findings.
 type Check = fn(&Look<'_>, &mut Vec<Finding>);
@@ -187,6 +199,8 @@ pub(crate) fn find(profile: &Profile, program: &Program, options: &Options) -> V
         check(&look, &mut all);
         for finding in all.iter_mut().skip(before) {
             finding.rule = rule.id;
+            let recipes = RECIPES.iter().find(|(id, _)| *id == rule.id);
+            finding.recipes = recipes.map_or(&[], |(_, recipes)| recipes);
         }
     }
     all.sort_by_key(|finding| (finding.severity, finding.range.0));
@@ -241,5 +255,6 @@ pub(crate) fn finding(
         range: (start, end),
         source,
         gain: gain.map(|(metric, amount)| Gain { metric, amount }),
+        recipes: &[],
     }
 }

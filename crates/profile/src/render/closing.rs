@@ -84,6 +84,10 @@ impl Report<'_> {
                 );
                 self.line(&self.painter.paint(Role::Dim, &words));
             }
+            if !finding.recipes.is_empty() {
+                let words = format!("    assay rewrite --recipe: {}", finding.recipes.join(", "));
+                self.line(&self.painter.paint(Role::Dim, &words));
+            }
         }
         self.line(
             &self

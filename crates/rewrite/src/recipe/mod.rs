@@ -27,12 +27,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address_sum;
 mod arguments;
+mod block;
 mod candidate;
 mod coarsen;
 mod copy;
 mod counted;
+mod edit;
 mod geometry;
+mod imply;
 mod independent;
 mod jam;
 mod matrices;
@@ -42,12 +46,17 @@ mod reduction;
 mod refusal;
 mod simdgroup_rows;
 mod specialize;
+mod spread_loop;
 mod stage;
 mod step;
 mod swap_axes;
 mod threadgroup;
 mod tile;
 mod vectorize;
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod programs;
 
 pub use candidate::{Applied, Candidate, Class};
 pub use geometry::{AXES, Geometry, Number};
@@ -93,6 +102,7 @@ pub const RECIPES: &[Recipe] = &[
     simdgroup_rows::RECIPE,
     vectorize::RECIPE,
     stage::RECIPE,
+    block::RECIPE,
     matrices::RECIPE,
     persistent::RECIPE,
 ];

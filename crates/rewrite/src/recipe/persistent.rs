@@ -18,6 +18,7 @@
 //!
 //! The result is bit-identical.
 
+use super::edit::{branch, jump, system};
 use super::geometry::{minimum, plain_number, product};
 use super::{
     Applied, Candidate, Class, Geometry, Parameter, Recipe, Refusal, RefusalKind, Step, arguments,
@@ -260,38 +261,10 @@ fn uses_threadgroup_memory(kernel: &Kernel, function: &Function) -> bool {
         })
 }
 
-/// A position or size along x, read at the end of what a block has.
-fn system(function: &mut Function, block: Block, builtin: Builtin) -> Value {
-    let vector = Type::vector(assay_ssa::Scalar::I32, 3);
-    let zero = function.zero(vector);
-    let mut builder = Builder::new(function);
-    builder.switch_to(block);
-    let read = builder.builtin(builtin.call(), &[], vector);
-    builder.extract_lane(read.unwrap_or(zero), 0)
-}
-
 fn binary(function: &mut Function, block: Block, op: BinaryOp, a: Value, b: Value) -> Value {
     let mut builder = Builder::new(function);
     builder.switch_to(block);
     builder.binary(op, a, b, Flags::NONE)
-}
-
-fn jump(function: &mut Function, from: Block, to: Block, args: &[Value]) {
-    let target = function.block_call(to, args);
-    let inst = function.make_inst(InstData::Jump { target }, Type::VOID, None);
-    function.append(from, inst);
-}
-
-fn branch(function: &mut Function, from: Block, cond: Value, then: Block, otherwise: Block) {
-    let then = function.block_call(then, &[]);
-    let otherwise = function.block_call(otherwise, &[]);
-    let data = InstData::Branch {
-        cond,
-        then,
-        otherwise,
-    };
-    let inst = function.make_inst(data, Type::VOID, None);
-    function.append(from, inst);
 }
 
 fn propose(candidate: &Candidate) -> Vec<Step> {

@@ -26,6 +26,7 @@ use super::{Applied, Candidate, Class, Parameter, Recipe, Refusal, RefusalKind, 
 use assay_launch::Formula;
 use assay_launch::template::Grid;
 use assay_ssa::{BinaryOp, Builtin, Flags, Value};
+use std::collections::HashMap;
 
 pub(super) const RECIPE: Recipe = Recipe {
     id: "stage",
@@ -46,9 +47,8 @@ const MOST_MEMORY: u32 = 32 << 10;
 
 fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
     let refuse = |kind, why: &str| Err(Refusal::new(kind, why));
-    let piece = step.number("k").unwrap_or(16);
     let plain = candidate.geometry.plain_threadgroup();
-    let shape = match (step.number("x"), step.number("y"), plain) {
+    let threads = match (step.number("x"), step.number("y"), plain) {
         (None, None, Some([x, y, 1])) => [x, y],
         (None, None, _) => {
             let why =
@@ -57,96 +57,187 @@ fn apply(candidate: &Candidate, step: &Step) -> Result<Applied, Refusal> {
         }
         (x, y, _) => [x.unwrap_or(1), y.unwrap_or(1)],
     };
-    let [width, height] = shape;
-    let threads = width.saturating_mul(height);
+    let tile = Tile {
+        threads,
+        each: [1, 1],
+        piece: step.number("k").unwrap_or(16),
+    };
+    tiled(candidate, tile)
+}
+
+/// What a threadgroup computes at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Tile {
+    /// Threads along x and y.
+    pub(super) threads: [u32; 2],
+    /// Results of a thread along x and y.
+    pub(super) each: [u32; 2],
+    /// Rounds of the loop that are staged at once.
+    pub(super) piece: u32,
+}
+
+impl Tile {
+    /// Positions along an axis.
+    const fn extent(&self, axis: usize) -> u32 {
+        self.threads[axis].saturating_mul(self.each[axis])
+    }
+
+    const fn count(&self) -> u32 {
+        self.threads[0].saturating_mul(self.threads[1])
+    }
+}
+
+/// The kernel computed tile by tile, shared loads in threadgroup memory and results in registers.
+pub(super) fn tiled(candidate: &Candidate, tile: Tile) -> Result<Applied, Refusal> {
     let site = Site::of(candidate)?;
-    if threads == 0 || threads > 1024 || !(2..=128).contains(&piece) {
-        let why = format!(
-            "{width} × {height} threads and pieces of {piece} rounds are too many or too few"
-        );
-        return refuse(RefusalKind::Limit, &why);
+    let threads = tile.count();
+    let results = tile.each[0].saturating_mul(tile.each[1]);
+    let sensible = (1..=1024).contains(&threads) && (2..=128).contains(&tile.piece);
+    if !sensible || !(1..=64).contains(&results) {
+        let why = "a threadgroup has 1 to 1024 threads, a thread at most 64 results, a piece 2 to 128 rounds";
+        return Err(Refusal::new(RefusalKind::Limit, why));
     }
     let grid = candidate.geometry.grid_threads();
     let flat = [0, 1].map(|axis| plain_number(&grid[axis]) == Some(1));
-    let mut frame = Frame::new(candidate, &site, width, height)?;
-    let staged = tiles(&mut frame, shape, flat, piece)?;
-    let (local_x, local_y) = (
-        frame.system(Builtin::ThreadPositionInThreadgroup, 0),
-        frame.system(Builtin::ThreadPositionInThreadgroup, 1),
-    );
+    let mut frame = Frame::new(candidate, &site, tile.extent(0), tile.extent(1))?;
+    let staged = tiles(&mut frame, tile, flat)?;
+    let group = [frame.group(0), frame.group(1)];
+    let local = [0, 1].map(|axis| frame.system(Builtin::ThreadPositionInThreadgroup, axis));
     let thread = frame.index(Builtin::ThreadIndexInThreadgroup);
-    let (group_x, group_y) = (frame.group(0), frame.group(1));
-    let x = frame.scaled(group_x, width, local_x);
-    let y = frame.scaled(group_y, height, local_y);
+    let places = [0, 1].map(|axis| places(&mut frame, tile, axis, group[axis], local[axis]));
+    let own: Vec<[Place; 2]> = places[1]
+        .iter()
+        .flat_map(|&y| places[0].iter().map(move |&x| [x, y]))
+        .collect();
     let mut starts = Vec::new();
-    let mut own = frame.at([Some(x), Some(y)]);
-    for reduction in &site.reductions {
-        let start = site.initial(reduction)?;
-        starts.push(own.value(&mut frame.target, frame.current, start)?);
+    for [x, y] in &own {
+        let mut here = frame.at([Some(x.position), Some(y.position)]);
+        for reduction in &site.reductions {
+            let start = site.initial(reduction)?;
+            starts.push(here.value(&mut frame.target, frame.current, start)?);
+        }
     }
     let zero = frame.number(0);
     let rounds = frame.rounds;
     let pieces = frame.open(zero, rounds, &starts);
     for one in &staged {
-        let place = Loading {
+        let axis = usize::from(one.on == Y);
+        let loading = Loading {
             thread,
             threads,
             start: pieces.variable,
-            group: if one.on == X { group_x } else { group_y },
-            extent: if one.on == X { width } else { height },
-            piece,
+            group: group[axis],
+            extent: tile.extent(axis),
+            piece: tile.piece,
         };
-        place.load(&mut frame, one)?;
+        loading.load(&mut frame, one)?;
     }
     frame.barrier();
-    let size = frame.number(piece);
+    let size = frame.number(tile.piece);
     let left = frame.binary(BinaryOp::Sub, rounds, pieces.variable);
     let fits = frame.below(left, size);
     let count = frame.builder().select(fits, left, size, Flags::NONE);
     let inner = frame.open(zero, count, &pieces.carried);
     let round = frame.binary(BinaryOp::Add, pieces.variable, inner.variable);
-    let mut now = frame.at([Some(x), Some(y)]);
-    let values = site.variables(&mut frame, round)?;
-    now.place.known.extend(values);
-    for (reduction, &part) in site.reductions.iter().zip(&inner.carried) {
-        now.place.known.insert(reduction.param, part);
-    }
-    for one in &staged {
-        let local = if one.on == X { local_x } else { local_y };
-        let read = one.read(&mut frame, local, inner.variable);
-        now.place.known.insert(one.value, read);
-    }
-    now.place.loads = true;
-    let mut next = Vec::new();
-    for reduction in &site.reductions {
-        next.push(now.value(&mut frame.target, frame.current, reduction.next)?);
-    }
+    let next = body(
+        &mut frame,
+        &staged,
+        &places,
+        &own,
+        (round, inner.variable),
+        &inner.carried,
+    )?;
     frame.close(&inner, 1, &next);
     frame.barrier();
     let sums = inner.carried.clone();
-    frame.close(&pieces, piece, &sums);
+    frame.close(&pieces, tile.piece, &sums);
     let results = pieces.carried.clone();
-    frame.rest([x, y], &results)?;
+    let sums = results.chunks(site.reductions.len().max(1));
+    for ([x, y], sums) in own.iter().zip(sums) {
+        frame.rest([x.position, y.position], sums)?;
+    }
     frame.allow(threads);
     frame.geometry.grid = Grid::Groups([
-        ceil_div(&grid[0], width),
-        ceil_div(&grid[1], height),
+        ceil_div(&grid[0], tile.extent(0)),
+        ceil_div(&grid[1], tile.extent(1)),
         grid[2].clone(),
     ]);
-    frame.geometry.threadgroup = [width, height, 1].map(|n| Formula::number(u64::from(n)));
+    let [x, y] = tile.threads;
+    frame.geometry.threadgroup = [x, y, 1].map(|n| Formula::number(u64::from(n)));
     Ok(Applied {
         candidate: frame.finish(candidate)?,
         class: Class::Exact,
     })
 }
 
-/// Arrays for the loads of the loop that threads share.
-fn tiles(
+/// A position of a thread along an axis, in the tile and in the grid.
+#[derive(Clone, Copy)]
+struct Place {
+    local: Value,
+    position: Value,
+}
+
+/// The positions of a thread along an axis: neighbours are a threadgroup apart.
+fn places(
     frame: &mut Frame<'_>,
-    shape: [u32; 2],
-    flat: [bool; 2],
-    piece: u32,
-) -> Result<Vec<Staged>, Refusal> {
+    tile: Tile,
+    axis: usize,
+    group: Value,
+    thread: Value,
+) -> Vec<Place> {
+    let each = 0..tile.each[axis];
+    each.map(|place| {
+        let offset = frame.number(place * tile.threads[axis]);
+        let local = frame.binary(BinaryOp::Add, thread, offset);
+        let position = frame.scaled(group, tile.extent(axis), local);
+        Place { local, position }
+    })
+    .collect()
+}
+
+/// One round of the loop for all results of a thread: what is handed on.
+fn body(
+    frame: &mut Frame<'_>,
+    staged: &[Staged],
+    places: &[Vec<Place>; 2],
+    own: &[[Place; 2]],
+    (round, within): (Value, Value),
+    carried: &[Value],
+) -> Result<Vec<Value>, Refusal> {
+    let site = frame.site;
+    let variables = site.variables(frame, round)?;
+    // Each shared value is read once for all results that need it.
+    let mut read: HashMap<(Value, Value), Value> = HashMap::new();
+    for one in staged {
+        for place in &places[usize::from(one.on == Y)] {
+            let value = one.read(frame, place.local, within);
+            read.insert((one.value, place.local), value);
+        }
+    }
+    let mut next = Vec::new();
+    let sums = carried.chunks(site.reductions.len().max(1));
+    for ([x, y], sums) in own.iter().zip(sums) {
+        let mut here = frame.at([Some(x.position), Some(y.position)]);
+        here.place.loads = true;
+        here.place.known.extend(&variables);
+        for (reduction, &sum) in site.reductions.iter().zip(sums) {
+            here.place.known.insert(reduction.param, sum);
+        }
+        for one in staged {
+            let place = if one.on == X { x } else { y };
+            if let Some(&value) = read.get(&(one.value, place.local)) {
+                here.place.known.insert(one.value, value);
+            }
+        }
+        for reduction in &site.reductions {
+            next.push(here.value(&mut frame.target, frame.current, reduction.next)?);
+        }
+    }
+    Ok(next)
+}
+
+/// Arrays for the loads of the loop that threads share.
+fn tiles(frame: &mut Frame<'_>, tile: Tile, flat: [bool; 2]) -> Result<Vec<Staged>, Refusal> {
     let site = frame.site;
     let refuse = |kind, why: &str| Err(Refusal::new(kind, why));
     let mut staged = Vec::new();
@@ -154,8 +245,8 @@ fn tiles(
     for load in site.loads() {
         let on = site.depends(load);
         let (extent, alone) = match on & !ROUND {
-            X => (shape[0], shape[1] == 1 || flat[1]),
-            Y => (shape[1], shape[0] == 1 || flat[0]),
+            X => (tile.extent(0), tile.threads[1] == 1 || flat[1]),
+            Y => (tile.extent(1), tile.threads[0] == 1 || flat[0]),
             // The same for all threads of the threadgroup.
             0 => continue,
             _ => {
@@ -175,8 +266,8 @@ fn tiles(
         let step = pointer.and_then(|p| stride(&site.function, p, variable, &inner));
         let rounds_first = step == Some(i64::from(size));
         let (position_step, round_step, len) = match on & !ROUND {
-            Y => (piece + 1, 1, extent * (piece + 1)),
-            _ => (1, extent + 1, piece * (extent + 1)),
+            Y => (tile.piece + 1, 1, extent * (tile.piece + 1)),
+            _ => (1, extent + 1, tile.piece * (extent + 1)),
         };
         bytes += len * size;
         let name = if on & !ROUND == X { "tile_x" } else { "tile_y" };

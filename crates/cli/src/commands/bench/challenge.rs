@@ -9,8 +9,8 @@ use assay_board::{Held, LEAST, ROUNDS, Raced};
 use assay_device::{Device, Error};
 
 /// Times a kernel in turns with the holder. Where the first race is won there are more, each with inputs of its own: the
-/// board gives the record only to who wins all of them. Both are compiled anew for each: where a program happens to lie in
-/// memory can make it faster by more than what counts, as long as it lies there.
+/// board gives the record only to who wins all of them. Both are compiled anew for each, so that what one compiled program has
+/// over an equal one (where it lies in memory, say) does not last through all of them.
 pub(super) fn run(
     device: &mut dyn Device,
     loaded: &mut Loaded,

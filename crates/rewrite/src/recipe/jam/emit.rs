@@ -4,33 +4,33 @@
 
 use super::super::positions;
 use super::dependence::{Dependence, in_thread};
-use super::{Positions, Refusal, RefusalKind, follow};
+use super::{Positions, Refusal, RefusalKind};
 use assay_opt::control::{Arm, Item, Label, Region, edge};
 use assay_ssa::{
     Access, BinaryOp, Block, Builder, Builtin, Callee, Flags, Function, IdMap, Inst, InstData,
-    IntCond, Type, TypeKind, Value,
+    Type, TypeKind, Value,
 };
 
 /// An arm that some positions take: for each the condition, and the same with those of the arms around it. A condition
 /// that is not there always holds.
-struct Taken {
-    own: Vec<Option<Value>>,
-    all: Vec<Option<Value>>,
+pub(super) struct Taken {
+    pub(super) own: Vec<Option<Value>>,
+    pub(super) all: Vec<Option<Value>>,
 }
 
-struct Emitter<'a> {
-    source: &'a Function,
-    target: Function,
-    current: Block,
-    dependence: &'a Dependence,
-    positions: &'a Positions,
+pub(super) struct Emitter<'a> {
+    pub(super) source: &'a Function,
+    pub(super) target: Function,
+    pub(super) current: Block,
+    pub(super) dependence: &'a Dependence,
+    pub(super) positions: &'a Positions,
     /// What values have become: one value, or one for each position.
-    made: IdMap<Value, Vec<Value>>,
+    pub(super) made: IdMap<Value, Vec<Value>>,
     /// The variables of block parameters.
     slots: IdMap<Value, Vec<Value>>,
     /// Where leaving a scope or repeating a loop leads.
     labels: Vec<(Label, Block)>,
-    arms: Vec<Taken>,
+    pub(super) arms: Vec<Taken>,
 }
 
 /// Writes the body into `target`, behind what its entry block has.
@@ -70,11 +70,11 @@ pub(super) fn emit(
 }
 
 impl Emitter<'_> {
-    fn copies(&self) -> usize {
+    pub(super) fn copies(&self) -> usize {
         self.positions.each.len()
     }
 
-    fn builder(&mut self) -> Builder<'_> {
+    pub(super) fn builder(&mut self) -> Builder<'_> {
         let current = self.current;
         let mut builder = Builder::new(&mut self.target);
         builder.switch_to(current);
@@ -87,12 +87,12 @@ impl Emitter<'_> {
         self.target.append(self.current, inst);
     }
 
-    fn jump(&mut self, block: Block) {
+    pub(super) fn jump(&mut self, block: Block) {
         let target = self.target.block_call(block, &[]);
         self.terminate(InstData::Jump { target });
     }
 
-    fn branch(&mut self, cond: Value, then: Block, otherwise: Block) {
+    pub(super) fn branch(&mut self, cond: Value, then: Block, otherwise: Block) {
         let then = self.target.block_call(then, &[]);
         let otherwise = self.target.block_call(otherwise, &[]);
         self.terminate(InstData::Branch {
@@ -103,7 +103,7 @@ impl Emitter<'_> {
     }
 
     /// What a value of the source is at a position.
-    fn value(&self, value: Value, position: usize) -> Value {
+    pub(super) fn value(&self, value: Value, position: usize) -> Value {
         let made = &self.made[value];
         made.get(position).or(made.last()).copied().unwrap_or(value)
     }
@@ -127,7 +127,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn region(&mut self, region: &Region) -> Result<(), Refusal> {
+    pub(super) fn region(&mut self, region: &Region) -> Result<(), Refusal> {
         for item in region {
             match item {
                 Item::Run(block) => self.run(*block),
@@ -382,165 +382,6 @@ impl Emitter<'_> {
             };
             builder.store(slot, value, access);
         }
-    }
-
-    /// A branch that positions disagree about.
-    fn part(&mut self, cond: Value, then: &Region, otherwise: &Region) -> Result<(), Refusal> {
-        let conditions: Vec<Value> = (0..self.copies()).map(|at| self.value(cond, at)).collect();
-        let masked = self
-            .arms
-            .iter()
-            .any(|arm| arm.own.iter().any(Option::is_some));
-        let first = self.lowest_leads(cond, true).then_some(0);
-        let last = (self.lowest_leads(cond, false) && !masked).then_some(self.copies() - 1);
-        if !then.is_empty() {
-            self.arm(&conditions, first, then)?;
-        }
-        if !otherwise.is_empty() {
-            let not = |emitter: &mut Self, cond: Value| {
-                let mut builder = emitter.builder();
-                let yes = builder.constant(Type::I1, 1);
-                builder.binary(BinaryOp::Xor, cond, yes, Flags::NONE)
-            };
-            let conditions: Vec<Value> = conditions.iter().map(|&c| not(self, c)).collect();
-            self.arm(&conditions, last, otherwise)?;
-        }
-        Ok(())
-    }
-
-    /// An arm under conditions. `leader` is a position that takes it whenever any does.
-    fn arm(
-        &mut self,
-        conditions: &[Value],
-        leader: Option<usize>,
-        region: &Region,
-    ) -> Result<(), Refusal> {
-        let before = self.arms.last().map(|arm| arm.all.clone());
-        let mut all = Vec::with_capacity(conditions.len());
-        for (position, &cond) in conditions.iter().enumerate() {
-            let outer = before.as_ref().and_then(|all| all[position]);
-            all.push(Some(match outer {
-                Some(outer) => self
-                    .builder()
-                    .binary(BinaryOp::And, outer, cond, Flags::NONE),
-                None => cond,
-            }));
-        }
-        let runs = region.iter().any(|item| !matches!(item, Item::Pass { .. }));
-        let taken = Taken {
-            own: conditions.iter().copied().map(Some).collect(),
-            all,
-        };
-        self.arms.push(taken);
-        if !runs {
-            self.region(region)?;
-            self.arms.pop();
-            return Ok(());
-        }
-        let any = self.any(conditions, leader);
-        let (inside, after) = (self.target.add_block(), self.target.add_block());
-        self.branch(any, inside, after);
-        self.current = inside;
-        let followed = self.follow(conditions, leader, region);
-        self.region(region)?;
-        for (value, made) in followed {
-            self.made[value] = made;
-        }
-        self.arms.pop();
-        self.jump(after);
-        self.current = after;
-        Ok(())
-    }
-
-    fn any(&mut self, conditions: &[Value], leader: Option<usize>) -> Value {
-        if let Some(leader) = leader {
-            return conditions[leader];
-        }
-        let mut builder = self.builder();
-        let any = conditions
-            .iter()
-            .copied()
-            .reduce(|a, b| builder.binary(BinaryOp::Or, a, b, Flags::NONE));
-        any.unwrap_or_else(|| builder.constant(Type::I1, 0))
-    }
-
-    /// Gives positions that do not take an arm the values of one that does, as far as what the arm reads depends on them.
-    /// Returns what these values were.
-    fn follow(
-        &mut self,
-        conditions: &[Value],
-        leader: Option<usize>,
-        region: &Region,
-    ) -> Vec<(Value, Vec<Value>)> {
-        let mut followed = Vec::new();
-        for value in follow::needed(self.source, region) {
-            let made = self.made[value].clone();
-            if made.len() < 2 || in_thread(self.source, value) {
-                continue;
-            }
-            let mut builder = self.builder();
-            let lead = match leader {
-                Some(leader) => made[leader],
-                None => {
-                    let others = made.iter().zip(conditions).rev().skip(1);
-                    let last = made[made.len() - 1];
-                    others.fold(last, |lead, (&own, &cond)| {
-                        builder.select(cond, own, lead, Flags::NONE)
-                    })
-                }
-            };
-            let own = made.iter().zip(conditions).enumerate();
-            let now = own.map(|(position, (&own, &cond))| {
-                if Some(position) == leader {
-                    return own;
-                }
-                builder.select(cond, own, lead, Flags::NONE)
-            });
-            let now = now.collect();
-            followed.push((value, made));
-            self.made[value] = now;
-        }
-        followed
-    }
-
-    /// Returns true if the lowest position takes an arm whenever any does: the one where a condition holds, or (`holds`
-    /// false) if the highest takes the one where it does not.
-    fn lowest_leads(&self, cond: Value, holds: bool) -> bool {
-        if !self.dependence.depends(cond) {
-            return true;
-        }
-        match self.source.def_data(cond) {
-            Some(&InstData::IntCompare {
-                cond: compared,
-                args: [a, b],
-                ..
-            }) => match compared {
-                IntCond::Ult | IntCond::Ule => self.rises(a) && !self.dependence.depends(b),
-                IntCond::Ugt | IntCond::Uge => self.rises(b) && !self.dependence.depends(a),
-                _ => false,
-            },
-            Some(&InstData::Binary {
-                op: BinaryOp::And,
-                args: [a, b],
-                ..
-            }) if holds => self.lowest_leads(a, true) && self.lowest_leads(b, true),
-            // `a && b`.
-            Some(&InstData::Select {
-                cond: a,
-                args: [b, no],
-                ..
-            }) if holds && self.source.const_bits(no) == Some(0) => {
-                self.lowest_leads(a, true) && self.lowest_leads(b, true)
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns true if a value is larger at higher positions.
-    fn rises(&self, value: Value) -> bool {
-        positions::position(self.source, value)
-            == Some((Builtin::ThreadPositionInGrid, self.positions.axis))
-            && self.source.ty(value) == Type::I32
     }
 }
 

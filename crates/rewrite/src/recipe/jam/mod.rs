@@ -10,8 +10,9 @@
 //! | `tails` | control trees without jumps out of arms, as far as possible |
 //! | `dependence` | which values depend on the position |
 //! | `follow` | which values an arm needs to be legal |
-//! | `emit` | the new function |
+//! | `emit`, `arms` | the new function, and branches that positions disagree about |
 
+mod arms;
 mod dependence;
 mod emit;
 mod follow;
@@ -63,9 +64,16 @@ const TIDY: &[FunctionPass] = &[
     assay_opt::simplify_cfg::simplify_cfg,
     assay_opt::promote_memory::promote_memory,
     assay_opt::simplify::simplify,
+    super::imply::imply_conditions,
+    assay_opt::simplify::simplify,
     assay_opt::simplify_cfg::simplify_cfg,
     assay_opt::remove_dead::remove_dead,
     assay_opt::number_values::number_values,
+    super::imply::imply_conditions,
+    assay_opt::simplify::simplify,
+    assay_opt::number_values::number_values,
+    super::imply::imply_conditions,
+    assay_opt::simplify::simplify,
     assay_opt::hoist_invariants::hoist_invariants,
     assay_opt::simplify::simplify,
     assay_opt::number_values::number_values,
