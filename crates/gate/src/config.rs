@@ -36,6 +36,28 @@ pub struct Config {
     /// Changes that are meant to be.
     #[serde(default)]
     pub accept: Vec<Accept>,
+    /// What a command line asks for.
+    #[serde(skip)]
+    pub only: Only,
+}
+
+/// A part of the kernels; empty lists stand for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Only {
+    /// Files, by path.
+    pub files: Vec<String>,
+    /// Kernels, as globs.
+    pub functions: Vec<String>,
+}
+
+impl Only {
+    fn has_file(&self, file: &str) -> bool {
+        self.files.is_empty() || self.files.iter().any(|only| only == file)
+    }
+
+    fn has_function(&self, function: &str) -> bool {
+        self.functions.is_empty() || self.functions.iter().any(|glob| matches(glob, function))
+    }
 }
 
 fn default_chips() -> Vec<String> {
@@ -302,16 +324,23 @@ impl Config {
     }
 
     /// The group of a kernel.
-    pub fn group(&self, file: &str, function: &str) -> Option<&Group> {
-        let mut groups = self.kernels.iter();
-        groups.find(|group| group.has_file(file) && group.has_function(function))
+    pub fn group<'a>(&'a self, file: &'a str, function: &str) -> Option<&'a Group> {
+        let mut groups = self.groups_of_file(file);
+        groups.find(|group| group.has_function(function) && self.only.has_function(function))
     }
 
     /// The groups that may have kernels in a file, first come first.
     pub fn groups_of_file<'a>(&'a self, file: &'a str) -> impl Iterator<Item = &'a Group> {
-        self.kernels
-            .iter()
-            .filter(move |group| group.has_file(file))
+        let groups = self.kernels.iter();
+        groups.filter(move |group| self.only.has_file(file) && group.has_file(file))
+    }
+
+    /// Leaves out files and kernels that are not asked for; empty lists ask for all.
+    pub fn only(&mut self, files: &[String], functions: &[String]) {
+        self.only = Only {
+            files: files.to_vec(),
+            functions: functions.to_vec(),
+        };
     }
 
     /// How much worse a figure of a kernel may become.

@@ -1,5 +1,7 @@
 //! The figures that may not grow: one row each.
 
+use crate::rules;
+
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
@@ -34,42 +36,42 @@ pub const FIGURES: &[Figure] = &[
         meaning: "predicted time, µs",
         better: Better::Less,
         tolerance: Some(5.0),
-        rule: "slower",
+        rule: rules::SLOWER,
     },
     Figure {
         name: "registers",
         meaning: "half-registers a thread is given",
         better: Better::Less,
         tolerance: Some(10.0),
-        rule: "registers-grew",
+        rule: rules::REGISTERS_GREW,
     },
     Figure {
         name: "occupancy",
         meaning: "threads per core",
         better: Better::More,
         tolerance: Some(0.0),
-        rule: "occupancy-fell",
+        rule: rules::OCCUPANCY_FELL,
     },
     Figure {
         name: "spills",
         meaning: "bytes of spilled registers per thread",
         better: Better::Less,
         tolerance: Some(0.0),
-        rule: "spills-grew",
+        rule: rules::SPILLS_GREW,
     },
     Figure {
         name: "loop_instructions",
         meaning: "instructions in the hot loop",
         better: Better::Less,
         tolerance: Some(10.0),
-        rule: "hot-loop-grew",
+        rule: rules::HOT_LOOP_GREW,
     },
     Figure {
         name: "instructions",
         meaning: "instructions in all",
         better: Better::Less,
         tolerance: None,
-        rule: "code-grew",
+        rule: rules::CODE_GREW,
     },
 ];
 

@@ -68,11 +68,12 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
         problems.append(&mut bench.problems);
     }
     let failing = |file: &str| head.failures.iter().any(|failure| failure.file == file);
+    let wanted = |kernel: &Kernel| judge.config.group(&kernel.file, &kernel.function).is_some();
     // Of a file that does not compile nobody knows what is gone.
     let deleted = pairing
         .deleted
         .iter()
-        .filter(|kernel| !failing(&kernel.file));
+        .filter(|kernel| !failing(&kernel.file) && wanted(kernel));
     kernels.extend(deleted.map(|kernel| Verdict {
         file: kernel.file.clone(),
         function: kernel.function.clone(),

@@ -43,10 +43,11 @@ mod snapshot;
 
 pub use baseline::{Baseline, BaselineError};
 pub use config::{
-    Accept, Check, Config, ConfigError, Group, OneOrMany, Oracle, Right, Tolerance, WhenFaster,
+    Accept, Check, Config, ConfigError, Group, OneOrMany, Only, Oracle, Right, Tolerance,
+    WhenFaster,
 };
 pub use figure::{Better, FIGURES, Figure};
-pub use judge::{Judge, judge};
+pub use judge::{Explain, Judge, judge};
 pub use lines::Texts;
 pub use report::{
     Against, Difference, Level, Outcome, Problem, Report, Standing, Summary, Verdict,

@@ -33,8 +33,10 @@ pub fn text(report: &Report, style: &Style) -> String {
             problem.place, problem.message, problem.rule
         );
         let advice = format!("help: {}", problem.advice);
-        out += &hanging(&advice, style.width, 2, 8).join("\n");
-        out.push('\n');
+        out += &format!(
+            "  {}\n",
+            hanging(&advice, style.width, 2, 8).join("\n        ")
+        );
     }
     let table = table(report, style);
     if !table.is_empty() {
@@ -49,8 +51,8 @@ pub fn text(report: &Report, style: &Style) -> String {
         }
     }
     for note in &report.notes {
-        out += &hanging(&format!("note: {note}"), style.width, 0, 6).join("\n");
-        out.push('\n');
+        let note = hanging(&format!("note: {note}"), style.width, 0, 6);
+        out += &format!("{}\n", note.join("\n      "));
     }
     let (role, word) = match report.passed {
         true => (Role::Good, "passed"),
