@@ -24,6 +24,8 @@ pub struct Config {
     pub when_faster: WhenFaster,
     /// Operations a simdgroup may run in loops before a run counts as endless.
     pub max_steps: Option<u64>,
+    /// Seconds that one run may take on this CPU.
+    pub max_seconds: Option<f64>,
     /// Kernels; the first group that a kernel is in decides.
     #[serde(default)]
     pub kernels: Vec<Group>,
@@ -292,6 +294,12 @@ impl Config {
     fn check(&self) -> Result<(), String> {
         if self.chips.is_empty() {
             return Err("chips: name at least one, such as \"m2\"".to_owned());
+        }
+        if self
+            .max_seconds
+            .is_some_and(|seconds| !(seconds > 0.0 && seconds < 1e6))
+        {
+            return Err("max_seconds: a number above 0".to_owned());
         }
         let tables = self.kernels.iter();
         let tolerances = tables.clone().map(|group| &group.tolerance);

@@ -84,6 +84,8 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
         notes: Vec::new(),
     }));
     problems.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));
+    let mut notes = judge.notes.clone();
+    notes.extend(unlaunched(head));
     let count = |outcome: Outcome| kernels.iter().filter(|k| k.outcome == outcome).count();
     Report {
         passed: !problems.iter().any(|problem| problem.level == Level::Error),
@@ -99,8 +101,37 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
         },
         problems,
         kernels,
-        notes: judge.notes.clone(),
+        notes,
     }
+}
+
+/// Kernels that are named in a note.
+const MOST_NAMED: usize = 6;
+
+/// Kernels that nobody says how to launch are only compiled.
+fn unlaunched(head: &Snapshot) -> Option<String> {
+    let idle = |kernel: &&Kernel| {
+        kernel.times.is_empty() && kernel.results.is_empty() && kernel.failures.is_empty()
+    };
+    let names: Vec<&str> = head
+        .kernels
+        .iter()
+        .filter(idle)
+        .map(|k| k.function.as_str())
+        .collect();
+    let shown = names.get(..names.len().min(MOST_NAMED))?.join(", ");
+    let more = if names.len() > MOST_NAMED {
+        ", …"
+    } else {
+        ""
+    };
+    let (count, all) = (names.len(), head.kernels.len());
+    (count > 0).then(|| {
+        format!(
+            "{count} of {all} kernels were compiled and not run ({shown}{more}): a launch in [launch] of assay.toml or \
+             in a comment // assay: launch of the source changes that"
+        )
+    })
 }
 
 fn broken(failure: &FileFailure) -> impl Iterator<Item = Problem> + '_ {
@@ -250,7 +281,13 @@ impl<'a> Bench<'a> {
         };
         let (file, function) = (&self.head.file, &self.head.function);
         for found in findings {
-            let advice = format!("assay run {file} -f {function} --check with the same launch");
+            let run = format!("assay run {file} -f {function} --check with the same launch");
+            let changed = self.blame.as_ref().and_then(Blame::changed);
+            let changed = changed.filter(|_| !self.was_found(found));
+            let advice = match changed.filter(|changed| found.place.as_ref() != Some(changed)) {
+                Some(place) => format!("the kernel changed at {place}; {run}"),
+                None => run,
+            };
             self.problem(
                 rules::NOT_CLEAN,
                 match found.warning {
@@ -269,6 +306,12 @@ impl<'a> Bench<'a> {
             let message = wrong.message.clone();
             self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
         }
+    }
+
+    /// Returns true if the same was found before the change.
+    fn was_found(&self, found: &Found) -> bool {
+        let before = self.base.map_or(&[][..], |base| &base.findings);
+        before.iter().any(|known| known.kind == found.kind)
     }
 
     /// The same bytes as before, from the same inputs.
@@ -483,7 +526,7 @@ fn standing(
     };
     match figure.worsening(before, after) {
         worse if worse > allowed => Standing::Worse,
-        worse if worse < 0.0 => Standing::Better,
+        worse if worse < -0.1 => Standing::Better,
         _ => Standing::Fine,
     }
 }

@@ -1,7 +1,7 @@
 //! This tree beside what it is compared with.
 
 use super::evaluate::{Evaluator, Overrides, costs_chip};
-use super::execute::{Ran, Subject};
+use super::execute::{Limits, Ran, Subject};
 use super::git::{self, Base};
 use super::tree::Tree;
 use super::{Found, kernel, launches, store, targets};
@@ -226,7 +226,7 @@ impl<'a> Comparison<'a> {
             library: &library,
             function: &of.function,
             constants: &constants,
-            max_steps: config.max_steps,
+            limits: Limits::of(config),
         };
         for launch in all {
             let launch = launches::rooted(&launch, &tree.root);

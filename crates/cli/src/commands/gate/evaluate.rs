@@ -93,8 +93,10 @@ impl Evaluator<'_> {
                 Some(entry) => entry,
                 None => {
                     let entry = self.evaluate(&unit)?;
-                    // What failed to compile may compile tomorrow, by another header of the system.
-                    if let Some(key) = key.filter(|_| entry.failure.is_none()) {
+                    // What fails may pass tomorrow: another header of the system, a machine with more time.
+                    let runs = |kernel: &Kernel| kernel.failures.is_empty();
+                    let sound = entry.failure.is_none() && entry.kernels.iter().all(runs);
+                    if let Some(key) = key.filter(|_| sound) {
                         store::put(&key, &entry);
                     }
                     entry
@@ -159,10 +161,8 @@ impl Evaluator<'_> {
             compiler.to_owned(),
             group,
             format!("{earlier:?} {:?}", config.only.functions),
-            format!(
-                "{:?} {:?} {:?}",
-                config.launch, config.oracle, config.max_steps
-            ),
+            format!("{:?} {:?}", config.launch, config.oracle),
+            format!("{:?} {:?}", config.max_steps, config.max_seconds),
             format!("{:?} {:?}", self.targets, self.chip.name),
             format!("{overridden:?}"),
         ] {

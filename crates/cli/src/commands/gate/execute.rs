@@ -11,13 +11,17 @@ use assay_device::{
     Extent, PipelineFacts, PipelineId, Report, Settings, Storage,
 };
 use assay_front::Library;
-use assay_gate::{Contents, Failed, Found, Place, RunResult};
+use assay_gate::{Config, Contents, Failed, Found, Place, RunResult};
 use assay_launch::element::Element;
 use assay_launch::{Sizes, describe};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Operations a simdgroup may run in loops, when the configuration does not say.
-const MAX_STEPS: u64 = 1 << 30;
+const MAX_STEPS: u64 = 1 << 32;
+
+/// Seconds of one run, when the configuration does not say.
+const MAX_SECONDS: f64 = 60.0;
 
 /// A kernel of a library and how it is run.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +29,24 @@ pub(super) struct Subject<'a> {
     pub(super) library: &'a Library,
     pub(super) function: &'a str,
     pub(super) constants: &'a [Constant],
-    pub(super) max_steps: Option<u64>,
+    pub(super) limits: Limits,
+}
+
+/// How long a run may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) max_steps: u64,
+    pub(super) time: Duration,
+}
+
+impl Limits {
+    /// Those of a configuration.
+    pub(super) fn of(config: &Config) -> Limits {
+        Limits {
+            max_steps: config.max_steps.unwrap_or(MAX_STEPS),
+            time: Duration::from_secs_f64(config.max_seconds.unwrap_or(MAX_SECONDS)),
+        }
+    }
 }
 
 /// A buffer before and after a run.
@@ -75,6 +96,14 @@ fn stopped(error: Error, tree: &Tree) -> Stopped {
     let text = relative_text(&error.to_string(), tree);
     match &error {
         Error::Unsupported { .. } | Error::Pipeline { .. } => Stopped::Unsupported(text),
+        Error::TimeOut { after, .. } => Stopped::Failed(Failed {
+            message: format!(
+                "did not finish within {} s on this CPU: endless, or too large for it (run_sizes of its group are \
+                 sizes to run at in place of the launch's; max_seconds allows more)",
+                after.as_secs_f64()
+            ),
+            place: None,
+        }),
         Error::Fault(fault) => Stopped::Failed(Failed {
             message: text,
             place: fault
@@ -122,7 +151,8 @@ struct Ready {
 impl Subject<'_> {
     fn ready(&self, checks: Option<Checks>) -> Result<Ready, Error> {
         let mut device = CpuDevice::new(Settings {
-            max_steps: Some(self.max_steps.unwrap_or(MAX_STEPS)),
+            max_steps: Some(self.limits.max_steps),
+            timeout: Some(self.limits.time),
             cancel: Some(interrupt::flag()),
             checks,
             ..Settings::default()
@@ -253,14 +283,22 @@ fn found(reports: &[Report], tree: &Tree) -> Vec<Found> {
     let mut all = Vec::new();
     for report in reports {
         let other = report.other.as_ref().and_then(|other| other.place.clone());
-        if report.place.is_some() && !known.insert((report.kind, report.place.clone(), other)) {
+        // A race is one, whichever side is told first.
+        let mut places = [report.place.clone(), other];
+        places.sort();
+        if report.place.is_some() && !known.insert((report.kind, places)) {
             continue;
         }
         let place = report.place.as_deref();
+        let whole = report.to_string();
+        // The report says itself which kernel and where.
+        let place_text = place.map_or(String::new(), |place| format!(", {place}"));
+        let start = format!("kernel \"{}\"{place_text}: ", report.kernel);
+        let message = whole.strip_prefix(&start).unwrap_or(&whole);
         all.push(Found {
             kind: report.kind.name().to_owned(),
             warning: report.kind.is_warning(),
-            message: relative_text(&report.to_string(), tree),
+            message: relative_text(message, tree),
             place: place.and_then(|place| parse_place(place, tree)),
         });
     }

@@ -1,7 +1,7 @@
 //! One kernel: figures of its code, predicted times, what it computes, what it must not do.
 
 use super::evaluate::{Evaluator, Unit};
-use super::execute::{Stopped, Subject, relative_text};
+use super::execute::{Limits, Stopped, Subject, relative_text};
 use super::{launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::generate::Generator;
@@ -201,7 +201,7 @@ impl Evaluator<'_> {
             library,
             function,
             constants: &constants,
-            max_steps: self.config.max_steps,
+            limits: Limits::of(self.config),
         };
         let oracle = self.config.oracle.get(function);
         kernel.has_oracle = oracle.is_some();

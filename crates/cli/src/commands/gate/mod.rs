@@ -5,6 +5,7 @@ mod compare;
 mod evaluate;
 mod execute;
 mod git;
+mod guess;
 mod init;
 mod kernel;
 mod launches;
