@@ -111,14 +111,14 @@ mkdir -p "$work/bin" "$work/hooks"
 ln -s "$ASSAY" "$work/bin/assay"
 cp .pre-commit-hooks.yaml "$work/hooks/"
 (cd "$work/hooks" && git init -q && git add -A && git commit -q -m hooks)
-cd "$origin/gpu"
+cd "$origin"
 git checkout -q main
-sed -i 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' kernels/matmul.metal
+sed 's|"kernels|"gpu/kernels|' gpu/assay.toml >assay.toml
+sed -i 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' gpu/kernels/matmul.metal
 git add -A
 hook() { PATH=$work/bin:$PATH PRE_COMMIT_HOME=$work/pre-commit "$venv/bin/pre-commit" try-repo "$work/hooks" "$1" --files gpu/kernels/matmul.metal >"$work/log" 2>&1; }
-cp assay.toml ../assay.toml && sed -i 's|"kernels|"gpu/kernels|' ../assay.toml
 if hook assay-gate-against-head; then fail "the hook let a wrong kernel pass" "$work/log"; fi
 grep -q 'gpu/kernels/matmul.metal:27: error: matmul_tiled: computes something else' "$work/log" || fail "the hook did not say why" "$work/log"
-git checkout -q HEAD kernels/matmul.metal
+git checkout -q HEAD gpu/kernels/matmul.metal
 hook assay-gate-against-head || fail "the hook stopped an unchanged kernel" "$work/log"
 say "the pre-commit hook stops what the gate stops"
