@@ -319,6 +319,10 @@ impl<'a> Bench<'a> {
         let Some(base) = self.base.filter(|_| !self.head.has_oracle) else {
             return;
         };
+        if base.results.is_empty() && !self.head.results.is_empty() {
+            self.notes
+                .push("it was not run before: results were not compared".to_owned());
+        }
         let mut wrong = Vec::new();
         for after in &self.head.results {
             let before = base.results.iter().find(|one| one.sizes == after.sizes);
@@ -391,6 +395,10 @@ impl<'a> Bench<'a> {
             if figure.name == TIME {
                 for time in &self.head.times {
                     add(Some(time), Self::time(&base.times, time), Some(time.us));
+                }
+                let gone = |time: &&Time| Self::time(&self.head.times, time).is_none();
+                for time in base.times.iter().filter(gone) {
+                    add(Some(time), Some(time.us), None);
                 }
                 continue;
             }

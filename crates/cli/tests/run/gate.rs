@@ -473,7 +473,7 @@ fn a_baseline_is_written_compared_with_and_accepted_anew() {
         told.contains("if it is meant to be: assay gate --update"),
         "{told}"
     );
-    assay(&work, &["gate", "--update"]);
+    assert_eq!(assay(&work, &["gate", "--update"]).status.code(), Some(0));
     let after = std::fs::read_to_string(work.join("figures.json")).expect("figures");
     let changed = figures
         .lines()
@@ -631,6 +631,11 @@ fn init_writes_a_configuration_that_passes() {
     write(at, "src/gpu/tiled.metal", TILED);
     write(at, "src/gpu/map.metal", &elementwise(2));
     write(at, "lib/headers/scale.h", "#define SCALE 2\n");
+    write(
+        at,
+        "src/gpu/large.metal",
+        &elementwise(1).replace("N=2000", "N=1000000"),
+    );
     write(at, "src/gpu/broken.metal", "kernel void broken(\n");
     write(
         at,
@@ -644,7 +649,7 @@ fn init_writes_a_configuration_that_passes() {
     }
     let told = text(&output);
     assert!(
-        told.contains("launches: 2 in comments, 1 guessed, 1 missing; 1 files do not compile"),
+        told.contains("launches: 3 in comments, 1 guessed, 1 missing; 1 files do not compile"),
         "{told}"
     );
     let config = std::fs::read_to_string(at.join("assay.toml")).expect("written");
@@ -655,9 +660,10 @@ fn init_writes_a_configuration_that_passes() {
         ),
         "{config}"
     );
+    assert!(config.contains("run_sizes = [\"N=128\"]"), "{config}");
     let gate = assay(at, &["gate"]);
     assert_eq!(gate.status.code(), Some(0), "{}", text(&gate));
-    assert!(text(&gate).contains("passed: 4 kernels"), "{}", text(&gate));
+    assert!(text(&gate).contains("passed: 5 kernels"), "{}", text(&gate));
     let again = assay(at, &["gate", "init"]);
     assert!(
         again.status.code() == Some(2) && text(&again).contains("--force"),

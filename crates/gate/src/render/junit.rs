@@ -40,7 +40,7 @@ pub fn junit(report: &Report) -> String {
         );
         for problem in own {
             let _ = writeln!(out, "    <testcase classname=\"{name}\" name=\"compiles\">");
-            out += &failure(problem);
+            out += &failure(&[*problem]);
             out += "    </testcase>\n";
         }
         for kernel in kernels {
@@ -65,18 +65,27 @@ fn case(report: &Report, kernel: &Verdict) -> String {
     if kernel.passed {
         return format!("{head}/>\n");
     }
-    let failures: String = own.map(failure).collect();
-    format!("{head}>\n{failures}    </testcase>\n")
+    let own: Vec<&Problem> = own.collect();
+    format!("{head}>\n{}    </testcase>\n", failure(&own))
 }
 
-fn failure(problem: &Problem) -> String {
+/// One element for all problems of a case: servers look at the first only.
+fn failure(problems: &[&Problem]) -> String {
+    let Some(first) = problems.first() else {
+        return String::new();
+    };
+    let told = problems.iter().map(|problem| {
+        format!(
+            "{}: {} [{}]\n{}",
+            problem.place, problem.message, problem.rule, problem.advice
+        )
+    });
+    let told: Vec<String> = told.collect();
     format!(
-        "      <failure type=\"{}\" message=\"{}\">{}: {}\n{}</failure>\n",
-        problem.rule,
-        escaped(&problem.message),
-        escaped(&problem.place.to_string()),
-        escaped(&problem.message),
-        escaped(&problem.advice)
+        "      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
+        first.rule,
+        escaped(&first.message),
+        escaped(&told.join("\n"))
     )
 }
 

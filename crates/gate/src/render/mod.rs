@@ -16,10 +16,23 @@ use crate::report::{Difference, Outcome, Report, Verdict};
 
 /// A path as a whole repository knows it: the folder of the configuration before it.
 fn in_repository(prefix: &str, file: &str) -> String {
-    match prefix {
-        "" => file.to_owned(),
-        prefix => format!("{}/{file}", prefix.trim_end_matches('/')),
+    let mut parts: Vec<&str> = Vec::new();
+    // Headers beside the configuration's folder begin with `..`.
+    for part in prefix.split('/').chain(file.split('/')) {
+        match (part, parts.last()) {
+            ("" | ".", _) => {}
+            ("..", Some(last)) if *last != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
     }
+    let root = if prefix.is_empty() && file.starts_with('/') {
+        "/"
+    } else {
+        ""
+    };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// Kernels worth a row: those that fail, changed, came or went.

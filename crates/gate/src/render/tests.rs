@@ -34,6 +34,14 @@ fn report() -> Report {
 }
 
 #[test]
+fn paths_are_those_of_the_repository() {
+    assert_eq!(in_repository("", "a/b.metal"), "a/b.metal");
+    assert_eq!(in_repository("gpu", "a/b.metal"), "gpu/a/b.metal");
+    assert_eq!(in_repository("src/gpu", "../../lib/x.h"), "lib/x.h");
+    assert_eq!(in_repository("", "/opt/x.h"), "/opt/x.h");
+}
+
+#[test]
 fn text_names_place_rule_and_what_to_do() {
     let style = Style {
         painter: Painter::new(false),
@@ -123,6 +131,10 @@ fn junit_has_a_case_per_kernel() {
         "{text}"
     );
     assert_eq!(text.matches("<testcase").count(), 2, "{text}");
-    assert_eq!(text.matches("<failure type=").count(), 2, "{text}");
+    assert_eq!(text.matches("<failure type=").count(), 1, "{text}");
+    assert!(
+        text.contains("[slower]") && text.contains("[not-clean]"),
+        "{text}"
+    );
     assert!(!text.contains("<them>"), "{text}");
 }

@@ -29,7 +29,12 @@ struct There {
 }
 
 impl<'a> Comparison<'a> {
-    pub(super) fn new(found: &'a Found, against: Option<&str>) -> Result<Comparison<'a>, Failure> {
+    /// Compares with a commit, or with the baseline unless that is to be written anew.
+    pub(super) fn new(
+        found: &'a Found,
+        against: Option<&str>,
+        update: bool,
+    ) -> Result<Comparison<'a>, Failure> {
         let repository = found.repository.as_ref();
         let mut comparison = Comparison {
             here: Tree::here(&found.root, repository)?,
@@ -51,6 +56,7 @@ impl<'a> Comparison<'a> {
                 let base = repository.base(name)?;
                 comparison.commit(name, &base)?;
             }
+            (None, Some(_)) if update => {}
             (None, Some(name)) => comparison.stored(name)?,
             (None, None) => comparison.notes.push(
                 "compared with nothing: --against origin/main, or baseline = \"FILE\" in assay.toml and assay gate --update"
@@ -192,11 +198,13 @@ impl<'a> Comparison<'a> {
                     continue;
                 };
                 let own = there.config.as_ref().unwrap_or(config);
-                let group = own.group(old, function).unwrap_or(group);
-                let before = launches::of(own, group, Some(&text), function);
+                let own_group = own.group(old, function).unwrap_or(group);
+                let before = launches::of(own, own_group, Some(&text), function);
                 let before = before.unwrap_or_default();
                 // What the evaluation of that tree would take by itself, under this tree's configuration.
-                let plain = launches::of(config, group, Some(&text), function).unwrap_or_default();
+                let plain_group = config.group(old, function).unwrap_or(group);
+                let plain = launches::of(config, plain_group, Some(&text), function);
+                let plain = plain.unwrap_or_default();
                 let wanted = match launches::same_inputs(&before, &new) {
                     true => before,
                     false => new.clone(),

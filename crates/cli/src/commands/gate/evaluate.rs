@@ -224,12 +224,28 @@ impl Evaluator<'_> {
         unit: &Unit<'_>,
         checked: bool,
     ) -> Result<Result<Library, Option<FileFailure>>, Failure> {
-        let bytes = crate::input::open(&unit.path)?;
+        let broken = |errors: Vec<Failed>| {
+            Ok(Err(Some(FileFailure {
+                file: unit.file.to_owned(),
+                errors,
+            })))
+        };
+        let failed = |failure: Failure| Failed {
+            message: relative_text(&failure.message, unit.tree),
+            place: None,
+        };
         let options = SourceOptions {
             checked,
             ..unit.options.clone()
         };
-        let file = source::open(&unit.path, &bytes)?;
+        let bytes = match crate::input::open(&unit.path) {
+            Ok(bytes) => bytes,
+            Err(failure) => return broken(vec![failed(failure)]),
+        };
+        let file = match source::open(&unit.path, &bytes) {
+            Ok(file) => file,
+            Err(failure) => return broken(vec![failed(failure)]),
+        };
         let error = match file.library(&ThisMachine, &options) {
             Ok(library) => return Ok(Ok(library)),
             Err(error) => error,
@@ -250,10 +266,7 @@ impl Evaluator<'_> {
                 place: None,
             }],
         };
-        Ok(Err(Some(FileFailure {
-            file: unit.file.to_owned(),
-            errors,
-        })))
+        broken(errors)
     }
 }
 

@@ -2,8 +2,9 @@
 //! with it.
 
 use super::execute::Subject;
+use super::launches;
 use super::tree::Tree;
-use crate::launch;
+use crate::launch::{self, Described};
 use assay_device::{Argument, ArgumentBinding, Checks, CpuKernel};
 use assay_launch::element::Element;
 use std::fmt::Write as _;
@@ -22,6 +23,48 @@ pub(super) fn launch(subject: &Subject<'_>, tree: &Tree) -> Option<String> {
     let (found, _) = subject.check(&described, &sizes, checks, tree).ok()?;
     subject.run(&described, &sizes, tree).ok()?;
     found.is_empty().then_some(flags)
+}
+
+/// Threads of a grid that a CPU runs and checks in passing.
+const FEW_THREADS: u64 = 1 << 16;
+
+/// A size that most tiles divide.
+const SMALL: u64 = 128;
+
+/// Smaller sizes at which a kernel is clean, where those of its launch are too many for a CPU.
+pub(super) fn smaller(
+    subject: &Subject<'_>,
+    launch: &Described,
+    tree: &Tree,
+) -> Option<Vec<String>> {
+    let sizes = launch.launch.cases().ok()?.into_iter().next()?;
+    let threadgroup = launch.launch.threadgroup(&sizes)?.ok()?;
+    let threads = match launch.launch.extent(&sizes)?.ok()? {
+        assay_launch::Extent::Threads(threads) => product(threads),
+        assay_launch::Extent::Groups(groups) => {
+            product(groups).saturating_mul(product(threadgroup))
+        }
+    };
+    if threads <= FEW_THREADS {
+        return None;
+    }
+    let large = launch
+        .launch
+        .sizes
+        .iter()
+        .filter(|size| size.values.iter().any(|v| *v > SMALL));
+    let names: Vec<String> = large.map(|size| format!("{}={SMALL}", size.name)).collect();
+    let launch = launches::at_sizes(launch, &names).ok()?;
+    let sizes = launch.launch.cases().ok()?.into_iter().next()?;
+    let checks = Checks { arithmetic: false };
+    let (found, _) = subject.check(&launch, &sizes, checks, tree).ok()?;
+    found.is_empty().then_some(names)
+}
+
+fn product(extent: [u32; 3]) -> u64 {
+    extent
+        .iter()
+        .fold(1, |product, axis| product.saturating_mul(u64::from(*axis)))
 }
 
 fn flags(arguments: &[Argument], max_threads: u32) -> Option<String> {

@@ -55,7 +55,8 @@ struct Known {
 }
 
 enum Launch {
-    Comment,
+    /// In the source; with sizes to run at, if its own are large for a CPU and the kernel is clean at smaller ones.
+    Comment(Vec<String>),
     Guessed(String),
     Missing,
 }
@@ -179,9 +180,6 @@ fn missing_folder(tree: &Tree, failure: &FileFailure) -> Option<String> {
 }
 
 fn launch(tree: &Tree, text: &str, library: &Library, function: &str) -> Launch {
-    if let Ok(Some(_)) = launch::described(text, function) {
-        return Launch::Comment;
-    }
     let subject = Subject {
         library,
         function,
@@ -191,6 +189,10 @@ fn launch(tree: &Tree, text: &str, library: &Library, function: &str) -> Launch 
             time: Duration::from_secs(10),
         },
     };
+    if let Ok(Some(described)) = launch::described(text, function) {
+        let smaller = guess::smaller(&subject, &described, tree);
+        return Launch::Comment(smaller.unwrap_or_default());
+    }
     match guess::launch(&subject, tree) {
         Some(flags) => Launch::Guessed(flags),
         None => Launch::Missing,
@@ -247,6 +249,14 @@ fn written(sources: &[Source], chips: &[String]) -> String {
         if !include.is_empty() {
             let _ = writeln!(out, "include = {}", quoted(include));
         }
+        let sizes = run_sizes(sources, include);
+        if !sizes.is_empty() {
+            let sizes = quoted(&sizes);
+            let _ = writeln!(
+                out,
+                "run_sizes = {sizes}  # to run on a CPU: the launches have larger ones"
+            );
+        }
         if !several && !broken.is_empty() {
             let names: Vec<String> = broken.iter().map(|source| source.file.clone()).collect();
             let _ = writeln!(out, "exclude = {}  # see below", quoted(&names));
@@ -265,13 +275,25 @@ fn written(sources: &[Source], chips: &[String]) -> String {
     out + &launches(sources)
 }
 
+/// Sizes to run the kernels of a group at.
+fn run_sizes(sources: &[Source], include: &[String]) -> Vec<String> {
+    let group = sources.iter().filter(|source| source.include == include);
+    let kernels = group.flat_map(|source| &source.kernels);
+    let sizes = kernels.flat_map(|known| match &known.launch {
+        Launch::Comment(sizes) => sizes.as_slice(),
+        _ => &[],
+    });
+    let sizes: BTreeSet<&String> = sizes.collect();
+    sizes.into_iter().cloned().collect()
+}
+
 /// The table of launches: guessed ones, and names of kernels that have none.
 fn launches(sources: &[Source]) -> String {
     let mut guessed = BTreeMap::new();
     let mut missing = BTreeSet::new();
     for known in sources.iter().flat_map(|source| &source.kernels) {
         match &known.launch {
-            Launch::Comment => {}
+            Launch::Comment(_) => {}
             Launch::Guessed(flags) => {
                 guessed.insert(&known.function, flags);
             }
@@ -320,7 +342,7 @@ fn summary(path: &str, sources: &[Source]) -> String {
         "{path}: {} kernels in {} files; launches: {} in comments, {} guessed, {} missing",
         kernels.count(),
         sources.len(),
-        count(|launch| matches!(launch, Launch::Comment)),
+        count(|launch| matches!(launch, Launch::Comment(_))),
         count(|launch| matches!(launch, Launch::Guessed(_))),
         count(|launch| matches!(launch, Launch::Missing)),
     );

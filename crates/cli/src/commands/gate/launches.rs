@@ -59,8 +59,13 @@ fn is_array(value: &str) -> bool {
 
 /// The launch at the sizes to run at, which need not be those to predict at.
 pub(super) fn at_run_sizes(launch: &Described, group: &Group) -> Result<Described, Failure> {
+    at_sizes(launch, &group.run_sizes)
+}
+
+/// The launch with other values of the sizes it names.
+pub(super) fn at_sizes(launch: &Described, sizes: &[String]) -> Result<Described, Failure> {
     let mut launch = launch.clone();
-    for text in &group.run_sizes {
+    for text in sizes {
         let size: Size = text
             .parse()
             .map_err(|why| Failure::input(format!("run_sizes: {text}: {why}")))?;

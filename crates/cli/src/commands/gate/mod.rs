@@ -173,7 +173,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     restrict(args, &mut found)?;
     interrupt::cooperate();
-    let comparison = Comparison::new(&found, args.against.as_deref())?;
+    let comparison = Comparison::new(&found, args.against.as_deref(), args.update)?;
     let progress = Progress::new(context, comparison.files());
     let (report, head) = comparison.judge(&|| progress.step())?;
     progress.finish();
