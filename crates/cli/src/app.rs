@@ -94,6 +94,7 @@ commands! {
     Rewrite rewrite;
     Tune tune;
     Run run;
+    Gate gate;
     Bench bench;
     Board board;
     Emu emu;

@@ -33,8 +33,8 @@ pub(crate) struct LaunchArgs {
     #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
     pub(crate) threadgroup: Option<Triple>,
 
-    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE:SEED;
-    /// TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64, 64x32 or N*D
+    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE, I=random:TYPE:SHAPE:SEED, or whole numbers below a
+    /// bound, I=index:TYPE:SHAPE:BOUND; TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64, 64x32 or NxD
     #[arg(long = "buffer", value_name = "I=CONTENTS")]
     pub(crate) buffers: Vec<String>,
 
@@ -70,7 +70,7 @@ struct Comment {
 }
 
 /// A launch that a source describes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Described {
     pub(crate) launch: LaunchArgs,
     pub(crate) tgmem: Vec<String>,

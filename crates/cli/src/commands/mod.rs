@@ -16,6 +16,7 @@ pub(crate) mod disasm;
 pub(crate) mod doctor;
 pub(crate) mod emu;
 pub(crate) mod explain;
+pub(crate) mod gate;
 pub(crate) mod inspect;
 pub(crate) mod ir;
 pub(crate) mod man;

@@ -133,13 +133,25 @@ impl CpuDevice {
     fn watched_run<T: Send>(&mut self, dispatch: &Dispatch, how: impl How<T>) -> Result<T, Error> {
         let job = self.check(dispatch)?;
         let request = self.settings.cancel.clone();
-        let outcome = watch::watched(request.as_deref(), None, |stop| {
+        let timeout = self.settings.timeout;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let outcome = watch::watched(request.as_deref(), deadline, |stop| {
             self.lend(0, &job, stop, how)
         });
-        outcome.map_err(|stop| match stop {
-            Stop::Stopped => Error::Cancelled,
-            Stop::Failed(error) => error,
-        })
+        let asked = || {
+            let request = request.as_deref();
+            request.is_some_and(|request| request.load(Ordering::Relaxed))
+        };
+        match (outcome, timeout) {
+            (Ok(result), _) => Ok(result),
+            (Err(Stop::Failed(error)), _) => Err(error),
+            (Err(Stop::Stopped), Some(after)) if !asked() => Err(Error::TimeOut {
+                dispatch: 0,
+                function: self.pipelines.get(job.pipeline)?.facts.function.clone(),
+                after,
+            }),
+            (Err(Stop::Stopped), _) => Err(Error::Cancelled),
+        }
     }
 
     fn run_one(&mut self, number: usize, job: &Job<'_>, stop: &AtomicBool) -> Result<(), Stop> {

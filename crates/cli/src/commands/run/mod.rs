@@ -163,6 +163,11 @@ pub(crate) fn device_failure(error: assay_device::Error) -> Failure {
     work::failure(error)
 }
 
+/// Pads values that a launch gives for a vector of three: in memory it takes the room of four.
+pub(crate) fn pad_three(facts: &assay_device::PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
+    work::pad_three(facts, index, bytes);
+}
+
 /// Where results go: buffers to files, the report to another.
 struct Destinations {
     files: Vec<(u32, PathBuf)>,

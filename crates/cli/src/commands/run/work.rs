@@ -423,7 +423,7 @@ impl<'a> Work<'a> {
 }
 
 /// Three values for a vector of three: in memory it takes the room of four.
-fn pad_three(facts: &PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
+pub(super) fn pad_three(facts: &PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
     let mut arguments = facts.arguments.iter();
     let argument = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
     let Some(argument) = argument.filter(|a| a.type_name.ends_with('3')) else {
