@@ -27,6 +27,7 @@
 mod attributes;
 mod cache;
 mod compiler;
+mod confine;
 mod components;
 mod constants;
 mod diagnostic;
