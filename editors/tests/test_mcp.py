@@ -21,7 +21,7 @@ from conftest import ASSAY, SCHEMAS
 
 ENDLESS = """
 kernel void endless(device uint* x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
-    while (x[0] != 1) { x[1] += 1; }
+    while (x[0] != 1) { x[x[1] & 3] += 2; }
 }
 // assay: launch endless --grid 32 --threadgroup 32 --buffer 0=zeros:u32:4
 """

@@ -87,7 +87,9 @@ mod tests {
         symlink("k.metal", root.join("inner.metal")).unwrap();
         let folders = [root.clone()];
         let fine = |name: &str| within(&folders, &root.join(name)).is_ok();
-        assert!(fine("k.metal") && fine("new.metal") && fine("inner.metal") && fine("../root/k.metal"));
+        assert!(
+            fine("k.metal") && fine("new.metal") && fine("inner.metal") && fine("../root/k.metal")
+        );
         for bad in [
             "../outside/k.metal",
             "link.metal",

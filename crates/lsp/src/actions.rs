@@ -26,7 +26,9 @@ pub fn action_at(analysis: &Analysis, range: Range) -> Option<Target> {
     let findings = analysis.kernel(name).map(|kernel| kernel.findings.iter());
     let findings = findings.into_iter().flatten();
     let here = findings.filter(|finding| {
-        finding.line.is_some_and(|line| (range.start.line..=range.end.line).contains(&line))
+        finding
+            .line
+            .is_some_and(|line| (range.start.line..=range.end.line).contains(&line))
     });
     let preferred = here.flat_map(|finding| finding.recipes.iter().copied());
     Some(Target {
@@ -49,7 +51,9 @@ pub fn rewrite_action(
     };
     // The action answers diagnostics whose rule names the recipe.
     let answers = |one: &&Diagnostic| {
-        preferred && matches!(&one.code, Some(NumberOrString::String(_))) && one.message.contains(recipe)
+        preferred
+            && matches!(&one.code, Some(NumberOrString::String(_)))
+            && one.message.contains(recipe)
     };
     let answered: Vec<Diagnostic> = diagnostics.iter().filter(answers).cloned().collect();
     CodeAction {

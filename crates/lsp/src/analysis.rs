@@ -66,7 +66,10 @@ impl Analysis {
 
     /// The kernel that a line belongs to: one with code there, or the one declared last before it.
     pub fn kernel_at(&self, line: u32) -> Option<&str> {
-        let with_code = self.kernels.iter().find(|kernel| kernel.line(line).is_some());
+        let with_code = self
+            .kernels
+            .iter()
+            .find(|kernel| kernel.line(line).is_some());
         if let Some(kernel) = with_code {
             return Some(&kernel.name);
         }
@@ -143,15 +146,27 @@ mod tests {
     }
 
     fn lines(analysis: &Analysis) -> Vec<u32> {
-        analysis.kernels[0].lines.iter().map(|one| one.line).collect()
+        analysis.kernels[0]
+            .lines
+            .iter()
+            .map(|one| one.line)
+            .collect()
     }
 
     #[test]
     fn what_is_below_a_change_moves_with_it() {
         let mut known = analysis(&[1, 4, 9]);
-        known.shift(Edited { first: 3, last_before: 4, last_after: 6 });
+        known.shift(Edited {
+            first: 3,
+            last_before: 4,
+            last_after: 6,
+        });
         assert_eq!(lines(&known), [1, 11]);
-        known.shift(Edited { first: 0, last_before: 5, last_after: 0 });
+        known.shift(Edited {
+            first: 0,
+            last_before: 5,
+            last_after: 0,
+        });
         assert_eq!(lines(&known), [6]);
         assert_eq!(known.kernel_at(6), Some("k"));
         assert_eq!(known.kernel_at(7), None);

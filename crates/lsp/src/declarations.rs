@@ -30,7 +30,10 @@ pub fn declarations(source: &str) -> Vec<Declaration> {
                     });
                 }
                 // The declaration behind it is not another kernel.
-                while tokens.get(index).is_some_and(|token| !matches!(token.text, "{" | ";")) {
+                while tokens
+                    .get(index)
+                    .is_some_and(|token| !matches!(token.text, "{" | ";"))
+                {
                     index += 1;
                 }
             }
@@ -52,11 +55,15 @@ pub fn declarations(source: &str) -> Vec<Declaration> {
 /// The name in `… void name (` behind the word `kernel`.
 fn name_behind<'t, 's>(tokens: &'t [Token<'s>], from: usize) -> Option<&'t Token<'s>> {
     let rest = tokens.get(from..)?;
-    let end = rest.iter().position(|token| matches!(token.text, "{" | ";"));
+    let end = rest
+        .iter()
+        .position(|token| matches!(token.text, "{" | ";"));
     let rest = rest.get(..end.unwrap_or(rest.len()))?;
     let at = rest.iter().position(|token| token.text == "void")?;
     let name = rest.get(at + 1)?;
-    let is_name = name.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let is_name = name
+        .text
+        .starts_with(|c: char| c.is_alphabetic() || c == '_');
     (is_name && rest.get(at + 2)?.text == "(").then_some(name)
 }
 
@@ -96,7 +103,9 @@ fn tokens(source: &str) -> Vec<Token<'_>> {
             b'"' => string_end(bytes, at),
             b if b.is_ascii_alphanumeric() || b == b'_' => {
                 at + until(bytes, at, |rest| {
-                    !rest.first().is_some_and(|&b| b.is_ascii_alphanumeric() || b == b'_')
+                    !rest
+                        .first()
+                        .is_some_and(|&b| b.is_ascii_alphanumeric() || b == b'_')
                 })
             }
             b if b.is_ascii_whitespace() => {
@@ -156,7 +165,10 @@ mod tests {
     fn kernels_in_every_spelling() {
         check("kernel void a(uint i) {}", &[("a", 0, 12)]);
         check("[[kernel]] void b(\n uint i) {}", &[("b", 0, 16)]);
-        check("[[max_total_threads_per_threadgroup(256)]]\nkernel void c() {}", &[("c", 1, 12)]);
+        check(
+            "[[max_total_threads_per_threadgroup(256)]]\nkernel void c() {}",
+            &[("c", 1, 12)],
+        );
         check("kernel\nvoid\n  d (uint i) {}", &[("d", 2, 2)]);
         check(
             "template <typename T> kernel void e(device T* x) {}\ntemplate [[host_name(\"e_f32\")]] kernel void e<float>(device float*);",
@@ -166,7 +178,10 @@ mod tests {
 
     #[test]
     fn comments_strings_and_broken_text_declare_nothing() {
-        check("// kernel void a() {}\n/* kernel void\nb() {} */ kernel void c() {}", &[("c", 2, 22)]);
+        check(
+            "// kernel void a() {}\n/* kernel void\nb() {} */ kernel void c() {}",
+            &[("c", 2, 22)],
+        );
         check("constant char* s = \"kernel void a(\";", &[]);
         check("kernel void", &[]);
         check("kernel; void a(", &[]);

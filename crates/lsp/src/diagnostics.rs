@@ -109,7 +109,10 @@ fn add_finding(
     }
     let mut message = format!("{}: {}", kernel.name, finding.message);
     if !finding.recipes.is_empty() {
-        message += &format!("\nrecipes that may answer it: {}", finding.recipes.join(", "));
+        message += &format!(
+            "\nrecipes that may answer it: {}",
+            finding.recipes.join(", ")
+        );
     }
     all.push(Diagnostic {
         range,
@@ -203,7 +206,10 @@ mod tests {
             kernels: vec![kernel, variant],
             ..Analysis::default()
         };
-        let pages = Pages::from([("narrow-loads".to_owned(), "file:///narrow-loads.md".parse().unwrap())]);
+        let pages = Pages::from([(
+            "narrow-loads".to_owned(),
+            "file:///narrow-loads.md".parse().unwrap(),
+        )]);
         let found = diagnostics(&text, &analysis, &uri(), &pages, Encoding::Utf16);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].range, range(1, 2, 9));

@@ -86,9 +86,14 @@ fn tooltip(kernel: &KernelReport) -> String {
         ));
     }
     match (&kernel.time, &kernel.not_timed) {
-        (Some(time), _) => lines.push(format!("The time is modelled, limited by {}.", time.limited_by)),
+        (Some(time), _) => lines.push(format!(
+            "The time is modelled, limited by {}.",
+            time.limited_by
+        )),
         (None, Some(why)) => lines.push(format!("No predicted time: {why}")),
-        (None, None) => lines.push("A comment `// assay: launch …` gives a predicted time.".to_owned()),
+        (None, None) => {
+            lines.push("A comment `// assay: launch …` gives a predicted time.".to_owned())
+        }
     }
     lines.join("\n\n")
 }
@@ -142,7 +147,10 @@ mod tests {
             ..Analysis::default()
         };
         let whole = Range::new(Position::new(0, 0), Position::new(9, 0));
-        let shown = Shown { kernels: true, lines: true };
+        let shown = Shown {
+            kernels: true,
+            lines: true,
+        };
         let found = hints(&text, &analysis, whole, shown, Encoding::Utf16);
         let labels: Vec<String> = found
             .iter()
@@ -152,7 +160,11 @@ mod tests {
             })
             .collect();
         assert_eq!(labels.len(), 2);
-        assert!(labels[0].starts_with("24 registers · 100 % of occupancy · 8.1 ms"), "{}", labels[0]);
+        assert!(
+            labels[0].starts_with("24 registers · 100 % of occupancy · 8.1 ms"),
+            "{}",
+            labels[0]
+        );
         assert_eq!(labels[1], "38 % · 12 live");
         assert_eq!(found[1].position, Position::new(1, 9));
     }

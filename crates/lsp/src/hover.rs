@@ -35,9 +35,16 @@ pub fn hover(
         .filter_map(|kernel| Some((kernel, kernel.line(line)?)))
         .collect();
     here.sort_by(|a, b| b.1.share.total_cmp(&a.1.share));
-    parts.extend(here.iter().take(MOST_KERNELS).map(|(kernel, report)| of_line(kernel, report)));
+    parts.extend(
+        here.iter()
+            .take(MOST_KERNELS)
+            .map(|(kernel, report)| of_line(kernel, report)),
+    );
     if here.len() > MOST_KERNELS {
-        parts.push(format!("… and in {} kernels more", here.len() - MOST_KERNELS));
+        parts.push(format!(
+            "… and in {} kernels more",
+            here.len() - MOST_KERNELS
+        ));
     }
     let rules = analysis.kernels.iter().flat_map(|kernel| &kernel.findings);
     let mut rules: Vec<&str> = rules
@@ -46,9 +53,11 @@ pub fn hover(
         .collect();
     rules.sort_unstable();
     rules.dedup();
-    parts.extend(rules.into_iter().filter_map(|rule| {
-        page(rule).map(|page| format!("### {rule}\n\n{}", page.trim()))
-    }));
+    parts.extend(
+        rules
+            .into_iter()
+            .filter_map(|rule| page(rule).map(|page| format!("### {rule}\n\n{}", page.trim()))),
+    );
     if parts.is_empty() {
         return None;
     }
@@ -62,7 +71,12 @@ pub fn hover(
 }
 
 fn of_kernel(kernel: &KernelReport) -> String {
-    let mut out = format!("**{}**: {}\n\n{}", kernel.name, summary(kernel), kernel.verdict);
+    let mut out = format!(
+        "**{}**: {}\n\n{}",
+        kernel.name,
+        summary(kernel),
+        kernel.verdict
+    );
     if kernel.instructions > 0 {
         out += &format!(
             "\n\n{} instructions; {} threads on a core, limited by {}",
@@ -70,7 +84,11 @@ fn of_kernel(kernel: &KernelReport) -> String {
         );
     }
     if let Some(time) = &kernel.time {
-        out += &format!("\n\nmodelled time {}, limited by {}", time.text(), time.limited_by);
+        out += &format!(
+            "\n\nmodelled time {}, limited by {}",
+            time.text(),
+            time.limited_by
+        );
     }
     out
 }
@@ -146,9 +164,11 @@ mod tests {
         let page = |rule: &str| Some(format!("The page of {rule}."));
         let at = |line, character| {
             let position = Position::new(line, character);
-            hover(&text, &analysis, position, &page, Encoding::Utf16).map(|hover| match hover.contents {
-                HoverContents::Markup(content) => content.value,
-                _ => String::new(),
+            hover(&text, &analysis, position, &page, Encoding::Utf16).map(|hover| {
+                match hover.contents {
+                    HoverContents::Markup(content) => content.value,
+                    _ => String::new(),
+                }
             })
         };
         expect![[r#"
@@ -168,7 +188,11 @@ mod tests {
 
             The page of narrow-loads."#]]
         .assert_eq(&at(1, 4).unwrap());
-        assert!(at(0, 12).unwrap().starts_with("**k**: 8 registers · 100 % of occupancy"));
+        assert!(
+            at(0, 12)
+                .unwrap()
+                .starts_with("**k**: 8 registers · 100 % of occupancy")
+        );
         assert_eq!(at(0, 2), None);
         assert_eq!(at(7, 0), None);
     }

@@ -185,7 +185,9 @@ fn line_reports(profile: &Profile, predicted: Option<&Predicted>, file: &str) ->
         }
     }
     for row in rows(&profile.main) {
-        let Some(line) = row.line.filter(|_| row.file.is_some_and(|file| file as usize == index))
+        let Some(line) = row
+            .line
+            .filter(|_| row.file.is_some_and(|file| file as usize == index))
         else {
             continue;
         };
@@ -195,7 +197,9 @@ fn line_reports(profile: &Profile, predicted: Option<&Predicted>, file: &str) ->
     }
     let reports = reports.into_iter();
     let reports = reports.map(|(line, report)| LineReport { line, ..report });
-    reports.filter(|report| !report.listing.is_empty()).collect()
+    reports
+        .filter(|report| !report.listing.is_empty())
+        .collect()
 }
 
 fn add(report: &mut LineReport, row: &ListingRow) {
@@ -229,7 +233,9 @@ fn parts_of(cost: &LineCost) -> String {
     ];
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let parts = parts.iter().filter(|(_, cycles)| *cycles >= 0.5);
-    let parts: Vec<String> = parts.map(|(name, cycles)| format!("{name} {cycles:.0}")).collect();
+    let parts: Vec<String> = parts
+        .map(|(name, cycles)| format!("{name} {cycles:.0}"))
+        .collect();
     match parts.is_empty() {
         true => "no modelled cycles".to_owned(),
         false => format!("{} cycles", parts.join(", ")),

@@ -199,7 +199,10 @@ mod tests {
         text.edit(Some(wild), "c", Encoding::Utf16);
         assert_eq!(text.as_str(), "ab\nc");
         // In the middle of a pair of units.
-        assert_eq!(Text::new("𝛑").offset(Position::new(0, 1), Encoding::Utf16), 4);
+        assert_eq!(
+            Text::new("𝛑").offset(Position::new(0, 1), Encoding::Utf16),
+            4
+        );
     }
 
     #[test]

@@ -27,8 +27,8 @@
 mod attributes;
 mod cache;
 mod compiler;
-mod confine;
 mod components;
+mod confine;
 mod constants;
 mod diagnostic;
 mod dispatch;

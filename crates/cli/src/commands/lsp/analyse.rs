@@ -29,7 +29,12 @@ impl Snapshot {
     pub(super) fn compile(&self) -> Result<Library, Vec<Problem>> {
         let options = SourceOptions {
             defines: self.settings.defines.clone(),
-            include_folders: self.settings.include_folders.iter().map(PathBuf::from).collect(),
+            include_folders: self
+                .settings
+                .include_folders
+                .iter()
+                .map(PathBuf::from)
+                .collect(),
             ..SourceOptions::default()
         };
         let source = Source {
@@ -37,9 +42,10 @@ impl Snapshot {
             text: self.text.as_bytes(),
         };
         Library::compile(source, &ThisMachine, &options).map_err(|error| match error {
-            Error::Compiler(CompilerError::Failed(assay_msl::Error::Source(errors))) => {
-                errors.iter().map(|error| problem(error, &self.path)).collect()
-            }
+            Error::Compiler(CompilerError::Failed(assay_msl::Error::Source(errors))) => errors
+                .iter()
+                .map(|error| problem(error, &self.path))
+                .collect(),
             // A file with helpers only, or of other stages.
             Error::NoKernels | Error::Compiler(CompilerError::OtherStages { .. }) => Vec::new(),
             other => {
@@ -88,7 +94,8 @@ impl Snapshot {
         let known = launched.as_ref().ok().and_then(Option::as_ref);
         let options = self.options(known, made.assumed)?;
         let profile = Profile::new(&made.program, &options).map_err(|error| error.to_string())?;
-        let predicted = known.map(|launched| self.predicted(&made.program, launched, &options.chip));
+        let predicted =
+            known.map(|launched| self.predicted(&made.program, launched, &options.chip));
         let (predicted, not_timed) = match (predicted, launched) {
             (Some(Ok(predicted)), _) => (Some(predicted), None),
             (Some(Err(why)), _) | (None, Err(why)) => (None, Some(why)),
@@ -103,7 +110,11 @@ impl Snapshot {
         })
     }
 
-    fn options(&self, launched: Option<&Launched>, assumed: Vec<String>) -> Result<Options, String> {
+    fn options(
+        &self,
+        launched: Option<&Launched>,
+        assumed: Vec<String>,
+    ) -> Result<Options, String> {
         let chip = Chip::named(&self.settings.chip).map_err(|error| error.to_string())?;
         let threadgroup = launched.and_then(|launched| {
             let sizes = launched.launch.cases().ok()?.into_iter().next()?;
@@ -162,13 +173,20 @@ fn problem(error: &Diagnostic, main: &Path) -> Problem {
     let elsewhere = error.place.as_ref().filter(|place| place.file != main);
     let notes = error.notes.iter().map(|note| ProblemNote {
         message: note.message.clone(),
-        line: note.place.as_ref().filter(own).and_then(|place| place.line.checked_sub(1)),
+        line: note
+            .place
+            .as_ref()
+            .filter(own)
+            .and_then(|place| place.line.checked_sub(1)),
     });
     Problem {
         line: here.and_then(|place| place.line.checked_sub(1)),
         byte: here.and_then(|place| (place.column as usize).checked_sub(1)),
         elsewhere: elsewhere.map(|place| {
-            (place.file.display().to_string(), place.line.saturating_sub(1))
+            (
+                place.file.display().to_string(),
+                place.line.saturating_sub(1),
+            )
         }),
         source: "clang",
         notes: notes.collect(),

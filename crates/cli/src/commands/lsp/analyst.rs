@@ -20,7 +20,13 @@ pub(super) fn work(shared: &Arc<Shared>) {
     while let Some(task) = next(shared) {
         let looked = catch_unwind(AssertUnwindSafe(|| look(shared, &task)));
         if looked.is_err() {
-            shared.show(1, &format!("assay failed on {}: please report it", task.snapshot.path.display()));
+            shared.show(
+                1,
+                &format!(
+                    "assay failed on {}: please report it",
+                    task.snapshot.path.display()
+                ),
+            );
         }
     }
 }
@@ -36,7 +42,10 @@ struct Task {
 impl Task {
     /// Returns true if the document and the settings are those of the task.
     fn is_current(&self, state: &State) -> bool {
-        let version = state.documents.get(&self.uri).map(|document| document.version);
+        let version = state
+            .documents
+            .get(&self.uri)
+            .map(|document| document.version);
         !state.closing && version == Some(self.version) && state.generation == self.generation
     }
 }
@@ -57,8 +66,9 @@ fn next(shared: &Shared) -> Option<Task> {
             state = shared.wait(state, None);
             continue;
         };
-        if first.due > now {
-            let rest = first.due - now;
+        let due = state.settings_due.map_or(first.due, |due| due.max(first.due));
+        if due > now {
+            let rest = due - now;
             state = shared.wait(state, Some(rest));
             continue;
         }
@@ -115,7 +125,9 @@ fn look(shared: &Shared, task: &Task) {
         // Until a kernel is looked at again, what was known about it stands.
         analysis.kernels = std::mem::take(&mut known.kernels);
         let names = &analysis.waiting;
-        analysis.kernels.retain(|kernel| names.contains(&kernel.name));
+        analysis
+            .kernels
+            .retain(|kernel| names.contains(&kernel.name));
         *known = analysis;
     });
     if !started {
@@ -146,7 +158,9 @@ fn look(shared: &Shared, task: &Task) {
 /// A kernel's report; a fault of ours costs this kernel only.
 fn report(snapshot: &Snapshot, kernel: &Kernel) -> KernelReport {
     let made = catch_unwind(AssertUnwindSafe(|| snapshot.kernel(kernel)));
-    made.unwrap_or_else(|_| KernelReport::refused(&kernel.name, "assay failed on it: please report it"))
+    made.unwrap_or_else(|_| {
+        KernelReport::refused(&kernel.name, "assay failed on it: please report it")
+    })
 }
 
 /// The kernels to look at: those on the screen first, then in order, as many as the settings allow.

@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::state::Shared;
 use super::uri;
 use crate::api;
-use assay_lsp::{Problem, Target, Text, declarations, new_file, rewrite_action};
+use assay_lsp::{Problem, ProblemNote, Target, Text, declarations, new_file, rewrite_action};
 use lsp_server::{ErrorCode, Message, RequestId, Response};
 use lsp_types::{
     CodeAction, CodeActionDisabled, CodeActionOrCommand, Diagnostic, DiagnosticSeverity, Position,
@@ -152,7 +152,11 @@ impl Now {
         let answer = api::call(&line, vec![input]);
         if let Some(error) = answer.error {
             let error: Value = serde_json::from_str(&error).unwrap_or_default();
-            let part = |name: &str| error.pointer(&format!("/error/{name}")).and_then(Value::as_str);
+            let part = |name: &str| {
+                error
+                    .pointer(&format!("/error/{name}"))
+                    .and_then(Value::as_str)
+            };
             let mut message = part("message").unwrap_or("it failed").to_owned();
             if let Some(advice) = part("advice") {
                 message = format!("{message}; {advice}");
@@ -164,7 +168,10 @@ impl Now {
 }
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn word<'v>(value: &'v Value, name: &str) -> &'v str {
@@ -210,7 +217,10 @@ fn rewrite(
     let source = word(&document, "source").to_owned();
     let mut action = action.clone();
     if shared.client.creates_files {
-        let stem = now.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem = now
+            .path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned());
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let step: String = step.chars().map(plain).collect();
         let name = format!("{}.{kernel}.{step}.metal", stem.unwrap_or_default());
@@ -258,30 +268,73 @@ fn check(shared: &Shared, uri: &Uri, kernel: &str) -> Result<Value, String> {
     let sizes = report.get("sizes").filter(|sizes| sizes.is_object());
     let sizes = sizes.map_or(String::new(), |sizes| format!(" at {sizes}"));
     match found.len() {
-        0 => shared.show(3, &format!("{kernel}: check found nothing with these inputs{sizes}")),
+        0 => shared.show(
+            3,
+            &format!("{kernel}: check found nothing with these inputs{sizes}"),
+        ),
         count => shared.show(2, &format!("{kernel}: check found {count}{sizes}")),
     }
     Ok(report)
 }
 
-/// A fault at its place: `file:line:column`.
+/// A fault at its place.
 fn problem(finding: &Value, now: &Now) -> Problem {
-    let mut parts = word(finding, "place").rsplitn(3, ':');
-    let column = parts.next().and_then(|text| text.parse::<usize>().ok());
-    let line = parts.next().and_then(|text| text.parse::<u32>().ok());
-    let file = parts.next().unwrap_or_default();
-    let here = now.path.to_str().is_some_and(|path| path == file);
-    let line = line.and_then(|line| line.checked_sub(1));
+    let text = word(finding, "place");
+    let place = place(text);
+    let here = |place: &(&str, u32, Option<usize>)| now.path.to_str() == Some(place.0);
+    let other = finding.get("other").map(|other| word(other, "place"));
+    let other = other.and_then(self::place).filter(here);
+    // The message repeats kernel and place.
+    let message = word(finding, "message");
+    let repeated = format!("{text}: ");
+    let message = message
+        .split_once(&repeated)
+        .map_or(message, |parts| parts.1);
     Problem {
         severity: match word(finding, "severity") {
             "error" => DiagnosticSeverity::ERROR,
             _ => DiagnosticSeverity::WARNING,
         },
-        line: line.filter(|_| here),
-        byte: column.and_then(|column| column.checked_sub(1)).filter(|_| here),
-        elsewhere: line.filter(|_| !here && !file.is_empty()).map(|line| (file.to_owned(), line)),
+        line: place.filter(here).map(|(_, line, _)| line),
+        byte: place.filter(here).and_then(|(_, _, byte)| byte),
+        elsewhere: place
+            .filter(|place| !here(place))
+            .map(|(file, line, _)| (file.to_owned(), line)),
         source: "assay check",
         code: Some(word(finding, "kind").to_owned()),
-        ..anywhere(word(finding, "message").to_owned())
+        notes: other
+            .map(|(_, line, _)| ProblemNote {
+                message: "the other access".to_owned(),
+                line: Some(line),
+            })
+            .into_iter()
+            .collect(),
+        ..anywhere(message.to_owned())
+    }
+}
+
+/// File, line and byte, both from 0, of `file:line` or `file:line:column`.
+fn place(text: &str) -> Option<(&str, u32, Option<usize>)> {
+    let (rest, last) = text.rsplit_once(':')?;
+    let last: u32 = last.parse().ok()?;
+    let with_column = rest
+        .rsplit_once(':')
+        .and_then(|(file, line)| Some((file, line.parse::<u32>().ok()?)));
+    match with_column {
+        Some((file, line)) => Some((file, line.checked_sub(1)?, (last as usize).checked_sub(1))),
+        None => Some((rest, last.checked_sub(1)?, None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn places_with_and_without_a_column() {
+        assert_eq!(place("/a/k.metal:6"), Some(("/a/k.metal", 5, None)));
+        assert_eq!(place("/a/k.metal:6:3"), Some(("/a/k.metal", 5, Some(2))));
+        assert_eq!(place("k.metal"), None);
+        assert_eq!(place("k.metal:0"), None);
     }
 }

@@ -8,7 +8,10 @@ use std::io::Write;
 
 /// The page of a rule, as Markdown.
 pub(super) fn page(rule: &str) -> Option<String> {
-    rules().into_iter().find(|one| one.id == rule).map(|rule| rule.page())
+    rules()
+        .into_iter()
+        .find(|one| one.id == rule)
+        .map(|rule| rule.page())
 }
 
 fn rules() -> Vec<Rule> {

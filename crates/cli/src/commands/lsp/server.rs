@@ -17,10 +17,13 @@ use lsp_types::{
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Characters of a document that are looked at; a larger one is left alone.
 const LARGEST: usize = 16 << 20;
+
+/// How long documents wait for settings that the client was asked for.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Serves an editor until it goes.
 pub(super) fn serve() -> Result<(), Failure> {
@@ -29,13 +32,17 @@ pub(super) fn serve() -> Result<(), Failure> {
         Failure::new(Kind::Input, format!("no session: {error}"))
             .advice("this command speaks the Language Server Protocol: let an editor start it")
     };
-    let (id, parameters) = connection.initialize_start().map_err(|error| failed(&error))?;
+    let (id, parameters) = connection
+        .initialize_start()
+        .map_err(|error| failed(&error))?;
     let client = client(&parameters);
     let answer = json!({
         "capabilities": capabilities(client.utf8),
         "serverInfo": { "name": "assay", "version": env!("CARGO_PKG_VERSION") },
     });
-    connection.initialize_finish(id, answer).map_err(|error| failed(&error))?;
+    connection
+        .initialize_finish(id, answer)
+        .map_err(|error| failed(&error))?;
     let outgoing = Box::new(Sender(connection.sender.clone()));
     let shared = Shared::new(outgoing, client, pages::write());
     if let Some(options) = parameters.get("initializationOptions") {
@@ -158,7 +165,13 @@ fn hovered(shared: &Shared, parameters: &HoverParams) -> Value {
     let place = &parameters.text_document_position_params;
     about(&shared.lock(), &place.text_document.uri, |document| {
         let (text, analysis) = (&document.text, &document.analysis);
-        json!(hover(text, analysis, place.position, &pages::page, shared.encoding()))
+        json!(hover(
+            text,
+            analysis,
+            place.position,
+            &pages::page,
+            shared.encoding()
+        ))
     })
 }
 
@@ -171,7 +184,13 @@ fn hinted(shared: &Shared, parameters: &InlayHintParams) -> Value {
     let shown = state.settings.shown;
     about(&state, uri, |document| {
         let (text, analysis) = (&document.text, &document.analysis);
-        json!(hints(text, analysis, parameters.range, shown, shared.encoding()))
+        json!(hints(
+            text,
+            analysis,
+            parameters.range,
+            shown,
+            shared.encoding()
+        ))
     })
 }
 
@@ -256,7 +275,9 @@ fn notified(shared: &Shared, notification: Notification) {
         "$/cancelRequest" => {
             let id = match parameters.get("id") {
                 Some(Value::Number(number)) => {
-                    let number = number.as_i64().and_then(|number| i32::try_from(number).ok());
+                    let number = number
+                        .as_i64()
+                        .and_then(|number| i32::try_from(number).ok());
                     number.map(RequestId::from)
                 }
                 Some(Value::String(text)) => Some(RequestId::from(text.clone())),
@@ -316,6 +337,7 @@ fn closed(shared: &Shared, parameters: DidCloseTextDocumentParams) {
 /// Asks for the section of settings, of a client that has them.
 fn ask_for_settings(shared: &Shared) {
     if shared.client.has_configuration {
+        shared.lock().settings_due = Some(Instant::now() + LONGEST_WAIT);
         shared.request(
             "workspace/configuration",
             json!({ "items": [{ "section": "assay" }] }),
@@ -325,28 +347,37 @@ fn ask_for_settings(shared: &Shared) {
 
 fn answered(shared: &Shared, response: &Response) {
     let asked = response.id.to_string();
-    if asked.contains("workspace/configuration")
-        && let Ok(Value::Array(sections)) = &response.response_result
-    {
-        sections.iter().for_each(|section| configure(shared, section));
+    if !asked.contains("workspace/configuration") {
+        return;
     }
+    shared.lock().settings_due = None;
+    if let Ok(Value::Array(sections)) = &response.response_result
+    {
+        sections
+            .iter()
+            .for_each(|section| configure(shared, section));
+    }
+    shared.wake();
 }
 
 /// Takes settings over; documents are looked at again if they changed.
 fn configure(shared: &Shared, given: &Value) {
-    let wrong = {
+    let (wrong, changed) = {
         let mut state = shared.lock();
         let before: Settings = state.settings.clone();
         let wrong = state.settings.update(given);
-        if state.settings != before {
+        if !state.settings.looks_like(&before) {
             state.generation += 1;
             for document in state.documents.values_mut() {
                 document.analysed = None;
                 document.due = Instant::now();
             }
         }
-        wrong
+        (wrong, state.settings != before)
     };
+    if changed {
+        shared.refresh();
+    }
     for text in wrong {
         shared.show(2, &text);
     }

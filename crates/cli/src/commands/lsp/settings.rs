@@ -98,6 +98,16 @@ impl Settings {
         wrong
     }
 
+    /// Returns true if documents look the same with others: when and which hints are shown does not matter.
+    pub(super) fn looks_like(&self, others: &Settings) -> bool {
+        let same = Settings {
+            shown: others.shown,
+            debounce: others.debounce,
+            ..self.clone()
+        };
+        same == *others
+    }
+
     /// The flags of a launch for a kernel, if the settings have some.
     pub(super) fn launch_flags(&self, kernel: &str) -> Option<&str> {
         match &self.launch {
@@ -121,13 +131,19 @@ impl Settings {
     /// How source is compiled, as flags.
     pub(super) fn source_flags(&self) -> Vec<String> {
         let defines = self.defines.iter().map(|define| format!("-D{define}"));
-        let folders = self.include_folders.iter().map(|folder| format!("-I{folder}"));
+        let folders = self
+            .include_folders
+            .iter()
+            .map(|folder| format!("-I{folder}"));
         defines.chain(folders).collect()
     }
 }
 
 fn texts(list: &[Value]) -> Vec<String> {
-    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    list.iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What the client can do that not every client can.
@@ -161,7 +177,10 @@ mod tests {
         } }));
         assert_eq!(wrong, ["assay.colour: 3 is not understood"]);
         assert_eq!(settings.chip, "m1-max");
-        assert_eq!((settings.shown.kernels, settings.shown.lines), (true, false));
+        assert_eq!(
+            (settings.shown.kernels, settings.shown.lines),
+            (true, false)
+        );
         assert!(settings.launch("k").unwrap().is_some());
         assert!(settings.launch("other").unwrap().is_none());
         assert_eq!(settings.update(&json!({ "chip": "m99" })).len(), 1);

@@ -48,6 +48,8 @@ pub(super) struct State {
     pub(super) errands: VecDeque<(RequestId, Errand)>,
     /// The errand that is being done.
     pub(super) running: Option<RequestId>,
+    /// Until then documents wait for settings that were asked for: with others they would be looked at twice.
+    pub(super) settings_due: Option<Instant>,
     /// Counts changes of settings, so that what was made with older ones is known.
     pub(super) generation: u64,
     pub(super) closing: bool,
@@ -109,7 +111,10 @@ impl Shared {
                 Ok((state, _)) => state,
                 Err(error) => error.into_inner().0,
             },
-            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            None => self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner),
         }
     }
 
@@ -130,7 +135,11 @@ impl Shared {
             state.next_request
         };
         let id = RequestId::from(format!("{method}#{id}"));
-        self.send(Message::Request(Request::new(id, method.to_owned(), parameters)));
+        self.send(Message::Request(Request::new(
+            id,
+            method.to_owned(),
+            parameters,
+        )));
     }
 
     /// Shows a message to the user: kind 1 is an error, 2 a warning, 3 a remark.
@@ -183,7 +192,9 @@ impl Document {
             problems: self.checked.clone(),
             ..Analysis::default()
         };
-        all.extend(diagnostics(&self.text, &checked, &self.uri, pages, encoding));
+        all.extend(diagnostics(
+            &self.text, &checked, &self.uri, pages, encoding,
+        ));
         PublishDiagnosticsParams::new(self.uri.clone(), all, Some(self.version))
     }
 

@@ -60,6 +60,9 @@ mod tests {
             let uri = of(Path::new(name)).unwrap();
             assert_eq!(path(&uri), Path::new(name), "{}", uri.as_str());
         }
-        assert_eq!(path(&"untitled:Untitled-1".parse().unwrap()), Path::new("Untitled-1.metal"));
+        assert_eq!(
+            path(&"untitled:Untitled-1".parse().unwrap()),
+            Path::new("Untitled-1.metal")
+        );
     }
 }

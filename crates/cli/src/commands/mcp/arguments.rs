@@ -216,8 +216,11 @@ impl Reader<'_> {
             }
             (None, Some(text)) => {
                 if text.len() > LARGEST_TEXT {
-                    return Err(too_large(&text_name, text.len() as u64, LARGEST_TEXT as u64)
-                        .advice("put it in a file inside the allowed folders, and give its path"));
+                    return Err(
+                        too_large(&text_name, text.len() as u64, LARGEST_TEXT as u64).advice(
+                            "put it in a file inside the allowed folders, and give its path",
+                        ),
+                    );
                 }
                 self.inputs.push(Input {
                     name: name.to_owned(),
@@ -253,8 +256,13 @@ impl Reader<'_> {
             return Ok(None);
         };
         let real = self.inside(&path)?;
-        if real.extension().is_none_or(|extension| extension != "metal") {
-            return Err(Failure::usage(format!("{path}: its name must end in .metal")));
+        if real
+            .extension()
+            .is_none_or(|extension| extension != "metal")
+        {
+            return Err(Failure::usage(format!(
+                "{path}: its name must end in .metal"
+            )));
         }
         if real.symlink_metadata().is_ok() {
             return Err(
@@ -318,7 +326,8 @@ impl Reader<'_> {
             found.into_iter().for_each(|word| self.both(word));
         } else if parameter.name.starts_with("after_") {
             // A launch of its own replaces the common one.
-            let is_launch = |word: &String| FLAGS.iter().any(|f| word.starts_with(&format!("{f}=")));
+            let is_launch =
+                |word: &String| FLAGS.iter().any(|f| word.starts_with(&format!("{f}=")));
             self.after.retain(|word| !is_launch(word));
             self.after.extend(found);
         } else {

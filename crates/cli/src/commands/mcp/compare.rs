@@ -181,7 +181,10 @@ mod tests {
         Array {
             descr: "<f4".to_owned(),
             shape: vec![values.len()],
-            data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            data: values
+                .iter()
+                .flat_map(|value| value.to_le_bytes())
+                .collect(),
         }
     }
 
@@ -194,7 +197,10 @@ mod tests {
         assert_eq!((zeros.differ, zeros.largest_absolute), (1, Some(0.0)));
         let far = compared(1, &array(&[4.0, 2.0]), &array(&[4.0, 1.0])).unwrap();
         assert_eq!(far.first.as_ref().unwrap().element, 1);
-        assert_eq!((far.largest_absolute, far.largest_relative), (Some(1.0), Some(0.5)));
+        assert_eq!(
+            (far.largest_absolute, far.largest_relative),
+            (Some(1.0), Some(0.5))
+        );
         let broken = compared(1, &array(&[f32::NAN]), &array(&[1.0])).unwrap();
         assert_eq!((broken.differ, broken.largest_absolute), (1, None));
         assert!(compared(1, &array(&[1.0]), &array(&[1.0, 2.0])).is_err());

@@ -1,13 +1,12 @@
 //! The prompt that leads from a slow kernel to a proven faster one.
 
 use rmcp::ErrorData;
-use rmcp::model::{
-    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role,
-};
+use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::Value;
 
 const NAME: &str = "make-faster";
-const ABOUT: &str = "From a slow Metal kernel to a proven faster one, with the tools of this server alone";
+const ABOUT: &str =
+    "From a slow Metal kernel to a proven faster one, with the tools of this server alone";
 
 const STEPS: &str = "\
 Make the Metal compute kernel {kernel} of {path} faster on {chip}, and prove that it still computes the same. Use the tools of \
@@ -37,9 +36,17 @@ pub(super) fn all() -> Vec<Prompt> {
             .with_required(needed)
     };
     let arguments = vec![
-        argument("path", "The file with the kernel, inside the allowed folders", true),
+        argument(
+            "path",
+            "The file with the kernel, inside the allowed folders",
+            true,
+        ),
         argument("function", "The kernel, when the file has several", false),
-        argument("launch", "How it is dispatched, as flags; not needed when the source has a launch comment", false),
+        argument(
+            "launch",
+            "How it is dispatched, as flags; not needed when the source has a launch comment",
+            false,
+        ),
         argument("chip", "The chip to be fast on: m2", false),
     ];
     vec![Prompt::new(NAME, Some(ABOUT), Some(arguments)).with_title("Make a kernel faster")]

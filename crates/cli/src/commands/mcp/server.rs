@@ -103,7 +103,11 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = tools::named(&request.name) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-            let message = format!("no tool is called {}; there are {}", request.name, names.join(", "));
+            let message = format!(
+                "no tool is called {}; there are {}",
+                request.name,
+                names.join(", ")
+            );
             return Err(ErrorData::invalid_params(message, None));
         };
         let given = request.arguments.unwrap_or_default();
@@ -243,9 +247,8 @@ fn written(path: &Path, document: &Value) -> Result<String, Failure> {
     let Some(source) = document.get("source").and_then(Value::as_str) else {
         return Ok("\nNothing was written: there is no source.".to_owned());
     };
-    let fail = |error: std::io::Error| {
-        Failure::input(format!("cannot write {}: {error}", path.display()))
-    };
+    let fail =
+        |error: std::io::Error| Failure::input(format!("cannot write {}: {error}", path.display()));
     let file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)

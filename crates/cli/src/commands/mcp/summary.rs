@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 /// The document that a command printed, without what makes it long and was not asked for.
 pub(super) fn document(tool: &Tool, output: &str, listing: bool) -> Result<Value, Failure> {
-    let bad = |error: serde_json::Error| Failure::input(format!("{}: no document: {error}", tool.name));
+    let bad =
+        |error: serde_json::Error| Failure::input(format!("{}: no document: {error}", tool.name));
     if tool.document == "assay.disasm" {
         return Ok(rows_and_summary(output));
     }
@@ -47,7 +48,10 @@ fn rows_and_summary(output: &str) -> Value {
 /// A few lines about a document.
 pub(super) fn text(tool: &Tool, document: &Value) -> String {
     let lines: Vec<String> = match tool.name {
-        "profile" => list(document, "profiles").iter().flat_map(profile).collect(),
+        "profile" => list(document, "profiles")
+            .iter()
+            .flat_map(profile)
+            .collect(),
         "predict" => predictions(document),
         "run" => run(document),
         "compare" => compared(document),
@@ -78,7 +82,11 @@ const MOST_LINES: usize = 400;
 const MOST_ROWS: usize = 6;
 
 fn profile(profile: &Value) -> Vec<String> {
-    let mut lines = vec![format!("{}: {}", word(profile, "name"), word(profile, "verdict"))];
+    let mut lines = vec![format!(
+        "{}: {}",
+        word(profile, "name"),
+        word(profile, "verdict")
+    )];
     if let Some(predicted) = profile.get("predicted") {
         lines.push(prediction(predicted));
         let dear = list(predicted, "lines").iter().take(MOST_ROWS);
@@ -107,7 +115,10 @@ fn profile(profile: &Value) -> Vec<String> {
         let place = place.map_or(String::new(), |place| {
             format!(" at {}:{}", word(place, "file"), number(place, "line"))
         });
-        let recipes: Vec<&str> = list(finding, "recipes").iter().filter_map(Value::as_str).collect();
+        let recipes: Vec<&str> = list(finding, "recipes")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let recipes = match recipes.as_slice() {
             [] => String::new(),
             some => format!(" (recipes: {})", some.join(", ")),
@@ -136,7 +147,11 @@ fn prediction(predicted: &Value) -> String {
 fn predictions(document: &Value) -> Vec<String> {
     let fine = list(document, "predictions").iter().map(prediction);
     let refused = list(document, "refused").iter().map(|refused| {
-        format!("{}: not predicted: {}", word(refused, "kernel"), word(refused, "reason"))
+        format!(
+            "{}: not predicted: {}",
+            word(refused, "kernel"),
+            word(refused, "reason")
+        )
     });
     fine.chain(refused).collect()
 }
@@ -160,11 +175,19 @@ fn run(document: &Value) -> Vec<String> {
             count => format!("check: {count} found"),
         });
         lines.extend(found.iter().take(20).map(|finding| {
-            format!("  {} {}: {}", word(finding, "severity"), word(finding, "kind"), word(finding, "message"))
+            format!(
+                "  {} {}: {}",
+                word(finding, "severity"),
+                word(finding, "kind"),
+                word(finding, "message")
+            )
         }));
     }
     for buffer in list(document, "buffers") {
-        let values: Vec<String> = list(buffer, "values").iter().map(ToString::to_string).collect();
+        let values: Vec<String> = list(buffer, "values")
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         lines.push(format!(
             "buffer {} ({}): {}",
             number(buffer, "index"),
@@ -227,8 +250,15 @@ fn speedup(predicted: &Value) -> String {
 }
 
 fn changed(kernel: &Value) -> Vec<String> {
-    let mut lines = vec![format!("{}: {}", word(kernel, "name"), word(kernel, "status"))];
-    match kernel.get("predicted").filter(|predicted| predicted.is_object()) {
+    let mut lines = vec![format!(
+        "{}: {}",
+        word(kernel, "name"),
+        word(kernel, "status")
+    )];
+    match kernel
+        .get("predicted")
+        .filter(|predicted| predicted.is_object())
+    {
         Some(predicted) => lines.push(speedup(predicted)),
         None => lines.extend(
             kernel
@@ -238,10 +268,25 @@ fn changed(kernel: &Value) -> Vec<String> {
         ),
     }
     let figures = list(kernel, "figures").iter();
-    lines.extend(figures.filter(|figure| word(figure, "change") != "same").take(12).map(|figure| {
-        let side = |name: &str| figure.get(name).map_or_else(String::new, ToString::to_string);
-        format!("  {}: {} → {} ({})", word(figure, "figure"), side("before"), side("after"), word(figure, "change"))
-    }));
+    lines.extend(
+        figures
+            .filter(|figure| word(figure, "change") != "same")
+            .take(12)
+            .map(|figure| {
+                let side = |name: &str| {
+                    figure
+                        .get(name)
+                        .map_or_else(String::new, ToString::to_string)
+                };
+                format!(
+                    "  {}: {} → {} ({})",
+                    word(figure, "figure"),
+                    side("before"),
+                    side("after"),
+                    word(figure, "change")
+                )
+            }),
+    );
     lines
 }
 
@@ -249,12 +294,19 @@ fn rewritten(document: &Value) -> Vec<String> {
     let choices = list(document, "choices");
     let mut lines = Vec::new();
     for choice in choices {
-        let steps: Vec<&str> = list(choice, "steps").iter().filter_map(Value::as_str).collect();
+        let steps: Vec<&str> = list(choice, "steps")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let what = match choice.get("refused").and_then(Value::as_str) {
             Some(why) => format!("no: {why}"),
             None => steps.join(" "),
         };
-        lines.push(format!("{} (class {}): {what}", word(choice, "recipe"), word(choice, "class")));
+        lines.push(format!(
+            "{} (class {}): {what}",
+            word(choice, "recipe"),
+            word(choice, "class")
+        ));
     }
     if let Some(source) = document.get("source").and_then(Value::as_str) {
         lines.push(format!(
@@ -267,7 +319,10 @@ fn rewritten(document: &Value) -> Vec<String> {
         ));
         match document.get("predicted") {
             Some(predicted) => lines.push(speedup(predicted)),
-            None => lines.push(format!("no predicted change: {}", word(document, "not_predicted"))),
+            None => lines.push(format!(
+                "no predicted change: {}",
+                word(document, "not_predicted")
+            )),
         }
         lines.push(source.to_owned());
     }
@@ -276,10 +331,18 @@ fn rewritten(document: &Value) -> Vec<String> {
 
 fn inspected(document: &Value) -> Vec<String> {
     let kernels = list(document, "kernels");
-    let all = if kernels.is_empty() { list(document, "functions") } else { kernels };
+    let all = if kernels.is_empty() {
+        list(document, "functions")
+    } else {
+        kernels
+    };
     let mut lines = Vec::new();
     for function in all {
-        lines.push(format!("{} {}", word(function, "type"), word(function, "name")));
+        lines.push(format!(
+            "{} {}",
+            word(function, "type"),
+            word(function, "name")
+        ));
         lines.extend(list(function, "arguments").iter().map(|argument| {
             let index = argument.get("index").and_then(Value::as_u64);
             let index = index.map_or(String::new(), |index| format!(" {index}"));
@@ -298,9 +361,16 @@ fn inspected(document: &Value) -> Vec<String> {
 fn disassembled(document: &Value) -> Vec<String> {
     let rows = list(document, "instructions").iter();
     let rows = rows.map(|row| {
-        let operands: Vec<&str> = list(row, "operands").iter().filter_map(Value::as_str).collect();
+        let operands: Vec<&str> = list(row, "operands")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         let offset = row.get("offset").and_then(Value::as_u64).unwrap_or(0);
-        format!("{offset:#06x}: {} {}", word(row, "mnemonic"), operands.join(", "))
+        format!(
+            "{offset:#06x}: {} {}",
+            word(row, "mnemonic"),
+            operands.join(", ")
+        )
     });
     rows.collect()
 }
@@ -310,7 +380,14 @@ fn explained(document: &Value) -> Vec<String> {
         [page] => vec![word(page, "page").to_owned()],
         pages => pages
             .iter()
-            .map(|page| format!("{} ({}): {}", word(page, "id"), word(page, "command"), word(page, "title")))
+            .map(|page| {
+                format!(
+                    "{} ({}): {}",
+                    word(page, "id"),
+                    word(page, "command"),
+                    word(page, "title")
+                )
+            })
             .collect(),
     }
 }
@@ -326,7 +403,11 @@ fn benched(document: &Value) -> Vec<String> {
             line += &format!(": {why}");
         }
         if let Some(time) = kernel.get("time").filter(|time| time.is_object()) {
-            line += &format!(", {:.3} ms ({} time)", number(time, "median_ms"), word(time, "origin"));
+            line += &format!(
+                ", {:.3} ms ({} time)",
+                number(time, "median_ms"),
+                word(time, "origin")
+            );
         }
         lines.push(line);
         let findings = list(kernel, "findings").iter();
@@ -336,7 +417,12 @@ fn benched(document: &Value) -> Vec<String> {
         }));
     }
     if lines.is_empty() {
-        lines.extend(document.get("text").and_then(Value::as_str).map(str::to_owned));
+        lines.extend(
+            document
+                .get("text")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+        );
     }
     lines
 }
@@ -359,9 +445,15 @@ fn number(value: &Value, name: &str) -> f64 {
 }
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn list_mut<'v>(value: &'v mut Value, name: &str) -> &'v mut [Value] {
-    value.get_mut(name).and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+    value
+        .get_mut(name)
+        .and_then(Value::as_array_mut)
+        .map_or(&mut [], Vec::as_mut_slice)
 }

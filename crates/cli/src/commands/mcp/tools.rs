@@ -105,11 +105,7 @@ const LAUNCH: &[Parameter] = &[parameter(
 )];
 
 const SOURCE: &[Parameter] = &[
-    parameter(
-        "defines",
-        Kind::Texts("-D"),
-        "Macros: NAME or NAME=VALUE",
-    ),
+    parameter("defines", Kind::Texts("-D"), "Macros: NAME or NAME=VALUE"),
     parameter(
         "include_folders",
         Kind::Folders("-I"),
@@ -214,8 +210,16 @@ pub(super) const TOOLS: &[Tool] = &[
             FUNCTION,
             LAUNCH,
             &[
-                parameter("check", Kind::Switch("--check"), "Look for faults; not with counts"),
-                parameter("counts", Kind::Switch("--counts"), "Count what simdgroups do; not with check"),
+                parameter(
+                    "check",
+                    Kind::Switch("--check"),
+                    "Look for faults; not with counts",
+                ),
+                parameter(
+                    "counts",
+                    Kind::Switch("--counts"),
+                    "Count what simdgroups do; not with check",
+                ),
                 parameter(
                     "print",
                     Kind::Texts("--print"),
@@ -242,20 +246,32 @@ pub(super) const TOOLS: &[Tool] = &[
         command: &["run", "--format=json"],
         parameters: &[
             &[
-                required("before_path", Kind::Input("before.metal"), "The kernel before"),
+                required(
+                    "before_path",
+                    Kind::Input("before.metal"),
+                    "The kernel before",
+                ),
                 required("after_path", Kind::Input("after.metal"), "The kernel after"),
                 required(
                     "buffers",
                     Kind::Own(Own::Buffers),
                     "Indices of the buffers to compare: those the kernel writes",
                 ),
-                parameter("function", Kind::Text("--function"), "The kernel, when a file has several"),
+                parameter(
+                    "function",
+                    Kind::Text("--function"),
+                    "The kernel, when a file has several",
+                ),
                 parameter(
                     "after_function",
                     Kind::Text("--function"),
                     "The kernel of the file after, when it is called otherwise",
                 ),
-                parameter("launch", Kind::Launch, "How both are dispatched, as flags; see run"),
+                parameter(
+                    "launch",
+                    Kind::Launch,
+                    "How both are dispatched, as flags; see run",
+                ),
                 parameter(
                     "after_launch",
                     Kind::Launch,
@@ -275,7 +291,11 @@ pub(super) const TOOLS: &[Tool] = &[
         command: &["diff", "--format=json", "--compiler=assay"],
         parameters: &[
             &[
-                required("before_path", Kind::Input("before.metal"), "The file before"),
+                required(
+                    "before_path",
+                    Kind::Input("before.metal"),
+                    "The file before",
+                ),
                 required("after_path", Kind::Input("after.metal"), "The file after"),
                 parameter("function", Kind::Text("--function"), "The kernel"),
                 parameter(
@@ -316,7 +336,11 @@ pub(super) const TOOLS: &[Tool] = &[
             FUNCTION,
             LAUNCH,
             &[
-                parameter("list", Kind::Switch("--list"), "Say what applies, after `recipes` if there are any"),
+                parameter(
+                    "list",
+                    Kind::Switch("--list"),
+                    "Say what applies, after `recipes` if there are any",
+                ),
                 parameter(
                     "recipes",
                     Kind::Texts("--recipe"),
@@ -366,8 +390,16 @@ pub(super) const TOOLS: &[Tool] = &[
         command: &["bench", "--format=json", "--no-save", "--reference=none"],
         parameters: &[
             &[
-                parameter("kernels", Kind::Words, "Kernels of the registry: softmax, layer_norm"),
-                parameter("all", Kind::Switch("--all"), "All kernels of the registry, which takes minutes unless planned"),
+                parameter(
+                    "kernels",
+                    Kind::Words,
+                    "Kernels of the registry: softmax, layer_norm",
+                ),
+                parameter(
+                    "all",
+                    Kind::Switch("--all"),
+                    "All kernels of the registry, which takes minutes unless planned",
+                ),
                 parameter(
                     "plan",
                     Kind::Switch("--dry-run"),
@@ -379,8 +411,16 @@ pub(super) const TOOLS: &[Tool] = &[
                     "Metal source to examine in place of the kernel's own",
                 ),
                 parameter("quick", Kind::Switch("--quick"), "One trial at small sizes"),
-                parameter("no_time", Kind::Switch("--no-time"), "Only check, do not time"),
-                parameter("predict", Kind::Text("--predict"), "Add predicted GPU times on these chips: m2,m1-max"),
+                parameter(
+                    "no_time",
+                    Kind::Switch("--no-time"),
+                    "Only check, do not time",
+                ),
+                parameter(
+                    "predict",
+                    Kind::Text("--predict"),
+                    "Add predicted GPU times on these chips: m2,m1-max",
+                ),
             ],
             TIME,
         ],
@@ -393,7 +433,11 @@ pub(super) const TOOLS: &[Tool] = &[
         command: &["chips", "--format=json"],
         parameters: &[&[
             parameter("name", Kind::Word, "One chip: m1-max"),
-            parameter("set", Kind::Texts("--set"), "Replace a figure: clock_ghz=1.2"),
+            parameter(
+                "set",
+                Kind::Texts("--set"),
+                "Replace a figure: clock_ghz=1.2",
+            ),
         ]],
         document: "assay.chips",
     },

@@ -136,7 +136,8 @@ fn limit_memory(_: u64) {}
 /// A process that runs a job, from the server's side.
 #[derive(Debug)]
 pub(super) struct Process {
-    child: Child,
+    /// There until the process is dropped.
+    child: Option<Child>,
     /// As long as it is open the process lives.
     stdin: Option<ChildStdin>,
 }
@@ -163,7 +164,10 @@ impl Process {
             .spawn()
             .map_err(|error| broken("cannot start a process", error))?;
         let stdin = child.stdin.take();
-        Ok(Process { child, stdin })
+        Ok(Process {
+            child: Some(child),
+            stdin,
+        })
     }
 
     /// Hands the job over and waits for what comes of it.
@@ -177,7 +181,8 @@ impl Process {
         }
         drop(line);
         let mut answer = Vec::new();
-        if let Some(stdout) = &mut self.child.stdout {
+        let child = self.child.as_mut();
+        if let Some(stdout) = child.and_then(|child| child.stdout.as_mut()) {
             let mut stdout = stdout.take(LARGEST_ANSWER);
             stdout.read_to_end(&mut answer).await.map_err(ended)?;
         }
@@ -186,22 +191,25 @@ impl Process {
                 .advice("use smaller sizes, or start the server with a larger --memory")
         })
     }
+}
 
-    /// Ends the process and all it has started.
-    pub(super) fn kill(&mut self) {
+/// Ends the process and all it has started.
+impl Drop for Process {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
         #[cfg(unix)]
-        if let Some(id) = self.child.id()
+        if let Some(id) = child.id()
             && let Some(id) = rustix::process::Pid::from_raw(id.cast_signed())
         {
             let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
         }
-        let _ = self.child.start_kill();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
+        let _ = child.start_kill();
+        // Somebody has to ask how it ended, or the system keeps it.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { child.wait().await });
+        }
     }
 }
 
