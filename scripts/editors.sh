@@ -28,12 +28,28 @@ inspector=$PWD/target/inspector
 [ -x "$inspector/node_modules/.bin/mcp-inspector" ] ||
   npm install --silent --no-audit --no-fund --prefix "$inspector" @modelcontextprotocol/inspector@0.15 ||
   { say "npm's registry cannot be reached"; exit 3; }
-ask() { "$inspector/node_modules/.bin/mcp-inspector" --cli "$ASSAY" mcp --root examples/kernels "$@"; }
+ask() { "$inspector/node_modules/.bin/mcp-inspector" --cli "$ASSAY" mcp --root examples "$@"; }
 ask --method tools/list | grep -q '"name": "rewrite"'
 ask --method prompts/list | grep -q '"make-faster"'
 ask --method resources/read --uri assay://explain/coarsen | grep -q 'What it does'
-ask --method tools/call --tool-name explain --tool-arg rule=narrow-loads | grep -q 'What to do'
-ask --method tools/call --tool-name profile --tool-arg path=matmul_naive.metal | grep -q 'assay.profile'
+# A call of every tool, and a word of its answer.
+while read -r word tool arguments; do
+  # shellcheck disable=SC2086 # arguments are words
+  ask --method tools/call --tool-name "$tool" $(printf -- '--tool-arg %s ' $arguments) | grep -q -- "$word" ||
+    { say "the inspector's call of $tool was not answered with $word"; exit 1; }
+done <<'CALLS'
+assay.inspect inspect path=kernels/saxpy.metal
+assay.profile profile path=kernels/matmul_naive.metal
+assay.predict predict path=kernels/matmul_naive.metal chip=m1-max
+assay.run run path=naive/row_max.metal check=true
+assay.compare compare before_path=naive/row_max.metal after_path=naive/row_max.metal buffers=[0]
+assay.diff diff before_path=kernels/saxpy.metal after_path=kernels/saxpy.metal
+assay.rewrite rewrite path=kernels/matmul_naive.metal list=true
+assay.disasm disasm path=kernels/saxpy.metal
+assay.explain explain rule=narrow-loads
+assay.bench bench kernels=["relu"] quick=true no_time=true
+assay.chips chips name=m1
+CALLS
 say "the inspector lists tools, prompts and resources, and calls"
 
 (

@@ -1,6 +1,7 @@
 // The packaged extension activated in a stand-in for VS Code: it starts the server, and stops it.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import Module from "node:module";
 import { dirname, join, resolve } from "node:path";
@@ -40,7 +41,7 @@ class EventEmitter {
 }
 
 const values = { path: assay, chip: "m2" };
-const vscode = anything({
+const stands = {
   version: "1.91.0",
   EventEmitter,
   Disposable: Object.assign(class { constructor(end) { this.dispose = end ?? (() => {}); } }, { from: () => disposable }),
@@ -60,7 +61,11 @@ const vscode = anything({
     getConfiguration: () => anything({ get: (name, otherwise) => values[name] ?? otherwise, inspect: () => undefined }),
   }),
   languages: anything({ match: () => 0, createDiagnosticCollection: () => anything({ set() {}, dispose() {}, clear() {} }) }),
-});
+};
+// Every name that the editor exports.
+const types = readFileSync(join(here, "../node_modules/@types/vscode/index.d.ts"), "utf8");
+const names = [...types.matchAll(/^\s*export (?:abstract )?(?:class|enum|namespace|const|function) (\w+)/gm)].map((found) => found[1]);
+const vscode = Object.fromEntries([...new Set(names), ...Object.keys(stands)].map((name) => [name, stands[name] ?? anything()]));
 
 const load = Module._load;
 Module._load = function (name, ...rest) {

@@ -66,7 +66,9 @@ fn next(shared: &Shared) -> Option<Task> {
             state = shared.wait(state, None);
             continue;
         };
-        let due = state.settings_due.map_or(first.due, |due| due.max(first.due));
+        let due = state
+            .settings_due
+            .map_or(first.due, |due| due.max(first.due));
         if due > now {
             let rest = due - now;
             state = shared.wait(state, Some(rest));

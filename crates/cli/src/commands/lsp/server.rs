@@ -99,17 +99,30 @@ fn capabilities(utf8: bool) -> ServerCapabilities {
     }
 }
 
-/// Reads messages until the client says that it goes.
+/// Reads messages until the client goes. Between its farewell (`shutdown`) and its going (`exit`) late answers may arrive.
 fn read(connection: &Connection, shared: &Shared) -> Result<(), Failure> {
+    let mut leaving = false;
     for message in &connection.receiver {
         match message {
-            Message::Request(request) => {
-                let closed = connection.handle_shutdown(&request);
-                match closed {
-                    Ok(true) => return Ok(()),
-                    Ok(false) => answer(shared, request),
-                    Err(error) => return Err(Failure::new(Kind::Input, error.to_string())),
-                }
+            Message::Request(request) if request.method == "shutdown" => {
+                leaving = true;
+                let farewell = Response::new_ok(request.id, Value::Null);
+                shared.send(Message::Response(farewell));
+            }
+            Message::Request(request) if leaving => {
+                let (code, why) = (ErrorCode::InvalidRequest, "the server is about to end");
+                let refused = Response::new_err(request.id, code as i32, why.to_owned());
+                shared.send(Message::Response(refused));
+            }
+            Message::Request(request) => answer(shared, request),
+            Message::Notification(notification) if notification.method == "exit" => {
+                return match leaving {
+                    true => Ok(()),
+                    false => Err(Failure::new(
+                        Kind::Verdict,
+                        "the editor left without shutdown",
+                    )),
+                };
             }
             Message::Notification(notification) => notified(shared, notification),
             Message::Response(response) => answered(shared, &response),
@@ -351,8 +364,7 @@ fn answered(shared: &Shared, response: &Response) {
         return;
     }
     shared.lock().settings_due = None;
-    if let Ok(Value::Array(sections)) = &response.response_result
-    {
+    if let Ok(Value::Array(sections)) = &response.response_result {
         sections
             .iter()
             .for_each(|section| configure(shared, section));
