@@ -1,6 +1,6 @@
 //! Folders that commands are confined to, when they work for strangers.
 //!
-//! A server that runs commands for others starts a process for each ([`crate::commands::mcp`]), and that process confines
+//! A server that runs commands for others starts a process for each (`assay mcp`), and that process confines
 //! itself before it looks at anything: files outside the folders, by their real paths, are neither opened nor written, and
 //! a source may not include them.
 

@@ -4,12 +4,15 @@
 //! process of its own runs ([`worker`]): it is confined to the allowed folders, limited in time and memory, and gone when
 //! the client cancels. What comes back is the command's document, and [`summary`] says it in a few lines.
 
+mod announce;
 mod arguments;
 mod compare;
 mod prompt;
 mod resources;
 mod server;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod worker;
 
