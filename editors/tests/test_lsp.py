@@ -99,6 +99,14 @@ class Document:
         found = await self.client.text_document_inlay_hint_async(parameters)
         return {hint.position.line: str(hint.label) for hint in found or []}
 
+    async def hints_with(self, wanted: str, seconds: float = 30) -> dict[int, str]:
+        """Waits for a hint."""
+        deadline = time.monotonic() + seconds
+        while wanted not in str(found := await self.hints()):
+            assert time.monotonic() < deadline, found
+            await asyncio.sleep(0.1)
+        return found
+
     async def hover(self, line: int, character: int = 8) -> str:
         position = types.Position(line=line, character=character)
         found = await self.client.text_document_hover_async(
@@ -173,13 +181,7 @@ async def test_recipes_are_actions(client: LanguageClient, tmp_path: Path) -> No
     rewritten = tmp_path / Path(create.uri).name
     rewritten.write_text(source)
     applied = Document(client, rewritten)
-    await applied.until(lambda found: True)
-    for _ in range(100):
-        hints = await applied.hints()
-        if any("on m2" in label for label in hints.values()):
-            break
-        await asyncio.sleep(0.2)
-    assert any("on m2" in label for label in hints.values())
+    await applied.hints_with("on m2")
     assert not [one for one in applied.diagnostics() if one.severity == types.DiagnosticSeverity.Error]
 
 
@@ -188,7 +190,7 @@ async def test_errors_come_and_go_with_edits(client: LanguageClient, tmp_path: P
     path = tmp_path / "saxpy.metal"
     path.write_text((KERNELS / "saxpy.metal").read_text())
     document = Document(client, path)
-    await document.until(lambda found: not any(one.source == "clang" for one in found))
+    await document.hints_with("registers")
     word = "kernel void saxpy"
     before = document.line_of(word)
     document.replace(word, "\n\nconstant flaot oops = 1;\n" + word)
@@ -261,19 +263,11 @@ async def test_settings_change_chip_and_launch(client: LanguageClient, tmp_path:
     document = Document(client, tmp_path / "set.metal", text)
     line = document.line_of("kernel void racy")
 
-    async def label(wanted: str) -> str:
-        for _ in range(100):
-            found = (await document.hints()).get(line, "")
-            if wanted in found:
-                return found
-            await asyncio.sleep(0.2)
-        raise AssertionError(found)
-
-    assert " on " not in await label("registers")
+    assert " on " not in (await document.hints_with("registers"))[line]
     flags = "--grid 4096 --threadgroup 256 --buffer 0=zeros:f32:4096"
     client.set_configuration({"assay": {"chip": "m1-max", "launch": {"racy": flags}}})
     client.workspace_did_change_configuration(types.DidChangeConfigurationParams(settings=None))
-    assert "on m1-max" in await label(" on ")
+    assert "on m1-max" in (await document.hints_with(" on "))[line]
 
 
 @pytest.mark.asyncio

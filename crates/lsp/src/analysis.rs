@@ -17,6 +17,8 @@ pub struct Analysis {
     pub kernels: Vec<KernelReport>,
     /// Kernels that were compiled but not yet looked at.
     pub waiting: Vec<String>,
+    /// Kernels that will not be looked at unless they come on the screen: there are too many.
+    pub left: Vec<String>,
     /// Kernels that have a launch.
     pub launched: Vec<String>,
     /// Where kernels are declared.

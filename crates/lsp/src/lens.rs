@@ -13,7 +13,8 @@ pub fn lenses(text: &Text, analysis: &Analysis, uri: &Uri, encoding: Encoding) -
     let declared = analysis.declarations.iter();
     // A template is run through its instantiations.
     let known = |name: &str| {
-        analysis.kernel(name).is_some() || analysis.waiting.iter().any(|one| one == name)
+        let mut others = analysis.waiting.iter().chain(&analysis.left);
+        analysis.kernel(name).is_some() || others.any(|one| one == name)
     };
     let lenses = declared.filter(|one| known(&one.name)).map(|one| {
         let title = if analysis.launched.contains(&one.name) {

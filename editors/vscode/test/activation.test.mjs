@@ -84,6 +84,5 @@ test("activation starts the server and deactivation stops it", { timeout: 60_000
 test("a server that is not there is told to the user", { timeout: 60_000 }, async () => {
   values.path = "/no/such/assay";
   await commands.get("assay.restart")();
-  assert.equal(errors.length, 1);
-  assert.match(errors[0], /\/no\/such\/assay lsp/);
+  assert.ok(errors.some((text) => text.includes("/no/such/assay lsp")), errors.join("\n"));
 });

@@ -36,6 +36,8 @@ struct Task {
     uri: String,
     version: i32,
     generation: u64,
+    /// The version was looked at; kernels that came on the screen since were not.
+    only_more: bool,
     snapshot: Snapshot,
 }
 
@@ -61,7 +63,7 @@ fn next(shared: &Shared) -> Option<Task> {
         let waiting = state
             .documents
             .values()
-            .filter(|document| document.analysed != Some(document.version));
+            .filter(|document| document.more || document.analysed != Some(document.version));
         let Some(first) = waiting.min_by_key(|document| document.due) else {
             state = shared.wait(state, None);
             continue;
@@ -76,6 +78,7 @@ fn next(shared: &Shared) -> Option<Task> {
         }
         let uri = first.uri.as_str().to_owned();
         let task = Task {
+            only_more: first.analysed == Some(first.version),
             version: first.version,
             generation: state.generation,
             snapshot: Snapshot {
@@ -87,6 +90,7 @@ fn next(shared: &Shared) -> Option<Task> {
         };
         if let Some(document) = state.documents.get_mut(&task.uri) {
             document.analysed = Some(task.version);
+            document.more = false;
         }
         return Some(task);
     }
@@ -118,8 +122,10 @@ fn look(shared: &Shared, task: &Task) {
             return;
         }
     };
-    let order = order(shared, task, &library, &analysis);
-    analysis.waiting = order.iter().map(|kernel| kernel.name.clone()).collect();
+    let (order, left) = order(shared, task, &library, &analysis);
+    let names = |kernels: &[&Kernel]| kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    analysis.waiting = names(&order);
+    analysis.left = names(&left);
     let has_launch = |kernel: &&Kernel| matches!(task.snapshot.launch(&kernel.name), Ok(Some(_)));
     let launched = library.kernels().iter().filter(has_launch);
     analysis.launched = launched.map(|kernel| kernel.name.clone()).collect();
@@ -165,21 +171,23 @@ fn report(snapshot: &Snapshot, kernel: &Kernel) -> KernelReport {
     })
 }
 
-/// The kernels to look at: those on the screen first, then in order, as many as the settings allow.
+/// The kernels to look at, those on the screen first, then in order, as many as the settings allow; and the rest.
 fn order<'l>(
     shared: &Shared,
     task: &Task,
     library: &'l Library,
     analysis: &Analysis,
-) -> Vec<&'l Kernel> {
-    let (visible, most) = {
-        let state = shared.lock();
-        let document = state.documents.get(&task.uri);
-        let visible = document.and_then(|document| document.visible);
-        (visible, state.settings.most_kernels)
+) -> (Vec<&'l Kernel>, Vec<&'l Kernel>) {
+    let state = shared.lock();
+    let document = state.documents.get(&task.uri);
+    let visible = document.and_then(|document| document.visible);
+    let known = |kernel: &&Kernel| {
+        task.only_more
+            && document.is_some_and(|document| document.analysis.kernel(&kernel.name).is_some())
     };
-    let mut kernels: Vec<&Kernel> = library.kernels().iter().collect();
-    kernels.sort_by_key(|kernel| {
+    let kernels = library.kernels().iter().filter(|kernel| !known(kernel));
+    let mut kernels: Vec<&Kernel> = kernels.collect();
+    kernels.sort_by_cached_key(|kernel| {
         let line = analysis.declaration(&kernel.name).map(|one| one.line);
         let distance = match (visible, line) {
             (Some(range), Some(line)) if line < range.start.line => range.start.line - line,
@@ -189,8 +197,8 @@ fn order<'l>(
         };
         (distance, line)
     });
-    kernels.truncate(most);
-    kernels
+    let left = kernels.split_off(state.settings.most_kernels.min(kernels.len()));
+    (kernels, left)
 }
 
 /// Changes what is known about a document, if the task is still about its newest version.

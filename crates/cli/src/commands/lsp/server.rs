@@ -191,19 +191,15 @@ fn hovered(shared: &Shared, parameters: &HoverParams) -> Value {
 fn hinted(shared: &Shared, parameters: &InlayHintParams) -> Value {
     let mut state = shared.lock();
     let uri = &parameters.text_document.uri;
-    if let Some(document) = state.documents.get_mut(uri.as_str()) {
-        document.visible = Some(parameters.range);
+    let document = state.documents.get_mut(uri.as_str());
+    if document.is_some_and(|document| document.show(parameters.range)) {
+        shared.wake();
     }
     let shown = state.settings.shown;
     about(&state, uri, |document| {
         let (text, analysis) = (&document.text, &document.analysis);
-        json!(hints(
-            text,
-            analysis,
-            parameters.range,
-            shown,
-            shared.encoding()
-        ))
+        let range = parameters.range;
+        json!(hints(text, analysis, range, shown, shared.encoding()))
     })
 }
 

@@ -22,6 +22,9 @@ pub(super) struct Client {
     pub(super) creates_files: bool,
 }
 
+/// Lines that a screen shows at most.
+const TALLEST_SCREEN: u32 = 500;
+
 /// A document that is open in the editor.
 #[derive(Debug)]
 pub(super) struct Document {
@@ -36,6 +39,8 @@ pub(super) struct Document {
     pub(super) analysis: Analysis,
     /// What a run with checks found.
     pub(super) checked: Vec<Problem>,
+    /// Kernels came on the screen that were not looked at.
+    pub(super) more: bool,
     /// The lines the editor showed last.
     pub(super) visible: Option<Range>,
 }
@@ -182,8 +187,23 @@ impl Document {
             analysed: None,
             analysis: Analysis::default(),
             checked: Vec::new(),
+            more: false,
             visible: None,
         }
+    }
+
+    /// Remembers which lines are on the screen. Returns true if kernels there were not looked at.
+    pub(super) fn show(&mut self, range: Range) -> bool {
+        self.visible = Some(range);
+        let analysis = &self.analysis;
+        let missing = analysis.declarations.iter().any(|one| {
+            (range.start.line..=range.end.line).contains(&one.line)
+                && analysis.left.contains(&one.name)
+        });
+        // Some editors ask for the whole document: that is no screen.
+        let screen = range.end.line.saturating_sub(range.start.line) <= TALLEST_SCREEN;
+        self.more |= missing && screen && self.analysed == Some(self.version);
+        self.more
     }
 
     fn diagnostics(&self, pages: &Pages, encoding: Encoding) -> PublishDiagnosticsParams {
