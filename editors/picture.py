@@ -86,7 +86,7 @@ y += 6
 box = y
 y += 22
 for words in [f"{finding['code']}: {finding['message'].splitlines()[0]}", *finding["message"].splitlines()[1:], ""]:
-    put(40, words[:118], "#9a6700")
+    put(40, words if len(words) < 112 else words[:111] + "…", "#9a6700")
     y += LINE
 lines = [line for line in hover.split("---")[0].splitlines() if line and not line.startswith("```")]
 for words in lines[:10]:

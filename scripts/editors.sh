@@ -10,8 +10,8 @@ say() { printf 'editors: %s\n' "$*"; }
 python=${PYTHON:-python3}
 venv=$PWD/target/editors-venv
 
-# The profile of `make test`, so that nothing is built twice.
-cargo build --quiet --profile test --package assay-metal
+# The program as `make test` builds it, so that nothing is built twice.
+cargo test --quiet --workspace --test frame --no-run
 export ASSAY=$PWD/target/debug/assay
 
 status=0
