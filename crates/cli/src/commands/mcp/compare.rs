@@ -180,7 +180,7 @@ mod tests {
     fn array(values: &[f32]) -> Array {
         Array {
             descr: "<f4".to_owned(),
-            shape: vec![values.len()],
+            shape: vec![values.len() as u64],
             data: values
                 .iter()
                 .flat_map(|value| value.to_le_bytes())
