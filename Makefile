@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python
+.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors
 
 CARGO ?= cargo
 
@@ -24,6 +24,10 @@ unit:
 # The Python package under python/: wheel, tests, types, notebook. Exit 3 where a package registry is missing.
 test-python:
 	@./scripts/python.sh
+
+# `assay mcp`, `assay lsp` and the VS Code extension, by their clients. Exit 3 where a package registry is missing.
+test-editors:
+	@./scripts/editors.sh
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered

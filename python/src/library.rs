@@ -84,6 +84,7 @@ impl Library {
             include_files,
             defines,
             checked: false,
+            within: None,
         };
         let made = background::run(py, move || Source::new(name, Bytes::new(bytes), options))?;
         match made {

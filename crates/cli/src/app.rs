@@ -65,16 +65,16 @@ pub(crate) struct Cli {
 
 /// The commands: each is a file under `commands/` with `Args` and `run`.
 macro_rules! commands {
-    ($($variant:ident $module:ident;)*) => {
+    ($($(#[$condition:meta])* $variant:ident $module:ident;)*) => {
         #[derive(Debug, Subcommand)]
         enum Command {
-            $($variant(crate::commands::$module::Args),)*
+            $($(#[$condition])* $variant(crate::commands::$module::Args),)*
         }
 
         impl Command {
             fn run(&self, context: &Context) -> CommandResult {
                 match self {
-                    $(Command::$variant(args) => crate::commands::$module::run(args, context),)*
+                    $($(#[$condition])* Command::$variant(args) => crate::commands::$module::run(args, context),)*
                 }
             }
         }
@@ -102,6 +102,9 @@ commands! {
     Disasm disasm;
     Asm asm;
     Chips chips;
+    Lsp lsp;
+    #[cfg(feature = "mcp")]
+    Mcp mcp;
     Doctor doctor;
     Completions completions;
     Man man;

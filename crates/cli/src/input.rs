@@ -3,6 +3,7 @@
 //! Streams (pipes, standard input, device files) may never end, so they are read up to [`LARGEST_STREAM`]; a regular file
 //! is mapped whatever its size. A program that calls commands as functions may [`lend`] bytes under names.
 
+use crate::confine;
 use crate::failure::Failure;
 use assay_front::Bytes;
 use std::cell::RefCell;
@@ -42,6 +43,7 @@ pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
     if path.as_os_str() == "-" {
         return stream(std::io::stdin().lock(), "standard input");
     }
+    confine::check(path)?;
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
     let file = File::open(path).map_err(fail)?;

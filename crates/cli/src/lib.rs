@@ -13,6 +13,7 @@ pub mod api;
 mod app;
 mod apple;
 mod commands;
+mod confine;
 mod context;
 mod diagnostics;
 mod failure;

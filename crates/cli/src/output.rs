@@ -4,6 +4,7 @@
 //! command leaves the old file, never half a new one. Behind a symbolic link it is the link's target that is replaced.
 //! What is no plain file (a device, a FIFO, `>(…)` of a shell) is written to as it is.
 
+use crate::confine;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::Visible;
@@ -55,6 +56,7 @@ impl Output {
                 false => Output::Stdout(BufWriter::with_capacity(BUFFER, stdout)),
             });
         };
+        confine::check(path)?;
         let refused = |why: &str| Failure::input(format!("cannot write {}: {why}", path.display()));
         let before = std::fs::metadata(path).ok();
         match &before {

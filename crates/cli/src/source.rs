@@ -5,7 +5,7 @@
 
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
-use crate::{input, names, toolchain};
+use crate::{confine, input, names, toolchain};
 use assay_bench::registry::Resolved;
 use assay_container::SelectError;
 use assay_front::{
@@ -54,6 +54,7 @@ impl SourceArgs {
             standard: self.std,
             fast_math: !self.no_fast_math,
             checked: false,
+            within: confine::folders(),
         }
     }
 }

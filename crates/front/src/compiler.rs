@@ -19,6 +19,8 @@ pub struct SourceOptions {
     pub defines: Vec<String>,
     /// Make programs to be checked: nothing is optimised away, and the compiler warns.
     pub checked: bool,
+    /// The folders whose files may be read, for sources of strangers; everywhere when there are none.
+    pub within: Option<Vec<PathBuf>>,
 }
 
 impl Default for SourceOptions {
@@ -30,6 +32,7 @@ impl Default for SourceOptions {
             include_files: Vec::new(),
             defines: Vec::new(),
             checked: false,
+            within: None,
         }
     }
 }
@@ -44,6 +47,7 @@ impl SourceOptions {
             standard: self.standard,
             fast_math: self.fast_math,
             checked: self.checked,
+            within: self.within.clone(),
             ..Options::new(cache)
         }
     }

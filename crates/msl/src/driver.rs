@@ -2,6 +2,7 @@
 
 use crate::cache::Cache;
 use crate::compiler::{Compiler, Run};
+use crate::confine::Allowed;
 use crate::diagnostic::{self, Diagnostic, Note, source_line};
 use crate::flags;
 use crate::headers;
@@ -43,6 +44,8 @@ pub struct Options {
     pub checked: bool,
     /// What to produce.
     pub emit: Emit,
+    /// The folders whose files may be read, for sources of strangers; everywhere when there are none.
+    pub within: Option<Vec<PathBuf>>,
     /// A folder of ours to keep precompiled headers and bitcode in.
     pub cache: PathBuf,
 }
@@ -160,6 +163,7 @@ impl Options {
             debug_lines: true,
             checked: false,
             emit: Emit::Bitcode,
+            within: None,
             cache: cache.into(),
         }
     }
@@ -330,7 +334,12 @@ impl<'a> Session<'a> {
             whole.push_str(&format!("#include \"{}\"\n", in_line_marker(file)));
         }
         whole.push_str(&format!("# 1 \"{}\"\n{text}", in_line_marker(path)));
+        if self.options.within.is_some() {
+            arguments.retain(|argument| argument != "-w");
+            arguments.extend(flags::CONFINED.iter().map(|&flag| flag.to_owned()));
+        }
         let run = self.run(&arguments, whole.as_bytes())?;
+        self.confine(path, &stubs, &run)?;
         if run.success {
             // Where the cache is must not show in the result.
             let stubs = format!("\"{}/", in_line_marker(&stubs));
@@ -338,6 +347,26 @@ impl<'a> Session<'a> {
             return Ok(String::from_utf8_lossy(&run.stdout).replace(&stubs, &own));
         }
         Err(Error::Source(preprocessor_errors(&run, path, text)))
+    }
+
+    /// Refuses a source that has made the compiler read a file outside the allowed folders.
+    fn confine(&self, path: &Path, stubs: &Path, run: &Run) -> Result<(), Error> {
+        let Some(folders) = &self.options.within else {
+            return Ok(());
+        };
+        let allowed = Allowed::new(folders, path, stubs);
+        let outside = allowed.first_outside(&String::from_utf8_lossy(&run.stdout));
+        let outside =
+            outside.or_else(|| allowed.first_blamed_outside(&diagnostic::parse(&run.stderr)));
+        let Some(file) = outside else {
+            return Ok(());
+        };
+        Err(Error::Source(vec![Diagnostic {
+            message: format!("{} is outside the allowed folders", file.display()),
+            place: None,
+            source_line: None,
+            notes: Vec::new(),
+        }]))
     }
 
     /// Compiles the rewritten text, with the precompiled header.

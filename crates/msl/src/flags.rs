@@ -164,6 +164,13 @@ pub(crate) const FAST_MATH: &[&str] = &["-ffast-math", "-fhonor-infinities", "-f
 /// The same without fast math: products and sums still contract within an expression.
 pub(crate) const PRECISE_MATH: &[&str] = &["-fno-fast-math", "-ffp-contract=on"];
 
+/// Instead of `-w` for sources of strangers: `#embed` leaves no line marker that tells which file was read.
+pub(crate) const CONFINED: &[&str] = &[
+    "-Wno-everything",
+    "-Wno-unknown-warning-option",
+    "-Werror=c23-extensions",
+];
+
 /// Macros of the host that a kernel must not see.
 pub(crate) const UNDEFINED: &[&str] = &[
     "__linux__",

@@ -28,6 +28,7 @@ mod attributes;
 mod cache;
 mod compiler;
 mod components;
+mod confine;
 mod constants;
 mod diagnostic;
 mod dispatch;

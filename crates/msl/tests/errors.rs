@@ -246,3 +246,46 @@ fn a_file_given_with_include_stands_before_the_source_and_moves_no_line() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn a_confined_source_reads_allowed_folders_only_and_shows_nothing_of_others() {
+    let Some(compiler) = compilers().into_iter().next() else {
+        return;
+    };
+    let cache = Cache::new();
+    let (inside, outside) = (cache.path().join("in"), cache.path().join("out"));
+    for folder in [&inside, &outside] {
+        std::fs::create_dir(folder).expect("a folder");
+        std::fs::write(folder.join("x.h"), "constant float hidden = 1;\n").expect("a file");
+    }
+    std::fs::write(outside.join("bad.h"), "#error hidden words\n").expect("a file");
+    let options = Options {
+        within: Some(vec![inside.clone()]),
+        ..Options::new(shared_cache())
+    };
+    let attempt = |head: String| {
+        let text = format!("{head}\nkernel void k(device float* o) {{ o[0] = 1; }}\n");
+        let path = Path::new("user.metal");
+        let text = text.as_bytes();
+        compile(Source { path, text }, &compiler, &options)
+    };
+    assert!(attempt("#include <metal_stdlib>".to_owned()).is_ok());
+    assert!(attempt(format!("#include \"{}/x.h\"", inside.display())).is_ok());
+    let shown = outside.display();
+    for head in [
+        format!("#include \"{shown}/x.h\""),
+        format!("#include \"{shown}/bad.h\""),
+        format!("#define F \"{shown}/x.h\"\n#include F"),
+        format!("# 1 \"{shown}/x.h\"\nint broken broken;"),
+        format!("#line 1 \"{shown}/x.h\"\nint broken broken;"),
+        format!("constant uchar b[] = {{\n#embed \"{shown}/x.h\"\n}};"),
+    ] {
+        match attempt(head.clone()) {
+            Err(Error::Source(errors)) => {
+                let said = format!("{errors:?}");
+                assert!(!said.contains("hidden"), "{head}: {said}");
+            }
+            other => panic!("{head}: {other:?}"),
+        }
+    }
+}

@@ -19,7 +19,10 @@ pub(crate) mod explain;
 pub(crate) mod gate;
 pub(crate) mod inspect;
 pub(crate) mod ir;
+pub(crate) mod lsp;
 pub(crate) mod man;
+#[cfg(feature = "mcp")]
+pub(crate) mod mcp;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod rewrite;

@@ -1,5 +1,6 @@
 //! A source file with everything it includes, as one text: what is compiled, hashed and kept.
 
+use crate::confine;
 use assay_bench::registry::{Headers, Resolved, hash, hidden_include};
 use std::path::{Path, PathBuf};
 
@@ -70,7 +71,9 @@ impl Writer<'_> {
 
     fn find(&self, from: &Path, name: &str) -> Option<(PathBuf, String)> {
         let beside = from.parent().unwrap_or(Path::new("")).join(name);
-        if let Ok(text) = std::fs::read_to_string(&beside) {
+        if confine::check(&beside).is_ok()
+            && let Ok(text) = std::fs::read_to_string(&beside)
+        {
             return Some((beside.canonicalize().unwrap_or(beside), text));
         }
         let text = self.headers.get(name)?;

@@ -10,7 +10,7 @@ use super::{Args, challenge, includes, modelled, profile, select, turn};
 use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
-use crate::interrupt;
+use crate::{confine, input, interrupt};
 use assay_bench::Dtype;
 use assay_bench::gate;
 use assay_bench::lock::Lock;
@@ -276,7 +276,13 @@ impl Work<'_> {
             return source.map_err(|error| error.to_string());
         };
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?;
+        let text = match input::lent(path) {
+            Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            None => {
+                confine::check(path).map_err(|failure| failure.message)?;
+                std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?
+            }
+        };
         includes::whole(path, &text, registry.headers())
     }
 

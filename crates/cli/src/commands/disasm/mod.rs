@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::{self, CodeArgs};
 use crate::output::Output;
-use crate::{input, source};
+use crate::{confine, input, source};
 use assay_agx::{Isa, Item, Op, walk};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
@@ -343,6 +343,7 @@ impl Progress {
 fn open(path: &Path) -> Result<File, Failure> {
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
+    confine::check(path)?;
     let file = File::open(path).map_err(fail)?;
     if file.metadata().map_err(fail)?.is_dir() {
         return Err(Failure::input(format!("{} is a folder", path.display()))

@@ -1,5 +1,7 @@
 //! `assay rewrite`: a kernel changed by recipes, as Metal source.
 
+mod document;
+
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::Generator;
@@ -16,8 +18,10 @@ use assay_front::{
 use assay_launch::template::Grid;
 use assay_launch::{Formula, contents};
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
+use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry, Number, Step, apply, choices};
+use document::Document;
 use std::path::{Path, PathBuf};
 
 /// Change a kernel by recipes that keep what it computes, and print it as Metal source
@@ -75,8 +79,20 @@ pub(crate) struct Args {
     #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
     constants: Vec<GivenConstant>,
 
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
     #[command(flatten)]
     source: SourceArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// The source, or the list of recipes
+    Text,
+    /// For programs; follows schemas/assay.rewrite.json
+    Json,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
@@ -128,11 +144,74 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             candidate: next.candidate,
         };
     }
-    if args.list {
-        context.write(&list(&applied.candidate, context))?;
-        return Ok(Outcome::Fine);
+    match (args.format, args.list) {
+        (Format::Json, _) => write_json(args, context, kernel, &launched, &applied),
+        (Format::Text, true) => {
+            context.write(&list(&applied.candidate, context))?;
+            Ok(Outcome::Fine)
+        }
+        (Format::Text, false) => write(args, context, kernel, &launched, &applied),
     }
-    write(args, context, kernel, &launched, &applied)
+}
+
+/// The rewritten kernel as source with its launch, and without.
+fn printed(
+    args: &Args,
+    kernel: &Kernel,
+    after: &Launched,
+    candidate: &Candidate,
+) -> Result<(String, String), Failure> {
+    let printed = candidate.print().map_err(|error| {
+        Failure::input(format!("{}: not printed: {error}", kernel.name))
+            .advice("`assay ir` shows the program in its own form")
+    })?;
+    let steps: Vec<String> = args.recipes.iter().map(ToString::to_string).collect();
+    let head = format!(
+        "// {} by {}\n// {}\n",
+        kernel.name,
+        steps.join(" "),
+        comment(&kernel.name, after)
+    );
+    Ok((head + &printed, printed))
+}
+
+/// The document: the source and its predicted change, or what could be applied next.
+fn write_json(
+    args: &Args,
+    context: &Context,
+    kernel: &Kernel,
+    launched: &Launched,
+    applied: &Applied,
+) -> CommandResult {
+    let after = relaunched(launched, &applied.candidate.geometry);
+    let mut document = Document {
+        file: args.file.display().to_string(),
+        kernel: kernel.name.clone(),
+        recipes: args.recipes.iter().map(ToString::to_string).collect(),
+        class: applied.class.letter(),
+        before: shape(&launched.launch),
+        after: shape(&after.launch),
+        launch: comment(&kernel.name, &after),
+        source: None,
+        predicted: None,
+        not_predicted: None,
+        choices: Vec::new(),
+    };
+    if args.list {
+        let choices = choices(&applied.candidate).into_iter();
+        document.choices = choices.map(Into::into).collect();
+    } else {
+        let (source, printed) = printed(args, kernel, &after, &applied.candidate)?;
+        document.source = Some(source);
+        if !args.no_predict {
+            match predicted(args, kernel, launched, &after, &printed) {
+                Ok(compared) => document.predicted = Some(compared),
+                Err(failure) => document.not_predicted = Some(failure.message),
+            }
+        }
+    }
+    context.write(&Envelope::new("assay.rewrite", 1, document).to_json())?;
+    Ok(Outcome::Fine)
 }
 
 /// Writes the source, and says what has become of it.
@@ -143,20 +222,9 @@ fn write(
     launched: &Launched,
     applied: &Applied,
 ) -> CommandResult {
-    let candidate = &applied.candidate;
-    let printed = candidate.print().map_err(|error| {
-        Failure::input(format!("{}: not printed: {error}", kernel.name))
-            .advice("`assay ir` shows the program in its own form")
-    })?;
-    let after = relaunched(launched, &candidate.geometry);
-    let steps: Vec<String> = args.recipes.iter().map(ToString::to_string).collect();
-    let head = format!(
-        "// {} by {}\n// {}\n",
-        kernel.name,
-        steps.join(" "),
-        comment(&kernel.name, &after)
-    );
-    context.write(&(head + &printed))?;
+    let after = relaunched(launched, &applied.candidate.geometry);
+    let (source, printed) = printed(args, kernel, &after, &applied.candidate)?;
+    context.write(&source)?;
     let class = match applied.class {
         Class::Exact => "class E: the same bytes",
         Class::Reassociating => "class R: floats are added in another order",

@@ -1,0 +1,195 @@
+//! From the text of a document to what is known about it: compiled, profiled, predicted.
+
+use super::settings::Settings;
+use crate::generate::{self, Generator};
+use crate::launch::LaunchArgs;
+use crate::phases::Phases;
+use crate::prediction::{self, Code, Launched, launched, lines, target, task};
+use crate::source::ThisMachine;
+use assay_agx::{Isa, Program};
+use assay_chip::Chip;
+use assay_front::{CompilerError, Error, Kernel, Library, Source, SourceOptions};
+use assay_lsp::{KernelReport, Problem, ProblemNote};
+use assay_msl::{Diagnostic, Place};
+use assay_predict::{Cache, Predicted, Sampling};
+use assay_profile::{Options, Origin, Profile};
+use lsp_types::DiagnosticSeverity;
+use std::path::{Path, PathBuf};
+
+/// A version of a document.
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+    pub(super) settings: Settings,
+}
+
+impl Snapshot {
+    /// Compiles it. What is wrong is for the editor, not an error.
+    pub(super) fn compile(&self) -> Result<Library, Vec<Problem>> {
+        let options = SourceOptions {
+            defines: self.settings.defines.clone(),
+            include_folders: self
+                .settings
+                .include_folders
+                .iter()
+                .map(PathBuf::from)
+                .collect(),
+            ..SourceOptions::default()
+        };
+        let source = Source {
+            path: &self.path,
+            text: self.text.as_bytes(),
+        };
+        Library::compile(source, &ThisMachine, &options).map_err(|error| match error {
+            Error::Compiler(CompilerError::Failed(assay_msl::Error::Source(errors))) => errors
+                .iter()
+                .map(|error| problem(error, &self.path))
+                .collect(),
+            // A file with helpers only, or of other stages.
+            Error::NoKernels | Error::Compiler(CompilerError::OtherStages { .. }) => Vec::new(),
+            other => {
+                let mut message = other.to_string();
+                if let Some(advice) = other.advice() {
+                    message = format!("{message}\n{advice}");
+                }
+                vec![anywhere(message)]
+            }
+        })
+    }
+
+    /// How a kernel is launched: by the comment in the source, or by the settings.
+    pub(super) fn launch(&self, kernel: &str) -> Result<Option<Launched>, String> {
+        let none = LaunchArgs::default();
+        let by_comment = launched(Some(&self.text), kernel, &none, &[]);
+        if let Some(launched) = by_comment.map_err(|failure| failure.message)? {
+            return Ok(Some(launched));
+        }
+        let described = self.settings.launch(kernel)?;
+        Ok(described.map(|described| Launched {
+            launch: described.launch,
+            tgmem: described.tgmem,
+            by_flags: true,
+        }))
+    }
+
+    /// Generates code for a kernel, profiles it and predicts its time.
+    pub(super) fn kernel(&self, kernel: &Kernel) -> KernelReport {
+        match self.profiled(kernel) {
+            Ok(report) => report,
+            Err(why) => KernelReport::refused(&kernel.name, &why),
+        }
+    }
+
+    fn profiled(&self, kernel: &Kernel) -> Result<KernelReport, String> {
+        let generator = Generator {
+            constants: &[],
+            isa: Isa::G13,
+            threadgroup: None,
+        };
+        let made = generator.generate(kernel, &mut Phases::default());
+        let mut made = made.map_err(|refused| refused.message)?;
+        generate::name_files(&mut made.program, &self.path);
+        let launched = self.launch(&kernel.name);
+        let known = launched.as_ref().ok().and_then(Option::as_ref);
+        let options = self.options(known, made.assumed)?;
+        let profile = Profile::new(&made.program, &options).map_err(|error| error.to_string())?;
+        let predicted =
+            known.map(|launched| self.predicted(&made.program, launched, &options.chip));
+        let (predicted, not_timed) = match (predicted, launched) {
+            (Some(Ok(predicted)), _) => (Some(predicted), None),
+            (Some(Err(why)), _) | (None, Err(why)) => (None, Some(why)),
+            (None, Ok(_)) => (None, None),
+        };
+        let file = self.path.display().to_string();
+        let report = KernelReport::new(&profile, predicted.as_ref(), &file);
+        Ok(KernelReport {
+            name: kernel.name.clone(),
+            not_timed,
+            ..report
+        })
+    }
+
+    fn options(
+        &self,
+        launched: Option<&Launched>,
+        assumed: Vec<String>,
+    ) -> Result<Options, String> {
+        let chip = Chip::named(&self.settings.chip).map_err(|error| error.to_string())?;
+        let threadgroup = launched.and_then(|launched| {
+            let sizes = launched.launch.cases().ok()?.into_iter().next()?;
+            let threads = launched.launch.threadgroup(&sizes)?.ok()?;
+            let count: u64 = threads.iter().map(|&axis| u64::from(axis)).product();
+            (1..=1024).contains(&count).then_some(threads)
+        });
+        Ok(Options {
+            threadgroup,
+            origin: Origin::Assay,
+            assumed_constants: assumed,
+            ..Options::new(chip)
+        })
+    }
+
+    fn predicted(
+        &self,
+        program: &Program,
+        launched: &Launched,
+        chip: &Chip,
+    ) -> Result<Predicted, String> {
+        let predict = || {
+            let target = target(chip.clone(), None)?;
+            let tasks = task::tasks(program, Code::Generated, launched, Sampling::default())?;
+            let task = tasks.into_iter().next().ok_or_else(task::no_launch)?;
+            let passes = task.executed?;
+            let state = Cache::Warm;
+            let kernel = &task.kernel;
+            let predicted = prediction::predicted(kernel, task.code, &passes, 1, &target, state);
+            let mut predicted = predicted?;
+            predicted.lines = lines::lines(&passes, 1, &target, state, None)?;
+            Ok(predicted)
+        };
+        predict().map_err(|failure: crate::failure::Failure| failure.message)
+    }
+}
+
+/// A problem without a place.
+pub(super) fn anywhere(message: String) -> Problem {
+    Problem {
+        severity: DiagnosticSeverity::ERROR,
+        message,
+        line: None,
+        byte: None,
+        elsewhere: None,
+        source: "assay",
+        code: None,
+        notes: Vec::new(),
+    }
+}
+
+/// An error of the compiler.
+fn problem(error: &Diagnostic, main: &Path) -> Problem {
+    let own = |place: &&Place| place.file == main;
+    let here = error.place.as_ref().filter(own);
+    let elsewhere = error.place.as_ref().filter(|place| place.file != main);
+    let notes = error.notes.iter().map(|note| ProblemNote {
+        message: note.message.clone(),
+        line: note
+            .place
+            .as_ref()
+            .filter(own)
+            .and_then(|place| place.line.checked_sub(1)),
+    });
+    Problem {
+        line: here.and_then(|place| place.line.checked_sub(1)),
+        byte: here.and_then(|place| (place.column as usize).checked_sub(1)),
+        elsewhere: elsewhere.map(|place| {
+            (
+                place.file.display().to_string(),
+                place.line.saturating_sub(1),
+            )
+        }),
+        source: "clang",
+        notes: notes.collect(),
+        ..anywhere(error.message.clone())
+    }
+}

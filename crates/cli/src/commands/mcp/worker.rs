@@ -1,0 +1,227 @@
+//! The process that runs one call.
+//!
+//! The server writes a [`Job`] as one line to its standard input and reads a [`Done`] from its standard output. The process
+//! confines itself to the allowed folders and limits its memory before it looks at anything. It leads a process group of its
+//! own, compilers included, which the server kills when the time is over or the client cancels; if the server dies, standard
+//! input ends and the group kills itself.
+
+use super::{Limits, broken, compare};
+use crate::api;
+use crate::confine;
+use crate::failure::{CommandResult, Failure, Outcome};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{BufRead, Read, Write};
+use std::path::PathBuf;
+use std::process::Stdio;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, Command};
+
+/// What a process is to do.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Job {
+    pub(super) roots: Vec<PathBuf>,
+    /// Bytes of memory.
+    pub(super) memory: u64,
+    /// A command line without the program's name.
+    pub(super) line: Vec<String>,
+    /// The second command line of a comparison.
+    pub(super) after: Vec<String>,
+    /// The buffers to compare; none when nothing is compared.
+    pub(super) buffers: Vec<u32>,
+    pub(super) inputs: Vec<Input>,
+}
+
+/// A file that exists as text only.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Input {
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Done {
+    /// The exit code of the command.
+    pub(super) code: u8,
+    /// What it printed.
+    pub(super) output: String,
+    /// The document `assay.error`, if it failed.
+    pub(super) error: Option<String>,
+}
+
+impl From<api::Answer> for Done {
+    fn from(answer: api::Answer) -> Done {
+        Done {
+            code: answer.code,
+            output: String::from_utf8_lossy(&answer.output).into_owned(),
+            error: answer.error,
+        }
+    }
+}
+
+impl From<Failure> for Done {
+    fn from(failure: Failure) -> Done {
+        Done {
+            code: failure.kind as u8,
+            output: String::new(),
+            error: Some(failure.to_json()),
+        }
+    }
+}
+
+impl Job {
+    /// Runs a command line with the job's texts.
+    pub(super) fn run(&self, line: &[String]) -> Done {
+        let line: Vec<OsString> = line.iter().map(Into::into).collect();
+        let inputs = self.inputs.iter().map(|input| {
+            let bytes = input.text.as_bytes().to_vec();
+            (PathBuf::from(&input.name), bytes.into())
+        });
+        api::call(&line, inputs.collect()).into()
+    }
+}
+
+/// `assay mcp --worker`: one job.
+pub(super) fn work() -> CommandResult {
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let job: Job = serde_json::from_str(&line)
+        .map_err(|error| Failure::usage(format!("--worker is for the server alone: {error}")))?;
+    drop(line);
+    end_with_the_server();
+    limit_memory(job.memory);
+    if let Some(root) = job.roots.first() {
+        std::env::set_current_dir(root)?;
+    }
+    let done = if job.buffers.is_empty() {
+        confine::to(job.roots.clone());
+        job.run(&job.line)
+    } else {
+        compare::run(&job).unwrap_or_else(Done::from)
+    };
+    let text = serde_json::to_string(&done).map_err(|error| broken("no JSON", error))?;
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(Outcome::Fine)
+}
+
+/// Ends this process and all it has started when standard input ends.
+fn end_with_the_server() {
+    std::thread::spawn(|| {
+        let mut rest = [0; 64];
+        while matches!(std::io::stdin().lock().read(&mut rest), Ok(read) if read > 0) {}
+        #[cfg(unix)]
+        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::KILL);
+        #[allow(clippy::exit, reason = "nobody is left to report to")]
+        std::process::exit(1);
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn limit_memory(bytes: u64) {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    // A lower limit that stands already is fine too.
+    let _ = setrlimit(Resource::As, limit);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: u64) {}
+
+/// A process that runs a job, from the server's side.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// There until the process is dropped.
+    child: Option<Child>,
+    /// As long as it is open the process lives.
+    stdin: Option<ChildStdin>,
+}
+
+/// Bytes of an answer that are read.
+const LARGEST_ANSWER: u64 = 256 << 20;
+
+impl Process {
+    /// Starts a process for a job.
+    pub(super) fn start(limits: &Limits) -> Result<Process, Failure> {
+        let mut command = program()?;
+        command
+            .args(["mcp", "--worker"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        if let Some(root) = limits.roots.first() {
+            command.current_dir(root);
+        }
+        let mut child = command
+            .spawn()
+            .map_err(|error| broken("cannot start a process", error))?;
+        let stdin = child.stdin.take();
+        Ok(Process {
+            child: Some(child),
+            stdin,
+        })
+    }
+
+    /// Hands the job over and waits for what comes of it.
+    pub(super) async fn finish(&mut self, job: &Job) -> Result<Done, Failure> {
+        let ended = |error: std::io::Error| broken("the process of the call", error);
+        let mut line = serde_json::to_vec(job).map_err(|error| broken("no JSON", error))?;
+        line.push(b'\n');
+        if let Some(stdin) = &mut self.stdin {
+            stdin.write_all(&line).await.map_err(ended)?;
+            stdin.flush().await.map_err(ended)?;
+        }
+        drop(line);
+        let mut answer = Vec::new();
+        let child = self.child.as_mut();
+        if let Some(stdout) = child.and_then(|child| child.stdout.as_mut()) {
+            let mut stdout = stdout.take(LARGEST_ANSWER);
+            stdout.read_to_end(&mut answer).await.map_err(ended)?;
+        }
+        serde_json::from_slice(&answer).map_err(|_| {
+            Failure::input("the call ended without an answer: it may have run out of memory")
+                .advice("use smaller sizes, or start the server with a larger --memory")
+        })
+    }
+}
+
+/// Ends the process and all it has started.
+impl Drop for Process {
+    fn drop(&mut self) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        #[cfg(unix)]
+        if let Some(id) = child.id()
+            && let Some(id) = rustix::process::Pid::from_raw(id.cast_signed())
+        {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+        let _ = child.start_kill();
+        // Somebody has to ask how it ended, or the system keeps it.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { child.wait().await });
+        }
+    }
+}
+
+/// This program: in the Python package it is a module of the interpreter.
+fn program() -> Result<Command, Failure> {
+    let this = std::env::current_exe().map_err(|error| broken("this program", error))?;
+    let python = this
+        .file_stem()
+        .is_some_and(|stem| stem.to_string_lossy().starts_with("python"));
+    let mut command = Command::new(this);
+    if python {
+        command.args(["-m", "assay"]);
+    }
+    Ok(command)
+}
