@@ -33,7 +33,7 @@ pub(crate) struct LaunchArgs {
     #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
     pub(crate) threadgroup: Option<Triple>,
 
-    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE:SEED;
+    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE, I=random:TYPE:SHAPE:SEED or I=index:TYPE:SHAPE:BOUND;
     /// TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64, 64x32 or N*D
     #[arg(long = "buffer", value_name = "I=CONTENTS")]
     pub(crate) buffers: Vec<String>,

@@ -4,8 +4,8 @@ use crate::element::{ELEMENTS, Element};
 use crate::formula::{Formula, Sizes};
 
 /// How the contents of a buffer are written, for advice.
-pub const BUFFER_FORMS: &str = "a buffer is FILE.npy, zeros:TYPE:SHAPE, iota:TYPE:SHAPE or \
-                                random:TYPE:SHAPE[:SEED], as in 0=zeros:f32:64x32";
+pub const BUFFER_FORMS: &str = "a buffer is FILE.npy, zeros:TYPE:SHAPE, iota:TYPE:SHAPE, \
+                                random:TYPE:SHAPE[:SEED] or index:TYPE:SHAPE:BOUND, as in 0=zeros:f32:64x32";
 
 /// How values are written, for advice.
 pub const VALUE_FORMS: &str =
@@ -14,28 +14,32 @@ pub const VALUE_FORMS: &str =
 /// Most bytes one buffer is filled with.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// The bytes of a buffer that is described: `zeros:f32:64x32`, `iota:u32:N`, `random:f32:N*D:SEED`. `None` if the
-/// text is not of this form, so that it names a file.
+/// The bytes of a buffer that is described: `zeros:f32:64x32`, `iota:u32:N`, `random:f32:N*D:SEED`, `index:u32:N:BOUND`.
+/// `None` if the text is not of this form, so that it names a file.
 ///
 /// ```
 /// use assay_launch::{Sizes, contents::fill};
 /// let sizes = Sizes::from([("N".to_owned(), 3)]);
 /// let (element, data) = fill("iota:u16:N", &sizes)?.expect("a description");
 /// assert_eq!((element.name, data), ("u16", vec![0, 0, 1, 0, 2, 0]));
+/// let (_, below) = fill("index:u8:64:N", &sizes)?.expect("a description");
+/// assert!(below.iter().all(|index| *index < 3));
 /// assert!(fill("x.npy", &sizes)?.is_none());
 /// # Ok::<(), String>(())
 /// ```
 pub fn fill(text: &str, sizes: &Sizes) -> Result<Option<(&'static Element, Vec<u8>)>, String> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
-    if !matches!(word, "zeros" | "iota" | "random") {
+    if !matches!(word, "zeros" | "iota" | "random" | "index") {
         return Ok(None);
     }
     let mut parts = rest.split(':');
     let element = known(parts.next().unwrap_or(""))?;
     let count = shape(parts.next().unwrap_or(""), sizes)?;
-    let seed = match (parts.next(), word) {
+    let last = match (parts.next(), word) {
+        (None, "index") => return Err("the bound of its indices is missing".to_owned()),
         (None, _) => 0,
         (Some(seed), "random") => seed.parse().map_err(|_| format!("`{seed}` is no seed"))?,
+        (Some(bound), "index") => shape(bound, sizes)?.max(1),
         (Some(extra), _) => return Err(format!("`:{extra}` is too much")),
     };
     if parts.next().is_some() {
@@ -45,11 +49,12 @@ pub fn fill(text: &str, sizes: &Sizes) -> Result<Option<(&'static Element, Vec<u
     let bytes = bytes.filter(|bytes| *bytes <= MOST_BYTES);
     let bytes = bytes.ok_or_else(|| format!("{count} numbers are more than fit"))?;
     let mut data = vec![0; bytes as usize];
-    let mut random = Random(seed);
+    let mut random = Random(last);
     for (index, place) in (0..).zip(data.chunks_exact_mut(element.size)) {
         let number = match word {
             "zeros" => break,
             "iota" => element.counted(index),
+            "index" => element.counted(random.next() % last),
             _ => element.random(random.next()),
         };
         for (to, from) in place.iter_mut().zip(number) {
