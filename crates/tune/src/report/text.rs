@@ -39,8 +39,7 @@ pub fn text(report: &Report, painter: Painter, width: usize) -> String {
     let mut line = |head: &str, text: &str| {
         let head = format!("{head:<INDENT$}");
         let lines = hanging(text, width, INDENT, INDENT);
-        let body = lines.join("\n");
-        let body = body.trim_start();
+        let body = lines.join(&format!("\n{:INDENT$}", ""));
         let _ = writeln!(out, "{}{body}", painter.paint(Role::Heading, &head));
     };
     if !report.improved {

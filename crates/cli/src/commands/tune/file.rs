@@ -1,5 +1,6 @@
 //! The launch of a file's kernel: flags, or a comment of the source.
 
+use super::oracle::FileOracle;
 use crate::failure::Failure;
 use crate::launch::Inputs;
 use crate::prediction::Launched;
@@ -25,6 +26,8 @@ pub(super) struct FileLaunch {
     /// Where candidates are proven.
     pub(super) plan: Plan,
     tolerance: Option<f64>,
+    /// What says what is right, besides the original.
+    pub(super) oracle: Option<FileOracle>,
 }
 
 impl FileLaunch {
@@ -37,7 +40,17 @@ impl FileLaunch {
             launched,
             plan: Plan::default(),
             tolerance,
+            oracle: None,
         })
+    }
+
+    /// What every index is bound to, as it is written.
+    pub(super) fn written(&self) -> Vec<(u32, String)> {
+        let launch = &self.launched.launch;
+        let all = launch.buffers.iter().chain(&launch.bytes);
+        all.filter_map(|text| crate::launch::split("--buffer", text).ok())
+            .map(|(index, text)| (index, text.to_owned()))
+            .collect()
     }
 
     /// All sizes that were given.
@@ -93,6 +106,17 @@ impl Launch for FileLaunch {
             HALF_TOLERANCE
         };
         self.tolerance.unwrap_or(usual)
+    }
+
+    fn judged(
+        &self,
+        sizes: &Sizes,
+        seed: u64,
+        buffers: &[(u32, Vec<u8>)],
+    ) -> Option<Result<f64, String>> {
+        let oracle = self.oracle.as_ref()?;
+        let inputs = self.inputs(sizes, seed);
+        Some(inputs.and_then(|inputs| oracle.judge(sizes, &inputs, buffers)))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod file;
 pub(crate) mod location;
+mod oracle;
 mod registry;
 mod replay;
 mod search;
@@ -33,6 +34,7 @@ Examples:
   assay tune softmax.metal --chip m3 --evaluations 100 --source faster.metal --patch faster.patch
   assay tune softmax.metal --resume
   assay tune kernel.metal --knob TM=1,2,4 --knob TN=1,2,4 --restrict 'TM * TN <= 8' --only knobs
+  assay tune row_sum.metal --oracle 'y[r] = sum(c < C: x[r, c])'
   assay tune layer_norm
   assay tune replay convolution-A100.json.gz
 

@@ -2,6 +2,7 @@
 
 use super::file::FileLaunch;
 use super::location;
+use super::oracle::FileOracle;
 use super::registry::RegistryLaunch;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
@@ -75,7 +76,17 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// What says whether a file's kernel is right: the original itself. Kernels of the registry have their oracle
+    /// What says whether a file's kernel is right, besides the original: an expression (y[r] = sum(c < C: x[r, c])), a NumPy
+    /// file or a command, with the kernel's own names; buffers that start as zeros are outputs. Kernels of the registry
+    /// have theirs
+    #[arg(
+        long,
+        value_name = "EXPRESSION|FILE.py|COMMAND",
+        conflicts_with = "reference"
+    )]
+    oracle: Option<String>,
+
+    /// What says so without an oracle
     #[arg(long, value_enum, default_value_t)]
     reference: Reference,
 
@@ -196,7 +207,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         .source(kernel, None)
         .map_err(|error| Failure::input(error.to_string()))?;
     let origin = Origin::Source(resolved.text.clone(), args.options.options());
-    let knobs = knobs(args, Some(&resolved.text))?;
+    let knobs = knobs(args, Some(&resolved.text), &kernel.tune)?;
     let function = launch.function.clone();
     let task = Task {
         subject: Subject::new(&ThisMachine, origin, &function, Vec::new(), knobs),
@@ -217,7 +228,7 @@ fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
     let text = std::str::from_utf8(&bytes)
         .ok()
         .filter(|_| file.is_source());
-    let knobs = knobs(args, text)?;
+    let knobs = knobs(args, text, &[])?;
     let fail = |error: assay_front::Error| source::failure(path, error);
     let (origin, function) = match text {
         // A knob that the source leaves open is given its first value, so names may need one to compile.
@@ -265,6 +276,16 @@ fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
         return Err(Failure::usage(why).advice(
             "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
         ));
+    }
+    if let Some(text) = &args.oracle {
+        let names = subject.arguments();
+        let names = names.map_err(|failure| original_failure(&function, &failure))?;
+        launch.oracle = Some(FileOracle::new(
+            text,
+            names,
+            launch.written(),
+            args.tolerance,
+        )?);
     }
     let given = launch.given()?;
     let affordable = |sizes: &_| {
@@ -348,14 +369,19 @@ fn changed(launched: &Launched, geometry: &Geometry, knobs: &[Setting]) -> Optio
     })
 }
 
-/// The knobs that source and command line declare.
-fn knobs(args: &Args, text: Option<&str>) -> Result<Knobs, Failure> {
+/// The knobs that source, description and command line declare.
+fn knobs(args: &Args, text: Option<&str>, described: &[String]) -> Result<Knobs, Failure> {
     let advice = "write // assay: tune TM = 1,2,4 and // assay: tune restrict TM * TN <= 16";
     let mut knobs = match text {
         Some(text) => Knobs::of_source(text)
             .map_err(|error| Failure::input(format!("a tune comment: {error}")).advice(advice))?,
         None => Knobs::default(),
     };
+    for text in described {
+        knobs
+            .declare(text)
+            .map_err(|error| Failure::input(format!("[tune]: {error}")))?;
+    }
     for text in &args.knobs {
         knobs
             .add(text)
@@ -413,7 +439,8 @@ fn tune<L: Launch>(args: &Args, context: &Context, task: Task<'_, L>) -> Command
             )
             .as_bytes(),
         )
-        .with(format!("{:?} {:?} {:?}", args.only, args.tolerance, options.error).as_bytes())
+        .with(format!("{:?} {:?} {:?}", args.only, args.tolerance, args.oracle).as_bytes())
+        .with(&options.error.to_le_bytes())
         .with(format!("{} {} {}", options.chip, options.model, options.seed).as_bytes())
         .with(&options.evaluations.to_le_bytes());
     let key = identity.text();
