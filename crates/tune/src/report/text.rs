@@ -155,7 +155,8 @@ fn compared(verified: &Verified) -> String {
         ),
     };
     if let (Some(before), Some(after)) = (verified.error_before, verified.error_after) {
-        text += &format!("; error by the oracle {before:.2} → {after:.2} of what is allowed");
+        let (before, after) = (before * 100.0, after * 100.0);
+        text += &format!("; error by the oracle {before:.2} → {after:.2} % of what is allowed");
     }
     text
 }

@@ -11,7 +11,7 @@ use assay_front::{
 use assay_launch::Sizes;
 use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry};
 use rustc_hash::FxHashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Where a kernel comes from.
@@ -23,6 +23,9 @@ pub enum Origin {
     Library(Library),
 }
 
+/// What messages call the source of a candidate.
+const PRINTED: &str = "candidate.metal";
+
 /// Names and values of knobs.
 type Settings = [(String, String)];
 
@@ -32,6 +35,8 @@ pub struct Subject<'a> {
     pub compiler: &'a dyn Compiler,
     /// Where the kernel comes from.
     pub origin: Origin,
+    /// Where its source is, for messages.
+    pub path: PathBuf,
     /// Its name.
     pub function: String,
     /// Values of function constants.
@@ -62,6 +67,7 @@ impl<'a> Subject<'a> {
         Subject {
             compiler,
             origin,
+            path: PathBuf::from("kernel.metal"),
             function: function.to_owned(),
             constants,
             knobs,
@@ -146,16 +152,21 @@ impl<'a> Subject<'a> {
             return Ok(found);
         }
         let text = self.text(given).unwrap_or_default();
-        let library = Arc::new(self.compile(&text, &self.options(given))?);
+        let library = Arc::new(self.compile(&self.path, &text, &self.options(given))?);
         if let Ok(mut known) = self.libraries.lock() {
             known.insert(key, Arc::clone(&library));
         }
         Ok(library)
     }
 
-    fn compile(&self, text: &str, options: &SourceOptions) -> Result<Library, Failure> {
+    fn compile(
+        &self,
+        path: &Path,
+        text: &str,
+        options: &SourceOptions,
+    ) -> Result<Library, Failure> {
         let source = Source {
-            path: Path::new("candidate.metal"),
+            path,
             text: text.as_bytes(),
         };
         Library::compile(source, self.compiler, options)
@@ -237,7 +248,7 @@ impl<'a> Subject<'a> {
                         ..self.options(&genome.knobs)
                     };
                     let text = self.text(&genome.knobs).unwrap_or_default();
-                    Arc::new(self.compile(&text, &options)?)
+                    Arc::new(self.compile(&self.path, &text, &options)?)
                 }
                 _ => self.library(&genome.knobs)?,
             };
@@ -249,7 +260,7 @@ impl<'a> Subject<'a> {
             checked,
             ..SourceOptions::default()
         };
-        let library = self.compile(source.unwrap_or_default(), &options)?;
+        let library = self.compile(Path::new(PRINTED), source.unwrap_or_default(), &options)?;
         Ok((Arc::new(library), Vec::new()))
     }
 

@@ -95,7 +95,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "RELATIVE", value_parser = tolerance)]
     tolerance: Option<f64>,
 
-    /// Continue the last session of the same kernel, launch, seed and evaluations that did not end
+    /// Continue the last session of the same kernel, launch, seed and evaluations; one that ended tells its result again
     #[arg(long)]
     resume: bool,
 
@@ -265,13 +265,9 @@ fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
     let found = found.ok_or_else(task::no_launch)?;
     let described = relaunch::comment(&function, &found);
     let mut launch = FileLaunch::new(found, args.tolerance)?;
-    let subject = Subject::new(
-        &ThisMachine,
-        origin,
-        &function,
-        args.constants.clone(),
-        knobs,
-    );
+    let constants = args.constants.clone();
+    let mut subject = Subject::new(&ThisMachine, origin, &function, constants, knobs);
+    subject.path = path.to_owned();
     if let Some(why) = subject.idle_knob(launch.geometry()) {
         return Err(Failure::usage(why).advice(
             "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
@@ -304,7 +300,11 @@ fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
     }
     let launched = &launch.launched;
     let flags = |geometry: &Geometry, knobs: &[Setting]| match changed(launched, geometry, knobs) {
-        Some(changed) => relaunch::shape(&changed.launch),
+        Some(changed) => {
+            let values = knobs.iter();
+            let values = values.map(|knob| format!("--size {}={} ", knob.name, knob.value));
+            values.collect::<String>() + &relaunch::shape(&changed.launch)
+        }
         None => String::new(),
     };
     let head = |report: &Report| {
@@ -518,10 +518,10 @@ fn session_of<L: Launch>(
 ) -> Result<SessionId, Failure> {
     let fail = |error: assay_tune::attempts::Error| location::failure(&error);
     if args.resume {
-        if let Some(session) = database.unfinished(key).map_err(fail)? {
+        if let Some(session) = database.newest(key).map_err(fail)? {
             return Ok(session);
         }
-        context.note("note: there is no unfinished session of this kernel, launch, seed and evaluations; a new one starts");
+        context.note("note: there is no session of this kernel, launch, seed and evaluations; a new one starts");
     }
     let new = NewSession {
         key,
