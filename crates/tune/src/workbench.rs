@@ -52,6 +52,11 @@ pub trait Launch: Sync {
     /// The sizes that something is proven at.
     fn sizes(&self, level: Level) -> &[Sizes];
 
+    /// Returns true if runs at these sizes are small enough to be checked.
+    fn is_checked(&self, _sizes: &Sizes) -> bool {
+        true
+    }
+
     /// What is bound at certain sizes; another seed means other random numbers.
     fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Vec<(u32, Input)>, String>;
 

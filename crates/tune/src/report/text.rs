@@ -122,7 +122,10 @@ fn proof(report: &Report) -> String {
         return "nothing was proven".to_owned();
     };
     let mut text = compared(full);
-    text += &format!("; sanitizer clean in {} runs", full.checked);
+    text += &match full.checked {
+        0 => "; too large to be checked by the sanitizer".to_owned(),
+        runs => format!("; sanitizer clean in {runs} runs"),
+    };
     if let Some(held_out) = &report.proof.held_out {
         let sizes = held_out.sizes.join("; ");
         let sizes = if sizes.is_empty() {

@@ -299,10 +299,7 @@ fn check<L: Launch>(
 ) -> Result<(), Failure> {
     let all = bench.launch.sizes(level);
     let most = if level == Level::Full { all.len() } else { 1 };
-    let small = all.iter().filter(|sizes| {
-        // A launch in plain numbers has no smaller size.
-        *sizes != bench.launch.timed() || all.len() == 1
-    });
+    let small = all.iter().filter(|sizes| bench.launch.is_checked(sizes));
     let mut runner = Runner::new(&bench.subject, genome, source, true)?;
     for sizes in small.take(most) {
         let own = bench.sizes_of(sizes, genome);

@@ -18,6 +18,8 @@ pub struct Plan {
     pub full: Vec<Sizes>,
     /// For the winner, once.
     pub held_out: Vec<Sizes>,
+    /// Too large for runs that are checked.
+    pub unchecked: Vec<Sizes>,
 }
 
 /// Lengths that no tile divides.
@@ -54,7 +56,7 @@ pub fn odd(timed: &Sizes, round: usize, multiple: u64) -> Sizes {
 }
 
 /// Sizes of a launch at which the original is clean. `given` are those that the user named, the timed one first;
-/// `affordable` of them are cheap enough to run whole.
+/// `affordable` says which of them are cheap enough to run whole.
 pub fn suitable(
     subject: &Subject<'_>,
     launch: &impl Launch,
@@ -69,12 +71,18 @@ pub fn suitable(
     };
     let timed = launch.timed();
     if timed.values().all(|value| *value <= KEPT) {
-        original.clean(timed)?;
         let all = vec![timed.clone()];
+        let unchecked = if affordable(timed) {
+            Vec::new()
+        } else {
+            all.clone()
+        };
+        original.clean(timed, unchecked.is_empty())?;
         return Ok(Plan {
             quick: all.clone(),
             full: all.clone(),
             held_out: all,
+            unchecked,
         });
     }
     let mut first_failure = None;
@@ -83,7 +91,7 @@ pub fn suitable(
         for round in rounds {
             for &multiple in multiples {
                 let sizes = odd(timed, round, multiple);
-                match original.clean(&sizes) {
+                match original.clean(&sizes, true) {
                     Ok(()) => {
                         picked.extend((!picked.contains(&sizes)).then_some(sizes));
                         break;
@@ -103,13 +111,15 @@ pub fn suitable(
     // Whole tiles take other paths than tails.
     full.extend(pick(3..4, &MULTIPLES[3..])?);
     let held_out = pick(4..6, &MULTIPLES)?;
-    full.extend(given.iter().filter(|sizes| affordable(sizes)).cloned());
+    let large: Vec<Sizes> = given.iter().filter(|it| affordable(it)).cloned().collect();
+    full.extend(large.iter().cloned());
     match first_failure {
         Some(failure) if quick.is_empty() => Err(failure),
         _ => Ok(Plan {
             quick,
             full,
             held_out,
+            unchecked: large,
         }),
     }
 }
@@ -124,7 +134,7 @@ struct OriginalRuns<'a, L: Launch> {
 
 impl<L: Launch> OriginalRuns<'_, L> {
     /// Makes sure that the original ends, does nothing that no kernel may, and is right by the oracle.
-    fn clean(&mut self, sizes: &Sizes) -> Result<(), Failure> {
+    fn clean(&mut self, sizes: &Sizes, checked: bool) -> Result<(), Failure> {
         let mut own = sizes.clone();
         own.extend(self.subject.numbers(&[]));
         let at = |failure: Failure| match sizes.is_empty() {
@@ -138,9 +148,11 @@ impl<L: Launch> OriginalRuns<'_, L> {
         let inputs = inputs.map_err(|why| at(Failure::new(Stage::Limits, why)))?;
         let geometry = self.launch.geometry();
         let buffers = self.run.run(&inputs, geometry, &own).map_err(at)?;
-        let reports = self.check.check(&inputs, geometry, &own).map_err(at)?;
-        if let Some(report) = reports.first() {
-            return Err(at(Failure::new(Stage::Check, report.to_string())));
+        if checked {
+            let reports = self.check.check(&inputs, geometry, &own).map_err(at)?;
+            if let Some(report) = reports.first() {
+                return Err(at(Failure::new(Stage::Check, report.to_string())));
+            }
         }
         match self.launch.judged(&own, 1, &buffers) {
             Some(Err(why)) => Err(at(Failure::new(Stage::Oracle, why))),

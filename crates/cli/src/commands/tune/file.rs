@@ -76,6 +76,10 @@ impl Launch for FileLaunch {
         }
     }
 
+    fn is_checked(&self, sizes: &Sizes) -> bool {
+        !self.plan.unchecked.contains(sizes)
+    }
+
     fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Vec<(u32, Input)>, String> {
         let mut launch = self.launched.launch.clone();
         for (place, text) in (0..).zip(&mut launch.buffers) {

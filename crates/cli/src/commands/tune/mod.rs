@@ -1,5 +1,7 @@
 //! `assay tune`: makes a kernel faster, and says by how much it really is.
 
+mod args;
+mod drive;
 mod file;
 pub(crate) mod location;
 mod oracle;
@@ -46,7 +48,7 @@ pub(crate) struct Args {
     command: Option<Command>,
 
     #[command(flatten)]
-    search: search::Args,
+    search: args::Args,
 }
 
 #[derive(Debug, clap::Subcommand)]

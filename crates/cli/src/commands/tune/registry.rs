@@ -55,6 +55,7 @@ impl<'a> RegistryLaunch<'a> {
                 full: quick.clone(),
                 quick,
                 held_out: sizes_of(&[SizeUse::HeldOut])?,
+                unchecked: Vec::new(),
             },
             timed,
             function: format!("{}_{dtype}", pass.function),
