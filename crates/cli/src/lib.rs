@@ -29,6 +29,7 @@ mod names;
 mod output;
 mod phases;
 mod prediction;
+mod relaunch;
 #[cfg(test)]
 mod schema;
 mod source;

@@ -4,6 +4,7 @@
 //! `run(&Args, &Context) -> CommandResult`. [`crate::app`] lists them.
 
 pub(crate) mod asm;
+pub(crate) mod attempts;
 pub(crate) mod bench;
 pub(crate) mod board;
 pub(crate) mod calibrate;

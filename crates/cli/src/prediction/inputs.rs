@@ -18,14 +18,14 @@ struct OnTouch {
 
 /// Everything that was given.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     on_touch: Vec<(u32, OnTouch)>,
     /// Arrays of files, values and threadgroup memory.
     inputs: Inputs,
 }
 
 impl Given {
-    pub(super) fn new(
+    pub(crate) fn new(
         args: &LaunchArgs,
         tgmem: &[String],
         sizes: &Sizes,
@@ -57,7 +57,7 @@ impl Given {
     }
 
     /// The arguments, with their buffers added to `memory`.
-    pub(super) fn arguments(&self, memory: &mut Memory) -> Result<Vec<(u32, Argument)>, Failure> {
+    pub(crate) fn arguments(&self, memory: &mut Memory) -> Result<Vec<(u32, Argument)>, Failure> {
         let mut arguments = Vec::new();
         for (index, made) in &self.on_touch {
             let buffer = memory

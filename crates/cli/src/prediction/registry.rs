@@ -135,6 +135,18 @@ fn passes(
     Ok(executions)
 }
 
+/// What the first dispatch of a case binds, with its buffers added to `memory`.
+pub(crate) fn arguments_of(
+    case: &Case,
+    memory: &mut Memory,
+) -> Result<Vec<(u32, Argument)>, Failure> {
+    let made = arguments(case, memory, Fill::Zero)?;
+    Ok(case
+        .passes
+        .first()
+        .map_or(Vec::new(), |pass| bound(pass, &made)))
+}
+
 /// A buffer or a value.
 enum Made {
     Buffer(Buffer),
