@@ -3,9 +3,12 @@
 use crate::code::Code;
 use crate::dispatch::{Dispatch, Memory};
 use crate::error::Error;
-use crate::execution::{Access, Block, Execution, Group, Path, Run, Step, VERSION};
+use crate::execution::{
+    Access, Block, CAPACITIES, Execution, Group, Kind, Path, Run, Space, Step, VERSION, capacity,
+};
 use crate::fold::{Bodies, Folder, counts_as_steps};
 use crate::footprint::footprint;
+use crate::invariants::{Fate, Plan};
 use crate::record::{Record, Recorder, Stream, average};
 use crate::sample;
 use assay_chip::{CostModel, CostTable};
@@ -76,7 +79,8 @@ pub fn execute(
         Some(segments) => segment_shares(&records, groups, segments),
         None => sample::shares(groups, &positions),
     };
-    let (mut execution, kinds) = fold(&records, &shares, &code, sampling.as_written);
+    let plan = (!sampling.as_written).then(|| code.plan());
+    let (mut execution, kinds) = fold(&records, &shares, &code, plan.as_ref());
     if let Some(segments) = segments {
         execution.order = order(&records, &kinds, groups, &segments);
     }
@@ -89,6 +93,9 @@ pub fn execute(
         Some(halves) => u32::from(halves),
         None => code.half_registers(),
     };
+    if let Some(plan) = &plan {
+        execution.half_registers = execution.half_registers.max(plan.half_registers);
+    }
     execution.threadgroup_bytes = launch.threadgroup_bytes.unwrap_or(0);
     execution.constant_instructions = runner.constant_instructions();
     execution.footprint = footprint(&records, groups, memory);
@@ -359,9 +366,13 @@ fn fold(
     records: &[Record],
     shares: &[f64],
     code: &Code,
-    as_written: bool,
+    plan: Option<&Plan>,
 ) -> (Execution, Vec<u16>) {
-    let (accesses, index_of) = fold_accesses(records, shares, code);
+    let (mut accesses, index_of) = fold_accesses(records, shares, code);
+    let reloads = plan.map_or_else(BTreeMap::new, |plan| {
+        let simdgroups = records.first().map_or(1, |record| record.streams.len());
+        reloads(plan, code, &index_of, &mut accesses, simdgroups)
+    });
     let mut executed = vec![false; code.block_count()];
     for stream in records.iter().flat_map(|record| &record.streams) {
         for (block, _) in stream.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -371,7 +382,10 @@ fn fold(
     let mut new_number = vec![u16::MAX; code.block_count()];
     let mut blocks = Vec::new();
     let mut runs = Vec::new();
-    let by_block = code.runs(as_written, |offset| index_of.get(&offset).copied());
+    let by_block = code.runs(plan, &executed, |offset, reload| match reload {
+        true => reloads.get(&offset).copied(),
+        false => index_of.get(&offset).copied(),
+    });
     for (block, (turns, own)) in by_block.into_iter().enumerate() {
         if executed[block] {
             new_number[block] = blocks.len() as u16;
@@ -393,8 +407,11 @@ fn fold(
     for path in &mut paths {
         renumber(&mut path.steps, &new_number);
     }
+    let rows = records.iter().map(|record| record.stack_rows).max();
+    let spilled = plan.map_or(0, |plan| plan.reloaded.iter().copied().max().unwrap_or(0));
     let execution = Execution {
         instructions,
+        stack_lines: rows.unwrap_or(0) + spilled.div_ceil(2),
         active_lanes: mean(|record| record.lane_instructions) * per_instruction,
         divergent: mean(|record| record.divergent) * per_instruction,
         runs,
@@ -424,6 +441,7 @@ fn fold_runs(own: &[Run], distinct: &mut Vec<Run>) -> Vec<Step> {
             issue: rounded(run.issue),
             complex: rounded(run.complex),
             alone: rounded(run.alone),
+            fetched: rounded(run.fetched),
             ..*run
         };
         let known = distinct.iter().position(|known| *known == run);
@@ -479,6 +497,54 @@ fn fold_accesses(
         index_of.insert(instruction.offset, number as u16);
     }
     (accesses, index_of)
+}
+
+/// Accesses that reload what was spilled, by the offset of the load whose place they take. Every turn of
+/// the loop each simdgroup goes through all of them, so a cache holds all or none.
+fn reloads(
+    plan: &Plan,
+    code: &Code,
+    index_of: &BTreeMap<u32, u16>,
+    accesses: &mut Vec<Access>,
+    simdgroups: usize,
+) -> BTreeMap<u32, u16> {
+    let mut found = BTreeMap::new();
+    for (at, instruction) in code.instructions.iter().enumerate() {
+        let load = index_of.get(&instruction.offset);
+        let load = load.and_then(|&load| accesses.get(usize::from(load)));
+        let (Some(Fate::Spilled), Some(load)) = (plan.fates.get(at), load) else {
+            continue;
+        };
+        let lines = instruction.writes.len().div_ceil(2) as f32;
+        let reloaded = plan.reloaded.get(at).copied().unwrap_or(0).div_ceil(2);
+        let apart = reloaded as usize * simdgroups;
+        let miss = |level| match capacity(level) < apart {
+            true => lines,
+            false => 0.0,
+        };
+        let reload = Access {
+            space: Space::Stack,
+            kind: Kind::Load,
+            lines,
+            passes: 0.0,
+            misses: (0..CAPACITIES).map(miss).collect(),
+            ..load.clone()
+        };
+        let same = |known: &Access| {
+            Access {
+                offset: reload.offset,
+                ..known.clone()
+            } == reload
+        };
+        let number = accesses.iter().position(same).unwrap_or_else(|| {
+            accesses.push(reload.clone());
+            accesses.len() - 1
+        });
+        if let Ok(number) = u16::try_from(number) {
+            found.insert(instruction.offset, number);
+        }
+    }
+    found
 }
 
 /// An access with rounded averages.

@@ -6,6 +6,7 @@ use crate::fold::{Bodies, Folder};
 use crate::ranges::Ranges;
 use crate::reuse::LruStack;
 use assay_emu::{AccessKind, Memory, MemoryAccess, Observer, Step};
+use std::collections::BTreeSet;
 
 /// Lanes of a simdgroup.
 const LANES: usize = 32;
@@ -40,6 +41,8 @@ pub(crate) struct Recorder<'a> {
     divergent: u64,
     instructions: u64,
     lane_instructions: u64,
+    /// Words of the stack that simdgroups touched.
+    stack_rows: BTreeSet<u64>,
 }
 
 /// What is known of one simdgroup.
@@ -81,6 +84,8 @@ pub(crate) struct Record {
     pub(crate) instructions: u64,
     pub(crate) lane_instructions: u64,
     pub(crate) divergent: u64,
+    /// Distinct words of the stack.
+    pub(crate) stack_rows: u32,
 }
 
 /// The blocks a simdgroup executed.
@@ -102,6 +107,7 @@ impl<'a> Recorder<'a> {
             divergent: 0,
             instructions: 0,
             lane_instructions: 0,
+            stack_rows: BTreeSet::new(),
         }
     }
 
@@ -124,6 +130,7 @@ impl<'a> Recorder<'a> {
             instructions: self.instructions,
             lane_instructions: self.lane_instructions,
             divergent: self.divergent,
+            stack_rows: self.stack_rows.len() as u32,
         }
     }
 
@@ -168,7 +175,13 @@ impl<'a> Recorder<'a> {
             }
             Memory::Stack => {
                 sums.space = Space::Stack;
-                stack(sums, &mut self.cache, access, simdgroup);
+                stack(
+                    sums,
+                    &mut self.cache,
+                    &mut self.stack_rows,
+                    access,
+                    simdgroup,
+                );
             }
         }
     }
@@ -297,7 +310,13 @@ fn device(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess) -> u64 {
 
 /// Stack words of the lanes of a simdgroup lie side by side: lanes at the same offset share a
 /// line, lanes at different ones do not.
-fn stack(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess, simdgroup: u32) {
+fn stack(
+    sums: &mut Sums,
+    cache: &mut LruStack,
+    touched: &mut BTreeSet<u64>,
+    access: &MemoryAccess,
+    simdgroup: u32,
+) {
     const STACKS: u64 = 1 << 62;
     let mut rows = [0u64; LANES];
     let mut count = 0;
@@ -312,6 +331,7 @@ fn stack(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess, simdgroup
     for &row in &rows[..count] {
         for line in row..row + words {
             sums.lines += 1;
+            touched.insert(line);
             let missing = cache.touch(STACKS | u64::from(simdgroup) << 32 | line);
             for misses in &mut sums.misses[..missing] {
                 *misses += 1;

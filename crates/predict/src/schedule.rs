@@ -14,10 +14,11 @@
 //!   and loads of several turns are sent together.
 
 use crate::code::{Class, Instruction};
+use crate::invariants::Fate;
 use assay_agx::{Op, RegSet};
 
 /// Words per lane that loads sent together may fill, by memory: what answers soon needs fewer.
-const WORDS_IN_FLIGHT: [u32; MEMORIES] = [48, 16, 16];
+const WORDS_IN_FLIGHT: [u32; MEMORIES] = [48, 16, 16, 4];
 
 /// Instructions of a loop's body at most for it to be unrolled, and the greatest bound.
 const MOST_BODY: usize = 48;
@@ -37,6 +38,8 @@ pub(crate) struct Place {
     pub(crate) reads: Vec<u32>,
     /// Registers it reads whose values come from before the block.
     pub(crate) outside: RegSet,
+    /// It reloads from the stack what the instruction loaded before the loop.
+    pub(crate) reload: bool,
 }
 
 /// A block in issue order.
@@ -78,9 +81,11 @@ enum Memory {
     Device,
     Threadgroup,
     Stack,
+    /// The stack, for a value that has no register. The reload stands before its use.
+    Spill,
 }
 
-const MEMORIES: usize = 3;
+const MEMORIES: usize = 4;
 
 /// The block as it stands in the program.
 pub(crate) fn in_order(block: &[Instruction]) -> Schedule {
@@ -91,6 +96,7 @@ pub(crate) fn in_order(block: &[Instruction]) -> Schedule {
         slot: block[item.instruction as usize].slot.unwrap_or(0),
         reads: item.reads,
         outside: item.outside,
+        reload: false,
     });
     Schedule {
         places: places.collect(),
@@ -98,39 +104,27 @@ pub(crate) fn in_order(block: &[Instruction]) -> Schedule {
     }
 }
 
-/// The block as an optimising compiler would issue it. `looped` are the registers that the
-/// innermost loop around it writes, if there is a loop; `alone` says that the block is the
-/// loop's whole body.
-pub(crate) fn optimised(block: &[Instruction], looped: Option<RegSet>, alone: bool) -> Schedule {
-    let mut free = match looped {
-        Some(written) => invariant(block, written),
-        None => vec![false; block.len()],
-    };
+/// The block as an optimising compiler would issue it: `fates` of its instructions say what leaves
+/// the loop around it. `alone` are the registers it writes, if it is the whole body of a loop.
+pub(crate) fn optimised(block: &[Instruction], fates: &[Fate], alone: Option<RegSet>) -> Schedule {
+    let mut free: Vec<bool> = fates.iter().map(|fate| *fate == Fate::Hoisted).collect();
     let mut turns = 1;
-    if let (Some(written), true) = (looped, alone && has_constant_bound(block)) {
+    if let Some(written) = alone.filter(|_| has_constant_bound(block)) {
         turns = TURNS;
         mark_counting(block, written, &mut free);
     }
-    let items = items(block, &free, turns, true);
+    let mut items = items(block, &free, turns, true);
+    for item in &mut items {
+        if fates.get(item.instruction as usize) == Some(&Fate::Spilled) {
+            item.kind = ItemKind::Load(Memory::Spill);
+            item.reads.clear();
+            item.outside = RegSet::EMPTY;
+        }
+    }
     Schedule {
         places: place(block, &items),
         turns,
     }
-}
-
-/// Instructions that give the same result in every turn of the loop.
-fn invariant(block: &[Instruction], written: RegSet) -> Vec<bool> {
-    let mut varying = written;
-    let hoisted = |instruction: &Instruction| {
-        let same = instruction.pure && !instruction.reads.intersects(&varying);
-        varying = match same {
-            true => varying.difference(instruction.writes),
-            false => varying.union(instruction.writes),
-        };
-        // A constant or a copy stays: it starts something.
-        same && !matches!(instruction.op, Op::MovImm | Op::Bitop)
-    };
-    block.iter().map(hoisted).collect()
 }
 
 /// Returns true if the block ends in a comparison of a counter with a small constant.
@@ -338,9 +332,10 @@ impl Scheduler<'_> {
             let ItemKind::Load(memory) = item.kind else {
                 continue;
             };
+            let changed = memory != Memory::Spill && item.epoch != self.epochs[memory as usize];
             let memory = memory as usize;
             let full = words[memory] >= WORDS_IN_FLIGHT[memory];
-            if full || item.epoch != self.epochs[memory] || !self.reachable(load) {
+            if full || changed || !self.reachable(load) {
                 continue;
             }
             let instruction = &self.block[item.instruction as usize];
@@ -426,7 +421,8 @@ impl Scheduler<'_> {
             self.epochs.iter_mut().for_each(|epoch| *epoch += 1);
             self.batch += 1;
         }
-        if instruction.class == Class::DeviceAccess && !instruction.writes.is_empty() {
+        let reload = item.kind == ItemKind::Load(Memory::Spill);
+        if (reload || instruction.class == Class::DeviceAccess) && !instruction.writes.is_empty() {
             self.slot_of[number as usize] = Some(self.batch);
         }
         let places = item
@@ -438,6 +434,7 @@ impl Scheduler<'_> {
             slot: (self.batch & 1) as u8,
             reads: places.collect(),
             outside: item.outside,
+            reload,
         };
         self.place_of[number as usize] = Some(self.places.len() as u32);
         self.places.push(place);
@@ -464,6 +461,7 @@ impl Scheduler<'_> {
             slot,
             reads: Vec::new(),
             outside: RegSet::EMPTY,
+            reload: false,
         });
     }
 }
