@@ -152,13 +152,21 @@ fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<V
     Ok(records)
 }
 
-/// Returns true if two threadgroups do about as much.
+/// Returns true if two threadgroups do about as much: as many instructions, and as many lines of device
+/// memory. Code without jumps takes as many instructions where all lanes are masked.
 fn alike_in_length(a: &Record, b: &Record) -> bool {
-    let (less, more) = (
-        a.instructions.min(b.instructions),
-        a.instructions.max(b.instructions),
-    );
-    more as f64 <= 1.25 * less as f64
+    let near = |a: u64, b: u64, slack: f64| a.max(b) as f64 <= 1.25 * a.min(b) as f64 + slack;
+    near(a.instructions, b.instructions, 0.0) && near(device_lines(a), device_lines(b), FEW_LINES)
+}
+
+/// Lines by which threadgroups may differ without being different.
+const FEW_LINES: f64 = 8.0;
+
+/// Lines of device memory that a threadgroup's accesses touch, each access by itself.
+fn device_lines(record: &Record) -> u64 {
+    let accesses = record.accesses.iter();
+    let device = accesses.filter(|(_, sums)| sums.space == Space::Device);
+    device.map(|(_, sums)| sums.lines).sum()
 }
 
 /// Neighbours in dispatch order, of those recorded, that do not do as much: places of both.
