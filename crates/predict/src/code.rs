@@ -190,6 +190,19 @@ impl Code {
         &self.instructions[range]
     }
 
+    /// A block whose instructions cost as much as they do on average, if arms that no lane takes are
+    /// jumped over. Changes of the execution mask always are executed.
+    fn taken(&self, block: usize, shares: Option<&[f32]>) -> Vec<Instruction> {
+        let mut instructions = self.block(block).to_vec();
+        for (instruction, share) in instructions.iter_mut().zip(shares.unwrap_or_default()) {
+            if !instruction.op.writes_exec_mask() {
+                instruction.issue *= share;
+                instruction.complex *= share;
+            }
+        }
+        instructions
+    }
+
     /// The innermost loop around a block.
     fn loop_of(&self, block: usize) -> Option<(u32, u32)> {
         let (first, last) = (self.starts[block], self.starts[block + 1].saturating_sub(1));
@@ -250,11 +263,12 @@ impl Code {
     }
 
     /// The runs of every block, and of how many turns they are. `access_of` gives the index of
-    /// the access of an instruction (or of the reload that takes its place), if it was executed. Unless
-    /// there is no `plan`, blocks are scheduled as an optimising compiler would.
+    /// the access of an instruction (or of the reload that takes its place), if it was executed. Given a plan
+    /// and the share of executions of each instruction in which a lane is active, blocks are scheduled as an
+    /// optimising compiler would.
     pub(crate) fn runs(
         &self,
-        plan: Option<&Plan>,
+        optimised: Option<(&Plan, &[f32])>,
         executed: &[bool],
         access_of: impl Fn(u32, bool) -> Option<u16>,
     ) -> Vec<(usize, Vec<Run>)> {
@@ -264,9 +278,11 @@ impl Code {
             inside.fold(RegSet::EMPTY, |all, i| all.union(i.writes))
         };
         let blocks = (0..self.block_count()).map(|block| {
-            let instructions = self.block(block);
             let (first, end) = (self.starts[block], self.starts[block + 1]);
-            let fates = plan.and_then(|plan| plan.fates.get(first as usize..end as usize));
+            let range = first as usize..end as usize;
+            let fates = optimised.and_then(|(plan, _)| plan.fates.get(range.clone()));
+            let taken = optimised.and_then(|(_, taken)| taken.get(range));
+            let instructions = &self.taken(block, taken);
             let schedule = match fates {
                 None => schedule::in_order(instructions),
                 Some(fates) => {

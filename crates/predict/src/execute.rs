@@ -390,7 +390,9 @@ fn fold(
     let mut new_number = vec![u16::MAX; code.block_count()];
     let mut blocks = Vec::new();
     let mut runs = Vec::new();
-    let by_block = code.runs(plan, &executed, |offset, reload| match reload {
+    let taken = plan.map(|_| taken(records, shares, code.instructions.len()));
+    let optimised = plan.zip(taken.as_deref());
+    let by_block = code.runs(optimised, &executed, |offset, reload| match reload {
         true => reloads.get(&offset).copied(),
         false => index_of.get(&offset).copied(),
     });
@@ -430,6 +432,25 @@ fn fold(
         ..Execution::default()
     };
     (execution, kinds)
+}
+
+/// Of each instruction: the share of its executions in which a lane is active. Apple's compiler jumps over
+/// an arm that no lane takes: every `if` of its listings is followed by a `jmp_exec_none`. Generated
+/// code jumps over long arms only.
+fn taken(records: &[Record], shares: &[f64], instructions: usize) -> Vec<f32> {
+    let share = |at: usize| {
+        let (mut executed, mut by_a_lane) = (0.0, 0.0);
+        for (record, share) in records.iter().zip(shares) {
+            let taken = record.taken.get(at).copied().unwrap_or_default();
+            executed += share * taken.executed as f64;
+            by_a_lane += share * taken.by_a_lane as f64;
+        }
+        match executed > 0.0 {
+            true => rounded((by_a_lane / executed) as f32),
+            false => 1.0,
+        }
+    };
+    (0..instructions).map(share).collect()
 }
 
 /// One turn, where steps are several turns scheduled together.
@@ -559,6 +580,7 @@ fn reloads(
 fn alike(access: Access) -> Access {
     Access {
         issued: rounded(access.issued),
+        taken: rounded(access.taken),
         lanes: rounded(access.lanes),
         bytes: rounded(access.bytes),
         lines: rounded(access.lines),

@@ -230,6 +230,9 @@ pub struct Access {
     /// Share of executions that are an access of their own. The others move elements next to
     /// those of an access before them, which Apple's compiler would have joined.
     pub issued: f32,
+    /// Share of executions in which a lane takes part.
+    #[serde(default = "always", skip_serializing_if = "is_always")]
+    pub taken: f32,
     /// Lanes that take part.
     pub lanes: f32,
     /// Bytes moved: lanes times bytes per lane.
@@ -243,6 +246,15 @@ pub struct Access {
     /// Lines that an LRU cache of [`capacity`]`(n)` lines would miss, in a threadgroup that
     /// has the cache for itself. Empty for threadgroup memory.
     pub misses: Vec<f32>,
+}
+
+fn always() -> f32 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_always(share: &f32) -> bool {
+    *share == 1.0
 }
 
 /// A distinct stream of simdgroups.

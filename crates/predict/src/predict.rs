@@ -354,7 +354,7 @@ impl Levels {
                 local: true,
                 threadgroup: rows * constants.local_row_cycles
                     + extra * constants.local_conflict_cycles,
-                latency: constants.local_latency,
+                latency: constants.local_latency * f64::from(access.taken),
                 posted,
                 ..TimedAccess::default()
             };
@@ -391,13 +391,13 @@ impl Levels {
         // Lanes that read the same bytes share them.
         let moved = f64::from(access.bytes).min(lines * LINE as f64) / machine.on_core_rate;
         TimedAccess {
-            load_store: f64::from(access.issued) * constants.access_cycles
+            load_store: f64::from(access.issued * access.taken) * constants.access_cycles
                 + moved.max(lines * constants.line_cycles)
                 + contended,
             l2: bytes / constants.l2_bytes_per_cycle,
             slc: bytes * beyond_l2 / slc_rate,
             dram: bytes * beyond_slc / dram_rate,
-            latency,
+            latency: latency * f64::from(access.taken),
             posted,
             ..TimedAccess::default()
         }
@@ -528,7 +528,7 @@ fn timed_run(run: &Run, constants: &Constants) -> TimedRun {
     TimedRun {
         issue,
         complex: f64::from(run.complex),
-        fetch: f64::from(run.fetched) * constants.l2_latency,
+        fetch: f64::from(run.fetched) * constants.fetch_latency,
         alone: f64::from(run.alone).max(issue),
         stop: match run.stop {
             Stop::End => TimedStop::None,

@@ -15,6 +15,8 @@ const LANES: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) executions: u64,
+    /// Executions in which a lane takes part.
+    pub(crate) taken: u64,
     /// Executions that a compiler which joins neighbouring elements would not have.
     pub(crate) joined: u64,
     pub(crate) lanes: u64,
@@ -43,6 +45,15 @@ pub(crate) struct Recorder<'a> {
     lane_instructions: u64,
     /// Words of the stack that simdgroups touched.
     stack_rows: BTreeSet<u64>,
+    /// By instruction.
+    taken: Vec<Taken>,
+}
+
+/// How often an instruction was executed, and how often by an active lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) executed: u64,
+    pub(crate) by_a_lane: u64,
 }
 
 /// What is known of one simdgroup.
@@ -86,6 +97,8 @@ pub(crate) struct Record {
     pub(crate) divergent: u64,
     /// Distinct words of the stack.
     pub(crate) stack_rows: u32,
+    /// By instruction.
+    pub(crate) taken: Vec<Taken>,
 }
 
 /// The blocks a simdgroup executed.
@@ -108,6 +121,7 @@ impl<'a> Recorder<'a> {
             instructions: 0,
             lane_instructions: 0,
             stack_rows: BTreeSet::new(),
+            taken: vec![Taken::default(); code.instructions.len()],
         }
     }
 
@@ -131,6 +145,7 @@ impl<'a> Recorder<'a> {
             lane_instructions: self.lane_instructions,
             divergent: self.divergent,
             stack_rows: self.stack_rows.len() as u32,
+            taken: self.taken,
         }
     }
 
@@ -140,6 +155,7 @@ impl<'a> Recorder<'a> {
         };
         let sums = place.get_or_insert_with(Box::default);
         sums.executions += 1;
+        sums.taken += u64::from(access.active != 0);
         let lanes = u64::from(access.active.count_ones());
         sums.lanes += lanes;
         sums.bytes += lanes * u64::from(access.bytes);
@@ -193,6 +209,10 @@ impl Observer for Recorder<'_> {
             return false;
         };
         self.instructions += 1;
+        if let Some(taken) = self.taken.get_mut(index) {
+            taken.executed += 1;
+            taken.by_a_lane += u64::from(step.active() != 0);
+        }
         self.lane_instructions += u64::from(step.active().count_ones());
         self.divergent += u64::from(step.active() != step.threads());
         if let Some(block) = self.code.block_started_by(index) {
@@ -423,6 +443,7 @@ pub(crate) fn average(offset: u32, parts: &[(f64, &Sums)]) -> Access {
         space,
         kind,
         issued: 1.0 - mean(total(|sums| sums.joined)),
+        taken: mean(total(|sums| sums.taken)),
         lanes: mean(total(|sums| sums.lanes)),
         bytes: mean(total(|sums| sums.bytes)),
         lines: mean(total(|sums| sums.lines)),

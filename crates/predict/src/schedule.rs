@@ -5,8 +5,8 @@
 //! Apple's compiler does neither, and a simdgroup's time depends on it. So what is timed is the
 //! block as scheduled here:
 //!
-//! - arithmetic that gives the same result in every turn of a loop is not issued in it, unless a
-//!   condition guards it;
+//! - what gives the same result in every turn of a loop is not issued in it, unless a condition guards
+//!   it ([`invariants`](crate::invariants)); a value that found no register is reloaded before its use;
 //! - loads are sent together, as many as registers hold, before the first result is used, as far
 //!   as their addresses allow and no store to the same memory, barrier or change of the
 //!   execution mask lies between;
@@ -481,8 +481,12 @@ mod tests {
         };
         let costs = CostTable::of(CostModel::Measured);
         let code = Code::new(&program, costs).expect("few blocks");
-        let access_of = |offset: u32| Some(offset as u16);
-        let mut blocks = code.runs(as_written, access_of);
+        let access_of = |offset: u32, reload: bool| Some(offset as u16 + u16::from(reload));
+        let plan = (!as_written).then(|| code.plan());
+        let executed = vec![true; code.block_count()];
+        let taken = vec![1.0; code.instructions.len()];
+        let optimised = plan.as_ref().map(|plan| (plan, taken.as_slice()));
+        let mut blocks = code.runs(optimised, &executed, access_of);
         let size = |runs: &[Run]| runs.iter().map(|run| run.instructions).sum::<u32>();
         let longest = (0..blocks.len()).max_by_key(|&n| size(&blocks[n].1));
         blocks.swap_remove(longest.expect("a block"))
@@ -561,5 +565,77 @@ mod tests {
         assert!(turns > 1);
         // Two additions a turn.
         assert!((issued(&scheduled) - 2.0 * turns as f32).abs() < 0.1);
+    }
+
+    /// A loop that loads `count` words from threadgroup memory at addresses that stay the same, and does
+    /// something with each.
+    fn loading(count: u32, inside: &str) -> String {
+        let loads: String = (0..count)
+            .map(|n| {
+                format!(
+                    "threadgroup_load i32, x, r{}, r2l, {n}\nfadd32 r8, r8, r{}\n",
+                    10 + n % 8,
+                    10 + n % 8
+                )
+            })
+            .collect();
+        format!(
+            "mov_imm r1, 0, 0b0\n\
+             mov_imm r0l, 0\n\
+             top: {loads}{inside}\
+             iadd r1, r1, 1\n\
+             while_icmp r0l, nueq, r1, u4, 2\n\
+             jmp_exec_any top\n\
+             pop_exec r0l, 2\n\
+             stop\n"
+        )
+    }
+
+    /// Accesses of runs: those of loads, and reloads of what was spilled.
+    fn accesses(runs: &[Run]) -> (usize, usize) {
+        let of = |reload: bool| {
+            let accesses = runs.iter().filter_map(|run| match run.stop {
+                Stop::Access { access, .. } => Some(access % 2 == 1),
+                _ => None,
+            });
+            accesses.filter(|odd| *odd == reload).count()
+        };
+        (of(false), of(true))
+    }
+
+    #[test]
+    fn loads_that_stay_the_same_leave_the_loop_while_there_are_registers() {
+        let text = loading(64, "");
+        assert_eq!(accesses(&runs(&text, true).1), (64, 0));
+        assert_eq!(accesses(&runs(&text, false).1), (0, 0));
+    }
+
+    #[test]
+    fn what_finds_no_register_is_reloaded_in_every_turn() {
+        let (_, runs) = runs(&loading(200, ""), false);
+        let (loads, reloads) = accesses(&runs);
+        assert_eq!(loads, 0);
+        assert!((60..100).contains(&reloads), "{reloads}");
+        // Four words at a time: registers are scarce.
+        assert!(waits(&runs) >= reloads / 4, "{}", waits(&runs));
+    }
+
+    #[test]
+    fn loads_from_memory_that_the_loop_writes_stay() {
+        let store = "threadgroup_store i32, x, r8, r2l, 0\n";
+        assert_eq!(accesses(&runs(&loading(64, store), false).1), (65, 0));
+        let barrier = "threadgroup_barrier\n";
+        assert_eq!(accesses(&runs(&loading(64, barrier), false).1), (64, 0));
+    }
+
+    #[test]
+    fn a_loop_longer_than_the_instruction_cache_is_fetched_in_every_turn() {
+        let fetched = |adds: usize| {
+            let (_, runs) = runs(&loading(1, &"fadd32 r8, r8, r9\n".repeat(adds)), false);
+            runs.iter().map(|run| run.fetched).sum::<f32>()
+        };
+        assert_eq!(fetched(1000), 0.0);
+        // Six bytes each, 128 a line.
+        assert!((90.0..150.0).contains(&fetched(2300)), "{}", fetched(2300));
     }
 }
