@@ -28,6 +28,7 @@ mod names;
 mod output;
 mod phases;
 mod prediction;
+mod resources;
 #[cfg(test)]
 mod schema;
 mod source;

@@ -32,12 +32,14 @@
 mod address;
 mod cube;
 mod format;
+mod layout;
 mod sample;
 mod sampler;
 mod shape;
 mod small_float;
 
 pub use format::{Class, Format, PlainChannel};
+pub use layout::Layout;
 pub use sample::{Lod, Query, Tap, Taps, gather, taps};
 pub use sampler::{Address, Border, Compare, Filter, Mip, Reduction, Sampler};
 pub use shape::{Dimension, MAX_TEXELS, Shape, Texel};

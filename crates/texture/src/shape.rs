@@ -79,7 +79,7 @@ impl Shape {
     }
 
     /// Slices of a level of one layer: of a box, or faces of a cube.
-    fn slices(&self, level: u32) -> u32 {
+    pub(crate) fn slices(&self, level: u32) -> u32 {
         match self.dimension {
             Dimension::Cube => 6,
             _ => self.level(level)[2],
@@ -87,7 +87,7 @@ impl Shape {
     }
 
     /// Texels of a level, all layers and samples together.
-    fn level_texels(&self, level: u32) -> u64 {
+    pub(crate) fn level_texels(&self, level: u32) -> u64 {
         let [width, height, _] = self.level(level);
         [height, self.slices(level), self.layers, self.samples]
             .into_iter()
