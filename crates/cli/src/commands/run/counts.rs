@@ -224,6 +224,7 @@ impl Counted {
             ("device", &self.device.moved),
             ("threadgroup", &self.threadgroup.moved),
             ("thread", &self.thread),
+            ("texture", &self.texture),
         ] {
             if moved.loads + moved.stores + moved.atomics > 0 {
                 let _ = writeln!(
