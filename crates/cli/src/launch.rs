@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::input;
+use crate::resources::ResourceArgs;
 use assay_launch::contents::{self, BUFFER_FORMS, VALUE_FORMS};
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
@@ -64,6 +65,9 @@ struct Comment {
     #[command(flatten)]
     launch: LaunchArgs,
 
+    #[command(flatten)]
+    resources: ResourceArgs,
+
     /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
     #[arg(long, value_name = "I=BYTES")]
     tgmem: Vec<String>,
@@ -73,6 +77,7 @@ struct Comment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Described {
     pub(crate) launch: LaunchArgs,
+    pub(crate) resources: ResourceArgs,
     pub(crate) tgmem: Vec<String>,
 }
 
@@ -86,6 +91,7 @@ pub(crate) fn written(option: &str, text: &str) -> Result<Described, Failure> {
     })?;
     Ok(Described {
         launch: comment.launch,
+        resources: comment.resources,
         tgmem: comment.tgmem,
     })
 }
@@ -111,6 +117,7 @@ pub(crate) fn described(text: &str, kernel: &str) -> Result<Option<Described>, F
         {
             return Ok(Some(Described {
                 launch: comment.launch,
+                resources: comment.resources,
                 tgmem: comment.tgmem,
             }));
         }

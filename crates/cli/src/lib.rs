@@ -30,6 +30,7 @@ mod output;
 mod phases;
 mod prediction;
 mod relaunch;
+mod resources;
 #[cfg(test)]
 mod schema;
 mod source;
