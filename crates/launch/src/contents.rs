@@ -96,8 +96,8 @@ pub fn extents(text: &str, sizes: &Sizes) -> Result<Vec<u64>, String> {
     if let Some(plain) = plain {
         return Ok(plain);
     }
-    let whole = formula(text, sizes)
-        .ok_or_else(|| format!("`{text}` is no shape such as 64 or 64x32"))?;
+    let whole =
+        formula(text, sizes).ok_or_else(|| format!("`{text}` is no shape such as 64 or 64x32"))?;
     match whole {
         Ok(value) => Ok(vec![value]),
         Err(why) => {

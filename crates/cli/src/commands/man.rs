@@ -26,7 +26,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
                 .advice(format!("{of} --help lists them"))
         })?;
     }
-    let full_name = described.get_bin_name().unwrap_or("assay").replace(' ', "-");
+    let full_name = described
+        .get_bin_name()
+        .unwrap_or("assay")
+        .replace(' ', "-");
     let described = described.clone().name(full_name);
     let mut page = Vec::new();
     clap_mangen::Man::new(described).render(&mut page)?;

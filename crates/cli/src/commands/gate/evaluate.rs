@@ -137,6 +137,7 @@ impl Evaluator<'_> {
                 include_files: group.before.iter().map(inside).collect(),
                 defines: group.defines.clone(),
                 checked: false,
+                within: None,
             },
         })
     }
