@@ -20,7 +20,8 @@ venv=$PWD/target/gate-venv
   { say "the package registry cannot be reached"; exit 3; }
 
 if [ -z "${ASSAY:-}" ]; then
-  cargo build --quiet -p assay-metal
+  # The program as `make test` builds it, so that nothing is built twice.
+  cargo test --quiet --workspace --test frame --no-run
   ASSAY=$PWD/target/debug/assay
 fi
 work=$(mktemp -d)
