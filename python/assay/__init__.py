@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ._predict import Prediction, predict
     from ._profile import Profile, profile, profiles
     from ._record import Record
+    from ._tune import Tuning, tune
 
 _PLACES = {
     "_bench": ("Bench", "BenchRow", "bench"),
@@ -67,6 +68,7 @@ _PLACES = {
     "_predict": ("Prediction", "predict"),
     "_profile": ("Profile", "profile", "profiles"),
     "_record": ("Record",),
+    "_tune": ("Tuning", "tune"),
 }
 _MODULES = ("metal_profiler", "mlx", "timing", "trace")
 _HOME = {name: module for module, names in _PLACES.items() for name in names}
@@ -93,6 +95,7 @@ __all__ = [
     "Record",
     "Run",
     "SourceError",
+    "Tuning",
     "UsageError",
     "VerdictError",
     "__version__",
@@ -113,6 +116,7 @@ __all__ = [
     "profiles",
     "timing",
     "trace",
+    "tune",
 ]
 
 
