@@ -319,7 +319,8 @@ impl<'a> Examination<'a> {
         let Some(worst) = worst else { return };
         let mut message = sentence(figure, worst);
         if count > 1 {
-            message += &format!("; and in {} more cases", count - 1);
+            let plural = if count == 2 { "" } else { "s" };
+            message += &format!("; and in {} more case{plural}", count - 1);
         }
         let place = self.blame.as_ref().and_then(Blame::grown);
         let place = place.or_else(|| self.dearest());

@@ -44,18 +44,18 @@ pub(crate) fn text(output: &Output) -> String {
 
 pub(crate) const TILED: &str = r"#include <metal_stdlib>
 using namespace metal;
-// assay: launch --size N=64 --grid N,N --threadgroup 8,8 --buffer 0=zeros:f32:NxN --buffer 1=random:f32:NxN:1 --buffer 2=random:f32:NxN:2 --bytes 3=u32:N
+// assay: launch --size N=512 --grid N,N --threadgroup 16,16 --buffer 0=zeros:f32:NxN --buffer 1=random:f32:NxN:1 --buffer 2=random:f32:NxN:2 --bytes 3=u32:N
 kernel void tiled(device float *C [[buffer(0)]], device const float *A [[buffer(1)]],
                   device const float *B [[buffer(2)]], constant uint &n [[buffer(3)]],
                   uint2 l [[thread_position_in_threadgroup]], uint2 g [[threadgroup_position_in_grid]]) {
-    threadgroup float a[8][8], b[8][9];
-    uint row = g.y * 8 + l.y, col = g.x * 8 + l.x;
+    threadgroup float a[16][16], b[16][17];
+    uint row = g.y * 16 + l.y, col = g.x * 16 + l.x;
     float sum = 0;
-    for (uint t = 0; t < n; t += 8) {
+    for (uint t = 0; t < n; t += 16) {
         a[l.y][l.x] = A[row * n + t + l.x];
         b[l.y][l.x] = B[(t + l.y) * n + col];
         threadgroup_barrier(mem_flags::mem_threadgroup);
-        for (uint k = 0; k < 8; ++k)
+        for (uint k = 0; k < 16; ++k)
             sum = fma(a[l.y][k], b[k][l.x], sum);
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
@@ -95,6 +95,10 @@ pub(crate) fn elementwise(number: usize) -> String {
 }
 
 pub(crate) const CONFIG: &str = r#"chips = ["m1", "m2"]
+
+[[kernels]]
+files = ["kernels/{tiled,matmul}.metal"]
+run_sizes = ["N=64"]
 
 [[kernels]]
 files = ["kernels/*.metal"]
