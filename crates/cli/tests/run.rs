@@ -3,6 +3,8 @@
 mod common;
 #[path = "run/gate.rs"]
 mod gate;
+#[path = "run/repository.rs"]
+mod repository;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

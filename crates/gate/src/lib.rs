@@ -32,6 +32,7 @@
 
 mod baseline;
 mod config;
+mod examine;
 mod figure;
 mod judge;
 mod lines;

@@ -69,7 +69,7 @@ fn the_page_of_findings_is_their_manual() {
     let rules: Value =
         serde_json::from_str(&assay(&["explain", "--format", "json"])).expect("JSON");
     let mut page = String::from(
-        "# Findings\n\nWhat `assay explain RULE` prints, for every rule of `profile` and `trace`.\n",
+        "# Findings\n\nWhat `assay explain RULE` prints, for every rule of `profile`, `trace` and `gate`.\n",
     );
     for rule in rules["rules"].as_array().expect("rules") {
         let text = |key: &str| rule[key].as_str().expect("a text").to_owned();

@@ -83,7 +83,7 @@ fn sentence(report: &Report) -> String {
 
 /// Before, after and the change, for tables.
 fn cells(difference: &Difference) -> [String; 3] {
-    let value = |value: Option<f64>| value.map_or("–".to_owned(), crate::judge::number);
+    let value = |value: Option<f64>| value.map_or("–".to_owned(), crate::examine::number);
     let change = difference.per_cent().filter(|change| *change != 0.0);
     [
         value(difference.before),

@@ -10,6 +10,10 @@ use crate::input;
 use assay_gate::{Against, Baseline, Config, Judge, Kernel, Report, Snapshot, judge};
 use assay_predict::Target;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Wrong results whose first wrong element is named; the kernels are run again for it.
+const MOST_EXPLAINED: usize = 20;
 
 /// What is compared, before anything is compiled.
 pub(super) struct Comparison<'a> {
@@ -166,7 +170,11 @@ impl<'a> Comparison<'a> {
         let old = there.tree.texts(old.iter().map(String::as_str));
         let new = self.here.texts(new.iter().map(String::as_str));
         judgement.texts = Some((&old, &new));
+        let explained = AtomicUsize::new(0);
         let explain = |before: &Kernel, after: &Kernel, sizes: &str, index: u32| {
+            if explained.fetch_add(1, Ordering::Relaxed) >= MOST_EXPLAINED {
+                return None;
+            }
             let empty = Overrides::new();
             let old = self.again(&there.tree, &overrides, before, sizes)?;
             let new = self.again(&self.here, &empty, after, sizes)?;
@@ -181,29 +189,35 @@ impl<'a> Comparison<'a> {
     fn overrides(&self, there: &There, head: &Snapshot) -> Overrides {
         let config = &self.found.config;
         let mut overrides = Overrides::new();
+        let here = self
+            .here
+            .texts(head.kernels.iter().map(|kernel| kernel.file.as_str()));
+        let texts = there
+            .tree
+            .texts(there.tree.sources(config).map(String::as_str));
+        // A kernel whose file was renamed is found by its name.
+        let present: BTreeSet<&String> = self.here.files.iter().collect();
+        let gone: Vec<&String> = texts.keys().filter(|old| !present.contains(old)).collect();
         for kernel in &head.kernels {
             let (file, function) = (&kernel.file, &kernel.function);
             let Some(group) = config.group(file, function) else {
                 continue;
             };
-            let text = self.here.text(file);
-            let Ok(new) = launches::of(config, group, text.as_deref(), function) else {
+            let text = here.get(file).map(String::as_str);
+            let Ok(new) = launches::of(config, group, text, function) else {
                 continue;
             };
-            // A kernel whose file was renamed is found by its name.
-            let files = there.tree.sources(config);
-            let files = files.filter(|old| *old == file || !self.here.files.contains(old));
-            for old in files {
-                let Some(text) = there.tree.text(old) else {
+            for old in gone.iter().copied().chain([file]) {
+                let Some(text) = texts.get(old) else {
                     continue;
                 };
                 let own = there.config.as_ref().unwrap_or(config);
                 let own_group = own.group(old, function).unwrap_or(group);
-                let before = launches::of(own, own_group, Some(&text), function);
+                let before = launches::of(own, own_group, Some(text), function);
                 let before = before.unwrap_or_default();
                 // What the evaluation of that tree would take by itself, under this tree's configuration.
                 let plain_group = config.group(old, function).unwrap_or(group);
-                let plain = launches::of(config, plain_group, Some(&text), function);
+                let plain = launches::of(config, plain_group, Some(text), function);
                 let plain = plain.unwrap_or_default();
                 let wanted = match launches::same_inputs(&before, &new) {
                     true => before,

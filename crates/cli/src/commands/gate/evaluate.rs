@@ -206,16 +206,23 @@ impl Evaluator<'_> {
         let wanted: Vec<&str> = wanted.map(|kernel| kernel.name.as_str()).collect();
         let checked = match unit.group.check == Check::Off || wanted.is_empty() {
             true => None,
-            // Whatever compiles compiles with checks; if not, the kernel's note says so.
             false => self.compile(unit, true)?.ok(),
         };
+        let unchecked = checked.is_none() && unit.group.check != Check::Off;
         let kernels: Result<Vec<Kernel>, Failure> = wanted
             .par_iter()
             .map(|function| self.kernel(unit, &library, checked.as_ref(), function))
             .collect();
+        let mut kernels = kernels?;
+        if unchecked {
+            let note = "not checked: it does not compile without optimisation";
+            kernels
+                .iter_mut()
+                .for_each(|kernel| kernel.notes.push(note.to_owned()));
+        }
         Ok(Entry {
             failure: None,
-            kernels: kernels?,
+            kernels,
         })
     }
 
