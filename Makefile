@@ -25,9 +25,11 @@ unit:
 test-python:
 	@./scripts/python.sh
 
-# `assay mcp`, `assay lsp` and the VS Code extension, by their clients. Exit 3 where a package registry is missing.
+# `assay mcp`, `assay lsp` and the VS Code extension, by their clients; the GitHub Action, as a runner runs it. Exit 3 where a
+# package registry is missing.
 test-editors:
 	@./scripts/editors.sh
+	@./scripts/gate.sh
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered

@@ -19,7 +19,7 @@ pip install --quiet 'maturin>=1.16,<2' numpy pytest mypy pandas pandas-stubs nbc
 pip install --quiet 'mlx[cpu]' 2>/dev/null || say "no MLX for this machine: comparisons with it are left out"
 
 # What tests use: quick to build, fast enough to run. Releases are built with --release.
-CARGO_TARGET_DIR=$PWD/target "$venv/bin/maturin" build --quiet --manifest-path python/Cargo.toml --profile quick \
+CARGO_TARGET_DIR=$PWD/target "$venv/bin/maturin" build --quiet --locked --manifest-path python/Cargo.toml --profile quick \
   --interpreter "$venv/bin/python" --out target/python-wheels ||
   { cargo fetch --manifest-path python/Cargo.toml >/dev/null 2>&1 || { say "the crate registry cannot be reached"; exit 3; }; exit 1; }
 pip install --quiet --force-reinstall --no-deps target/python-wheels/assay_metal-*.whl

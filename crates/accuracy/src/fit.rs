@@ -181,6 +181,7 @@ pub const TERMS: &[(&str, &[(&str, f64)])] = &[
         ],
     ),
     ("barriers", &[("barrier_cycles", 1e-6)]),
+    ("instruction cache", &[("fetch_latency", 1e-6)]),
     (
         "cost of matrix products",
         &[("matrix32_cycles", 1.0), ("matrix16_cycles", 1.0)],

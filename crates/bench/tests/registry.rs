@@ -1,7 +1,7 @@
 //! The registry against the kernels it was made after, and against its own rules.
 
 use assay_bench::Dtype;
-use assay_bench::registry::{Case, CaseRole, Error, Registry, Set, SizeUse};
+use assay_bench::registry::{Case, CaseExtent, CaseRole, Error, Registry, Set, SizeUse};
 
 fn registry() -> &'static Registry {
     Registry::embedded().unwrap()
@@ -256,4 +256,18 @@ fn cut_and_changed_files_are_refused_without_a_panic() {
             let _ = read(&text);
         }
     }
+}
+
+#[test]
+fn knobs_of_a_description_are_sizes_with_the_sources_value() {
+    let knobs = "[tune]\nTM = [4, 1]\nrestrict = [\"TM < 9\"]\n\n[cost]";
+    let text = SOUND.replace("[cost]", knobs).replace(
+        "groups = [\"1\", \"rows\"]",
+        "groups = [\"1\", \"rows * TM / 4\"]",
+    );
+    let registry = read(&text).expect("a registry");
+    let kernel = registry.kernel("softmax").expect("softmax");
+    assert_eq!(kernel.tune, ["TM = 4,1", "restrict TM < 9"]);
+    let case = Case::new(kernel, "quick", Dtype::F32).expect("a case");
+    assert_eq!(case.passes[0].extent, CaseExtent::Groups([1, 3, 1]));
 }

@@ -13,6 +13,8 @@ pub struct CoreFacts {
     pub bytes_per_cycle: f64,
     /// Bytes of threadgroup memory that one threadgroup may use.
     pub threadgroup_limit: u32,
+    /// Bytes of code that the instruction cache holds.
+    pub instruction_cache_bytes: u32,
 }
 
 impl CoreFacts {
@@ -31,6 +33,7 @@ impl CoreFacts {
             schedulers: at_least_one(Parameter::SchedulersPerCore) as u32,
             bytes_per_cycle: at_least_one(Parameter::OnCoreBytesPerCycle),
             threadgroup_limit: (at_least_one(Parameter::ThreadgroupLimitKib) * 1024.0) as u32,
+            instruction_cache_bytes: (at_least_one(Parameter::InstructionCacheKib) * 1024.0) as u32,
         }
     }
 }

@@ -27,6 +27,7 @@ Environment:
   ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
   ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder
   ASSAY_BOARD  the file that assay bench saves to and assay board shows
+  ASSAY_ATTEMPTS  the file that assay tune keeps attempts in and assay attempts shows
   ASSAY_CHIPS  the folder of chip files that assay calibrate writes and predictions use
   ASSAY_PYTHON the Python that has MLX or PyTorch, for assay bench --reference";
 
@@ -93,7 +94,9 @@ commands! {
     Decompile decompile;
     Rewrite rewrite;
     Tune tune;
+    Attempts attempts;
     Run run;
+    Gate gate;
     Bench bench;
     Board board;
     Emu emu;

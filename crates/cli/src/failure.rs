@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// Why a command did not succeed. The discriminant is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     /// Whoever read our output closed the pipe. Nothing is wrong and nothing is said.
@@ -102,20 +103,6 @@ impl Failure {
 
     /// The JSON form, in the envelope every command shares.
     pub(crate) fn to_json(&self) -> String {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            error: Detail<'a>,
-        }
-        #[derive(Serialize)]
-        struct Detail<'a> {
-            kind: Kind,
-            exit_code: u8,
-            message: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            advice: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            details: Option<&'a serde_json::Value>,
-        }
         Envelope::new(
             "assay.error",
             1,
@@ -133,6 +120,27 @@ impl Failure {
     }
 }
 
+/// The document `assay.error`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Body<'a> {
+    error: Detail<'a>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Detail<'a> {
+    kind: Kind,
+    exit_code: u8,
+    message: &'a str,
+    /// What can be done about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'a str>,
+    /// What a program may want to know: the compiler's diagnostics, say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a serde_json::Value>,
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let kind = match error.kind() {
@@ -140,5 +148,13 @@ impl From<std::io::Error> for Failure {
             _ => Kind::Input,
         };
         Failure::new(kind, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::Body<'_>>("assay.error", 1);
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::input;
+use crate::resources::ResourceArgs;
 use assay_launch::contents::{self, BUFFER_FORMS, VALUE_FORMS};
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
@@ -33,8 +34,8 @@ pub(crate) struct LaunchArgs {
     #[arg(long, value_name = "X,Y,Z", value_parser = triple)]
     pub(crate) threadgroup: Option<Triple>,
 
-    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE or I=random:TYPE:SHAPE:SEED;
-    /// TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64, 64x32 or N*D
+    /// A buffer: I=FILE.npy, I=zeros:TYPE:SHAPE, I=iota:TYPE:SHAPE, I=random:TYPE:SHAPE:SEED, or whole numbers below a
+    /// bound, I=index:TYPE:SHAPE:BOUND; TYPE is f32 f16 bf16 u8 i8 u16 i16 u32 i32 u64 i64 or bool, SHAPE such as 64, 64x32 or NxD
     #[arg(long = "buffer", value_name = "I=CONTENTS")]
     pub(crate) buffers: Vec<String>,
 
@@ -64,15 +65,19 @@ struct Comment {
     #[command(flatten)]
     launch: LaunchArgs,
 
+    #[command(flatten)]
+    resources: ResourceArgs,
+
     /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
     #[arg(long, value_name = "I=BYTES")]
     tgmem: Vec<String>,
 }
 
 /// A launch that a source describes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Described {
     pub(crate) launch: LaunchArgs,
+    pub(crate) resources: ResourceArgs,
     pub(crate) tgmem: Vec<String>,
 }
 
@@ -86,6 +91,7 @@ pub(crate) fn written(option: &str, text: &str) -> Result<Described, Failure> {
     })?;
     Ok(Described {
         launch: comment.launch,
+        resources: comment.resources,
         tgmem: comment.tgmem,
     })
 }
@@ -111,6 +117,7 @@ pub(crate) fn described(text: &str, kernel: &str) -> Result<Option<Described>, F
         {
             return Ok(Some(Described {
                 launch: comment.launch,
+                resources: comment.resources,
                 tgmem: comment.tgmem,
             }));
         }

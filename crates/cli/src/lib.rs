@@ -29,6 +29,8 @@ mod names;
 mod output;
 mod phases;
 mod prediction;
+mod relaunch;
+mod resources;
 #[cfg(test)]
 mod schema;
 mod source;

@@ -103,7 +103,9 @@ fn completions_and_manual_come_from_the_same_definitions() {
     assert!(stdout(&assay(&["man"])).contains(".TH assay 1"));
     let page = stdout(&assay(&["man", "completions"]));
     assert!(page.contains("assay\\-completions"), "{page}");
+    assert!(stdout(&assay(&["man", "trace", "report"])).contains(".TH assay-trace-report 1"));
     assert_eq!(assay(&["man", "nothing"]).status.code(), Some(2));
+    assert_eq!(assay(&["man", "trace", "nothing"]).status.code(), Some(2));
 }
 
 #[test]

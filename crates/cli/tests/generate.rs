@@ -209,6 +209,11 @@ fn all_gives_a_row_for_every_kernel_and_a_summary() {
         (&rows[2]["kernels"], &rows[2]["profiled"]),
         (&2.into(), &1.into())
     );
+    let whole = assay(&["profile", path, "--all", "--keep-going", "--format", "json"]);
+    let whole: Value = serde_json::from_str(&stdout(&whole)).expect("JSON");
+    assert_eq!(whole["rows"][0], rows[0]);
+    assert_eq!(whole["rows"][1], rows[1]);
+    assert_eq!(whole["profiled"], 1);
     let table = assay(&["profile", path, "--all"]);
     assert_eq!(table.status.code(), Some(1), "a kernel was not read");
     let table = stdout(&table);

@@ -1,4 +1,7 @@
-//! `assay predict` from the outside. Bitcode that comes with the project needs no compiler.
+//! `assay predict` and `assay tune` from the outside. Bitcode that comes with the project needs no compiler.
+
+#[path = "predict/tune.rs"]
+mod tune;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,9 @@
 //! `assay run` from the outside. Bitcode that comes with the project needs no compiler.
 
+mod common;
+#[path = "run/gate.rs"]
+mod gate;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

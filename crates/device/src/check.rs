@@ -71,6 +71,8 @@ pub(crate) fn required(
         let (what, index) = match place {
             Place::Buffer(index) => ("buffer", index),
             Place::Threadgroup(index) => ("threadgroup memory", index),
+            Place::Texture(index) => ("texture", index),
+            Place::Sampler(index) => ("sampler", index),
             _ => continue,
         };
         if !is_bound(place) {

@@ -1,6 +1,7 @@
 //! What is run, over which threads, with what bound to it.
 
 use crate::ids::{BufferId, PipelineId};
+use assay_texture::{Layout, Sampler};
 
 /// How many threads a dispatch has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,7 +13,7 @@ pub enum Extent {
 }
 
 /// What an index of a kernel's arguments is given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
     /// A buffer from an offset on.
     Buffer {
@@ -25,10 +26,33 @@ pub enum Binding {
     Bytes(Vec<u8>),
     /// Threadgroup memory of so many bytes. Its indices are counted apart from those of buffers.
     ThreadgroupMemory(u32),
+    /// A texture whose texels lie in a buffer. Indices of textures are counted apart.
+    Texture {
+        /// The buffer.
+        buffer: BufferId,
+        /// What its bytes mean.
+        layout: Layout,
+        /// Nothing has written the texels yet: a check reports reads of them.
+        undefined: bool,
+    },
+    /// A sampler. Indices of samplers are counted apart.
+    Sampler(Sampler),
+}
+
+impl Binding {
+    /// The argument that it is bound to at an index.
+    pub fn place(&self, index: u32) -> assay_ssa::Binding {
+        match self {
+            Self::Buffer { .. } | Self::Bytes(_) => assay_ssa::Binding::Buffer(index),
+            Self::ThreadgroupMemory(_) => assay_ssa::Binding::Threadgroup(index),
+            Self::Texture { .. } => assay_ssa::Binding::Texture(index),
+            Self::Sampler(_) => assay_ssa::Binding::Sampler(index),
+        }
+    }
 }
 
 /// One run of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dispatch {
     /// The kernel.
     pub pipeline: PipelineId,
@@ -63,21 +87,16 @@ impl Dispatch {
 
     /// Returns true if something is bound there.
     pub(crate) fn is_bound(&self, place: assay_ssa::Binding) -> bool {
-        self.bindings.iter().any(|(index, binding)| {
-            place
-                == match binding {
-                    Binding::ThreadgroupMemory(_) => assay_ssa::Binding::Threadgroup(*index),
-                    _ => assay_ssa::Binding::Buffer(*index),
-                }
-        })
+        let mut all = self.bindings.iter();
+        all.any(|(index, binding)| binding.place(*index) == place)
     }
 
     /// Binds something to an index, in place of what was bound there.
     #[must_use]
     pub fn bind(mut self, index: u32, binding: Binding) -> Self {
-        let memory = |binding: &Binding| matches!(binding, Binding::ThreadgroupMemory(_));
+        let place = binding.place(index);
         self.bindings
-            .retain(|(known, old)| *known != index || memory(old) != memory(&binding));
+            .retain(|(known, old)| old.place(*known) != place);
         self.bindings.push((index, binding));
         self
     }

@@ -9,7 +9,9 @@ use crate::interpret::observer::{NoObserver, Observer};
 use crate::interpret::{Batch, ExecutionContext, Stop, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::GridPosition;
+use crate::texture::{BoundTexture, Resource};
 use assay_ssa::Binding;
+use assay_texture::Sampler;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,6 +22,10 @@ pub struct Bindings {
     /// Indices that point into the buffer of another index (or their own), and where.
     windows: Vec<Window>,
     threadgroup: Vec<(u32, u32)>,
+    textures: Vec<(u32, BoundTexture)>,
+    /// Texture indices that name the texture of another index.
+    same_textures: Vec<(u32, u32)>,
+    samplers: Vec<(u32, Sampler)>,
 }
 
 /// An index that is bound to a place in a buffer.
@@ -75,6 +81,32 @@ impl Bindings {
         self.threadgroup.retain(|(known, _)| *known != index);
         self.threadgroup.push((index, bytes));
     }
+
+    /// Binds a texture; one bound there before is replaced.
+    pub fn set_texture(&mut self, index: u32, texture: BoundTexture) {
+        self.textures.retain(|(known, _)| *known != index);
+        self.textures.push((index, texture));
+    }
+
+    /// Binds an index to the texture that is bound at `of`, as when a program binds one texture twice.
+    pub fn share_texture(&mut self, index: u32, of: u32) {
+        self.same_textures.push((index, of));
+    }
+
+    /// Takes a texture back.
+    pub fn take_texture(&mut self, index: u32) -> Option<BoundTexture> {
+        let place = self
+            .textures
+            .iter()
+            .position(|(known, _)| *known == index)?;
+        Some(self.textures.swap_remove(place).1)
+    }
+
+    /// Binds a sampler.
+    pub fn set_sampler(&mut self, index: u32, sampler: Sampler) {
+        self.samplers.retain(|(known, _)| *known != index);
+        self.samplers.push((index, sampler));
+    }
 }
 
 /// When a dispatch is stopped or refused.
@@ -118,6 +150,8 @@ pub(crate) struct Job<'a> {
     pub(crate) pointers: Vec<(u32, u64)>,
     /// Addresses of buffers that have a region already, by index.
     placed: Vec<(u32, u64)>,
+    /// Handles of textures that have a region already, by index.
+    placed_textures: Vec<(u32, u64)>,
     pub(crate) threadgroup_bytes: u32,
     /// The objects of threadgroup memory, if guard zones lie between them.
     pub(crate) threadgroup_objects: Option<Objects>,
@@ -179,6 +213,7 @@ impl Program {
             regions: vec![Region::nothing()],
             pointers: Vec::new(),
             placed: Vec::new(),
+            placed_textures: Vec::new(),
             threadgroup_bytes: self.threadgroup_end,
             threadgroup_objects: self.guarded.as_ref().map(|all| all.threadgroup.clone()),
         };
@@ -188,6 +223,8 @@ impl Program {
                 Pointer::Threadgroup(index) => job.threadgroup(bindings, index)?,
                 Pointer::Buffer(index) => job.buffer(bindings, index)?,
                 Pointer::Constant(index) => job.constant(index),
+                Pointer::Texture(index) => job.texture(bindings, index)?,
+                Pointer::Sampler(index) => job.sampler(bindings, index)?,
             };
             job.pointers.push((reg, address));
         }
@@ -237,6 +274,61 @@ impl Job<'_> {
         Ok(address.wrapping_add(offset))
     }
 
+    /// The handle of a texture: the address of its texels.
+    fn texture(&mut self, bindings: &mut Bindings, index: u32) -> Result<u64, RunError> {
+        let name = self.program.argument_name(Binding::Texture(index));
+        let same = bindings
+            .same_textures
+            .iter()
+            .find(|(known, _)| *known == index);
+        let of = same.map_or(index, |(_, of)| *of);
+        let placed = self.placed_textures.iter().find(|(known, _)| *known == of);
+        if let Some(&(_, address)) = placed {
+            return Ok(address);
+        }
+        let bad = |why: String| RunError::BadTexture {
+            index,
+            name: name.clone(),
+            why,
+        };
+        let found = bindings.textures.iter_mut().find(|(known, _)| *known == of);
+        let Some((_, texture)) = found else {
+            return Err(bad("is not bound".to_owned()));
+        };
+        let layout = texture.layout;
+        layout.shape.check().map_err(&bad)?;
+        let (base, len) = (texture.texels.as_mut_ptr(), texture.texels.len());
+        if (len as u64) < layout.bytes() {
+            let needed = layout.bytes();
+            return Err(bad(format!(
+                "is {layout}, which is {needed} bytes, and has {len}"
+            )));
+        }
+        let shown = format!("texture {index} (\"{name}\")");
+        let writable = texture.texels.is_writable();
+        // SAFETY: as for buffers.
+        let mut region = unsafe { Region::shared(base, len, writable, shown) };
+        region.resource = Some(Resource::Texture {
+            layout,
+            undefined: texture.undefined,
+        });
+        let address = self.region(region);
+        self.placed_textures.push((of, address));
+        Ok(address)
+    }
+
+    /// The handle of a sampler.
+    fn sampler(&mut self, bindings: &Bindings, index: u32) -> Result<u64, RunError> {
+        let found = bindings.samplers.iter().find(|(known, _)| *known == index);
+        let Some(&(_, sampler)) = found else {
+            let name = self.program.argument_name(Binding::Sampler(index));
+            return Err(RunError::MissingSampler { index, name });
+        };
+        let mut region = Region::nothing();
+        region.resource = Some(Resource::Sampler(sampler));
+        Ok(self.region(region))
+    }
+
     fn constant(&mut self, index: u32) -> u64 {
         let Some(data) = self.program.data.get(index as usize) else {
             return 0;
@@ -262,6 +354,15 @@ impl Job<'_> {
             None => start.saturating_add(bytes),
         };
         Ok(THREADGROUP << OFFSET_BITS | u64::from(start))
+    }
+
+    /// Bytes of the smallest texel of a texture, or four.
+    pub(crate) fn smallest_texel(&self) -> u32 {
+        let texels = self.regions.iter().map(|region| match region.resource {
+            Some(Resource::Texture { layout, .. }) => layout.format.bytes,
+            _ => 4,
+        });
+        texels.min().unwrap_or(4).min(4)
     }
 
     /// Threadgroups of the grid.

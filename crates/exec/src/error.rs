@@ -74,6 +74,24 @@ pub enum RunError {
         /// Its name in the source.
         name: String,
     },
+    /// A texture the kernel uses is not bound, or its bytes are not what its layout says.
+    #[error("texture {index} (\"{name}\") {why}")]
+    BadTexture {
+        /// Its index.
+        index: u32,
+        /// Its name in the source.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A sampler the kernel uses is not bound.
+    #[error("sampler {index} (\"{name}\") is not bound")]
+    MissingSampler {
+        /// Its index.
+        index: u32,
+        /// Its name in the source.
+        name: String,
+    },
     /// The grid or threadgroup cannot be dispatched.
     #[error("{0}")]
     BadGrid(String),
@@ -144,6 +162,12 @@ pub enum FaultKind {
         size: u32,
         /// The address.
         address: u64,
+    },
+    /// A texture or sampler that does not suit its use.
+    #[error("{what}")]
+    Texture {
+        /// What does not suit.
+        what: String,
     },
     /// A simdgroup, or several in step, ran more operations than allowed.
     #[error("stopped after {steps} operations of one simdgroup (the limit on steps)")]

@@ -7,6 +7,7 @@
 use crate::code::{Op, Program};
 use crate::geometry::Grid;
 use crate::interpret::{Batch, MAX_SIMDGROUPS};
+use crate::texture::What;
 
 /// Batches of threadgroups a worker should have at least: they take unequal time.
 const SHARES: u64 = 4;
@@ -88,6 +89,10 @@ fn may_wait(program: &Program) -> bool {
         Op::Load { transfer } | Op::Store { transfer } => {
             let transfer = program.transfers.get(transfer as usize);
             transfer.is_some_and(|transfer| transfer.atomic)
+        }
+        Op::Texture { index } => {
+            let texture = program.textures.get(index as usize);
+            texture.is_some_and(|texture| texture.what == What::Atomic)
         }
         _ => false,
     };

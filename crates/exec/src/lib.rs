@@ -86,6 +86,7 @@ mod memory;
 mod operands;
 mod position;
 mod simd;
+mod texture;
 
 pub use buffer::{Buffer, Element};
 pub use check::{Location, Party, Report, ReportKind};
@@ -96,3 +97,4 @@ pub use dispatch::{Bindings, Limits, Statistics};
 pub use error::{CompileError, Fault, FaultKind, RunError};
 pub use geometry::Grid;
 pub use simd::SimdLevel;
+pub use texture::BoundTexture;

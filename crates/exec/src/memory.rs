@@ -10,6 +10,7 @@
 
 use crate::code::Cell;
 use crate::error::FaultKind;
+use crate::texture::Resource;
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,6 +35,8 @@ pub(crate) struct Region {
     pub(crate) name: Cow<'static, str>,
     /// The index of the buffer it is, if it is one.
     pub(crate) buffer: Option<u32>,
+    /// The texture or sampler that its address is the handle of.
+    pub(crate) resource: Option<Resource>,
 }
 
 // SAFETY: a region is only accessed through atomic operations, and its memory outlives it (`Region::new`).
@@ -60,6 +63,7 @@ impl Region {
             writable,
             name: name.into(),
             buffer: None,
+            resource: None,
         }
     }
 
@@ -75,6 +79,7 @@ impl Region {
             writable: true,
             name: name.into(),
             buffer: None,
+            resource: None,
         }
     }
 
@@ -181,6 +186,13 @@ impl<'a> View<'a> {
             0 => None,
             number => self.shared.get(number as usize),
         }
+    }
+
+    /// Returns true if a region holds texels.
+    #[inline]
+    pub(crate) fn is_texture(&self, number: u64) -> bool {
+        let region = self.shared.get(number as usize);
+        region.is_some_and(|region| region.resource.is_some())
     }
 
     /// Checks an access of one lane.

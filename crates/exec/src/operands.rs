@@ -106,6 +106,10 @@ pub(crate) fn for_each_register(
             let op = program.matrices.get(index as usize).ok_or(missing)?;
             matrix(program, op, &mut all).ok_or(missing)?;
         }
+        Op::Texture { index } => {
+            let of = program.textures.get(index as usize).ok_or(missing)?;
+            all(program.list(of.args), program.list(of.results));
+        }
         Op::Moves { list, wide } => {
             for pair in program.list(list).chunks(2) {
                 match *pair {

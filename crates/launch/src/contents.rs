@@ -4,8 +4,9 @@ use crate::element::{ELEMENTS, Element};
 use crate::formula::{Formula, Sizes};
 
 /// How the contents of a buffer are written, for advice.
-pub const BUFFER_FORMS: &str = "a buffer is FILE.npy, zeros:TYPE:SHAPE, iota:TYPE:SHAPE or \
-                                random:TYPE:SHAPE[:SEED], as in 0=zeros:f32:64x32";
+pub const BUFFER_FORMS: &str = "a buffer is FILE.npy, zeros:TYPE:SHAPE, iota:TYPE:SHAPE, \
+                                random:TYPE:SHAPE[:SEED] or index:TYPE:SHAPE:BOUND, as in \
+                                0=zeros:f32:64x32";
 
 /// How values are written, for advice.
 pub const VALUE_FORMS: &str =
@@ -14,8 +15,8 @@ pub const VALUE_FORMS: &str =
 /// Most bytes one buffer is filled with.
 const MOST_BYTES: u64 = 8 << 30;
 
-/// The bytes of a buffer that is described: `zeros:f32:64x32`, `iota:u32:N`, `random:f32:N*D:SEED`. `None` if the
-/// text is not of this form, so that it names a file.
+/// The bytes of a buffer that is described: `zeros:f32:64x32`, `iota:u32:N`, `random:f32:N*D:SEED`, or random whole numbers
+/// below a bound, `index:u32:N:D`. `None` if the text is not of this form, so that it names a file.
 ///
 /// ```
 /// use assay_launch::{Sizes, contents::fill};
@@ -27,14 +28,20 @@ const MOST_BYTES: u64 = 8 << 30;
 /// ```
 pub fn fill(text: &str, sizes: &Sizes) -> Result<Option<(&'static Element, Vec<u8>)>, String> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
-    if !matches!(word, "zeros" | "iota" | "random") {
+    if !matches!(word, "zeros" | "iota" | "random" | "index") {
         return Ok(None);
     }
     let mut parts = rest.split(':');
     let element = known(parts.next().unwrap_or(""))?;
     let count = shape(parts.next().unwrap_or(""), sizes)?;
+    let mut bound = None;
     let seed = match (parts.next(), word) {
+        (None, "index") => return Err("index has a bound: index:TYPE:SHAPE:BOUND".to_owned()),
         (None, _) => 0,
+        (Some(text), "index") => {
+            bound = Some(shape(text, sizes)?.max(1));
+            0
+        }
         (Some(seed), "random") => seed.parse().map_err(|_| format!("`{seed}` is no seed"))?,
         (Some(extra), _) => return Err(format!("`:{extra}` is too much")),
     };
@@ -50,6 +57,7 @@ pub fn fill(text: &str, sizes: &Sizes) -> Result<Option<(&'static Element, Vec<u
         let number = match word {
             "zeros" => break,
             "iota" => element.counted(index),
+            "index" => element.counted(random.next() % bound.unwrap_or(1)),
             _ => element.random(random.next()),
         };
         for (to, from) in place.iter_mut().zip(number) {
@@ -66,16 +74,37 @@ fn known(name: &str) -> Result<&'static Element, String> {
     })
 }
 
-/// The number of elements of a shape such as `64`, `64x32` or `N*D`.
+/// The number of elements of a shape such as `64`, `64x32`, `N*D` or `NxD`.
 fn shape(text: &str, sizes: &Sizes) -> Result<u64, String> {
-    let lengths: Option<Vec<u64>> = text.split('x').map(|length| length.parse().ok()).collect();
-    let Some(lengths) = lengths else {
-        return formula(text, sizes)
-            .ok_or_else(|| format!("`{text}` is no shape such as 64 or 64x32"))?;
-    };
-    let mut lengths = lengths.into_iter();
+    let mut lengths = extents(text, sizes)?.into_iter();
     let count = lengths.try_fold(1u64, |count, length| count.checked_mul(length));
     count.ok_or_else(|| format!("{text} is more than fits"))
+}
+
+/// The extents of a shape, with `x` between them: numbers or formulas. A text that is a formula as a whole is one extent.
+///
+/// ```
+/// use assay_launch::{Sizes, contents::extents};
+/// let sizes = Sizes::from([("N".to_owned(), 3), ("D".to_owned(), 2)]);
+/// assert_eq!(extents("64x32", &sizes)?, [64, 32]);
+/// assert_eq!(extents("N*D", &sizes)?, [6]);
+/// assert_eq!(extents("NxD*4", &sizes)?, [3, 8]);
+/// # Ok::<(), String>(())
+/// ```
+pub fn extents(text: &str, sizes: &Sizes) -> Result<Vec<u64>, String> {
+    let plain: Option<Vec<u64>> = text.split('x').map(|length| length.parse().ok()).collect();
+    if let Some(plain) = plain {
+        return Ok(plain);
+    }
+    let whole =
+        formula(text, sizes).ok_or_else(|| format!("`{text}` is no shape such as 64 or 64x32"))?;
+    match whole {
+        Ok(value) => Ok(vec![value]),
+        Err(why) => {
+            let parts = text.split('x').map(|part| formula(part, sizes)?.ok());
+            parts.collect::<Option<Vec<u64>>>().ok_or(why)
+        }
+    }
 }
 
 /// The value of a text that is a formula with names in it.
@@ -155,10 +184,10 @@ fn one(element: &Element, text: &str, sizes: &Sizes) -> Result<Vec<u8>, String> 
 }
 
 /// SplitMix64: small, and the same everywhere.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -185,12 +214,16 @@ mod tests {
         assert_eq!(bytes("zeros:f16:2x3").unwrap(), [0; 12]);
         assert_eq!(bytes("zeros:f16:N*D").unwrap(), [0; 12]);
         assert_eq!(bytes("iota:u16:3").unwrap(), [0, 0, 1, 0, 2, 0]);
+        let below = bytes("index:u8:NxD:N").unwrap();
+        assert!(below.len() == 6 && below.iter().all(|index| *index < 3));
         assert_eq!(bytes("random:f32:9:5"), bytes("random:float:9:5"));
         assert_ne!(bytes("random:f32:9:5"), bytes("random:f32:9:6"));
         for wrong in [
             "zeros:f31:2",
             "zeros:f32:2y",
             "zeros:f32:K",
+            "zeros:f32:NxK",
+            "index:u32:4",
             "iota:u8:4:1",
             "zeros:f32:9999999999999",
         ] {

@@ -40,8 +40,10 @@ mod flags;
 pub mod formula;
 mod launch;
 pub mod npy;
+pub mod picture;
 pub mod random;
 pub mod template;
+pub mod texture;
 
 pub use dtype::Dtype;
 pub use evaluate::{Error, LARGEST};

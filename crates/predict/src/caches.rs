@@ -65,7 +65,7 @@ fn shared(footprint: &Footprint, in_flight: f64) -> f64 {
 
 /// Share of `touched` lines that a cache of `lines` lines does not keep: 0 well below its
 /// capacity, 1 well above.
-fn beyond(touched: f64, lines: f64, knee: f64) -> f64 {
+pub(crate) fn beyond(touched: f64, lines: f64, knee: f64) -> f64 {
     if touched <= 0.0 {
         return 0.0;
     }

@@ -1,10 +1,11 @@
 //! The static side of an execution: basic blocks and what their instructions cost.
 
 use crate::execution::Run;
+use crate::invariants::{Loop, Plan};
 use crate::pipeline::Pipeline;
 use crate::schedule;
 use assay_agx::{ExecEffect, Flow, Item, Op, Operand, Program, RegSet};
-use assay_chip::{CostTable, Key, Unit};
+use assay_chip::{CoreFacts, CostTable, Key, Unit};
 
 /// Latency assumed where the cost table has none, in cycles.
 const ASSUMED_LATENCY: f32 = 4.0;
@@ -13,6 +14,8 @@ const ASSUMED_LATENCY: f32 = 4.0;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub(crate) offset: u32,
+    /// Bytes of code.
+    pub(crate) bytes: u8,
     pub(crate) op: Op,
     pub(crate) slot: Option<u8>,
     pub(crate) reads: RegSet,
@@ -108,7 +111,9 @@ impl Code {
                 }
                 Flow::CallIndirect | Flow::Return | Flow::Stop | Flow::Trap => lead(next),
             }
-            instructions.push(cost(offset as u32, &instruction, costs));
+            let mut instruction = cost(offset as u32, &instruction, costs);
+            instruction.bytes = item.len().min(255) as u8;
+            instructions.push(instruction);
         }
         let mut starts = Vec::new();
         let mut block_of = Vec::with_capacity(instructions.len());
@@ -185,6 +190,19 @@ impl Code {
         &self.instructions[range]
     }
 
+    /// A block whose instructions cost as much as they do on average, if arms that no lane takes are
+    /// jumped over. Changes of the execution mask always are executed.
+    fn taken(&self, block: usize, shares: Option<&[f32]>) -> Vec<Instruction> {
+        let mut instructions = self.block(block).to_vec();
+        for (instruction, share) in instructions.iter_mut().zip(shares.unwrap_or_default()) {
+            if !instruction.op.writes_exec_mask() {
+                instruction.issue *= share;
+                instruction.complex *= share;
+            }
+        }
+        instructions
+    }
+
     /// The innermost loop around a block.
     fn loop_of(&self, block: usize) -> Option<(u32, u32)> {
         let (first, last) = (self.starts[block], self.starts[block + 1].saturating_sub(1));
@@ -202,13 +220,57 @@ impl Code {
         before.map(|instruction| instruction.nesting).sum::<i32>() <= 0
     }
 
+    /// What an optimising compiler moves out of loops.
+    pub(crate) fn plan(&self) -> Plan {
+        let mut loops: Vec<Loop> = Vec::new();
+        for block in 0..self.block_count() {
+            // A division that a condition guards is not moved before it.
+            let around = self.loop_of(block);
+            let Some((first, last)) = around.filter(|&around| self.in_every_turn(block, around))
+            else {
+                continue;
+            };
+            let range = (first as usize, last as usize);
+            let own = (self.starts[block] as usize, self.starts[block + 1] as usize);
+            match loops.iter_mut().find(|known| known.range == range) {
+                Some(known) => known.blocks.push(own),
+                None => loops.push(Loop {
+                    blocks: vec![own],
+                    range,
+                }),
+            }
+        }
+        Plan::new(&self.instructions, &loops)
+    }
+
+    /// Returns true if the innermost loop around a block has more code than the instruction cache holds:
+    /// each turn fetches all of it again. Only blocks that were executed count.
+    fn exceeds_instruction_cache(&self, block: usize, executed: &[bool]) -> bool {
+        let Some((first, last)) = self.loop_of(block) else {
+            return false;
+        };
+        let range = first as usize..=last as usize;
+        let inside = self.instructions.get(range.clone()).unwrap_or_default();
+        let blocks = self.block_of.get(range).unwrap_or_default();
+        let ran = |block: u16| executed.get(usize::from(block)).copied().unwrap_or(false);
+        let bytes: u32 = inside
+            .iter()
+            .zip(blocks)
+            .filter(|(_, block)| ran(**block))
+            .map(|(instruction, _)| u32::from(instruction.bytes))
+            .sum();
+        bytes > CoreFacts::get().instruction_cache_bytes
+    }
+
     /// The runs of every block, and of how many turns they are. `access_of` gives the index of
-    /// the access at a byte offset, if it was executed. Unless `as_written`, blocks are
-    /// scheduled as an optimising compiler would.
+    /// the access of an instruction (or of the reload that takes its place), if it was executed. Given a plan
+    /// and the share of executions of each instruction in which a lane is active, blocks are scheduled as an
+    /// optimising compiler would.
     pub(crate) fn runs(
         &self,
-        as_written: bool,
-        access_of: impl Fn(u32) -> Option<u16>,
+        optimised: Option<(&Plan, &[f32])>,
+        executed: &[bool],
+        access_of: impl Fn(u32, bool) -> Option<u16>,
     ) -> Vec<(usize, Vec<Run>)> {
         let written = |(from, to): (u32, u32)| {
             let inside = self.instructions.get(from as usize..=to as usize);
@@ -216,20 +278,27 @@ impl Code {
             inside.fold(RegSet::EMPTY, |all, i| all.union(i.writes))
         };
         let blocks = (0..self.block_count()).map(|block| {
-            let instructions = self.block(block);
-            let schedule = if as_written {
-                schedule::in_order(instructions)
-            } else {
-                let around = self.loop_of(block);
-                let own = (self.starts[block], self.starts[block + 1].saturating_sub(1));
-                // A division that a condition guards is not moved before it.
-                let looped = around.filter(|&around| self.in_every_turn(block, around));
-                schedule::optimised(instructions, looped.map(written), around == Some(own))
+            let (first, end) = (self.starts[block], self.starts[block + 1]);
+            let range = first as usize..end as usize;
+            let fates = optimised.and_then(|(plan, _)| plan.fates.get(range.clone()));
+            let taken = optimised.and_then(|(_, taken)| taken.get(range));
+            let instructions = &self.taken(block, taken);
+            let schedule = match fates {
+                None => schedule::in_order(instructions),
+                Some(fates) => {
+                    let own = (first, end.saturating_sub(1));
+                    // A loop that is this block alone.
+                    let alone = self.loop_of(block).filter(|around| *around == own);
+                    schedule::optimised(instructions, fates, alone.map(written))
+                }
             };
             let mut pipeline = Pipeline::new();
             // Twice: the second time registers are as a loop leaves them.
             pipeline.block(instructions, &schedule, &access_of);
-            let runs = pipeline.block(instructions, &schedule, &access_of);
+            let mut runs = pipeline.block(instructions, &schedule, &access_of);
+            if !self.exceeds_instruction_cache(block, executed) {
+                runs.iter_mut().for_each(|run| run.fetched = 0.0);
+            }
             (schedule.turns, runs)
         });
         blocks.collect()
@@ -277,6 +346,7 @@ fn cost(offset: u32, instruction: &assay_agx::Instruction, costs: &CostTable) ->
     };
     Instruction {
         offset,
+        bytes: 0,
         op,
         pure: class == Class::Plain && arithmetic,
         nesting,

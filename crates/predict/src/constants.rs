@@ -45,6 +45,7 @@ constants! {
     reduction_cycles,
     prefix_cycles,
     shuffle_cycles,
+    fetch_latency,
     access_cycles,
     line_cycles,
     local_row_cycles,

@@ -20,6 +20,8 @@ use std::collections::BinaryHeap;
 pub enum Reason {
     /// Issues, or waits for its scheduler while others issue.
     Issue,
+    /// Waits for instructions that the instruction cache does not hold.
+    Fetch,
     /// Waits for the complex unit.
     Complex,
     /// Waits for results of its own arithmetic.
@@ -46,6 +48,7 @@ impl Reason {
     /// All of them, in order.
     pub const ALL: [Reason; REASONS] = [
         Reason::Issue,
+        Reason::Fetch,
         Reason::Complex,
         Reason::Dependence,
         Reason::LoadStore,
@@ -60,13 +63,15 @@ impl Reason {
 }
 
 /// How many reasons there are.
-pub const REASONS: usize = 11;
+pub const REASONS: usize = 12;
 
 /// A run of instructions in cycles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TimedRun {
     pub(crate) issue: f64,
     pub(crate) complex: f64,
+    /// Until its instructions are there.
+    pub(crate) fetch: f64,
     /// What it takes alone.
     pub(crate) alone: f64,
     pub(crate) stop: TimedStop,
@@ -367,7 +372,9 @@ impl<W: Watch> Core<'_, W> {
                     None => return,
                 }
             } else {
-                now = self.issue(now, index, &run, f64::from(path_run.work));
+                let fetched = now + run.fetch * f64::from(path_run.latency);
+                self.hold(index, Reason::Fetch, path_run.place, (now, fetched));
+                now = self.issue(fetched, index, &run, f64::from(path_run.work));
                 self.simdgroups[index].issued = true;
             }
             let first = self.events.peek();

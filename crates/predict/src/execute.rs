@@ -3,9 +3,12 @@
 use crate::code::Code;
 use crate::dispatch::{Dispatch, Memory};
 use crate::error::Error;
-use crate::execution::{Access, Block, Execution, Group, Path, Run, Step, VERSION};
+use crate::execution::{
+    Access, Block, CAPACITIES, Execution, Group, Kind, Path, Run, Space, Step, VERSION, capacity,
+};
 use crate::fold::{Bodies, Folder, counts_as_steps};
 use crate::footprint::footprint;
+use crate::invariants::{Fate, Plan};
 use crate::record::{Record, Recorder, Stream, average};
 use crate::sample;
 use assay_chip::{CostModel, CostTable};
@@ -76,7 +79,8 @@ pub fn execute(
         Some(segments) => segment_shares(&records, groups, segments),
         None => sample::shares(groups, &positions),
     };
-    let (mut execution, kinds) = fold(&records, &shares, &code, sampling.as_written);
+    let plan = (!sampling.as_written).then(|| code.plan());
+    let (mut execution, kinds) = fold(&records, &shares, &code, plan.as_ref());
     if let Some(segments) = segments {
         execution.order = order(&records, &kinds, groups, &segments);
     }
@@ -89,6 +93,9 @@ pub fn execute(
         Some(halves) => u32::from(halves),
         None => code.half_registers(),
     };
+    if let Some(plan) = &plan {
+        execution.half_registers = execution.half_registers.max(plan.half_registers);
+    }
     execution.threadgroup_bytes = launch.threadgroup_bytes.unwrap_or(0);
     execution.constant_instructions = runner.constant_instructions();
     execution.footprint = footprint(&records, groups, memory);
@@ -145,13 +152,21 @@ fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<V
     Ok(records)
 }
 
-/// Returns true if two threadgroups do about as much.
+/// Returns true if two threadgroups do about as much: as many instructions, and as many lines of device
+/// memory. Code without jumps takes as many instructions where all lanes are masked.
 fn alike_in_length(a: &Record, b: &Record) -> bool {
-    let (less, more) = (
-        a.instructions.min(b.instructions),
-        a.instructions.max(b.instructions),
-    );
-    more as f64 <= 1.25 * less as f64
+    let near = |a: u64, b: u64, slack: f64| a.max(b) as f64 <= 1.25 * a.min(b) as f64 + slack;
+    near(a.instructions, b.instructions, 0.0) && near(device_lines(a), device_lines(b), FEW_LINES)
+}
+
+/// Lines by which threadgroups may differ without being different.
+const FEW_LINES: f64 = 8.0;
+
+/// Lines of device memory that a threadgroup's accesses touch, each access by itself.
+fn device_lines(record: &Record) -> u64 {
+    let accesses = record.accesses.iter();
+    let device = accesses.filter(|(_, sums)| sums.space == Space::Device);
+    device.map(|(_, sums)| sums.lines).sum()
 }
 
 /// Neighbours in dispatch order, of those recorded, that do not do as much: places of both.
@@ -359,9 +374,13 @@ fn fold(
     records: &[Record],
     shares: &[f64],
     code: &Code,
-    as_written: bool,
+    plan: Option<&Plan>,
 ) -> (Execution, Vec<u16>) {
-    let (accesses, index_of) = fold_accesses(records, shares, code);
+    let (mut accesses, index_of) = fold_accesses(records, shares, code);
+    let reloads = plan.map_or_else(BTreeMap::new, |plan| {
+        let simdgroups = records.first().map_or(1, |record| record.streams.len());
+        reloads(plan, code, &index_of, &mut accesses, simdgroups)
+    });
     let mut executed = vec![false; code.block_count()];
     for stream in records.iter().flat_map(|record| &record.streams) {
         for (block, _) in stream.counts.iter().enumerate().filter(|(_, n)| **n > 0) {
@@ -371,7 +390,12 @@ fn fold(
     let mut new_number = vec![u16::MAX; code.block_count()];
     let mut blocks = Vec::new();
     let mut runs = Vec::new();
-    let by_block = code.runs(as_written, |offset| index_of.get(&offset).copied());
+    let taken = plan.map(|_| taken(records, shares, code.instructions.len()));
+    let optimised = plan.zip(taken.as_deref());
+    let by_block = code.runs(optimised, &executed, |offset, reload| match reload {
+        true => reloads.get(&offset).copied(),
+        false => index_of.get(&offset).copied(),
+    });
     for (block, (turns, own)) in by_block.into_iter().enumerate() {
         if executed[block] {
             new_number[block] = blocks.len() as u16;
@@ -393,8 +417,11 @@ fn fold(
     for path in &mut paths {
         renumber(&mut path.steps, &new_number);
     }
+    let rows = records.iter().map(|record| record.stack_rows).max();
+    let spilled = plan.map_or(0, |plan| plan.reloaded.iter().copied().max().unwrap_or(0));
     let execution = Execution {
         instructions,
+        stack_lines: rows.unwrap_or(0) + spilled.div_ceil(2),
         active_lanes: mean(|record| record.lane_instructions) * per_instruction,
         divergent: mean(|record| record.divergent) * per_instruction,
         runs,
@@ -405,6 +432,25 @@ fn fold(
         ..Execution::default()
     };
     (execution, kinds)
+}
+
+/// Of each instruction: the share of its executions in which a lane is active. Apple's compiler jumps over
+/// an arm that no lane takes: every `if` of its listings is followed by a `jmp_exec_none`. Generated
+/// code jumps over long arms only.
+fn taken(records: &[Record], shares: &[f64], instructions: usize) -> Vec<f32> {
+    let share = |at: usize| {
+        let (mut executed, mut by_a_lane) = (0.0, 0.0);
+        for (record, share) in records.iter().zip(shares) {
+            let taken = record.taken.get(at).copied().unwrap_or_default();
+            executed += share * taken.executed as f64;
+            by_a_lane += share * taken.by_a_lane as f64;
+        }
+        match executed > 0.0 {
+            true => rounded((by_a_lane / executed) as f32),
+            false => 1.0,
+        }
+    };
+    (0..instructions).map(share).collect()
 }
 
 /// One turn, where steps are several turns scheduled together.
@@ -424,6 +470,7 @@ fn fold_runs(own: &[Run], distinct: &mut Vec<Run>) -> Vec<Step> {
             issue: rounded(run.issue),
             complex: rounded(run.complex),
             alone: rounded(run.alone),
+            fetched: rounded(run.fetched),
             ..*run
         };
         let known = distinct.iter().position(|known| *known == run);
@@ -481,10 +528,59 @@ fn fold_accesses(
     (accesses, index_of)
 }
 
+/// Accesses that reload what was spilled, by the offset of the load whose place they take. Every turn of
+/// the loop each simdgroup goes through all of them, so a cache holds all or none.
+fn reloads(
+    plan: &Plan,
+    code: &Code,
+    index_of: &BTreeMap<u32, u16>,
+    accesses: &mut Vec<Access>,
+    simdgroups: usize,
+) -> BTreeMap<u32, u16> {
+    let mut found = BTreeMap::new();
+    for (at, instruction) in code.instructions.iter().enumerate() {
+        let load = index_of.get(&instruction.offset);
+        let load = load.and_then(|&load| accesses.get(usize::from(load)));
+        let (Some(Fate::Spilled), Some(load)) = (plan.fates.get(at), load) else {
+            continue;
+        };
+        let lines = instruction.writes.len().div_ceil(2) as f32;
+        let reloaded = plan.reloaded.get(at).copied().unwrap_or(0).div_ceil(2);
+        let apart = reloaded as usize * simdgroups;
+        let miss = |level| match capacity(level) < apart {
+            true => lines,
+            false => 0.0,
+        };
+        let reload = Access {
+            space: Space::Stack,
+            kind: Kind::Load,
+            lines,
+            passes: 0.0,
+            misses: (0..CAPACITIES).map(miss).collect(),
+            ..load.clone()
+        };
+        let same = |known: &Access| {
+            Access {
+                offset: reload.offset,
+                ..known.clone()
+            } == reload
+        };
+        let number = accesses.iter().position(same).unwrap_or_else(|| {
+            accesses.push(reload.clone());
+            accesses.len() - 1
+        });
+        if let Ok(number) = u16::try_from(number) {
+            found.insert(instruction.offset, number);
+        }
+    }
+    found
+}
+
 /// An access with rounded averages.
 fn alike(access: Access) -> Access {
     Access {
         issued: rounded(access.issued),
+        taken: rounded(access.taken),
         lanes: rounded(access.lanes),
         bytes: rounded(access.bytes),
         lines: rounded(access.lines),

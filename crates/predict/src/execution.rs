@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Version of the stored form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of a cache line.
 pub const LINE: u64 = 128;
@@ -39,6 +39,8 @@ pub struct Execution {
     pub half_registers: u32,
     /// Threadgroup memory of a threadgroup, in bytes.
     pub threadgroup_bytes: u32,
+    /// Lines of the stack that a simdgroup touches: a word of all its lanes is a line.
+    pub stack_lines: u32,
     /// Instructions of the constant program.
     pub constant_instructions: u64,
     /// Instructions of the simdgroups of a threadgroup.
@@ -87,6 +89,8 @@ pub struct Run {
     pub complex: f32,
     /// Cycles one simdgroup alone takes for them: issue and dependences.
     pub alone: f32,
+    /// Lines of code that the instruction cache has lost since the last turn of the loop around them.
+    pub fetched: f32,
     /// Reductions over a simdgroup.
     pub reductions: u16,
     /// Prefix operations over a simdgroup.
@@ -130,18 +134,19 @@ pub enum Stop {
 }
 
 /// A run as stored: a tuple, because there are many.
-type RunForm = (u32, f32, f32, f32, [u16; 5], StopForm);
+type RunForm = (u32, f32, f32, f32, [u16; 5], StopForm, f32);
 /// A stop as stored: kind, number, slot.
 type StopForm = (u8, u16, u8);
 
 impl From<RunForm> for Run {
-    fn from((instructions, issue, complex, alone, counts, stop): RunForm) -> Run {
+    fn from((instructions, issue, complex, alone, counts, stop, fetched): RunForm) -> Run {
         let [reductions, prefixes, shuffles, matrices32, matrices16] = counts;
         Run {
             instructions,
             issue,
             complex,
             alone,
+            fetched,
             reductions,
             prefixes,
             shuffles,
@@ -181,6 +186,7 @@ impl From<Run> for RunForm {
             run.alone,
             counts,
             stop,
+            run.fetched,
         )
     }
 }
@@ -224,6 +230,9 @@ pub struct Access {
     /// Share of executions that are an access of their own. The others move elements next to
     /// those of an access before them, which Apple's compiler would have joined.
     pub issued: f32,
+    /// Share of executions in which a lane takes part.
+    #[serde(default = "always", skip_serializing_if = "is_always")]
+    pub taken: f32,
     /// Lanes that take part.
     pub lanes: f32,
     /// Bytes moved: lanes times bytes per lane.
@@ -237,6 +246,15 @@ pub struct Access {
     /// Lines that an LRU cache of [`capacity`]`(n)` lines would miss, in a threadgroup that
     /// has the cache for itself. Empty for threadgroup memory.
     pub misses: Vec<f32>,
+}
+
+fn always() -> f32 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_always(share: &f32) -> bool {
+    *share == 1.0
 }
 
 /// A distinct stream of simdgroups.

@@ -38,6 +38,7 @@ pub mod execution;
 mod fold;
 mod footprint;
 mod gains;
+mod invariants;
 mod machine;
 mod picture;
 mod pipeline;

@@ -66,9 +66,12 @@ impl Activity {
         match reason {
             Reason::Issue | Reason::Complex => Activity::UnitBusy,
             Reason::Dependence => Activity::Dependence,
-            Reason::LoadStore | Reason::L2 | Reason::Slc | Reason::Dram | Reason::Latency => {
-                Activity::Memory
-            }
+            Reason::Fetch
+            | Reason::LoadStore
+            | Reason::L2
+            | Reason::Slc
+            | Reason::Dram
+            | Reason::Latency => Activity::Memory,
             Reason::ThreadgroupMemory => Activity::ThreadgroupMemory,
             Reason::Barrier => Activity::Barrier,
             Reason::Launch => Activity::Launch,

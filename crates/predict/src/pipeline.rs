@@ -2,7 +2,7 @@
 //! runs and gives the cycles each takes alone.
 
 use crate::code::{Class, Instruction};
-use crate::execution::{Run, Stop};
+use crate::execution::{LINE, Run, Stop};
 use crate::schedule::{Place, Schedule};
 
 /// Half registers.
@@ -41,7 +41,7 @@ impl Pipeline {
         &mut self,
         instructions: &[Instruction],
         schedule: &Schedule,
-        access_of: &impl Fn(u32) -> Option<u16>,
+        access_of: &impl Fn(u32, bool) -> Option<u16>,
     ) -> Vec<Run> {
         let mut runs = Vec::new();
         let mut run = Run::default();
@@ -72,7 +72,7 @@ impl Pipeline {
                 Class::Barrier => Some(Stop::Barrier),
                 Class::DeviceAccess | Class::LocalLoad | Class::LocalOther => {
                     // One that was never executed stops nothing.
-                    let access = access_of(instruction.offset);
+                    let access = access_of(instruction.offset, place.reload);
                     access.map(|access| Stop::Access { access, slot })
                 }
                 _ => None,
@@ -136,7 +136,7 @@ impl Pipeline {
             instruction.latency.max(instruction.issue)
         };
         let mut load = 0;
-        if instruction.class == Class::LocalLoad {
+        if instruction.class == Class::LocalLoad && !place.reload {
             self.local_loads += 1;
             load = self.local_loads;
         }
@@ -173,6 +173,7 @@ impl Pipeline {
 fn add(run: &mut Run, instruction: &Instruction) {
     run.instructions += 1;
     run.complex += instruction.complex;
+    run.fetched += f32::from(instruction.bytes) / LINE as f32;
     match instruction.class {
         Class::Reduction => run.reductions += 1,
         Class::Prefix => run.prefixes += 1,

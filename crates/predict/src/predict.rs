@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::execution::{Access, Execution, Group, Kind, LINE, Run, Space, Step, Stop};
 use crate::machine::{Machine, Residency};
 use assay_chip::Chip;
+use assay_chip::occupancy::SIMD_WIDTH;
 use serde::Serialize;
 
 /// Version of the model, in every output.
@@ -207,6 +208,7 @@ pub fn predict(
 /// Names of [`Reason`]s, in order.
 const REASON_NAMES: [&str; REASONS] = [
     "arithmetic",
+    "instruction cache",
     "complex unit",
     "dependences",
     "load/store unit",
@@ -277,6 +279,9 @@ impl Timed {
 struct Levels {
     beyond_l2: f64,
     beyond_slc: f64,
+    /// The same for the stack.
+    stack_beyond_l2: f64,
+    stack_beyond_slc: f64,
     l1_lines: f64,
     /// Lines that a store writes back although it finds them in L1, per line it touches: what
     /// was loaded before it is changed.
@@ -294,7 +299,10 @@ impl Levels {
         // Threadgroups on a core share its L1.
         let l1_lines =
             machine.l1_lines(execution, resident) / (resident as f64).powf(constants.l1_crowding);
-        let missed = over_accesses(execution, |access| caches::misses(&access.misses, l1_lines));
+        let missed = over_accesses(execution, |access| match access.space {
+            Space::Device => caches::misses(&access.misses, l1_lines),
+            _ => 0.0,
+        });
         let stores = |value: fn(&Access, f64) -> f64| {
             over_accesses(execution, |access| match (access.kind, access.space) {
                 (Kind::Store, Space::Device) => value(access, l1_lines),
@@ -313,11 +321,17 @@ impl Levels {
             let footprint = &execution.footprint;
             more * caches::traffic(footprint, lines, in_flight, (total, state), constants.knee)
         };
+        // Threads in flight have a stack each, and go through it again and again.
+        let simdgroups = f64::from(execution.threads().div_ceil(SIMD_WIDTH));
+        let stacks = f64::from(execution.stack_lines) * simdgroups * in_flight;
+        let beyond = |lines| caches::beyond(stacks, lines, constants.knee);
         let beyond_l2 = (crossing(machine.l2_lines) / missed).min(1.0);
         let beyond_slc = (crossing(machine.slc_lines) / missed).min(beyond_l2);
         Levels {
             beyond_l2,
             beyond_slc,
+            stack_beyond_l2: beyond(machine.l2_lines),
+            stack_beyond_slc: beyond(machine.slc_lines).min(beyond(machine.l2_lines)),
             l1_lines,
             written_back: (again / touched.max(f64::MIN_POSITIVE)).min(1.0),
         }
@@ -340,7 +354,7 @@ impl Levels {
                 local: true,
                 threadgroup: rows * constants.local_row_cycles
                     + extra * constants.local_conflict_cycles,
-                latency: constants.local_latency,
+                latency: constants.local_latency * f64::from(access.taken),
                 posted,
                 ..TimedAccess::default()
             };
@@ -349,6 +363,10 @@ impl Levels {
         if access.kind == Kind::Store && access.space == Space::Device {
             missed += lines * self.written_back;
         }
+        let (beyond_l2, beyond_slc) = match access.space {
+            Space::Stack => (self.stack_beyond_l2, self.stack_beyond_slc),
+            _ => (self.beyond_l2, self.beyond_slc),
+        };
         let bytes = missed * LINE as f64;
         let slc_rate = constants.slc_bytes_per_cycle.min(machine.slc_rate / active);
         let dram_rate = constants
@@ -361,8 +379,8 @@ impl Levels {
             false => {
                 constants.l1_latency
                     + step(1.0, constants.l1_latency, constants.l2_latency)
-                    + step(self.beyond_l2, constants.l2_latency, machine.slc_latency)
-                    + step(self.beyond_slc, machine.slc_latency, machine.dram_latency)
+                    + step(beyond_l2, constants.l2_latency, machine.slc_latency)
+                    + step(beyond_slc, machine.slc_latency, machine.dram_latency)
             }
         };
         let contended = if atomic {
@@ -373,13 +391,13 @@ impl Levels {
         // Lanes that read the same bytes share them.
         let moved = f64::from(access.bytes).min(lines * LINE as f64) / machine.on_core_rate;
         TimedAccess {
-            load_store: f64::from(access.issued) * constants.access_cycles
+            load_store: f64::from(access.issued * access.taken) * constants.access_cycles
                 + moved.max(lines * constants.line_cycles)
                 + contended,
             l2: bytes / constants.l2_bytes_per_cycle,
-            slc: bytes * self.beyond_l2 / slc_rate,
-            dram: bytes * self.beyond_slc / dram_rate,
-            latency,
+            slc: bytes * beyond_l2 / slc_rate,
+            dram: bytes * beyond_slc / dram_rate,
+            latency: latency * f64::from(access.taken),
             posted,
             ..TimedAccess::default()
         }
@@ -510,6 +528,7 @@ fn timed_run(run: &Run, constants: &Constants) -> TimedRun {
     TimedRun {
         issue,
         complex: f64::from(run.complex),
+        fetch: f64::from(run.fetched) * constants.fetch_latency,
         alone: f64::from(run.alone).max(issue),
         stop: match run.stop {
             Stop::End => TimedStop::None,

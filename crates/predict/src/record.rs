@@ -6,6 +6,7 @@ use crate::fold::{Bodies, Folder};
 use crate::ranges::Ranges;
 use crate::reuse::LruStack;
 use assay_emu::{AccessKind, Memory, MemoryAccess, Observer, Step};
+use std::collections::BTreeSet;
 
 /// Lanes of a simdgroup.
 const LANES: usize = 32;
@@ -14,6 +15,8 @@ const LANES: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) executions: u64,
+    /// Executions in which a lane takes part.
+    pub(crate) taken: u64,
     /// Executions that a compiler which joins neighbouring elements would not have.
     pub(crate) joined: u64,
     pub(crate) lanes: u64,
@@ -40,6 +43,17 @@ pub(crate) struct Recorder<'a> {
     divergent: u64,
     instructions: u64,
     lane_instructions: u64,
+    /// Words of the stack that simdgroups touched.
+    stack_rows: BTreeSet<u64>,
+    /// By instruction.
+    taken: Vec<Taken>,
+}
+
+/// How often an instruction was executed, and how often by an active lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) executed: u64,
+    pub(crate) by_a_lane: u64,
 }
 
 /// What is known of one simdgroup.
@@ -81,6 +95,10 @@ pub(crate) struct Record {
     pub(crate) instructions: u64,
     pub(crate) lane_instructions: u64,
     pub(crate) divergent: u64,
+    /// Distinct words of the stack.
+    pub(crate) stack_rows: u32,
+    /// By instruction.
+    pub(crate) taken: Vec<Taken>,
 }
 
 /// The blocks a simdgroup executed.
@@ -102,6 +120,8 @@ impl<'a> Recorder<'a> {
             divergent: 0,
             instructions: 0,
             lane_instructions: 0,
+            stack_rows: BTreeSet::new(),
+            taken: vec![Taken::default(); code.instructions.len()],
         }
     }
 
@@ -124,6 +144,8 @@ impl<'a> Recorder<'a> {
             instructions: self.instructions,
             lane_instructions: self.lane_instructions,
             divergent: self.divergent,
+            stack_rows: self.stack_rows.len() as u32,
+            taken: self.taken,
         }
     }
 
@@ -133,6 +155,7 @@ impl<'a> Recorder<'a> {
         };
         let sums = place.get_or_insert_with(Box::default);
         sums.executions += 1;
+        sums.taken += u64::from(access.active != 0);
         let lanes = u64::from(access.active.count_ones());
         sums.lanes += lanes;
         sums.bytes += lanes * u64::from(access.bytes);
@@ -168,7 +191,13 @@ impl<'a> Recorder<'a> {
             }
             Memory::Stack => {
                 sums.space = Space::Stack;
-                stack(sums, &mut self.cache, access, simdgroup);
+                stack(
+                    sums,
+                    &mut self.cache,
+                    &mut self.stack_rows,
+                    access,
+                    simdgroup,
+                );
             }
         }
     }
@@ -180,6 +209,10 @@ impl Observer for Recorder<'_> {
             return false;
         };
         self.instructions += 1;
+        if let Some(taken) = self.taken.get_mut(index) {
+            taken.executed += 1;
+            taken.by_a_lane += u64::from(step.active() != 0);
+        }
         self.lane_instructions += u64::from(step.active().count_ones());
         self.divergent += u64::from(step.active() != step.threads());
         if let Some(block) = self.code.block_started_by(index) {
@@ -297,7 +330,13 @@ fn device(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess) -> u64 {
 
 /// Stack words of the lanes of a simdgroup lie side by side: lanes at the same offset share a
 /// line, lanes at different ones do not.
-fn stack(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess, simdgroup: u32) {
+fn stack(
+    sums: &mut Sums,
+    cache: &mut LruStack,
+    touched: &mut BTreeSet<u64>,
+    access: &MemoryAccess,
+    simdgroup: u32,
+) {
     const STACKS: u64 = 1 << 62;
     let mut rows = [0u64; LANES];
     let mut count = 0;
@@ -312,6 +351,7 @@ fn stack(sums: &mut Sums, cache: &mut LruStack, access: &MemoryAccess, simdgroup
     for &row in &rows[..count] {
         for line in row..row + words {
             sums.lines += 1;
+            touched.insert(line);
             let missing = cache.touch(STACKS | u64::from(simdgroup) << 32 | line);
             for misses in &mut sums.misses[..missing] {
                 *misses += 1;
@@ -403,6 +443,7 @@ pub(crate) fn average(offset: u32, parts: &[(f64, &Sums)]) -> Access {
         space,
         kind,
         issued: 1.0 - mean(total(|sums| sums.joined)),
+        taken: mean(total(|sums| sums.taken)),
         lanes: mean(total(|sums| sums.lanes)),
         bytes: mean(total(|sums| sums.bytes)),
         lines: mean(total(|sums| sums.lines)),

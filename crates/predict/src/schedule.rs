@@ -5,8 +5,8 @@
 //! Apple's compiler does neither, and a simdgroup's time depends on it. So what is timed is the
 //! block as scheduled here:
 //!
-//! - arithmetic that gives the same result in every turn of a loop is not issued in it, unless a
-//!   condition guards it;
+//! - what gives the same result in every turn of a loop is not issued in it, unless a condition guards
+//!   it ([`invariants`](crate::invariants)); a value that found no register is reloaded before its use;
 //! - loads are sent together, as many as registers hold, before the first result is used, as far
 //!   as their addresses allow and no store to the same memory, barrier or change of the
 //!   execution mask lies between;
@@ -14,10 +14,11 @@
 //!   and loads of several turns are sent together.
 
 use crate::code::{Class, Instruction};
+use crate::invariants::Fate;
 use assay_agx::{Op, RegSet};
 
 /// Words per lane that loads sent together may fill, by memory: what answers soon needs fewer.
-const WORDS_IN_FLIGHT: [u32; MEMORIES] = [48, 16, 16];
+const WORDS_IN_FLIGHT: [u32; MEMORIES] = [48, 16, 16, 4];
 
 /// Instructions of a loop's body at most for it to be unrolled, and the greatest bound.
 const MOST_BODY: usize = 48;
@@ -37,6 +38,8 @@ pub(crate) struct Place {
     pub(crate) reads: Vec<u32>,
     /// Registers it reads whose values come from before the block.
     pub(crate) outside: RegSet,
+    /// It reloads from the stack what the instruction loaded before the loop.
+    pub(crate) reload: bool,
 }
 
 /// A block in issue order.
@@ -78,9 +81,11 @@ enum Memory {
     Device,
     Threadgroup,
     Stack,
+    /// The stack, for a value that has no register. The reload stands before its use.
+    Spill,
 }
 
-const MEMORIES: usize = 3;
+const MEMORIES: usize = 4;
 
 /// The block as it stands in the program.
 pub(crate) fn in_order(block: &[Instruction]) -> Schedule {
@@ -91,6 +96,7 @@ pub(crate) fn in_order(block: &[Instruction]) -> Schedule {
         slot: block[item.instruction as usize].slot.unwrap_or(0),
         reads: item.reads,
         outside: item.outside,
+        reload: false,
     });
     Schedule {
         places: places.collect(),
@@ -98,39 +104,27 @@ pub(crate) fn in_order(block: &[Instruction]) -> Schedule {
     }
 }
 
-/// The block as an optimising compiler would issue it. `looped` are the registers that the
-/// innermost loop around it writes, if there is a loop; `alone` says that the block is the
-/// loop's whole body.
-pub(crate) fn optimised(block: &[Instruction], looped: Option<RegSet>, alone: bool) -> Schedule {
-    let mut free = match looped {
-        Some(written) => invariant(block, written),
-        None => vec![false; block.len()],
-    };
+/// The block as an optimising compiler would issue it: `fates` of its instructions say what leaves
+/// the loop around it. `alone` are the registers it writes, if it is the whole body of a loop.
+pub(crate) fn optimised(block: &[Instruction], fates: &[Fate], alone: Option<RegSet>) -> Schedule {
+    let mut free: Vec<bool> = fates.iter().map(|fate| *fate == Fate::Hoisted).collect();
     let mut turns = 1;
-    if let (Some(written), true) = (looped, alone && has_constant_bound(block)) {
+    if let Some(written) = alone.filter(|_| has_constant_bound(block)) {
         turns = TURNS;
         mark_counting(block, written, &mut free);
     }
-    let items = items(block, &free, turns, true);
+    let mut items = items(block, &free, turns, true);
+    for item in &mut items {
+        if fates.get(item.instruction as usize) == Some(&Fate::Spilled) {
+            item.kind = ItemKind::Load(Memory::Spill);
+            item.reads.clear();
+            item.outside = RegSet::EMPTY;
+        }
+    }
     Schedule {
         places: place(block, &items),
         turns,
     }
-}
-
-/// Instructions that give the same result in every turn of the loop.
-fn invariant(block: &[Instruction], written: RegSet) -> Vec<bool> {
-    let mut varying = written;
-    let hoisted = |instruction: &Instruction| {
-        let same = instruction.pure && !instruction.reads.intersects(&varying);
-        varying = match same {
-            true => varying.difference(instruction.writes),
-            false => varying.union(instruction.writes),
-        };
-        // A constant or a copy stays: it starts something.
-        same && !matches!(instruction.op, Op::MovImm | Op::Bitop)
-    };
-    block.iter().map(hoisted).collect()
 }
 
 /// Returns true if the block ends in a comparison of a counter with a small constant.
@@ -338,9 +332,10 @@ impl Scheduler<'_> {
             let ItemKind::Load(memory) = item.kind else {
                 continue;
             };
+            let changed = memory != Memory::Spill && item.epoch != self.epochs[memory as usize];
             let memory = memory as usize;
             let full = words[memory] >= WORDS_IN_FLIGHT[memory];
-            if full || item.epoch != self.epochs[memory] || !self.reachable(load) {
+            if full || changed || !self.reachable(load) {
                 continue;
             }
             let instruction = &self.block[item.instruction as usize];
@@ -426,7 +421,8 @@ impl Scheduler<'_> {
             self.epochs.iter_mut().for_each(|epoch| *epoch += 1);
             self.batch += 1;
         }
-        if instruction.class == Class::DeviceAccess && !instruction.writes.is_empty() {
+        let reload = item.kind == ItemKind::Load(Memory::Spill);
+        if (reload || instruction.class == Class::DeviceAccess) && !instruction.writes.is_empty() {
             self.slot_of[number as usize] = Some(self.batch);
         }
         let places = item
@@ -438,6 +434,7 @@ impl Scheduler<'_> {
             slot: (self.batch & 1) as u8,
             reads: places.collect(),
             outside: item.outside,
+            reload,
         };
         self.place_of[number as usize] = Some(self.places.len() as u32);
         self.places.push(place);
@@ -464,6 +461,7 @@ impl Scheduler<'_> {
             slot,
             reads: Vec::new(),
             outside: RegSet::EMPTY,
+            reload: false,
         });
     }
 }
@@ -483,8 +481,12 @@ mod tests {
         };
         let costs = CostTable::of(CostModel::Measured);
         let code = Code::new(&program, costs).expect("few blocks");
-        let access_of = |offset: u32| Some(offset as u16);
-        let mut blocks = code.runs(as_written, access_of);
+        let access_of = |offset: u32, reload: bool| Some(offset as u16 + u16::from(reload));
+        let plan = (!as_written).then(|| code.plan());
+        let executed = vec![true; code.block_count()];
+        let taken = vec![1.0; code.instructions.len()];
+        let optimised = plan.as_ref().map(|plan| (plan, taken.as_slice()));
+        let mut blocks = code.runs(optimised, &executed, access_of);
         let size = |runs: &[Run]| runs.iter().map(|run| run.instructions).sum::<u32>();
         let longest = (0..blocks.len()).max_by_key(|&n| size(&blocks[n].1));
         blocks.swap_remove(longest.expect("a block"))
@@ -563,5 +565,77 @@ mod tests {
         assert!(turns > 1);
         // Two additions a turn.
         assert!((issued(&scheduled) - 2.0 * turns as f32).abs() < 0.1);
+    }
+
+    /// A loop that loads `count` words from threadgroup memory at addresses that stay the same, and does
+    /// something with each.
+    fn loading(count: u32, inside: &str) -> String {
+        let loads: String = (0..count)
+            .map(|n| {
+                format!(
+                    "threadgroup_load i32, x, r{}, r2l, {n}\nfadd32 r8, r8, r{}\n",
+                    10 + n % 8,
+                    10 + n % 8
+                )
+            })
+            .collect();
+        format!(
+            "mov_imm r1, 0, 0b0\n\
+             mov_imm r0l, 0\n\
+             top: {loads}{inside}\
+             iadd r1, r1, 1\n\
+             while_icmp r0l, nueq, r1, u4, 2\n\
+             jmp_exec_any top\n\
+             pop_exec r0l, 2\n\
+             stop\n"
+        )
+    }
+
+    /// Accesses of runs: those of loads, and reloads of what was spilled.
+    fn accesses(runs: &[Run]) -> (usize, usize) {
+        let of = |reload: bool| {
+            let accesses = runs.iter().filter_map(|run| match run.stop {
+                Stop::Access { access, .. } => Some(access % 2 == 1),
+                _ => None,
+            });
+            accesses.filter(|odd| *odd == reload).count()
+        };
+        (of(false), of(true))
+    }
+
+    #[test]
+    fn loads_that_stay_the_same_leave_the_loop_while_there_are_registers() {
+        let text = loading(64, "");
+        assert_eq!(accesses(&runs(&text, true).1), (64, 0));
+        assert_eq!(accesses(&runs(&text, false).1), (0, 0));
+    }
+
+    #[test]
+    fn what_finds_no_register_is_reloaded_in_every_turn() {
+        let (_, runs) = runs(&loading(200, ""), false);
+        let (loads, reloads) = accesses(&runs);
+        assert_eq!(loads, 0);
+        assert!((60..100).contains(&reloads), "{reloads}");
+        // Four words at a time: registers are scarce.
+        assert!(waits(&runs) >= reloads / 4, "{}", waits(&runs));
+    }
+
+    #[test]
+    fn loads_from_memory_that_the_loop_writes_stay() {
+        let store = "threadgroup_store i32, x, r8, r2l, 0\n";
+        assert_eq!(accesses(&runs(&loading(64, store), false).1), (65, 0));
+        let barrier = "threadgroup_barrier\n";
+        assert_eq!(accesses(&runs(&loading(64, barrier), false).1), (64, 0));
+    }
+
+    #[test]
+    fn a_loop_longer_than_the_instruction_cache_is_fetched_in_every_turn() {
+        let fetched = |adds: usize| {
+            let (_, runs) = runs(&loading(1, &"fadd32 r8, r8, r9\n".repeat(adds)), false);
+            runs.iter().map(|run| run.fetched).sum::<f32>()
+        };
+        assert_eq!(fetched(1000), 0.0);
+        // Six bytes each, 128 a line.
+        assert!((90.0..150.0).contains(&fetched(2300)), "{}", fetched(2300));
     }
 }

@@ -1,9 +1,10 @@
 //! Text tables that line up, fit a width, and survive a pipe.
 //!
 //! Columns are separated by two blanks, without frames: such tables can be cut,
-//! sorted and compared with the usual tools. When the table is wider than the
-//! terminal, the columns marked [`Column::shrink`] give way and their cells are
-//! cut with `…`.
+//! sorted and compared with the usual tools. A table wider than the terminal gives way
+//! in this order: long headings break into lines, the columns marked [`Column::shrink`]
+//! are cut with `…` down to a readable width, and columns that still find no place stand
+//! below, under the first column repeated.
 //!
 //! ```
 //! use assay_report::table::{Column, Table};
@@ -18,9 +19,18 @@
 //!     table.render(16),
 //!     "kernel    cycles\nnaive_m…     412\ntiled         96\n"
 //! );
+//!
+//! let mut wide = Table::new([Column::left("loop"), Column::right("FLOP per byte"), Column::right("share of peak")]);
+//! wide.row(["L0", "0.7", "1.5 %"]);
+//! assert_eq!(
+//!     wide.render(30),
+//!     "       FLOP per\nloop       byte  share of peak\nL0          0.7          1.5 %\n"
+//! );
+//! assert_eq!(wide.render(12), "      FLOP\n       per\nloop  byte\nL0     0.7\n      share\n         of\nloop   peak\nL0    1.5 %\n");
 //! ```
 
 use crate::style::{Painter, Role};
+use crate::wrap::hanging;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A column: its heading and how its cells are placed.
@@ -92,7 +102,12 @@ pub struct Table {
     indent: usize,
 }
 
+/// Columns of a table that stand side by side, each with its width.
+type Block = Vec<(usize, usize)>;
+
 const GAP: usize = 2;
+/// A shrinking column is not cut below this while there is another way.
+const READABLE: usize = 16;
 const NARROWEST: usize = 4;
 
 impl Table {
@@ -135,61 +150,147 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table as lines at most `width` columns wide, as far as shrinking allows.
+    /// The table as lines at most `width` columns wide, as far as its words allow.
     pub fn render(&self, width: usize) -> String {
-        let widths = self.widths(width);
         let mut out = String::new();
-        let headings = self
-            .columns
-            .iter()
-            .map(|column| (column.heading.as_str(), Some(Role::Dim)));
-        if self.columns.iter().any(|column| !column.heading.is_empty()) {
-            self.line(&mut out, headings, &widths);
-        }
-        for row in &self.rows {
-            self.line(
-                &mut out,
-                row.iter().map(|cell| (cell.text.as_str(), cell.role)),
-                &widths,
-            );
+        for block in self.blocks(width) {
+            self.headings(&mut out, &block);
+            for row in &self.rows {
+                self.line(&mut out, &block, |column| match row.get(column) {
+                    Some(cell) => (cell.text.as_str(), cell.role),
+                    None => ("", None),
+                });
+            }
         }
         out
     }
 
-    fn widths(&self, width: usize) -> Vec<usize> {
-        let mut widths: Vec<usize> = self.columns.iter().map(|c| c.heading.width()).collect();
-        for row in &self.rows {
-            for (column, cell) in row.iter().enumerate() {
-                widths[column] = widths[column].max(cell.text.width());
-            }
+    /// Headings, in as many lines as the longest needs, the last just above the rows.
+    fn headings(&self, out: &mut String, block: &Block) {
+        let lines: Vec<Vec<String>> = block
+            .iter()
+            .map(|&(column, width)| hanging(&self.columns[column].heading, width, 0, 0))
+            .collect();
+        if self.columns.iter().all(|column| column.heading.is_empty()) {
+            return;
         }
-        let gaps = self.columns.len().saturating_sub(1) * GAP + self.indent;
-        while widths.iter().sum::<usize>() + gaps > width {
-            let widest = (0..widths.len())
-                .filter(|&column| self.columns[column].shrink && widths[column] > NARROWEST)
-                .max_by_key(|&column| widths[column]);
+        let height = lines.iter().map(Vec::len).max().unwrap_or(0);
+        for at in 0..height {
+            let mut next = lines.iter();
+            self.line(out, block, |_| {
+                let words = next.next().map_or(&[][..], Vec::as_slice);
+                let text = (at + words.len())
+                    .checked_sub(height)
+                    .and_then(|i| words.get(i));
+                (text.map_or("", String::as_str), Some(Role::Dim))
+            });
+        }
+    }
+
+    /// The columns of the table with their widths, in blocks that fit `width` one by one.
+    fn blocks(&self, width: usize) -> Vec<Block> {
+        let cells = |column: usize| {
+            let of_rows = self.rows.iter().filter_map(|row| row.get(column));
+            of_rows.map(|cell| cell.text.width()).max().unwrap_or(0)
+        };
+        let room = width.saturating_sub(self.indent);
+        let mut block: Block = (0..self.columns.len())
+            .map(|column| {
+                (
+                    column,
+                    cells(column).max(self.columns[column].heading.width()),
+                )
+            })
+            .collect();
+        if self.break_headings(&mut block, room, cells) || self.shrink(&mut block, room, READABLE) {
+            return vec![block];
+        }
+        self.fold(&block, room)
+    }
+
+    /// Narrows columns to their cells and the longest word of their heading, those first that
+    /// gain most, until `block` fits. Returns true if it does.
+    fn break_headings(
+        &self,
+        block: &mut Block,
+        room: usize,
+        cells: impl Fn(usize) -> usize,
+    ) -> bool {
+        let least = |column: usize| {
+            let words = self.columns[column]
+                .heading
+                .split(' ')
+                .map(UnicodeWidthStr::width);
+            words.max().unwrap_or(0).max(cells(column))
+        };
+        let mut gains: Vec<(usize, usize)> = block
+            .iter()
+            .enumerate()
+            .map(|(at, &(column, width))| (width - least(column), at))
+            .filter(|&(gain, _)| gain > 0)
+            .collect();
+        gains.sort_by_key(|&(gain, at)| (std::cmp::Reverse(gain), at));
+        for (gain, at) in gains {
+            let excess = taken(block).saturating_sub(room);
+            if excess == 0 {
+                break;
+            }
+            block[at].1 -= gain.min(excess);
+        }
+        taken(block) <= room
+    }
+
+    /// Cuts shrinking columns, the widest first, down to `least`, until `block` fits. Returns true if it does.
+    fn shrink(&self, block: &mut Block, room: usize, least: usize) -> bool {
+        while taken(block) > room {
+            let widest = block
+                .iter_mut()
+                .filter(|(column, width)| self.columns[*column].shrink && *width > least)
+                .max_by_key(|(_, width)| *width);
             match widest {
-                Some(column) => widths[column] -= 1,
-                None => break,
+                Some((_, width)) => *width -= 1,
+                None => return false,
             }
         }
-        widths
+        true
+    }
+
+    /// Several blocks, each the first column and as many of the others as fit.
+    fn fold(&self, block: &Block, room: usize) -> Vec<Block> {
+        let Some((&key, rest)) = block.split_first() else {
+            return Vec::new();
+        };
+        let mut blocks: Vec<Block> = Vec::new();
+        for &column in rest {
+            match blocks.last_mut() {
+                Some(last) if taken(last) + GAP + column.1 <= room => last.push(column),
+                _ => blocks.push(vec![key, column]),
+            }
+        }
+        if blocks.is_empty() {
+            blocks.push(vec![key]);
+        }
+        for block in &mut blocks {
+            self.shrink(block, room, NARROWEST);
+        }
+        blocks
     }
 
     fn line<'a>(
         &self,
         out: &mut String,
-        cells: impl Iterator<Item = (&'a str, Option<Role>)>,
-        widths: &[usize],
+        block: &Block,
+        mut cell: impl FnMut(usize) -> (&'a str, Option<Role>),
     ) {
         let start = out.len();
         out.push_str(&" ".repeat(self.indent));
-        for (column, (text, role)) in cells.enumerate() {
-            if column > 0 {
+        for (at, &(column, width)) in block.iter().enumerate() {
+            if at > 0 {
                 out.push_str(&" ".repeat(GAP));
             }
-            let text = fitted(text, widths[column]);
-            let padding = " ".repeat(widths[column].saturating_sub(text.width()));
+            let (text, role) = cell(column);
+            let text = fitted(text, width);
+            let padding = " ".repeat(width.saturating_sub(text.width()));
             let painted = match role {
                 Some(role) => self.painter.paint(role, &text),
                 None => text,
@@ -206,6 +307,12 @@ impl Table {
         out.truncate(end);
         out.push('\n');
     }
+}
+
+/// Columns a block takes.
+fn taken(block: &Block) -> usize {
+    let gaps = block.len().saturating_sub(1) * GAP;
+    block.iter().map(|(_, width)| width).sum::<usize>() + gaps
 }
 
 /// `text` cut to `width` columns, with `…` where something was left out.

@@ -12,6 +12,7 @@ mod query;
 mod records;
 mod schema;
 mod store;
+pub mod view;
 mod write;
 
 pub use error::Error;

@@ -107,6 +107,8 @@ pub struct Options {
     pub error: f64,
     /// A gain below this is a tie.
     pub tie: f64,
+    /// Rewritings are searched, besides knobs.
+    pub recipes: bool,
     /// The chip, as predictions are kept by it.
     pub chip: String,
     /// The version of the model.
@@ -136,8 +138,10 @@ pub struct Surroundings<'a> {
     pub database: &'a mut Database,
     /// The session.
     pub session: SessionId,
-    /// Returns true when no further batch should begin: time is up, or somebody pressed Ctrl-C.
+    /// Returns true when no further batch should begin: time is up.
     pub stop: &'a dyn Fn() -> bool,
+    /// Returns true when the session should end at once, without a decision: somebody pressed Ctrl-C.
+    pub interrupted: &'a dyn Fn() -> bool,
     /// Is told what is going on.
     pub progress: &'a dyn Fn(&Progress),
 }
@@ -155,7 +159,9 @@ pub fn run<W: Workbench>(
         Some(space) => knobs::search(&mut journal, space)?,
         None => original,
     };
-    beam::search(&mut journal, base)?;
-    parameters::search(&mut journal)?;
+    if options.recipes {
+        beam::search(&mut journal, base)?;
+        parameters::search(&mut journal)?;
+    }
     decide::decide(&mut journal, original)
 }

@@ -12,12 +12,18 @@
 //!
 //! What is claimed is the gain that the true one exceeds with more than four chances in five ([`CONFIDENCE`]). Replayed
 //! searches on recorded spaces ([`crate::replay::calibrate`]) say whether that is so.
+//!
+//! Errors of candidates that are alike are alike too, so many of them say no more about the winner than one does. Whatever the
+//! others say, a claim is therefore never surer than two predictions alone make it.
 
 use assay_launch::random::Random;
 
 /// The nominal probability with which a claimed gain is not above the true one: a little more than the four in five that
 /// are promised, since the spread is itself estimated.
 pub const CONFIDENCE: f64 = 0.82;
+
+/// Standard deviations that a normal variable does not exceed with that probability.
+const QUANTILE: f64 = 0.915;
 
 /// A gain before and after shrinking. Gains are factors: 1.5 is half as fast again.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,11 +83,16 @@ pub fn shrink(selection: &Selection<'_>) -> Claim {
     let (original, winner) = (selection.original.ln(), selection.winner.ln());
     let grid = Grid::new(&logs, [original, winner], error);
     let gains = grid.gains(&logs, original, winner);
+    // What two predictions alone leave open.
+    let alone = (QUANTILE * std::f64::consts::SQRT_2 * error).exp();
+    let expected = grid.gain(gains.iter().enumerate().map(|(at, p)| at as f64 * p).sum());
     Claim {
         predicted,
-        expected: grid.gain(gains.iter().enumerate().map(|(at, p)| at as f64 * p).sum()),
-        claimed: grid.quantile(&gains, 1.0 - CONFIDENCE),
-        high: grid.quantile(&gains, CONFIDENCE),
+        expected: expected.min(predicted),
+        claimed: grid
+            .quantile(&gains, 1.0 - CONFIDENCE)
+            .min(predicted / alone),
+        high: grid.quantile(&gains, CONFIDENCE).max(predicted * alone),
     }
 }
 

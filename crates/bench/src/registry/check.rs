@@ -224,6 +224,20 @@ impl Reader<'_> {
     }
 }
 
+/// Knobs and restrictions as text.
+fn tune(tune: &file::Tune) -> Vec<String> {
+    let knobs = tune.knobs.iter().map(|(name, values)| {
+        let values = values.iter().map(|value| match value {
+            file::KnobValue::Number(number) => number.to_string(),
+            file::KnobValue::Flag(flag) => flag.to_string(),
+            file::KnobValue::Text(text) => text.clone(),
+        });
+        format!("{name} = {}", values.collect::<Vec<_>>().join(","))
+    });
+    let restrictions = tune.restrict.iter().map(|text| format!("restrict {text}"));
+    knobs.chain(restrictions).collect()
+}
+
 pub(super) fn kernel(
     path: &str,
     set: Set,
@@ -266,6 +280,14 @@ pub(super) fn kernel(
         let formula = reader.formula(&format!("derived.{name}"), text)?;
         Ok((name.clone(), formula))
     });
+    // A knob is a size too, with the value that the kernel has as it is: geometry follows.
+    let own = file.tune.knobs.iter().filter_map(|(name, values)| {
+        let Some(file::KnobValue::Number(first)) = values.first() else {
+            return None;
+        };
+        Some(Ok((name.clone(), Formula::number(*first))))
+    });
+    let derived = own.chain(derived);
     let constants = file.constants.iter().map(|given| {
         Ok(Constant {
             name: given.name.clone(),
@@ -282,6 +304,7 @@ pub(super) fn kernel(
         derived: derived.collect::<Result<_, Error>>()?,
         sizes: reader.size_sets(file)?,
         constants: constants.collect::<Result<_, Error>>()?,
+        tune: tune(&file.tune),
         tolerances: reader.tolerances(file)?,
         flops: reader.formula("cost.flops", &file.cost.flops)?,
         bytes: match &file.cost.bytes {

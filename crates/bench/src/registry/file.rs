@@ -28,6 +28,9 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) constants: Vec<Constant>,
     pub(super) passes: Vec<Pass>,
+    /// Knobs that whoever tunes the kernel may turn.
+    #[serde(default)]
+    pub(super) tune: Tune,
     pub(super) tolerance: BTreeMap<Dtype, Tolerance>,
     pub(super) cost: Cost,
 }
@@ -114,6 +117,24 @@ pub(super) struct Pass {
     /// Bytes of threadgroup memory 0, 1, 2, …
     #[serde(default)]
     pub(super) threadgroup_memory: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Tune {
+    /// What every configuration satisfies.
+    #[serde(default)]
+    pub(super) restrict: Vec<String>,
+    /// Knobs by name: the value the kernel has as it is, then the others.
+    #[serde(flatten)]
+    pub(super) knobs: BTreeMap<String, Vec<KnobValue>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum KnobValue {
+    Number(u64),
+    Flag(bool),
+    Text(String),
 }
 
 #[derive(Debug, Deserialize)]

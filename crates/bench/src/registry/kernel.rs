@@ -56,6 +56,8 @@ pub struct Kernel {
     pub constants: Vec<Constant>,
     /// Dispatches, in order.
     pub passes: Vec<Pass>,
+    /// Knobs and restrictions as `assay tune` reads them: `TM = 4,1,2`, `restrict TM * TN <= 16`.
+    pub tune: Vec<String>,
     /// How far results may be off, by element type.
     pub tolerances: Vec<(Dtype, Tolerance)>,
     /// Floating-point operations.

@@ -65,6 +65,7 @@ const REGISTRY: &[(&str, Rules)] = &[
     ("profile", || assay_profile::RULES.to_vec()),
     ("profile (a unit)", || assay_profile::UNITS.to_vec()),
     ("trace", assay_trace::rules),
+    ("gate", assay_gate::rules),
     (RECIPES, assay_rewrite::recipe::rules),
 ];
 

@@ -4,6 +4,7 @@
 //! `run(&Args, &Context) -> CommandResult`. [`crate::app`] lists them.
 
 pub(crate) mod asm;
+pub(crate) mod attempts;
 pub(crate) mod bench;
 pub(crate) mod board;
 pub(crate) mod calibrate;
@@ -16,6 +17,7 @@ pub(crate) mod disasm;
 pub(crate) mod doctor;
 pub(crate) mod emu;
 pub(crate) mod explain;
+pub(crate) mod gate;
 pub(crate) mod inspect;
 pub(crate) mod ir;
 pub(crate) mod lsp;

@@ -4,7 +4,7 @@ use super::task::failure;
 use crate::failure::Failure;
 use crate::launch::{self, Inputs, LaunchArgs};
 use assay_emu::Fill;
-use assay_launch::contents::BUFFER_FORMS;
+use assay_launch::contents::{BUFFER_FORMS, extents};
 use assay_launch::element::Element;
 use assay_launch::{Formula, Sizes};
 use assay_predict::{Argument, Memory};
@@ -18,14 +18,14 @@ struct OnTouch {
 
 /// Everything that was given.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     on_touch: Vec<(u32, OnTouch)>,
     /// Arrays of files, values and threadgroup memory.
     inputs: Inputs,
 }
 
 impl Given {
-    pub(super) fn new(
+    pub(crate) fn new(
         args: &LaunchArgs,
         tgmem: &[String],
         sizes: &Sizes,
@@ -36,8 +36,7 @@ impl Given {
         for text in &args.buffers {
             let (index, value) = launch::split("--buffer", text)?;
             let made = described(value, index, sizes).map_err(|why| {
-                Failure::usage(format!("--buffer {text}: {why}"))
-                    .advice(format!("{BUFFER_FORMS}, or index:TYPE:SHAPE:BOUND"))
+                Failure::usage(format!("--buffer {text}: {why}")).advice(BUFFER_FORMS)
             })?;
             match made {
                 Some(_) if on_touch.iter().any(|(known, _)| *known == index) => {
@@ -58,7 +57,7 @@ impl Given {
     }
 
     /// The arguments, with their buffers added to `memory`.
-    pub(super) fn arguments(&self, memory: &mut Memory) -> Result<Vec<(u32, Argument)>, Failure> {
+    pub(crate) fn arguments(&self, memory: &mut Memory) -> Result<Vec<(u32, Argument)>, Failure> {
         let mut arguments = Vec::new();
         for (index, made) in &self.on_touch {
             let buffer = memory
@@ -92,8 +91,8 @@ fn described(text: &str, index: u32, sizes: &Sizes) -> Result<Option<OnTouch>, S
         formula.integer(sizes).map_err(|error| error.to_string())
     };
     let mut bytes = element.size as u64;
-    for length in shape.split('x') {
-        let product = bytes.checked_mul(number(length)?);
+    for length in extents(shape, sizes)? {
+        let product = bytes.checked_mul(length);
         bytes = product.ok_or_else(|| format!("{shape} is more than fits"))?;
     }
     let mut seed = u64::from(index) + 1;

@@ -1,6 +1,6 @@
 //! Predicted times, for every command that shows one: which chips, which launch, which kernels.
 
-mod inputs;
+pub(crate) mod inputs;
 pub(crate) mod lines;
 pub(crate) mod registry;
 pub(crate) mod targets;

@@ -6,7 +6,7 @@ use crate::dispatch::{Binding, Dispatch};
 use crate::error::{Error, Fault, FaultKind};
 use crate::ids::{BufferId, PipelineId};
 use crate::time::{Finished, Origin, Time};
-use assay_exec::{Bindings, Buffer, Grid, Limits, Program, RunError};
+use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Program, RunError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -66,7 +66,18 @@ impl CpuDevice {
                     }
                     check::binding(kernel, *index, 0, size as u64)?;
                 }
-                Binding::ThreadgroupMemory(_) => {}
+                Binding::Texture { buffer, layout, .. } => {
+                    let size = self.buffers.get(*buffer)?.len() as u64;
+                    let needed = layout.bytes();
+                    if size < needed {
+                        return Err(Error::Binding {
+                            function: kernel.function.clone(),
+                            index: *index,
+                            why: format!("a texture of {layout} has {needed} bytes, not {size}"),
+                        });
+                    }
+                }
+                Binding::ThreadgroupMemory(_) | Binding::Sampler(_) => {}
             }
         }
         Ok(Job {
@@ -133,13 +144,25 @@ impl CpuDevice {
     fn watched_run<T: Send>(&mut self, dispatch: &Dispatch, how: impl How<T>) -> Result<T, Error> {
         let job = self.check(dispatch)?;
         let request = self.settings.cancel.clone();
-        let outcome = watch::watched(request.as_deref(), None, |stop| {
+        let timeout = self.settings.timeout;
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let outcome = watch::watched(request.as_deref(), deadline, |stop| {
             self.lend(0, &job, stop, how)
         });
-        outcome.map_err(|stop| match stop {
-            Stop::Stopped => Error::Cancelled,
-            Stop::Failed(error) => error,
-        })
+        let asked = || {
+            let request = request.as_deref();
+            request.is_some_and(|request| request.load(Ordering::Relaxed))
+        };
+        match (outcome, timeout) {
+            (Ok(result), _) => Ok(result),
+            (Err(Stop::Failed(error)), _) => Err(error),
+            (Err(Stop::Stopped), Some(after)) if !asked() => Err(Error::TimeOut {
+                dispatch: 0,
+                function: self.pipelines.get(job.pipeline)?.facts.function.clone(),
+                after,
+            }),
+            (Err(Stop::Stopped), _) => Err(Error::Cancelled),
+        }
     }
 
     fn run_one(&mut self, number: usize, job: &Job<'_>, stop: &AtomicBool) -> Result<(), Stop> {
@@ -156,6 +179,7 @@ impl CpuDevice {
     ) -> Result<T, Stop> {
         let mut bindings = Bindings::new();
         let mut lent: Vec<(BufferId, u32)> = Vec::new();
+        let mut textures: Vec<(BufferId, u32)> = Vec::new();
         for (index, binding) in job.bindings {
             match binding {
                 Binding::Bytes(bytes) => bindings.set(*index, Buffer::from_bytes(bytes)),
@@ -174,6 +198,26 @@ impl CpuDevice {
                         }
                     };
                     bindings.share(*index, owner, *offset);
+                }
+                Binding::Sampler(sampler) => bindings.set_sampler(*index, *sampler),
+                Binding::Texture {
+                    buffer,
+                    layout,
+                    undefined,
+                } => {
+                    let owner = textures.iter().find(|(known, _)| known == buffer);
+                    if let Some(&(_, owner)) = owner {
+                        bindings.share_texture(*index, owner);
+                        continue;
+                    }
+                    let memory = self.buffers.get_mut(*buffer).map_err(Stop::Failed)?;
+                    let texture = BoundTexture {
+                        layout: *layout,
+                        texels: std::mem::take(memory),
+                        undefined: *undefined,
+                    };
+                    bindings.set_texture(*index, texture);
+                    textures.push((*buffer, *index));
                 }
             }
         }
@@ -197,6 +241,12 @@ impl CpuDevice {
             if let (Ok(place), Some(memory)) = (self.buffers.get_mut(buffer), bindings.take(index))
             {
                 *place = memory;
+            }
+        }
+        for (buffer, index) in textures {
+            let texture = bindings.take_texture(index);
+            if let (Ok(place), Some(texture)) = (self.buffers.get_mut(buffer), texture) {
+                *place = texture.texels;
             }
         }
         result
@@ -239,6 +289,7 @@ fn kind(kind: &assay_exec::FaultKind) -> FaultKind {
         Exec::MisalignedAtomic { .. } => FaultKind::Misaligned,
         Exec::TooManySteps { .. } => FaultKind::TooManySteps,
         Exec::Unreachable => FaultKind::Unreachable,
+        Exec::Texture { .. } => FaultKind::Other,
         Exec::Cancelled => FaultKind::Other,
     }
 }

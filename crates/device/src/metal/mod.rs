@@ -178,6 +178,9 @@ impl<D: Driver> MetalDevice<D> {
                 }
                 Binding::Bytes(bytes) => check::binding(kernel, *index, 0, bytes.len() as u64)?,
                 Binding::ThreadgroupMemory(_) => {}
+                Binding::Texture { .. } | Binding::Sampler(_) => {
+                    return Err(no_textures(kernel, *index));
+                }
             }
         }
         Ok(())
@@ -196,6 +199,9 @@ impl<D: Driver> MetalDevice<D> {
                 // Metal wants multiples of 16.
                 Binding::ThreadgroupMemory(bytes) => {
                     RawBinding::ThreadgroupMemory(bytes.next_multiple_of(16))
+                }
+                Binding::Texture { .. } | Binding::Sampler(_) => {
+                    return Err(no_textures(kernel, *index));
                 }
             };
             Ok((*index, raw))
@@ -519,4 +525,13 @@ pub(crate) fn test_gpu() -> MetalDevice<fake::Fake> {
         fake::Fake::new(fake::Trouble::None),
         MetalSettings::default(),
     )
+}
+
+/// Textures and samplers are bound by the CPU device only.
+fn no_textures(kernel: &PipelineFacts, index: u32) -> Error {
+    Error::Binding {
+        function: kernel.function.clone(),
+        index,
+        why: "textures and samplers are bound on the CPU device only so far".to_owned(),
+    }
 }

@@ -34,10 +34,11 @@ use crate::collective::Collective;
 use crate::dispatch::{Bindings, Job, Limits};
 use crate::error::RunError;
 use crate::geometry::Grid;
-use crate::interpret::observer::{AccessEvent, Observer};
+use crate::interpret::observer::{AccessEvent, Observer, TextureEvent};
 use crate::interpret::{Batch, ExecutionContext};
 use crate::memory::{Action, OFFSET_BITS, THREAD, THREADGROUP};
 use crate::position::GridPosition;
+use crate::texture::{Resource, TextureError};
 use assay_ssa::AtomicOp;
 use divergent_barrier::Waiting;
 use order::Times;
@@ -88,9 +89,10 @@ impl Program {
     ) -> Result<Vec<Report>, RunError> {
         grid.check(self.max_threads)?;
         let job = self.job(grid, bindings, limits)?;
-        let granule = self.smallest_access();
+        let granule = self.smallest_access().min(job.smallest_texel());
         job.check_memory(1, 1, Checker::memory(&job, granule))?;
-        if is_right(&job) {
+        // Screening does not know what orders texture accesses.
+        if self.textures.is_empty() && is_right(&job) {
             return Ok(Vec::new());
         }
         let mut checker = Checker::new(&job, granule);
@@ -128,16 +130,18 @@ impl Program {
     }
 }
 
-/// The two kinds of memory that barriers order.
+/// The kinds of memory that barriers order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Space {
     Device = 0,
     Threadgroup = 1,
+    Texture = 2,
 }
 
 /// Metal's `mem_flags`.
 const MEM_DEVICE: u8 = 1;
 const MEM_THREADGROUP: u8 = 2;
+const MEM_TEXTURE: u8 = 4;
 
 /// The observer that checks.
 struct Checker<'a> {
@@ -149,6 +153,8 @@ struct Checker<'a> {
     /// When the threadgroup started.
     started: u32,
     times: Times<u32>,
+    /// When the lanes of each simdgroup last ordered their accesses to textures.
+    fenced: Vec<u32>,
     /// When each threadgroup started.
     starts: Vec<u32>,
     reports: Vec<Report>,
@@ -172,6 +178,7 @@ impl<'a> Checker<'a> {
             now: 0,
             started: 0,
             times: Times::new(job.simdgroups() as usize, 0),
+            fenced: vec![0; job.simdgroups() as usize],
             starts: Vec::new(),
             reports: Vec::new(),
             known: BTreeSet::new(),
@@ -230,7 +237,15 @@ impl<'a> Checker<'a> {
                 name => format!("\"{name}\" ({} bytes) in {target}", object.len),
             };
         }
+        let texel = region.and_then(|region| match region.resource {
+            Some(Resource::Texture { layout, .. }) => {
+                let offset = u64::try_from(offset).unwrap_or(0);
+                Some(layout.describe(layout.texel_at(offset)))
+            }
+            _ => None,
+        });
         let location = Location {
+            texel,
             target,
             buffer: region.and_then(|region| region.buffer),
             offset,
@@ -249,6 +264,7 @@ impl<'a> Checker<'a> {
             callers: self.program.callers(event.position),
             thread: event.context.grid_position.thread(lane as u32),
             location: Some(location),
+            detail: None,
             other: other.map(party),
         };
         self.reports.push(report);
@@ -265,6 +281,7 @@ impl<'a> Checker<'a> {
                 callers: self.program.callers(position),
                 thread,
                 location: None,
+                detail: None,
                 other: None,
             });
         }
@@ -309,6 +326,33 @@ impl Observer for Checker<'_> {
             &event.context.grid_position,
         );
         self.check_access(event)
+    }
+
+    fn on_texture_error(&mut self, event: &TextureEvent<'_>) {
+        let kind = match event.error {
+            TextureError::Outside => ReportKind::TextureOutOfBounds,
+            TextureError::Unsuitable => ReportKind::UnsuitableTexture,
+        };
+        if self.is_new(kind, event.position, usize::MAX) {
+            self.reports.push(Report {
+                kind,
+                kernel: self.program.name.clone(),
+                place: self.program.place(event.position),
+                callers: self.program.callers(event.position),
+                thread: event.context.grid_position.thread(event.lane as u32),
+                location: None,
+                detail: Some(event.message.to_owned()),
+                other: None,
+            });
+        }
+    }
+
+    fn on_texture_fence(&mut self, batch: &Batch) {
+        let now = self.tick();
+        let simdgroup = batch.first_simdgroup + batch.progress.current;
+        if let Some(fenced) = self.fenced.get_mut(simdgroup) {
+            *fenced = now;
+        }
     }
 
     fn on_simdgroup_barrier(&mut self, batch: &Batch, flags: u8, position: usize) {

@@ -1,32 +1,33 @@
 //! Times of the last barriers, of a threadgroup and of each simdgroup.
 
-use super::{MEM_DEVICE, MEM_THREADGROUP, Space};
+use super::{MEM_DEVICE, MEM_TEXTURE, MEM_THREADGROUP, Space};
 
-/// The two kinds of memory that barriers order, with Metal's flag of each.
-const SPACES: [(Space, u8); 2] = [
+/// The kinds of memory that barriers order, with Metal's flag of each.
+const SPACES: [(Space, u8); 3] = [
     (Space::Device, MEM_DEVICE),
     (Space::Threadgroup, MEM_THREADGROUP),
+    (Space::Texture, MEM_TEXTURE),
 ];
 
 /// When the threadgroup last met at a barrier, and when the lanes of each simdgroup were last in order, for each space.
 #[derive(Debug)]
 pub(super) struct Times<T> {
-    met: [T; 2],
-    ordered: Vec<[T; 2]>,
+    met: [T; 3],
+    ordered: Vec<[T; 3]>,
 }
 
 impl<T: Copy> Times<T> {
     pub(super) fn new(simdgroups: usize, start: T) -> Self {
         Self {
-            met: [start; 2],
-            ordered: vec![[start; 2]; simdgroups],
+            met: [start; 3],
+            ordered: vec![[start; 3]; simdgroups],
         }
     }
 
     /// A threadgroup starts.
     pub(super) fn start(&mut self, now: T) {
-        self.met = [now; 2];
-        self.ordered.fill([now; 2]);
+        self.met = [now; 3];
+        self.ordered.fill([now; 3]);
     }
 
     /// The lanes of a simdgroup are in order, as far as the flags say.

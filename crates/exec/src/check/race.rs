@@ -59,7 +59,7 @@ impl Asker {
     /// Returns true if an access is another threadgroup's that can reach the same memory.
     #[inline(always)]
     fn is_outside_of_device(&self, other: Mark) -> bool {
-        self.space == Space::Device && self.is_outside(other)
+        self.space != Space::Threadgroup && self.is_outside(other)
     }
 
     /// Returns true if the memory was written in this threadgroup.
@@ -96,7 +96,7 @@ impl Asker {
     fn plain_writer(&self, record: &Record) -> Wrong {
         let writer = record.writer;
         if self.is_outside(writer) {
-            let shared = self.space == Space::Device;
+            let shared = self.space != Space::Threadgroup;
             return shared.then_some((ReportKind::GroupRace, writer, Action::Write));
         }
         let wrong = self.clashes(writer) && !record.sharers.have(self.mark);

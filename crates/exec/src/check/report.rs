@@ -18,6 +18,8 @@ pub struct Report {
     pub thread: [u32; 3],
     /// The memory it is about.
     pub location: Option<Location>,
+    /// More about it, in words.
+    pub detail: Option<String>,
     /// The other access of a race.
     pub other: Option<Party>,
 }
@@ -49,6 +51,12 @@ pub enum ReportKind {
     OversizedShift,
     /// A float becomes an integer that it does not fit, or is no number.
     ConversionOverflow,
+    /// Coordinates, a level, a layer or a sample that a texture does not have. A GPU reads zeros there and writes nothing.
+    TextureOutOfBounds,
+    /// A texture whose format or shape is not what the kernel takes it for, or a sampler that does not suit it.
+    UnsuitableTexture,
+    /// A thread reads a texel that it has written, without a fence between.
+    MissingFence,
 }
 
 impl ReportKind {
@@ -82,6 +90,9 @@ impl ReportKind {
             Self::DivisionByZero => "division-by-zero",
             Self::OversizedShift => "oversized-shift",
             Self::ConversionOverflow => "conversion-overflow",
+            Self::TextureOutOfBounds => "texture-out-of-bounds",
+            Self::UnsuitableTexture => "unsuitable-texture",
+            Self::MissingFence => "missing-fence",
         }
     }
 
@@ -101,6 +112,11 @@ impl ReportKind {
             Self::DivisionByZero => "integer division by zero",
             Self::OversizedShift => "shift by the width of the number or more",
             Self::ConversionOverflow => "float that does not fit the integer it becomes",
+            Self::TextureOutOfBounds => "access outside a texture",
+            Self::UnsuitableTexture => "texture that does not suit its use",
+            Self::MissingFence => {
+                "read of a texel that the thread wrote, without texture.fence() between"
+            }
         }
     }
 }
@@ -112,6 +128,8 @@ pub struct Location {
     pub target: String,
     /// The index of the buffer, if it is one.
     pub buffer: Option<u32>,
+    /// The texel in words, if it is one.
+    pub texel: Option<String>,
     /// Offset in bytes; negative below the start.
     pub offset: i64,
     /// Bytes accessed.
@@ -147,12 +165,19 @@ impl fmt::Display for Report {
                 size,
                 offset,
                 target,
+                texel,
                 ..
             } = at;
-            write!(
-                f,
-                ": {action} of {size} bytes at offset {offset} of {target}"
-            )?;
+            match texel {
+                Some(texel) => write!(f, ": {action} at {texel} of {target}")?,
+                None => write!(
+                    f,
+                    ": {action} of {size} bytes at offset {offset} of {target}"
+                )?,
+            }
+        }
+        if let Some(detail) = &self.detail {
+            write!(f, ": {detail}")?;
         }
         let [x, y, z] = self.thread;
         write!(f, ", in thread ({x}, {y}, {z})")?;

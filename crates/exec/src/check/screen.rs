@@ -171,7 +171,7 @@ impl<'a> Screen<'a> {
             started: moment(self.started),
             met: moment(self.times.met(space)),
             ordered: ordered.map_or(0, moment),
-            device: space == Space::Device,
+            device: space != Space::Threadgroup,
         }
     }
 

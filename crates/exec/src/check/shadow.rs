@@ -8,6 +8,7 @@ use crate::dispatch::Job;
 use crate::interpret::observer::AccessEvent;
 use crate::lanes::lanes_of;
 use crate::memory::{Action, OFFSET_BITS, OFFSET_MASK, Place, Region, THREAD, THREADGROUP};
+use crate::texture::{Resource, What};
 
 /// Records of all writable memory.
 #[derive(Debug)]
@@ -47,7 +48,15 @@ impl Records {
 
 /// Returns true if a program has atomic operations.
 fn has_atomics(program: &Program) -> bool {
-    let atomic = |op: &Op| matches!(op, Op::Atomic { .. } | Op::CompareExchange { .. });
+    let texture_atomic = |index: u32| {
+        let op = program.textures.get(index as usize);
+        op.is_some_and(|op| op.what == What::Atomic)
+    };
+    let atomic = |op: &Op| match op {
+        Op::Atomic { .. } | Op::CompareExchange { .. } => true,
+        Op::Texture { index } => texture_atomic(*index),
+        _ => false,
+    };
     program.transfers.iter().any(|t| t.atomic) || program.ops.iter().any(atomic)
 }
 
@@ -193,7 +202,13 @@ impl Checker<'_> {
                 let shared = self.shadow.shared.get_mut(number as usize);
                 let mut records = shared.map(std::mem::take).unwrap_or_default();
                 if !records.pieces.is_empty() {
-                    self.check_records(event, mask, &mut records, Space::Device);
+                    let texture = event.context.memory.is_texture(number);
+                    let space = if texture {
+                        Space::Texture
+                    } else {
+                        Space::Device
+                    };
+                    self.check_records(event, mask, &mut records, space);
                     self.shadow.shared[number as usize] = records;
                 }
             }
@@ -220,6 +235,20 @@ impl Checker<'_> {
         let (reads, effect) = (event.action == Action::Read, event.effect());
         let depends =
             reads || effect == Action::Atomic && self.program.reads_memory(event.position);
+        let region = event
+            .context
+            .memory
+            .locate(event.address(mask.trailing_zeros() as usize))
+            .0;
+        let undefined = matches!(
+            region.and_then(|region| region.resource),
+            Some(Resource::Texture {
+                undefined: true,
+                ..
+            })
+        );
+        let fenced = self.fenced.get(simdgroup as usize).copied();
+        let fenced = fenced.unwrap_or(0).max(asker.met).max(asker.started);
         let (mut before, mut repeats) = (u64::MAX, 0);
         for lane in lanes_of(mask) {
             let offset = event.address(lane) & OFFSET_MASK;
@@ -247,8 +276,14 @@ impl Checker<'_> {
                 };
                 let atomics = atomics.get_mut(piece as usize).unwrap_or(&mut none);
                 let written = asker.is_written(record, *atomics);
-                if depends && space == Space::Threadgroup && !written {
+                let never = undefined && record.writer.is_none() && atomics.last.is_none();
+                if depends && (space == Space::Threadgroup && !written || never) {
                     self.report(ReportKind::Uninitialised, event, lane, None);
+                }
+                let own = record.writer.thread() == asker.mark.thread();
+                if reads && space == Space::Texture && own && record.writer.time() >= fenced {
+                    let writer = Some((record.writer, Action::Write));
+                    self.report(ReportKind::MissingFence, event, lane, writer);
                 }
                 let wrong = match effect {
                     Action::Read => asker.read(record, *atomics),

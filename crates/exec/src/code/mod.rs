@@ -15,6 +15,7 @@ use crate::class::Class;
 use crate::collective::Collective;
 use crate::matrix::{MatrixOp, Product};
 use crate::simd::SimdLevel;
+use crate::texture::TextureOp;
 use assay_ssa::{Argument, Binding};
 use std::ops::Range;
 
@@ -62,6 +63,10 @@ pub(crate) enum Pointer {
     Static(u32),
     /// Constant data of the program.
     Constant(u32),
+    /// The texture of this index.
+    Texture(u32),
+    /// The sampler of this index.
+    Sampler(u32),
 }
 
 /// A place in the user's source.
@@ -107,6 +112,7 @@ pub struct Program {
     pub(crate) products: Vec<Product>,
     pub(crate) per_lane: Vec<PerLane>,
     pub(crate) copies: Vec<BulkCopy>,
+    pub(crate) textures: Vec<TextureOp>,
     pub(crate) narrow: u32,
     pub(crate) wide: u32,
     pub(crate) slots: u32,
@@ -151,6 +157,8 @@ impl Program {
             .filter_map(|(_, pointer)| match pointer {
                 Pointer::Buffer(index) => Some(Binding::Buffer(*index)),
                 Pointer::Threadgroup(index) => Some(Binding::Threadgroup(*index)),
+                Pointer::Texture(index) => Some(Binding::Texture(*index)),
+                Pointer::Sampler(index) => Some(Binding::Sampler(*index)),
                 Pointer::Static(_) | Pointer::Constant(_) => None,
             })
     }
@@ -218,6 +226,10 @@ impl Program {
             Op::Matrix { index } => {
                 let op = self.matrices.get(*index as usize);
                 matches!(op, Some(MatrixOp::Load { .. }))
+            }
+            Op::Texture { index } => {
+                let op = self.textures.get(*index as usize);
+                op.is_some_and(TextureOp::loads)
             }
             _ => false,
         }

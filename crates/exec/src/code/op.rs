@@ -253,6 +253,10 @@ pub(crate) enum Op {
     Matrix {
         index: u32,
     },
+    /// Index into the program's texture operations.
+    Texture {
+        index: u32,
+    },
     /// Waits for the whole threadgroup; orders accesses to the memory of the flags.
     Barrier {
         flags: u8,

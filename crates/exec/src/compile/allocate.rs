@@ -278,6 +278,7 @@ fn rename_op(op: &mut Op, n: &impl Fn(&mut u32), w: &impl Fn(&mut u32), r: &impl
         | Op::BulkCopy { .. }
         | Op::Collective { .. }
         | Op::Matrix { .. }
+        | Op::Texture { .. }
         | Op::Moves { .. }
         | Op::Barrier { .. }
         | Op::Order { .. }

@@ -49,6 +49,9 @@ impl Compiler<'_> {
                 Ok(())
             }
             (Builtin::MatrixStore, _) => self.matrix_store(args),
+            (builtin, _) if builtin.info().family == Family::Texture => {
+                self.texture(call, args, result)
+            }
             (builtin, Some(result)) => match builtin.info().family {
                 Family::Position => self.position(builtin, result),
                 Family::Matrix => self.matrix(call, args, result),

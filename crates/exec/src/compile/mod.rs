@@ -20,6 +20,7 @@ mod observed_bytes;
 mod padding;
 mod remove_no_ops;
 mod symbol;
+mod texture;
 mod used_elements;
 mod verify;
 
@@ -151,6 +152,7 @@ impl<'a> Compiler<'a> {
                 products: Vec::new(),
                 per_lane: Vec::new(),
                 copies: Vec::new(),
+                textures: Vec::new(),
                 narrow: 0,
                 wide: 0,
                 slots: 0,
@@ -230,7 +232,8 @@ impl<'a> Compiler<'a> {
             | Op::BulkCopy { .. }
             | Op::MemSet { .. }
             | Op::Atomic { .. }
-            | Op::CompareExchange { .. } => Class::Memory,
+            | Op::CompareExchange { .. }
+            | Op::Texture { .. } => Class::Memory,
             Op::Matrix { index } => match self.program.matrices.get(*index as usize) {
                 Some(MatrixOp::Load { .. } | MatrixOp::Store { .. }) => Class::Memory,
                 Some(MatrixOp::Diagonal { .. }) => Class::Issue,
@@ -490,8 +493,8 @@ impl<'a> Compiler<'a> {
                 Binding::Buffer(number) => Pointer::Buffer(number),
                 Binding::Threadgroup(number) => Pointer::Threadgroup(number),
                 _ if !used => continue,
-                Binding::Texture(_) => return self.unsupported(format!("texture \"{name}\"")),
-                Binding::Sampler(_) => return self.unsupported(format!("sampler \"{name}\"")),
+                Binding::Texture(number) => Pointer::Texture(number),
+                Binding::Sampler(number) => Pointer::Sampler(number),
                 _ => return self.unsupported(format!("argument \"{name}\"")),
             };
             if !self.function.ty(param).is_pointer() {

@@ -373,6 +373,9 @@ impl Observer for Counter<'_> {
             match event.address(first) >> OFFSET_BITS {
                 THREADGROUP => self.threadgroup(event),
                 THREAD => note(&mut self.counts.thread_memory, event, 1),
+                number if event.context.memory.is_texture(number) => {
+                    note(&mut self.counts.texture, event, 1);
+                }
                 _ => self.device(event),
             }
         }

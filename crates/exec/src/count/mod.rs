@@ -60,6 +60,9 @@ pub struct Counts {
     pub threadgroup: ThreadgroupCounts,
     /// Loads and stores of thread memory: arrays the compiler could not keep in registers.
     pub thread_memory: Traffic,
+    /// Texels that were read and written, each as an access of its bytes. How a GPU lays texels out in memory is its own, so lines
+    /// are not counted.
+    pub texture: Traffic,
     /// The longest chain of loads in which each address depends on the one before.
     pub load_depth: u32,
     /// Cost by source line, the most instructions first.
@@ -153,6 +156,7 @@ impl Counts {
         self.most = self.most.max(other.most);
         self.load_depth = self.load_depth.max(other.load_depth);
         self.thread_memory.add(&other.thread_memory);
+        self.texture.add(&other.texture);
         let (own, more) = (&mut self.device, &other.device);
         own.traffic.add(&more.traffic);
         own.accesses += more.accesses;

@@ -139,6 +139,10 @@ impl Batch {
                 }
                 self.matrix(context, op, position)?;
             }
+            Op::Texture { index } => {
+                let op = program.textures[index as usize];
+                self.texture(context, observer, &op, position)?;
+            }
             _ => {}
         }
         Ok(())

@@ -9,6 +9,7 @@ use crate::collective::Collective;
 use crate::lanes::{Wide, lanes_of};
 use crate::memory::Action;
 use crate::position::GridPosition;
+use crate::texture::TextureError;
 
 pub(crate) use super::addresses::{Addresses, AffineAddresses};
 
@@ -75,6 +76,14 @@ pub(crate) trait Observer {
     ) {
     }
 
+    /// A lane accesses a texture in a way that it must not; the access does not happen.
+    #[inline(always)]
+    fn on_texture_error(&mut self, _event: &TextureEvent<'_>) {}
+
+    /// The active lanes order their accesses to a texture.
+    #[inline(always)]
+    fn on_texture_fence(&mut self, _batch: &Batch) {}
+
     /// A threadgroup starts.
     #[inline(always)]
     fn on_threadgroup_start(&mut self, _number: u64) {}
@@ -82,6 +91,18 @@ pub(crate) trait Observer {
     /// All simdgroups of a threadgroup stand at a barrier or have ended.
     #[inline(always)]
     fn on_threadgroup_barrier(&mut self, _batches: &[Batch], _grid_position: &GridPosition<'_>) {}
+}
+
+/// A lane's access to a texture that is wrong.
+#[derive(Debug)]
+pub(crate) struct TextureEvent<'a> {
+    pub(crate) context: &'a ExecutionContext<'a>,
+    /// The position of the operation in the program.
+    pub(crate) position: usize,
+    pub(crate) lane: usize,
+    pub(crate) error: TextureError,
+    /// What is wrong, in words.
+    pub(crate) message: &'a str,
 }
 
 /// An access of a simdgroup's lanes, before it happens.

@@ -4,9 +4,12 @@
 //! launched as the comment `// assay: launch …` of their file says.
 
 use crate::common::compiler;
-use assay_exec::{Bindings, Buffer, Grid, Limits, Options, Program, Report};
+use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Options, Program, Report};
 use assay_front::{Checks, Clang, Library, Source, SourceOptions};
+use assay_launch::texture::{self, Declared};
 use assay_launch::{Sizes, contents};
+use assay_ssa::Binding;
+use assay_texture::Sampler;
 use std::path::{Path, PathBuf};
 
 /// A fault: rule, line, kernel.
@@ -23,6 +26,8 @@ struct Launch {
     threadgroup: u32,
     buffers: Vec<(u32, Vec<u8>)>,
     threadgroup_memory: Vec<(u32, u32)>,
+    textures: Vec<(u32, String)>,
+    samplers: Vec<(u32, Sampler)>,
 }
 
 fn folder() -> PathBuf {
@@ -81,6 +86,10 @@ fn launch(text: &str) -> Launch {
                 let filled = contents::fill(rest, &Sizes::new()).expect("contents");
                 launch.buffers.push((index, filled.expect("contents").1));
             }
+            "--texture" => launch.textures.push((index, rest.to_owned())),
+            "--sampler" => launch
+                .samplers
+                .push((index, rest.parse().expect("a sampler"))),
             other => panic!("{other}"),
         }
     }
@@ -118,6 +127,12 @@ fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
     for &(index, bytes) in &launch.threadgroup_memory {
         bindings.set_threadgroup_memory(index, bytes);
     }
+    for (index, text) in &launch.textures {
+        bind_texture(&program, &mut bindings, *index, text);
+    }
+    for &(index, sampler) in &launch.samplers {
+        bindings.set_sampler(index, sampler);
+    }
     let limits = Limits {
         max_steps: 1_000_000,
         ..Limits::default()
@@ -126,6 +141,24 @@ fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
     let reports = program.check(&grid, &mut bindings, &limits);
     // A kernel that does not run to its end reports nothing, and its fault counts as missed.
     reports.unwrap_or_default()
+}
+
+fn bind_texture(program: &Program, bindings: &mut Bindings, index: u32, text: &str) {
+    let mut arguments = program.arguments().iter();
+    let argument = arguments.find(|argument| argument.binding == Binding::Texture(index));
+    let Some(declared) = argument.and_then(|argument| Declared::parse(&argument.type_name)) else {
+        return;
+    };
+    let filled = texture::fill(text, &declared, &Sizes::new()).expect("a texture");
+    let filled = filled.expect("a described one");
+    bindings.set_texture(
+        index,
+        BoundTexture {
+            layout: filled.layout,
+            texels: Buffer::from_bytes(&filled.data),
+            undefined: filled.undefined,
+        },
+    );
 }
 
 /// Returns true if a report is about a line, or the other access of a race is.

@@ -20,7 +20,7 @@
 //! Sums of floats are added in another order; integers, minima and maxima are bit-identical.
 
 use super::counted;
-use super::edit::{branch, jump};
+use super::edit::{add_preheaders, branch, jump};
 use super::geometry::{plain_number, product};
 use super::reduction::Reduction;
 use super::spread_loop::Plan;
@@ -129,6 +129,7 @@ fn atomics(function: &Function) -> Result<(), Refusal> {
 fn distribute(function: &mut Function) -> Result<Class, Refusal> {
     let malformed = || Refusal::new(RefusalKind::Program, "the function has no entry");
     let entry = function.entry().ok_or_else(malformed)?;
+    add_preheaders(function);
     let plans: Vec<Plan> = counted::innermost(function)
         .into_iter()
         .filter_map(|found| Plan::of(function, found))

@@ -147,7 +147,7 @@ fn air(rest: &str) -> Resolved {
     if base == "fma" || base == "fast_fma" {
         return Resolved::Ternary(TernaryOp::Fma);
     }
-    if let Some(call) = texture(base) {
+    if let Some(call) = texture(base, suffixes) {
         return Resolved::Builtin(call);
     }
     table_call(base, suffixes)
@@ -213,7 +213,7 @@ fn scalar_suffix(suffix: &str) -> Option<Scalar> {
         .or_else(|| Scalar::from_name(digits_off('p')?))
 }
 
-fn texture(base: &str) -> Option<BuiltinCall> {
+fn texture(base: &str, suffixes: &str) -> Option<BuiltinCall> {
     // Longest kind first: `texture_2d_array` also ends with no shorter kind, but `..._ms_array` contains others.
     let (kind, at) = TextureKind::NAMES
         .iter()
@@ -223,14 +223,20 @@ fn texture(base: &str) -> Option<BuiltinCall> {
         })
         .min_by_key(|(_, at)| *at)?;
     let operation = base.get(..at)?;
-    let builtin = if operation.starts_with("atomic_") {
+    let builtin = if operation == "atomic" || operation.starts_with("atomic_") {
         Builtin::TextureAtomic
     } else {
         let exact = by_name(operation).filter(|b| b.info().family == super::Family::Texture);
         exact.or_else(|| by_name(operation.strip_suffix("_grad")?))?
     };
+    let sign = match suffixes.trim_start_matches('.').split('.').next() {
+        Some("s") => Sign::Signed,
+        Some("u") => Sign::Unsigned,
+        _ => Sign::None,
+    };
     Some(BuiltinCall {
         texture: Some(kind),
+        sign,
         ..builtin.call()
     })
 }

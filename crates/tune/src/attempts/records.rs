@@ -226,6 +226,12 @@ pub struct Verified {
     pub checked: u32,
     /// The largest difference, relative to the largest magnitude of its buffer.
     pub largest_difference: f64,
+    /// The original's largest error by the oracle, in units of what is allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_before: Option<f64>,
+    /// The candidate's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_after: Option<f64>,
 }
 
 /// A time that a clock told.

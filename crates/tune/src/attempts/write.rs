@@ -54,6 +54,16 @@ impl Database {
         Ok(found.map(SessionId))
     }
 
+    /// The newest session of a key, ended or not: one that ended answers everything from its records.
+    pub fn newest(&self, key: &str) -> Result<Option<SessionId>, Error> {
+        let query = "SELECT max(id) FROM session WHERE key = ?1";
+        let found = self
+            .connection
+            .query_row(query, [key], |row| row.get::<_, Option<i64>>(0));
+        let found = found.map_err(|error| self.explain(&error))?;
+        Ok(found.map(SessionId))
+    }
+
     /// Records an attempt with what became of it. An attempt that is there already is left as it is.
     pub fn record(
         &mut self,

@@ -124,6 +124,9 @@ fn judged<W: Workbench>(journal: &Journal<'_, W>, winner: Option<u32>, claim: &C
     let tie = journal.options.tie;
     let kept = winner.is_some() && claim.claimed > tie;
     let reason = match winner {
+        None if journal.attempts.len() == 1 => {
+            "there is nothing to try: no knobs, and no recipe applies (assay rewrite --list says why)".to_owned()
+        }
         None => "no attempt that computes the same is predicted faster".to_owned(),
         Some(_) if !kept => format!(
             "predicted {:.2} times as fast; corrected for being the best of many that is {:.2}, and {tie:.2} or less is a tie",

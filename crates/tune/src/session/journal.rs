@@ -16,6 +16,9 @@ pub enum Error {
     /// The original itself fails.
     #[error("{}", .0.why)]
     Original(Failure),
+    /// Somebody wants it to end; what was finished is recorded.
+    #[error("the session was interrupted")]
+    Interrupted,
 }
 
 /// Candidates that are made at once: fixed, so that what is tried does not depend on the machine.
@@ -160,6 +163,9 @@ impl<'a, W: Workbench> Journal<'a, W> {
         if rest.is_empty() {
             return Ok(made);
         }
+        if (self.surroundings.interrupted)() {
+            return Err(Error::Interrupted);
+        }
         if !self.attempts.is_empty() && (self.surroundings.stop)() {
             self.stopped = true;
             return Ok(made);
@@ -251,11 +257,16 @@ impl<'a, W: Workbench> Journal<'a, W> {
                 "there is no such attempt",
             )));
         };
+        if (self.surroundings.interrupted)() {
+            return Err(Error::Interrupted);
+        }
         self.tell(&format!("proving {genome}"));
         let verified = self.workbench.verify(&genome, level);
-        self.surroundings
-            .database
-            .verified(session, ordinal, level.name(), &verified)?;
+        // A session that was cut short proves what a whole one would not.
+        if !self.stopped {
+            let database = &mut self.surroundings.database;
+            database.verified(session, ordinal, level.name(), &verified)?;
+        }
         Ok(verified)
     }
 

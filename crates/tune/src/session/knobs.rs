@@ -12,7 +12,10 @@ pub(super) fn search<W: Workbench>(
     space: &Space,
 ) -> Result<u32, Error> {
     // Recipes get the other half.
-    let most = journal.left().div_ceil(2);
+    let most = match journal.options.recipes {
+        true => journal.left().div_ceil(2),
+        false => journal.left(),
+    };
     let wanted = |point: Point| Wanted {
         parent: 0,
         genome: Genome {

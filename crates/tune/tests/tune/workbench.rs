@@ -117,6 +117,7 @@ pub(crate) fn options(seed: u64, evaluations: usize) -> Options {
         evaluations,
         error: 0.05,
         tie: 1.15,
+        recipes: true,
         chip: "m2".to_owned(),
         model: "test 1".to_owned(),
         now: 0,
@@ -149,6 +150,7 @@ pub(crate) fn search(
         database,
         session,
         stop,
+        interrupted: &|| false,
         progress: &|_| {},
     };
     run(fake, space, options, surroundings).expect("a session that ends")

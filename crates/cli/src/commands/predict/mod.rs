@@ -24,8 +24,7 @@ use std::path::PathBuf;
 ///
 /// KERNEL is a file (Metal source, metallib, bitcode, or an archive with machine code) with a launch, or kernels of the
 /// registry at their sizes. Contents of buffers are made when they are touched, so sizes cost nothing. Buffers that are
-/// left out hold random numbers; if their contents decide what the kernel does, that is an error. Besides the forms that
-/// assay run knows, a buffer may be index:TYPE:SHAPE:BOUND, random whole numbers below BOUND.
+/// left out hold random numbers; if their contents decide what the kernel does, that is an error.
 ///
 /// Constants of the model come from published measurements and a fit; a file that assay calibrate made on a Mac
 /// replaces them for its chip, from its usual place or by --chip-file.

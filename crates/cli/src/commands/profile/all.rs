@@ -86,7 +86,7 @@ struct Refusal {
     line: Option<u32>,
 }
 
-/// The last line of `--format jsonl`; every line before it is one kernel.
+/// The last line of `--format jsonl`, every line before it being one kernel; with `--format json` the whole document.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Summary {
@@ -109,6 +109,9 @@ pub(super) struct Summary {
     with_assumed_constants: usize,
     /// Time on this machine's processor.
     host_seconds: f64,
+    /// With `--format json`: every kernel, in the order of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rows: Vec<Row>,
 }
 
 impl Row {
@@ -263,13 +266,16 @@ struct Sheet<'a> {
 }
 
 impl Sheet<'_> {
-    fn batch(&mut self, rows: &[Row], total: usize) -> Result<(), Failure> {
+    fn batch(&mut self, rows: Vec<Row>, total: usize) -> Result<(), Failure> {
         for row in rows {
-            self.summary.add(row);
+            self.summary.add(&row);
             let line = match self.format {
-                Format::Jsonl => {
-                    serde_json::to_string(row).map_err(|error| Failure::input(error.to_string()))?
+                Format::Json => {
+                    self.summary.rows.push(row);
+                    continue;
                 }
+                Format::Jsonl => serde_json::to_string(&row)
+                    .map_err(|error| Failure::input(error.to_string()))?,
                 _ => row.text(self.context.width, self.context.painter),
             };
             writeln!(self.output, "{line}")?;
@@ -292,6 +298,10 @@ impl Sheet<'_> {
                 let last = Envelope::new("assay.profile-all", 1, self.summary);
                 writeln!(self.output, "{}", last.to_json_line())?;
             }
+            Format::Json => {
+                let document = Envelope::new("assay.profile-all", 1, self.summary);
+                writeln!(self.output, "{}", document.to_json())?;
+            }
             _ => write!(self.output, "{}", self.summary.text())?,
         }
         self.output.finish()?;
@@ -309,8 +319,8 @@ pub(super) fn run(
     options: &Options,
     context: &Context,
 ) -> CommandResult {
-    if !matches!(args.format, Format::Text | Format::Jsonl) {
-        return Err(Failure::usage("--all is shown as text or jsonl"));
+    if !matches!(args.format, Format::Text | Format::Json | Format::Jsonl) {
+        return Err(Failure::usage("--all is shown as text, json or jsonl"));
     }
     let path = place.path();
     let shown = path.display().to_string();
@@ -347,7 +357,7 @@ pub(super) fn run(
                 }
                 Err(failure) => Row::failed(name, failure),
             };
-            sheet.batch(&[row], loaded.len())?;
+            sheet.batch(vec![row], loaded.len())?;
         }
         return sheet.finish();
     }
@@ -360,13 +370,13 @@ pub(super) fn run(
             .par_iter()
             .map(|one| row(one, args, options))
             .collect();
-        sheet.batch(&rows, kernels.len())?;
+        sheet.batch(rows, kernels.len())?;
     }
     sheet.finish()
 }
 
 fn heading(sheet: &mut Sheet<'_>) -> Result<(), Failure> {
-    if sheet.format != Format::Jsonl {
+    if sheet.format == Format::Text {
         let heading = sheet.context.painter.paint(Role::Dim, HEADING);
         writeln!(sheet.output, "{heading}")?;
     }

@@ -107,9 +107,9 @@ enum By {
 enum Format {
     /// For people
     Text,
-    /// For programs; follows schemas/assay.profile.json
+    /// For programs; follows schemas/assay.profile.json, with --all schemas/assay.profile-all.json
     Json,
-    /// With --all: one object a line, then a summary that follows schemas/assay.profile-all.json
+    /// With --all: one kernel a line as it is done, then the same document without them
     Jsonl,
     /// One page with the listing, the graph and the findings
     Html,

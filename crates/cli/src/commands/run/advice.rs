@@ -2,6 +2,8 @@
 
 use assay_device::{Argument, ArgumentBinding, PipelineFacts};
 use assay_launch::element::Element;
+use assay_launch::texture::Declared;
+use assay_texture::{Class, Dimension};
 use std::fmt::Write as _;
 
 /// The arguments of a kernel, and a command line to start from.
@@ -17,6 +19,8 @@ pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> 
         let (word, index) = match argument.binding {
             ArgumentBinding::Buffer(index) => ("buffer", index),
             ArgumentBinding::Threadgroup(index) => ("threadgroup", index),
+            ArgumentBinding::Texture(index) => ("texture", index),
+            ArgumentBinding::Sampler(index) => ("sampler", index),
             _ => continue,
         };
         let Argument {
@@ -34,6 +38,8 @@ fn option(argument: &Argument, index: u32) -> String {
     let element = Element::in_metal(&argument.type_name);
     match (argument.binding, argument.buffer_size, element) {
         (ArgumentBinding::Threadgroup(_), ..) => format!("--tgmem {index}=BYTES"),
+        (ArgumentBinding::Sampler(_), ..) => format!("--sampler {index}=linear"),
+        (ArgumentBinding::Texture(_), ..) => format!("--texture {index}={}", texture(argument)),
         (_, Some(size), Some(element)) => {
             let count = (size as usize / element.size).clamp(1, 64);
             let values = vec!["1"; count].join(",");
@@ -48,5 +54,34 @@ fn option(argument: &Argument, index: u32) -> String {
             };
             format!("--buffer {index}={kind}:{name}:N")
         }
+    }
+}
+
+/// A texture such as an argument declares.
+fn texture(argument: &Argument) -> String {
+    let declared = Declared::parse(&argument.type_name);
+    let dimension = declared.map_or(Dimension::D2, |declared| declared.dimension);
+    let extents = match dimension {
+        Dimension::D1 | Dimension::Buffer => "W",
+        Dimension::D2 => "WxH",
+        Dimension::D3 => "WxHxD",
+        Dimension::Cube => "WxW",
+    };
+    let layers = if declared.is_some_and(|declared| declared.array) {
+        "xLAYERS"
+    } else {
+        ""
+    };
+    let format = match declared.map(|declared| (declared.depth, declared.class)) {
+        Some((true, _)) => "depth32Float",
+        Some((_, Class::Unsigned)) => "rgba8Uint",
+        Some((_, Class::Signed)) => "rgba8Sint",
+        _ => "rgba8Unorm",
+    };
+    match argument.access {
+        assay_ssa::ArgumentAccess::Read if dimension == Dimension::D2 && layers.is_empty() => {
+            "FILE.png".to_owned()
+        }
+        _ => format!("zeros:{format}:{extents}{layers}"),
     }
 }

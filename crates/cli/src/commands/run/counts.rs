@@ -29,6 +29,8 @@ pub(super) struct Counted {
     threadgroup: Threadgroup,
     /// Thread memory: arrays that did not fit registers.
     thread: Moved,
+    /// Texels that were read and written. How a GPU lays them out in memory is its own: there are no lines.
+    texture: Moved,
     /// The longest chain of loads in which each address depends on the one before.
     load_depth: u32,
     /// Source lines, the most instructions first.
@@ -169,6 +171,7 @@ impl Counted {
                 modelled_bank_passes: counts.threadgroup.bank_passes,
             },
             thread: moved(&counts.thread_memory),
+            texture: moved(&counts.texture),
             load_depth: counts.load_depth,
             instructions: kinds,
             lines: lines(&counts.lines),
@@ -221,6 +224,7 @@ impl Counted {
             ("device", &self.device.moved),
             ("threadgroup", &self.threadgroup.moved),
             ("thread", &self.thread),
+            ("texture", &self.texture),
         ] {
             if moved.loads + moved.stores + moved.atomics > 0 {
                 let _ = writeln!(

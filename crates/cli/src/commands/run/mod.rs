@@ -9,6 +9,7 @@ mod work;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::launch::{self, LaunchArgs};
+use crate::resources::ResourceArgs;
 use crate::source::SourceArgs;
 use assay_device::Constant;
 use assay_report::envelope::Envelope;
@@ -38,6 +39,8 @@ use std::path::PathBuf;
   assay run kernel.metal --grid 64 --threadgroup 64 --buffer 0=random:f32:64 --check
   assay run saxpy.metal --size N=4096,1000 --grid N --threadgroup 256 --buffer 0=iota:f32:N \\
       --buffer 1=zeros:f32:N --bytes 2=f32:2.5 --bytes 3=u32:N --check
+  assay run blur.metal --grid 256,256 --threadgroup 16,16 --texture 0=photo.png \\
+      --texture 1=zeros:rgba8Unorm:256x256 --sampler 0=linear,clamp_to_edge --out texture:1=blurred.png
   assay run kernel.metal        # says which arguments the kernel has")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
@@ -54,6 +57,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
 
+    #[command(flatten)]
+    resources: ResourceArgs,
+
     /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
     #[arg(long, value_name = "I=BYTES")]
     tgmem: Vec<String>,
@@ -62,8 +68,8 @@ pub(crate) struct Args {
     #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
     constants: Vec<Constant>,
 
-    /// Write a buffer to a file afterwards, flat and with its type; a name without `=` is where
-    /// the report goes
+    /// Write a buffer to a file afterwards, flat and with its type, or a texture: texture:I=FILE.png or .npy, texture:I.L for
+    /// its level L; a name without `=` is where the report goes
     #[arg(short = 'o', long = "out", id = "out", value_name = "I=FILE.npy")]
     outputs: Vec<PathBuf>,
 
@@ -163,21 +169,47 @@ pub(crate) fn device_failure(error: assay_device::Error) -> Failure {
     work::failure(error)
 }
 
+/// Pads values that a launch gives for a vector of three: in memory it takes the room of four.
+pub(crate) fn pad_three(facts: &assay_device::PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
+    work::pad_three(facts, index, bytes);
+}
+
 /// Where results go: buffers to files, the report to another.
 struct Destinations {
     files: Vec<(u32, PathBuf)>,
+    /// Textures, each with a level.
+    textures: Vec<(u32, u32, PathBuf)>,
     report: Option<PathBuf>,
+}
+
+/// `I=FILE` or `I.LEVEL=FILE`, of a texture.
+fn texture(whole: &str, rest: &str) -> Result<(u32, u32, PathBuf), Failure> {
+    let bad = || {
+        Failure::usage(format!(
+            "--out {whole}: write texture:INDEX=FILE or texture:INDEX.LEVEL=FILE"
+        ))
+    };
+    let (place, file) = rest.split_once('=').ok_or_else(bad)?;
+    let (index, level) = place.split_once('.').unwrap_or((place, "0"));
+    let numbers = index.parse().ok().zip(level.parse().ok());
+    let (index, level) = numbers.ok_or_else(bad)?;
+    Ok((index, level, PathBuf::from(file)))
 }
 
 fn destinations(args: &Args) -> Result<Destinations, Failure> {
     let mut destinations = Destinations {
         files: Vec::new(),
+        textures: Vec::new(),
         report: None,
     };
     for path in &args.outputs {
         let text = path.display().to_string();
         if !text.contains('=') {
             destinations.report = Some(path.clone());
+            continue;
+        }
+        if let Some(rest) = text.strip_prefix("texture:") {
+            destinations.textures.push(texture(&text, rest)?);
             continue;
         }
         let (index, file) = launch::split("--out", &text)?;
@@ -188,7 +220,7 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let destinations = destinations(args)?;
-    let reports = work::run(args, &destinations.files, context)?;
+    let reports = work::run(args, &destinations, context)?;
     let outcome = match reports.iter().any(Report::found) {
         true => Outcome::Failed,
         false => Outcome::Fine,

@@ -325,6 +325,7 @@ mod tests {
             thread: [thread, 0, 0],
             location: None,
             other: None,
+            detail: None,
         };
         let (race, lane) = (ReportKind::Race, ReportKind::InactiveLane);
         let found = Finding::distinct(&[

@@ -3,7 +3,7 @@
 use super::counts::Counted;
 use super::engine::Engine;
 use super::report::{Finding, Report, Shown, Times, Written};
-use super::{Args, CheckClass, advice};
+use super::{Args, CheckClass, Destinations, advice};
 use crate::context::Context;
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
@@ -11,15 +11,16 @@ use crate::input;
 use crate::interrupt;
 use crate::launch::{self, Filled, Inputs, LaunchArgs};
 use crate::output::Output;
+use crate::resources::{self, BoundTexture, ResourceArgs, Resources};
 use assay_device::{
     ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Extent, Origin,
     PipelineFacts, PipelineId, Storage,
 };
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
+use assay_launch::texture::Contents;
 use assay_launch::{Pass, Sizes};
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// A kernel ready to run, and what is bound to it.
@@ -35,13 +36,17 @@ struct Work<'a> {
     tgmem: Vec<String>,
     inputs: Inputs,
     buffers: Vec<(u32, BufferId)>,
+    resource_args: ResourceArgs,
+    resources: Resources,
+    /// The textures that have texels of their own.
+    textures: Vec<(u32, BufferId)>,
     /// What clang warns of.
     warnings: Vec<Diagnostic>,
 }
 
 pub(super) fn run(
     args: &Args,
-    files: &[(u32, PathBuf)],
+    files: &Destinations,
     context: &Context,
 ) -> Result<Vec<Report>, Failure> {
     let mut work = Work::new(args, context)?;
@@ -133,6 +138,9 @@ impl<'a> Work<'a> {
             tgmem: args.tgmem.clone(),
             inputs: Inputs::default(),
             buffers: Vec::new(),
+            resource_args: args.resources.clone(),
+            resources: Resources::default(),
+            textures: Vec::new(),
             warnings,
         };
         if let Ok(text) = std::str::from_utf8(&bytes)
@@ -140,6 +148,7 @@ impl<'a> Work<'a> {
             && let Some(described) = launch::described(text, &name)?
         {
             work.launch = args.launch.or(described.launch);
+            work.resource_args = args.resources.or(described.resources);
             work.tgmem.extend(described.tgmem);
         }
         Ok(work)
@@ -149,13 +158,14 @@ impl<'a> Work<'a> {
     fn case(
         &mut self,
         sizes: &Sizes,
-        files: &[(u32, PathBuf)],
+        files: &Destinations,
         context: &Context,
     ) -> Result<Report, Failure> {
-        for (_, buffer) in self.buffers.drain(..) {
+        for (_, buffer) in self.buffers.drain(..).chain(self.textures.drain(..)) {
             self.engine.device().release(buffer).map_err(failure)?;
         }
         self.inputs = Inputs::new(&self.launch, &self.tgmem, sizes)?;
+        self.resources = self.resource_args.at(&self.facts.arguments, sizes)?;
         for (index, bytes) in &mut self.inputs.bytes {
             pad_three(&self.facts, *index, bytes);
         }
@@ -167,10 +177,21 @@ impl<'a> Work<'a> {
                 .any(|buffer| buffer.index == index)
         };
         let printed = self.args.print.iter().map(|(index, _)| ("--print", *index));
-        let written = files.iter().map(|(index, _)| ("--out", *index));
+        let written = files.files.iter().map(|(index, _)| ("--out", *index));
         for (option, index) in printed.chain(written) {
             if !bound(index) {
                 let message = format!("{option} {index}: no --buffer has index {index}");
+                return Err(self.with_arguments(Failure::usage(message)));
+            }
+        }
+        for (index, ..) in &files.textures {
+            if !self
+                .resources
+                .textures
+                .iter()
+                .any(|(known, _)| known == index)
+            {
+                let message = format!("--out texture:{index}: no --texture has index {index}");
                 return Err(self.with_arguments(Failure::usage(message)));
             }
         }
@@ -262,6 +283,27 @@ impl<'a> Work<'a> {
         for (index, bytes) in &self.inputs.memory {
             dispatch = dispatch.bind(*index, Binding::ThreadgroupMemory(*bytes));
         }
+        for (index, sampler) in &self.resources.samplers {
+            dispatch = dispatch.bind(*index, Binding::Sampler(*sampler));
+        }
+        for (index, texture) in &self.resources.textures {
+            let BoundTexture::Contents(contents) = texture else {
+                continue;
+            };
+            let size = contents.data.len() as u64;
+            let device = self.engine.device();
+            let buffer = device.buffer(size, Storage::Shared).map_err(failure)?;
+            self.textures.push((*index, buffer));
+        }
+        for (index, _) in &self.resources.textures {
+            let (buffer, contents) = self.texture(*index)?;
+            let binding = Binding::Texture {
+                buffer,
+                layout: contents.layout,
+                undefined: contents.undefined,
+            };
+            dispatch = dispatch.bind(*index, binding);
+        }
         Ok(dispatch)
     }
 
@@ -315,7 +357,32 @@ impl<'a> Work<'a> {
             let written = self.engine.device().write(*buffer, 0, &filled.data);
             written.map_err(failure)?;
         }
+        for (index, buffer) in &self.textures {
+            let (_, contents) = self.texture(*index)?;
+            let data = contents.data.clone();
+            let written = self.engine.device().write(*buffer, 0, &data);
+            written.map_err(failure)?;
+        }
         Ok(())
+    }
+
+    /// The texels bound at an index, and what they were before the run.
+    fn texture(&self, index: u32) -> Result<(BufferId, &Contents), Failure> {
+        let none = |index: u32| Failure::usage(format!("no --texture has index {index}"));
+        let find = |index: u32| {
+            let mut all = self.resources.textures.iter();
+            let found = all.find(|(known, _)| *known == index);
+            found.map(|(_, texture)| texture).ok_or_else(|| none(index))
+        };
+        let owner = match find(index)? {
+            BoundTexture::Same(of) => *of,
+            BoundTexture::Contents(_) => index,
+        };
+        let buffer = self.textures.iter().find(|(known, _)| *known == owner);
+        match (find(owner)?, buffer) {
+            (BoundTexture::Contents(contents), Some((_, buffer))) => Ok((*buffer, contents)),
+            _ => Err(none(owner)),
+        }
     }
 
     /// Shows that something is going on; from here on Ctrl-C is ours.
@@ -343,7 +410,7 @@ impl<'a> Work<'a> {
         pass: &Pass,
         sizes: &Sizes,
         ran: Ran,
-        files: &[(u32, PathBuf)],
+        files: &Destinations,
     ) -> Result<Report, Failure> {
         let mut shown = Vec::new();
         for &(index, most) in &self.args.print {
@@ -352,7 +419,7 @@ impl<'a> Work<'a> {
             shown.push(Shown::new(index, &name, element, &data, most));
         }
         let mut written = Vec::new();
-        for (index, path) in files {
+        for (index, path) in &files.files {
             let (element, data) = self.contents(*index)?;
             let array = Array {
                 descr: element.descr.to_owned(),
@@ -361,6 +428,18 @@ impl<'a> Work<'a> {
             };
             let mut output = Output::open(Some(path))?;
             output.write_all(&array.to_bytes())?;
+            output.finish()?;
+            written.push(Written {
+                index: *index,
+                path: path.display().to_string(),
+            });
+        }
+        for (index, level, path) in &files.textures {
+            let (buffer, contents) = self.texture(*index)?;
+            let layout = contents.layout;
+            let data = self.engine.device().contents(buffer).map_err(failure)?;
+            let mut output = Output::open(Some(path))?;
+            output.write_all(&resources::file(path, &layout, &data, *level)?)?;
             output.finish()?;
             written.push(Written {
                 index: *index,
@@ -423,7 +502,7 @@ impl<'a> Work<'a> {
 }
 
 /// Three values for a vector of three: in memory it takes the room of four.
-fn pad_three(facts: &PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
+pub(super) fn pad_three(facts: &PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
     let mut arguments = facts.arguments.iter();
     let argument = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
     let Some(argument) = argument.filter(|a| a.type_name.ends_with('3')) else {

@@ -1,15 +1,54 @@
 //! `assay tune`: makes a kernel faster, and says by how much it really is.
 
+mod args;
+mod drive;
+mod file;
+pub(crate) mod location;
+mod oracle;
+mod registry;
 mod replay;
+mod search;
 
 use crate::context::Context;
 use crate::failure::CommandResult;
 
 /// Make a kernel faster by searching its knobs and rewritings
+///
+/// FILE is Metal source, a metallib or bitcode with a launch (flags, or a comment `// assay: launch …`); NAME is a kernel of
+/// the registry. Recipes rewrite the program (assay rewrite --list), knobs are parameters that its author left open:
+/// `// assay: tune TM = 1,2,4` in the source, with `// assay: tune restrict TM * TN <= 16`, names function constants or
+/// macros, and formulas of the launch may use them.
+///
+/// Every candidate is printed as Metal and compiled again. What is built upon computes the same as the original on the
+/// executor, at odd sizes that the launch's formulas allow, and passes every check; the winner is proven at more sizes, and
+/// once at sizes that were held out. Times are modelled. A gain that was picked among many is luck in part: the one that is
+/// claimed is corrected for it, and 15 % or less is a tie.
+///
+/// Everything that was tried is kept (assay attempts). The same seed and number of evaluations try the same, byte for byte.
 #[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  assay tune matmul.metal -f matmul_naive --size N=1024 --grid N,N --threadgroup 16,16 \\
+      --buffer 0=zeros:f32:N*N --buffer 1=random:f32:N*N --buffer 2=random:f32:N*N --bytes 3=u32:N
+  assay tune softmax.metal --chip m3 --evaluations 100 --source faster.metal --patch faster.patch
+  assay tune softmax.metal --resume
+  assay tune kernel.metal --knob TM=1,2,4 --knob TN=1,2,4 --restrict 'TM * TN <= 8' --only knobs
+  assay tune row_sum.metal --oracle 'y[r] = sum(c < C: x[r, c])'
+  assay tune layer_norm
+  assay tune replay convolution-A100.json.gz
+
+Environment:
+  ASSAY_ATTEMPTS  the database of attempts, instead of attempts.db in your data folder"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+
+    #[command(flatten)]
+    search: args::Args,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -19,7 +58,8 @@ enum Command {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     match &args.command {
-        Command::Replay(args) => replay::run(args, context),
+        Some(Command::Replay(args)) => replay::run(args, context),
+        None => search::run(&args.search, context),
     }
 }
 
@@ -28,5 +68,6 @@ mod tests {
     #[test]
     fn the_schemas_are_current() {
         crate::schema::check::<assay_tune::replay::Report>("assay.tune-replay", 1);
+        crate::schema::check::<assay_tune::report::Report>("assay.tune", 1);
     }
 }

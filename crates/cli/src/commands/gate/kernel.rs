@@ -1,0 +1,340 @@
+//! One kernel: figures of its code, predicted times, what it computes, what it must not do.
+
+use super::evaluate::{Evaluator, Unit};
+use super::execute::{Limits, Stopped, Subject, relative_text};
+use super::{launches, oracle};
+use crate::failure::{Failure, Kind};
+use crate::generate::Generator;
+use crate::launch::Described;
+use crate::phases::Phases;
+use crate::prediction::{self, Code, Launched, lines, task};
+use crate::source;
+use assay_agx::{Isa, Program};
+use assay_device::Checks;
+use assay_front::Library;
+use assay_gate::{Check, Failed, Group, Kernel, LineCost, Right, Time};
+use assay_launch::describe;
+use assay_predict::{Cache, Sampling};
+use assay_profile::{Options, Origin, Profile};
+use std::collections::BTreeMap;
+
+impl Evaluator<'_> {
+    /// Everything about a kernel.
+    pub(super) fn kernel(
+        &self,
+        unit: &Unit<'_>,
+        library: &Library,
+        checked: Option<&Library>,
+        function: &str,
+    ) -> Result<Kernel, Failure> {
+        let mut kernel = Kernel::new(unit.file, function);
+        kernel.line = declaration(&unit.text, function);
+        let overridden = self
+            .overrides
+            .get(&(unit.file.to_owned(), function.to_owned()));
+        let launches = match overridden {
+            Some(launches) => Ok(launches.clone()),
+            None => launches::of(self.config, unit.group, Some(&unit.text), function),
+        };
+        let launches = launches.unwrap_or_else(|failure| {
+            kernel.failures.push(Failed {
+                message: failure.message,
+                place: None,
+            });
+            Vec::new()
+        });
+        let roots = launches
+            .iter()
+            .map(|launch| launches::rooted(launch, &unit.tree.root));
+        let launches: Vec<Described> = roots.collect();
+        if launches.is_empty() && kernel.failures.is_empty() {
+            kernel.notes.push(
+                "no launch: not run, no predicted time ([launch] in assay.toml, or a comment // assay: launch)".to_owned(),
+            );
+        }
+        self.code(unit, library, function, &launches, &mut kernel)?;
+        self.runs(unit, (library, checked), function, &launches, &mut kernel)?;
+        Ok(kernel)
+    }
+
+    /// Figures of the code, and predicted times.
+    fn code(
+        &self,
+        unit: &Unit<'_>,
+        library: &Library,
+        function: &str,
+        launches: &[Described],
+        kernel: &mut Kernel,
+    ) -> Result<(), Failure> {
+        let constants = constants(unit.group)?;
+        let first = launches.first();
+        let sizes = first.map(|launch| launch.launch.cases()).transpose();
+        let sizes = sizes
+            .ok()
+            .flatten()
+            .and_then(|cases| cases.into_iter().next());
+        let sizes = sizes.unwrap_or_default();
+        let threadgroup = first.and_then(|launch| launch.launch.threadgroup(&sizes)?.ok());
+        let generator = Generator {
+            constants: &constants,
+            isa: Isa::G13,
+            threadgroup,
+        };
+        let found = library
+            .kernel(function)
+            .map_err(|error| source::failure(&unit.path, error))?;
+        let made = match generator.generate(found, &mut Phases::default()) {
+            Ok(made) => made,
+            Err(refused) => {
+                let why = relative_text(&refused.message, unit.tree);
+                kernel.notes.push(format!(
+                    "no code could be generated, so nothing is known of its cost: {why}"
+                ));
+                return Ok(());
+            }
+        };
+        let mut program = made.program;
+        for file in &mut program.files {
+            *file = unit.tree.relative(file);
+        }
+        let memory = first.map(|launch| &launch.tgmem);
+        let memory = memory.into_iter().flatten().filter_map(|text| {
+            let (_, formula) = text.split_once('=')?;
+            assay_launch::Formula::parse(formula)
+                .ok()?
+                .number_at(&sizes)
+                .ok()
+        });
+        let memory: Vec<u32> = memory.collect();
+        let options = Options {
+            threadgroup,
+            threadgroup_bytes: (!memory.is_empty()).then(|| memory.iter().sum()),
+            origin: Origin::Assay,
+            ..Options::new(self.chip.clone())
+        };
+        match Profile::new(&program, &options) {
+            Ok(profile) => {
+                kernel.figures = figures(&profile, made.frame.spilled_bytes);
+                kernel.costs = costs(&program, &profile);
+            }
+            Err(error) => kernel.notes.push(format!("not profiled: {error}")),
+        }
+        for (index, launch) in launches.iter().enumerate() {
+            self.predict(&program, launch, index == 0, kernel);
+        }
+        Ok(())
+    }
+
+    fn predict(&self, program: &Program, launch: &Described, first: bool, kernel: &mut Kernel) {
+        let launched = Launched {
+            launch: launch.launch.clone(),
+            tgmem: launch.tgmem.clone(),
+            by_flags: true,
+        };
+        let cases = launch.launch.cases().unwrap_or_default();
+        let tasks = task::tasks(program, Code::Generated, &launched, Sampling::default());
+        let tasks = match tasks {
+            Ok(tasks) => tasks,
+            Err(failure) => {
+                kernel
+                    .notes
+                    .push(format!("no predicted time: {}", failure.message));
+                return;
+            }
+        };
+        for (number, (task, sizes)) in tasks.iter().zip(&cases).enumerate() {
+            let passes = match &task.executed {
+                Ok(passes) => passes,
+                Err(failure) => {
+                    kernel
+                        .notes
+                        .push(format!("no predicted time: {}", failure.message));
+                    continue;
+                }
+            };
+            for (target_number, target) in self.targets.iter().enumerate() {
+                let state = Cache::Warm;
+                let predicted =
+                    prediction::predicted(&task.kernel, task.code, passes, 1, target, state);
+                match predicted {
+                    Ok(predicted) => kernel.times.push(Time {
+                        chip: target.chip.name.to_owned(),
+                        sizes: describe(sizes),
+                        // Survives being written.
+                        us: (predicted.time_us * 1e4).round() / 1e4,
+                    }),
+                    Err(failure) => {
+                        kernel
+                            .notes
+                            .push(format!("no predicted time: {}", failure.message));
+                    }
+                }
+                if first
+                    && number == 0
+                    && target_number == 0
+                    && let Ok(times) = lines::lines(passes, 1, target, state, None)
+                {
+                    for time in times {
+                        let mut costs = kernel.costs.iter_mut();
+                        if let Some(cost) =
+                            costs.find(|c| c.line == time.line && c.file == time.file)
+                        {
+                            cost.us = time.us;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the kernel computes, whether that is right, and what it must not do.
+    fn runs(
+        &self,
+        unit: &Unit<'_>,
+        (library, checked): (&Library, Option<&Library>),
+        function: &str,
+        launches: &[Described],
+        kernel: &mut Kernel,
+    ) -> Result<(), Failure> {
+        let constants = constants(unit.group)?;
+        let subject = Subject {
+            library,
+            function,
+            constants: &constants,
+            limits: Limits::of(self.config),
+        };
+        let oracle = self.config.oracle.get(function);
+        kernel.has_oracle = oracle.is_some();
+        for launch in launches {
+            let launch = launches::at_run_sizes(launch, unit.group)?;
+            let cases = launch.launch.cases()?;
+            for sizes in &cases {
+                if unit.group.right != Right::Off {
+                    match subject.run(&launch, sizes, unit.tree) {
+                        Ok(ran) => {
+                            if let Some(oracle) = oracle {
+                                let judged = oracle::judge(oracle, &ran, &launch, self.here);
+                                kernel.wrong.extend(judged.map_err(|why| {
+                                    Failure::input(format!("the oracle of {function}: {why}"))
+                                        .advice("it is in [oracle] of assay.toml; the guide's chapter on the gate shows one")
+                                })?);
+                            }
+                            kernel.results.push(ran.result());
+                        }
+                        Err(stopped) => tell(stopped, kernel)?,
+                    }
+                }
+                let checks = Checks {
+                    arithmetic: unit.group.check == Check::Arithmetic,
+                };
+                if let Some(checked) = checked {
+                    let subject = Subject {
+                        library: checked,
+                        ..subject
+                    };
+                    match subject.check(&launch, sizes, checks, unit.tree) {
+                        Ok((found, note)) => {
+                            let fresh = found.into_iter().filter(|found| {
+                                let mut known = kernel.findings.iter();
+                                !known.any(|k| k.place == found.place && k.kind == found.kind)
+                            });
+                            let fresh: Vec<_> = fresh.collect();
+                            kernel.findings.extend(fresh);
+                            kernel.notes.extend(note);
+                        }
+                        Err(stopped) => tell(stopped, kernel)?,
+                    }
+                }
+            }
+        }
+        kernel.notes.dedup();
+        kernel.failures.dedup();
+        Ok(())
+    }
+}
+
+fn tell(stopped: Stopped, kernel: &mut Kernel) -> Result<(), Failure> {
+    match stopped {
+        Stopped::Command(failure) => return Err(Failure::new(Kind::Interrupted, failure.message)),
+        Stopped::Unsupported(why) => kernel.notes.push(format!("not run: {why}")),
+        Stopped::Failed(failed) => {
+            if !kernel.failures.contains(&failed) {
+                kernel.failures.push(failed);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The function constants of a group.
+pub(super) fn constants(group: &Group) -> Result<Vec<assay_device::Constant>, Failure> {
+    let constants = group.constants.iter().map(|text| {
+        text.parse().map_err(|error| {
+            Failure::input(format!("constants: {text}: {error}"))
+                .advice("write INDEX=TYPE:VALUE or NAME=TYPE:VALUE, as in 0=bool:true")
+        })
+    });
+    constants.collect()
+}
+
+fn figures(profile: &Profile, spilled: u32) -> BTreeMap<String, f64> {
+    let main = &profile.main;
+    let hot = main.hot_loop().map(|hot| {
+        let blocks = hot.blocks.iter();
+        let ranges = blocks.filter_map(|id| main.blocks.get(id.index()));
+        let ranges: Vec<_> = ranges.map(|block| block.start..block.end).collect();
+        let entries = main.code.entries().iter();
+        let inside = entries.filter(|entry| ranges.iter().any(|r| r.contains(&entry.offset)));
+        inside.count() as f64
+    });
+    let mut figures = BTreeMap::from([
+        (
+            "registers".to_owned(),
+            f64::from(profile.occupancy.half_registers),
+        ),
+        ("occupancy".to_owned(), f64::from(profile.occupancy.threads)),
+        ("spills".to_owned(), f64::from(spilled)),
+        ("instructions".to_owned(), f64::from(main.instructions)),
+    ]);
+    figures.extend(hot.map(|hot| ("loop_instructions".to_owned(), hot)));
+    figures
+}
+
+/// Instructions by source line.
+fn costs(program: &Program, profile: &Profile) -> Vec<LineCost> {
+    let mut sums: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    for entry in profile.main.code.entries() {
+        let after = program
+            .lines
+            .partition_point(|line| line.offset <= entry.offset);
+        let line = after
+            .checked_sub(1)
+            .and_then(|index| program.lines.get(index));
+        if let Some(line) = line.filter(|line| line.line > 0) {
+            *sums.entry((line.file, line.line)).or_default() += 1;
+        }
+    }
+    let costs = sums.into_iter().filter_map(|((file, line), instructions)| {
+        Some(LineCost {
+            file: program.files.get(file as usize)?.clone(),
+            line,
+            instructions,
+            us: 0.0,
+        })
+    });
+    costs.collect()
+}
+
+/// The line a kernel is declared at: the first that has its name before a parenthesis.
+fn declaration(text: &str, function: &str) -> Option<u32> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let declares = |line: &str| {
+        line.match_indices(function).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            let after = line[at + function.len()..].trim_start();
+            !before.is_some_and(is_name) && after.starts_with('(')
+        })
+    };
+    let number = text.lines().position(declares)?;
+    u32::try_from(number + 1).ok()
+}

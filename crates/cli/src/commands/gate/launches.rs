@@ -1,0 +1,124 @@
+//! How the kernels of a configuration are launched.
+//!
+//! A launch is written in `[launch]` of the configuration by the kernel's name, in the kernel's group, or in a comment
+//! `// assay: launch` of its source; the first that is there counts.
+
+use super::store::Hash;
+use crate::failure::Failure;
+use crate::launch::{self, Described};
+use assay_gate::{Config, Group};
+use assay_launch::Size;
+use std::path::Path;
+
+/// The launches of a kernel; none if nobody says how.
+pub(super) fn of(
+    config: &Config,
+    group: &Group,
+    text: Option<&str>,
+    function: &str,
+) -> Result<Vec<Described>, Failure> {
+    let named = config.launch.get(function);
+    if let Some(written) = named.or(group.launch.as_ref()) {
+        let all = written.all().iter();
+        let place = format!("the launch of {function}");
+        return all.map(|words| launch::written(&place, words)).collect();
+    }
+    let described = text
+        .map(|text| launch::described(text, function))
+        .transpose()?;
+    Ok(described.flatten().into_iter().collect())
+}
+
+/// Returns true if two descriptions give a kernel the same inputs: then each tree uses its own geometry.
+pub(super) fn same_inputs(a: &[Described], b: &[Described]) -> bool {
+    let same = |(a, b): (&Described, &Described)| {
+        let (a, b) = (&a.launch, &b.launch);
+        a.sizes == b.sizes && a.buffers == b.buffers && a.bytes == b.bytes
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+/// The launch with paths of arrays below a folder.
+pub(super) fn rooted(launch: &Described, root: &Path) -> Described {
+    let mut rooted = launch.clone();
+    for buffer in &mut rooted.launch.buffers {
+        if let Some((index, value)) = buffer.split_once('=')
+            && is_array(value)
+        {
+            *buffer = format!("{index}={}", root.join(value).display());
+        }
+    }
+    rooted
+}
+
+fn is_array(value: &str) -> bool {
+    Path::new(value)
+        .extension()
+        .is_some_and(|extension| extension == "npy")
+}
+
+/// The launch at the sizes to run at, which need not be those to predict at.
+pub(super) fn at_run_sizes(launch: &Described, group: &Group) -> Result<Described, Failure> {
+    at_sizes(launch, &group.run_sizes)
+}
+
+/// The launch with other values of the sizes it names.
+pub(super) fn at_sizes(launch: &Described, sizes: &[String]) -> Result<Described, Failure> {
+    let mut launch = launch.clone();
+    for text in sizes {
+        let size: Size = text
+            .parse()
+            .map_err(|why| Failure::input(format!("run_sizes: {text}: {why}")))?;
+        let own = launch
+            .launch
+            .sizes
+            .iter_mut()
+            .find(|own| own.name == size.name);
+        if let Some(own) = own {
+            *own = size;
+        }
+    }
+    Ok(launch)
+}
+
+/// Adds the contents of arrays that launches name to a hash. Words are those of the configuration and of the source's
+/// comments.
+pub(super) fn add_arrays<'w>(hash: &mut Hash, words: impl Iterator<Item = &'w str>, root: &Path) {
+    for word in words {
+        if let Some((_, value)) = word.split_once('=')
+            && is_array(value)
+            && let Ok(bytes) = std::fs::read(root.join(value))
+        {
+            hash.add(value.as_bytes());
+            hash.add(&bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_wins_over_the_comment() {
+        let text = "// assay: launch k --grid 1 --threadgroup 1\n";
+        let launch = |config: &str| {
+            let config = Config::parse(&format!("{config}\n[[kernels]]\nfiles = ['*']")).unwrap();
+            let group = config.kernels[0].clone();
+            let found = of(&config, &group, Some(text), "k");
+            found.unwrap_or_else(|failure| panic!("{}", failure.message))
+        };
+        let grid = |found: &[Described]| {
+            let extent = found[0].launch.extent(&Default::default()).unwrap();
+            extent.unwrap_or_else(|failure| panic!("{}", failure.message))
+        };
+        let (comment, table) = (
+            launch(""),
+            launch("launch = { k = '--grid 7 --threadgroup 1' }"),
+        );
+        assert_eq!(grid(&comment), assay_launch::Extent::Threads([1, 1, 1]));
+        assert_eq!(grid(&table), assay_launch::Extent::Threads([7, 1, 1]));
+        assert!(same_inputs(&comment, &table));
+        assert!(launch("launch = { k = [] }").is_empty());
+    }
+}

@@ -1,0 +1,143 @@
+//! The command line of a search.
+
+use crate::launch::LaunchArgs;
+use crate::source::SourceArgs;
+use assay_front::GivenConstant;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The file, or a kernel of the registry
+    #[arg(value_name = "FILE|NAME", required = true)]
+    pub(super) target: Option<String>,
+
+    /// The kernel, when the file has several
+    #[arg(short, long, value_name = "NAME")]
+    pub(super) function: Option<String>,
+
+    #[command(flatten)]
+    pub(super) launch: LaunchArgs,
+
+    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
+    #[arg(long, value_name = "I=BYTES")]
+    pub(super) tgmem: Vec<String>,
+
+    /// A knob with its values, in place of the source's own; may be repeated
+    #[arg(long = "knob", value_name = "NAME=VALUE[,VALUE...]")]
+    pub(super) knobs: Vec<String>,
+
+    /// What every configuration of knobs satisfies, as in 'TM * TN <= 16'; may be repeated
+    #[arg(long, value_name = "FORMULA")]
+    pub(super) restrict: Vec<String>,
+
+    /// Search only this
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(super) only: Option<Only>,
+
+    /// The chip to make it faster on
+    #[arg(long, value_name = "CHIP", default_value = assay_chip::DEFAULT_CHIP)]
+    pub(super) chip: String,
+
+    /// Candidates to evaluate at most, the original included
+    #[arg(long, value_name = "N", default_value_t = 150, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(super) evaluations: u32,
+
+    /// How long to search: 90s, 5m, 1h; --resume continues where it ended
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
+    pub(super) budget: Duration,
+
+    /// Decides every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// What says whether a file's kernel is right, besides the original: an expression (y[r] = sum(c < C: x[r, c])), a NumPy
+    /// file or a command, with the kernel's own names; buffers that start as zeros are outputs. Kernels of the registry
+    /// have theirs
+    #[arg(
+        long,
+        value_name = "EXPRESSION|FILE.py|COMMAND",
+        conflicts_with = "reference"
+    )]
+    pub(super) oracle: Option<String>,
+
+    /// What says so without an oracle
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) reference: Reference,
+
+    /// How far floats that are added in another order may be from the original's, relative to the largest number of their
+    /// buffer [default: 1e-4; 2e-2 for 16 bits]
+    #[arg(long, value_name = "RELATIVE", value_parser = tolerance)]
+    pub(super) tolerance: Option<f64>,
+
+    /// Continue the last session of the same kernel, launch, seed and evaluations; one that ended tells its result again
+    #[arg(long)]
+    pub(super) resume: bool,
+
+    /// The database of attempts
+    #[arg(long, value_name = "FILE")]
+    pub(super) attempts: Option<PathBuf>,
+
+    /// Write the faster kernel's source to FILE
+    #[arg(long = "source", value_name = "FILE.metal")]
+    pub(super) save: Option<PathBuf>,
+
+    /// Write the difference to FILE, for patch or git apply
+    #[arg(long, value_name = "FILE.patch")]
+    pub(super) patch: Option<PathBuf>,
+
+    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
+    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
+    pub(super) constants: Vec<GivenConstant>,
+
+    /// How to show it
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) options: SourceArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Reference {
+    /// The kernel as it is
+    #[default]
+    Original,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Only {
+    /// Values of knobs, in the source as it is
+    Knobs,
+    /// Rewritings, with knobs as they are
+    Recipes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For people
+    Text,
+    /// For programs; follows schemas/assay.tune.json
+    Json,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let end = text.find(|c: char| c.is_ascii_alphabetic());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let seconds = match unit {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("write 90s, 5m or 1h".to_owned()),
+    };
+    let number: Option<f64> = number.trim().parse().ok();
+    let number = number.filter(|number| *number > 0.0 && *number <= 1e6);
+    let number = number.ok_or("write 90s, 5m or 1h")?;
+    Ok(Duration::from_secs_f64(number * seconds))
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    let sound = number.filter(|number| (0.0..=1.0).contains(number));
+    sound.ok_or_else(|| "a number from 0 to 1".to_owned())
+}

@@ -1,0 +1,281 @@
+//! A session from its start to its report.
+
+use super::args::{Args, Format, Only};
+use super::location;
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use crate::interrupt;
+use crate::output::Output;
+use crate::prediction::Choice;
+use assay_predict::{MODEL, Target};
+use assay_report::envelope::Envelope;
+use assay_report::number::nanoseconds;
+use assay_tune::attempts::{Database, Geometry, NewSession, SessionId, Stage};
+use assay_tune::diff;
+use assay_tune::fingerprint::Fingerprint;
+use assay_tune::report::{About, Report, Setting, text};
+use assay_tune::session::{self, Found, Options, Progress, Surroundings};
+use assay_tune::space::Space;
+use assay_tune::workbench::{Bench, Launch, Subject};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+/// A gain no larger than this is a tie.
+const TIE: f64 = 1.15;
+/// Standard deviations between the middle and the end of a band that holds four of five.
+const FOUR_OF_FIVE: f64 = 1.2816;
+
+/// A kernel with its launch: what differs between files and the registry.
+pub(super) struct Task<'a, L: Launch> {
+    pub(super) subject: Subject<'a>,
+    pub(super) launch: &'a L,
+    /// The kernel's name for people.
+    pub(super) name: String,
+    /// Where a patch would be applied.
+    pub(super) path: String,
+    /// What a session is about, in text.
+    pub(super) identity: String,
+    pub(super) notes: Vec<String>,
+    /// A geometry as flags.
+    pub(super) flags: &'a dyn Fn(&Geometry, &[Setting]) -> String,
+    /// The lines above a new source.
+    pub(super) head: &'a dyn Fn(&Report) -> String,
+}
+
+/// Runs a session and reports.
+pub(super) fn tune<L: Launch>(args: &Args, context: &Context, task: Task<'_, L>) -> CommandResult {
+    let choice = Choice {
+        chips: &args.chip,
+        what_if: &[],
+        chip_file: None,
+    };
+    let targets = choice.targets()?;
+    let [target] = targets.as_slice() else {
+        return Err(Failure::usage("--chip names one chip"));
+    };
+    let space = task.subject.knobs.space().map_err(|error| {
+        let kind = match args.restrict.is_empty() && args.knobs.is_empty() {
+            true => Kind::Input,
+            false => Kind::Usage,
+        };
+        Failure::new(kind, error.to_string()).advice(error.advice())
+    })?;
+    if args.only == Some(Only::Knobs) && space.is_none() {
+        return Err(Failure::usage(format!("{} has no knobs", task.name))
+            .advice("declare some: // assay: tune TM = 1,2,4 in the source, or --knob TM=1,2,4"));
+    }
+    let options = options(args, target);
+    let space = space.filter(|_| args.only != Some(Only::Recipes));
+    let identity = Fingerprint::default()
+        .with(task.identity.as_bytes())
+        .with(
+            format!(
+                "{:?} {:?}",
+                space.as_ref().map(|it| it.len()),
+                task.subject.knobs
+            )
+            .as_bytes(),
+        )
+        .with(format!("{:?} {:?} {:?}", args.only, args.tolerance, args.oracle).as_bytes())
+        .with(&options.error.to_le_bytes())
+        .with(format!("{} {} {}", options.chip, options.model, options.seed).as_bytes())
+        .with(&options.evaluations.to_le_bytes());
+    let key = identity.text();
+    let database = location::path(args.attempts.as_deref());
+    let mut database = Database::open(&database).map_err(|error| location::failure(&error))?;
+    let session = session_of(args, context, &mut database, &key, &task, &options)?;
+    let bench = Bench::new(task.subject, task.launch, target, &task.identity);
+    let found = searched(
+        args,
+        context,
+        &bench,
+        space.as_ref(),
+        &options,
+        (&mut database, session),
+    )?;
+    let mut notes = task.notes;
+    notes.push(match target.is_stand_in() {
+        true => format!("{} runs another instruction set; times are of M1 and M2 code", target.chip.title),
+        false => "modelled and proven for this source compiled by assay: Apple's compiler may round and schedule differently".to_owned(),
+    });
+    let about = About {
+        kernel: task.name.clone(),
+        chip: args.chip.clone(),
+        session: session.0,
+        notes,
+    };
+    let mut report = Report::new(&found, about, task.flags);
+    if report.improved && !report.recipes.is_empty() {
+        report.source = (task.head)(&report) + &report.source;
+    }
+    save(args, &report, &task.path, found.original.source.as_deref())?;
+    let shown = match args.format {
+        Format::Text => text(&report, context.painter, context.width),
+        Format::Json => Envelope::new("assay.tune", 1, &report).to_json(),
+    };
+    context.write(&shown)?;
+    if report.improved && args.save.is_none() && args.format == Format::Text {
+        context.note(&format!(
+            "assay attempts show {} prints the source",
+            found.winner.map_or(0, |winner| winner.ordinal)
+        ));
+    }
+    Ok(Outcome::Fine)
+}
+
+fn options(args: &Args, target: &Target) -> Options {
+    let constants = &target.constants;
+    let wider = match target.is_stand_in() {
+        true => constants.band_chip,
+        false => 1.0,
+    };
+    let identity = format!("{:?} {:?}", target.chip, constants);
+    let identity = assay_tune::fingerprint::of(&identity);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    Options {
+        seed: args.seed,
+        evaluations: args.evaluations as usize,
+        // A band of ratios is that of two predictions.
+        error: (constants.band_pair * wider).ln() / FOUR_OF_FIVE / std::f64::consts::SQRT_2,
+        tie: TIE,
+        recipes: args.only != Some(Only::Knobs),
+        chip: args.chip.clone(),
+        model: format!("{MODEL} {}", &identity[..8]),
+        now: now.map_or(0, |time| time.as_secs() as i64),
+    }
+}
+
+fn session_of<L: Launch>(
+    args: &Args,
+    context: &Context,
+    database: &mut Database,
+    key: &str,
+    task: &Task<'_, L>,
+    options: &Options,
+) -> Result<SessionId, Failure> {
+    let fail = |error: assay_tune::attempts::Error| location::failure(&error);
+    if args.resume {
+        if let Some(session) = database.newest(key).map_err(fail)? {
+            return Ok(session);
+        }
+        context.note("note: there is no session of this kernel, launch, seed and evaluations; a new one starts");
+    }
+    let new = NewSession {
+        key,
+        kernel: &task.name,
+        chip: &args.chip,
+        seed: args.seed,
+        command: &format!(
+            "assay tune {} --seed {} --evaluations {}",
+            args.target.as_deref().unwrap_or_default(),
+            args.seed,
+            args.evaluations
+        ),
+        now: options.now,
+    };
+    database.start(&new).map_err(fail)
+}
+
+fn searched<L: Launch>(
+    args: &Args,
+    context: &Context,
+    bench: &Bench<'_, L>,
+    space: Option<&Space>,
+    options: &Options,
+    (database, session): (&mut Database, SessionId),
+) -> Result<Found, Failure> {
+    interrupt::cooperate();
+    let bar = bar(args, context);
+    let start = Instant::now();
+    let progress = |progress: &Progress| {
+        bar.set_position(progress.attempts as u64);
+        let best = match (progress.original_us, progress.best_us) {
+            (Some(original), Some(best)) => {
+                format!(
+                    "best {} ({:.2}×), ",
+                    nanoseconds(best * 1e3),
+                    original / best
+                )
+            }
+            _ => String::new(),
+        };
+        bar.set_message(format!("{best}{}", progress.trying));
+    };
+    let surroundings = Surroundings {
+        database,
+        session,
+        stop: &|| start.elapsed() >= args.budget,
+        interrupted: &interrupt::requested,
+        progress: &progress,
+    };
+    let found = session::run(bench, space, options, surroundings);
+    bar.finish_and_clear();
+    found.map_err(|error| match error {
+        session::Error::Database(error) => location::failure(&error),
+        session::Error::Original(failure) => original_failure(&bench.subject().function, &failure),
+        session::Error::Interrupted => Failure::new(
+            Kind::Interrupted,
+            format!("stopped; session {} has what was finished", session.0),
+        )
+        .advice("--resume continues it"),
+    })
+}
+
+fn bar(args: &Args, context: &Context) -> ProgressBar {
+    if !context.progress {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(u64::from(args.evaluations));
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Why the original itself cannot be tuned.
+pub(super) fn original_failure(kernel: &str, failure: &assay_tune::attempts::Failure) -> Failure {
+    let why = &failure.why;
+    match failure.stage {
+        Stage::Oracle => Failure::new(
+            Kind::Verdict,
+            format!("{kernel}: the oracle disagrees with the original: {why}"),
+        )
+        .advice("nothing is tuned that is not right: repair the kernel or the oracle"),
+        Stage::Check | Stage::Results => Failure::new(
+            Kind::Verdict,
+            format!("{kernel}: the original does what no kernel may: {why}"),
+        )
+        .advice("assay run --check says more; repair it first"),
+        Stage::Abandoned => Failure::input(format!("{kernel}: {why}")).advice(
+            "loops whose end depends on data need that data: --bytes, --buffer I=FILE.npy or index:TYPE:SHAPE:BOUND",
+        ),
+        Stage::Compile => Failure::input(format!("{kernel}: {why}")),
+        _ => Failure::usage(format!("{kernel}: {why}")).advice(
+            "every argument needs contents: --buffer I=zeros:f32:SHAPE, --buffer I=random:f32:SHAPE, --bytes I=u32:N",
+        ),
+    }
+}
+
+/// Writes the files that were asked for.
+fn save(args: &Args, report: &Report, path: &str, original: Option<&str>) -> Result<(), Failure> {
+    if !report.improved {
+        return Ok(());
+    }
+    let write = |path: &PathBuf, text: &str| {
+        let mut output = Output::open(Some(path))?;
+        output.write_all(text.as_bytes())?;
+        output.finish()
+    };
+    if let Some(file) = &args.save {
+        write(file, &report.source)?;
+    }
+    if let Some(file) = &args.patch {
+        let before = original.unwrap_or_default();
+        write(file, &diff::unified(path, before, &report.source))?;
+    }
+    Ok(())
+}

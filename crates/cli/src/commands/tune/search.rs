@@ -1,0 +1,262 @@
+//! What is tuned: a kernel of a file with its launch, or one of the registry.
+
+use super::args::Args;
+use super::drive::{Task, original_failure, tune};
+use super::file::FileLaunch;
+use super::oracle::FileOracle;
+use super::registry::RegistryLaunch;
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure};
+use crate::input;
+use crate::interrupt;
+use crate::launch::Triple;
+use crate::prediction::{Launched, launched, task};
+use crate::relaunch;
+use crate::source::{self, ThisMachine};
+use assay_bench::registry::Registry;
+use assay_front::File;
+use assay_launch::extent;
+use assay_tune::attempts::Geometry;
+use assay_tune::fingerprint::Fingerprint;
+use assay_tune::knobs::Knobs;
+use assay_tune::report::{Report, Setting};
+use assay_tune::workbench::{Launch, Origin, Subject, instructions, suitable};
+use indicatif::ProgressBar;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Instructions of all simdgroups up to which a launch is run whole on this CPU.
+const AFFORDABLE: f64 = 1e8;
+pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
+    let target = args.target.as_deref().unwrap_or_default();
+    let path = PathBuf::from(target);
+    if path.is_file() || path.extension().is_some() {
+        return of_file(args, &path, context);
+    }
+    of_registry(args, target, context)
+}
+
+fn of_registry(args: &Args, target: &str, context: &Context) -> CommandResult {
+    let registry = Registry::embedded().map_err(|error| Failure::input(error.to_string()))?;
+    let kernel = registry.kernel(target).map_err(|error| {
+        Failure::usage(error.to_string())
+            .advice("name a file with a launch, or a kernel that assay bench --list shows")
+    })?;
+    let launch = RegistryLaunch::new(kernel)?;
+    let resolved = registry
+        .source(kernel, None)
+        .map_err(|error| Failure::input(error.to_string()))?;
+    let origin = Origin::Source(resolved.text.clone(), args.options.options());
+    let knobs = knobs(args, Some(&resolved.text), &kernel.tune)?;
+    let function = launch.function.clone();
+    let task = Task {
+        subject: Subject::new(&ThisMachine, origin, &function, Vec::new(), knobs),
+        identity: format!("{target} {}\n{}", launch.dtype, resolved.text),
+        path: resolved.path.clone(),
+        name: function,
+        notes: Vec::new(),
+        flags: &|geometry, _| RegistryLaunch::pass(geometry),
+        head: &|report| format!("// {} by {}\n", report.kernel, report.recipes.join(" ")),
+        launch: &launch,
+    };
+    tune(args, context, task)
+}
+
+fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
+    let bytes = input::open(path)?;
+    let file = source::open(path, &bytes)?;
+    let text = std::str::from_utf8(&bytes)
+        .ok()
+        .filter(|_| file.is_source());
+    let knobs = knobs(args, text, &[])?;
+    let (origin, function) = origin(args, path, &file, text, &knobs)?;
+    let found = launched(text, &function, &args.launch, &args.tgmem)?;
+    let found = found.ok_or_else(task::no_launch)?;
+    let described = relaunch::comment(&function, &found);
+    let mut launch = FileLaunch::new(found, args.tolerance)?;
+    let constants = args.constants.clone();
+    let mut subject = Subject::new(&ThisMachine, origin, &function, constants, knobs);
+    subject.path = path.to_owned();
+    if let Some(why) = subject.idle_knob(launch.geometry()) {
+        return Err(Failure::usage(why).advice(
+            "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
+        ));
+    }
+    prepare(args, context, &subject, &mut launch)?;
+    let mut notes = Vec::new();
+    if launch.timed().is_empty() {
+        notes.push(
+            "the launch is in plain numbers, so nothing is proven about others: name sizes with --size".to_owned(),
+        );
+    }
+    let launched = &launch.launched;
+    let flags = |geometry: &Geometry, knobs: &[Setting]| match changed(launched, geometry, knobs) {
+        Some(changed) => {
+            let values = knobs.iter();
+            let values = values.map(|knob| format!("--size {}={} ", knob.name, knob.value));
+            values.collect::<String>() + &relaunch::shape(&changed.launch)
+        }
+        None => String::new(),
+    };
+    let head = |report: &Report| {
+        let after = changed(launched, &report.geometry, &report.knobs);
+        let comment = after.map(|after| relaunch::comment(&report.kernel, &after));
+        format!(
+            "// {} by {}\n// {}\n",
+            report.kernel,
+            report.recipes.join(" "),
+            comment.unwrap_or_default()
+        )
+    };
+    let identity = match text {
+        Some(text) => text.to_owned(),
+        None => Fingerprint::default().with(&bytes).text(),
+    };
+    let task = Task {
+        subject,
+        launch: &launch,
+        identity: format!("{function} {described} {:?}\n{identity}", args.constants),
+        path: path.display().to_string(),
+        name: function,
+        notes,
+        flags: &flags,
+        head: &head,
+    };
+    tune(args, context, task)
+}
+
+/// Gives a launch its oracle and the sizes it is proven at.
+fn prepare(
+    args: &Args,
+    context: &Context,
+    subject: &Subject<'_>,
+    launch: &mut FileLaunch,
+) -> Result<(), Failure> {
+    let function = &subject.function;
+    if let Some(text) = &args.oracle {
+        let names = subject.arguments();
+        let names = names.map_err(|failure| original_failure(function, &failure))?;
+        launch.oracle = Some(FileOracle::new(
+            text,
+            names,
+            launch.written(),
+            args.tolerance,
+        )?);
+    }
+    let given = launch.given()?;
+    let affordable = |sizes: &_| {
+        instructions(subject, launch, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
+    };
+    interrupt::cooperate();
+    let spinner = spinner(context, &format!("trying sizes of {function}"));
+    let plan = suitable(subject, launch, &given, &affordable);
+    spinner.finish_and_clear();
+    launch.plan = plan.map_err(|failure| original_failure(function, &failure))?;
+    Ok(())
+}
+
+/// Where a file's kernel comes from, and its name.
+fn origin(
+    args: &Args,
+    path: &Path,
+    file: &File<'_>,
+    text: Option<&str>,
+    knobs: &Knobs,
+) -> Result<(Origin, String), Failure> {
+    let options = args.options.options();
+    // Names of knobs may have no value yet, so the source need not compile as it is.
+    if let Some(text) = text.filter(|_| !knobs.knobs.is_empty()) {
+        let named = args.function.clone().or_else(|| only_kernel(text));
+        let function = named.ok_or_else(|| {
+            Failure::usage("the kernel with the knobs is not named")
+                .advice("say which with -f NAME")
+        })?;
+        return Ok((Origin::Source(text.to_owned(), options), function));
+    }
+    let library = source::library(path, file, &args.options)?;
+    let chosen = library.choose(args.function.as_deref());
+    let chosen = chosen.map_err(|error| source::failure(path, error))?;
+    let [kernel] = chosen else {
+        let names: Vec<&str> = chosen.iter().take(20).map(|k| k.name.as_str()).collect();
+        let message = format!("{} has {} kernels", path.display(), chosen.len());
+        return Err(
+            Failure::usage(message).advice(format!("choose one with -f: {}", names.join(", ")))
+        );
+    };
+    let name = kernel.name.clone();
+    Ok(match text {
+        Some(text) => (Origin::Source(text.to_owned(), options), name),
+        None => (Origin::Library(library), name),
+    })
+}
+
+/// The name of a source's kernel, if it has one.
+fn only_kernel(text: &str) -> Option<String> {
+    let mut found = text.split("kernel void ").skip(1).map(|rest| {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        rest[..end.unwrap_or(rest.len())].to_owned()
+    });
+    let only = found.next()?;
+    found.next().is_none().then_some(only)
+}
+
+/// The launch with another geometry; knobs become sizes.
+fn changed(launched: &Launched, geometry: &Geometry, knobs: &[Setting]) -> Option<Launched> {
+    let triple = |formulas: &[String]| Some(Triple(extent(&formulas.join(",")).ok()?));
+    let mut launch = launched.launch.clone();
+    (launch.grid, launch.groups) = match geometry.groups.is_empty() {
+        true => (triple(&geometry.grid), None),
+        false => (None, triple(&geometry.groups)),
+    };
+    launch.threadgroup = triple(&geometry.threadgroup);
+    for (index, value) in &geometry.numbers {
+        let value: String = value.split_whitespace().collect();
+        launch.bytes.push(format!("{index}=u32:{value}"));
+    }
+    for knob in knobs {
+        launch
+            .sizes
+            .extend(format!("{}={}", knob.name, knob.value).parse());
+    }
+    Some(Launched {
+        launch,
+        tgmem: launched.tgmem.clone(),
+        by_flags: launched.by_flags,
+    })
+}
+
+/// The knobs that source, description and command line declare.
+fn knobs(args: &Args, text: Option<&str>, described: &[String]) -> Result<Knobs, Failure> {
+    let advice = "write // assay: tune TM = 1,2,4 and // assay: tune restrict TM * TN <= 16";
+    let mut knobs = match text {
+        Some(text) => Knobs::of_source(text)
+            .map_err(|error| Failure::input(format!("a tune comment: {error}")).advice(advice))?,
+        None => Knobs::default(),
+    };
+    for text in described {
+        knobs
+            .declare(text)
+            .map_err(|error| Failure::input(format!("[tune]: {error}")))?;
+    }
+    for text in &args.knobs {
+        knobs
+            .add(text)
+            .map_err(|error| Failure::usage(format!("--knob {error}")).advice("--knob TM=1,2,4"))?;
+    }
+    for text in &args.restrict {
+        knobs.restrict(text).map_err(|error| {
+            Failure::usage(format!("--restrict {error}")).advice("--restrict 'TM * TN <= 16'")
+        })?;
+    }
+    Ok(knobs)
+}
+
+fn spinner(context: &Context, message: &str) -> ProgressBar {
+    if !context.progress {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner();
+    spinner.set_message(message.to_owned());
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
+}

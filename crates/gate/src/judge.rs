@@ -1,0 +1,714 @@
+//! From two snapshots to verdicts.
+
+use crate::config::{Config, Group, WhenFaster};
+use crate::figure::{Better, FIGURES, Figure, TIME};
+use crate::lines::{Blame, Texts};
+use crate::pairing::{Pair, pair};
+use crate::report::{
+    Against, Difference, Level, Outcome, Problem, Report, Standing, Summary, Verdict,
+};
+use crate::rules;
+use crate::snapshot::{Failed, FileFailure, Found, Kernel, Place, Snapshot, Time};
+
+/// Asks for words about a buffer whose bytes differ: the kernel before, now, the sizes and the buffer's index.
+pub type Explain<'a> = dyn Fn(&Kernel, &Kernel, &str, u32) -> Option<String> + Sync + 'a;
+
+/// What decides a judgement besides the snapshots.
+#[derive(Clone)]
+pub struct Judge<'a> {
+    /// What must hold.
+    pub config: &'a Config,
+    /// What the first snapshot is.
+    pub against: Against,
+    /// The sources of both trees, for lines; none of a baseline.
+    pub texts: Option<(&'a Texts, &'a Texts)>,
+    /// Says in which element a result differs.
+    pub explain: Option<&'a Explain<'a>>,
+    /// What to know about the whole.
+    pub notes: Vec<String>,
+}
+
+impl std::fmt::Debug for Judge<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Judge")
+            .field("against", &self.against)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// A judge who knows the configuration.
+    pub fn new(config: &'a Config) -> Judge<'a> {
+        Judge {
+            config,
+            against: Against::Nothing,
+            texts: None,
+            explain: None,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Errors of one file that are shown.
+const MOST_ERRORS: usize = 10;
+
+/// Judges a tree, compared with another if there is one.
+pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Report {
+    let mut problems = Vec::new();
+    for failure in &head.failures {
+        problems.extend(broken(failure));
+    }
+    let nothing = Snapshot::default();
+    let pairing = pair(base.unwrap_or(&nothing), head);
+    let mut kernels = Vec::with_capacity(pairing.pairs.len());
+    for pair in &pairing.pairs {
+        let mut bench = Bench::new(judge, *pair);
+        let outcome = bench.examine(base);
+        kernels.push(bench.verdict(outcome));
+        problems.append(&mut bench.problems);
+    }
+    let failing = |file: &str| head.failures.iter().any(|failure| failure.file == file);
+    let wanted = |kernel: &Kernel| judge.config.group(&kernel.file, &kernel.function).is_some();
+    // Of a file that does not compile nobody knows what is gone.
+    let deleted = pairing
+        .deleted
+        .iter()
+        .filter(|kernel| !failing(&kernel.file) && wanted(kernel));
+    kernels.extend(deleted.map(|kernel| Verdict {
+        file: kernel.file.clone(),
+        function: kernel.function.clone(),
+        outcome: Outcome::Deleted,
+        moved_from: None,
+        passed: true,
+        differences: Vec::new(),
+        notes: Vec::new(),
+    }));
+    problems.sort_by(|a, b| (a.level, &a.place).cmp(&(b.level, &b.place)));
+    let mut notes = judge.notes.clone();
+    notes.extend(unlaunched(head));
+    let count = |outcome: Outcome| kernels.iter().filter(|k| k.outcome == outcome).count();
+    Report {
+        passed: !problems.iter().any(|problem| problem.level == Level::Error),
+        against: judge.against.clone(),
+        summary: Summary {
+            kernels: head.kernels.len(),
+            failed: kernels.iter().filter(|kernel| !kernel.passed).count(),
+            same: count(Outcome::Same),
+            changed: count(Outcome::Changed),
+            new: count(Outcome::New),
+            deleted: count(Outcome::Deleted),
+            broken_files: head.failures.len(),
+        },
+        problems,
+        kernels,
+        notes,
+    }
+}
+
+/// Kernels that are named in a note.
+const MOST_NAMED: usize = 6;
+
+/// Kernels that nobody says how to launch are only compiled.
+fn unlaunched(head: &Snapshot) -> Option<String> {
+    let idle = |kernel: &&Kernel| {
+        kernel.times.is_empty() && kernel.results.is_empty() && kernel.failures.is_empty()
+    };
+    let names: Vec<&str> = head
+        .kernels
+        .iter()
+        .filter(idle)
+        .map(|k| k.function.as_str())
+        .collect();
+    let shown = names.get(..names.len().min(MOST_NAMED))?.join(", ");
+    let more = if names.len() > MOST_NAMED {
+        ", …"
+    } else {
+        ""
+    };
+    let (count, all) = (names.len(), head.kernels.len());
+    (count > 0).then(|| {
+        format!(
+            "{count} of {all} kernels were compiled and not run ({shown}{more}): a launch in [launch] of assay.toml or \
+             in a comment // assay: launch of the source changes that"
+        )
+    })
+}
+
+fn broken(failure: &FileFailure) -> impl Iterator<Item = Problem> + '_ {
+    let shown = failure.errors.iter().take(MOST_ERRORS);
+    shown.map(|error| Problem {
+        rule: rules::DOES_NOT_COMPILE,
+        level: Level::Error,
+        function: None,
+        place: error.place.clone().unwrap_or_else(|| Place {
+            file: failure.file.clone(),
+            line: 1,
+            column: 0,
+        }),
+        message: error.message.clone(),
+        advice: format!(
+            "mend the source, or say how it is compiled (defines, include) in the group of {} in assay.toml",
+            failure.file
+        ),
+    })
+}
+
+/// One kernel under examination.
+struct Bench<'a> {
+    judge: &'a Judge<'a>,
+    group: Option<&'a Group>,
+    head: &'a Kernel,
+    base: Option<&'a Kernel>,
+    blame: Option<Blame<'a>>,
+    problems: Vec<Problem>,
+    differences: Vec<Difference>,
+    notes: Vec<String>,
+    results_differ: bool,
+}
+
+impl<'a> Bench<'a> {
+    fn new(judge: &'a Judge<'a>, pair: Pair<'a>) -> Bench<'a> {
+        let Pair { head, base } = pair;
+        let blame = base.zip(judge.texts);
+        Bench {
+            judge,
+            group: judge.config.group(&head.file, &head.function),
+            head,
+            base,
+            blame: blame.map(|(base, texts)| Blame::new(base, head, texts)),
+            problems: Vec::new(),
+            differences: Vec::new(),
+            notes: head.notes.clone(),
+            results_differ: false,
+        }
+    }
+
+    fn examine(&mut self, base: Option<&Snapshot>) -> Outcome {
+        for failure in &self.head.failures {
+            self.does_not_run(failure);
+        }
+        self.found();
+        self.results();
+        self.figures();
+        self.limits();
+        let broken_before = |base: &Snapshot| {
+            let mut failures = base.failures.iter();
+            failures.any(|failure| failure.file == self.head.file)
+        };
+        match (self.base, base) {
+            (None, None) => Outcome::Alone,
+            (None, Some(base)) if broken_before(base) => {
+                self.notes
+                    .push("its file does not compile there: nothing to compare with".to_owned());
+                Outcome::BrokenBefore
+            }
+            (None, Some(_)) => Outcome::New,
+            (Some(_), _) => {
+                let moved = self.differences.iter().any(Difference::is_change);
+                match moved || self.results_differ {
+                    true => Outcome::Changed,
+                    false => Outcome::Same,
+                }
+            }
+        }
+    }
+
+    fn verdict(&mut self, outcome: Outcome) -> Verdict {
+        let moved = self.base.filter(|base| base.file != self.head.file);
+        Verdict {
+            file: self.head.file.clone(),
+            function: self.head.function.clone(),
+            outcome,
+            moved_from: moved.map(|base| base.file.clone()),
+            passed: !self.problems.iter().any(|p| p.level == Level::Error),
+            differences: std::mem::take(&mut self.differences),
+            notes: std::mem::take(&mut self.notes),
+        }
+    }
+
+    fn problem(
+        &mut self,
+        rule: &'static str,
+        level: Level,
+        place: Option<Place>,
+        message: String,
+        advice: String,
+    ) {
+        self.problems.push(Problem {
+            rule,
+            level,
+            function: Some(self.head.function.clone()),
+            place: place.unwrap_or_else(|| self.head.place()),
+            message,
+            advice,
+        });
+    }
+
+    /// How to say that a change is meant to be.
+    fn accept(&self, what: &str) -> String {
+        let function = &self.head.function;
+        match self.judge.against {
+            Against::Baseline { .. } => "assay gate --update".to_owned(),
+            _ => format!(
+                "[[accept]] in assay.toml with function = \"{function}\", what = [\"{what}\"] and a reason"
+            ),
+        }
+    }
+
+    fn does_not_run(&mut self, failure: &Failed) {
+        let (file, function) = (&self.head.file, &self.head.function);
+        let advice = format!(
+            "assay run {file} -f {function} --check with the same launch shows where and why"
+        );
+        self.problem(
+            rules::DOES_NOT_RUN,
+            Level::Error,
+            failure.place.clone(),
+            failure.message.clone(),
+            advice,
+        );
+    }
+
+    /// What checked runs and oracles found.
+    fn found(&mut self) {
+        let accepted = self.judge.config.accepted(&self.head.function, "check");
+        if let Some(reason) = accepted.filter(|_| !self.head.findings.is_empty()) {
+            self.notes.push(format!("findings accepted: {reason}"));
+        }
+        let findings: &[Found] = match accepted {
+            Some(_) => &[],
+            None => &self.head.findings,
+        };
+        let (file, function) = (&self.head.file, &self.head.function);
+        for found in findings {
+            let run = format!("assay run {file} -f {function} --check with the same launch");
+            let changed = self.blame.as_ref().and_then(Blame::changed);
+            let changed = changed.filter(|_| !self.was_found(found));
+            let advice = match changed.filter(|changed| found.place.as_ref() != Some(changed)) {
+                Some(place) => format!("the kernel changed at {place}; {run}"),
+                None => run,
+            };
+            self.problem(
+                rules::NOT_CLEAN,
+                match found.warning {
+                    true => Level::Warning,
+                    false => Level::Error,
+                },
+                found.place.clone(),
+                format!("{}: {}", found.kind, found.message),
+                advice,
+            );
+        }
+        for wrong in &self.head.wrong {
+            let place = wrong.place.clone();
+            let place = place.or_else(|| self.blame.as_ref()?.changed());
+            let advice = "the oracle is in [oracle] of assay.toml".to_owned();
+            let message = wrong.message.clone();
+            self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
+        }
+    }
+
+    /// Returns true if the same was found before the change.
+    fn was_found(&self, found: &Found) -> bool {
+        let before = self.base.map_or(&[][..], |base| &base.findings);
+        before.iter().any(|known| known.kind == found.kind)
+    }
+
+    /// The same bytes as before, from the same inputs.
+    fn results(&mut self) {
+        let Some(base) = self.base.filter(|_| !self.head.has_oracle) else {
+            return;
+        };
+        if base.results.is_empty() && !self.head.results.is_empty() {
+            self.notes
+                .push("it was not run before: results were not compared".to_owned());
+        }
+        let mut wrong = Vec::new();
+        for after in &self.head.results {
+            let before = base.results.iter().find(|one| one.sizes == after.sizes);
+            let Some(before) = before else { continue };
+            if before.inputs != after.inputs {
+                self.notes.push(
+                    "its inputs are others than before: results were not compared".to_owned(),
+                );
+                continue;
+            }
+            for buffer in &after.buffers {
+                let old = before.buffers.iter().find(|one| one.index == buffer.index);
+                if old.is_none_or(|old| old.hash != buffer.hash) {
+                    let explain = self.judge.explain;
+                    let words =
+                        explain.and_then(|f| f(base, self.head, &after.sizes, buffer.index));
+                    let words = words.map_or(String::new(), |words| format!(": {words}"));
+                    let at = match after.sizes.as_str() {
+                        "" => String::new(),
+                        sizes => format!(" at {sizes}"),
+                    };
+                    let (index, name) = (buffer.index, &buffer.name);
+                    wrong.push(format!("buffer {index} (\"{name}\") differs{at}{words}"));
+                }
+            }
+        }
+        let [first, more @ ..] = wrong.as_slice() else {
+            return;
+        };
+        self.results_differ = true;
+        if let Some(reason) = self.judge.config.accepted(&self.head.function, "result") {
+            self.notes
+                .push(format!("another result accepted: {reason}"));
+            return;
+        }
+        let mut message = format!("computes something else than before: {first}");
+        if !more.is_empty() {
+            message += &format!(" (and {} more)", more.len());
+        }
+        let place = self.blame.as_ref().and_then(Blame::changed);
+        let advice = format!("if it is meant to be: {}", self.accept("result"));
+        self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
+    }
+
+    fn time(times: &[Time], like: &Time) -> Option<f64> {
+        let mut all = times.iter();
+        let found = all.find(|time| time.chip == like.chip && time.sizes == like.sizes);
+        found.map(|time| time.us)
+    }
+
+    /// Every figure beside what it was.
+    fn figures(&mut self) {
+        let nothing = Kernel::default();
+        let base = self.base.unwrap_or(&nothing);
+        for figure in FIGURES {
+            let allowed = self.judge.config.tolerance(self.group, figure);
+            let mut add = |time: Option<&Time>, before, after| {
+                self.differences.push(Difference {
+                    figure: figure.name,
+                    chip: time.map(|time| time.chip.clone()),
+                    sizes: time
+                        .map(|time| time.sizes.clone())
+                        .filter(|s| !s.is_empty()),
+                    before,
+                    after,
+                    allowed,
+                    standing: standing(figure, before, after, allowed),
+                });
+            };
+            if figure.name == TIME {
+                for time in &self.head.times {
+                    add(Some(time), Self::time(&base.times, time), Some(time.us));
+                }
+                let gone = |time: &&Time| Self::time(&self.head.times, time).is_none();
+                for time in base.times.iter().filter(gone) {
+                    add(Some(time), Some(time.us), None);
+                }
+                continue;
+            }
+            let (before, after) = (
+                base.figures.get(figure.name).copied(),
+                self.head.figures.get(figure.name).copied(),
+            );
+            if before.is_some() || after.is_some() {
+                add(None, before, after);
+            }
+        }
+        if self.base.is_some() {
+            self.excuse();
+            for figure in FIGURES {
+                self.grew(figure);
+            }
+        }
+    }
+
+    /// Returns true if no predicted time rose, and one fell by more than a per cent.
+    fn is_faster(&self) -> bool {
+        let times = self.differences.iter().filter(|d| d.figure == TIME);
+        let changes: Option<Vec<f64>> = times.map(Difference::per_cent).collect();
+        changes.is_some_and(|changes| {
+            changes.iter().all(|change| *change <= 0.0) && changes.iter().any(|c| *c < -1.0)
+        })
+    }
+
+    /// What is worse and may be.
+    fn excuse(&mut self) {
+        let faster = self.judge.config.when_faster == WhenFaster::Note && self.is_faster();
+        let function = &self.head.function;
+        for difference in &mut self.differences {
+            if difference.standing != Standing::Worse {
+                continue;
+            }
+            let accepted = self.judge.config.accepted(function, difference.figure);
+            if let Some(reason) = accepted {
+                difference.standing = Standing::Accepted;
+                let figure = difference.figure;
+                self.notes.push(format!("{figure} accepted: {reason}"));
+            } else if faster {
+                difference.standing = Standing::PaidFor;
+            }
+        }
+    }
+
+    /// A problem for a figure that is worse than allowed, named after its worst case.
+    fn grew(&mut self, figure: &Figure) {
+        let worse = self.differences.iter().filter(|difference| {
+            difference.figure == figure.name && difference.standing == Standing::Worse
+        });
+        let badness = |difference: &Difference| {
+            let both = difference.before.zip(difference.after);
+            both.map_or(0.0, |(before, after)| figure.worsening(before, after))
+        };
+        let count = worse.clone().count();
+        let worst = worse.max_by(|a, b| badness(a).total_cmp(&badness(b)));
+        let Some(worst) = worst else { return };
+        let mut message = sentence(figure, worst);
+        if count > 1 {
+            message += &format!("; and in {} more cases", count - 1);
+        }
+        let place = self.blame.as_ref().and_then(Blame::grown);
+        let place = place.or_else(|| self.dearest());
+        let (file, function) = (&self.head.file, &self.head.function);
+        let advice = format!(
+            "assay profile {file} -f {function} shows where; if it is meant to be: {}",
+            self.accept(figure.name)
+        );
+        self.problem(figure.rule, Level::Error, place, message, advice);
+    }
+
+    /// The line that costs most, where the source before is not known.
+    fn dearest(&self) -> Option<Place> {
+        let costs = self.head.costs.iter();
+        let dearest = costs.max_by(|a, b| {
+            let order = a.us.total_cmp(&b.us);
+            let order = order.then(a.instructions.cmp(&b.instructions));
+            order.then_with(|| b.line.cmp(&a.line))
+        });
+        dearest.map(|cost| Place {
+            file: cost.file.clone(),
+            line: cost.line,
+            column: 0,
+        })
+    }
+
+    fn limits(&mut self) {
+        for figure in FIGURES {
+            let Some(limit) = self.judge.config.limit(self.group, figure.name) else {
+                continue;
+            };
+            let values = self.differences.iter().filter(|d| d.figure == figure.name);
+            let beyond = values.filter(|difference| {
+                difference.after.is_some_and(|value| match figure.better {
+                    Better::Less => value > limit,
+                    Better::More => value < limit,
+                })
+            });
+            let messages: Vec<String> = beyond
+                .map(|difference| {
+                    let word = match figure.better {
+                        Better::Less => "at most",
+                        Better::More => "at least",
+                    };
+                    format!(
+                        "{} ({}) is {}, and {word} {} is allowed",
+                        difference.title(),
+                        figure.meaning,
+                        number(difference.after.unwrap_or_default()),
+                        number(limit)
+                    )
+                })
+                .collect();
+            for message in messages {
+                let place = self.dearest();
+                let advice = format!("the limit is limits.{} in assay.toml", figure.name);
+                self.problem(rules::OVER_LIMIT, Level::Error, place, message, advice);
+            }
+        }
+    }
+}
+
+fn standing(
+    figure: &Figure,
+    before: Option<f64>,
+    after: Option<f64>,
+    allowed: Option<f64>,
+) -> Standing {
+    let (Some((before, after)), Some(allowed)) = (before.zip(after), allowed) else {
+        return Standing::Shown;
+    };
+    match figure.worsening(before, after) {
+        worse if worse > allowed => Standing::Worse,
+        worse if worse < -0.1 => Standing::Better,
+        _ => Standing::Fine,
+    }
+}
+
+/// A figure that became worse, in words.
+fn sentence(figure: &Figure, difference: &Difference) -> String {
+    let verb = match figure.better {
+        Better::Less => "grew",
+        Better::More => "fell",
+    };
+    let title = difference.title();
+    let change = difference.per_cent();
+    let change = change.map_or(String::new(), |change| format!("{change:+.1} %, "));
+    format!(
+        "{title} {verb} from {} to {} ({change}allowed {} %; modelled: {})",
+        number(difference.before.unwrap_or_default()),
+        number(difference.after.unwrap_or_default()),
+        number(difference.allowed.unwrap_or_default()),
+        figure.meaning,
+    )
+}
+
+/// A figure as people read it: whole numbers as they are, others with three digits or so.
+pub(crate) fn number(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e12 {
+        format!("{value:.0}")
+    } else if value.abs() >= 100.0 {
+        format!("{value:.1}")
+    } else if value.abs() >= 1.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.4}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::{Contents, RunResult};
+
+    fn config(text: &str) -> Config {
+        Config::parse(&format!("{text}\n[[kernels]]\nfiles = ['*']\n")).unwrap()
+    }
+
+    /// A kernel with registers, a predicted time and a result.
+    fn kernel(registers: f64, us: f64, hash: &str) -> Kernel {
+        Kernel {
+            figures: [("registers".to_owned(), registers)].into(),
+            times: vec![Time {
+                chip: "m2".to_owned(),
+                sizes: String::new(),
+                us,
+            }],
+            results: vec![RunResult {
+                sizes: String::new(),
+                inputs: "same".to_owned(),
+                buffers: vec![Contents {
+                    index: 1,
+                    name: "y".to_owned(),
+                    hash: hash.to_owned(),
+                }],
+            }],
+            ..Kernel::new("k.metal", "k")
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, before: Kernel, after: Kernel, expected: &[&str]) -> Report {
+        let config = config(text);
+        let report = judge(
+            &Judge::new(&config),
+            Some(&Snapshot::of([before])),
+            &Snapshot::of([after]),
+        );
+        let rules: Vec<&str> = report.problems.iter().map(|problem| problem.rule).collect();
+        assert_eq!(rules, expected, "{report:#?}");
+        assert_eq!(report.passed, expected.is_empty());
+        report
+    }
+
+    #[test]
+    fn what_is_the_same_or_within_tolerance_passes() {
+        let report = check("", kernel(20.0, 10.0, "a"), kernel(20.0, 10.0, "a"), &[]);
+        assert_eq!(report.kernels[0].outcome, Outcome::Same);
+        let report = check("", kernel(20.0, 10.0, "a"), kernel(22.0, 10.5, "a"), &[]);
+        assert_eq!(report.kernels[0].outcome, Outcome::Changed);
+    }
+
+    #[test]
+    fn a_kernel_that_got_slower_fails_unless_that_is_accepted() {
+        let (before, after) = (kernel(20.0, 10.0, "a"), kernel(20.0, 11.0, "a"));
+        let report = check("", before.clone(), after.clone(), &["slower"]);
+        let message = &report.problems[0].message;
+        assert!(
+            message.starts_with("time m2 grew from 10 to 11 (+10.0 %"),
+            "{message}"
+        );
+        check(
+            "tolerance = { time = 12 }",
+            before.clone(),
+            after.clone(),
+            &[],
+        );
+        check(
+            "tolerance = { time = 'off' }",
+            before.clone(),
+            after.clone(),
+            &[],
+        );
+        let accept = "accept = [{ function = 'k*', what = ['time'], reason = 'exact' }]";
+        let report = check(accept, before, after, &[]);
+        assert_eq!(report.kernels[0].notes, ["time accepted: exact"]);
+    }
+
+    #[test]
+    fn a_faster_kernel_may_pay_with_registers() {
+        let (before, after) = (kernel(20.0, 10.0, "a"), kernel(40.0, 5.0, "a"));
+        let report = check("", before.clone(), after.clone(), &[]);
+        let differences = &report.kernels[0].differences;
+        assert_eq!(differences[1].standing, Standing::PaidFor);
+        check(
+            "when_faster = 'fail'",
+            before.clone(),
+            after,
+            &["registers-grew"],
+        );
+        check("", before, kernel(40.0, 10.0, "a"), &["registers-grew"]);
+    }
+
+    #[test]
+    fn another_result_fails_unless_inputs_are_others() {
+        let before = kernel(20.0, 10.0, "a");
+        check(
+            "",
+            before.clone(),
+            kernel(20.0, 10.0, "b"),
+            &["wrong-result"],
+        );
+        let mut other = kernel(20.0, 10.0, "b");
+        other.results[0].inputs = "other".to_owned();
+        let report = check("", before.clone(), other, &[]);
+        assert!(report.kernels[0].notes[0].contains("inputs"), "{report:?}");
+        let mut judged = kernel(20.0, 10.0, "b");
+        judged.has_oracle = true;
+        check("", before, judged, &[]);
+    }
+
+    #[test]
+    fn limits_hold_for_new_kernels_too() {
+        let config = config("limits = { registers = 32 }");
+        let head = Snapshot::of([kernel(40.0, 1.0, "a")]);
+        let report = judge(&Judge::new(&config), Some(&Snapshot::default()), &head);
+        assert_eq!(report.problems[0].rule, "over-limit");
+        assert_eq!(report.kernels[0].outcome, Outcome::New);
+    }
+
+    #[test]
+    fn a_file_that_does_not_compile_deletes_nothing() {
+        let config = config("");
+        let head = Snapshot {
+            failures: vec![FileFailure {
+                file: "k.metal".to_owned(),
+                errors: vec![Failed {
+                    message: "no such thing".to_owned(),
+                    place: None,
+                }],
+            }],
+            kernels: Vec::new(),
+        };
+        let base = Snapshot::of([kernel(1.0, 1.0, "a")]);
+        let report = judge(&Judge::new(&config), Some(&base), &head);
+        assert_eq!((report.passed, report.summary.deleted), (false, 0));
+        let healed = judge(&Judge::new(&config), Some(&head), &base);
+        assert_eq!(healed.kernels[0].outcome, Outcome::BrokenBefore);
+        assert!(healed.passed);
+    }
+}

@@ -1,0 +1,160 @@
+//! The rules a gate's problems are instances of, with their manual pages.
+
+use assay_report::rule::Rule;
+
+macro_rules! rules {
+    ($($name:ident $id:literal $(#[doc = $page:literal])*;)*) => {
+        $(pub(crate) const $name: &str = $id;)*
+
+        /// Every rule.
+        pub fn rules() -> Vec<Rule> {
+            vec![$(Rule::new($id, concat!($($page, "\n"),*))),*]
+        }
+    };
+}
+
+rules! {
+    DOES_NOT_COMPILE "does-not-compile"
+    /// ## What it does
+    /// Finds files of the configuration that do not compile.
+    ///
+    /// ## Why it matters
+    /// A host program that compiles its kernels at run time finds out on the user's machine.
+    ///
+    /// ## What to do
+    /// The message is the compiler's, at its line. A header that is not found is searched in the folders of `include` of the
+    /// group in `assay.toml`; macros that the host defines belong in `defines`.
+    ;
+    DOES_NOT_RUN "does-not-run"
+    /// ## What it does
+    /// Finds kernels that stop before their end with the launch they have: an access outside a buffer, a loop without end, an
+    /// argument that is not bound.
+    ///
+    /// ## Why it matters
+    /// A GPU hides it: it reads whatever lies there, or is reset by a watchdog.
+    ///
+    /// ## What to do
+    /// `assay run FILE -f KERNEL --check` with the same launch shows thread and line. If the launch is out of date, change
+    /// it where it is written: `[launch]` of `assay.toml`, or the comment `// assay: launch` in the source. A loop that is
+    /// long on purpose needs `max_steps`.
+    ;
+    WRONG_RESULT "wrong-result"
+    /// ## What it does
+    /// Finds kernels that compute something else than before, bit for bit, from the same inputs; or, where the configuration
+    /// names an oracle, something else than the oracle allows.
+    ///
+    /// ## Why it matters
+    /// A rewriting for speed must not change what is computed, and what it changes is easily within the tolerance of a test.
+    ///
+    /// ## What to do
+    /// The line is the first changed one that the kernel's code comes from. If another order of additions is meant to be, give the
+    /// kernel an oracle (`[oracle]` of `assay.toml`), accept the change (`[[accept]]` with `what = ["result"]`), or update
+    /// the baseline (`assay gate --update`).
+    ;
+    NOT_CLEAN "not-clean"
+    /// ## What it does
+    /// Finds what `assay run --check` finds: races, accesses out of bounds, memory and variables read before they are
+    /// written, barriers and shuffles without all their threads.
+    ///
+    /// ## Why it matters
+    /// Results are right by luck, on one GPU, with one compiler.
+    ///
+    /// ## What to do
+    /// Both sides of a race are named in the message. A kernel that is meant to do it has a group with `check = "off"`, or
+    /// an `[[accept]]` with `what = ["check"]` and a reason.
+    ;
+    SLOWER "slower"
+    /// ## What it does
+    /// Finds kernels whose predicted time grew by more than `tolerance.time` per cent (5 unless said otherwise), on any of the
+    /// configuration's chips, at any of the launch's sizes.
+    ///
+    /// ## Why it matters
+    /// The time is modelled and good to about a fifth; but both sides are predicted by the same model from code of the same
+    /// compiler, so that a difference comes from the change. `docs/accuracy.md` says how often the model orders two
+    /// kernels as a GPU does.
+    ///
+    /// ## What to do
+    /// `assay profile FILE -f KERNEL` with the launch divides the time among lines; `assay diff` compares two files. If it is
+    /// meant to be: `assay gate --update`, or `[[accept]]` with `what = ["time"]`.
+    ;
+    REGISTERS_GREW "registers-grew"
+    /// ## What it does
+    /// Finds kernels whose threads need more registers than `tolerance.registers` per cent more (10 unless said otherwise).
+    ///
+    /// ## Why it matters
+    /// Registers decide how many threads a core holds, in steps: the next step costs latency hiding.
+    ///
+    /// ## What to do
+    /// `assay profile` shows where most registers are live. A kernel that became faster may pay with registers
+    /// (`when_faster = "note"`, the default).
+    ;
+    OCCUPANCY_FELL "occupancy-fell"
+    /// ## What it does
+    /// Finds kernels of which a core holds fewer threads than before.
+    ///
+    /// ## Why it matters
+    /// With fewer threads less of the latency of memory is hidden.
+    ///
+    /// ## What to do
+    /// Registers, threadgroup memory or the size of the threadgroup limit it; `assay profile` says which.
+    ;
+    SPILLS_GREW "spills-grew"
+    /// ## What it does
+    /// Finds kernels that keep more registers in memory than before.
+    ///
+    /// ## Why it matters
+    /// Every spilled value is a store and a load, mostly inside the hottest loop.
+    ///
+    /// ## What to do
+    /// Keep less alive at once: smaller tiles, shorter unrolling, values computed again.
+    ;
+    HOT_LOOP_GREW "hot-loop-grew"
+    /// ## What it does
+    /// Finds kernels whose hot loop has more instructions than `tolerance.loop_instructions` per cent more.
+    ///
+    /// ## Why it matters
+    /// It is what every iteration pays. Unrolling makes a loop longer and the kernel faster: with a launch, a kernel whose
+    /// predicted time fell is not failed for it.
+    ///
+    /// ## What to do
+    /// The line is the one that grew most. `assay disasm` shows its instructions.
+    ;
+    CODE_GREW "code-grew"
+    /// ## What it does
+    /// Finds kernels with more instructions than `tolerance.instructions` allows. Without that key the figure is only shown.
+    ///
+    /// ## Why it matters
+    /// Long kernels miss in the instruction cache.
+    ///
+    /// ## What to do
+    /// See which lines grew.
+    ;
+    OVER_LIMIT "over-limit"
+    /// ## What it does
+    /// Finds figures beyond the `limits` of the configuration, whatever they were before.
+    ///
+    /// ## Why it matters
+    /// A budget is a promise to somebody else: a frame, a launch size the host relies on.
+    ///
+    /// ## What to do
+    /// Bring the figure down, or raise the limit where it is written.
+    ;
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::FIGURES;
+
+    #[test]
+    fn every_figure_has_a_rule_with_a_page() {
+        let rules = super::rules();
+        for figure in FIGURES {
+            let rule = rules.iter().find(|rule| rule.id == figure.rule);
+            assert!(rule.is_some(), "{}", figure.name);
+        }
+        for rule in rules {
+            assert!(rule.page().contains("## What to do"), "{}", rule.id);
+            assert!(rule.title().starts_with("Finds "), "{}", rule.title());
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Sessions and attempts as people and programs look at them.
+
+mod export;
+mod html;
+mod text;
+
+pub use export::{csv, t4};
+pub use html::html;
+pub use text::{sessions, table, tree};
+
+use super::{Database, Error, Filter, Genome, Geometry, Listed, Outcome, SessionRow, Verified};
+use serde::Serialize;
+
+/// Sessions, and the attempts of one of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct View {
+    /// Sessions: all, or the one whose attempts are listed.
+    pub sessions: Vec<Session>,
+    /// Attempts that were asked for.
+    pub attempts: Vec<Row>,
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Session {
+    /// Its number.
+    pub id: i64,
+    /// The kernel.
+    pub kernel: String,
+    /// The chip.
+    pub chip: String,
+    /// The seed, in digits.
+    pub seed: String,
+    /// What was asked for.
+    pub command: String,
+    /// Seconds since 1970.
+    pub started_at: i64,
+    /// Seconds since 1970; none while it runs, or after it was cut short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<i64>,
+    /// Attempts.
+    pub attempts: u32,
+    /// Those that failed.
+    pub failed: u32,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decided>,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Decided {
+    /// The winner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub winner: Option<u32>,
+    /// It is kept.
+    pub kept: bool,
+    /// Predicted gain.
+    pub gain: f64,
+    /// The gain that is claimed.
+    pub claimed: f64,
+    /// Why.
+    pub reason: String,
+}
+
+/// An attempt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Row {
+    /// The session.
+    pub session: i64,
+    /// Its number in the session.
+    pub ordinal: u32,
+    /// The attempt it was made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+    /// Which part of the search it belongs to.
+    pub phase: &'static str,
+    /// Knobs and steps.
+    pub genome: Genome,
+    /// `E` or `R`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// How it is dispatched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geometry: Option<Geometry>,
+    /// The fingerprint of program and geometry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What was proven.
+    pub verified: Vec<Level>,
+    /// Its source.
+    #[serde(skip)]
+    pub source: Option<String>,
+}
+
+/// What was proven at a level, or why not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Level {
+    /// `quick`, `full` or `held-out`.
+    pub level: String,
+    /// What was proven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proven: Option<Verified>,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<super::Failure>,
+}
+
+impl Row {
+    /// Its predicted time in microseconds.
+    pub fn time(&self) -> Option<f64> {
+        match &self.outcome {
+            Outcome::Timed(prediction) => Some(prediction.time_us),
+            Outcome::Failed(_) => None,
+        }
+    }
+}
+
+impl View {
+    /// All sessions, without attempts.
+    pub fn sessions(database: &Database) -> Result<View, Error> {
+        let sessions = database.sessions()?;
+        Ok(View {
+            sessions: sessions.into_iter().map(session).collect(),
+            attempts: Vec::new(),
+        })
+    }
+
+    /// The attempts that a filter selects, and their session.
+    pub fn attempts(database: &Database, filter: &Filter) -> Result<View, Error> {
+        let listed = database.list(filter)?;
+        let sessions = database.sessions()?.into_iter().map(session);
+        let of = |found: &Session| match (listed.first(), filter.session) {
+            (Some(first), _) => found.id == first.session.0,
+            (None, wanted) => wanted.is_some_and(|wanted| wanted.0 == found.id),
+        };
+        Ok(View {
+            sessions: sessions.filter(of).collect(),
+            attempts: listed.into_iter().map(row).collect(),
+        })
+    }
+}
+
+fn session(found: SessionRow) -> Session {
+    Session {
+        id: found.id.0,
+        kernel: found.kernel,
+        chip: found.chip,
+        seed: found.seed,
+        command: found.command,
+        started_at: found.started_at,
+        ended_at: found.ended_at,
+        attempts: found.attempts,
+        failed: found.failed,
+        decision: found.decision.map(|decision| Decided {
+            winner: decision.winner,
+            kept: decision.kept,
+            gain: decision.gain,
+            claimed: decision.claimed,
+            reason: decision.reason,
+        }),
+    }
+}
+
+fn row(listed: Listed) -> Row {
+    let attempt = listed.attempt;
+    let levels = listed.verified.into_iter().map(|(level, result)| {
+        let (proven, failure) = match result {
+            Ok(proven) => (Some(proven), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        Level {
+            level,
+            proven,
+            failure,
+        }
+    });
+    Row {
+        session: listed.session.0,
+        ordinal: attempt.ordinal,
+        parent: attempt.parent,
+        phase: attempt.phase.name(),
+        genome: attempt.genome,
+        class: attempt.class,
+        geometry: attempt.geometry,
+        program: attempt.program,
+        outcome: attempt.outcome,
+        verified: levels.collect(),
+        source: attempt.source,
+    }
+}

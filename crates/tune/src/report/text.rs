@@ -1,0 +1,192 @@
+//! The report as text.
+
+use super::Report;
+use crate::attempts::{Geometry, Verified};
+use assay_report::number::nanoseconds;
+use assay_report::style::{Painter, Role};
+use assay_report::table::{Column, Table};
+use assay_report::wrap::hanging;
+use std::fmt::Write as _;
+
+/// Columns before what a line says.
+const INDENT: usize = 12;
+/// Terms that are shown.
+const MOST_TERMS: usize = 5;
+/// Faster attempts that were not right, as far as they are shown.
+const MOST_REFUSED: usize = 3;
+
+/// The report for people.
+pub fn text(report: &Report, painter: Painter, width: usize) -> String {
+    let mut out = String::new();
+    let name = painter.paint(Role::Name, &report.kernel);
+    let verdict = match report.improved {
+        true => {
+            let claimed = format!("{:.2} times as fast", report.claimed_gain);
+            format!(
+                "at least {} (predicted {:.2}, at most {:.2}; four chances in five each)",
+                painter.paint(Role::Good, &claimed),
+                report.gain,
+                report.high_gain
+            )
+        }
+        false => "no improvement found".to_owned(),
+    };
+    let _ = writeln!(
+        out,
+        "{name} on {}, {}: {verdict}\n",
+        report.chip, report.basis
+    );
+    let mut line = |head: &str, text: &str| {
+        let head = format!("{head:<INDENT$}");
+        let lines = hanging(text, width, INDENT, INDENT);
+        let body = lines.join(&format!("\n{:INDENT$}", ""));
+        let _ = writeln!(out, "{}{body}", painter.paint(Role::Heading, &head));
+    };
+    if !report.improved {
+        line("why", &report.reason);
+    } else {
+        let steps = match report.recipes.is_empty() {
+            true => "none".to_owned(),
+            false => report.recipes.join(" "),
+        };
+        line("recipes", &steps);
+        if !report.knobs.is_empty() {
+            let knobs = report.knobs.iter();
+            let knobs = knobs.map(|knob| format!("{}={}", knob.name, knob.value));
+            line("knobs", &knobs.collect::<Vec<_>>().join(" "));
+        }
+        line("launch", &report.launch);
+        line("host", &host(&report.geometry));
+        line("class", class(&report.class));
+        line("proof", &proof(report));
+    }
+    for (ordinal, stage, why) in report.proof.refused.iter().take(MOST_REFUSED) {
+        line("refused", &format!("attempt {ordinal}, {stage}: {why}"));
+    }
+    let stopped = match report.stopped {
+        true => "; the budget ended first, --resume continues",
+        false => "",
+    };
+    line(
+        "attempts",
+        &format!(
+            "{} ({} failed), session {}{stopped}",
+            report.evaluations, report.failed, report.session
+        ),
+    );
+    for note in &report.notes {
+        line("note", note);
+    }
+    out.push('\n');
+    out + &times(report, painter, width)
+}
+
+/// Where the time goes, before and after.
+fn times(report: &Report, painter: Painter, width: usize) -> String {
+    let us = |us: f64| nanoseconds(us * 1000.0);
+    if !report.improved {
+        let mut table =
+            Table::new([Column::left("time"), Column::right("original")]).painter(painter);
+        table.row(["all".to_owned(), us(report.original_us)]);
+        for term in report.terms.iter().take(MOST_TERMS) {
+            table.row([format!("  {}", term.name), us(term.before_us)]);
+        }
+        return table.render(width);
+    }
+    let columns = [
+        Column::left("time"),
+        Column::right("before"),
+        Column::right("after"),
+    ];
+    let mut table = Table::new(columns).painter(painter);
+    table.row(["all".to_owned(), us(report.original_us), us(report.best_us)]);
+    for term in report.terms.iter().take(MOST_TERMS) {
+        table.row([
+            format!("  {}", term.name),
+            us(term.before_us),
+            us(term.after_us),
+        ]);
+    }
+    table.render(width)
+}
+
+fn class(letter: &str) -> &'static str {
+    match letter {
+        "E" => "E: the same bytes as the original",
+        _ => "R: floats are added in another order",
+    }
+}
+
+fn proof(report: &Report) -> String {
+    let Some(full) = &report.proof.full else {
+        return "nothing was proven".to_owned();
+    };
+    let mut text = compared(full);
+    text += &match full.checked {
+        0 => "; too large to be checked by the sanitizer".to_owned(),
+        runs => format!("; sanitizer clean in {runs} runs"),
+    };
+    if let Some(held_out) = &report.proof.held_out {
+        let sizes = held_out.sizes.join("; ");
+        let sizes = if sizes.is_empty() {
+            "the launch"
+        } else {
+            &sizes
+        };
+        text += &format!("; held out until then: {sizes}");
+    }
+    text
+}
+
+fn compared(verified: &Verified) -> String {
+    let sizes: Vec<&str> = verified
+        .sizes
+        .iter()
+        .filter(|sizes| !sizes.is_empty())
+        .map(String::as_str)
+        .collect();
+    let place = match sizes.as_slice() {
+        [] => "at this launch alone, which is in plain numbers".to_owned(),
+        sizes => format!("at {} sizes ({})", sizes.len(), sizes.join("; ")),
+    };
+    let runs = verified.comparisons;
+    let mut text = match verified.identical {
+        true => format!("the original's bytes in {runs} runs {place}"),
+        false => format!(
+            "within {:.1e} of the largest number in {runs} runs {place}",
+            verified.largest_difference
+        ),
+    };
+    if let (Some(before), Some(after)) = (verified.error_before, verified.error_after) {
+        let (before, after) = (before * 100.0, after * 100.0);
+        text += &format!("; error by the oracle {before:.2} → {after:.2} % of what is allowed");
+    }
+    text
+}
+
+/// The dispatch as a host program writes it.
+pub(super) fn host(geometry: &Geometry) -> String {
+    let size = |formulas: &[String]| {
+        let mut all: Vec<&str> = formulas.iter().map(String::as_str).collect();
+        all.resize(3, "1");
+        format!("MTLSizeMake({})", all.join(", "))
+    };
+    let mut lines: Vec<String> = geometry
+        .numbers
+        .iter()
+        .map(|(index, value)| format!("uint{index} = {value}; setBytes(&uint{index}, 4, {index});"))
+        .collect();
+    for (index, bytes) in &geometry.threadgroup_memory {
+        lines.push(format!("setThreadgroupMemoryLength({bytes}, {index});"));
+    }
+    let (call, grid) = match geometry.groups.is_empty() {
+        true => ("dispatchThreads", &geometry.grid),
+        false => ("dispatchThreadgroups", &geometry.groups),
+    };
+    lines.push(format!(
+        "{call}({}, {});",
+        size(grid),
+        size(&geometry.threadgroup)
+    ));
+    lines.join(" ")
+}

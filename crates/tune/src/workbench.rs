@@ -1,0 +1,261 @@
+//! The workbench of a kernel: recipes, printer, compiler, executor and time model behind [`Workbench`].
+//!
+//! | step | what is done |
+//! |---|---|
+//! | knobs | values go into the source's macros, the compiler's command line or function constants |
+//! | recipes | steps are applied to the program one after the other, geometry follows as formulas |
+//! | source | the program is printed as Metal and compiled again; what only has other knobs is the user's own text |
+//! | time | machine code of that source, executed in part and replayed on the chip |
+//! | proof | that source run by the executor beside the original: equal bytes for class E, the oracle or a tolerance for class R; and checked for what no kernel may do |
+//!
+//! Whoever describes the launch (flags, a comment, the registry) implements [`Launch`].
+
+mod compare;
+mod proof;
+mod sizes;
+mod subject;
+mod time;
+
+pub use sizes::{Plan, odd, suitable};
+pub use subject::{Origin, Subject};
+pub use time::instructions;
+
+use crate::attempts::{self, Failure, Genome, Prediction, Stage, Verified};
+use crate::fingerprint::Fingerprint;
+use crate::session::{Level, Prepared, Proposal, Workbench};
+use assay_agx::Program;
+use assay_launch::Sizes;
+use assay_launch::element::Element;
+use assay_launch::template::Grid;
+use assay_predict::{Argument, Memory, Target};
+use assay_rewrite::recipe::{Applied, Geometry, Step, apply, choices};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex};
+
+/// What an index of the kernel's arguments is given.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A buffer with its contents.
+    Buffer(&'static Element, Vec<u8>),
+    /// A few values.
+    Bytes(Vec<u8>),
+}
+
+/// How the kernel is dispatched, and what its buffers hold.
+pub trait Launch: Sync {
+    /// Grid, threadgroup and the whole numbers among arguments, as formulas.
+    fn geometry(&self) -> &Geometry;
+
+    /// The sizes that times are about.
+    fn timed(&self) -> &Sizes;
+
+    /// The sizes that something is proven at.
+    fn sizes(&self, level: Level) -> &[Sizes];
+
+    /// Returns true if runs at these sizes are small enough to be checked.
+    fn is_checked(&self, _sizes: &Sizes) -> bool {
+        true
+    }
+
+    /// What is bound at certain sizes; another seed means other random numbers.
+    fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Vec<(u32, Input)>, String>;
+
+    /// The same for a prediction, where contents that nothing touches are never made.
+    fn arguments(&self, sizes: &Sizes, memory: &mut Memory)
+    -> Result<Vec<(u32, Argument)>, String>;
+
+    /// How far results may be from the original's where floats are added in another order, relative to the largest
+    /// magnitude of their buffer.
+    fn tolerance(&self, element: &Element) -> f64;
+
+    /// The largest error by an oracle, in units of what is allowed, of the contents of all buffers after a run; none
+    /// without an oracle.
+    fn judged(
+        &self,
+        _sizes: &Sizes,
+        _seed: u64,
+        _buffers: &[(u32, Vec<u8>)],
+    ) -> Option<Result<f64, String>> {
+        None
+    }
+}
+
+/// What is needed to predict a candidate.
+#[derive(Debug)]
+pub struct Made {
+    program: Program,
+    geometry: Geometry,
+    sizes: Sizes,
+}
+
+/// The workbench of one kernel.
+pub struct Bench<'a, L: Launch> {
+    subject: Subject<'a>,
+    launch: &'a L,
+    target: &'a Target,
+    /// Whatever decides a prediction besides program and geometry.
+    context: String,
+    applied: Mutex<FxHashMap<Genome, Result<Arc<Applied>, Failure>>>,
+    original: proof::Original,
+}
+
+impl<'a, L: Launch> Bench<'a, L> {
+    /// The workbench of a subject; `context` names what the launch says about contents, so that predictions are found again
+    /// only where they hold.
+    pub fn new(
+        subject: Subject<'a>,
+        launch: &'a L,
+        target: &'a Target,
+        context: &str,
+    ) -> Bench<'a, L> {
+        Bench {
+            subject,
+            launch,
+            target,
+            context: context.to_owned(),
+            applied: Mutex::default(),
+            original: proof::Original::default(),
+        }
+    }
+
+    /// The kernel.
+    pub fn subject(&self) -> &Subject<'a> {
+        &self.subject
+    }
+
+    /// The program of a genome with its geometry.
+    fn applied(&self, genome: &Genome) -> Result<Arc<Applied>, Failure> {
+        let known = self.applied.lock().ok();
+        if let Some(found) = known.and_then(|known| known.get(genome).cloned()) {
+            return found;
+        }
+        let made = self.apply(genome).map(Arc::new);
+        if let Ok(mut known) = self.applied.lock() {
+            known.insert(genome.clone(), made.clone());
+        }
+        made
+    }
+
+    fn apply(&self, genome: &Genome) -> Result<Applied, Failure> {
+        let Some((last, before)) = genome.steps.split_last() else {
+            return self
+                .subject
+                .program(&genome.knobs, self.launch.geometry().clone());
+        };
+        let parent = Genome {
+            knobs: genome.knobs.clone(),
+            steps: before.to_vec(),
+        };
+        let parent = self.applied(&parent)?;
+        let fail = |why: String| Failure::new(Stage::Apply, format!("{last}: {why}"));
+        let step: Step = last.parse().map_err(|error| fail(format!("{error}")))?;
+        let next = apply(&parent.candidate, &step).map_err(|refusal| fail(refusal.why))?;
+        Ok(Applied {
+            class: parent.class.max(next.class),
+            candidate: next.candidate,
+        })
+    }
+
+    /// The source of a genome.
+    fn source(&self, genome: &Genome, applied: &Applied) -> Result<Option<String>, Failure> {
+        if genome.steps.is_empty() {
+            return Ok(self.subject.text(&genome.knobs));
+        }
+        let printed = applied.candidate.print();
+        let printed =
+            printed.map_err(|error| Failure::new(Stage::Print, format!("not printed: {error}")))?;
+        Ok(Some(printed))
+    }
+
+    /// Sizes with the numbers of knobs.
+    fn sizes_of(&self, sizes: &Sizes, genome: &Genome) -> Sizes {
+        let mut all = sizes.clone();
+        all.extend(self.subject.numbers(&genome.knobs));
+        all
+    }
+}
+
+impl<L: Launch> Workbench for Bench<'_, L> {
+    type Made = Made;
+
+    fn prepare(&self, genome: &Genome) -> Result<Prepared<Made>, Failure> {
+        let applied = self.applied(genome)?;
+        let source = self.source(genome, &applied)?;
+        let geometry = &applied.candidate.geometry;
+        let sizes = self.sizes_of(self.launch.timed(), genome);
+        let shape = geometry
+            .at(&sizes)
+            .map_err(|error| Failure::new(Stage::Limits, error.to_string()))?;
+        let code = self.subject.code(genome, source.as_deref(), shape.1)?;
+        let numbers: Vec<String> = added(geometry)
+            .map(|(index, formula)| format!("{index}={formula}"))
+            .collect();
+        let program = Fingerprint::default()
+            .with(time::identity(&code).as_bytes())
+            .with(format!("{shape:?} {:?} {numbers:?}", geometry.threadgroup_memory).as_bytes())
+            .with(self.context.as_bytes());
+        Ok(Prepared {
+            program: program.text(),
+            class: applied.class.letter().to_string(),
+            geometry: recorded(geometry),
+            source: source.unwrap_or_default(),
+            made: Made {
+                program: code,
+                geometry: geometry.clone(),
+                sizes,
+            },
+        })
+    }
+
+    fn predict(&self, prepared: &Prepared<Made>) -> Result<Prediction, Failure> {
+        time::predict(&prepared.made, self.launch, self.target)
+    }
+
+    fn choices(&self, genome: &Genome) -> Vec<Proposal> {
+        let Ok(applied) = self.applied(genome) else {
+            return Vec::new();
+        };
+        let mut proposals = Vec::new();
+        for choice in choices(&applied.candidate) {
+            let steps = choice.steps.unwrap_or_default();
+            proposals.extend(steps.iter().map(|step| Proposal {
+                recipe: choice.recipe.id.to_owned(),
+                step: step.to_string(),
+            }));
+        }
+        proposals
+    }
+
+    fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure> {
+        proof::verify(self, genome, level)
+    }
+}
+
+/// Numbers that recipes added to the arguments.
+fn added(geometry: &Geometry) -> impl Iterator<Item = (u32, &str)> {
+    let added = geometry.numbers.iter().filter(|number| number.added);
+    added.map(|number| (number.buffer, number.value.text()))
+}
+
+/// A geometry as attempts record it.
+pub fn recorded(geometry: &Geometry) -> attempts::Geometry {
+    let texts = |formulas: &[assay_launch::Formula]| -> Vec<String> {
+        formulas
+            .iter()
+            .map(|formula| formula.text().to_owned())
+            .collect()
+    };
+    let (grid, groups) = match &geometry.grid {
+        Grid::Threads(threads) => (texts(threads), Vec::new()),
+        Grid::Groups(groups) => (Vec::new(), texts(groups)),
+    };
+    attempts::Geometry {
+        grid,
+        groups,
+        threadgroup: texts(&geometry.threadgroup),
+        threadgroup_memory: (0..).zip(texts(&geometry.threadgroup_memory)).collect(),
+        numbers: added(geometry)
+            .map(|(index, text)| (index, text.to_owned()))
+            .collect(),
+    }
+}

@@ -1,0 +1,117 @@
+//! Contents of buffers after two runs, side by side.
+
+use super::Input;
+use assay_launch::element::Element;
+
+/// How far the second run's buffers are from the first's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Difference {
+    /// Every byte is the same.
+    pub(super) identical: bool,
+    /// The largest difference of floats, relative to the largest magnitude of their buffer.
+    pub(super) largest: f64,
+}
+
+/// Buffers by index.
+pub(super) type Buffers = [(u32, Vec<u8>)];
+
+/// Says where the first byte differs, if one does.
+pub(super) fn first_difference(expected: &Buffers, found: &Buffers) -> Option<String> {
+    for ((index, a), (_, b)) in expected.iter().zip(found) {
+        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+            return Some(format!("buffer {index} differs from byte {at} on"));
+        }
+    }
+    None
+}
+
+/// How far floats are apart; an error where something else differs, or a float is none.
+pub(super) fn apart(
+    inputs: &[(u32, Input)],
+    expected: &Buffers,
+    found: &Buffers,
+    tolerance: &dyn Fn(&Element) -> f64,
+) -> Result<Difference, String> {
+    let mut all = Difference {
+        identical: true,
+        largest: 0.0,
+    };
+    for ((index, a), (_, b)) in expected.iter().zip(found) {
+        if a == b {
+            continue;
+        }
+        all.identical = false;
+        let element = inputs.iter().find_map(|(known, input)| match input {
+            Input::Buffer(element, _) if known == index => Some(*element),
+            _ => None,
+        });
+        let numbers = element.and_then(|element| Some((element, floats(element, a)?)));
+        let Some((element, expected)) = numbers else {
+            return Err(format!("buffer {index}, which holds no floats, differs"));
+        };
+        let found = floats(element, b).unwrap_or_default();
+        let largest = expected
+            .iter()
+            .filter(|number| number.is_finite())
+            .fold(0.0f64, |most, number| most.max(number.abs()));
+        for (at, (a, b)) in expected.iter().zip(&found).enumerate() {
+            let same = a == b || (a.is_nan() && b.is_nan());
+            if same {
+                continue;
+            }
+            let relative = (a - b).abs() / largest.max(f64::MIN_POSITIVE);
+            if relative.is_nan() || relative > tolerance(element) {
+                return Err(format!(
+                    "buffer {index}, number {at}: {a} expected, {b} found"
+                ));
+            }
+            all.largest = all.largest.max(relative);
+        }
+    }
+    Ok(all)
+}
+
+/// The numbers of a buffer of floats.
+fn floats(element: &Element, bytes: &[u8]) -> Option<Vec<f64>> {
+    let dtype = match element.name {
+        "f32" => assay_launch::Dtype::F32,
+        "f16" => assay_launch::Dtype::F16,
+        "bf16" => assay_launch::Dtype::Bf16,
+        _ => return None,
+    };
+    Some(dtype.decode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs() -> Vec<(u32, Input)> {
+        let element = Element::named("f32").unwrap();
+        vec![(0, Input::Buffer(element, Vec::new()))]
+    }
+
+    fn buffer(numbers: &[f32]) -> Vec<(u32, Vec<u8>)> {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        vec![(0, bytes.collect())]
+    }
+
+    #[test]
+    fn floats_may_differ_by_what_is_allowed_of_the_largest() {
+        let (a, b) = (buffer(&[100.0, 1.0]), buffer(&[100.0, 1.001]));
+        let found = apart(&inputs(), &a, &b, &|_| 1e-4).unwrap();
+        assert!(!found.identical && (found.largest - 1e-5).abs() < 1e-7);
+        let error = apart(&inputs(), &a, &b, &|_| 1e-6).unwrap_err();
+        assert!(
+            error.starts_with("buffer 0, number 1: 1 expected"),
+            "{error}"
+        );
+        let nan = buffer(&[f32::NAN, 1.0]);
+        assert!(apart(&inputs(), &a, &nan, &|_| 1e-4).is_err());
+        assert!(apart(&inputs(), &nan, &nan, &|_| 0.0).unwrap().identical);
+        assert_eq!(
+            first_difference(&a, &b).as_deref(),
+            Some("buffer 0 differs from byte 4 on")
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! Proof of candidates: the printed source compiled again, run by the executor beside the original.
+
+use super::compare::{apart, first_difference};
+use super::{Bench, Input, Launch, Subject};
+use crate::attempts::{Failure, Genome, Stage, Verified};
+use crate::session::Level;
+use assay_device::{
+    Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, PipelineId, Report, Settings,
+    Storage,
+};
+use assay_launch::{Sizes, describe};
+use assay_rewrite::recipe::{Class, Geometry};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex};
+
+/// Operations a simdgroup may run in loops.
+const MOST_STEPS: u64 = 100_000_000;
+
+/// Inputs that finalists are compared with at each size.
+const SEEDS: u64 = 3;
+/// The seed of inputs that the search never saw.
+const UNSEEN: u64 = 1000;
+
+/// A kernel on the executor.
+pub(super) struct Runner {
+    device: CpuDevice,
+    pipeline: PipelineId,
+}
+
+impl Runner {
+    /// The kernel of a genome, with everything in it that can be checked if asked for.
+    pub(super) fn new(
+        subject: &Subject<'_>,
+        genome: &Genome,
+        source: Option<&str>,
+        checked: bool,
+    ) -> Result<Runner, Failure> {
+        let (library, constants) = subject.runs(genome, source, checked)?;
+        let settings = Settings {
+            max_steps: Some(MOST_STEPS),
+            checks: checked.then(|| Checks { arithmetic: false }),
+            ..Settings::default()
+        };
+        let make = || {
+            let mut device = CpuDevice::new(settings)?;
+            let library = device.add((*library).clone())?;
+            let pipeline = device.pipeline(library, &subject.function, &constants)?;
+            Ok(Runner { device, pipeline })
+        };
+        make().map_err(|error: Error| Failure::new(Stage::Compile, error.to_string()))
+    }
+
+    /// Runs a dispatch on fresh buffers; what they hold afterwards.
+    pub(super) fn run(
+        &mut self,
+        inputs: &[(u32, Input)],
+        geometry: &Geometry,
+        sizes: &Sizes,
+    ) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
+        self.with_buffers(inputs, geometry, sizes, |device, dispatch| {
+            device.run(vec![dispatch]).map(|_| ())
+        })
+        .map(|(buffers, ())| buffers)
+    }
+
+    /// Runs slowly; what the kernel did that it must not.
+    pub(super) fn check(
+        &mut self,
+        inputs: &[(u32, Input)],
+        geometry: &Geometry,
+        sizes: &Sizes,
+    ) -> Result<Vec<Report>, Failure> {
+        let found = self.with_buffers(inputs, geometry, sizes, |device, dispatch| {
+            device.check_run(&dispatch)
+        });
+        let (_, mut reports) = found?;
+        reports.retain(|report| !report.kind.is_warning());
+        Ok(reports)
+    }
+
+    fn with_buffers<T>(
+        &mut self,
+        inputs: &[(u32, Input)],
+        geometry: &Geometry,
+        sizes: &Sizes,
+        work: impl FnOnce(&mut CpuDevice, Dispatch) -> Result<T, Error>,
+    ) -> Result<(Vec<(u32, Vec<u8>)>, T), Failure> {
+        let limits = |error: assay_launch::Error| Failure::new(Stage::Limits, error.to_string());
+        let (grid, threadgroup) = geometry.at(sizes).map_err(limits)?;
+        let mut dispatch = Dispatch::new(self.pipeline, Extent::Threads(grid), threadgroup);
+        for number in geometry.numbers.iter().filter(|number| number.added) {
+            let value = number.value.number_at(sizes).map_err(limits)?;
+            let value = Binding::Bytes(value.to_le_bytes().to_vec());
+            dispatch = dispatch.bind(number.buffer, value);
+        }
+        for (index, formula) in (0..).zip(&geometry.threadgroup_memory) {
+            let bytes = formula.number_at(sizes).map_err(limits)?;
+            if bytes > 0 {
+                dispatch = dispatch.bind(index, Binding::ThreadgroupMemory(bytes));
+            }
+        }
+        let device = &mut self.device;
+        let mut made = Vec::new();
+        let run = || {
+            for (index, input) in inputs {
+                let binding = match input {
+                    Input::Bytes(bytes) => Binding::Bytes(bytes.clone()),
+                    Input::Buffer(_, data) => {
+                        let buffer = device.buffer(data.len() as u64, Storage::Shared)?;
+                        made.push((*index, buffer));
+                        device.write(buffer, 0, data)?;
+                        Binding::Buffer { buffer, offset: 0 }
+                    }
+                };
+                dispatch = dispatch.clone().bind(*index, binding);
+            }
+            let done = work(device, dispatch.clone())?;
+            let mut buffers = Vec::new();
+            for (index, buffer) in &made {
+                buffers.push((*index, device.contents(*buffer)?));
+            }
+            Ok((buffers, done))
+        };
+        let ran = run().map_err(failed);
+        for (_, buffer) in made {
+            device.release(buffer).map_err(failed)?;
+        }
+        ran
+    }
+}
+
+fn failed(error: Error) -> Failure {
+    let stage = match &error {
+        Error::TimeOut { .. } | Error::Cancelled => Stage::Abandoned,
+        Error::Fault(_) => Stage::Check,
+        _ => Stage::Limits,
+    };
+    Failure::new(stage, error.to_string())
+}
+
+/// What the original left at certain sizes with certain inputs.
+struct Expected {
+    inputs: Vec<(u32, Input)>,
+    buffers: Vec<(u32, Vec<u8>)>,
+    /// Its error by the oracle, in units of what is allowed.
+    error: Option<f64>,
+}
+
+/// Sizes in words, and a seed.
+type Trial = (String, u64);
+
+/// The original's results, each computed once.
+#[derive(Default)]
+pub(super) struct Original {
+    runner: Mutex<Option<Runner>>,
+    expected: Mutex<FxHashMap<Trial, Arc<Expected>>>,
+}
+
+impl<L: Launch> Bench<'_, L> {
+    fn expected(&self, sizes: &Sizes, seed: u64) -> Result<Arc<Expected>, Failure> {
+        let trial = (describe(sizes), seed);
+        let known = self.original.expected.lock().ok();
+        if let Some(found) = known.and_then(|known| known.get(&trial).cloned()) {
+            return Ok(found);
+        }
+        let model = |why: String| Failure::new(Stage::Limits, why);
+        let genome = Genome::default();
+        let own = self.sizes_of(sizes, &genome);
+        let inputs = self.launch.inputs(&own, seed).map_err(model)?;
+        let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
+        let mut runner = self.original.runner.lock().map_err(|_| poisoned())?;
+        if runner.is_none() {
+            *runner = Some(Runner::new(&self.subject, &genome, None, false)?);
+        }
+        let Some(runner) = runner.as_mut() else {
+            return Err(poisoned());
+        };
+        let buffers = runner.run(&inputs, self.launch.geometry(), &own)?;
+        let error = match self.launch.judged(&own, seed, &buffers) {
+            None => None,
+            Some(judged) => Some(judged.map_err(|why| Failure::new(Stage::Oracle, why))?),
+        };
+        let expected = Arc::new(Expected {
+            inputs,
+            buffers,
+            error,
+        });
+        if let Ok(mut known) = self.original.expected.lock() {
+            known.insert(trial, Arc::clone(&expected));
+        }
+        Ok(expected)
+    }
+}
+
+/// Proves a candidate at a level.
+pub(super) fn verify<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    level: Level,
+) -> Result<Verified, Failure> {
+    let applied = bench.applied(genome)?;
+    let source = bench.source(genome, &applied)?;
+    let geometry = &applied.candidate.geometry;
+    let mut runner = Runner::new(&bench.subject, genome, source.as_deref(), false)?;
+    let mut verified = Verified {
+        identical: true,
+        ..Verified::default()
+    };
+    let seeds = match level {
+        Level::Quick => 1..=1,
+        Level::Full => 1..=SEEDS,
+        Level::HeldOut => UNSEEN..=UNSEEN,
+    };
+    for sizes in bench.launch.sizes(level) {
+        let timed = sizes == bench.launch.timed();
+        // The launch's own sizes are large: once is enough.
+        for seed in seeds.clone().take(if timed { 1 } else { usize::MAX }) {
+            let expected = bench.expected(sizes, seed)?;
+            let own = bench.sizes_of(sizes, genome);
+            let found = runner.run(&expected.inputs, geometry, &own)?;
+            let at = |why: String| match sizes.is_empty() {
+                true => why,
+                false => format!("at {}: {why}", describe(sizes)),
+            };
+            compare(
+                bench,
+                applied.class,
+                (sizes, seed),
+                &expected,
+                &found,
+                &mut verified,
+            )
+            .map_err(|failure| Failure::new(failure.stage, at(failure.why)))?;
+        }
+        verified.sizes.push(describe(sizes));
+    }
+    check(
+        bench,
+        genome,
+        source.as_deref(),
+        geometry,
+        level,
+        &mut verified,
+    )?;
+    Ok(verified)
+}
+
+fn compare<L: Launch>(
+    bench: &Bench<'_, L>,
+    class: Class,
+    (sizes, seed): (&Sizes, u64),
+    expected: &Expected,
+    found: &[(u32, Vec<u8>)],
+    verified: &mut Verified,
+) -> Result<(), Failure> {
+    verified.comparisons += 1;
+    let differs = first_difference(&expected.buffers, found);
+    let Some(why) = differs else {
+        verified.error_before = largest(verified.error_before, expected.error);
+        verified.error_after = largest(verified.error_after, expected.error);
+        return Ok(());
+    };
+    if class == Class::Exact {
+        return Err(Failure::new(Stage::Results, why));
+    }
+    verified.identical = false;
+    let judged = bench.launch.judged(sizes, seed, found);
+    // An oracle decides; without one the original does, within a tolerance.
+    let tolerance = |element: &_| match judged {
+        Some(_) => f64::INFINITY,
+        None => bench.launch.tolerance(element),
+    };
+    let difference = apart(&expected.inputs, &expected.buffers, found, &tolerance)
+        .map_err(|why| Failure::new(Stage::Results, why))?;
+    verified.largest_difference = verified.largest_difference.max(difference.largest);
+    if let Some(judged) = judged {
+        let error = judged.map_err(|why| Failure::new(Stage::Oracle, why))?;
+        verified.error_before = largest(verified.error_before, expected.error);
+        verified.error_after = largest(verified.error_after, Some(error));
+    }
+    Ok(())
+}
+
+fn largest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Runs a candidate slowly where the original is known to be clean.
+fn check<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    source: Option<&str>,
+    geometry: &Geometry,
+    level: Level,
+    verified: &mut Verified,
+) -> Result<(), Failure> {
+    let all = bench.launch.sizes(level);
+    let most = if level == Level::Full { all.len() } else { 1 };
+    let small = all.iter().filter(|sizes| bench.launch.is_checked(sizes));
+    let mut runner = Runner::new(&bench.subject, genome, source, true)?;
+    for sizes in small.take(most) {
+        let own = bench.sizes_of(sizes, genome);
+        let inputs = bench.launch.inputs(&own, 1);
+        let inputs = inputs.map_err(|why| Failure::new(Stage::Limits, why))?;
+        let reports = runner.check(&inputs, geometry, &own)?;
+        if let Some(report) = reports.first() {
+            return Err(Failure::new(Stage::Check, report.to_string()));
+        }
+        verified.checked += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Sizes to prove candidates at, for launches whose author named only the one that matters.
+//!
+//! Sizes that are multiples of nothing show most: tails of tiles, clamped indices, rows shorter than a simdgroup. But a
+//! kernel may only be right for some sizes. The original says which: a size at which it faults, never ends or does what
+//! no kernel may is left out for a rounder one.
+
+use super::proof::Runner;
+use super::{Launch, Subject};
+use crate::attempts::{Failure, Genome, Stage};
+use assay_launch::{Sizes, describe};
+
+/// Sizes by what they are for.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// For everything that is built upon.
+    pub quick: Vec<Sizes>,
+    /// For finalists.
+    pub full: Vec<Sizes>,
+    /// For the winner, once.
+    pub held_out: Vec<Sizes>,
+    /// Too large for runs that are checked.
+    pub unchecked: Vec<Sizes>,
+}
+
+/// Lengths that no tile divides.
+const ODD: [u64; 11] = [37, 53, 21, 67, 45, 33, 29, 71, 19, 59, 41];
+
+/// Multiples to try, the most telling first.
+const MULTIPLES: [u64; 6] = [1, 4, 16, 32, 64, 128];
+
+/// Values no larger than this are kept: they are kinds, not lengths.
+const KEPT: u64 = 4;
+
+/// Small sizes in place of those a launch names, each a multiple of `multiple`; another round, other sizes.
+///
+/// ```
+/// use assay_tune::workbench::odd;
+/// let timed = [("C".to_owned(), 3), ("N".to_owned(), 1 << 20)].into();
+/// assert_eq!(odd(&timed, 0, 1)["C"], 3);
+/// assert_eq!(odd(&timed, 0, 1)["N"], 53);
+/// assert_eq!(odd(&timed, 0, 32)["N"], 64);
+/// ```
+pub fn odd(timed: &Sizes, round: usize, multiple: u64) -> Sizes {
+    let small = |(place, (name, &value)): (usize, (&String, &u64))| {
+        if value <= KEPT {
+            return (name.clone(), value);
+        }
+        let mut length = ODD[(place + round * 3) % ODD.len()];
+        while length > value {
+            length = length / 2 + 1;
+        }
+        let length = length.next_multiple_of(multiple);
+        (name.clone(), length.min(value))
+    };
+    timed.iter().enumerate().map(small).collect()
+}
+
+/// Sizes of a launch at which the original is clean. `given` are those that the user named, the timed one first;
+/// `affordable` says which of them are cheap enough to run whole.
+pub fn suitable(
+    subject: &Subject<'_>,
+    launch: &impl Launch,
+    given: &[Sizes],
+    affordable: &dyn Fn(&Sizes) -> bool,
+) -> Result<Plan, Failure> {
+    let mut original = OriginalRuns {
+        subject,
+        launch,
+        run: Runner::new(subject, &Genome::default(), None, false)?,
+        check: Runner::new(subject, &Genome::default(), None, true)?,
+    };
+    let timed = launch.timed();
+    if timed.values().all(|value| *value <= KEPT) {
+        let all = vec![timed.clone()];
+        let unchecked = if affordable(timed) {
+            Vec::new()
+        } else {
+            all.clone()
+        };
+        original.clean(timed, unchecked.is_empty())?;
+        return Ok(Plan {
+            quick: all.clone(),
+            full: all.clone(),
+            held_out: all,
+            unchecked,
+        });
+    }
+    let mut first_failure = None;
+    let mut pick = |rounds: std::ops::Range<usize>, multiples: &[u64]| {
+        let mut picked: Vec<Sizes> = Vec::new();
+        for round in rounds {
+            for &multiple in multiples {
+                let sizes = odd(timed, round, multiple);
+                match original.clean(&sizes, true) {
+                    Ok(()) => {
+                        picked.extend((!picked.contains(&sizes)).then_some(sizes));
+                        break;
+                    }
+                    Err(failure) if failure.stage == Stage::Oracle => return Err(failure),
+                    Err(failure) => {
+                        first_failure.get_or_insert(failure);
+                    }
+                }
+            }
+        }
+        Ok(picked)
+    };
+    let quick = pick(0..2, &MULTIPLES)?;
+    let mut full = quick.clone();
+    full.extend(pick(2..3, &MULTIPLES)?);
+    // Whole tiles take other paths than tails.
+    full.extend(pick(3..4, &MULTIPLES[3..])?);
+    let held_out = pick(4..6, &MULTIPLES)?;
+    let large: Vec<Sizes> = given.iter().filter(|it| affordable(it)).cloned().collect();
+    full.extend(large.iter().cloned());
+    match first_failure {
+        Some(failure) if quick.is_empty() => Err(failure),
+        _ => Ok(Plan {
+            quick,
+            full,
+            held_out,
+            unchecked: large,
+        }),
+    }
+}
+
+/// The original, run and checked.
+struct OriginalRuns<'a, L: Launch> {
+    subject: &'a Subject<'a>,
+    launch: &'a L,
+    run: Runner,
+    check: Runner,
+}
+
+impl<L: Launch> OriginalRuns<'_, L> {
+    /// Makes sure that the original ends, does nothing that no kernel may, and is right by the oracle.
+    fn clean(&mut self, sizes: &Sizes, checked: bool) -> Result<(), Failure> {
+        let mut own = sizes.clone();
+        own.extend(self.subject.numbers(&[]));
+        let at = |failure: Failure| match sizes.is_empty() {
+            true => failure,
+            false => {
+                let why = format!("at {}: {}", describe(sizes), failure.why);
+                Failure::new(failure.stage, why)
+            }
+        };
+        let inputs = self.launch.inputs(&own, 1);
+        let inputs = inputs.map_err(|why| at(Failure::new(Stage::Limits, why)))?;
+        let geometry = self.launch.geometry();
+        let buffers = self.run.run(&inputs, geometry, &own).map_err(at)?;
+        if checked {
+            let reports = self.check.check(&inputs, geometry, &own).map_err(at)?;
+            if let Some(report) = reports.first() {
+                return Err(at(Failure::new(Stage::Check, report.to_string())));
+            }
+        }
+        match self.launch.judged(&own, 1, &buffers) {
+            Some(Err(why)) => Err(at(Failure::new(Stage::Oracle, why))),
+            _ => Ok(()),
+        }
+    }
+}

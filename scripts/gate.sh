@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# The GitHub Action and the pre-commit hook, run here as a runner runs them: a release is installed by checksum from a server on
+# this machine, pull requests that make a kernel worse, wrong or racy are gated in shallow clones, annotations, summary,
+# SARIF and caches are looked at. ASSAY names the program to hand out; without it one is built.
+# Exit 3: a package registry cannot be reached.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+
+say() { printf 'gate: %s\n' "$*"; }
+fail() {
+  say "$1" >&2
+  shift
+  for file in "$@"; do sed 's/^/  | /' "$file" >&2; done
+  exit 1
+}
+venv=$PWD/target/gate-venv
+[ -x "$venv/bin/python" ] || python3 -m venv "$venv" || { say "no venv"; exit 3; }
+"$venv/bin/python" -m pip --disable-pip-version-check install --quiet pyyaml pre-commit ||
+  { say "the package registry cannot be reached"; exit 3; }
+
+if [ -z "${ASSAY:-}" ]; then
+  # The program as `make test` builds it, so that nothing is built twice.
+  cargo test --quiet --workspace --test frame --no-run
+  ASSAY=$PWD/target/debug/assay
+fi
+work=$(mktemp -d)
+server=
+trap 'if [ -n "$server" ]; then kill "$server"; fi; rm -rf "$work"' EXIT
+git() { command git -c user.name=Gate -c user.email=gate@example.com -c init.defaultBranch=main -c protocol.file.allow=always "$@"; }
+
+# The release, as scripts/release.sh lays it out, on a server of its own.
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+name=assay-$version-$(rustc -vV | sed -n 's/^host: //p')
+release=$work/server/someone/assay/releases/download/v$version
+mkdir -p "$release" "$work/$name"
+strip -o "$work/$name/assay" "$ASSAY" 2>/dev/null || cp -p "$ASSAY" "$work/$name/assay"
+tar -czf "$release/$name.tar.gz" -C "$work" "$name"
+(cd "$release" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+"$venv/bin/python" -u -m http.server --bind 127.0.0.1 --directory "$work/server" 0 >"$work/server.log" 2>&1 &
+server=$!
+for _ in $(seq 50); do grep -q 'port' "$work/server.log" && break; sleep 0.1; done
+port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$work/server.log" | head -n 1)
+
+# A repository with a kernel, and branches as pull requests.
+origin=$work/origin
+mkdir -p "$origin/gpu/kernels"
+sed 's/M=1024 --size N=1024 --size K=1024/M=64 --size N=64 --size K=64/' examples/kernels/matmul_tiled.metal >"$origin/gpu/kernels/matmul.metal"
+printf '[[kernels]]\nfiles = ["kernels/*.metal"]\n' >"$origin/gpu/assay.toml"
+(cd "$origin" && git init -q && git add -A && git commit -q -m "A kernel")
+branch() { # NAME SED-SCRIPT
+  (cd "$origin" && git checkout -q -b "$1" main && sed -i "$2" gpu/kernels/matmul.metal && git commit -q -a -m "$1" && git checkout -q main)
+}
+branch worse 's/acc = fma(.*/acc = fma(A[row * K + t + k], B[(t + k) * N + col], acc);/'
+branch wrong 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/'
+branch racy '25d'
+branch fine 's/16 by 16 tiles/Tiles of 16 by 16/'
+
+# The action on a pull request: a shallow checkout of the branch, the base not fetched.
+export RUNNER_OS=Linux RUNNER_ARCH=X64 GITHUB_SERVER_URL=http://127.0.0.1:$port
+export GITHUB_ACTION_REPOSITORY=someone/assay GITHUB_ACTION_REF=v$version GITHUB_ACTIONS=true CI=true
+run=0
+act() { # BRANCH INPUT=VALUE…
+  run=$((run + 1))
+  export RUNNER_TEMP=$work/runner/temp-$run RUNNER_TOOL_CACHE=$work/runner/tools-$run GITHUB_SHA=$run GITHUB_BASE_REF=main
+  mkdir -p "$RUNNER_TEMP" "$RUNNER_TOOL_CACHE"
+  rm -rf "$work/checkout"
+  git clone -q --depth 1 --branch "$1" "file://$origin" "$work/checkout"
+  shift
+  env -u ASSAY_CACHE "$venv/bin/python" "$root/scripts/action/runner.py" "$root" "$work/checkout" working-directory=gpu sarif=true "$@" >"$work/log" 2>&1
+}
+caught() { # BRANCH ANNOTATION
+  if act "$1"; then fail "the pull request '$1' passed" "$work/log"; fi
+  grep -qF "$2" "$work/log" || fail "the pull request '$1' has no annotation $2" "$work/log"
+  grep -q '❌ assay gate failed' "$RUNNER_TEMP/summary.md" || fail "no summary" "$work/log"
+  grep -q '^passed=false$' "$RUNNER_TEMP/outputs" || fail "no output" "$RUNNER_TEMP/outputs"
+  "$venv/bin/python" - "$RUNNER_TEMP/uploaded.sarif" <<'PY' || fail "the SARIF that was uploaded has no result in gpu/kernels" "$work/log"
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+place = run["results"][0]["locations"][0]["physicalLocation"]
+sys.exit(place["artifactLocation"]["uri"] != "gpu/kernels/matmul.metal")
+PY
+  say "caught: $1, $2"
+}
+act fine || fail "a pull request that changes a comment failed" "$work/log"
+grep -q '✅ assay gate passed' "$RUNNER_TEMP/summary.md" || fail "no summary" "$work/log"
+caught worse '::error file=gpu/kernels/matmul.metal,line=23,title=matmul_tiled%3A slower::'
+grep -q '^cache: assay-gate-Linux-X64-1$' "$work/log" || fail "the cache of the run before was not used" "$work/log"
+caught wrong '::error file=gpu/kernels/matmul.metal,line=27,title=matmul_tiled%3A wrong-result::'
+caught racy '::error file=gpu/kernels/matmul.metal,line=19,title=matmul_tiled%3A not-clean::'
+
+# An archive that is not what was published is not run.
+(cd "$release" && cp "$name.tar.gz" kept && printf x >>"$name.tar.gz")
+if act fine; then fail "an archive with another checksum was installed" "$work/log"; fi
+grep -q 'does not have its published checksum' "$work/log" || fail "no word about the checksum" "$work/log"
+(cd "$release" && mv kept "$name.tar.gz")
+if act fine version=77.0.0; then fail "a release that is not there was installed" "$work/log"; fi
+grep -q 'cannot download' "$work/log" || fail "no word about the download" "$work/log"
+if act fine 'version=$(touch /tmp/owned)'; then fail "a version that is none was taken" "$work/log"; fi
+say "releases are installed by checksum, others refused"
+
+# What an older cached program has left, or nothing at all, makes no difference; a push compares with the commit before.
+export GITHUB_BASE_REF=
+EVENT_BEFORE=$(git -C "$origin" rev-parse main)
+export EVENT_BEFORE
+saved=$(declare -f act)
+eval "${saved/GITHUB_BASE_REF=main/GITHUB_BASE_REF=}"
+caught wrong '::error file=gpu/kernels/matmul.metal,line=27,title=matmul_tiled%3A wrong-result::'
+
+# The hook, as pre-commit runs it.
+mkdir -p "$work/bin" "$work/hooks"
+ln -s "$ASSAY" "$work/bin/assay"
+cp .pre-commit-hooks.yaml "$work/hooks/"
+(cd "$work/hooks" && git init -q && git add -A && git commit -q -m hooks)
+cd "$origin"
+git checkout -q main
+sed 's|"kernels|"gpu/kernels|' gpu/assay.toml >assay.toml
+sed -i 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' gpu/kernels/matmul.metal
+git add -A
+hook() { PATH=$work/bin:$PATH PRE_COMMIT_HOME=$work/pre-commit "$venv/bin/pre-commit" try-repo "$work/hooks" "$1" --files gpu/kernels/matmul.metal >"$work/log" 2>&1; }
+if hook assay-gate-against-head; then fail "the hook let a wrong kernel pass" "$work/log"; fi
+grep -q 'gpu/kernels/matmul.metal:27: error: matmul_tiled: computes something else' "$work/log" || fail "the hook did not say why" "$work/log"
+git checkout -q HEAD gpu/kernels/matmul.metal
+hook assay-gate-against-head || fail "the hook stopped an unchanged kernel" "$work/log"
+say "the pre-commit hook stops what the gate stops"
