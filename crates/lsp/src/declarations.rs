@@ -187,6 +187,6 @@ mod tests {
         check("kernel; void a(", &[]);
         check("\"no end\nkernel void a(", &[("a", 1, 12)]);
         check("/* no end", &[]);
-        check("π kernel void ü() kernel void a() {", &[("a", 0, 33)]);
+        check("π kernel void ü() kernel void a() {", &[("a", 0, 32)]);
     }
 }

@@ -5,9 +5,9 @@
 //! (`assay lsp`).
 //!
 //! - [`Text`] has positions in the encoding that editor and server agreed on.
-//! - [`declarations`] finds kernels in text that need not compile.
+//! - [`declarations()`] finds kernels in text that need not compile.
 //! - [`KernelReport`] is what a profile and a prediction say about lines of the source.
-//! - [`diagnostics`], [`hints`], [`hover`], [`lenses`] and [`action_at`] are what is shown.
+//! - [`diagnostics()`], [`hints()`], [`hover()`], [`lenses()`] and [`action_at()`] are what is shown.
 //!
 //! ```
 //! use assay_lsp::{Encoding, Text, declarations};
