@@ -87,7 +87,9 @@ fn launch(text: &str) -> Launch {
                 launch.buffers.push((index, filled.expect("contents").1));
             }
             "--texture" => launch.textures.push((index, rest.to_owned())),
-            "--sampler" => launch.samplers.push((index, rest.parse().expect("a sampler"))),
+            "--sampler" => launch
+                .samplers
+                .push((index, rest.parse().expect("a sampler"))),
             other => panic!("{other}"),
         }
     }

@@ -324,6 +324,7 @@ mod tests {
             callers: Vec::new(),
             thread: [thread, 0, 0],
             location: None,
+            detail: None,
             other: None,
         };
         let (race, lane) = (ReportKind::Race, ReportKind::InactiveLane);
