@@ -118,6 +118,10 @@ pub enum SystemValue {
     GridOrigin,
     /// Bytes of dynamically sized threadgroup memory before an argument.
     ThreadgroupOffset(u32),
+    /// Width, height and depth of the texture at an index, of level 0.
+    TextureSize(u32),
+    /// Layers, levels and samples of the texture at an index.
+    TextureCounts(u32),
 }
 
 /// An axis of a three-dimensional value.

@@ -271,7 +271,7 @@ pub(crate) fn split<'t>(option: &str, text: &'t str) -> Result<(u32, &'t str), F
         .ok_or_else(|| Failure::usage(format!("{option} {text}: it starts with INDEX=")))
 }
 
-fn load(whole: &str, text: &str) -> Result<(&'static Element, Vec<u8>), Failure> {
+pub(crate) fn load(whole: &str, text: &str) -> Result<(&'static Element, Vec<u8>), Failure> {
     let path = Path::new(text);
     let npy = path.extension().is_some_and(|extension| extension == "npy");
     if !npy && !path.exists() {

@@ -2,11 +2,14 @@
 
 use crate::failure::Failure;
 use crate::input;
-use crate::launch::{array, split};
+use crate::launch::{array, load, split};
 use assay_device::{Argument, ArgumentBinding};
 use assay_launch::Sizes;
+use assay_launch::contents;
+use assay_launch::element::Element;
 use assay_launch::picture::Picture;
 use assay_launch::texture::{self, Contents, Declared, TEXTURE_FORMS};
+use assay_ssa::MemberKind;
 use assay_texture::{Dimension, Sampler};
 use std::path::Path;
 
@@ -22,6 +25,11 @@ pub(crate) struct ResourceArgs {
     /// A sampler in Metal's words, as in 0=linear,repeat or 0=nearest,coord=pixel,t_address=clamp_to_zero
     #[arg(long = "sampler", value_name = "I=WORDS")]
     pub(crate) samplers: Vec<String>,
+
+    /// A member of an argument buffer, as in 0.weights=FILE.npy, 0.image=FILE.png, 0.smooth=linear, 0.layers[2].scale=f32:0.5 or
+    /// 0[3].weights=zeros:f32:64 of an array of structs: contents as for --buffer, --texture, --sampler and --bytes
+    #[arg(long = "argument", value_name = "I.MEMBER=CONTENTS")]
+    pub(crate) arguments: Vec<String>,
 }
 
 /// A texture that is bound.
@@ -37,6 +45,37 @@ pub(crate) enum BoundTexture {
 pub(crate) struct Resources {
     pub(crate) textures: Vec<(u32, BoundTexture)>,
     pub(crate) samplers: Vec<(u32, Sampler)>,
+    pub(crate) members: Vec<Member>,
+    /// Argument buffers: their index, and their bytes but for pointers and handles.
+    pub(crate) argument_buffers: Vec<(u32, Vec<u8>)>,
+}
+
+/// A pointer, texture or sampler in an argument buffer.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) index: u32,
+    pub(crate) offset: u64,
+    /// As it is written: `0.weights`.
+    pub(crate) name: String,
+    pub(crate) contents: MemberContents,
+}
+
+#[derive(Debug)]
+pub(crate) enum MemberContents {
+    Buffer(&'static Element, Vec<u8>),
+    Texture(Contents),
+    Sampler(Sampler),
+}
+
+impl MemberContents {
+    /// The bytes that a device keeps of it.
+    pub(crate) fn data(&self) -> Option<&[u8]> {
+        match self {
+            MemberContents::Buffer(_, data) => Some(data),
+            MemberContents::Texture(contents) => Some(&contents.data),
+            MemberContents::Sampler(_) => None,
+        }
+    }
 }
 
 impl ResourceArgs {
@@ -55,6 +94,9 @@ impl ResourceArgs {
         let samplers = other.samplers.into_iter();
         all.samplers
             .extend(samplers.filter(|text| fresh(&self.samplers, text)));
+        let arguments = other.arguments.into_iter();
+        all.arguments
+            .extend(arguments.filter(|text| fresh(&self.arguments, text)));
         all
     }
 
@@ -74,12 +116,12 @@ impl ResourceArgs {
                     BoundTexture::Same(of.parse().map_err(|_| bad(format!("`{of}` is no index")))?)
                 }
                 None => BoundTexture::Contents(
-                    contents(value, &declared(arguments, index), sizes).map_err(
-                        |why| match why {
+                    texture_contents(value, &declared(arguments, index), sizes).map_err(|why| {
+                        match why {
                             Problem::Usage(why) => bad(why),
                             Problem::Failure(failure) => failure,
-                        },
-                    )?,
+                        }
+                    })?,
                 ),
             };
             resources.textures.push((index, contents));
@@ -91,9 +133,116 @@ impl ResourceArgs {
                 .map_err(|why| Failure::usage(format!("--sampler {text}: {why}")))?;
             resources.samplers.push((index, sampler));
         }
+        for text in &self.arguments {
+            resources.add_member(text, arguments, sizes)?;
+        }
         Ok(resources)
     }
 }
+
+impl Resources {
+    /// Adds what an `--argument` says.
+    fn add_member(
+        &mut self,
+        text: &str,
+        arguments: &[Argument],
+        sizes: &Sizes,
+    ) -> Result<(), Failure> {
+        let bad = |why: String| {
+            Failure::usage(format!("--argument {text}: {why}")).advice(
+                "write INDEX.MEMBER=CONTENTS, as in 0.weights=x.npy, 0.image=x.png, 0.smooth=linear or 0.scale=f32:2",
+            )
+        };
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| bad("it has no `=`".to_owned()))?;
+        let (place, path) = name
+            .split_once('.')
+            .ok_or_else(|| bad("it names no member".to_owned()))?;
+        let (index, element) = match place.split_once('[') {
+            Some((index, element)) => (index, element.trim_end_matches(']')),
+            None => (place, "0"),
+        };
+        let numbers = index.trim().parse().ok().zip(element.parse::<u64>().ok());
+        let (index, element): (u32, u64) =
+            numbers.ok_or_else(|| bad(format!("`{place}` is no index")))?;
+        let argument = arguments
+            .iter()
+            .find(|argument| argument.binding == ArgumentBinding::Buffer(index))
+            .ok_or_else(|| bad(format!("the kernel has no buffer {index}")))?;
+        let mut members = argument.members.iter();
+        let Some(member) = members.find(|member| member.path == path.trim()) else {
+            let names: Vec<&str> = argument
+                .members
+                .iter()
+                .map(|member| member.path.as_str())
+                .collect();
+            return Err(bad(match names.is_empty() {
+                true => format!(
+                    "buffer {index} (\"{}\") is no argument buffer",
+                    argument.name
+                ),
+                false => format!("there is no `{path}`; there are {}", names.join(", ")),
+            }));
+        };
+        let size = u64::from(argument.size);
+        let offset = element
+            .saturating_mul(size)
+            .saturating_add(member.offset.into());
+        let end = usize::try_from((element + 1).saturating_mul(size)).unwrap_or(usize::MAX);
+        if end > MOST_BYTES {
+            return Err(bad(format!("element {element} is too far")));
+        }
+        let known = self
+            .argument_buffers
+            .iter()
+            .position(|(known, _)| *known == index);
+        let at = known.unwrap_or_else(|| {
+            self.argument_buffers.push((index, Vec::new()));
+            self.argument_buffers.len() - 1
+        });
+        let bytes = &mut self.argument_buffers[at].1;
+        bytes.resize(bytes.len().max(end), 0);
+        let contents = match member.kind {
+            MemberKind::Value => {
+                let values = contents::values(value, sizes).map_err(&bad)?;
+                let place = bytes.get_mut(offset as usize..offset as usize + values.len());
+                let place = place.ok_or_else(|| bad("the values do not fit".to_owned()))?;
+                place.copy_from_slice(&values);
+                return Ok(());
+            }
+            MemberKind::Sampler => MemberContents::Sampler(value.parse().map_err(&bad)?),
+            MemberKind::Texture => {
+                let declared = Declared::parse(&member.type_name);
+                let declared =
+                    declared.ok_or_else(|| bad(format!("`{}` is not known", member.type_name)))?;
+                let found = texture_contents(value, &declared, sizes);
+                MemberContents::Texture(found.map_err(|problem| match problem {
+                    Problem::Usage(why) => bad(why),
+                    Problem::Failure(failure) => failure,
+                })?)
+            }
+            MemberKind::Pointer => {
+                let filled = contents::fill(value, sizes).map_err(&bad)?;
+                let (element, data) = match filled {
+                    Some(filled) => filled,
+                    None => load(text, value)?,
+                };
+                MemberContents::Buffer(element, data)
+            }
+        };
+        self.members.push(Member {
+            index,
+            offset,
+            name: name.trim().to_owned(),
+            contents,
+        });
+        Ok(())
+    }
+}
+
+/// Most bytes of an argument buffer.
+const MOST_BYTES: usize = 1 << 30;
 
 /// The texture a kernel declares at an index; a plain one if it says nothing.
 pub(crate) fn declared(arguments: &[Argument], index: u32) -> Declared {
@@ -114,7 +263,7 @@ enum Problem {
     Failure(Failure),
 }
 
-fn contents(value: &str, declared: &Declared, sizes: &Sizes) -> Result<Contents, Problem> {
+fn texture_contents(value: &str, declared: &Declared, sizes: &Sizes) -> Result<Contents, Problem> {
     if let Some(filled) = texture::fill(value, declared, sizes).map_err(Problem::Usage)? {
         return Ok(filled);
     }

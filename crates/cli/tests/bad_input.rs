@@ -299,21 +299,23 @@ fn a_source_of_other_stages_is_said_to_hold_them() {
 }
 
 #[test]
-fn textures_are_refused_alike() {
+fn texture_atomics_are_refused_alike() {
     if !has_clang() {
         return;
     }
     let folder = Folder::new();
     let text = "#include <metal_stdlib>\nusing namespace metal;\n\
-        kernel void shade(texture2d<float, access::write> t [[texture(0)]], uint2 g [[thread_position_in_grid]]) {\n\
-        t.write(float4(1), g); }\n";
+        kernel void shade(texture2d<uint, access::read_write> t [[texture(0)]], uint2 g [[thread_position_in_grid]]) {\n\
+        t.atomic_fetch_add(g, uint4(1)); }\n";
     let path = folder.file("shade.metal", text.as_bytes());
     let launch = ["--grid", "4", "--threadgroup", "4"];
     refused(&run("profile", &path, &[]), 3, &["texture"]);
     refused(&run("disasm", &path, &[]), 3, &["texture"]);
-    for command in ["run", "emu", "predict"] {
+    for command in ["emu", "predict"] {
         refused(&run(command, &path, &launch), 3, &["texture"]);
     }
+    let unbound = ["texture 0 (\"t\")", "--texture 0=zeros:rgba8Uint:WxH"];
+    refused(&run("run", &path, &launch), 2, &unbound);
 }
 
 #[test]

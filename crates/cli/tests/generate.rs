@@ -226,9 +226,9 @@ fn all_gives_a_row_for_every_kernel_and_a_summary() {
 #[test]
 fn what_cannot_be_generated_is_named_with_its_line() {
     let source = "#include <metal_stdlib>\nusing namespace metal;\n\
-        kernel void shade(texture2d<float, access::write> t [[texture(0)]],\n\
+        kernel void shade(texture2d<uint, access::read_write> t [[texture(0)]],\n\
                           uint2 g [[thread_position_in_grid]]) {\n\
-            t.write(float4(1.0f), g);\n\
+            t.atomic_fetch_add(g, uint4(1));\n\
         }\n";
     let Some(output) = compiling(&["profile", "--source", source]) else {
         return;

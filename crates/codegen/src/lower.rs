@@ -26,6 +26,7 @@ mod position;
 mod select;
 mod simdgroup;
 mod source;
+mod texture;
 
 use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
@@ -76,6 +77,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         inst_blocks: function.inst_blocks(),
         lane_place: None,
         lane_indices: Vec::new(),
+        samplers: Vec::new(),
     };
     lay_out(&mut lowerer, function)?;
     lowerer.plan()?;

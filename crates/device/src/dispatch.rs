@@ -62,6 +62,21 @@ pub struct Dispatch {
     pub threadgroup: [u32; 3],
     /// What is bound, by index.
     pub bindings: Vec<(u32, Binding)>,
+    /// Pointers, textures and samplers in argument buffers.
+    pub members: Vec<Member>,
+}
+
+/// A pointer, texture or sampler in an argument buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// The argument buffer.
+    pub index: u32,
+    /// Where in it, in bytes.
+    pub offset: u64,
+    /// Its name, for messages: `0.weights`.
+    pub name: String,
+    /// What it is: a buffer, texture or sampler.
+    pub binding: Binding,
 }
 
 impl Dispatch {
@@ -72,6 +87,7 @@ impl Dispatch {
             extent,
             threadgroup,
             bindings: Vec::new(),
+            members: Vec::new(),
         }
     }
 

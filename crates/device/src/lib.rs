@@ -65,7 +65,7 @@ pub use assay_front::{Checks, ConstantKey, GivenConstant as Constant};
 pub use assay_msl::{Diagnostic, Note, Place, Standard};
 pub use assay_ssa::{Argument, Binding as ArgumentBinding};
 pub use cpu::{CpuDevice, CpuKernel, Lent, Settings};
-pub use dispatch::{Binding, Dispatch, Extent};
+pub use dispatch::{Binding, Dispatch, Extent, Member};
 pub use error::{Error, Fault, FaultKind};
 pub use facts::{DeviceFacts, PipelineFacts, Storage};
 pub use ids::{BufferId, LibraryId, PipelineId, SubmissionId};

@@ -235,7 +235,9 @@ impl Launch {
             SystemValue::ThreadsPerThreadgroup => Some(group),
             SystemValue::ThreadgroupsPerGrid => Some(grid.div_ceil(group)),
             SystemValue::GridOrigin => Some(0),
-            SystemValue::ThreadgroupOffset(_) => None,
+            SystemValue::ThreadgroupOffset(_)
+            | SystemValue::TextureSize(_)
+            | SystemValue::TextureCounts(_) => None,
         }
     }
 }

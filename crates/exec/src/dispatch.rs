@@ -1,13 +1,13 @@
 //! Runs a program over a grid: threadgroups in parallel, simdgroups in turns.
 
 use crate::buffer::Buffer;
-use crate::code::{Objects, Pointer, Program};
+use crate::code::{Cell, Objects, Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
 use crate::group_batching::GroupBatches;
 use crate::interpret::observer::{NoObserver, Observer};
 use crate::interpret::{Batch, ExecutionContext, Stop, Trap};
-use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
+use crate::memory::{Action, OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::GridPosition;
 use crate::texture::{BoundTexture, Resource};
 use assay_ssa::Binding;
@@ -26,6 +26,31 @@ pub struct Bindings {
     /// Texture indices that name the texture of another index.
     same_textures: Vec<(u32, u32)>,
     samplers: Vec<(u32, Sampler)>,
+    members: Vec<Member>,
+}
+
+/// A handle that stands in a buffer.
+#[derive(Clone, Debug)]
+struct Member {
+    /// The buffer, and where in it.
+    index: u32,
+    offset: u64,
+    /// What the handle is of.
+    target: Target,
+    /// Its name, for messages.
+    name: String,
+}
+
+/// What a pointer or handle in an argument buffer is of: something that is bound at an index. Indices from 65,536 on are no
+/// argument's, and free for what only argument buffers name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A buffer.
+    Buffer(u32),
+    /// A texture.
+    Texture(u32),
+    /// A sampler.
+    Sampler(u32),
 }
 
 /// An index that is bound to a place in a buffer.
@@ -100,6 +125,24 @@ impl Bindings {
             .iter()
             .position(|(known, _)| *known == index)?;
         Some(self.textures.swap_remove(place).1)
+    }
+
+    /// Puts the address of a buffer, or the handle of a texture or sampler, at an offset of the buffer that is bound at `index`: a
+    /// member of an argument buffer.
+    pub fn set_member(&mut self, index: u32, offset: u64, target: Target, name: &str) {
+        self.members.push(Member {
+            index,
+            offset,
+            target,
+            name: name.to_owned(),
+        });
+    }
+
+    /// The name of something that only argument buffers name.
+    fn member_name(&self, wanted: Target) -> Option<&str> {
+        let mut members = self.members.iter();
+        let found = members.find(|member| member.target == wanted)?;
+        Some(&found.name)
     }
 
     /// Binds a sampler.
@@ -228,6 +271,7 @@ impl Program {
             };
             job.pointers.push((reg, address));
         }
+        job.place_members(bindings)?;
         Ok(job)
     }
 
@@ -246,8 +290,42 @@ impl Job<'_> {
         (self.regions.len() as u64 - 1) << OFFSET_BITS
     }
 
+    /// Writes the members of argument buffers that the kernel can reach.
+    fn place_members(&mut self, bindings: &mut Bindings) -> Result<(), RunError> {
+        for member in bindings.members.clone() {
+            let known = self.placed.iter().any(|(index, _)| *index == member.index);
+            if !known {
+                continue;
+            }
+            let at = self
+                .buffer(bindings, member.index)?
+                .wrapping_add(member.offset);
+            let handle = match member.target {
+                Target::Buffer(index) => self.buffer(bindings, index)?,
+                Target::Texture(index) => self.texture(bindings, index)?,
+                Target::Sampler(index) => self.sampler(bindings, index)?,
+            };
+            let nothing = Region::nothing();
+            let memory = View {
+                shared: &self.regions,
+                threadgroup: &nothing,
+                thread: &nothing,
+            };
+            let place = memory.place(at, 8, 0, Action::Write);
+            let place = place.map_err(|kind| RunError::BadMember {
+                name: member.name.clone(),
+                why: kind.to_string(),
+            })?;
+            place.write(Cell::Long, handle);
+        }
+        Ok(())
+    }
+
     /// The address an index is bound to: all indices that share a buffer point into one region.
     fn buffer(&mut self, bindings: &mut Bindings, index: u32) -> Result<u64, RunError> {
+        let member = bindings
+            .member_name(Target::Buffer(index))
+            .map(str::to_owned);
         let name = self.program.argument_name(Binding::Buffer(index));
         let window = bindings
             .windows
@@ -264,7 +342,10 @@ impl Job<'_> {
             return Err(RunError::MissingBuffer { index, name });
         };
         let (base, len, writable) = (buffer.as_mut_ptr(), buffer.len(), buffer.is_writable());
-        let name = format!("buffer {index} (\"{name}\")");
+        let name = match member {
+            Some(member) => format!("argument \"{member}\""),
+            None => format!("buffer {index} (\"{name}\")"),
+        };
         // SAFETY: the job borrows the bindings, so the buffer stays where it is and nothing else accesses it; lent memory
         // by the promise of `Buffer::lent`.
         let mut region = unsafe { Region::shared(base, len, writable, name) };
@@ -276,7 +357,12 @@ impl Job<'_> {
 
     /// The handle of a texture: the address of its texels.
     fn texture(&mut self, bindings: &mut Bindings, index: u32) -> Result<u64, RunError> {
-        let name = self.program.argument_name(Binding::Texture(index));
+        let member = bindings
+            .member_name(Target::Texture(index))
+            .map(str::to_owned);
+        let name = member
+            .clone()
+            .unwrap_or_else(|| self.program.argument_name(Binding::Texture(index)));
         let same = bindings
             .same_textures
             .iter()
@@ -304,7 +390,10 @@ impl Job<'_> {
                 "is {layout}, which is {needed} bytes, and has {len}"
             )));
         }
-        let shown = format!("texture {index} (\"{name}\")");
+        let shown = match member {
+            Some(member) => format!("texture \"{member}\""),
+            None => format!("texture {index} (\"{name}\")"),
+        };
         let writable = texture.texels.is_writable();
         // SAFETY: as for buffers.
         let mut region = unsafe { Region::shared(base, len, writable, shown) };

@@ -84,6 +84,14 @@ pub enum RunError {
         /// What is wrong.
         why: String,
     },
+    /// A member of an argument buffer cannot be written.
+    #[error("argument \"{name}\": {why}")]
+    BadMember {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
     /// A sampler the kernel uses is not bound.
     #[error("sampler {index} (\"{name}\") is not bound")]
     MissingSampler {

@@ -93,7 +93,7 @@ pub use check::{Location, Party, Report, ReportKind};
 pub use code::Program;
 pub use compile::Options;
 pub use count::{Class, Counts, DeviceCounts, LineCounts, Sample, ThreadgroupCounts, Traffic};
-pub use dispatch::{Bindings, Limits, Statistics};
+pub use dispatch::{Bindings, Limits, Statistics, Target};
 pub use error::{CompileError, Fault, FaultKind, RunError};
 pub use geometry::Grid;
 pub use simd::SimdLevel;

@@ -64,6 +64,8 @@ pub struct Argument {
     pub function_constant: Option<String>,
     /// Size, alignment and code of the type, when known.
     pub layout: Option<Layout>,
+    /// Members of the struct it points to, if a pointer, texture or sampler is among them.
+    pub members: Vec<Member>,
 }
 
 /// What an argument is bound to.
@@ -133,6 +135,48 @@ const SCALARS: [&str; 14] = [
     "", "bool", "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half",
     "bfloat", "float", "void",
 ];
+
+/// A member of a struct that an argument points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// What it is.
+    pub kind: MemberKind,
+    /// How it is reached: `weights`, `layers[2].scale`.
+    pub path: String,
+    /// The same in terms of data members: an `array<T, N>` is a struct.
+    pub(crate) designator: String,
+    /// Its type, of a pointer that of what it points to.
+    pub type_name: String,
+    /// Where it lies, in bytes, if the compiler has said so.
+    pub offset: Option<u32>,
+}
+
+/// What a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberKind {
+    /// A pointer to device or constant memory.
+    Pointer,
+    /// A texture.
+    Texture,
+    /// A sampler.
+    Sampler,
+    /// A plain value.
+    Value,
+}
+
+impl MemberKind {
+    const WORDS: [(Self, &'static str); 4] = [
+        (Self::Pointer, "pointer"),
+        (Self::Texture, "texture"),
+        (Self::Sampler, "sampler"),
+        (Self::Value, "value"),
+    ];
+
+    fn word(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(kind, _)| *kind == self);
+        found.map_or("value", |(_, word)| word)
+    }
+}
 
 impl TypeCode {
     /// The name in Metal's spelling, `None` for a struct.
@@ -232,6 +276,14 @@ impl KernelInfo {
                 clean(&argument.type_name),
                 flags.join(","),
             );
+            for member in &argument.members {
+                let (kind, path) = (member.kind.word(), clean(&member.path));
+                let _ = write!(
+                    text,
+                    "\nmember\t{kind}\t{path}\t{}",
+                    clean(&member.type_name)
+                );
+            }
         }
         text
     }
@@ -250,6 +302,20 @@ impl KernelInfo {
                 ["arg", rest @ ..] => {
                     let argument = parse_argument(rest).ok_or(ParseError::Line(number + 1))?;
                     info.arguments.push(argument);
+                }
+                ["member", kind, path, type_name] => {
+                    let mut kinds = MemberKind::WORDS.iter();
+                    let kind = kinds.find(|(_, word)| word == kind).map(|(kind, _)| *kind);
+                    let (Some(kind), Some(argument)) = (kind, info.arguments.last_mut()) else {
+                        return Err(ParseError::Line(number + 1));
+                    };
+                    argument.members.push(Member {
+                        kind,
+                        path: (*path).to_owned(),
+                        designator: (*path).to_owned(),
+                        type_name: (*type_name).to_owned(),
+                        offset: None,
+                    });
                 }
                 _ => return Err(ParseError::Line(number + 1)),
             }
@@ -276,6 +342,13 @@ impl KernelInfo {
                 align: four[2],
                 code: TypeCode(four[3]),
             });
+        }
+        let members = self
+            .arguments
+            .iter_mut()
+            .flat_map(|argument| &mut argument.members);
+        for (member, offset) in members.zip(numbers.iter().skip(needed)) {
+            member.offset = Some(*offset);
         }
         Ok(())
     }
@@ -323,6 +396,7 @@ fn parse_argument(fields: &[&str]) -> Option<Argument> {
         reference: false,
         function_constant: None,
         layout: None,
+        members: Vec::new(),
     };
     for flag in flags.split(',').filter(|flag| !flag.is_empty()) {
         match flag.split_once('=') {
@@ -391,6 +465,7 @@ mod tests {
             reference: false,
             function_constant: None,
             layout: None,
+            members: Vec::new(),
         };
         let mut info = KernelInfo {
             name: "ns::add".to_owned(),

@@ -359,6 +359,16 @@ fn annotation(
             numbers.push(format!("{place}, {layout}"));
         }
     }
+    for parameter in parameters.iter().filter(|p| p.argument.is_parameter()) {
+        let written = type_text(tokens, parameter);
+        let written = written.replace("const ", "");
+        let members = parameter.argument.members.iter();
+        numbers.extend(
+            members.map(|member| {
+                format!("(uint)__builtin_offsetof({written}, {})", member.designator)
+            }),
+        );
+    }
     let text = c_string(&info.to_text());
     format!("__attribute__((annotate({text}, {})))", numbers.join(", "))
 }

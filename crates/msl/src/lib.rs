@@ -41,6 +41,7 @@ mod kernels;
 mod lexer;
 mod literals;
 mod locate;
+mod members;
 mod outline;
 mod overloads;
 mod parameter;

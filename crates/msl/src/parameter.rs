@@ -3,6 +3,7 @@
 use crate::attributes::{self, Attribute};
 use crate::kernel_info::{Access, Argument, ArgumentKind, Space};
 use crate::lexer::{Kind, Tokens};
+use crate::members;
 use crate::spaces::is_space;
 use crate::specification::{Treatment, treatment};
 use std::ops::Range;
@@ -147,6 +148,7 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         .iter()
         .any(|index| matches!(tokens.get(*index), "const" | "constant"));
     let index = bound.filter(|range: &Range<usize>| !range.is_empty());
+    let pointed = kind == ArgumentKind::Buffer && declarator.indirect && elements.is_none();
     let (space, access) = match &kind {
         ArgumentKind::Texture => (Space::Handle, texture_access(&type_name)),
         ArgumentKind::Sampler => (Space::Handle, Access::Read),
@@ -174,6 +176,10 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
             function_constant: find("function_constant")
                 .map(|attribute| tokens.join(attribute.arguments.clone())),
             layout: None,
+            members: match pointed {
+                true => members::of_type(tokens, &declarator.type_tokens),
+                false => Vec::new(),
+            },
         },
         type_tokens: declarator.type_tokens,
         range,

@@ -151,6 +151,10 @@ impl Dispatch<'_> {
                     let bytes = u64::from(*offset).to_le_bytes();
                     bytes[..usize::from(binding.halves.min(4)) * 2].to_vec()
                 }
+                BoundValue::System(
+                    SystemValue::TextureSize(_) | SystemValue::TextureCounts(_),
+                    _,
+                ) => return Err(Error::Unsupported("textures")),
                 BoundValue::DescriptorHeap => {
                     return Err(Error::Unsupported("a heap of texture descriptors"));
                 }

@@ -93,6 +93,34 @@ pub struct Argument {
     pub unused: bool,
     /// The function constant that must be true for the argument to exist.
     pub condition: Option<String>,
+    /// Members of the struct it points to, if a pointer, texture or sampler is among them. Not part of the text form.
+    pub members: Vec<Member>,
+}
+
+/// A member of an argument buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// What it is.
+    pub kind: MemberKind,
+    /// How it is reached: `weights`, `layers[2].scale`.
+    pub path: String,
+    /// Its type in the source, of a pointer that of what it points to.
+    pub type_name: String,
+    /// Where it lies, in bytes.
+    pub offset: u32,
+}
+
+/// What a member of an argument buffer is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MemberKind {
+    /// A pointer to device or constant memory.
+    Pointer,
+    /// A texture.
+    Texture,
+    /// A sampler.
+    Sampler,
+    /// A plain value.
+    Value,
 }
 
 impl Argument {
@@ -111,6 +139,7 @@ impl Argument {
             no_alias: false,
             unused: false,
             condition: None,
+            members: Vec::new(),
         }
     }
 }

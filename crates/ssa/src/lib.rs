@@ -52,7 +52,7 @@ pub use inst::{
     Block, BlockCall, Callee, FunctionId, IndexExtend, IndexList, Inst, InstData, SwitchCases,
     SwitchId, Symbol, UNDEF_LANE, Value, ValueList,
 };
-pub use kernel::{Argument, ArgumentAccess, Binding, Kernel};
+pub use kernel::{Argument, ArgumentAccess, Binding, Kernel, Member, MemberKind};
 pub use location::{FileId, Loc, Location, Locations, NameId};
 pub use memory::{Access, AliasId, AliasSet, AtomicOp, BarrierMemory, Ordering, Scope};
 pub use module::{

@@ -8,7 +8,7 @@
 use super::{FoundKernel, Lowering};
 use crate::llvm::{Attributes, Constant, Module, ValueId, ValueKind};
 use assay_ssa::builtin::{Resolved, resolve};
-use assay_ssa::{Argument, ArgumentAccess, Binding, Space};
+use assay_ssa::{Argument, ArgumentAccess, Binding, Member, MemberKind, Space};
 use std::collections::{BTreeMap, HashMap};
 
 /// One entry of the list.
@@ -87,10 +87,43 @@ fn kernel(text: &str, annotation: &Annotation) -> FoundKernel {
                 }
                 kernel.arguments.push(argument);
             }
+            Some(("member", fields)) => {
+                if let (Some(member), Some(argument)) =
+                    (member(fields), kernel.arguments.last_mut())
+                {
+                    argument.members.push(member);
+                }
+            }
             _ => {}
         }
     }
+    // Behind the numbers of parameters stand the offsets of members.
+    let offsets = annotation.numbers.iter().skip(1 + 4 * next_param as usize);
+    let members = kernel
+        .arguments
+        .iter_mut()
+        .flat_map(|argument| &mut argument.members);
+    for (member, offset) in members.zip(offsets) {
+        member.offset = *offset;
+    }
     kernel
+}
+
+/// `KIND PATH TYPE`, separated by tabs.
+fn member(fields: &str) -> Option<Member> {
+    let mut fields = fields.split('\t');
+    let kind = match fields.next()? {
+        "pointer" => MemberKind::Pointer,
+        "texture" => MemberKind::Texture,
+        "sampler" => MemberKind::Sampler,
+        _ => MemberKind::Value,
+    };
+    Some(Member {
+        kind,
+        path: fields.next()?.to_owned(),
+        type_name: fields.next()?.to_owned(),
+        offset: 0,
+    })
 }
 
 /// The binding with the index the compiler computed: the text only has the source's words,

@@ -19,7 +19,7 @@ impl Lowerer<'_> {
                 self.barrier(call.builtin, args);
                 return Ok(());
             }
-            Family::Texture => return self.unsupported("a texture"),
+            Family::Texture => return self.texture(call, args, result),
             Family::Matrix => return self.matrix(call.builtin, args, result),
             _ => {}
         }
@@ -52,19 +52,15 @@ impl Lowerer<'_> {
 
     fn barrier(&mut self, builtin: Builtin, args: &[Value]) {
         const DEVICE: u64 = assay_ssa::BarrierMemory::DEVICE as u64;
+        const TEXTURE: u64 = assay_ssa::BarrierMemory::TEXTURE as u64;
         let flags = args.first().and_then(|&arg| self.function.const_bits(arg));
         let fence = Some(Memory {
             fence: true,
             ..Memory::default()
         });
-        if flags.is_none_or(|flags| flags & DEVICE != 0) && builtin != Builtin::SimdgroupBarrier {
-            let mut inst = Inst::new(Op::MemoryBarrier)
-                .with(Field::BarrierA, imm(1))
-                .with(Field::BarrierB, imm(2))
-                .with(Field::BarrierC, imm(9));
-            inst.memory = fence;
-            inst.convergent = true;
-            self.push(inst);
+        let shared = flags.is_none_or(|flags| flags & (DEVICE | TEXTURE) != 0);
+        if shared && builtin != Builtin::SimdgroupBarrier {
+            self.memory_fence();
         }
         // Lanes of a simdgroup run together, and memory is accessed in order.
         if builtin == Builtin::ThreadgroupBarrier {
@@ -73,6 +69,20 @@ impl Lowerer<'_> {
             inst.convergent = true;
             self.push(inst);
         }
+    }
+
+    /// Orders accesses to memory that other threadgroups see.
+    pub(super) fn memory_fence(&mut self) {
+        let mut inst = Inst::new(Op::MemoryBarrier)
+            .with(Field::BarrierA, imm(1))
+            .with(Field::BarrierB, imm(2))
+            .with(Field::BarrierC, imm(9));
+        inst.memory = Some(Memory {
+            fence: true,
+            ..Memory::default()
+        });
+        inst.convergent = true;
+        self.push(inst);
     }
 
     // ---- element by element ----

@@ -106,6 +106,8 @@ pub(super) struct Lowerer<'a> {
     /// Registers for `row · stride + column`, by stride and whether rows and columns change
     /// places.
     pub(super) lane_indices: Vec<((u64, bool), Slice)>,
+    /// States of `constexpr` samplers, in the order they are met.
+    pub(super) samplers: Vec<u64>,
 }
 
 impl<'a> Lowerer<'a> {

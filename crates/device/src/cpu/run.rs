@@ -2,19 +2,23 @@
 
 use super::{CpuDevice, watch};
 use crate::check;
-use crate::dispatch::{Binding, Dispatch};
+use crate::dispatch::{Binding, Dispatch, Member};
 use crate::error::{Error, Fault, FaultKind};
 use crate::ids::{BufferId, PipelineId};
 use crate::time::{Finished, Origin, Time};
-use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Program, RunError};
+use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Program, RunError, Target};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+/// The first index of what only argument buffers name.
+const FIRST_MEMBER: u32 = 1 << 16;
 
 /// A dispatch that was found to be all right.
 pub(super) struct Job<'a> {
     pipeline: PipelineId,
     grid: Grid,
     bindings: &'a [(u32, Binding)],
+    members: &'a [Member],
 }
 
 /// A way to run a program: for its results, to check it, to count.
@@ -84,6 +88,7 @@ impl CpuDevice {
             pipeline: dispatch.pipeline,
             grid: Grid::threads(threads, dispatch.threadgroup),
             bindings: &dispatch.bindings,
+            members: &dispatch.members,
         })
     }
 
@@ -180,7 +185,22 @@ impl CpuDevice {
         let mut bindings = Bindings::new();
         let mut lent: Vec<(BufferId, u32)> = Vec::new();
         let mut textures: Vec<(BufferId, u32)> = Vec::new();
-        for (index, binding) in job.bindings {
+        // What only argument buffers name is bound behind the indices of arguments.
+        let members = (FIRST_MEMBER..).zip(job.members);
+        for (at, member) in members.clone() {
+            let target = match member.binding {
+                Binding::Texture { .. } => Target::Texture(at),
+                Binding::Sampler(_) => Target::Sampler(at),
+                _ => Target::Buffer(at),
+            };
+            bindings.set_member(member.index, member.offset, target, &member.name);
+        }
+        let all = job
+            .bindings
+            .iter()
+            .map(|(index, binding)| (*index, binding));
+        for (index, binding) in all.chain(members.map(|(at, member)| (at, &member.binding))) {
+            let index = &index;
             match binding {
                 Binding::Bytes(bytes) => bindings.set(*index, Buffer::from_bytes(bytes)),
                 Binding::ThreadgroupMemory(bytes) => {

@@ -16,3 +16,4 @@ mod races;
 mod simd;
 mod step;
 mod sums;
+mod textures;

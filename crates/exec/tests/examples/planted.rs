@@ -4,7 +4,7 @@
 //! launched as the comment `// assay: launch …` of their file says.
 
 use crate::common::compiler;
-use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Options, Program, Report};
+use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Options, Program, Report, Target};
 use assay_front::{Checks, Clang, Library, Source, SourceOptions};
 use assay_launch::texture::{self, Declared};
 use assay_launch::{Sizes, contents};
@@ -28,6 +28,8 @@ struct Launch {
     threadgroup_memory: Vec<(u32, u32)>,
     textures: Vec<(u32, String)>,
     samplers: Vec<(u32, Sampler)>,
+    /// Members of argument buffers: index, path, contents.
+    members: Vec<(u32, String, String)>,
 }
 
 fn folder() -> PathBuf {
@@ -74,6 +76,13 @@ fn launch(text: &str) -> Launch {
             panic!("{pair:?}")
         };
         let (index, rest) = value.split_once('=').unwrap_or(("0", value));
+        if let (Some((index, path)), "--argument") = (index.split_once('.'), *flag) {
+            let index = index.parse().expect("an index");
+            launch
+                .members
+                .push((index, path.to_owned(), rest.to_owned()));
+            continue;
+        }
         let index = index.parse().expect("an index");
         match *flag {
             "--grid" => launch.grid = value.parse().expect("threads"),
@@ -130,6 +139,9 @@ fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
     for (index, text) in &launch.textures {
         bind_texture(&program, &mut bindings, *index, text);
     }
+    for (at, (index, path, text)) in (65536..).zip(&launch.members) {
+        bind_member(&program, &mut bindings, *index, (path, text), at);
+    }
     for &(index, sampler) in &launch.samplers {
         bindings.set_sampler(index, sampler);
     }
@@ -141,6 +153,43 @@ fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
     let reports = program.check(&grid, &mut bindings, &limits);
     // A kernel that does not run to its end reports nothing, and its fault counts as missed.
     reports.unwrap_or_default()
+}
+
+/// Binds a pointer or texture of an argument buffer behind the indices of arguments.
+fn bind_member(
+    program: &Program,
+    bindings: &mut Bindings,
+    index: u32,
+    (path, text): (&str, &str),
+    at: u32,
+) {
+    let mut arguments = program.arguments().iter();
+    let argument = arguments.find(|argument| argument.binding == Binding::Buffer(index));
+    let argument = argument.expect("an argument buffer");
+    let member = argument.members.iter().find(|member| member.path == path);
+    let member = member.expect("a member");
+    if bindings.get(index).is_none() {
+        bindings.set(index, Buffer::zeroed(argument.size as usize));
+    }
+    let target = match Declared::parse(&member.type_name) {
+        Some(declared) => {
+            let filled = texture::fill(text, &declared, &Sizes::new()).expect("a texture");
+            let filled = filled.expect("a described one");
+            let bound = BoundTexture {
+                layout: filled.layout,
+                texels: Buffer::from_bytes(&filled.data),
+                undefined: filled.undefined,
+            };
+            bindings.set_texture(at, bound);
+            Target::Texture(at)
+        }
+        None => {
+            let filled = contents::fill(text, &Sizes::new()).expect("contents");
+            bindings.set(at, Buffer::from_bytes(&filled.expect("contents").1));
+            Target::Buffer(at)
+        }
+    };
+    bindings.set_member(index, member.offset.into(), target, path);
 }
 
 fn bind_texture(program: &Program, bindings: &mut Bindings, index: u32, text: &str) {

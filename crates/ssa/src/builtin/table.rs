@@ -315,11 +315,11 @@ builtins! {
     TextureWrite "write" Texture "*:R" WritesTexture free Lane, Never;
     TextureFence "fence" Texture "*:R" Barrier free Lane, Never;
     TextureAtomic "texture_atomic" Texture "*:R" WritesTexture free Lane, Never;
-    TextureGetWidth "get_width" Texture "*:R" Pure free DISPATCH, Never;
-    TextureGetHeight "get_height" Texture "*:R" Pure free DISPATCH, Never;
-    TextureGetDepth "get_depth" Texture "*:R" Pure free DISPATCH, Never;
-    TextureGetArraySize "get_array_size" Texture "*:R" Pure free DISPATCH, Never;
-    TextureGetNumMipLevels "get_num_mip_levels" Texture "*:R" Pure free DISPATCH, Never;
-    TextureGetNumSamples "get_num_samples" Texture "*:R" Pure free DISPATCH, Never;
-    TextureIsNull "is_null" Texture "*:R" Pure free DISPATCH, Never;
+    TextureGetWidth "get_width" Texture "*:R" Pure free Operands, Never;
+    TextureGetHeight "get_height" Texture "*:R" Pure free Operands, Never;
+    TextureGetDepth "get_depth" Texture "*:R" Pure free Operands, Never;
+    TextureGetArraySize "get_array_size" Texture "*:R" Pure free Operands, Never;
+    TextureGetNumMipLevels "get_num_mip_levels" Texture "*:R" Pure free Operands, Never;
+    TextureGetNumSamples "get_num_samples" Texture "*:R" Pure free Operands, Never;
+    TextureIsNull "is_null" Texture "*:R" Pure free Operands, Never;
 }

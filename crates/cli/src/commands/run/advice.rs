@@ -3,6 +3,7 @@
 use assay_device::{Argument, ArgumentBinding, PipelineFacts};
 use assay_launch::element::Element;
 use assay_launch::texture::Declared;
+use assay_ssa::{Member, MemberKind};
 use assay_texture::{Class, Dimension};
 use std::fmt::Write as _;
 
@@ -28,10 +29,32 @@ pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> 
         } = argument;
         let access = argument.space.map_or("", |space| space.name());
         let _ = writeln!(text, "  {word} {index}  {access} {type_name}  {name}");
-        let _ = write!(line, " {}", option(argument, index));
+        if argument.members.is_empty() {
+            let _ = write!(line, " {}", option(argument, index));
+        }
+        for member in argument.members.iter().take(MOST_MEMBERS) {
+            let (path, type_name) = (&member.path, &member.type_name);
+            let (star, contents) = member_contents(member);
+            let _ = writeln!(text, "    {index}.{path}  {type_name}{star}");
+            let _ = write!(line, " --argument {index}.{path}={contents}");
+        }
     }
     let _ = write!(text, "for example:\n  {line}");
     text
+}
+
+/// Members of an argument buffer that are shown.
+const MOST_MEMBERS: usize = 12;
+
+/// What a member's type ends with, and contents to start from.
+fn member_contents(member: &Member) -> (&'static str, String) {
+    let element = Element::in_metal(&member.type_name).map_or("f32", |element| element.name);
+    match member.kind {
+        MemberKind::Pointer => ("*", format!("zeros:{element}:N")),
+        MemberKind::Sampler => ("", "linear".to_owned()),
+        MemberKind::Value => ("", format!("{element}:1")),
+        MemberKind::Texture => ("", "FILE.png".to_owned()),
+    }
 }
 
 fn option(argument: &Argument, index: u32) -> String {

@@ -69,7 +69,7 @@ pub(crate) struct Args {
     constants: Vec<Constant>,
 
     /// Write a buffer to a file afterwards, flat and with its type, or a texture: texture:I=FILE.png or .npy, texture:I.L for
-    /// its level L; a name without `=` is where the report goes
+    /// its level L, or a member of an argument buffer: 0.sums=FILE.npy; a name without `=` is where the report goes
     #[arg(short = 'o', long = "out", id = "out", value_name = "I=FILE.npy")]
     outputs: Vec<PathBuf>,
 
@@ -179,6 +179,8 @@ struct Destinations {
     files: Vec<(u32, PathBuf)>,
     /// Textures, each with a level.
     textures: Vec<(u32, u32, PathBuf)>,
+    /// Members of argument buffers, by name.
+    members: Vec<(String, PathBuf)>,
     report: Option<PathBuf>,
 }
 
@@ -200,6 +202,7 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
     let mut destinations = Destinations {
         files: Vec::new(),
         textures: Vec::new(),
+        members: Vec::new(),
         report: None,
     };
     for path in &args.outputs {
@@ -210,6 +213,13 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
         }
         if let Some(rest) = text.strip_prefix("texture:") {
             destinations.textures.push(texture(&text, rest)?);
+            continue;
+        }
+        if let Some((name, file)) = text.split_once('=')
+            && name.contains('.')
+        {
+            let file = PathBuf::from(file);
+            destinations.members.push((name.to_owned(), file));
             continue;
         }
         let (index, file) = launch::split("--out", &text)?;

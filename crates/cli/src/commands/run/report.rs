@@ -324,6 +324,7 @@ mod tests {
             callers: Vec::new(),
             thread: [thread, 0, 0],
             location: None,
+            detail: None,
             other: None,
             detail: None,
         };

@@ -11,7 +11,7 @@ use crate::input;
 use crate::interrupt;
 use crate::launch::{self, Filled, Inputs, LaunchArgs};
 use crate::output::Output;
-use crate::resources::{self, BoundTexture, ResourceArgs, Resources};
+use crate::resources::{self, BoundTexture, MemberContents, ResourceArgs, Resources};
 use assay_device::{
     ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Extent, Origin,
     PipelineFacts, PipelineId, Storage,
@@ -21,6 +21,7 @@ use assay_launch::npy::Array;
 use assay_launch::texture::Contents;
 use assay_launch::{Pass, Sizes};
 use std::io::Write as _;
+use std::path::Path;
 use std::time::Duration;
 
 /// A kernel ready to run, and what is bound to it.
@@ -40,6 +41,10 @@ struct Work<'a> {
     resources: Resources,
     /// The textures that have texels of their own.
     textures: Vec<(u32, BufferId)>,
+    /// Buffers behind members of argument buffers, by their place among them.
+    members: Vec<(u32, BufferId)>,
+    /// Argument buffers.
+    argument_buffers: Vec<(u32, BufferId)>,
     /// What clang warns of.
     warnings: Vec<Diagnostic>,
 }
@@ -141,6 +146,8 @@ impl<'a> Work<'a> {
             resource_args: args.resources.clone(),
             resources: Resources::default(),
             textures: Vec::new(),
+            members: Vec::new(),
+            argument_buffers: Vec::new(),
             warnings,
         };
         if let Ok(text) = std::str::from_utf8(&bytes)
@@ -161,7 +168,11 @@ impl<'a> Work<'a> {
         files: &Destinations,
         context: &Context,
     ) -> Result<Report, Failure> {
-        for (_, buffer) in self.buffers.drain(..).chain(self.textures.drain(..)) {
+        let old = self.buffers.drain(..).chain(self.textures.drain(..));
+        let old = old
+            .chain(self.members.drain(..))
+            .chain(self.argument_buffers.drain(..));
+        for (_, buffer) in old {
             self.engine.device().release(buffer).map_err(failure)?;
         }
         self.inputs = Inputs::new(&self.launch, &self.tgmem, sizes)?;
@@ -304,6 +315,50 @@ impl<'a> Work<'a> {
             };
             dispatch = dispatch.bind(*index, binding);
         }
+        self.bind_members(dispatch)
+    }
+
+    /// Adds argument buffers and what their members are.
+    fn bind_members(&mut self, mut dispatch: Dispatch) -> Result<Dispatch, Failure> {
+        let device = self.engine.device();
+        for (index, bytes) in &self.resources.argument_buffers {
+            let bound = |place: &u32| place == index;
+            let mut given = self.inputs.buffers.iter().map(|buffer| &buffer.index);
+            if given.any(bound) || self.inputs.bytes.iter().any(|(given, _)| bound(given)) {
+                continue;
+            }
+            let size = bytes.len() as u64;
+            let buffer = device.buffer(size, Storage::Shared).map_err(failure)?;
+            self.argument_buffers.push((*index, buffer));
+            dispatch = dispatch.bind(*index, Binding::Buffer { buffer, offset: 0 });
+        }
+        for (place, member) in (0..).zip(&self.resources.members) {
+            let buffer = match member.contents.data() {
+                Some(data) => {
+                    let size = data.len() as u64;
+                    let buffer = device.buffer(size, Storage::Shared).map_err(failure)?;
+                    self.members.push((place, buffer));
+                    Some(buffer)
+                }
+                None => None,
+            };
+            let binding = match (&member.contents, buffer) {
+                (MemberContents::Sampler(sampler), _) => Binding::Sampler(*sampler),
+                (MemberContents::Texture(contents), Some(buffer)) => Binding::Texture {
+                    buffer,
+                    layout: contents.layout,
+                    undefined: contents.undefined,
+                },
+                (_, Some(buffer)) => Binding::Buffer { buffer, offset: 0 },
+                (_, None) => continue,
+            };
+            dispatch.members.push(assay_device::Member {
+                index: member.index,
+                offset: member.offset,
+                name: member.name.clone(),
+                binding,
+            });
+        }
         Ok(dispatch)
     }
 
@@ -355,6 +410,26 @@ impl<'a> Work<'a> {
     fn fill(&mut self) -> Result<(), Failure> {
         for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
             let written = self.engine.device().write(*buffer, 0, &filled.data);
+            written.map_err(failure)?;
+        }
+        for (place, buffer) in &self.members {
+            let member = self.resources.members.get(*place as usize);
+            let data = member.and_then(|member| member.contents.data());
+            let written = self
+                .engine
+                .device()
+                .write(*buffer, 0, data.unwrap_or_default());
+            written.map_err(failure)?;
+        }
+        for (index, buffer) in &self.argument_buffers {
+            let mut all = self.resources.argument_buffers.iter();
+            let bytes = all
+                .find(|(known, _)| known == index)
+                .map(|(_, bytes)| bytes.as_slice());
+            let written = self
+                .engine
+                .device()
+                .write(*buffer, 0, bytes.unwrap_or_default());
             written.map_err(failure)?;
         }
         for (index, buffer) in &self.textures {
@@ -446,6 +521,20 @@ impl<'a> Work<'a> {
                 path: path.display().to_string(),
             });
         }
+        for (name, path) in &files.members {
+            let bytes = self.member_file(name, path)?;
+            let mut output = Output::open(Some(path))?;
+            output.write_all(&bytes)?;
+            output.finish()?;
+            written.push(Written {
+                index: name
+                    .split(['.', '['])
+                    .next()
+                    .and_then(|index| index.parse().ok())
+                    .unwrap_or(0),
+                path: path.display().to_string(),
+            });
+        }
         let origin = self.engine.device().facts().origin;
         let threads = (origin == Origin::Host).then(|| {
             let asked = self.args.threads.map(usize::from);
@@ -492,6 +581,40 @@ impl<'a> Work<'a> {
         };
         let data = self.engine.device().contents(buffer).map_err(failure)?;
         Ok((filled.element, data))
+    }
+
+    /// What a member of an argument buffer holds, as the bytes of a file.
+    fn member_file(&mut self, name: &str, path: &Path) -> Result<Vec<u8>, Failure> {
+        let none = || Failure::usage(format!("--out {name}: no --argument has this name"));
+        let mut members = self.resources.members.iter();
+        let place = members
+            .position(|member| member.name == name)
+            .ok_or_else(none)?;
+        let known = self
+            .members
+            .iter()
+            .find(|(known, _)| *known as usize == place);
+        let buffer = known.map(|(_, buffer)| *buffer).ok_or_else(none)?;
+        let data = self.engine.device().contents(buffer).map_err(failure)?;
+        match self
+            .resources
+            .members
+            .get(place)
+            .map(|member| &member.contents)
+        {
+            Some(MemberContents::Buffer(element, _)) => {
+                let array = Array {
+                    descr: element.descr.to_owned(),
+                    shape: vec![(data.len() / element.size) as u64],
+                    data,
+                };
+                Ok(array.to_bytes())
+            }
+            Some(MemberContents::Texture(contents)) => {
+                resources::file(path, &contents.layout, &data, 0)
+            }
+            _ => Err(none()),
+        }
     }
 
     fn argument_name(&self, index: u32) -> String {
