@@ -29,8 +29,8 @@ pub struct CompareOptions {
     pub steps_after: Option<u64>,
     /// Limits.
     pub gates: Vec<Gate>,
-    /// Limits count only for changes larger than the noise.
-    pub beyond_noise: bool,
+    /// Limits count for changes within the noise, too.
+    pub strict: bool,
 }
 
 struct Run {
@@ -81,7 +81,7 @@ pub fn compare(
     let gates = options
         .gates
         .iter()
-        .map(|gate| gate::check(gate, &metrics, options.beyond_noise))
+        .map(|gate| gate::check(gate, &metrics, options.strict))
         .collect();
     let mut warnings = warnings(&a.analysis, &b.analysis);
     if divisors.is_none() {

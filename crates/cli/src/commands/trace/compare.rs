@@ -31,14 +31,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N[,N]", value_parser = parse_steps)]
     steps: Option<(u64, u64)>,
 
-    /// Exit with 1 when a limit is exceeded: slower, busy, idle, executions, buffers or latency,
-    /// with a percentage, like slower:5%
+    /// Exit with 1 when a limit is exceeded by more than noise: slower, busy, idle, executions,
+    /// buffers or latency, with a percentage, like slower:5%
     #[arg(long, value_name = "LIMIT", value_parser = parse_gate)]
     fail_on: Vec<Gate>,
 
-    /// Let limits count only for changes larger than the noise within the runs
+    /// Let limits count for changes within the noise of the runs, too
     #[arg(long, requires = "fail_on")]
-    beyond_noise: bool,
+    strict: bool,
 
     /// How to show the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         steps_before: args.steps.map(|steps| steps.0),
         steps_after: args.steps.map(|steps| steps.1),
         gates: args.fail_on.clone(),
-        beyond_noise: args.beyond_noise,
+        strict: args.strict,
     };
     let comparison =
         compare(&before, &after, &options).map_err(|error| inputs::failure(error, None))?;
