@@ -72,6 +72,7 @@ pub use export::{CsvTable, write_chrome, write_csv, write_raw_csv};
 pub use findings::{Rule, rules};
 pub use load::{LoadOptions, Loader};
 pub use recording::{Origin, Recording, TableRead, Thread, Warning};
+pub use render::compare_html::compare_html;
 pub use render::compare_text::{compare_markdown, compare_text};
 pub use render::html::report_html;
 pub use render::markdown::report_markdown;

@@ -1,7 +1,7 @@
 //! The report as one HTML file with a zoomable timeline. Nothing is fetched.
 
-use super::timeline_data::{self, TimelineData};
-use super::{micros, millis, percent};
+use super::timeline_data::Drawn;
+use super::{micros, millis, percent, timeline};
 use crate::analysis::document::*;
 use crate::analysis::view::View;
 use crate::analysis::{Options, analyze_view, gaps};
@@ -11,8 +11,7 @@ use assay_report::html::{escape, page};
 use assay_report::number::grouped;
 use std::fmt::Write;
 
-const STYLE: &str = include_str!("timeline.css");
-const SCRIPT: &str = include_str!("timeline.js");
+use timeline::STYLE;
 
 /// The report on a recording as a page.
 pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis, String), Error> {
@@ -42,9 +41,14 @@ pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis
     let mut script = "";
     if analysis.intervals.rows_target > 0 {
         figures(&mut body, &analysis);
-        let data = timeline_data::collect(&view, &gaps::find(&view));
-        timeline(&mut body, &data);
-        script = SCRIPT;
+        let drawn = Drawn {
+            view: &view,
+            gaps: &gaps::find(&view),
+            title: None,
+            step: None,
+        };
+        timeline::section(&mut body, &[drawn]);
+        script = timeline::SCRIPT;
     }
     findings(&mut body, &analysis.findings);
     tables(&mut body, &analysis);
@@ -131,45 +135,7 @@ fn figures(out: &mut String, a: &Analysis) {
     out.push_str("</div>\n");
 }
 
-fn timeline(out: &mut String, data: &TimelineData) {
-    out.push_str(
-        "<h2>Timeline</h2>\n<div class=\"tools\">\
-         <input id=\"search\" type=\"search\" placeholder=\"Search labels (Enter: next)\" aria-label=\"Search labels\">\
-         <button id=\"next\" type=\"button\">Next</button><span id=\"found\" class=\"dim\"></span>\
-         <button id=\"in\" type=\"button\">Zoom in</button><button id=\"out\" type=\"button\">Zoom out</button>\
-         <button id=\"all\" type=\"button\">All</button></div>\n\
-         <div class=\"stage\" id=\"stage\"><canvas id=\"timeline\" tabindex=\"0\" height=\"200\"></canvas>\
-         <div class=\"tip\" id=\"tip\" role=\"status\"></div></div>\n<div class=\"legend\">",
-    );
-    for (name, colour) in [
-        ("gap: host late", "#d1495b"),
-        ("gap: launch", "#edae49"),
-        ("gap: contended", "#8f6fc4"),
-        ("gap: unknown; other processes", "#8b949e"),
-    ] {
-        let _ = write!(
-            out,
-            "<span><i style=\"background:{colour}\"></i>{name}</span>"
-        );
-    }
-    out.push_str("<span>wheel zooms, drag moves, double click shows all</span></div>\n");
-    if data.merged_below > 0 {
-        let _ = writeln!(
-            out,
-            "<p class=\"dim\">There are too many executions to draw each: those less than {} apart are drawn as one. Figures count every one.</p>",
-            assay_report::number::nanoseconds(data.merged_below as f64)
-        );
-    }
-    // No text inside the data can end the script element.
-    let json = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned());
-    let json = json.replace('<', "\\u003c");
-    let _ = writeln!(
-        out,
-        "<script type=\"application/json\" id=\"timeline-data\">{json}</script>"
-    );
-}
-
-fn findings(out: &mut String, findings: &[Finding]) {
+pub(super) fn findings(out: &mut String, findings: &[Finding]) {
     if findings.is_empty() {
         return;
     }
@@ -195,21 +161,22 @@ fn findings(out: &mut String, findings: &[Finding]) {
     }
 }
 
-/// A table with a heading; the first column is text, the others figures.
-fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
+/// A table with a heading; the first column is text, the others figures. It scrolls sideways
+/// where it does not fit, by keys, too.
+pub(super) fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
     if rows.is_empty() {
         return;
     }
+    let heading = escape(heading);
     let _ = write!(
         out,
-        "<h2>{}</h2>\n<div class=\"wide\"><table><tr>",
-        escape(heading)
+        "<h2>{heading}</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{heading}\"><table><thead><tr>"
     );
     for (index, column) in columns.iter().enumerate() {
         let class = if index > 0 { " class=\"n\"" } else { "" };
-        let _ = write!(out, "<th{class}>{}</th>", escape(column));
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(column));
     }
-    out.push_str("</tr>\n");
+    out.push_str("</tr></thead>\n<tbody>");
     for row in rows {
         out.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
@@ -218,7 +185,7 @@ fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</table></div>\n");
+    out.push_str("</tbody></table></div>\n");
 }
 
 fn tables(out: &mut String, a: &Analysis) {
@@ -302,7 +269,7 @@ fn tables(out: &mut String, a: &Analysis) {
     }
 }
 
-fn warnings(out: &mut String, warnings: &[String]) {
+pub(super) fn warnings(out: &mut String, warnings: &[String]) {
     if warnings.is_empty() {
         return;
     }

@@ -7,7 +7,7 @@ use assay_report::number::{bytes, grouped, or_unknown};
 use std::fmt::Write;
 
 /// Text that Markdown would take for markup, made harmless.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         if matches!(

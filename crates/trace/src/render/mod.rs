@@ -5,7 +5,9 @@ pub(crate) mod html;
 pub(crate) mod markdown;
 pub(crate) mod strip;
 pub(crate) mod text;
+mod timeline;
 mod timeline_data;
+pub(crate) mod compare_html;
 
 /// A fraction as a percentage: `0.028804` → `2.880 %`.
 pub(crate) fn percent(fraction: f64) -> String {
