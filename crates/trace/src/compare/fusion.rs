@@ -339,7 +339,11 @@ mod tests {
                 "no",
             ),
             (
-                &[("fused_multiply", 28.0), ("sigmoid", 28.0), ("matmul", 56.0)][..],
+                &[
+                    ("fused_multiply", 28.0),
+                    ("sigmoid", 28.0),
+                    ("matmul", 56.0),
+                ][..],
                 "no",
             ),
             (&[(UNLABELLED, 20.0)][..], "unknown"),

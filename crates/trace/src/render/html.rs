@@ -1,14 +1,16 @@
 //! The report as one HTML file with a zoomable timeline. Nothing is fetched.
 
 use super::timeline_data::Drawn;
-use super::{micros, millis, percent, timeline};
+use super::{
+    baseline_cells, gigabytes, micros, millis, part_of_chip, percent, regularity, timeline,
+};
 use crate::analysis::document::*;
 use crate::analysis::view::View;
 use crate::analysis::{Options, analyze_view, gaps};
 use crate::error::Error;
 use crate::recording::Recording;
 use assay_report::html::{escape, page};
-use assay_report::number::grouped;
+use assay_report::number::{bytes, grouped};
 use std::fmt::Write;
 
 use timeline::STYLE;
@@ -51,7 +53,9 @@ pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis
         script = timeline::SCRIPT;
     }
     findings(&mut body, &analysis.findings);
+    baseline(&mut body, &analysis);
     tables(&mut body, &analysis);
+    missing(&mut body, &analysis.recording);
     warnings(&mut body, &analysis.recording.warnings);
     Ok((analysis, page(&title, STYLE, &body, script)))
 }
@@ -207,6 +211,7 @@ fn tables(out: &mut String, a: &Analysis) {
         &["label", "share", "total", "count", "mean", "median", "max"],
         &rows,
     );
+    throughput(out, a);
     let bin = |b: &Bin| {
         vec![
             match b.to_us {
@@ -225,6 +230,9 @@ fn tables(out: &mut String, a: &Analysis) {
         .map(bin)
         .collect();
     table(out, "Gaps", &["length", "gaps", "together"], &rows);
+    if let Some(found) = &a.gaps.regularity {
+        let _ = writeln!(out, "<p>Gaps are {}.</p>", escape(&regularity(found)));
+    }
     if let Some(activity) = &a.cpu.while_gpu_waits {
         let function = |f: &HostFunction| {
             vec![
@@ -241,6 +249,8 @@ fn tables(out: &mut String, a: &Analysis) {
             &rows,
         );
     }
+    host(out, a);
+    memory(out, a);
     let other = |o: &OtherProcess| vec![o.name.clone(), millis(o.busy_ms), grouped(o.count)];
     let rows: Vec<Vec<String>> = a.other_processes.iter().map(other).collect();
     table(
@@ -267,6 +277,155 @@ fn tables(out: &mut String, a: &Analysis) {
             &rows,
         );
     }
+}
+
+fn throughput(out: &mut String, a: &Analysis) {
+    let rate =
+        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+    let row = |row: &Throughput| {
+        vec![
+            row.operation.clone(),
+            format!("{:.1} %", row.share * 100.0),
+            millis(row.total_ms),
+            grouped(row.count),
+            rate(row.gflops),
+            part_of_chip(row.of_compute),
+            rate(row.gbs),
+            part_of_chip(row.of_bandwidth),
+        ]
+    };
+    let rows: Vec<Vec<String>> = a.throughput.iter().map(row).collect();
+    table(
+        out,
+        "Throughput of operations (work given)",
+        &[
+            "operation",
+            "share",
+            "total",
+            "count",
+            "GFLOP/s",
+            "of peak",
+            "GB/s",
+            "of bandwidth",
+        ],
+        &rows,
+    );
+    if let Some(chip) = a.recording.chip.as_ref().filter(|_| !rows.is_empty()) {
+        let _ = writeln!(out, "<p class=\"dim\">{}</p>", escape(&chip.note));
+    }
+}
+
+/// Hot functions in the whole window.
+fn host(out: &mut String, a: &Analysis) {
+    let Some(hot) = &a.cpu.hot else {
+        return;
+    };
+    let row = |f: &HostFunction| {
+        vec![
+            format!("{} ({})", f.function, f.binary),
+            format!("{:.1} %", f.share * 100.0),
+            millis(f.ms),
+        ]
+    };
+    let rows: Vec<Vec<String>> = hot.functions.iter().map(row).collect();
+    table(
+        out,
+        "Hot functions of the CPU in the window",
+        &["function", "own time", "CPU"],
+        &rows,
+    );
+}
+
+fn memory(out: &mut String, a: &Analysis) {
+    let (t, memory) = (&a.transfers, &a.memory);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    if t.blits > 0 {
+        let volume = t.blit_bytes.map_or_else(|| "unknown".to_owned(), bytes);
+        row(
+            "copied by blits",
+            format!("{volume}{}", gigabytes(t.blit_gbs, t.blit_of_bandwidth)),
+        );
+    }
+    if let (Some(first), Some(last), Some(peak)) =
+        (memory.first_bytes, memory.last_bytes, memory.peak_bytes)
+    {
+        row(
+            "Metal memory at start, end, peak",
+            format!("{}, {}, {}", bytes(first), bytes(last), bytes(peak)),
+        );
+    }
+    if let Some(growing) = memory.growing {
+        row(
+            "keeps growing",
+            if growing { "yes" } else { "no" }.to_owned(),
+        );
+    }
+    if let Some(count) = memory.unfreed {
+        row("resources not freed", grouped(count));
+    }
+    if let Some(leaks) = &memory.leaks {
+        row(
+            "leaked objects",
+            grouped(leaks.iter().map(|leak| leak.count).sum()),
+        );
+    }
+    table(out, "Copies and memory", &["", ""], &rows);
+    let row = |row: &Allocator| {
+        vec![
+            format!("{} ({})", row.function, row.binary),
+            bytes(row.bytes),
+            grouped(row.count),
+        ]
+    };
+    let rows: Vec<Vec<String>> = memory.allocators.iter().map(row).collect();
+    table(
+        out,
+        "Who allocates Metal memory",
+        &["function", "bytes", "resources"],
+        &rows,
+    );
+}
+
+fn baseline(out: &mut String, a: &Analysis) {
+    let Some(baseline) = &a.baseline else {
+        return;
+    };
+    let row = |row: &BaselineRow| {
+        let [measured, other, ratio] = baseline_cells(row);
+        vec![row.metric.clone(), measured, other, ratio]
+    };
+    let rows: Vec<Vec<String>> = baseline.rows.iter().map(row).collect();
+    let heading = format!("Beside {}", baseline.name);
+    table(
+        out,
+        &heading,
+        &["", "this run", &baseline.name, "ratio"],
+        &rows,
+    );
+}
+
+/// Tables that would say more, folded.
+fn missing(out: &mut String, recording: &RecordingInfo) {
+    if recording.missing.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2>Not in the inputs</h2>\n<details><summary>Tables that would say more, and the commands that export them</summary>\n<ul>\n",
+    );
+    for table in &recording.missing {
+        let _ = write!(
+            out,
+            "<li>{}: {}",
+            escape(&table.table),
+            escape(&table.shows)
+        );
+        for command in table.record.iter().chain([&table.export]) {
+            let _ = write!(out, "<br><code>{}</code>", escape(command));
+        }
+        out.push_str("</li>\n");
+    }
+    out.push_str("</ul></details>\n");
 }
 
 pub(super) fn warnings(out: &mut String, warnings: &[String]) {

@@ -255,8 +255,7 @@
       show(centre - half, centre + half);
     }
     said.textContent = `${describe(cursor).replaceAll("\n", ", ")} (${i + 1} of ${plural(lane.start.length, "interval")} on ${lane.name})`;
-    const { x, y } = place(cursor);
-    showTip(cursor, Math.max(x, margin()), y);
+    hideTip();
     request();
   }
 
@@ -394,7 +393,7 @@
   };
   canvas.addEventListener("pointerup", lift);
   canvas.addEventListener("pointercancel", lift);
-  canvas.addEventListener("pointerleave", () => { if (!drag && document.activeElement !== canvas) hideTip(); });
+  canvas.addEventListener("pointerleave", () => { if (!drag) hideTip(); });
   canvas.addEventListener("dblclick", all);
   canvas.addEventListener("focus", () => { if (!cursor && canvas.matches(":focus-visible")) enter(); });
   canvas.addEventListener("blur", hideTip);

@@ -47,7 +47,7 @@ pub(crate) struct Colours {
 }
 
 pub(crate) const COLOURS: Colours = Colours {
-    target: [(212, 36), (160, 24)],
+    target: [(212, 36), (160, 28)],
     gaps: ["#d1495b", "#edae49", "#8f6fc4", "#9c6b4a"],
     other: "#8b949e",
 };

@@ -5,7 +5,9 @@ use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Outcome};
 use assay_report::envelope::Envelope;
-use assay_trace::{CompareOptions, Gate, TextStyle, compare, compare_markdown, compare_text};
+use assay_trace::{
+    CompareOptions, Gate, TextStyle, compare, compare_html, compare_markdown, compare_text,
+};
 use std::path::PathBuf;
 
 /// Compare two runs: before and after, eager and compiled, ours and theirs
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 Examples:
   assay trace compare before/ after/
   assay trace compare eager/ compiled/ --steps 100
+  assay trace compare eager/ compiled/ --format html -o compare.html
   assay trace compare before/ after/ --steps 1000,800 --fail-on slower:5%")]
 pub(crate) struct Args {
     /// The first run: a folder of exported tables, or one file
@@ -60,6 +63,8 @@ enum Format {
     Json,
     /// For documents
     Markdown,
+    /// A page with both timelines on one axis
+    Html,
 }
 
 fn parse_gate(text: &str) -> Result<Gate, String> {
@@ -89,8 +94,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         gates: args.fail_on.clone(),
         strict: args.strict,
     };
-    let comparison =
-        compare(&before, &after, &options).map_err(|error| inputs::failure(error, None))?;
+    let fail = |error| inputs::failure(error, None);
+    let (comparison, page) = match args.format {
+        Format::Html => {
+            let (comparison, page) = compare_html(&before, &after, &options).map_err(fail)?;
+            (comparison, Some(page))
+        }
+        _ => (compare(&before, &after, &options).map_err(fail)?, None),
+    };
     let failed = comparison.gates.iter().any(|gate| gate.failed);
     match args.format {
         Format::Text => {
@@ -106,6 +117,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             context.write(&Envelope::new("assay.trace.compare", 1, comparison).to_json())?;
         }
         Format::Markdown => context.write(&compare_markdown(&comparison))?,
+        Format::Html => context.write(&page.unwrap_or_default())?,
     }
     Ok(if failed {
         Outcome::Failed
