@@ -243,6 +243,38 @@ fn real_runs_compare_per_step() {
     assert_eq!(busy["significant"], true);
     let same = assay(&["compare", &before, &before, "--fail-on", "slower:0%"]);
     assert_eq!(same.status.code(), Some(0));
+    let page = assay(&["compare", "--format", "html", &before, &after]);
+    assert!(stdout(&page).contains("id=\"align\""));
+}
+
+/// Another seed of the same scenario: what differs is noise, and no gate fails on it.
+#[test]
+fn a_gate_does_not_fail_on_noise_unless_it_is_strict() {
+    let one = tables(&Scenario::eager(12));
+    let two = tables(&Scenario {
+        seed: 77,
+        ..Scenario::eager(12)
+    });
+    let (mut one, mut two) = (path(&one), path(&two));
+    let time = |before: &str, after: &str| {
+        let document = json(&assay(&["compare", "--format", "json", before, after]));
+        let metrics = document["metrics"].as_array().cloned().expect("metrics");
+        metrics
+            .into_iter()
+            .find(|m| m["metric"] == "time")
+            .expect("time")
+    };
+    if time(&one, &two)["change"].as_f64() < Some(0.0) {
+        std::mem::swap(&mut one, &mut two);
+    }
+    let change = time(&one, &two);
+    assert_eq!(change["significant"], false, "{change}");
+    assert!(change["change"].as_f64() > Some(0.0));
+    let lenient = assay(&["compare", &one, &two, "--fail-on", "slower:0%"]);
+    assert_eq!(lenient.status.code(), Some(0), "{}", stdout(&lenient));
+    assert!(stdout(&lenient).contains("not more than its noise"));
+    let strict = assay(&["compare", &one, &two, "--fail-on", "slower:0%", "--strict"]);
+    assert_eq!(strict.status.code(), Some(1));
 }
 
 /// Complete events of one lane must nest: that is what viewers rely on.
@@ -291,6 +323,147 @@ fn chrome_traces_are_well_formed_and_nested() {
     assert_nested(events);
     let document = json(&assay(&["export", &fixture("baseline")]));
     assert_nested(document["traceEvents"].as_array().expect("events"));
+}
+
+#[test]
+fn arrows_lead_from_commits_to_executions_and_values_have_tracks() {
+    let folder = tables(&Scenario::multi_queue(50));
+    let trace = Trace::new(&Scenario::multi_queue(50));
+    for table in Table::MORE {
+        let mut bytes = Vec::new();
+        write_table(&trace, table, &mut bytes).expect("memory");
+        std::fs::write(folder.path().join(table.file_name()), bytes).expect("a file");
+    }
+    let document = json(&assay(&["export", &path(&folder)]));
+    let events = document["traceEvents"].as_array().expect("events");
+    let of = |ph: &str| events.iter().filter(|e| e["ph"] == ph).collect::<Vec<_>>();
+    let (starts, ends) = (of("s"), of("f"));
+    assert_eq!((starts.len(), ends.len()), (100, 100));
+    // Each end of an arrow lies inside an event of its lane, and time runs forward.
+    let inside = |point: &Value| {
+        events.iter().any(|e| {
+            let start = e["ts"].as_f64().unwrap_or(f64::NAN);
+            let time = point["ts"].as_f64().unwrap_or(f64::NAN);
+            e["ph"] == "X"
+                && (&e["pid"], &e["tid"]) == (&point["pid"], &point["tid"])
+                && start <= time
+                && time < start + e["dur"].as_f64().unwrap_or(0.0)
+        })
+    };
+    for end in &ends {
+        let start = starts
+            .iter()
+            .find(|s| s["id"] == end["id"])
+            .expect("a start");
+        assert!(start["ts"].as_f64() < end["ts"].as_f64());
+        assert!(inside(start) && inside(end), "{start} {end}");
+    }
+    let tracks: std::collections::BTreeSet<&str> =
+        of("C").iter().filter_map(|e| e["name"].as_str()).collect();
+    for track in [
+        "utilisation (%)",
+        "command buffers in flight",
+        "clock (1 minimum, 2 medium, 3 maximum)",
+    ] {
+        assert!(tracks.contains(track), "{track} in {tracks:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_ends_a_command_silently() {
+    let folder = tables(&Scenario::eager(6));
+    let (folder, real) = (path(&folder), fixture("baseline"));
+    for arguments in [
+        vec!["export", &folder],
+        vec!["export", "--format", "csv", &folder],
+        vec!["export", "--table", "metal-gpu-intervals", &folder],
+        vec!["report", "--format", "html", &folder],
+        vec!["report", &folder],
+        vec!["compare", "--format", "html", &real, &real],
+    ] {
+        let mut child = command(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("assay runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(stderr(&output), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn work_versions_and_another_engine_are_joined_with_a_recording() {
+    let folder = tables(&Scenario::transfer_heavy(40));
+    let other = tables(&Scenario::compiled(4));
+    let files = tempfile::tempdir().expect("a folder");
+    let work = files.path().join("work.csv");
+    std::fs::write(
+        &work,
+        "label,flops,bytes\nscale,2e6,2e6\nBlit *,-,4000000\n",
+    )
+    .expect("a file");
+    let lock = files.path().join("Cargo.lock");
+    std::fs::write(
+        &lock,
+        "[[package]]\nname = \"candle-core\"\nversion = \"0.9.1\"\n",
+    )
+    .expect("a file");
+    let leaks = folder.path().join("leaks.xml");
+    let row = "<row leaked-object=\"MTLTextureDescriptor\" size=\"64\" responsible-frame=\"encode\" count=\"3\" responsible-library=\"app\" address=\"0x1\"/>";
+    std::fs::write(&leaks, format!("<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath='//trace-toc[1]/run[1]/tracks[1]/track[2]/details[1]/detail[1]'>{row}</node></trace-query-result>\n")).expect("a file");
+    let text = |p: &Path| p.to_string_lossy().into_owned();
+    let baseline = format!("MLX={}", path(&other));
+    let (folder, work, lock) = (path(&folder), text(&work), text(&lock));
+    let arguments = |format: &'static str| {
+        assay(&[
+            "report",
+            "--format",
+            format,
+            &folder,
+            "--work",
+            &work,
+            "--libraries",
+            &lock,
+            "--library",
+            "mlx=0.29.1",
+            "--baseline",
+            &baseline,
+        ])
+    };
+    let document = json(&arguments("json"));
+    assert_eq!(document["transfers"]["blit_bytes"], 80 * 4_000_000);
+    assert_eq!(document["throughput"][0]["count"], 80);
+    assert_eq!(
+        document["memory"]["leaks"][0]["object"],
+        "MTLTextureDescriptor"
+    );
+    assert_eq!(document["baseline"]["name"], "MLX");
+    let libraries = document["recording"]["libraries"]
+        .as_array()
+        .expect("libraries");
+    assert_eq!(libraries[0]["name"], "mlx");
+    assert_eq!(libraries[1]["version"], "0.9.1");
+    let page = stdout(&arguments("text"));
+    for part in [
+        "Throughput of operations",
+        "Beside MLX",
+        "[leaked-objects]",
+        "GB/s",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    let bad = assay(&["report", &folder, "--work", &lock]);
+    assert_eq!(bad.status.code(), Some(3));
+    assert!(
+        stderr(&bad).contains("Cargo.lock, line 1"),
+        "{}",
+        stderr(&bad)
+    );
+    let bad = assay(&["report", &folder, "--chip", "m99"]);
+    assert_eq!(bad.status.code(), Some(2));
 }
 
 #[test]

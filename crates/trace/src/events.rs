@@ -3,8 +3,10 @@
 //!
 //! Unknown is a value here: an absent latency, process or size is `None`, never 0.
 
+use crate::analysis::document::HeapCategory;
 use crate::xml::text::TextId;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// A process id.
 pub type Pid = u32;
@@ -165,12 +167,40 @@ pub struct Allocation {
     pub bytes: Maybe,
     /// `Allocation`, `Deallocation`.
     pub kind: TextId,
+    /// The resource, the same when it comes and when it goes.
+    pub id: Maybe,
+    /// Who allocated it: index into [`crate::Recording::stacks`].
+    pub stack: Maybe,
     /// `MTLBuffer`, `MTLTexture`…
     pub resource: TextId,
     /// Its label.
     pub label: TextId,
     /// Whose.
     pub pid: Option<Pid>,
+}
+
+/// A library that was loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryLoad {
+    /// Its file.
+    pub path: TextId,
+    /// Who loaded it.
+    pub pid: Option<Pid>,
+}
+
+/// Objects the Leaks instrument found.
+#[derive(Clone, Debug)]
+pub struct Leak {
+    /// What leaked.
+    pub object: String,
+    /// The function that allocated it.
+    pub frame: String,
+    /// Where that lies.
+    pub library: String,
+    /// How many.
+    pub count: u64,
+    /// Their size.
+    pub bytes: u64,
 }
 
 /// A level over time: allocated size, wired memory.
@@ -304,6 +334,14 @@ pub struct Events {
     pub samples: Vec<CpuSample>,
     /// Counters by id or name.
     pub counters: FxHashMap<u64, Counter>,
+    /// Libraries loaded while recording.
+    pub libraries: Vec<LibraryLoad>,
+    /// Heap allocations by category.
+    pub heap: Vec<HeapCategory>,
+    /// Heap blocks still there at the end, by caller and library: how many, and their bytes.
+    pub heap_callers: BTreeMap<(String, String), (u64, u64)>,
+    /// Leaks.
+    pub leaks: Vec<Leak>,
     /// GPU names seen.
     pub gpus: Vec<TextId>,
     /// Unmatched signpost begins: (name, identifier, thread) → start.
@@ -343,6 +381,14 @@ impl Events {
         append(&mut self.spills, other.spills);
         append(&mut self.dispatches, other.dispatches);
         append(&mut self.samples, other.samples);
+        append(&mut self.libraries, other.libraries);
+        append(&mut self.heap, other.heap);
+        append(&mut self.leaks, other.leaks);
+        for (caller, (count, bytes)) in other.heap_callers {
+            let sum = self.heap_callers.entry(caller).or_default();
+            sum.0 += count;
+            sum.1 = sum.1.saturating_add(bytes);
+        }
         for gpu in other.gpus {
             if !self.gpus.contains(&gpu) {
                 self.gpus.push(gpu);

@@ -3,6 +3,7 @@
 //! Inputs are added one by one, in any order and under any name: what each of them
 //! is shows in its first bytes.
 
+use crate::details;
 use crate::error::{Error, Problem};
 use crate::events::{Events, Pid};
 use crate::recording::{Origin, Recording, TableRead, Thread, Warning};
@@ -83,6 +84,7 @@ impl Loader {
         match source::sniff(source)? {
             Content::Toc => self.add_toc(name, source),
             Content::Tables | Content::OtherXml => self.add_tables(name, source, progress),
+            Content::Details => self.add_details(name, source),
             Content::Json => self.add_timing(name, source),
         }
     }
@@ -106,6 +108,24 @@ impl Loader {
             .map_err(|error| Error::Read(error.to_string()))?;
         let recording = crate::timing::read(&text)?;
         self.add_recording(name, recording)
+    }
+
+    fn add_details(&mut self, name: &str, source: &dyn Source) -> Result<(), Error> {
+        let mut text = Vec::new();
+        source::open(source)?
+            .take(details::LARGEST + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| Error::Read(error.to_string()))?;
+        if text.len() as u64 > details::LARGEST {
+            return Err(Error::Unrecognised(format!(
+                "details of more than {} bytes",
+                details::LARGEST
+            )));
+        }
+        let read = details::read(name, &String::from_utf8_lossy(&text))?;
+        self.runs.entry(read.run).or_default().absorb(read.events);
+        self.tables.extend(read.tables);
+        Ok(())
     }
 
     fn add_toc(&mut self, name: &str, source: &dyn Source) -> Result<(), Error> {

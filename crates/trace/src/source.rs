@@ -26,8 +26,10 @@ impl Source for &[u8] {
 pub(crate) enum Content {
     /// `<trace-toc>`.
     Toc,
-    /// `<trace-query-result>`.
+    /// `<trace-query-result>` of tables.
     Tables,
+    /// `<trace-query-result>` of a track's details.
+    Details,
     /// JSON.
     Json,
     /// XML of another kind: let the reader say so.
@@ -84,12 +86,23 @@ pub(crate) fn sniff(source: &dyn Source) -> Result<Content, Error> {
         None => Err(Error::Unrecognised("the input is empty".to_owned())),
         Some(b'<') => Ok(match root(text) {
             Some(b"trace-toc") => Content::Toc,
+            Some(b"trace-query-result") if is_details(text) => Content::Details,
             Some(b"trace-query-result") => Content::Tables,
             _ => Content::OtherXml,
         }),
         Some(b'{' | b'[') => Ok(Content::Json),
         _ => Err(Error::Unrecognised(describe(text))),
     }
+}
+
+/// Returns true if the path of the first node leads to a detail of a track.
+fn is_details(text: &[u8]) -> bool {
+    let Some(node) = memchr::memmem::find(text, b"<node").and_then(|at| text.get(at..)) else {
+        return false;
+    };
+    let end = memchr::memchr(b'>', node).unwrap_or(node.len());
+    let head = node.get(..end).unwrap_or(&[]);
+    memchr::memmem::find(head, b"/details").is_some()
 }
 
 fn describe(head: &[u8]) -> String {

@@ -54,6 +54,16 @@ pub struct TocRun {
     pub processes: BTreeMap<u32, String>,
     /// Tables by schema, with how many there are of each.
     pub tables: BTreeMap<String, u32>,
+    /// Details of tracks, as pairs of track and detail: `Leaks`, `Leaks`.
+    pub details: Vec<(String, String)>,
+}
+
+impl TocRun {
+    /// Returns true if a track has this detail.
+    pub fn has_detail(&self, track: &str, detail: &str) -> bool {
+        let mut details = self.details.iter();
+        details.any(|(of, name)| of == track && name == detail)
+    }
 }
 
 /// Real tables of contents are some twelve kilobytes.
@@ -131,6 +141,8 @@ struct Toc {
     path: Vec<String>,
     text: String,
     seen_root: bool,
+    /// The track whose details are listed.
+    track: String,
 }
 
 impl Toc {
@@ -176,6 +188,11 @@ impl Toc {
                     run.processes
                         .insert(pid, attribute(start, "name").unwrap_or_default());
                 }
+            }
+            "track" => self.track = attribute(start, "name").unwrap_or_default(),
+            "detail" => {
+                let detail = attribute(start, "name").unwrap_or_default();
+                run.details.push((self.track.clone(), detail));
             }
             "table" if in_data => {
                 let schema = attribute(start, "schema").unwrap_or_default();

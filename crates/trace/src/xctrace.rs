@@ -66,10 +66,57 @@ pub fn toc_arguments(input: &str, output: &str) -> Vec<String> {
 /// assert_eq!(arguments[4], "/trace-toc/run[@number=\"1\"]/data/table[@schema=\"time-profile\"]");
 /// ```
 pub fn table_arguments(input: &str, run: u32, schema: &str, output: &str) -> Vec<String> {
-    let path = format!("/trace-toc/run[@number=\"{run}\"]/data/table[@schema=\"{schema}\"]");
+    path_arguments(input, &table_path(run, schema), output)
+}
+
+/// Arguments that export one detail of a track.
+pub fn detail_arguments(
+    input: &str,
+    run: u32,
+    track: &str,
+    detail: &str,
+    output: &str,
+) -> Vec<String> {
+    path_arguments(input, &detail_path(run, track, detail), output)
+}
+
+/// Details the analysis uses, by track.
+const DETAILS: [(&str, &str); 3] = [
+    ("Allocations", "Statistics"),
+    ("Allocations", "Allocations List"),
+    ("Leaks", "Leaks"),
+];
+
+/// The details of a run worth exporting, as pairs of track and detail.
+pub fn details_to_export(run: &TocRun) -> Vec<(&'static str, &'static str)> {
+    let mut details = DETAILS.to_vec();
+    details.retain(|(track, detail)| run.has_detail(track, detail));
+    details
+}
+
+/// The path of a table.
+pub(crate) fn table_path(run: u32, schema: &str) -> String {
+    format!("/trace-toc/run[@number=\"{run}\"]/data/table[@schema=\"{schema}\"]")
+}
+
+/// The path of a track's detail.
+pub(crate) fn detail_path(run: u32, track: &str, detail: &str) -> String {
+    format!(
+        "/trace-toc/run[@number=\"{run}\"]/tracks/track[@name=\"{track}\"]/details/detail[@name=\"{detail}\"]"
+    )
+}
+
+fn path_arguments(input: &str, path: &str, output: &str) -> Vec<String> {
     strings(&[
-        "export", "--input", input, "--xpath", &path, "--output", output,
+        "export", "--input", input, "--xpath", path, "--output", output,
     ])
+}
+
+/// The shell command that exports what lies at a path.
+pub(crate) fn export_one(input: &str, path: &str, output: &str) -> String {
+    let words = path_arguments(input, path, output);
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("xctrace {}", words.join(" "))
 }
 
 /// The two shell commands that record a program and export the tables that matter most,
@@ -96,7 +143,8 @@ pub fn export_command(input: &str) -> String {
         "mkdir -p exported && xctrace export --input {input} --toc --output exported/toc.xml && \
          for table in metal-gpu-intervals metal-gpu-state-intervals metal-command-buffer-completed \
          metal-application-encoders-list metal-application-command-buffer-submissions metal-driver-intervals \
-         metal-driver-event-intervals metal-resource-allocations gpu-performance-state-intervals time-profile; do \
+         metal-driver-event-intervals metal-resource-allocations metal-current-allocated-size \
+         gpu-performance-state-intervals time-profile dyld-library-load; do \
          xctrace export --input {input} --xpath \"/trace-toc/run[@number=\\\"1\\\"]/data/table[@schema=\\\"$table\\\"]\" \
          --output exported/$table.xml; done"
     )

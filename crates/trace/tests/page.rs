@@ -7,7 +7,7 @@
 mod support;
 
 use assay_trace::synth::{Scenario, Table, Trace, write_table};
-use assay_trace::{Options, report_html};
+use assay_trace::{CompareOptions, Options, compare_html, report_html};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -68,6 +68,12 @@ fn run(browser: &Path, folder: &Path, arguments: &[String]) -> String {
 }
 
 fn page(scenario: &Scenario) -> (usize, String) {
+    let (count, recording) = recorded(scenario);
+    let (_, page) = report_html(&recording, &Options::default()).expect("a page");
+    (count, page)
+}
+
+fn recorded(scenario: &Scenario) -> (usize, assay_trace::Recording) {
     let trace = Trace::new(scenario);
     let texts: Vec<String> = [Table::Toc, Table::GpuIntervals]
         .iter()
@@ -78,9 +84,7 @@ fn page(scenario: &Scenario) -> (usize, String) {
         })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let recording = support::load_texts(&texts);
-    let (_, page) = report_html(&recording, &Options::default()).expect("a page");
-    (trace.executions().len(), page)
+    (trace.executions().len(), support::load_texts(&texts))
 }
 
 /// What a person would do, as events; the answers end up in the document.
@@ -105,10 +109,21 @@ addEventListener("load", () => {
   for (let i = 0; i < 40; i++) event("wheel", 700, 40, { deltaY: -120 });
   const zoomed = timelineView();
   say("zoomed", (zoomed.to - zoomed.from) < before.total / 1000);
-  event("mousedown", 700, 40);
-  event("mousemove", 500, 40);
-  window.dispatchEvent(new MouseEvent("mouseup"));
+  const pointer = (type, x, y, id) => canvas.dispatchEvent(new PointerEvent(type,
+    { clientX: box.left + x, clientY: box.top + y, bubbles: true, pointerId: id, pointerType: "touch" }));
+  pointer("pointerdown", 700, 40, 1);
+  pointer("pointermove", 500, 40, 1);
+  pointer("pointerup", 500, 40, 1);
   say("moved", timelineView().from > zoomed.from);
+  const apart = timelineView();
+  pointer("pointerdown", 600, 40, 1);
+  pointer("pointerdown", 700, 40, 2);
+  pointer("pointermove", 500, 40, 1);
+  pointer("pointermove", 800, 40, 2);
+  pointer("pointerup", 500, 40, 1);
+  pointer("pointerup", 800, 40, 2);
+  const pinched = timelineView();
+  say("pinched", pinched.to - pinched.from < (apart.to - apart.from) / 2);
   event("dblclick", 700, 40);
   say("all", timelineView().to - timelineView().from === before.total);
   const search = document.getElementById("search");
@@ -122,11 +137,37 @@ addEventListener("load", () => {
   let seen = "";
   for (let y = 30; y < canvas.clientHeight && !seen; y += 11) {
     for (let x = 200; x < canvas.clientWidth && !seen; x += 2) {
-      event("mousemove", x, y);
+      pointer("pointermove", x, y, 3);
       if (tip.style.display === "block" && tip.textContent.includes("committed")) seen = tip.textContent;
     }
   }
   say("tip", seen.replaceAll("\n", " / "));
+  // Keys alone: from interval to interval, from lane to lane, closer, and what is said.
+  const said = document.getElementById("said");
+  const key = (name, more) => canvas.dispatchEvent(new KeyboardEvent("keydown",
+    Object.assign({ key: name, bubbles: true, cancelable: true }, more)));
+  key("0");
+  canvas.focus();
+  key("ArrowRight");
+  key("Home");
+  say("first", said.textContent);
+  key("ArrowRight");
+  say("second", said.textContent);
+  key("ArrowDown");
+  say("lane", said.textContent);
+  key("ArrowUp");
+  key("Enter");
+  const closer = timelineView();
+  say("closer", closer.to - closer.from < before.total / 100);
+  key("End");
+  say("last", said.textContent);
+  key("ArrowRight", { shiftKey: true });
+  key("/");
+  say("search", document.activeElement === search);
+  const named = [...document.querySelectorAll("canvas, button, input, .wide")];
+  say("unnamed", named.filter((e) => !(e.getAttribute("aria-label") || e.textContent.trim())).length);
+  const greys = [...document.querySelectorAll(".legend i")].map((i) => i.style.background);
+  say("legend", greys.length === new Set(greys).size);
   search.value = "";
   search.dispatchEvent(new Event("input"));
   // Drawing at every zoom from all to little, as a wheel does it.
@@ -179,8 +220,19 @@ fn a_hundred_thousand_intervals_can_be_zoomed_searched_and_read() {
             |(_, value)| value.as_str(),
         )
     };
-    for yes in ["total", "zoomed", "moved", "all", "jumped"] {
+    for yes in [
+        "total", "zoomed", "moved", "pinched", "all", "jumped", "closer", "search", "legend",
+    ] {
         assert_eq!(answer(yes), "true", "{yes}");
+    }
+    assert_eq!(answer("unnamed"), "0");
+    for (name, part) in [
+        ("first", "(1 of 102,900 intervals on Compute)"),
+        ("second", "(2 of 102,900 intervals on Compute)"),
+        ("lane", "gap: "),
+        ("last", "(102,900 of 102,900 intervals on Compute)"),
+    ] {
+        assert!(answer(name).contains(part), "{name}: {}", answer(name));
     }
     assert_eq!(answer("matches"), (count / 7).to_string());
     let tip = answer("tip");
@@ -215,4 +267,67 @@ fn text_from_outside_cannot_break_out_of_the_page() {
     assert!(!html.contains("</script><script>document"));
     assert!(html.contains("Content-Security-Policy"));
     assert!(!html.contains("http://") && !html.contains("https://"));
+}
+
+/// Both runs on one axis, and stretched until their steps coincide.
+const ALIGNED: &str = r#"
+<script>
+addEventListener("load", () => {
+  const say = (name, value) => {
+    const line = document.createElement("p");
+    line.className = "answer";
+    line.textContent = name + "=" + value;
+    document.body.append(line);
+  };
+  const canvas = document.getElementById("timeline"), said = document.getElementById("said");
+  const key = (name) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true }));
+  const by_time = timelineView().total;
+  key("ArrowRight");
+  say("before", said.textContent);
+  for (let i = 0; i < 8; i++) key("ArrowDown");
+  say("after", said.textContent);
+  const align = document.getElementById("align");
+  align.click();
+  say("pressed", align.getAttribute("aria-pressed"));
+  say("shorter", timelineView().total <= by_time);
+  align.click();
+  say("back", timelineView().total === by_time);
+  say("wide", document.documentElement.scrollWidth <= innerWidth);
+});
+</script>"#;
+
+#[test]
+fn two_runs_share_an_axis_and_can_be_aligned_by_steps() {
+    let Some(browser) = browser() else {
+        return;
+    };
+    let (_, eager) = recorded(&Scenario::eager(4));
+    let (_, compiled) = recorded(&Scenario::compiled(4));
+    let (_, html) = compare_html(&eager, &compiled, &CompareOptions::default()).expect("a page");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("compare.html");
+    let html = html.replace("</body>", &format!("{ALIGNED}</body>"));
+    std::fs::write(&file, html).expect("a file");
+    let dom = run(
+        &browser,
+        folder.path(),
+        &[
+            "--dump-dom".to_owned(),
+            format!("file://{}", file.display()),
+        ],
+    );
+    let answers = answers(&dom);
+    let answer = |name: &str| {
+        let found = answers.iter().find(|(key, _)| key == name);
+        found.map_or_else(|| panic!("no {name} in {answers:?}"), |(_, v)| v.as_str())
+    };
+    for yes in ["pressed", "shorter", "back", "wide"] {
+        assert_eq!(answer(yes), "true", "{yes}");
+    }
+    assert!(
+        answer("before").contains("before, Compute"),
+        "{}",
+        answer("before")
+    );
+    assert!(answer("after").contains("after, "), "{}", answer("after"));
 }

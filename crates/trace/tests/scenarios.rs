@@ -5,11 +5,18 @@
 mod support;
 
 use assay_trace::synth::{Scenario, Table, Trace, write_table};
-use assay_trace::{Analysis, CompareOptions, Options, Recording, VerdictKind, analyze, compare};
+use assay_trace::{
+    Analysis, CompareOptions, GivenLibrary, Options, Recording, VerdictKind, analyze, compare,
+    read_work, report_markdown,
+};
 
 fn played(scenario: &Scenario) -> (Trace, Recording) {
+    played_with(scenario, &Table::ALL)
+}
+
+fn played_with(scenario: &Scenario, tables: &[Table]) -> (Trace, Recording) {
     let trace = Trace::new(scenario);
-    let texts: Vec<String> = Table::ALL
+    let texts: Vec<String> = tables
         .iter()
         .map(|&table| {
             let mut bytes = Vec::new();
@@ -287,4 +294,201 @@ fn another_process_can_be_examined_by_name_or_id() {
         .expect_err("no such process")
         .to_string();
     assert!(error.contains("nobody"), "{error}");
+}
+
+/// The tables of a made-up run with memory and clock.
+fn every_table() -> Vec<Table> {
+    Table::ALL.into_iter().chain(Table::MORE).collect()
+}
+
+fn rules(analysis: &Analysis) -> Vec<&str> {
+    analysis.findings.iter().map(|f| f.rule.as_str()).collect()
+}
+
+#[test]
+fn fusion_is_told_from_work_left_out() {
+    // No eager and compiled run of one program is public: these are made up, in the real format.
+    let (_, eager) = played(&Scenario::eager(30));
+    let (_, compiled) = played(&Scenario::compiled(30));
+    let result = compare(&eager, &compiled, &CompareOptions::default()).expect("a comparison");
+    assert_eq!(
+        result.fusion.happened, "yes",
+        "{:?}",
+        result.fusion.evidence
+    );
+    assert_eq!(
+        result.fusion.evidence[0],
+        "490 encoder executions per step before, 70 after: 0.14 times as many"
+    );
+    let kernel = |name: &str| {
+        let found = result.fusion.kernels.iter().find(|k| k.kernel == name);
+        found.map(|k| (k.before, k.after))
+    };
+    assert_eq!(kernel("fused_mlp"), Some((None, Some(35.0))));
+    assert_eq!(kernel("matmul"), Some((Some(70.0), None)));
+    let backwards = compare(&compiled, &eager, &CompareOptions::default()).expect("a comparison");
+    assert_eq!(backwards.fusion.happened, "no");
+    // A third of the same kernels: fewer dispatches, but nothing is fused.
+    let whole = Scenario::eager(30);
+    let kernels = whole.kernels.iter().step_by(3).cloned().collect();
+    let (_, less) = played(&Scenario { kernels, ..whole });
+    let result = compare(&eager, &less, &CompareOptions::default()).expect("a comparison");
+    assert_eq!(
+        (
+            result.fusion.happened.as_str(),
+            result.fusion.state.as_str()
+        ),
+        ("no", "no")
+    );
+}
+
+#[test]
+fn copies_have_bytes_and_bandwidth_when_a_work_file_says_them() {
+    let (trace, recording) = played(&Scenario::transfer_heavy(60));
+    let plain = analyze(&recording, &Options::default()).expect("an analysis");
+    assert_eq!(
+        (plain.transfers.blit_bytes, plain.transfers.blit_gbs),
+        (None, None)
+    );
+    assert_eq!(
+        plain.recording.chip.as_ref().map(|c| c.bandwidth_gbs),
+        Some(Some(68.25))
+    );
+    let options = Options {
+        work: read_work("work.csv", b"Blit Command 0,-,1000000\nscale,2e6,8e6\n").expect("work"),
+        ..Options::default()
+    };
+    let a = analyze(&recording, &options).expect("an analysis");
+    assert_eq!(a.transfers.blit_bytes, Some(120 * 1_000_000));
+    assert_eq!(a.transfers.blit_bytes_from.as_deref(), Some("work file"));
+    let blits = trace
+        .executions()
+        .into_iter()
+        .filter(|e| e.label.contains("Blit"));
+    let time: u64 = blits.map(|e| e.span.duration()).sum();
+    let gbs = 120e6 / time as f64;
+    assert!((a.transfers.blit_gbs.expect("a rate") - gbs).abs() < 1e-5);
+    let part = a.transfers.blit_of_bandwidth.expect("a part");
+    assert!((part - 2.0 * gbs / 68.25).abs() < 1e-5);
+    assert!(rules(&a).contains(&"slow-copies"), "{:?}", rules(&a));
+    let scale = a
+        .throughput
+        .iter()
+        .find(|t| t.operation == "scale")
+        .expect("scale");
+    assert_eq!((scale.count, scale.nearer.as_deref()), (60, Some("memory")));
+    // 8 MB in 50 µs is more than an M1 can move.
+    assert!(
+        rules(&a).contains(&"impossible-throughput"),
+        "{:?}",
+        rules(&a)
+    );
+}
+
+#[test]
+fn memory_that_is_never_freed_is_found_with_its_caller() {
+    let (_, recording) = played_with(&Scenario::leaking(80), &every_table());
+    let a = analyze(&recording, &Options::default()).expect("an analysis");
+    assert_eq!(a.memory.growing, Some(true));
+    // Buffers allocated between the first and the last execution.
+    let unfreed = a.memory.unfreed.expect("allocations");
+    assert!((70..=80).contains(&unfreed), "{unfreed}");
+    assert_eq!(a.memory.unfreed_bytes, Some(unfreed * (4 << 20)));
+    assert_eq!(
+        a.memory.unfreed_groups[0].caller.as_deref(),
+        Some("grow_cache")
+    );
+    assert_eq!(a.memory.allocators[0].function, "grow_cache");
+    assert!(rules(&a).contains(&"memory-growth"), "{:?}", rules(&a));
+    assert!(rules(&a).contains(&"unfreed-resources"), "{:?}", rules(&a));
+    let reused = Scenario {
+        allocates: Some((4 << 20, true)),
+        ..Scenario::leaking(80)
+    };
+    let (_, recording) = played_with(&reused, &every_table());
+    let a = analyze(&recording, &Options::default()).expect("an analysis");
+    assert_eq!(a.memory.growing, Some(false));
+    assert!(a.memory.unfreed <= Some(1), "{:?}", a.memory.unfreed);
+    assert!(!rules(&a).contains(&"memory-growth"));
+}
+
+#[test]
+fn hot_functions_are_those_of_the_whole_window() {
+    let (_, a) = analyzed(&Scenario::compiled(30));
+    let hot = a.cpu.hot.expect("samples");
+    let waits = a.cpu.while_gpu_waits.expect("samples");
+    assert!(
+        hot.samples > waits.samples,
+        "{} {}",
+        hot.samples,
+        waits.samples
+    );
+    assert!(hot.functions[0].function.contains("encode_kernel"));
+    let share: f64 = hot.functions.iter().map(|f| f.share).sum();
+    assert!((share - 1.0).abs() < 1e-3, "{share}");
+    let missing: Vec<&str> = a
+        .recording
+        .missing
+        .iter()
+        .map(|m| m.table.as_str())
+        .collect();
+    assert!(
+        !missing.contains(&"time-profile") && missing.contains(&"Leaks"),
+        "{missing:?}"
+    );
+    let leaks = a
+        .recording
+        .missing
+        .iter()
+        .find(|m| m.table == "Leaks")
+        .expect("leaks");
+    assert_eq!(
+        leaks.record.as_deref(),
+        Some("xctrace record --instrument 'Leaks' …")
+    );
+    assert_eq!(
+        leaks.export,
+        "xctrace export --input RUN.trace --xpath '/trace-toc/run[@number=\"1\"]/tracks/track[@name=\"Leaks\"]/details/detail[@name=\"Leaks\"]' --output leaks.xml"
+    );
+}
+
+#[test]
+fn gaps_are_called_regular_or_not() {
+    let regular = Scenario {
+        launch: 100_000,
+        ..Scenario::synchronised(120)
+    };
+    let (_, a) = analyzed(&regular);
+    let found = a.gaps.regularity.expect("enough gaps");
+    assert!(found.spread < 1.0, "{found:?}");
+    assert_ne!(found.kind, "irregular");
+    let (_, few) = analyzed(&Scenario::synchronised(5));
+    assert_eq!(few.gaps.regularity, None);
+}
+
+#[test]
+fn the_results_document_has_versions_and_a_column_for_another_engine() {
+    let (_, mine) = played(&Scenario::eager(4));
+    let (_, theirs) = played(&Scenario::compiled(4));
+    let theirs = analyze(&theirs, &Options::default()).expect("an analysis");
+    let options = Options {
+        libraries: vec![GivenLibrary {
+            name: "candle-metal-kernels".to_owned(),
+            version: "0.9.1".to_owned(),
+            source: "Cargo.lock".to_owned(),
+        }],
+        baseline: Some(("MLX".to_owned(), Box::new(theirs.clone()))),
+        ..Options::default()
+    };
+    let a = analyze(&mine, &options).expect("an analysis");
+    let markdown = report_markdown(&a);
+    for part in [
+        "| candle-metal-kernels | 0.9.1 (Cargo.lock) |",
+        "| metric | this run | MLX | ratio |",
+        "| Encoder executions | 1960 | 280 | 7.00 × |",
+    ] {
+        assert!(markdown.contains(part), "{part} in {markdown}");
+    }
+    let row = &a.baseline.as_ref().expect("a baseline").rows[1];
+    assert_eq!(row.baseline, Some(theirs.gpu.busy_ms));
 }

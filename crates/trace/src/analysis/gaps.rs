@@ -158,6 +158,7 @@ pub(crate) fn report(view: &View<'_>, gaps: &[Gap<'_>]) -> Gaps {
         contended_ms: sum(|gap| gap.contended),
         causes: causes(gaps),
         anatomy: anatomy(view, gaps),
+        regularity: super::regularity::of(gaps),
         histogram: histogram(gaps),
         longest: longest(view, gaps),
     }

@@ -1,11 +1,11 @@
 //! The host's part: encoding, the driver, and what the process did while the GPU
 //! waited for it.
 
-use super::document::{Cpu, HostActivity, HostFunction, HostThread};
+use super::document::{Cpu, HostActivity, HostFunction, HostThread, HotFunctions};
 use super::gaps::Gap;
 use super::stats::{fraction, ms, total, union_of, us};
 use super::view::View;
-use crate::events::Span;
+use crate::events::{CpuSample, Span};
 use crate::xml::builder::Frame;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,6 +39,7 @@ pub(crate) fn report(view: &View<'_>, gaps: &[Gap<'_>]) -> Cpu {
         unmatched_executions: has_encodings.then_some(unmatched as u64),
         driver_ms: has_driver.then(|| ms(total(&union_of(driver)))),
         while_gpu_waits: activity(view, gaps),
+        hot: hot(view),
     }
 }
 
@@ -64,18 +65,69 @@ fn activity(view: &View<'_>, gaps: &[Gap<'_>]) -> Option<HostActivity> {
         .filter_map(|gap| Some(Span::new(gap.span().start, gap.host_wait()?)))
         .filter(|span| span.duration() > 0)
         .collect();
-    let mut own: FxHashMap<Frame, u64> = FxHashMap::default();
-    let mut inside: FxHashMap<Frame, u64> = FxHashMap::default();
-    let mut threads: FxHashMap<u64, u64> = FxHashMap::default();
-    let (mut samples, mut sampled, mut waiting) = (0u64, 0u64, 0u64);
-    let mut seen: FxHashSet<Frame> = FxHashSet::default();
-    for sample in &recording.events.samples {
-        if !view.is_target(sample.pid) || !contains(&waits, sample.time) {
-            continue;
+    let profile = Profile::of(view, |time| contains(&waits, time));
+    let mut thread_times: Vec<(u64, u64)> = profile.threads.iter().map(|(&t, &w)| (t, w)).collect();
+    thread_times.sort_unstable_by_key(|&(thread, time)| (std::cmp::Reverse(time), thread));
+    let thread = |(id, time): (u64, u64)| HostThread {
+        thread: thread_name(view, id),
+        ms: ms(time),
+    };
+    Some(HostActivity {
+        host_wait_ms: ms(total(&waits)),
+        samples: profile.samples,
+        sampled_ms: ms(profile.sampled),
+        waiting_samples: profile.waiting,
+        functions: functions(view, profile.own, profile.sampled),
+        callers: functions(view, profile.inside, profile.sampled),
+        threads: thread_times.into_iter().take(TOP).map(thread).collect(),
+    })
+}
+
+/// Where CPU time went in the whole window.
+fn hot(view: &View<'_>) -> Option<HotFunctions> {
+    let window = view.window;
+    let profile = Profile::of(view, |time| time >= window.start && time < window.end);
+    (profile.samples > 0).then(|| HotFunctions {
+        samples: profile.samples,
+        sampled_ms: ms(profile.sampled),
+        functions: functions(view, profile.own, profile.sampled),
+        callers: functions(view, profile.inside, profile.sampled),
+    })
+}
+
+/// CPU samples of the target, summed.
+#[derive(Default)]
+struct Profile {
+    samples: u64,
+    /// Time they stand for.
+    sampled: u64,
+    /// Samples inside a wait for the GPU.
+    waiting: u64,
+    /// Time by innermost function.
+    own: FxHashMap<Frame, u64>,
+    /// Time by function anywhere on the stack.
+    inside: FxHashMap<Frame, u64>,
+    threads: FxHashMap<u64, u64>,
+}
+
+impl Profile {
+    /// Sums the samples taken at times that `wanted` holds for.
+    fn of(view: &View<'_>, wanted: impl Fn(u64) -> bool) -> Self {
+        let mut profile = Profile::default();
+        let mut seen: FxHashSet<Frame> = FxHashSet::default();
+        for sample in &view.recording.events.samples {
+            if view.is_target(sample.pid) && wanted(sample.time) {
+                profile.add(view, sample, &mut seen);
+            }
         }
-        samples += 1;
-        sampled = sampled.saturating_add(sample.weight);
-        *threads.entry(sample.thread).or_default() += sample.weight;
+        profile
+    }
+
+    fn add(&mut self, view: &View<'_>, sample: &CpuSample, seen: &mut FxHashSet<Frame>) {
+        let recording = view.recording;
+        self.samples += 1;
+        self.sampled = self.sampled.saturating_add(sample.weight);
+        *self.threads.entry(sample.thread).or_default() += sample.weight;
         let stack = sample
             .stack
             .and_then(|index| recording.stacks.get(index as usize));
@@ -85,32 +137,16 @@ fn activity(view: &View<'_>, gaps: &[Gap<'_>]) -> Option<HostActivity> {
         let mut waits_here = false;
         for (depth, frame) in frames.enumerate() {
             if depth == 0 {
-                *own.entry(frame).or_default() += sample.weight;
+                *self.own.entry(frame).or_default() += sample.weight;
             }
             if seen.insert(frame) {
-                *inside.entry(frame).or_default() += sample.weight;
+                *self.inside.entry(frame).or_default() += sample.weight;
             }
             let name = recording.texts.get(frame.function);
             waits_here |= WAITS.iter().any(|wait| name.contains(wait));
         }
-        waiting += u64::from(waits_here);
+        self.waiting += u64::from(waits_here);
     }
-    let rank = |times: FxHashMap<Frame, u64>| functions(view, times, sampled);
-    let mut thread_times: Vec<(u64, u64)> = threads.into_iter().collect();
-    thread_times.sort_unstable_by_key(|&(thread, time)| (std::cmp::Reverse(time), thread));
-    let thread = |(id, time): (u64, u64)| HostThread {
-        thread: thread_name(view, id),
-        ms: ms(time),
-    };
-    Some(HostActivity {
-        host_wait_ms: ms(total(&waits)),
-        samples,
-        sampled_ms: ms(sampled),
-        waiting_samples: waiting,
-        functions: rank(own),
-        callers: rank(inside),
-        threads: thread_times.into_iter().take(TOP).map(thread).collect(),
-    })
 }
 
 fn thread_name(view: &View<'_>, id: u64) -> String {

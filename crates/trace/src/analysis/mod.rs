@@ -1,19 +1,30 @@
 //! From a recording to figures, a verdict and findings.
 
+mod baseline;
+mod chip;
 pub mod document;
 mod flow;
 pub(crate) mod gaps;
 mod host;
 pub(crate) mod labels;
+mod libraries;
+mod memory;
+mod missing;
+mod regularity;
 pub(crate) mod stats;
 mod surroundings;
+mod throughput;
+mod transfers;
 pub(crate) mod verdict;
 pub(crate) mod view;
 
 use crate::error::Error;
 use crate::events::Pid;
 use crate::findings;
+use crate::libraries::GivenLibrary;
 use crate::recording::{Origin, Recording};
+use crate::work::Work;
+use assay_chip::Chip;
 use document::*;
 use stats::{RunningUnion, fraction, ms};
 use view::{ChosenBy, View};
@@ -33,6 +44,14 @@ pub struct Options {
     pub phase: Option<u32>,
     /// A gap of at least this many nanoseconds separates two phases.
     pub phase_gap: u64,
+    /// Operations whose FLOPs and bytes are known.
+    pub work: Vec<Work>,
+    /// Libraries whose version is known.
+    pub libraries: Vec<GivenLibrary>,
+    /// The chip, when the recording's name of the GPU does not tell.
+    pub chip: Option<Chip>,
+    /// The run of another engine: its name, and what was found in it.
+    pub baseline: Option<(String, Box<Analysis>)>,
 }
 
 impl Default for Options {
@@ -44,6 +63,10 @@ impl Default for Options {
             to: None,
             phase: None,
             phase_gap: 50_000_000,
+            work: Vec::new(),
+            libraries: Vec::new(),
+            chip: None,
+            baseline: None,
         }
     }
 }
@@ -58,8 +81,19 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
     let gaps = gaps::find(view);
     let labels = labels::of(view);
     let events = &view.recording.events;
+    let recording = recording_info(view, options);
+    let label_table = labels::table(view, &labels, str::to_owned);
+    let kernels = labels::kernels(view);
     let mut analysis = Analysis {
-        recording: recording_info(view),
+        throughput: throughput::table(
+            &options.work,
+            &label_table,
+            &kernels,
+            recording.chip.as_ref(),
+        ),
+        transfers: transfers::report(view, &labels, &options.work, recording.chip.as_ref()),
+        memory: memory::report(view),
+        recording,
         window: Window {
             start_ms: ms(view.window.start),
             end_ms: ms(view.window.end),
@@ -76,10 +110,9 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
         synchronisation: flow::synchronisation(view, &gaps),
         queue: flow::queue(view),
         cpu: host::report(view, &gaps),
-        transfers: surroundings::transfers(view, &labels),
-        labels: labels::table(view, &labels, str::to_owned),
+        labels: label_table,
         families: labels::table(view, &labels, labels::label_family),
-        kernels: labels::kernels(view),
+        kernels,
         other_processes: surroundings::other_processes(view),
         counters: surroundings::counters(view),
         shaders: surroundings::shaders(view),
@@ -93,6 +126,7 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
             also: Vec::new(),
         },
         findings: Vec::new(),
+        baseline: None,
     };
     let has_intervals = view.recording.origin != Origin::Instruments
         || view.recording.has_table("metal-gpu-intervals");
@@ -102,6 +136,9 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
         view,
         gaps: &gaps,
     });
+    if let Some((name, other)) = &options.baseline {
+        analysis.baseline = Some(baseline::beside(&analysis, name, other));
+    }
     analysis
 }
 
@@ -121,7 +158,7 @@ fn gpu(view: &View<'_>) -> Gpu {
     }
 }
 
-fn recording_info(view: &View<'_>) -> RecordingInfo {
+fn recording_info(view: &View<'_>, options: &Options) -> RecordingInfo {
     let recording = view.recording;
     let toc = recording.toc.as_ref();
     let toc_target = toc.and_then(|toc| toc.target.as_ref());
@@ -171,7 +208,14 @@ fn recording_info(view: &View<'_>) -> RecordingInfo {
         end_reason: toc.and_then(|toc| toc.end_reason.clone()),
         run: recording.run,
         runs: recording.runs.clone(),
+        chip: options
+            .chip
+            .clone()
+            .or_else(|| gpus.first().and_then(|gpu| chip::of(gpu)))
+            .map(|chip| chip::describe(&chip)),
+        libraries: libraries::list(view, &options.libraries),
         tables: tables(recording),
+        missing: missing::list(recording),
         warnings: warnings(view),
     }
 }

@@ -1,74 +1,11 @@
-//! What else went on: copies, memory, other processes, counters, shaders, clocks.
+//! What else went on: other processes, counters, shaders, clocks.
 
-use super::document::{CounterInfo, OtherProcess, ShaderInfo, StateShare, Transfers};
-use super::labels::{Labels, is_blit};
+use super::document::{CounterInfo, OtherProcess, ShaderInfo, StateShare};
 use super::stats::{RunningUnion, fraction, ms, rounded, total, union, union_of};
 use super::view::View;
 use crate::events::{Named, Span};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-
-pub(crate) fn transfers(view: &View<'_>, labels: &Labels) -> Transfers {
-    let events = &view.recording.events;
-    let whole: u64 = view.target.iter().map(|i| i.span.duration()).sum();
-    let blits: Vec<_> = view
-        .target
-        .iter()
-        .zip(labels.iter())
-        .filter(|(_, label)| is_blit(label))
-        .map(|(interval, _)| interval)
-        .collect();
-    let blit_time: u64 = blits.iter().map(|i| i.span.duration()).sum();
-    let blit_bytes: u64 = blits
-        .iter()
-        .filter_map(|i| events.gpu_bytes.get(&i.encoder).copied())
-        .fold(0, u64::saturating_add);
-    let inside = |span: Span| span.clip(view.window).is_some();
-    let wirings: Vec<&Named> = events
-        .driver_memory
-        .iter()
-        .filter(|named| view.is_target(named.pid) && inside(named.span))
-        .filter(|named| {
-            view.text(named.kind).contains("Wire") || view.text(named.label).contains("Wire")
-        })
-        .collect();
-    let has_wirings = view.recording.has_table("metal-driver-event-intervals");
-    let wired = wirings.iter().map(|named| named.bytes.get());
-    let wiring = union_of(wirings.iter().map(|named| named.span).collect());
-    let has_allocations = view.recording.has_table("metal-resource-allocations");
-    let in_window = |time: u64| time >= view.window.start && time < view.window.end;
-    let (mut allocations, mut deallocations, mut allocated) = (0u64, 0u64, Some(0u64));
-    for event in &events.allocations {
-        if !view.is_target(event.pid) || !in_window(event.time) {
-            continue;
-        }
-        if view.text(event.kind).starts_with("Dealloc") {
-            deallocations += 1;
-        } else {
-            allocations += 1;
-            allocated = allocated
-                .zip(event.bytes.get())
-                .map(|(a, b)| a.saturating_add(b));
-        }
-    }
-    let peak = events
-        .allocated
-        .iter()
-        .filter(|level| view.is_target(level.pid));
-    Transfers {
-        blits: blits.len() as u64,
-        blit_ms: ms(blit_time),
-        blit_share: fraction(blit_time as f64, whole as f64),
-        blit_bytes: (blit_bytes > 0).then_some(blit_bytes),
-        wirings: has_wirings.then_some(wirings.len() as u64),
-        wiring_ms: has_wirings.then(|| ms(total(&wiring))),
-        wired_bytes: wired.sum::<Option<u64>>().filter(|_| has_wirings),
-        allocations: has_allocations.then_some(allocations),
-        allocated_bytes: allocated.filter(|_| has_allocations),
-        deallocations: has_allocations.then_some(deallocations),
-        peak_allocated_bytes: peak.map(|level| level.bytes).max(),
-    }
-}
 
 pub(crate) fn other_processes(view: &View<'_>) -> Vec<OtherProcess> {
     let mut groups: BTreeMap<Option<u32>, Vec<Span>> = BTreeMap::new();

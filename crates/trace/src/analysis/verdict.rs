@@ -4,7 +4,7 @@
 //! kernels themselves are the limit, below 30 % the GPU mostly waits to be given
 //! work, and in between it depends on what the idle time consists of.
 
-use super::document::{Analysis, Confidence, Verdict, VerdictKind};
+use super::document::{Analysis, Confidence, Transfers, Verdict, VerdictKind};
 
 /// Busy fraction from which on the kernels are the limit.
 pub(crate) const DENSE: f64 = 0.8;
@@ -203,14 +203,10 @@ fn evidence(analysis: &Analysis, facts: &Facts, out: &mut Vec<String>) {
     }
     if facts.copies >= 0.2 {
         out.push(format!(
-            "{} blit executions take {:.1} % of the target's GPU time; how many bytes they move is {}",
+            "{} blit executions take {:.1} % of the target's GPU time; {}",
             analysis.transfers.blits,
             facts.copies * 100.0,
-            if analysis.transfers.blit_bytes.is_some() {
-                "recorded"
-            } else {
-                "not in the recording"
-            }
+            copied(&analysis.transfers)
         ));
     }
     if facts.contended_window >= 0.05 {
@@ -228,6 +224,25 @@ fn evidence(analysis: &Analysis, facts: &Facts, out: &mut Vec<String>) {
             top.share * 100.0
         ));
     }
+}
+
+/// What copies moved, and how fast.
+fn copied(transfers: &Transfers) -> String {
+    let Some((bytes, gbs)) = transfers.blit_bytes.zip(transfers.blit_gbs) else {
+        return "how many bytes they move is not in the recording (--work gives it)".to_owned();
+    };
+    let part = transfers
+        .blit_of_bandwidth
+        .map_or_else(String::new, |part| {
+            format!(
+                ", read and written {:.0} % of the chip's bandwidth",
+                part * 100.0
+            )
+        });
+    format!(
+        "they move {} at {gbs:.2} GB/s{part}",
+        assay_report::number::bytes(bytes)
+    )
 }
 
 fn no_work(analysis: &Analysis, used_table: bool) -> Verdict {

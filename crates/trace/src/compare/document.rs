@@ -93,7 +93,10 @@ document! {
 
     /// Whether work was fused.
     pub struct Fusion {
-        /// `working`, `partly`, `no`, or `not applicable` when the number of executions did not change.
+        /// By the number of dispatches per step and the names of kernels: `yes`, `likely` (new names that
+        /// do not say so), `no`, or `unknown` when labels name no kernels.
+        pub happened: String,
+        /// What it was worth: `working`, `partly`, `no`, or `not applicable` when the number of executions did not change.
         pub state: String,
         /// In words, with figures.
         pub explanation: String,
@@ -103,6 +106,22 @@ document! {
         pub mean_ratio: Option<f64>,
         /// The same of busy time.
         pub busy_ratio: Option<f64>,
+        /// What is counted by kernel: `dispatches` where both runs time them, else `encoder executions`.
+        pub counted: String,
+        /// Kernels of both runs, by name.
+        pub kernels: Vec<KernelChange>,
+        /// What says so, in words.
+        pub evidence: Vec<String>,
+    }
+
+    /// How often a kernel runs.
+    pub struct KernelChange {
+        /// Its name; of encoders, what their label says.
+        pub kernel: String,
+        /// Times per step (per run, if not normalised) in the first run; `null` if absent.
+        pub before: Option<f64>,
+        /// In the second.
+        pub after: Option<f64>,
     }
 
     /// A limit and whether it holds.

@@ -55,9 +55,9 @@ impl std::str::FromStr for Gate {
     }
 }
 
-/// A gate fails when the change exceeds the limit; with `beyond_noise`, only if the
-/// noise does not explain it.
-pub(crate) fn check(gate: &Gate, metrics: &[Metric], beyond_noise: bool) -> GateResult {
+/// A gate fails when the change exceeds the limit and is not called noise; a `strict`
+/// one fails on noise, too.
+pub(crate) fn check(gate: &Gate, metrics: &[Metric], strict: bool) -> GateResult {
     let metric = metrics.iter().find(|metric| metric.metric == gate.metric);
     let change = metric.and_then(|metric| metric.change);
     let noisy = metric.and_then(|metric| metric.significant) == Some(false);
@@ -84,7 +84,7 @@ pub(crate) fn check(gate: &Gate, metrics: &[Metric], beyond_noise: bool) -> Gate
                     ", but not more than its noise of {noise:.1} %: record longer to be sure"
                 ));
             }
-            (exceeded && !(noisy && beyond_noise), text)
+            (exceeded && (strict || !noisy), text)
         }
     };
     GateResult {
@@ -100,6 +100,36 @@ pub(crate) fn check(gate: &Gate, metrics: &[Metric], beyond_noise: bool) -> Gate
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn metric(change: f64, noise: Option<f64>) -> Metric {
+        Metric {
+            metric: "time".to_owned(),
+            description: String::new(),
+            unit: String::new(),
+            before: Some(1.0),
+            after: Some(1.0 + change),
+            change: Some(change),
+            noise,
+            significant: noise.map(|noise| change.abs() > noise),
+            lower_is_better: Some(true),
+        }
+    }
+
+    #[test]
+    fn a_change_called_noise_fails_strict_gates_only() {
+        let gate: Gate = "slower:5%".parse().expect("a gate");
+        for (change, noise, strict, failed) in [
+            (0.08, Some(0.10), false, false),
+            (0.08, Some(0.10), true, true),
+            (0.08, Some(0.02), false, true),
+            (0.04, Some(0.02), true, false),
+            // Nothing says that it is noise.
+            (0.08, None, false, true),
+        ] {
+            let result = check(&gate, &[metric(change, noise)], strict);
+            assert_eq!(result.failed, failed, "{change} {noise:?} {strict}");
+        }
+    }
 
     #[test]
     fn gates_are_named_and_have_a_percentage() {

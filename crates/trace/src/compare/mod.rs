@@ -1,6 +1,7 @@
 //! Two runs side by side: before and after, eager and compiled, ours and theirs.
 
 pub mod document;
+mod fusion;
 mod gate;
 mod noise;
 mod steps;
@@ -13,7 +14,7 @@ use crate::analysis::view::View;
 use crate::analysis::{Options, analyze_view};
 use crate::error::Error;
 use crate::recording::Recording;
-use document::{Comparison, Fusion, LabelChange, Metric, Side};
+use document::{Comparison, LabelChange, Metric, Side};
 use noise::Noise;
 use std::collections::BTreeMap;
 use steps::{Match, Steps};
@@ -29,8 +30,8 @@ pub struct CompareOptions {
     pub steps_after: Option<u64>,
     /// Limits.
     pub gates: Vec<Gate>,
-    /// Limits count only for changes larger than the noise.
-    pub beyond_noise: bool,
+    /// Limits count for changes within the noise, too.
+    pub strict: bool,
 }
 
 struct Run {
@@ -77,11 +78,17 @@ pub fn compare(
     let (divisors, reason) = divisors(&a, &b, given);
     let scale = divisors.unwrap_or((1.0, 1.0));
     let metrics = metrics(&a, &b, scale, divisors.is_some());
-    let fusion = fusion(&metrics);
+    let fusion = fusion::judge(
+        &metrics,
+        &a.analysis,
+        &b.analysis,
+        scale,
+        divisors.is_some(),
+    );
     let gates = options
         .gates
         .iter()
-        .map(|gate| gate::check(gate, &metrics, options.beyond_noise))
+        .map(|gate| gate::check(gate, &metrics, options.strict))
         .collect();
     let mut warnings = warnings(&a.analysis, &b.analysis);
     if divisors.is_none() {
@@ -387,64 +394,6 @@ fn labels(a: &[Label], b: &[Label], scale: (f64, f64)) -> Vec<LabelChange> {
     let weight = |c: &LabelChange| (c.after_us.unwrap_or(0.0) - c.before_us.unwrap_or(0.0)).abs();
     changes.sort_by(|x, y| weight(y).total_cmp(&weight(x)).then(x.label.cmp(&y.label)));
     changes
-}
-
-/// Executions must change by this much before anything is said about fusion.
-const FUSED: f64 = 0.1;
-
-fn fusion(metrics: &[Metric]) -> Fusion {
-    let ratio = |name: &str| {
-        let metric = metrics.iter().find(|metric| metric.metric == name)?;
-        let (before, after) = metric.before.zip(metric.after)?;
-        (before > 0.0).then(|| rounded(after / before))
-    };
-    let (executions, mean, busy) = (ratio("executions"), ratio("mean"), ratio("busy"));
-    let time = ratio("time");
-    let (state, explanation) = match (executions, mean, busy) {
-        (Some(executions), Some(mean), Some(busy)) if executions < 1.0 - FUSED => {
-            let figures = format!(
-                "{:.2} times as many executions, each {mean:.2} times as long, {busy:.2} times the GPU time, {:.2} times the run time",
-                executions,
-                time.unwrap_or(1.0)
-            );
-            let longer = mean > 1.0;
-            match (busy <= 1.02, time.is_none_or(|time| time <= 1.02), longer) {
-                (true, true, true) => (
-                    "working",
-                    format!("fewer and longer executions, and less in total: {figures}"),
-                ),
-                (true, true, false) => (
-                    "working",
-                    format!("fewer executions and less in total: {figures}"),
-                ),
-                (false, true, _) => (
-                    "partly",
-                    format!("fewer executions and a shorter run, but more GPU time: {figures}"),
-                ),
-                _ => (
-                    "no",
-                    format!("fewer executions, but not less time: {figures}"),
-                ),
-            }
-        }
-        (Some(executions), ..) if executions > 1.0 + FUSED => (
-            "no",
-            format!(
-                "the second run has more executions ({executions:.2} times as many), not fewer"
-            ),
-        ),
-        _ => (
-            "not applicable",
-            "both runs have about the same number of executions".to_owned(),
-        ),
-    };
-    Fusion {
-        state: state.to_owned(),
-        explanation,
-        executions_ratio: executions,
-        mean_ratio: mean,
-        busy_ratio: busy,
-    }
 }
 
 fn warnings(a: &Analysis, b: &Analysis) -> Vec<String> {

@@ -14,7 +14,7 @@ rule! {
     /// ## What to do
     /// Use shared buffers and let kernels read and write them directly, keep intermediate results on the GPU, merge small
     /// copies, avoid `to_cpu`/`contiguous` round trips in the loop. Exports do not say how many bytes a blit moved: label the
-    /// encoders to tell them apart.
+    /// encoders to tell them apart, and give their bytes in a work file (`--work`).
     "copies",
     check
 }
@@ -31,9 +31,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     } else {
         Severity::Medium
     };
-    let volume = match transfers.blit_bytes {
-        Some(bytes) => assay_report::number::bytes(bytes),
-        None => "an unknown volume".to_owned(),
+    let volume = match (transfers.blit_bytes, transfers.blit_gbs) {
+        (Some(bytes), Some(gbs)) => {
+            format!("{} ({gbs:.2} GB/s)", assay_report::number::bytes(bytes))
+        }
+        _ => "an unknown volume".to_owned(),
     };
     with_gain(
         finding(

@@ -4,6 +4,7 @@
 //! that `assay explain RULE` shows; [`rules`] lists all of them.
 
 mod allocations_while_running;
+mod below_roofline;
 mod clock_ramp;
 mod compiles_while_running;
 mod contended_gpu;
@@ -13,12 +14,18 @@ mod failed_buffers;
 mod few_encoders_per_buffer;
 mod host_late;
 mod idle_phases;
+mod impossible_throughput;
+mod irregular_gaps;
+mod leaked_objects;
 mod lost_rows;
+mod memory_growth;
 mod register_spills;
+mod slow_copies;
 mod slow_launch;
 mod tail;
 mod thermal_pressure;
 mod tiny_encoders;
+mod unfreed_resources;
 mod unlabelled_work;
 mod waits_for_each_buffer;
 mod wiring;
@@ -64,17 +71,24 @@ const ENTRIES: &[Entry] = &[
     host_late::RULE,
     slow_launch::RULE,
     copies::RULE,
+    slow_copies::RULE,
     wiring::RULE,
     allocations_while_running::RULE,
+    memory_growth::RULE,
+    unfreed_resources::RULE,
+    leaked_objects::RULE,
     compiles_while_running::RULE,
     contended_gpu::RULE,
     dominant_label::RULE,
+    below_roofline::RULE,
     tail::RULE,
+    irregular_gaps::RULE,
     register_spills::RULE,
     idle_phases::RULE,
     clock_ramp::RULE,
     thermal_pressure::RULE,
     unlabelled_work::RULE,
+    impossible_throughput::RULE,
     lost_rows::RULE,
 ];
 

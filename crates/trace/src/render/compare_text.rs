@@ -4,9 +4,10 @@ use super::text::TextStyle;
 use crate::compare::document::{Comparison, LabelChange, Metric, Side};
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
+use assay_report::wrap::hanging;
 use std::fmt::Write;
 
-fn number(value: Option<f64>, unit: &str) -> String {
+pub(super) fn number(value: Option<f64>, unit: &str) -> String {
     match value {
         None => "–".to_owned(),
         Some(value) if unit.is_empty() && value.fract() == 0.0 => format!("{value:.0}"),
@@ -15,12 +16,12 @@ fn number(value: Option<f64>, unit: &str) -> String {
     }
 }
 
-fn change(change: Option<f64>) -> String {
+pub(super) fn change(change: Option<f64>) -> String {
     change.map_or_else(String::new, |change| format!("{:+.1} %", change * 100.0))
 }
 
 /// Whether a change is good, bad, or nothing.
-fn role(metric: &Metric) -> Role {
+pub(super) fn role(metric: &Metric) -> Role {
     match (metric.significant, metric.change, metric.lower_is_better) {
         (Some(true), Some(change), Some(lower)) if change != 0.0 => {
             if (change < 0.0) == lower {
@@ -33,7 +34,7 @@ fn role(metric: &Metric) -> Role {
     }
 }
 
-fn judgement(metric: &Metric) -> String {
+pub(super) fn judgement(metric: &Metric) -> String {
     match (metric.significant, metric.noise) {
         (Some(false), Some(noise)) if metric.change != Some(0.0) => {
             format!("within noise (±{:.1} %)", noise * 100.0)
@@ -44,7 +45,7 @@ fn judgement(metric: &Metric) -> String {
     }
 }
 
-fn side(name: &str, side: &Side) -> String {
+pub(super) fn side(name: &str, side: &Side) -> String {
     let mut text = format!(
         "{:<8}{}, {:.3} ms, utilisation {:.3} %, {} executions in {} command buffers, {}",
         format!("{name}:"),
@@ -95,11 +96,19 @@ pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
     out.push_str(&table.render(style.width));
     let _ = writeln!(
         out,
-        "\n{} {}: {}",
+        "\n{} {} (by counts and names: {}): {}",
         painter.paint(Role::Heading, "Fusion"),
         comparison.fusion.state,
+        comparison.fusion.happened,
         comparison.fusion.explanation
     );
+    for line in &comparison.fusion.evidence {
+        let pieces = hanging(line, style.width.max(24), 4, 4);
+        for (index, piece) in pieces.iter().enumerate() {
+            let bullet = if index == 0 { "  - " } else { "    " };
+            let _ = writeln!(out, "{bullet}{piece}");
+        }
+    }
     labels(&mut out, &comparison.labels, style);
     if !comparison.warnings.is_empty() {
         let _ = writeln!(out, "\n{}", painter.paint(Role::Warn, "Warnings"));
@@ -134,8 +143,16 @@ fn labels(out: &mut String, labels: &[LabelChange], style: TextStyle) {
     ])
     .painter(style.painter)
     .indent(2);
-    for label in labels.iter().take(style.top) {
-        table.row([
+    for row in label_rows(labels).take(style.top) {
+        table.row(row);
+    }
+    out.push_str(&table.render(style.width));
+}
+
+/// Label, counts, times and change of each label.
+pub(super) fn label_rows(labels: &[LabelChange]) -> impl Iterator<Item = [String; 6]> {
+    labels.iter().map(|label| {
+        [
             label.label.clone(),
             number(label.before_count, ""),
             number(label.after_count, ""),
@@ -146,9 +163,8 @@ fn labels(out: &mut String, labels: &[LabelChange], style: TextStyle) {
                 (_, None) => "gone".to_owned(),
                 _ => change(label.change),
             },
-        ]);
-    }
-    out.push_str(&table.render(style.width));
+        ]
+    })
 }
 
 /// The comparison as Markdown.
@@ -175,9 +191,12 @@ pub fn compare_markdown(comparison: &Comparison) -> String {
     }
     let _ = writeln!(
         out,
-        "\n**Fusion {}**: {}",
-        comparison.fusion.state, comparison.fusion.explanation
+        "\n**Fusion {}** (by counts and names: {}): {}\n",
+        comparison.fusion.state, comparison.fusion.happened, comparison.fusion.explanation
     );
+    for line in &comparison.fusion.evidence {
+        let _ = writeln!(out, "- {}", super::markdown::plain(line));
+    }
     if !comparison.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
         for warning in &comparison.warnings {

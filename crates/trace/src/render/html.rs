@@ -1,18 +1,19 @@
 //! The report as one HTML file with a zoomable timeline. Nothing is fetched.
 
-use super::timeline_data::{self, TimelineData};
-use super::{micros, millis, percent};
+use super::timeline_data::Drawn;
+use super::{
+    baseline_cells, gigabytes, micros, millis, part_of_chip, percent, regularity, timeline,
+};
 use crate::analysis::document::*;
 use crate::analysis::view::View;
 use crate::analysis::{Options, analyze_view, gaps};
 use crate::error::Error;
 use crate::recording::Recording;
 use assay_report::html::{escape, page};
-use assay_report::number::grouped;
+use assay_report::number::{bytes, grouped};
 use std::fmt::Write;
 
-const STYLE: &str = include_str!("timeline.css");
-const SCRIPT: &str = include_str!("timeline.js");
+use timeline::STYLE;
 
 /// The report on a recording as a page.
 pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis, String), Error> {
@@ -42,12 +43,19 @@ pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis
     let mut script = "";
     if analysis.intervals.rows_target > 0 {
         figures(&mut body, &analysis);
-        let data = timeline_data::collect(&view, &gaps::find(&view));
-        timeline(&mut body, &data);
-        script = SCRIPT;
+        let drawn = Drawn {
+            view: &view,
+            gaps: &gaps::find(&view),
+            title: None,
+            step: None,
+        };
+        timeline::section(&mut body, &[drawn]);
+        script = timeline::SCRIPT;
     }
     findings(&mut body, &analysis.findings);
+    baseline(&mut body, &analysis);
     tables(&mut body, &analysis);
+    missing(&mut body, &analysis.recording);
     warnings(&mut body, &analysis.recording.warnings);
     Ok((analysis, page(&title, STYLE, &body, script)))
 }
@@ -131,45 +139,7 @@ fn figures(out: &mut String, a: &Analysis) {
     out.push_str("</div>\n");
 }
 
-fn timeline(out: &mut String, data: &TimelineData) {
-    out.push_str(
-        "<h2>Timeline</h2>\n<div class=\"tools\">\
-         <input id=\"search\" type=\"search\" placeholder=\"Search labels (Enter: next)\" aria-label=\"Search labels\">\
-         <button id=\"next\" type=\"button\">Next</button><span id=\"found\" class=\"dim\"></span>\
-         <button id=\"in\" type=\"button\">Zoom in</button><button id=\"out\" type=\"button\">Zoom out</button>\
-         <button id=\"all\" type=\"button\">All</button></div>\n\
-         <div class=\"stage\" id=\"stage\"><canvas id=\"timeline\" tabindex=\"0\" height=\"200\"></canvas>\
-         <div class=\"tip\" id=\"tip\" role=\"status\"></div></div>\n<div class=\"legend\">",
-    );
-    for (name, colour) in [
-        ("gap: host late", "#d1495b"),
-        ("gap: launch", "#edae49"),
-        ("gap: contended", "#8f6fc4"),
-        ("gap: unknown; other processes", "#8b949e"),
-    ] {
-        let _ = write!(
-            out,
-            "<span><i style=\"background:{colour}\"></i>{name}</span>"
-        );
-    }
-    out.push_str("<span>wheel zooms, drag moves, double click shows all</span></div>\n");
-    if data.merged_below > 0 {
-        let _ = writeln!(
-            out,
-            "<p class=\"dim\">There are too many executions to draw each: those less than {} apart are drawn as one. Figures count every one.</p>",
-            assay_report::number::nanoseconds(data.merged_below as f64)
-        );
-    }
-    // No text inside the data can end the script element.
-    let json = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned());
-    let json = json.replace('<', "\\u003c");
-    let _ = writeln!(
-        out,
-        "<script type=\"application/json\" id=\"timeline-data\">{json}</script>"
-    );
-}
-
-fn findings(out: &mut String, findings: &[Finding]) {
+pub(super) fn findings(out: &mut String, findings: &[Finding]) {
     if findings.is_empty() {
         return;
     }
@@ -195,21 +165,22 @@ fn findings(out: &mut String, findings: &[Finding]) {
     }
 }
 
-/// A table with a heading; the first column is text, the others figures.
-fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
+/// A table with a heading; the first column is text, the others figures. It scrolls sideways
+/// where it does not fit, by keys, too.
+pub(super) fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]) {
     if rows.is_empty() {
         return;
     }
+    let heading = escape(heading);
     let _ = write!(
         out,
-        "<h2>{}</h2>\n<div class=\"wide\"><table><tr>",
-        escape(heading)
+        "<h2>{heading}</h2>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{heading}\"><table><thead><tr>"
     );
     for (index, column) in columns.iter().enumerate() {
         let class = if index > 0 { " class=\"n\"" } else { "" };
-        let _ = write!(out, "<th{class}>{}</th>", escape(column));
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escape(column));
     }
-    out.push_str("</tr>\n");
+    out.push_str("</tr></thead>\n<tbody>");
     for row in rows {
         out.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
@@ -218,7 +189,7 @@ fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[Vec<String>]
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</table></div>\n");
+    out.push_str("</tbody></table></div>\n");
 }
 
 fn tables(out: &mut String, a: &Analysis) {
@@ -240,6 +211,7 @@ fn tables(out: &mut String, a: &Analysis) {
         &["label", "share", "total", "count", "mean", "median", "max"],
         &rows,
     );
+    throughput(out, a);
     let bin = |b: &Bin| {
         vec![
             match b.to_us {
@@ -258,6 +230,9 @@ fn tables(out: &mut String, a: &Analysis) {
         .map(bin)
         .collect();
     table(out, "Gaps", &["length", "gaps", "together"], &rows);
+    if let Some(found) = &a.gaps.regularity {
+        let _ = writeln!(out, "<p>Gaps are {}.</p>", escape(&regularity(found)));
+    }
     if let Some(activity) = &a.cpu.while_gpu_waits {
         let function = |f: &HostFunction| {
             vec![
@@ -274,6 +249,8 @@ fn tables(out: &mut String, a: &Analysis) {
             &rows,
         );
     }
+    host(out, a);
+    memory(out, a);
     let other = |o: &OtherProcess| vec![o.name.clone(), millis(o.busy_ms), grouped(o.count)];
     let rows: Vec<Vec<String>> = a.other_processes.iter().map(other).collect();
     table(
@@ -302,7 +279,156 @@ fn tables(out: &mut String, a: &Analysis) {
     }
 }
 
-fn warnings(out: &mut String, warnings: &[String]) {
+fn throughput(out: &mut String, a: &Analysis) {
+    let rate =
+        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+    let row = |row: &Throughput| {
+        vec![
+            row.operation.clone(),
+            format!("{:.1} %", row.share * 100.0),
+            millis(row.total_ms),
+            grouped(row.count),
+            rate(row.gflops),
+            part_of_chip(row.of_compute),
+            rate(row.gbs),
+            part_of_chip(row.of_bandwidth),
+        ]
+    };
+    let rows: Vec<Vec<String>> = a.throughput.iter().map(row).collect();
+    table(
+        out,
+        "Throughput of operations (work given)",
+        &[
+            "operation",
+            "share",
+            "total",
+            "count",
+            "GFLOP/s",
+            "of peak",
+            "GB/s",
+            "of bandwidth",
+        ],
+        &rows,
+    );
+    if let Some(chip) = a.recording.chip.as_ref().filter(|_| !rows.is_empty()) {
+        let _ = writeln!(out, "<p class=\"dim\">{}</p>", escape(&chip.note));
+    }
+}
+
+/// Hot functions in the whole window.
+fn host(out: &mut String, a: &Analysis) {
+    let Some(hot) = &a.cpu.hot else {
+        return;
+    };
+    let row = |f: &HostFunction| {
+        vec![
+            format!("{} ({})", f.function, f.binary),
+            format!("{:.1} %", f.share * 100.0),
+            millis(f.ms),
+        ]
+    };
+    let rows: Vec<Vec<String>> = hot.functions.iter().map(row).collect();
+    table(
+        out,
+        "Hot functions of the CPU in the window",
+        &["function", "own time", "CPU"],
+        &rows,
+    );
+}
+
+fn memory(out: &mut String, a: &Analysis) {
+    let (t, memory) = (&a.transfers, &a.memory);
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    if t.blits > 0 {
+        let volume = t.blit_bytes.map_or_else(|| "unknown".to_owned(), bytes);
+        row(
+            "copied by blits",
+            format!("{volume}{}", gigabytes(t.blit_gbs, t.blit_of_bandwidth)),
+        );
+    }
+    if let (Some(first), Some(last), Some(peak)) =
+        (memory.first_bytes, memory.last_bytes, memory.peak_bytes)
+    {
+        row(
+            "Metal memory at start, end, peak",
+            format!("{}, {}, {}", bytes(first), bytes(last), bytes(peak)),
+        );
+    }
+    if let Some(growing) = memory.growing {
+        row(
+            "keeps growing",
+            if growing { "yes" } else { "no" }.to_owned(),
+        );
+    }
+    if let Some(count) = memory.unfreed {
+        row("resources not freed", grouped(count));
+    }
+    if let Some(leaks) = &memory.leaks {
+        row(
+            "leaked objects",
+            grouped(leaks.iter().map(|leak| leak.count).sum()),
+        );
+    }
+    table(out, "Copies and memory", &["", ""], &rows);
+    let row = |row: &Allocator| {
+        vec![
+            format!("{} ({})", row.function, row.binary),
+            bytes(row.bytes),
+            grouped(row.count),
+        ]
+    };
+    let rows: Vec<Vec<String>> = memory.allocators.iter().map(row).collect();
+    table(
+        out,
+        "Who allocates Metal memory",
+        &["function", "bytes", "resources"],
+        &rows,
+    );
+}
+
+fn baseline(out: &mut String, a: &Analysis) {
+    let Some(baseline) = &a.baseline else {
+        return;
+    };
+    let row = |row: &BaselineRow| {
+        let [measured, other, ratio] = baseline_cells(row);
+        vec![row.metric.clone(), measured, other, ratio]
+    };
+    let rows: Vec<Vec<String>> = baseline.rows.iter().map(row).collect();
+    let heading = format!("Beside {}", baseline.name);
+    table(
+        out,
+        &heading,
+        &["", "this run", &baseline.name, "ratio"],
+        &rows,
+    );
+}
+
+/// Tables that would say more, folded.
+fn missing(out: &mut String, recording: &RecordingInfo) {
+    if recording.missing.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2>Not in the inputs</h2>\n<details><summary>Tables that would say more, and the commands that export them</summary>\n<ul>\n",
+    );
+    for table in &recording.missing {
+        let _ = write!(
+            out,
+            "<li>{}: {}",
+            escape(&table.table),
+            escape(&table.shows)
+        );
+        for command in table.record.iter().chain([&table.export]) {
+            let _ = write!(out, "<br><code>{}</code>", escape(command));
+        }
+        out.push_str("</li>\n");
+    }
+    out.push_str("</ul></details>\n");
+}
+
+pub(super) fn warnings(out: &mut String, warnings: &[String]) {
     if warnings.is_empty() {
         return;
     }

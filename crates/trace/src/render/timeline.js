@@ -1,33 +1,39 @@
 "use strict";
-// The timeline: lanes of intervals on a canvas, drawn from arrays sorted by start.
+// The timeline: lanes of intervals on a canvas, drawn from arrays sorted by start. Everything a
+// pointer can do, keys can, too; what they select is said in words under the canvas.
 (() => {
   const data = JSON.parse(document.getElementById("timeline-data").textContent);
-  const stage = document.getElementById("stage");
-  const canvas = document.getElementById("timeline");
-  const tip = document.getElementById("tip");
-  const search = document.getElementById("search");
-  const found = document.getElementById("found");
+  const byId = (id) => document.getElementById(id);
+  const stage = byId("stage"), canvas = byId("timeline"), tip = byId("tip"), said = byId("said");
+  const search = byId("search"), found = byId("found"), align = byId("align");
   const context = canvas.getContext("2d");
-  const LANE = 22, BAR = 16, AXIS = 24, NAME = 190;
-  const CAUSES = ["#d1495b", "#edae49", "#8f6fc4", "#8b949e"];
-  const total = Math.max(data.length, 1);
-  let from = 0, to = total, matches = null, matchList = [], matchAt = -1, wanted = false;
+  const LANE = 22, BAR = 16, AXIS = 24;
+  const GAPS = data.colours.gaps, OTHER = data.colours.other, HUES = data.colours.target;
+  const groups = data.groups.map((group) => ({ ...group, scale: 1 }));
 
   // Starts are differences in the file; intervals of a lane never overlap.
   const lanes = data.lanes.map((lane) => {
     const count = lane.start.length;
-    const start = new Float64Array(count), end = new Float64Array(count);
+    const begin = new Float64Array(count), finish = new Float64Array(count);
     for (let i = 0, at = 0; i < count; i++) {
       at += lane.start[i];
-      start[i] = at;
-      end[i] = at + lane.length[i];
+      begin[i] = at;
+      finish[i] = at + lane.length[i];
     }
-    return { name: lane.name, kind: lane.kind, start, end, label: lane.label, detail: lane.detail };
+    const group = groups[lane.group];
+    return { name: lane.name, kind: lane.kind, group, begin, finish, start: begin, end: finish, label: lane.label, detail: lane.detail };
   });
 
-  const hue = (index) => (index * 137.508) % 360;
-  const colours = data.labels.map((_, i) => `hsl(${hue(i)} 55% 52%)`);
+  let total = 1, from = 0, to = 1, matches = null, matchList = [], matchAt = -1, wanted = false, cursor = null;
+  const measure = () => { total = Math.max(1, ...groups.map((group) => group.length * group.scale)); };
+  measure();
+  to = total;
+
+  // Shades of one hue tell labels apart; all are dark enough for white captions.
+  const shade = ([hue, dark], i) => `hsl(${hue + (i % 3) * 7 - 7} 58% ${dark + ((i * 5) % 4) * 3}%)`;
+  const colours = groups.map((_, g) => data.labels.map((_label, i) => shade(HUES[g % HUES.length], i)));
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const plural = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
   const time = (ns) => {
     const a = Math.abs(ns);
@@ -55,7 +61,9 @@
   };
 
   const size = () => ({ width: canvas.clientWidth, height: AXIS + lanes.length * LANE + 6 });
-  const scale = () => (size().width - NAME) / (to - from);
+  const margin = () => (canvas.clientWidth < 640 ? 76 : 190);
+  const scale = () => (size().width - margin()) / (to - from);
+  const bySteps = () => groups.some((group) => group.scale !== 1);
 
   function draw() {
     wanted = false;
@@ -70,48 +78,53 @@
     context.clearRect(0, 0, width, height);
     axis(width, height);
     lanes.forEach((lane, index) => drawLane(lane, AXIS + index * LANE, width));
+    if (cursor) outline(width);
   }
 
   function axis(width, height) {
-    const step = niceStep((to - from) / Math.max((width - NAME) / 110, 1));
+    const unit = bySteps() ? groups[0].step : 1;
+    const step = niceStep((to - from) / unit / Math.max((width - margin()) / 110, 1), bySteps() ? 0 : 1) * unit;
+    const origin = groups.length === 1 ? groups[0].origin : 0;
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = ink("--dim");
     context.strokeStyle = ink("--line");
     context.beginPath();
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
-      const x = NAME + (at - from) * scale();
+      const x = margin() + (at - from) * scale();
       context.moveTo(x, AXIS - 6);
       context.lineTo(x, height);
-      context.fillText(stamp(at + data.origin, step), x + 3, 13);
+      const text = bySteps() ? "step " + +(at / unit).toFixed(4) : stamp(at + origin, step);
+      if (x + context.measureText(text).width < width) context.fillText(text, x + 3, 13);
     }
     context.stroke();
   }
 
-  function niceStep(raw) {
-    const power = Math.pow(10, Math.floor(Math.log10(Math.max(raw, 1))));
+  function niceStep(raw, least) {
+    const power = Math.pow(10, Math.floor(Math.log10(Math.max(raw, least || 1e-6))));
     return [1, 2, 5, 10].map((f) => f * power).find((s) => s >= raw) || 10 * power;
   }
 
   function drawLane(lane, top, width) {
+    const left = margin();
     context.fillStyle = ink("--ink");
-    context.font = "12px system-ui, sans-serif";
+    context.font = (lane.kind === "title" ? "600 " : "") + "12px system-ui, sans-serif";
     context.save();
     context.beginPath();
-    context.rect(0, top, NAME - 8, LANE);
+    context.rect(0, top, lane.kind === "title" ? width : left - 8, LANE);
     context.clip();
     context.fillText(lane.name, 6, top + 14);
     context.restore();
     const k = scale(), y = top + 2;
     let i = firstAfter(lane, from);
     while (i < lane.start.length && lane.start[i] < to) {
-      const x = NAME + Math.max((lane.start[i] - from) * k, 0);
-      let right = NAME + Math.min((lane.end[i] - from) * k, width);
+      const x = left + Math.max((lane.start[i] - from) * k, 0);
+      const right = left + Math.min((lane.end[i] - from) * k, width);
       let hit = matches === null || lane.kind === "gap" || matches[lane.label[i]] === 1;
       let j = i + 1;
       if (right - x < 1) {
         // Everything on this pixel is drawn as one bar, as tall as the pixel is busy. The
         // next pixel's first interval is found by bisection, so a view costs its width.
-        const pixelEnd = from + (Math.floor(x - NAME) + 1) / k;
+        const pixelEnd = from + (Math.floor(x - left) + 1) / k;
         j = Math.max(firstAfter(lane, pixelEnd), i + 1);
         let busy = 0;
         const looked = Math.min(j, i + 64);
@@ -136,9 +149,9 @@
   }
 
   function colour(lane, i) {
-    if (lane.kind === "gap") return CAUSES[lane.label[i]] || CAUSES[3];
-    if (lane.kind === "other") return "#8b949e";
-    return colours[lane.label[i]];
+    if (lane.kind === "gap") return GAPS[lane.label[i]] || GAPS[GAPS.length - 1];
+    if (lane.kind === "other") return OTHER;
+    return colours[groups.indexOf(lane.group)][lane.label[i]];
   }
 
   function caption(text, x, right, y) {
@@ -149,6 +162,23 @@
     context.fillStyle = "#ffffff";
     context.fillText(text, x + 3, y + 12);
     context.restore();
+  }
+
+  function place({ lane, i }) {
+    const left = margin(), k = scale();
+    const x = left + (lane.start[i] - from) * k;
+    return { x, right: Math.max(left + (lane.end[i] - from) * k, x + 2), y: AXIS + lanes.indexOf(lane) * LANE };
+  }
+
+  // The selected interval, framed.
+  function outline(width) {
+    const { x, right, y } = place(cursor);
+    if (right < margin() || x > width) return;
+    const left = Math.max(x, margin());
+    context.lineWidth = 2;
+    context.strokeStyle = ink("--ink");
+    context.strokeRect(left - 2, y, Math.min(right, width) - left + 4, BAR + 4);
+    context.lineWidth = 1;
   }
 
   function request() {
@@ -168,42 +198,93 @@
   }
 
   function zoom(factor, x) {
-    const centre = from + Math.max(x - NAME, 0) / scale();
+    const centre = from + Math.max(x - margin(), 0) / scale();
     show(centre - (centre - from) * factor, centre + (to - centre) * factor);
   }
 
+  const pan = (part) => show(from + (to - from) * part, to + (to - from) * part);
+  const all = () => show(0, total);
+
+  // Where keys zoom: the selected interval if it is in view, else the middle.
+  function focusX() {
+    if (cursor) {
+      const { x, right } = place(cursor);
+      if (right > margin() && x < size().width) return Math.max((x + right) / 2, margin());
+    }
+    return margin() + (size().width - margin()) / 2;
+  }
+
   // What lies under a point of the canvas.
-  function at(x, y) {
-    const index = Math.floor((y - AXIS) / LANE);
-    const lane = lanes[index];
-    if (!lane || x < NAME) return null;
-    const k = scale(), moment = from + (x - NAME) / k;
-    let i = firstAfter(lane, moment - 1.5 / k);
-    if (i < lane.start.length && lane.start[i] <= moment + 1.5 / k) return { lane, i };
-    return null;
+  function at(x, y, reach) {
+    const lane = lanes[Math.floor((y - AXIS) / LANE)];
+    if (!lane || x < margin()) return null;
+    const k = scale(), moment = from + (x - margin()) / k;
+    const i = firstAfter(lane, moment - reach / k);
+    return i < lane.start.length && lane.start[i] <= moment + reach / k ? { lane, i } : null;
   }
 
   function describe({ lane, i }) {
-    const span = `${time(lane.end[i] - lane.start[i])} from ${time(lane.start[i] + data.origin)}`;
+    const length = lane.finish[i] - lane.begin[i];
+    const whose = groups.length > 1 ? `${lane.group.name}, ` : "";
+    const span = `${time(length)} from ${time(lane.begin[i] + lane.group.origin)}`;
     if (lane.kind === "gap") {
       const wait = lane.detail[i];
-      const parts = wait < 0 ? "" : `\nwaiting for the host ${time(wait)}, launch ${time(lane.end[i] - lane.start[i] - wait)}`;
-      return `gap: ${data.causes[lane.label[i]]}\n${span}${parts}`;
+      const parts = wait < 0 ? "" : `\nwaiting for the host ${time(wait)}, launch ${time(length - wait)}`;
+      return `gap: ${data.causes[lane.label[i]]}\n${whose}${span}${parts}`;
     }
     const latency = lane.detail[i];
     const commit = latency < 0 ? "" : `\ncommitted ${time(latency)} before`;
-    return `${data.labels[lane.label[i]]}\n${lane.name}\n${span}${commit}`;
+    return `${data.labels[lane.label[i]]}\n${whose}${lane.name}\n${span}${commit}`;
   }
 
   function hideTip() { tip.style.display = "none"; }
 
-  function hover(x, y) {
-    const hit = at(x, y);
-    if (!hit) return hideTip();
+  function showTip(hit, x, y) {
     tip.textContent = describe(hit);
     tip.style.display = "block";
-    tip.style.left = Math.min(x + 14, stage.clientWidth - tip.offsetWidth - 4) + "px";
+    tip.style.left = Math.max(Math.min(x + 14, stage.clientWidth - tip.offsetWidth - 4), 0) + "px";
     tip.style.top = y + 16 + "px";
+  }
+
+  // Selects an interval: frames it, brings it into view and says what it is.
+  function select(lane, i) {
+    cursor = { lane, i };
+    const start = lane.start[i], end = lane.end[i], width = to - from;
+    if (start < from || end > to) {
+      const centre = (start + end) / 2, half = Math.max(width, (end - start) * 1.2) / 2;
+      show(centre - half, centre + half);
+    }
+    said.textContent = `${describe(cursor).replaceAll("\n", ", ")} (${i + 1} of ${plural(lane.start.length, "interval")} on ${lane.name})`;
+    hideTip();
+    request();
+  }
+
+  function step(direction) {
+    if (!cursor) return enter();
+    const i = cursor.i + direction;
+    if (i >= 0 && i < cursor.lane.start.length) select(cursor.lane, i);
+  }
+
+  // To the nearest lane with intervals, at the same moment.
+  function changeLane(direction) {
+    if (!cursor) return enter();
+    const moment = (cursor.lane.start[cursor.i] + cursor.lane.end[cursor.i]) / 2;
+    for (let l = lanes.indexOf(cursor.lane) + direction; l >= 0 && l < lanes.length; l += direction) {
+      const lane = lanes[l];
+      if (lane.start.length > 0) return select(lane, Math.min(firstAfter(lane, moment), lane.start.length - 1));
+    }
+  }
+
+  function enter() {
+    const lane = lanes.find((candidate) => candidate.start.length > 0);
+    if (lane) select(lane, Math.min(firstAfter(lane, from), lane.start.length - 1));
+  }
+
+  function closer() {
+    if (!cursor) return enter();
+    const { lane, i } = cursor, around = (lane.end[i] - lane.start[i]) * 8, centre = (lane.start[i] + lane.end[i]) / 2;
+    show(centre - around / 2, centre + around / 2);
+    select(lane, i);
   }
 
   function find(text) {
@@ -217,17 +298,17 @@
     }
     matches = new Uint8Array(data.labels.length);
     data.labels.forEach((label, i) => { if (label.toLowerCase().includes(needle)) matches[i] = 1; });
-    let time_ = 0;
+    let sum = 0;
     lanes.forEach((lane, l) => {
       if (lane.kind === "gap") return;
       for (let i = 0; i < lane.start.length; i++) {
         if (matches[lane.label[i]] === 1) {
           matchList.push([l, i]);
-          time_ += lane.end[i] - lane.start[i];
+          sum += lane.finish[i] - lane.begin[i];
         }
       }
     });
-    found.textContent = `${matchList.length.toLocaleString("en")} found, ${time(time_)}`;
+    found.textContent = `${matchList.length.toLocaleString("en")} found, ${time(sum)}`;
     request();
   }
 
@@ -239,9 +320,23 @@
     const around = Math.max(length * 20, (to - from) / 50);
     const centre = (lane.start[i] + lane.end[i]) / 2;
     show(centre - around / 2, centre + around / 2);
+    select(lane, i);
   }
 
-  let drag = null;
+  // Two runs can be laid over each other by time, or stretched until their steps coincide.
+  function alignSteps(on) {
+    const first = groups[0].step;
+    groups.forEach((group) => { group.scale = on && group.step > 0 ? first / group.step : 1; });
+    lanes.forEach((lane) => {
+      const k = lane.group.scale;
+      lane.start = k === 1 ? lane.begin : lane.begin.map((value) => value * k);
+      lane.end = k === 1 ? lane.finish : lane.finish.map((value) => value * k);
+    });
+    align.setAttribute("aria-pressed", String(on));
+    measure();
+    all();
+  }
+
   const local = (event) => {
     const box = canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -256,26 +351,64 @@
       zoom(Math.exp(Math.sign(event.deltaY) * Math.min(Math.abs(event.deltaY), 200) / 400), x);
     }
   }, { passive: false });
-  canvas.addEventListener("mousedown", (event) => { drag = { x: local(event)[0], from, to }; });
-  window.addEventListener("mouseup", () => { drag = null; });
-  canvas.addEventListener("mousemove", (event) => {
+
+  // One pointer drags, two pinch, a tap selects.
+  const pointers = new Map();
+  let drag = null, pinch = null;
+  const spread = () => {
+    const [a, b] = [...pointers.values()];
+    return { distance: Math.max(Math.abs(a[0] - b[0]), 8), x: (a[0] + b[0]) / 2 };
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    pointers.set(event.pointerId, local(event));
+    drag = { x: local(event)[0], from, to, moved: false };
+    pinch = pointers.size === 2 ? spread() : null;
+    if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
     const [x, y] = local(event);
-    if (drag) {
+    if (pointers.has(event.pointerId)) pointers.set(event.pointerId, [x, y]);
+    if (pointers.size === 2 && pinch) {
+      const now = spread();
+      zoom(pinch.distance / now.distance, now.x);
+      pinch = now;
+      if (drag) drag.moved = true;
+    } else if (drag && pointers.size === 1) {
+      if (Math.abs(drag.x - x) > 3) drag.moved = true;
       const shift = (drag.x - x) / scale();
-      show(drag.from + shift, drag.to + shift);
+      if (drag.moved) show(drag.from + shift, drag.to + shift);
     } else {
-      hover(x, y);
+      const hit = at(x, y, 1.5);
+      if (hit) showTip(hit, x, y); else hideTip();
     }
   });
-  canvas.addEventListener("mouseleave", hideTip);
-  canvas.addEventListener("dblclick", () => show(0, total));
+  const lift = (event) => {
+    if (event.type === "pointerup" && drag && !drag.moved && pointers.size === 1) {
+      const hit = at(...local(event), event.pointerType === "touch" ? 12 : 3);
+      if (hit) select(hit.lane, hit.i); else hideTip();
+    }
+    pointers.delete(event.pointerId);
+    if (pointers.size === 0) drag = null;
+    pinch = null;
+  };
+  canvas.addEventListener("pointerup", lift);
+  canvas.addEventListener("pointercancel", lift);
+  canvas.addEventListener("pointerleave", () => { if (!drag) hideTip(); });
+  canvas.addEventListener("dblclick", all);
+  canvas.addEventListener("focus", () => { if (!cursor && canvas.matches(":focus-visible")) enter(); });
+  canvas.addEventListener("blur", hideTip);
   canvas.addEventListener("keydown", (event) => {
-    const width = to - from, middle = NAME + (size().width - NAME) / 2;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const shift = event.shiftKey;
     const keys = {
-      "+": () => zoom(0.5, middle), "=": () => zoom(0.5, middle), "w": () => zoom(0.5, middle),
-      "-": () => zoom(2, middle), "s": () => zoom(2, middle), "0": () => show(0, total),
-      "ArrowLeft": () => show(from - width / 4, to - width / 4), "a": () => show(from - width / 4, to - width / 4),
-      "ArrowRight": () => show(from + width / 4, to + width / 4), "d": () => show(from + width / 4, to + width / 4),
+      "ArrowRight": () => (shift ? pan(0.25) : step(1)), "ArrowLeft": () => (shift ? pan(-0.25) : step(-1)),
+      "ArrowDown": () => changeLane(1), "ArrowUp": () => changeLane(-1),
+      "PageDown": () => pan(0.9), "PageUp": () => pan(-0.9),
+      "Home": () => cursor && select(cursor.lane, 0), "End": () => cursor && select(cursor.lane, cursor.lane.start.length - 1),
+      "+": () => zoom(0.5, focusX()), "=": () => zoom(0.5, focusX()), "w": () => zoom(0.5, focusX()),
+      "-": () => zoom(2, focusX()), "s": () => zoom(2, focusX()), "0": all,
+      "a": () => pan(-0.25), "d": () => pan(0.25), "Enter": closer, "n": () => next(1), "N": () => next(-1),
+      "/": () => search.focus(), "Escape": hideTip,
     };
     if (keys[event.key]) {
       event.preventDefault();
@@ -284,11 +417,13 @@
   });
   search.addEventListener("input", () => find(search.value));
   search.addEventListener("keydown", (event) => { if (event.key === "Enter") next(event.shiftKey ? -1 : 1); });
-  document.getElementById("in").addEventListener("click", () => zoom(0.5, NAME + (size().width - NAME) / 2));
-  document.getElementById("out").addEventListener("click", () => zoom(2, NAME + (size().width - NAME) / 2));
-  document.getElementById("all").addEventListener("click", () => show(0, total));
-  document.getElementById("next").addEventListener("click", () => next(1));
+  byId("in").addEventListener("click", () => zoom(0.5, focusX()));
+  byId("out").addEventListener("click", () => zoom(2, focusX()));
+  byId("all").addEventListener("click", all);
+  byId("next").addEventListener("click", () => next(1));
+  if (align) align.addEventListener("click", () => alignSteps(!bySteps()));
   window.addEventListener("resize", request);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", request);
   stage.dataset.view = "ready";
   // What is shown, for scripts and tests.
   window.timelineView = () => ({ from, to, total, matches: matchList.length, lanes: lanes.length, draw });

@@ -12,10 +12,9 @@ use std::collections::BTreeMap;
 /// Everything the page's script needs.
 #[derive(Debug, Serialize)]
 pub(crate) struct TimelineData {
-    /// Start of the window in the recording; times are relative to it.
-    pub(crate) origin: u64,
-    /// Length of the window.
-    pub(crate) length: u64,
+    /// The runs shown: one, or two that are compared.
+    pub(crate) groups: Vec<Group>,
+    pub(crate) colours: Colours,
     pub(crate) labels: Vec<String>,
     pub(crate) causes: Vec<&'static str>,
     pub(crate) lanes: Vec<Lane>,
@@ -24,12 +23,51 @@ pub(crate) struct TimelineData {
     pub(crate) merged_below: u64,
 }
 
+/// A run on the timeline.
+#[derive(Debug, Serialize)]
+pub(crate) struct Group {
+    /// `before`, `after`; empty when it is alone.
+    pub(crate) name: String,
+    /// Start of the window in the recording; times are relative to it.
+    pub(crate) origin: u64,
+    /// Length of the window.
+    pub(crate) length: u64,
+    /// Mean length of a step, when runs can be aligned by steps.
+    pub(crate) step: Option<f64>,
+}
+
+/// What is drawn in which colour. Grey is other processes and nothing else.
+#[derive(Debug, Serialize)]
+pub(crate) struct Colours {
+    /// Hue and lightness of the work of each group.
+    target: [(u32, u32); 2],
+    /// Gaps, in the order of [`Cause::ALL`].
+    pub(crate) gaps: [&'static str; 4],
+    pub(crate) other: &'static str,
+}
+
+pub(crate) const COLOURS: Colours = Colours {
+    target: [(212, 36), (160, 28)],
+    gaps: ["#d1495b", "#edae49", "#8f6fc4", "#9c6b4a"],
+    other: "#8b949e",
+};
+
+impl Colours {
+    /// The colour that stands for a group's work in a legend.
+    pub(crate) fn of_group(&self, group: usize) -> String {
+        let (hue, lightness) = self.target[group % self.target.len()];
+        format!("hsl({hue} 58% {}%)", lightness + 4)
+    }
+}
+
 /// One line of the timeline. Starts are differences to the one before: small numbers
 /// make small pages.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Lane {
     name: String,
+    /// `target`, `gap`, `other`, or `title` for a line of text.
     kind: &'static str,
+    group: usize,
     start: Vec<u64>,
     length: Vec<u64>,
     label: Vec<u32>,
@@ -50,6 +88,7 @@ const MOST: usize = 250_000;
 const MOST_OTHERS: usize = 8;
 const MOST_LANES: usize = 8;
 
+#[derive(Default)]
 struct Labels {
     ids: FxHashMap<String, u32>,
     names: Vec<String>,
@@ -67,47 +106,76 @@ impl Labels {
     }
 }
 
-pub(crate) fn collect(view: &View<'_>, gaps: &[Gap<'_>]) -> TimelineData {
-    let mut names = Labels {
-        ids: FxHashMap::default(),
-        names: Vec::new(),
-    };
-    let several = "(several)";
-    let mut merged_below = 0;
-    let mut lanes = Vec::new();
-    let mut rows = target_rows(view, &mut names);
-    let count: usize = rows.iter().map(|(_, items)| items.len()).sum();
-    if count > MOST {
-        let label = names.id(several);
-        merged_below = thin(&mut rows, label);
-    }
-    for (name, items) in rows {
-        lanes.push(pack(name, "target", view.window, &items));
-    }
-    let gap_items: Vec<Item> = gaps
-        .iter()
-        .map(|gap| Item {
-            span: gap.span(),
-            label: Cause::ALL.iter().position(|&c| c == gap.cause).unwrap_or(3) as u32,
-            detail: gap.host_wait().map_or(-1, |wait| wait as i64),
-        })
-        .collect();
-    if !gap_items.is_empty() {
-        let place = lanes.len().min(1);
-        lanes.insert(
-            place,
-            pack("gaps".to_owned(), "gap", view.window, &gap_items),
-        );
-    }
-    lanes.extend(other_rows(view, &mut names));
-    TimelineData {
-        origin: view.window.start,
-        length: view.window.duration(),
-        labels: names.names,
+/// A run to draw.
+pub(crate) struct Drawn<'a> {
+    pub(crate) view: &'a View<'a>,
+    pub(crate) gaps: &'a [Gap<'a>],
+    /// Its name and a line about it, when there are several.
+    pub(crate) title: Option<(&'a str, String)>,
+    /// Mean length of a step in nanoseconds.
+    pub(crate) step: Option<f64>,
+}
+
+pub(crate) fn collect(runs: &[Drawn<'_>]) -> TimelineData {
+    let mut names = Labels::default();
+    let mut data = TimelineData {
+        groups: Vec::new(),
+        colours: COLOURS,
+        labels: Vec::new(),
         causes: Cause::ALL.iter().map(|cause| cause.word()).collect(),
-        lanes,
-        merged_below,
+        lanes: Vec::new(),
+        merged_below: 0,
+    };
+    let alignable = runs.len() > 1 && runs.iter().all(|run| run.step.is_some());
+    for (group, run) in runs.iter().enumerate() {
+        let first = data.lanes.len();
+        if let Some((_, line)) = &run.title {
+            data.lanes.push(Lane {
+                name: line.clone(),
+                kind: "title",
+                ..Lane::default()
+            });
+        }
+        let merged = lanes(run, &mut names, MOST / runs.len().max(1), &mut data.lanes);
+        data.merged_below = data.merged_below.max(merged);
+        for lane in data.lanes.iter_mut().skip(first) {
+            lane.group = group;
+        }
+        data.groups.push(Group {
+            name: run.title.as_ref().map_or("", |(name, _)| name).to_owned(),
+            origin: run.view.window.start,
+            length: run.view.window.duration(),
+            step: run.step.filter(|_| alignable),
+        });
     }
+    data.labels = names.names;
+    data
+}
+
+/// Adds the lanes of a run; returns the distance below which intervals were merged.
+fn lanes(run: &Drawn<'_>, names: &mut Labels, most: usize, lanes: &mut Vec<Lane>) -> u64 {
+    let window = run.view.window;
+    let mut merged_below = 0;
+    let mut rows = target_rows(run.view, names);
+    let count: usize = rows.iter().map(|(_, items)| items.len()).sum();
+    if count > most {
+        let label = names.id("(several)");
+        merged_below = thin_to(&mut rows, label, most);
+    }
+    let gap = |gap: &Gap<'_>| Item {
+        span: gap.span(),
+        label: Cause::ALL.iter().position(|&c| c == gap.cause).unwrap_or(3) as u32,
+        detail: gap.host_wait().map_or(-1, |wait| wait as i64),
+    };
+    let gap_items: Vec<Item> = run.gaps.iter().map(gap).collect();
+    for (index, (name, items)) in rows.into_iter().enumerate() {
+        lanes.push(pack(name, "target", window, &items));
+        if index == 0 && !gap_items.is_empty() {
+            lanes.push(pack("gaps".to_owned(), "gap", window, &gap_items));
+        }
+    }
+    lanes.extend(other_rows(run.view, names));
+    merged_below
 }
 
 /// The target's executions on lanes without overlap, per channel.
@@ -187,10 +255,6 @@ fn other_rows(view: &View<'_>, names: &mut Labels) -> Vec<Lane> {
         pack(name.to_owned(), "other", view.window, &items)
     };
     rows.into_iter().map(lane).collect()
-}
-
-fn thin(rows: &mut [(String, Vec<Item>)], label: u32) -> u64 {
-    thin_to(rows, label, MOST)
 }
 
 /// Merges neighbours until few enough are left; returns the distance merged.

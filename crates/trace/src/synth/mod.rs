@@ -12,6 +12,7 @@
 //! ```
 
 pub mod bundle;
+mod memory;
 mod scenario;
 mod tables;
 mod xml;

@@ -28,6 +28,8 @@ pub struct Scenario {
     pub other: (u64, u64),
     /// A pause after this many steps, of this length.
     pub pause: Option<(u64, u64)>,
+    /// Bytes of the buffer each step allocates, and whether the next step frees it.
+    pub allocates: Option<(u64, bool)>,
 }
 
 impl Scenario {
@@ -44,6 +46,7 @@ impl Scenario {
             queues: 1,
             other: (40_000, 4_000_000),
             pause: None,
+            allocates: None,
         }
     }
 
@@ -126,6 +129,15 @@ impl Scenario {
         }
     }
 
+    /// A program that allocates four megabytes in every step and never frees them.
+    pub fn leaking(steps: u64) -> Self {
+        Scenario {
+            kernels: vec![("step:decode".to_owned(), 400_000)],
+            allocates: Some((4 << 20, false)),
+            ..Scenario::base(steps)
+        }
+    }
+
     /// Large work items with a wait after each: dense kernels, idle between them.
     pub fn synchronised(steps: u64) -> Self {
         Scenario {
@@ -163,6 +175,8 @@ pub struct Trace {
     executions: Vec<Execution>,
     /// Completion notices: time and command buffer.
     pub completions: Vec<(u64, u64)>,
+    /// Buffers allocated: when, how large, and when they were freed.
+    pub allocations: Vec<(u64, u64, Option<u64>)>,
 }
 
 /// When the first command buffer is encoded.
@@ -186,7 +200,14 @@ impl Trace {
         let mut buffers = 0usize;
         let per_buffer = scenario.encoders_per_buffer.max(1);
         let neighbour = Neighbour::new(scenario, &mut random);
+        let mut allocations: Vec<(u64, u64, Option<u64>)> = Vec::new();
         for step in 0..scenario.steps {
+            if let Some((bytes, freed)) = scenario.allocates {
+                if let Some(before) = allocations.last_mut().filter(|_| freed) {
+                    before.2 = Some(host);
+                }
+                allocations.push((host, bytes, None));
+            }
             if let Some((after, length)) = scenario.pause
                 && step == after
             {
@@ -251,6 +272,7 @@ impl Trace {
         Trace {
             executions,
             completions,
+            allocations,
         }
     }
 

@@ -19,10 +19,19 @@ pub enum Table {
     GpuStates,
     /// `time-profile`, with samples of the host while the GPU waits.
     TimeProfile,
+    /// `metal-resource-allocations`, with call stacks.
+    Allocations,
+    /// `metal-current-allocated-size`.
+    AllocatedSize,
+    /// `gpu-performance-state-intervals`: the clock rises to its highest step.
+    ClockStates,
 }
 
 impl Table {
-    /// All tables.
+    /// Tables of memory and clock, which not every recording is exported with.
+    pub const MORE: [Table; 3] = [Table::Allocations, Table::AllocatedSize, Table::ClockStates];
+
+    /// The usual tables.
     pub const ALL: [Table; 6] = [
         Table::Toc,
         Table::GpuIntervals,
@@ -41,14 +50,17 @@ impl Table {
             Table::Encoders => "metal-application-encoders-list.xml",
             Table::GpuStates => "metal-gpu-state-intervals.xml",
             Table::TimeProfile => "time-profile.xml",
+            Table::Allocations => "metal-resource-allocations.xml",
+            Table::AllocatedSize => "metal-current-allocated-size.xml",
+            Table::ClockStates => "gpu-performance-state-intervals.xml",
         }
     }
 }
 
 /// The target's name and ids.
-const NAME: &str = "model_runner";
-const PID: u32 = 4242;
-const TID: u64 = 0x1f_6b2d;
+pub(super) const NAME: &str = "model_runner";
+pub(super) const PID: u32 = 4242;
+pub(super) const TID: u64 = 0x1f_6b2d;
 /// The neighbour's.
 const OTHER: (&str, u32) = ("WindowServer", 420);
 
@@ -82,6 +94,9 @@ pub fn write_table(trace: &Trace, table: Table, out: &mut dyn Write) -> io::Resu
         Table::Encoders => encoders(trace, out),
         Table::GpuStates => gpu_states(trace, out),
         Table::TimeProfile => time_profile(trace, out),
+        Table::Allocations => super::memory::allocations(trace, out),
+        Table::AllocatedSize => super::memory::allocated_size(trace, out),
+        Table::ClockStates => super::memory::clock_states(trace, out),
     }
 }
 

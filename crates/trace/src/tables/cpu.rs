@@ -1,7 +1,7 @@
 //! The CPU side: samples of call stacks, signposts, and who is who.
 
 use super::{Cells, TableSpec};
-use crate::events::{CpuSample, Events, Maybe, Named, Span};
+use crate::events::{CpuSample, Events, LibraryLoad, Maybe, Named, Span};
 
 pub(crate) const TABLES: &[TableSpec] = &[
     TableSpec {
@@ -69,6 +69,19 @@ pub(crate) const TABLES: &[TableSpec] = &[
         ],
         display_labels: false,
         read: signpost,
+    },
+    TableSpec {
+        schema: "dyld-library-load",
+        columns: &["start", "process", "path"],
+        display_labels: false,
+        read: |cells, events| {
+            let path = cells.text(2);
+            if path != crate::TextId::EMPTY {
+                let pid = cells.process(1);
+                events.libraries.push(LibraryLoad { path, pid });
+            }
+            Ok(())
+        },
     },
     // Read for the names of processes and threads, which the reader gathers itself.
     TableSpec {

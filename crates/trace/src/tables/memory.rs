@@ -27,6 +27,8 @@ pub(crate) const TABLES: &[TableSpec] = &[
             "resource-type",
             "label",
             "process",
+            "resource-id",
+            "backtrace",
         ],
         display_labels: false,
         read: allocation,
@@ -70,6 +72,8 @@ fn allocation(cells: &mut Cells<'_>, events: &mut Events) -> Result<(), String> 
         resource: cells.text(4),
         label: cells.text(5),
         pid: cells.process(6),
+        id: cells.number(7).ok().flatten().into(),
+        stack: cells.stack(8).map(u64::from).into(),
     };
     events.allocations.push(allocation);
     Ok(())

@@ -171,7 +171,7 @@ pub(crate) fn attribute(start: &BytesStart<'_>, key: &str) -> Option<String> {
 }
 
 /// The number behind `before` in a path: `run[2]` → 2.
-fn bracketed(path: &str, before: &str) -> Option<u32> {
+pub(crate) fn bracketed(path: &str, before: &str) -> Option<u32> {
     let (_, rest) = path.split_once(before)?;
     rest.split(']').next()?.parse().ok()
 }

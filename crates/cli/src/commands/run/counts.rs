@@ -25,6 +25,8 @@ pub(super) struct Counted {
     most_instructions: u64,
     /// Part of the lanes that were active, over all instructions.
     active_lanes: f64,
+    /// Floating-point operations of active lanes: a multiply-add is two, a function, comparison or step of a reduction one.
+    flops: u64,
     device: Device,
     threadgroup: Threadgroup,
     /// Thread memory: arrays that did not fit registers.
@@ -157,6 +159,7 @@ impl Counted {
             fewest_instructions: counts.fewest,
             most_instructions: counts.most,
             active_lanes: counts.active_lanes as f64 / (total.max(1) * 32) as f64,
+            flops: counts.flops,
             device: Device {
                 moved: moved(&device.traffic),
                 lines: device.lines,

@@ -5,7 +5,9 @@ use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Outcome};
 use assay_report::envelope::Envelope;
-use assay_trace::{CompareOptions, Gate, TextStyle, compare, compare_markdown, compare_text};
+use assay_trace::{
+    CompareOptions, Gate, TextStyle, compare, compare_html, compare_markdown, compare_text,
+};
 use std::path::PathBuf;
 
 /// Compare two runs: before and after, eager and compiled, ours and theirs
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 Examples:
   assay trace compare before/ after/
   assay trace compare eager/ compiled/ --steps 100
+  assay trace compare eager/ compiled/ --format html -o compare.html
   assay trace compare before/ after/ --steps 1000,800 --fail-on slower:5%")]
 pub(crate) struct Args {
     /// The first run: a folder of exported tables, or one file
@@ -31,14 +34,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N[,N]", value_parser = parse_steps)]
     steps: Option<(u64, u64)>,
 
-    /// Exit with 1 when a limit is exceeded: slower, busy, idle, executions, buffers or latency,
-    /// with a percentage, like slower:5%
+    /// Exit with 1 when a limit is exceeded by more than noise: slower, busy, idle, executions,
+    /// buffers or latency, with a percentage, like slower:5%
     #[arg(long, value_name = "LIMIT", value_parser = parse_gate)]
     fail_on: Vec<Gate>,
 
-    /// Let limits count only for changes larger than the noise within the runs
+    /// Let limits count for changes within the noise of the runs, too
     #[arg(long, requires = "fail_on")]
-    beyond_noise: bool,
+    strict: bool,
 
     /// How to show the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -60,6 +63,8 @@ enum Format {
     Json,
     /// For documents
     Markdown,
+    /// A page with both timelines on one axis
+    Html,
 }
 
 fn parse_gate(text: &str) -> Result<Gate, String> {
@@ -87,10 +92,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         steps_before: args.steps.map(|steps| steps.0),
         steps_after: args.steps.map(|steps| steps.1),
         gates: args.fail_on.clone(),
-        beyond_noise: args.beyond_noise,
+        strict: args.strict,
     };
-    let comparison =
-        compare(&before, &after, &options).map_err(|error| inputs::failure(error, None))?;
+    let fail = |error| inputs::failure(error, None);
+    let (comparison, page) = match args.format {
+        Format::Html => {
+            let (comparison, page) = compare_html(&before, &after, &options).map_err(fail)?;
+            (comparison, Some(page))
+        }
+        _ => (compare(&before, &after, &options).map_err(fail)?, None),
+    };
     let failed = comparison.gates.iter().any(|gate| gate.failed);
     match args.format {
         Format::Text => {
@@ -106,6 +117,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             context.write(&Envelope::new("assay.trace.compare", 1, comparison).to_json())?;
         }
         Format::Markdown => context.write(&compare_markdown(&comparison))?,
+        Format::Html => context.write(&page.unwrap_or_default())?,
     }
     Ok(if failed {
         Outcome::Failed

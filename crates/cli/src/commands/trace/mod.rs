@@ -3,6 +3,7 @@
 mod compare;
 mod export;
 mod inputs;
+mod known;
 mod record;
 mod report;
 mod selection;

@@ -1,5 +1,6 @@
 //! `assay trace record`, and the export of Instruments documents.
 
+use super::known::Known;
 use super::selection::Selection;
 use super::{inputs, report};
 use crate::context::Context;
@@ -40,6 +41,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[command(flatten)]
+    known: Known,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -82,7 +86,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let tables = export_bundle(&trace, context)?;
     let paths = [tables.path().to_owned()];
     let recording = inputs::load(&paths, args.selection.run, context)?;
-    report::show(&recording, &args.selection, args.format, args.top, context)
+    let options = args.known.add_to(args.selection.options(), context)?;
+    report::show(&recording, &options, args.format, args.top, context)
 }
 
 /// Exports the tables the analysis uses from an Instruments document.
@@ -116,6 +121,13 @@ pub(crate) fn export_bundle(trace: &Path, context: &Context) -> Result<tempfile:
             let arguments = xctrace::table_arguments(&input, run.number, schema, &output);
             if let Err(message) = tool.run(&arguments) {
                 context.note(&format!("{schema} cannot be exported: {}", message.trim()));
+            }
+        }
+        for (track, detail) in xctrace::details_to_export(run) {
+            let output = place(&format!("run{}-{track}-{detail}.xml", run.number));
+            let arguments = xctrace::detail_arguments(&input, run.number, track, detail, &output);
+            if let Err(message) = tool.run(&arguments) {
+                context.note(&format!("{detail} cannot be exported: {}", message.trim()));
             }
         }
     }

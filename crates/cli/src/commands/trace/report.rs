@@ -1,12 +1,13 @@
 //! `assay trace report`.
 
 use super::inputs;
+use super::known::Known;
 use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Outcome};
 use assay_report::envelope::Envelope;
 use assay_trace::{
-    Recording, TextStyle, VerdictKind, analyze, report_html, report_markdown, report_text,
+    Options, Recording, TextStyle, VerdictKind, analyze, report_html, report_markdown, report_text,
 };
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ Examples:
   assay trace report toc.xml metal-gpu-intervals.xml.gz metal-command-buffer-completed.xml
   zstdcat intervals.xml.zst | assay trace report --process my-program -
   assay trace report --from 1.2s --to 1.8s --format json exported-tables/
+  assay trace report --work flops.csv --baseline MLX=mlx-tables/ --format markdown exported-tables/
   assay trace report kernel.gputrace")]
 pub(crate) struct Args {
     /// Exported tables, folders of them, bundles, or -
@@ -38,6 +40,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[command(flatten)]
+    known: Known,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -54,18 +59,18 @@ pub(crate) enum Format {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let recording = inputs::load(&args.inputs, args.selection.run, context)?;
-    show(&recording, &args.selection, args.format, args.top, context)
+    let options = args.known.add_to(args.selection.options(), context)?;
+    show(&recording, &options, args.format, args.top, context)
 }
 
 /// Shows a recording; exit code 1 when its target did no GPU work.
 pub(crate) fn show(
     recording: &Recording,
-    selection: &Selection,
+    options: &Options,
     format: Format,
     top: usize,
     context: &Context,
 ) -> CommandResult {
-    let options = selection.options();
     let fail = |error| -> Failure { inputs::failure(error, None) };
     let analysis = match format {
         Format::Text => {
@@ -75,12 +80,12 @@ pub(crate) fn show(
                 top,
                 verbose: context.verbosity == Verbosity::Verbose,
             };
-            let (analysis, text) = report_text(recording, &options, style).map_err(fail)?;
+            let (analysis, text) = report_text(recording, options, style).map_err(fail)?;
             context.write(&text)?;
             analysis
         }
         Format::Json => {
-            let analysis = analyze(recording, &options).map_err(fail)?;
+            let analysis = analyze(recording, options).map_err(fail)?;
             let capture = recording.capture.as_deref();
             let body = assay_trace::document::Document {
                 analysis: analysis.clone(),
@@ -90,12 +95,12 @@ pub(crate) fn show(
             analysis
         }
         Format::Markdown => {
-            let analysis = analyze(recording, &options).map_err(fail)?;
+            let analysis = analyze(recording, options).map_err(fail)?;
             context.write(&report_markdown(&analysis))?;
             analysis
         }
         Format::Html => {
-            let (analysis, page) = report_html(recording, &options).map_err(fail)?;
+            let (analysis, page) = report_html(recording, options).map_err(fail)?;
             context.write(&page)?;
             analysis
         }

@@ -44,6 +44,7 @@ impl Selection {
             to: self.to,
             phase: self.phase,
             phase_gap: self.phase_gap,
+            ..Options::default()
         }
     }
 }

@@ -54,6 +54,9 @@ impl Page {
                 parts.notice_us, parts.host_us, parts.launch_us
             ));
         }
+        if let Some(regularity) = &gaps.regularity {
+            self.wrapped("  ", &crate::render::regularity(regularity));
+        }
         let mut table = self.table([
             Column::right("length"),
             Column::right("gaps"),

@@ -1,9 +1,9 @@
-//! What the host did meanwhile, and what it copied.
+//! What the host did meanwhile.
 
 use super::page::Page;
 use crate::analysis::document::*;
 use crate::render::{micros, millis};
-use assay_report::number::{bytes, grouped, or_unknown};
+use assay_report::number::grouped;
 use assay_report::style::Role;
 use assay_report::table::Column;
 
@@ -34,10 +34,21 @@ impl Page {
         match &cpu.while_gpu_waits {
             Some(activity) => self.activity(activity),
             None => {
-                let note = "  no CPU samples: add the time-profile table to see what the host did while the GPU waited";
+                let note = "no CPU samples: add the time-profile table to see what the host did while the GPU waited";
                 let note = self.paint(Role::Dim, note);
-                self.line(&note);
+                self.wrapped("  ", &note);
             }
+        }
+        if let Some(hot) = &cpu.hot {
+            self.wrapped(
+                "  ",
+                &format!(
+                    "in the whole window: {} samples, {} of CPU time",
+                    grouped(hot.samples),
+                    millis(hot.sampled_ms)
+                ),
+            );
+            self.functions(&hot.functions, &hot.callers);
         }
     }
 
@@ -48,10 +59,17 @@ impl Page {
             millis(activity.sampled_ms),
             grouped(activity.waiting_samples)
         ));
-        for (heading, functions) in [
-            ("own time", &activity.functions),
-            ("with callees", &activity.callers),
-        ] {
+        self.functions(&activity.functions, &activity.callers);
+        if !activity.threads.is_empty() {
+            let thread = |t: &HostThread| format!("{} {}", t.thread, millis(t.ms));
+            let threads: Vec<String> = activity.threads.iter().take(4).map(thread).collect();
+            self.wrapped("  ", &format!("threads: {}", threads.join(", ")));
+        }
+    }
+
+    /// Functions by their own time, and with what they call.
+    fn functions(&mut self, own: &[HostFunction], with_callees: &[HostFunction]) {
+        for (heading, functions) in [("own time", own), ("with callees", with_callees)] {
             let mut table = self.table([
                 Column::right(heading),
                 Column::right("CPU"),
@@ -69,51 +87,6 @@ impl Page {
             if !table.is_empty() {
                 self.show(&table);
             }
-        }
-        if !activity.threads.is_empty() {
-            let thread = |t: &HostThread| format!("{} {}", t.thread, millis(t.ms));
-            let threads: Vec<String> = activity.threads.iter().take(4).map(thread).collect();
-            self.wrapped("  ", &format!("threads: {}", threads.join(", ")));
-        }
-    }
-
-    pub(super) fn memory(&mut self, a: &Analysis) {
-        let t = &a.transfers;
-        let mut lines: Vec<String> = Vec::new();
-        if t.blits > 0 {
-            lines.push(format!(
-                "{} blit executions, {} ({:.1} % of GPU time), volume {}",
-                grouped(t.blits),
-                millis(t.blit_ms),
-                t.blit_share * 100.0,
-                or_unknown(t.blit_bytes.map(bytes))
-            ));
-        }
-        if let Some(count) = t.wirings.filter(|&count| count > 0) {
-            lines.push(format!(
-                "memory wired {} times, {}, {}",
-                grouped(count),
-                millis(t.wiring_ms.unwrap_or(0.0)),
-                or_unknown(t.wired_bytes.map(bytes))
-            ));
-        }
-        if let Some(count) = t.allocations.filter(|&count| count > 0) {
-            lines.push(format!(
-                "{} resources allocated ({}), {} freed",
-                grouped(count),
-                or_unknown(t.allocated_bytes.map(bytes)),
-                or_unknown(t.deallocations.map(grouped))
-            ));
-        }
-        if let Some(peak) = t.peak_allocated_bytes {
-            lines.push(format!("at most {} allocated", bytes(peak)));
-        }
-        if lines.is_empty() {
-            return;
-        }
-        self.heading("Copies and memory");
-        for line in lines {
-            self.wrapped("  ", &line);
         }
     }
 }

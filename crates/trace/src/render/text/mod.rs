@@ -3,8 +3,10 @@
 mod gaps;
 mod gpu;
 mod host;
+mod memory;
 mod page;
 mod summary;
+mod work;
 
 use crate::analysis::document::Analysis;
 use crate::analysis::view::View;
@@ -53,12 +55,15 @@ pub fn report_text(
             page.figures(&analysis);
             page.gaps(&analysis);
             page.labels(&analysis);
+            page.throughput(&analysis);
             page.host(&analysis);
             page.memory(&analysis);
             page.others(&analysis);
             page.extras(&analysis);
+            page.baseline(&analysis);
         }
         page.findings(&analysis.findings);
+        page.missing(&analysis.recording);
     }
     if style.verbose {
         page.tables(&analysis.recording);

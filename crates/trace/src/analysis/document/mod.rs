@@ -18,6 +18,11 @@ macro_rules! document {
 
 pub(crate) use document;
 
+mod memory;
+mod work;
+pub use memory::*;
+pub use work::*;
+
 document! {
     /// What the JSON report holds: the analysis, and the calls of a capture.
     pub struct Document {
@@ -53,6 +58,10 @@ document! {
         pub cpu: Cpu,
         /// Copies and memory.
         pub transfers: Transfers,
+        /// Memory over the run: growth, what was not freed, heap and leaks.
+        pub memory: Memory,
+        /// Operations whose FLOPs or bytes are known, by GPU time.
+        pub throughput: Vec<Throughput>,
         /// GPU time by label, largest first.
         pub labels: Vec<Label>,
         /// The same with numbers inside labels ignored.
@@ -74,6 +83,9 @@ document! {
         pub verdict: Verdict,
         /// What to do about it, most important first.
         pub findings: Vec<Finding>,
+        /// The same figures of another engine's run, when one was given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub baseline: Option<Baseline>,
     }
 
     /// What was recorded, and what could be read of it.
@@ -104,8 +116,14 @@ document! {
         pub run: u32,
         /// The runs there are.
         pub runs: Vec<u32>,
+        /// What is known of the chip; `null` when the GPU is not in the table of chips.
+        pub chip: Option<ChipInfo>,
+        /// Libraries the process used, with versions where they are known.
+        pub libraries: Vec<LibraryVersion>,
         /// Tables read.
         pub tables: Vec<TableInfo>,
+        /// Tables that would say more, with the commands that export them.
+        pub missing: Vec<MissingTable>,
         /// What was wrong with the inputs, and what is missing from them.
         pub warnings: Vec<String>,
     }
@@ -255,6 +273,8 @@ document! {
         pub causes: Vec<CauseShare>,
         /// What an average gap at a strong synchronisation point consists of.
         pub anatomy: Option<Anatomy>,
+        /// Whether gaps are alike; `null` when there are too few to tell.
+        pub regularity: Option<Regularity>,
         /// How long gaps are.
         pub histogram: Vec<Bin>,
         /// The longest ones.
@@ -279,6 +299,19 @@ document! {
         pub host_us: f64,
         /// From that commit to its start on the GPU.
         pub launch_us: f64,
+    }
+
+    /// Whether gaps are alike. Regular ones are a fixed cost, paid each time; irregular ones depend on
+    /// what the host happens to do.
+    pub struct Regularity {
+        /// `regular`, `regular by place` (alike between the same labels), `mixed` or `irregular`.
+        pub kind: String,
+        /// Gaps looked at: those of at least a tenth of the mean.
+        pub gaps: u64,
+        /// Distance of the quartiles as a fraction of the median.
+        pub spread: f64,
+        /// The same among gaps between the same two labels, weighted by their time.
+        pub spread_by_place: Option<f64>,
     }
 
     /// One bar of a histogram.
@@ -372,6 +405,20 @@ document! {
         pub driver_ms: Option<f64>,
         /// What the process did while the GPU waited for it.
         pub while_gpu_waits: Option<HostActivity>,
+        /// What the process did in the whole window.
+        pub hot: Option<HotFunctions>,
+    }
+
+    /// Where CPU time went in the window, from CPU samples.
+    pub struct HotFunctions {
+        /// Samples.
+        pub samples: u64,
+        /// CPU time they stand for, all threads together.
+        pub sampled_ms: f64,
+        /// Functions by their own time.
+        pub functions: Vec<HostFunction>,
+        /// Functions by the time spent in them and what they call.
+        pub callers: Vec<HostFunction>,
     }
 
     /// What the process did while the GPU waited for it, from CPU samples.
@@ -420,14 +467,22 @@ document! {
         pub blit_ms: f64,
         /// As a fraction of the target's summed GPU time.
         pub blit_share: f64,
-        /// Bytes they moved; `null` because the recording does not say.
+        /// Bytes they copied; `null` when neither the recording nor a work file says.
         pub blit_bytes: Option<u64>,
+        /// Where that comes from: `recording` or `work file`.
+        pub blit_bytes_from: Option<String>,
+        /// Gigabytes copied per second while those blits ran.
+        pub blit_gbs: Option<f64>,
+        /// Memory traffic of the copies (each byte is read and written) as a fraction of the chip's bandwidth.
+        pub blit_of_bandwidth: Option<f64>,
         /// Memory-wiring events of the driver in the window.
         pub wirings: Option<u64>,
         /// Their time.
         pub wiring_ms: Option<f64>,
         /// Bytes wired.
         pub wired_bytes: Option<u64>,
+        /// Gigabytes wired per second.
+        pub wiring_gbs: Option<f64>,
         /// Resources allocated in the window.
         pub allocations: Option<u64>,
         /// Their size.

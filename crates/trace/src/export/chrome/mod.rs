@@ -2,14 +2,19 @@
 //!
 //! Every process that used the GPU becomes a group of lanes, one per GPU channel; the
 //! target also shows its gaps by cause, its threads with encoding and commits, its
-//! debug groups and signposts. Complete events on one lane must nest, so executions
-//! that overlap are put on lanes of their own.
+//! debug groups and signposts. Arrows lead from the commit of a command buffer to its
+//! execution. Utilisation, clock, memory and counters are tracks of values. Complete
+//! events on one lane must nest, so executions that overlap are put on lanes of their own.
+
+mod counters;
+mod flow;
+mod host;
 
 use crate::analysis::gaps::{self, Cause};
 use crate::analysis::view::View;
 use crate::analysis::{Options, labels};
 use crate::error::Error;
-use crate::events::{Named, Span};
+use crate::events::Span;
 use crate::recording::Recording;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -19,6 +24,8 @@ use std::io::Write;
 
 /// Process ids of GPU groups: apart from those of the host's processes.
 const GPU_GROUP: u64 = 1 << 30;
+/// The group of what belongs to no process.
+const MACHINE_GROUP: u64 = GPU_GROUP - 1;
 const GAP_LANE: u64 = 1;
 const FIRST_LANE: u64 = 2;
 
@@ -36,8 +43,33 @@ struct Event<'a> {
     dur: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cname: Option<&'a str>,
+    /// What the ends of an arrow have in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// `e`: an arrow ends in the event around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bp: Option<&'a str>,
     #[serde(skip_serializing_if = "Map::is_empty")]
     args: Map<String, Value>,
+}
+
+impl<'a> Event<'a> {
+    /// An event without a duration, colour or arrow.
+    fn new(ph: &'a str, (cat, name): (&'a str, &'a str), (pid, tid): (u64, u64), ts: f64) -> Self {
+        Event {
+            ph,
+            name,
+            cat,
+            pid,
+            tid,
+            ts,
+            dur: None,
+            cname: None,
+            id: None,
+            bp: None,
+            args: Map::new(),
+        }
+    }
 }
 
 struct Writer<W> {
@@ -56,50 +88,39 @@ impl<W: Write> Writer<W> {
 
     fn name(&mut self, what: &str, pid: u64, tid: u64, name: &str) -> std::io::Result<()> {
         self.event(&Event {
-            ph: "M",
-            name: what,
-            cat: "",
-            pid,
-            tid,
-            ts: 0.0,
-            dur: None,
-            cname: None,
             args: object(json!({ "name": name })),
+            ..Event::new("M", ("", what), (pid, tid), 0.0)
         })
     }
 
     fn order(&mut self, what: &str, pid: u64, tid: u64, order: i64) -> std::io::Result<()> {
         self.event(&Event {
-            ph: "M",
-            name: what,
-            cat: "",
-            pid,
-            tid,
-            ts: 0.0,
-            dur: None,
-            cname: None,
             args: object(json!({ "sort_index": order })),
+            ..Event::new("M", ("", what), (pid, tid), 0.0)
         })
     }
 
     fn complete(
         &mut self,
-        (pid, tid): (u64, u64),
+        lane: (u64, u64),
         span: Span,
-        (cat, name): (&str, &str),
+        what: (&str, &str),
         cname: Option<&str>,
         args: Value,
     ) -> std::io::Result<()> {
         self.event(&Event {
-            ph: "X",
-            name,
-            cat,
-            pid,
-            tid,
-            ts: micros(span.start),
             dur: Some(micros(span.duration())),
             cname,
             args: object(args),
+            ..Event::new("X", what, lane, micros(span.start))
+        })
+    }
+
+    /// A value at a moment.
+    fn value(&mut self, group: u64, name: &str, time: u64, args: Value) -> std::io::Result<()> {
+        self.event(&Event {
+            args: object(args),
+            ..Event::new("C", ("counter", name), (group, 0), micros(time))
         })
     }
 }
@@ -138,10 +159,12 @@ fn write(view: &View<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         "{{\"displayTimeUnit\":\"ns\",\"otherData\":{about},\"traceEvents\":["
     )?;
     let mut writer = Writer { out, first: true };
-    gpu(view, &mut writer)?;
+    let mut flows = flow::Flows::of(view);
+    host::threads(view, &mut flows, &mut writer)?;
+    flow::waiting(view, &mut flows, &mut writer)?;
+    gpu(view, &mut flows, &mut writer)?;
     gap_lane(view, &mut writer)?;
-    host(view, &mut writer)?;
-    counters(view, &mut writer)?;
+    counters::tracks(view, &mut writer)?;
     writer.out.write_all(b"\n]}\n")
 }
 
@@ -155,6 +178,13 @@ struct Lanes {
 const MOST_LANES: usize = 16;
 
 impl Lanes {
+    /// The first lane that is free, or a new one; `None` when there are too many.
+    fn free(&mut self, span: Span) -> Option<usize> {
+        let full = self.ends.len() >= MOST_LANES;
+        let free = self.ends.iter().any(|&end| end <= span.start);
+        (free || !full).then(|| self.place(span))
+    }
+
     fn place(&mut self, span: Span) -> usize {
         let free = self.ends.iter().position(|&end| end <= span.start);
         let lane = free.unwrap_or_else(|| {
@@ -170,7 +200,11 @@ impl Lanes {
     }
 }
 
-fn gpu(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<()> {
+fn gpu(
+    view: &View<'_>,
+    flows: &mut flow::Flows,
+    writer: &mut Writer<&mut dyn Write>,
+) -> std::io::Result<()> {
     let mut lanes: BTreeMap<(u64, &str), (u64, Lanes)> = BTreeMap::new();
     let mut next: BTreeMap<u64, u64> = BTreeMap::new();
     let mut named: BTreeMap<(u64, u64), ()> = BTreeMap::new();
@@ -225,6 +259,9 @@ fn gpu(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<
                 "commit to start (µs)": interval.latency.get().map(micros),
             }),
         )?;
+        if view.is_target(interval.pid) {
+            flows.arrive(interval, (group, tid), writer)?;
+        }
     }
     Ok(())
 }
@@ -255,147 +292,6 @@ fn gap_lane(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Re
                 "others on the GPU (µs)": micros(gap.contended),
             }),
         )?;
-    }
-    Ok(())
-}
-
-/// When, of what category, and under what name.
-type HostEvent<'a> = (Span, &'a str, String);
-
-fn host(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<()> {
-    let events = &view.recording.events;
-    let mut rows: BTreeMap<(u64, u64), Vec<HostEvent<'_>>> = BTreeMap::new();
-    let mut add = |pid: Option<u32>, thread: Option<u64>, span, cat, name: String| {
-        if let (Some(pid), Some(thread)) = (pid, thread)
-            && view.is_target(Some(pid))
-        {
-            let lane = rows.entry((u64::from(pid), thread)).or_default();
-            lane.push((span, cat, name));
-        }
-    };
-    for e in &events.encodings {
-        add(
-            e.pid,
-            e.thread,
-            e.span,
-            "encode",
-            format!("encode {}", view.text(e.label)),
-        );
-    }
-    for s in &events.submissions {
-        add(
-            s.pid,
-            s.thread,
-            s.span,
-            "submit",
-            format!("command buffer {}", view.text(s.label)),
-        );
-    }
-    let mut named = |list: &[Named], cat: &'static str| {
-        for n in list {
-            add(n.pid, n.thread, n.span, cat, view.text(n.label).to_owned());
-        }
-    };
-    named(&events.application, "application");
-    named(&events.signposts, "signpost");
-    for ((pid, thread), mut lane) in rows {
-        if let Some(name) = view.recording.process_name(pid as u32) {
-            writer.name("process_name", pid, 0, &format!("{name} ({pid})"))?;
-            writer.order("process_sort_index", pid, 0, -1)?;
-        }
-        let name = view
-            .recording
-            .threads
-            .get(&thread)
-            .map_or("", |t| view.text(t.name));
-        // Longer events first, so that shorter ones nest inside them.
-        lane.sort_by_key(|(span, ..)| (span.start, std::cmp::Reverse(span.end)));
-        let mut lanes = Nesting::default();
-        let mut depths: BTreeMap<usize, ()> = BTreeMap::new();
-        for (span, cat, label) in &lane {
-            let depth = lanes.place(*span);
-            let tid = thread.saturating_mul(16).saturating_add(depth as u64);
-            if depths.insert(depth, ()).is_none() {
-                let title = match depth {
-                    0 => format!("{name} {thread:#x}"),
-                    depth => format!("{name} {thread:#x} ({})", depth + 1),
-                };
-                writer.name("thread_name", pid, tid, title.trim())?;
-            }
-            writer.complete((pid, tid), *span, (cat, label), None, Value::Null)?;
-        }
-    }
-    Ok(())
-}
-
-/// Lanes on which events may nest but not cross.
-#[derive(Default)]
-struct Nesting {
-    /// Ends of the open events of each lane, outermost first.
-    lanes: Vec<Vec<u64>>,
-}
-
-impl Nesting {
-    fn place(&mut self, span: Span) -> usize {
-        for (index, lane) in self.lanes.iter_mut().enumerate() {
-            while lane.last().is_some_and(|&end| end <= span.start) {
-                lane.pop();
-            }
-            if lane.last().is_none_or(|&end| span.end <= end) {
-                lane.push(span.end);
-                return index;
-            }
-        }
-        if self.lanes.len() >= MOST_LANES {
-            return self.lanes.len() - 1;
-        }
-        self.lanes.push(vec![span.end]);
-        self.lanes.len() - 1
-    }
-}
-
-fn counters(view: &View<'_>, writer: &mut Writer<&mut dyn Write>) -> std::io::Result<()> {
-    let mut ids: Vec<_> = view.recording.events.counters.iter().collect();
-    ids.sort_unstable_by_key(|&(&id, _)| id);
-    for (id, counter) in ids {
-        let text = view.text(counter.name);
-        let name = if text.is_empty() {
-            format!("counter {id}")
-        } else {
-            text.to_owned()
-        };
-        let mut buckets: Vec<_> = counter.buckets.iter().collect();
-        buckets.sort_unstable_by_key(|&(&time, _)| time);
-        for (&time, &(sum, weight)) in buckets {
-            if weight > 0.0 {
-                writer.event(&Event {
-                    ph: "C",
-                    name: &name,
-                    cat: "counter",
-                    pid: GPU_GROUP,
-                    tid: 0,
-                    ts: time as f64 * 1e3,
-                    dur: None,
-                    cname: None,
-                    args: object(json!({ "value": sum / weight })),
-                })?;
-            }
-        }
-    }
-    for level in &view.recording.events.allocated {
-        if view.is_target(level.pid) {
-            writer.event(&Event {
-                ph: "C",
-                name: "allocated size",
-                cat: "memory",
-                pid: GPU_GROUP + level.pid.map_or(0, u64::from),
-                tid: 0,
-                ts: micros(level.span.start),
-                dur: None,
-                cname: None,
-                args: object(json!({ "bytes": level.bytes })),
-            })?;
-        }
     }
     Ok(())
 }

@@ -1,13 +1,16 @@
 //! The report as Markdown: the profiling-results document that the profiling guides
 //! ask for, filled in.
 
-use super::{micros, millis, percent};
+mod memory;
+mod work;
+
+use super::{micros, millis, percent, regularity};
 use crate::analysis::document::*;
-use assay_report::number::{bytes, grouped, or_unknown};
+use assay_report::number::{grouped, or_unknown};
 use std::fmt::Write;
 
 /// Text that Markdown would take for markup, made harmless.
-fn plain(text: &str) -> String {
+pub(in crate::render) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         if matches!(
@@ -49,10 +52,14 @@ pub fn report_markdown(a: &Analysis) -> String {
     findings(&mut out, a);
     if a.intervals.rows_target > 0 {
         utilisation(&mut out, a);
-        memory(&mut out, a);
+        work::throughput(&mut out, a);
+        memory::host(&mut out, a);
+        memory::memory(&mut out, a);
         opportunities(&mut out, a);
         metrics(&mut out, a);
+        work::baseline(&mut out, a);
     }
+    work::missing(&mut out, a);
     if !a.recording.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
         for warning in &a.recording.warnings {
@@ -100,6 +107,7 @@ fn configuration(out: &mut String, a: &Analysis) {
             a.window.chosen_by
         ),
     );
+    work::libraries(out, &r.libraries);
 }
 
 fn findings(out: &mut String, a: &Analysis) {
@@ -140,6 +148,9 @@ fn utilisation(out: &mut String, a: &Analysis) {
         millis(a.gaps.launch_ms),
         millis(a.gaps.contended_ms)
     );
+    if let Some(found) = &a.gaps.regularity {
+        let _ = writeln!(out, "Gaps are {}.\n", regularity(found));
+    }
     out.push_str("| gap length | gaps | together |\n|---|--:|--:|\n");
     for bin in a.gaps.histogram.iter().filter(|bin| bin.count > 0) {
         let range = match bin.to_us {
@@ -167,51 +178,6 @@ fn utilisation(out: &mut String, a: &Analysis) {
             micros(Some(label.max_us))
         );
     }
-}
-
-fn memory(out: &mut String, a: &Analysis) {
-    let t = &a.transfers;
-    out.push_str("\n## Memory patterns\n\n| | |\n|---|---|\n");
-    let mut row = |name: &str, value: String| {
-        let _ = writeln!(out, "| {name} | {value} |");
-    };
-    row(
-        "Blit executions",
-        format!(
-            "{}, {} ({:.1} % of GPU time)",
-            grouped(t.blits),
-            millis(t.blit_ms),
-            t.blit_share * 100.0
-        ),
-    );
-    row("Bytes moved by blits", or_unknown(t.blit_bytes.map(bytes)));
-    row(
-        "Memory wired",
-        match (t.wirings, t.wiring_ms) {
-            (Some(count), Some(time)) => format!(
-                "{} times, {}, {}",
-                grouped(count),
-                millis(time),
-                or_unknown(t.wired_bytes.map(bytes))
-            ),
-            _ => "unknown (table not exported)".to_owned(),
-        },
-    );
-    row(
-        "Resources allocated in the window",
-        match t.allocations {
-            Some(count) => format!(
-                "{}, {}",
-                grouped(count),
-                or_unknown(t.allocated_bytes.map(bytes))
-            ),
-            None => "unknown (table not exported)".to_owned(),
-        },
-    );
-    row(
-        "Peak allocated",
-        or_unknown(t.peak_allocated_bytes.map(bytes)),
-    );
 }
 
 fn opportunities(out: &mut String, a: &Analysis) {
