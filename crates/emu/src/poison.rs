@@ -8,11 +8,14 @@
 //! cache works on whole registers, and both compilers whose code we know (Apple's and
 //! Mesa's) never discard a register that inactive lanes still need.
 
-use crate::op::OpIndex;
+use crate::op::{COUNTERS, OpIndex};
 use crate::touch::{Touch, Touches};
 
 /// One entry for every number a row can have in a [`Touch`], so that indexing needs no check.
 const ROWS: usize = u8::MAX as usize + 1;
+
+/// Scoreboard slots: two on G13, six named by G15's masks.
+const SLOTS: usize = 8;
 
 /// Why a half register has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +45,7 @@ pub(crate) struct Poison {
     bad: Box<[u64; ROWS]>,
     pending: Box<[u64; ROWS]>,
     reasons: Box<[[Reason; 2]; ROWS]>,
-    outstanding: [Vec<(u8, u64)>; 2],
+    outstanding: [Vec<(u8, u64)>; SLOTS],
     /// Whether anything is outstanding.
     any_pending: bool,
 }
@@ -69,13 +72,18 @@ fn bits(halves: u8, lanes: u32) -> u64 {
 impl Poison {
     /// Nothing is written yet.
     pub(crate) fn new() -> Poison {
-        Poison {
+        let mut poison = Poison {
             bad: Box::new([u64::MAX; ROWS]),
             pending: Box::new([0; ROWS]),
             reasons: Box::new([[Reason::Unwritten; 2]; ROWS]),
-            outstanding: [Vec::new(), Vec::new()],
+            outstanding: Default::default(),
             any_pending: false,
+        };
+        // Counters that no register names start at zero.
+        if let Some(bad) = poison.bad.get_mut(usize::from(COUNTERS)) {
+            *bad = 0;
         }
+        poison
     }
 
     /// Whether everything an operation reads has a value in `lanes`.
@@ -181,7 +189,7 @@ impl Poison {
             self.mark(*touch, lanes, Reason::Pending { by: op, slot });
             let mask = bits(touch.halves, lanes);
             self.pending[usize::from(touch.row)] |= mask;
-            self.outstanding[usize::from(slot & 1)].push((touch.row, mask));
+            self.outstanding[usize::from(slot & 7)].push((touch.row, mask));
             self.any_pending = true;
         }
     }
@@ -214,7 +222,7 @@ impl Poison {
 
     /// After a wait: everything of the slot has arrived.
     pub(crate) fn deliver(&mut self, slot: u8) {
-        for (row, mask) in self.outstanding[usize::from(slot & 1)].drain(..) {
+        for (row, mask) in self.outstanding[usize::from(slot & 7)].drain(..) {
             let row = usize::from(row);
             self.bad[row] &= !(self.pending[row] & mask);
             self.pending[row] &= !mask;

@@ -41,6 +41,8 @@ pub(crate) struct Simdgroup {
     pub(crate) active_lanes: u64,
     /// Lanes that have a thread.
     pub(crate) exists: u32,
+    /// The row of the nesting counters: `r0l`'s on G13.
+    pub(crate) counters: u8,
     /// All ones in lanes that execute, else zero.
     lanes: Cells,
     pub(crate) pc: OpIndex,
@@ -155,6 +157,7 @@ impl Simdgroup {
             exec: 0,
             active_lanes: 0,
             exists,
+            counters: 0,
             lanes: cells(&Row::ZERO),
             pc: entry,
             steps: 0,
