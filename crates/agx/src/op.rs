@@ -138,6 +138,8 @@ pub enum Op {
     Unpack,
     /// A ballot of a comparison (G15).
     Ballot,
+    /// Makes ready for the value an atomic will find (G15).
+    ClearResult,
     /// Takes the value an atomic found (G15).
     AtomicResult,
     /// Execution-mask instructions that read a predicate (G15).

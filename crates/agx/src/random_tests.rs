@@ -25,6 +25,34 @@ fn any_isa() -> impl Strategy<Value = Isa> {
     prop_oneof![Just(Isa::G13), Just(Isa::G15)]
 }
 
+/// A generator that needs no seed from outside.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn a_million_random_byte_strings_are_walked_to_their_end() {
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    for round in 0..1_000_000u64 {
+        let mut code = [0; 40];
+        for chunk in code.chunks_exact_mut(8) {
+            chunk.copy_from_slice(&next(&mut state).to_le_bytes());
+        }
+        let length = (next(&mut state) % 41) as usize;
+        let isa = if round % 4 == 0 { Isa::G13 } else { Isa::G15 };
+        let mut expected = 0;
+        for (offset, item) in walk(isa, &code[..length]) {
+            assert_eq!(offset, expected);
+            assert!(item.len() > 0);
+            expected += item.len() as u64;
+        }
+        assert_eq!(expected, length as u64);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 

@@ -7,7 +7,7 @@
 use crate::dispatch::forms;
 use crate::instruction::Instruction;
 use crate::isa::Family;
-use crate::table::{Form, PROVEN};
+use crate::table::{Form, PROVEN, Proof};
 
 /// What the meaning of an encoding rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,18 +34,18 @@ impl Standing {
 }
 
 impl Form {
-    /// The standing, proofs considered.
-    pub(crate) fn standing_now(&self) -> Standing {
+    /// The standing of its encoding of this length, proofs considered.
+    fn standing_at(&self, length: u8) -> Standing {
         match self.standing {
-            Standing::Read if self.proof().is_some() => Standing::Proven,
+            Standing::Read if self.proof(length).is_some() => Standing::Proven,
             standing => standing,
         }
     }
 
-    fn proof(&self) -> Option<&'static crate::table::Proof> {
+    fn proof(&self, length: u8) -> Option<&'static Proof> {
         PROVEN
             .iter()
-            .find(|proof| (proof.name, proof.length) == (self.name, self.long))
+            .find(|proof| (proof.name, proof.length) == (self.name, length))
     }
 }
 
@@ -60,9 +60,9 @@ impl Instruction {
     /// ```
     pub fn standing(&self) -> Standing {
         if self.isa.is_experimental() {
-            return self.form.standing_now().max(Standing::Read);
+            return self.form.standing_at(self.length).max(Standing::Read);
         }
-        self.form.standing_now()
+        self.form.standing_at(self.length)
     }
 
     /// Why it has that standing, in a sentence.
@@ -73,7 +73,7 @@ impl Instruction {
         if self.isa.is_experimental() {
             return "G15's table, made for M3, M4 and A18; the M5 differs in memory access".to_owned();
         }
-        match (self.form.standing_now(), self.form.proof()) {
+        match (self.standing(), self.form.proof(self.length)) {
             (Standing::Proven, Some(proof)) => format!(
                 "{} in {} that give the bytes of their source, such as {}",
                 counted(proof.instructions, "instruction"),
@@ -100,5 +100,9 @@ fn counted(count: u32, noun: &str) -> String {
 
 /// Name, length in bytes and standing of every form of a family, in the order of its table.
 pub fn forms_of(family: Family) -> impl Iterator<Item = (&'static str, u8, Standing)> {
-    forms(family).map(|form| (form.name, form.long, form.standing_now()))
+    forms(family).flat_map(|form| {
+        let lengths = [Some(form.short), (form.long != form.short).then_some(form.long)];
+        let row = |length| (form.name, length, form.standing_at(length));
+        lengths.into_iter().flatten().map(row)
+    })
 }

@@ -262,7 +262,7 @@ fn run_constant_program(
     let fill = if launch.lenient { 0 } else { UNDEFINED };
     let stack = Stack::new(crate::launch::MAX_STACK_BYTES, fill);
     let mut simdgroup = Simdgroup::new(&lowered.pool, 0, placement, stack);
-    simdgroup.counters = lowered.counters;
+    simdgroup.obey(lowered.family);
     loop {
         let mut machine = Machine {
             code: &lowered,
@@ -527,7 +527,7 @@ impl Groups<'_> {
                 let stack = Stack::new(self.geometry.stack_bytes, fill);
                 let mut simdgroup =
                     Simdgroup::new(&self.code.pool, self.entry, placement, stack);
-                simdgroup.counters = self.code.counters;
+                simdgroup.obey(self.code.family);
                 simdgroup
             })
             .collect()

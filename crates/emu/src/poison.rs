@@ -6,7 +6,8 @@
 //!
 //! The discard hint drops a register for *all* lanes, active or not: the register
 //! cache works on whole registers, and both compilers whose code we know (Apple's and
-//! Mesa's) never discard a register that inactive lanes still need.
+//! Mesa's) never discard a register that inactive lanes still need. Code for G15 does, so
+//! there the hint concerns active lanes only.
 
 use crate::op::{COUNTERS, OpIndex};
 use crate::touch::{Touch, Touches};
@@ -48,6 +49,8 @@ pub(crate) struct Poison {
     outstanding: [Vec<(u8, u64)>; SLOTS],
     /// Whether anything is outstanding.
     any_pending: bool,
+    /// The discard hint drops a register for inactive lanes too.
+    pub(crate) discards_all_lanes: bool,
 }
 
 /// The bits of halves named by bits 0 and 1 of `halves`, in all lanes.
@@ -78,6 +81,7 @@ impl Poison {
             reasons: Box::new([[Reason::Unwritten; 2]; ROWS]),
             outstanding: Default::default(),
             any_pending: false,
+            discards_all_lanes: true,
         };
         // Counters that no register names start at zero.
         if let Some(bad) = poison.bad.get_mut(usize::from(COUNTERS)) {
@@ -157,9 +161,13 @@ impl Poison {
     #[inline(always)]
     pub(crate) fn retire(&mut self, touches: &Touches, lanes: u32, op: OpIndex) {
         if touches.discards {
+            let dropped = match self.discards_all_lanes {
+                true => u32::MAX,
+                false => lanes,
+            };
             for touch in touches.reads() {
                 if touch.halves & 4 != 0 {
-                    self.mark(*touch, u32::MAX, Reason::Discarded { by: op });
+                    self.mark(*touch, dropped, Reason::Discarded { by: op });
                 }
             }
         }

@@ -2,8 +2,9 @@
 
 use crate::arith;
 use crate::nesting::{Nesting, SavedFrame};
-use crate::op::{Dest, LANES, OpIndex, Part, REGISTERS, Row, Source};
+use crate::op::{COUNTERS, Dest, LANES, OpIndex, Part, REGISTERS, Row, Source};
 use crate::poison::Poison;
+use assay_agx::Family;
 use std::cell::Cell;
 
 /// A function call that has not returned.
@@ -170,6 +171,16 @@ impl Simdgroup {
         };
         simdgroup.set_exec(exists);
         simdgroup
+    }
+
+    /// Follows the rules of an instruction set: where the nesting counters are, and for whom
+    /// the discard hint drops a register.
+    pub(crate) fn obey(&mut self, family: Family) {
+        self.counters = match family {
+            Family::G13 => 0,
+            Family::G15 => COUNTERS,
+        };
+        self.poison.discards_all_lanes = family == Family::G13;
     }
 
     /// Replaces the constants, when uniforms have changed.

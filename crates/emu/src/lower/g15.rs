@@ -632,7 +632,7 @@ impl G15<'_, '_> {
             Op::JmpExecAny => Operation::JumpIfAny { target, to },
             Op::JmpExecNone => Operation::JumpIfNone { target, to },
             Op::Stop => Operation::Stop,
-            Op::Wait => Operation::Nothing,
+            Op::Wait | Op::ClearResult => Operation::Nothing,
             Op::ThreadgroupBarrier => Operation::Barrier,
             Op::Call | Op::Ret => {
                 return Err(Problem::Unsupported("calls of this set are not emulated"));

@@ -10,7 +10,7 @@ mod g15;
 mod memory;
 mod operand;
 
-use crate::op::{COUNTERS, MicroOp, NOWHERE, OpIndex, Operation, Row};
+use crate::op::{MicroOp, NOWHERE, OpIndex, Operation, Row};
 use crate::touch::Touches;
 use crate::uniforms::Uniforms;
 use assay_agx::{Family, Instruction, Isa, Item};
@@ -22,8 +22,8 @@ pub(crate) struct Lowered {
     pub(crate) ops: Vec<MicroOp>,
     /// Rows of constants.
     pub(crate) pool: Vec<Row>,
-    /// The row of the nesting counters.
-    pub(crate) counters: u8,
+    /// The instruction set, for what differs beyond instructions.
+    pub(crate) family: Family,
     /// The micro-operation of each parcel that starts one.
     starts: Vec<OpIndex>,
 }
@@ -56,10 +56,7 @@ pub(crate) fn lower(isa: Isa, code: &[u8], uniforms: &Uniforms, lenient: bool) -
     Lowered {
         ops: lowering.ops,
         pool: lowering.operands.pool.rows,
-        counters: match isa.family() {
-            Family::G13 => 0,
-            Family::G15 => COUNTERS,
-        },
+        family: isa.family(),
         starts: lowering.starts,
     }
 }

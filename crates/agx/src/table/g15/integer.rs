@@ -78,6 +78,13 @@ const ZERO_4: &[Spec] = &[
     plain(Field::Wait, Kind::WaitSlot, bits(&[(29, 31)])),
     hidden(Field::U0, Kind::Int, bits(&[(8, 15)])),
 ];
+/// Makes the place an atomic's result comes from ready; writes no register.
+const CLEAR_RESULT: &[Spec] = &[hidden(Field::U0, Kind::Int, bits(&[(4, 15)]))];
+const CLEAR_RESULT_10: &[Spec] = &[
+    WAIT_45_61,
+    hidden(Field::U0, Kind::Int, bits(&[(4, 15)])),
+    hidden(Field::U1, Kind::Int, bits(&[(48, 60)])).usually(0b1_0100_0000_0000),
+];
 const D10: Spec = bit_dest(34, 44, 38, 50);
 const A10: Spec = bit_source(Field::A, 9, 35, 40, 8, 39);
 const B10: Spec = bit_source(Field::B, 25, 36, 42, 24, 41);
@@ -96,6 +103,8 @@ const BITOP_10: &[Spec] = &[
     WAIT_45_61,
     FIRST_72,
 ];
+/// No source at all.
+const ZERO_10: &[Spec] = &[D10, WAIT_45_61, FIRST_72];
 /// Functions of the first source alone: the second is `r0l` and is not read.
 const UNARY_10: &[Spec] = &[D10, A10, WAIT_45_61, FIRST_72];
 /// The bits of the truth table, and of the second source.
@@ -351,12 +360,23 @@ const BIT_FIELD: &[Spec] = &[
 ];
 
 pub(super) static FORMS: &[Form] = &[
+    Form::fixed(
+        "clear_result",
+        Op::ClearResult,
+        Class::DeviceMemory,
+        4,
+        (0b011 | 1 << 25, 0b111 | 0b111 << 16 | 1 << 25),
+        CLEAR_RESULT,
+    )
+    .standing(Standing::Read),
     bitop("zero", Op::BitopUnary, 0, ZERO_4),
     bitop("mov", Op::BitopUnary, 1, MOV_4),
     bitop("mov5", Op::BitopUnary, 5, MOV_4),
     bitop("and", Op::Bitop, 2, BITOP_4),
     bitop("xor", Op::Bitop, 3, BITOP_4),
     bitop("or", Op::Bitop, 4, BITOP_4),
+    bitop_10("clear_result", Op::ClearResult, (1 << 37, TABLE | 1 << 37), CLEAR_RESULT_10),
+    bitop_10("zero", Op::BitopUnary, (0, TABLE), ZERO_10),
     bitop_10("mov", Op::BitopUnary, (1 << 33 | 1 << 16, TABLE | SECOND), UNARY_10),
     bitop_10("not", Op::BitopUnary, (1 << 32 | 1 << 43, TABLE | SECOND), UNARY_10),
     bitop_10("bitop", Op::Bitop, (0, 0), BITOP_10).alias(Alias::BitopG15),
