@@ -14,11 +14,17 @@ const BUFFER_BYTES: usize = 32 << 20;
 const PASSES: usize = 9;
 
 fn main() {
-    let code = agx_code();
-    println!("AGX: {} MiB, G13", code.len() >> 20);
+    for (isa, code) in [(Isa::G13, agx_code()), (Isa::G15, newer_code())] {
+        println!("AGX: {} MiB, {}", code.len() >> 20, isa.name());
+        measure_set(isa, &code);
+    }
+    iced();
+}
+
+fn measure_set(isa: Isa, code: &[u8]) {
     measure("  decode", || {
         let mut instructions = 0;
-        for (_, item) in walk(Isa::G13, &code) {
+        for (_, item) in walk(isa, code) {
             if let Item::Known(insn) = item {
                 black_box(insn);
                 instructions += 1;
@@ -28,7 +34,7 @@ fn main() {
     });
     measure("  decode + properties", || {
         let mut instructions = 0;
-        for (offset, item) in walk(Isa::G13, &code) {
+        for (offset, item) in walk(isa, code) {
             if let Item::Known(insn) = item {
                 black_box((insn.reads(), insn.writes(), insn.slot(), insn.flow(offset)));
                 black_box(insn.memory());
@@ -40,7 +46,7 @@ fn main() {
     measure("  decode + text", || {
         let mut instructions = 0;
         let mut text = String::with_capacity(1 << 12);
-        for (offset, item) in walk(Isa::G13, &code) {
+        for (offset, item) in walk(isa, code) {
             if let Item::Known(insn) = item {
                 text.clear();
                 insn.write_words(&mut text, Some(offset));
@@ -50,7 +56,6 @@ fn main() {
         }
         instructions
     });
-    iced();
 }
 
 /// Time on a processor where the system tells it, else wall time.
@@ -98,6 +103,39 @@ fn measure(name: &str, mut pass: impl FnMut() -> u64) {
         low / 1e6,
         high / 1e6
     );
+}
+
+/// A kernel's worth of G15's commonest instructions, repeated.
+fn newer_code() -> Vec<u8> {
+    const SOURCE: &str = "get_sr 0, r1, sr32
+        device_load 5, i32, x, r0, u2_u3, r1, lsl 2, 0, wait 0, 1, 1
+        device_load 0, i32, xyzw, r4_r5_r6_r7, u4_u5, r1, lsl 4, 0, 1, 0
+        mov r2.cache, r0.cache, wait 5
+        iadd r3.cache, 1, r2.cache
+        isub r8.cache, r3, 7
+        imadd r9.cache, r3.cache, r8.discard, r2.cache
+        and r10.cache, r9.cache, 31, wait 0
+        bfeil r11, 0, r10.cache, 2
+        cmpsel slt, r12.cache, r10.discard, 0, r3, r2
+        cmp ieq, p0, r12.cache, 0
+        if !p0, 1
+        ffma r5.cache, r5.discard, r6.cache, r7.discard
+        fadd r4.cache, r4.discard, r5.cache
+        fmul r4.cache, 0.5, r4.discard
+        rcp r4.cache, r4.discard
+        convert f_to_s32, r6.cache, r4.discard
+        pop_exec 1
+        or r0, r6.discard, r11.discard
+        device_store i32, x, r0, u0_u1, r1.discard, lsl 2, 0, 1, 1
+        stop";
+    let unit = assay_agx::assemble(Isa::G15, SOURCE, 0).map_or_else(
+        |error| {
+            println!("{error}");
+            Vec::new()
+        },
+        |assembly| assembly.code,
+    );
+    unit.repeat(BUFFER_BYTES.div_ceil(unit.len().max(1)))
 }
 
 /// Compiled programs from the fixtures, repeated.

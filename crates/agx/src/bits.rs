@@ -1,12 +1,12 @@
 //! Bit ranges of an instruction word.
 //!
 //! Bit 0 is the lowest bit of byte 0: an instruction is one little-endian integer
-//! of up to 96 bits. An operand's bits are often scattered (six bits here, two
+//! of up to 128 bits. An operand's bits are often scattered (six bits here, two
 //! extension bits at the very end), so a field is a list of ranges whose
 //! contents are concatenated, low part first.
 
 /// At most this many ranges make up one field.
-const MAX_RANGES: usize = 6;
+const MAX_RANGES: usize = 13;
 
 /// An instruction's bits as two machine words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(crate) const fn bits(inclusive: &[(u8, u8)]) -> Bits {
     let mut at = 0;
     while i < inclusive.len() {
         let (low, high) = inclusive[i];
-        assert!(low <= high && high < 96, "a range is low..=high below 96");
+        assert!(low <= high && high < 128, "a range is low..=high below 128");
         assert!(low / 64 == high / 64, "a range lies in one machine word");
         let size = high - low + 1;
         assert!(size <= 32, "a range has at most 32 bits");

@@ -8,7 +8,7 @@ use crate::kind::{Kind, Placed};
 use crate::names::List;
 use crate::op::Op;
 use crate::operand::{Operand, Reg};
-use crate::table::{Field, Form, Prefer, Role, SATURATE_BIT, Spec};
+use crate::table::{Field, Form, Prefer, Role, Spec};
 
 /// No form has more operands.
 pub(crate) const MAX_OPERANDS: usize = 24;
@@ -147,7 +147,7 @@ impl Builder {
     /// The instruction.
     pub fn build(&self) -> Result<Instruction, EncodeError> {
         let mut first_error = None;
-        for form in forms().filter(|form| form.op == self.op) {
+        for form in forms(self.isa.family()).filter(|form| form.op == self.op) {
             if self.name.is_some_and(|name| name != form.name) {
                 continue;
             }
@@ -178,7 +178,7 @@ impl Builder {
                 return Err(EncodeError::Missing { op, field });
             }
         }
-        if self.saturate && !form.saturates {
+        if self.saturate && form.saturate_bit == 0 {
             return Err(EncodeError::CannotSaturate { op });
         }
         assemble(self.isa, form, &given, self.saturate, Prefer::Short).map_err(|position| {
@@ -252,9 +252,9 @@ pub(crate) fn assemble(
         word: form.value,
         assigned: form.mask,
     };
-    if form.saturates {
-        start.word |= u128::from(saturate) << SATURATE_BIT;
-        start.assigned |= 1 << SATURATE_BIT;
+    if form.saturate_bit != 0 {
+        start.word |= u128::from(saturate) << form.saturate_bit;
+        start.assigned |= 1 << form.saturate_bit;
     }
     let attempt = Attempt {
         isa,

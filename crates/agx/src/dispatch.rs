@@ -4,18 +4,23 @@
 //! further by a selector, so that most instructions are compared with one or two forms.
 
 use crate::bits::{Bits, Halves, bits, low_mask};
-use crate::table::{FAMILIES, Form};
+use crate::isa::{Family, Isa};
+use crate::table::{Form, G13_FORMS, G15_FORMS};
 use std::sync::LazyLock;
 
-/// The form and length of the instruction with these lowest 64 and next 32 bits.
+/// The form and length of the instruction with these lowest 64 and next 64 bits.
 #[inline(always)]
-pub(crate) fn recognise(low: u64, high: u32) -> Option<(&'static Form, u8)> {
-    for candidate in DISPATCH.candidates(low) {
+pub(crate) fn recognise(isa: Isa, low: u64, high: u64) -> Option<(&'static Form, u8)> {
+    let candidates = match isa.family() {
+        Family::G13 => G13.candidates(low),
+        Family::G15 => G15.candidates(low),
+    };
+    for candidate in candidates {
         let length = candidate.length(low);
         let (low_mask, high_mask) = length_masks(length);
         let low_differs = (low & low_mask & candidate.low_mask) ^ candidate.low_value;
         let high_differs = (high & high_mask & candidate.high_mask) ^ candidate.high_value;
-        if low_differs | u64::from(high_differs) == 0 {
+        if low_differs | high_differs == 0 {
             return Some((candidate.form, length));
         }
     }
@@ -24,8 +29,8 @@ pub(crate) fn recognise(low: u64, high: u32) -> Option<(&'static Form, u8)> {
 
 /// Masks that cut an instruction's bits to its length in bytes.
 #[inline]
-pub(crate) fn length_masks(bytes: u8) -> (u64, u32) {
-    LENGTH_MASKS[usize::from(bytes & 15)]
+pub(crate) fn length_masks(bytes: u8) -> (u64, u64) {
+    LENGTH_MASKS[usize::from(bytes & 31)]
 }
 
 /// The same for the whole word.
@@ -34,39 +39,56 @@ pub(crate) fn length_mask(bytes: u8) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-/// Every form of the table, in order.
-pub(crate) fn forms() -> impl Iterator<Item = &'static Form> {
-    FAMILIES.iter().flat_map(|family| family.iter())
+/// Every form of a family's table, in order.
+pub(crate) fn forms(family: Family) -> impl Iterator<Item = &'static Form> {
+    table_of(family).iter().flat_map(|part| part.iter())
 }
 
-static DISPATCH: LazyLock<Dispatch> = LazyLock::new(Dispatch::build);
+fn table_of(family: Family) -> &'static [&'static [Form]] {
+    match family {
+        Family::G13 => G13_FORMS,
+        Family::G15 => G15_FORMS,
+    }
+}
 
-static LENGTH_MASKS: [(u64, u32); 16] = {
-    let mut masks = [(0, 0); 16];
+static G13: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::build(Family::G13));
+static G15: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::build(Family::G15));
+
+/// Masks by length in bytes; a length above 16 does not occur.
+static LENGTH_MASKS: [(u64, u64); 32] = {
+    let mut masks = [(u64::MAX, u64::MAX); 32];
     let mut bytes = 0;
     while bytes < 16 {
         let mask = (1u128 << (8 * bytes)) - 1;
-        masks[bytes] = (mask as u64, (mask >> 64) as u32);
+        masks[bytes] = (mask as u64, (mask >> 64) as u64);
         bytes += 1;
     }
     masks
 };
 
 /// Bits that split a crowded group.
-const SELECTORS: [Bits; 4] = [
+const SELECTORS: [Bits; 8] = [
     bits(&[]),
     bits(&[(15, 15), (26, 30), (38, 40), (47, 47)]),
     bits(&[(28, 33)]),
     bits(&[(15, 15), (26, 27)]),
+    // G15: the length bits of short arithmetic, and the rest of a twelve-bit opcode.
+    bits(&[(15, 18), (20, 20), (32, 33)]),
+    bits(&[(8, 11)]),
+    bits(&[]),
+    bits(&[]),
 ];
 
 /// The selector of a low byte.
-fn selector(low_byte: u8) -> u16 {
-    match low_byte & 0x7f {
-        0x6f => 1,
-        0x0a | 0x4a => 2,
-        0x2e | 0x3e => 3,
-        _ => 0,
+fn selector(family: Family, low_byte: u8) -> u16 {
+    match (family, low_byte & 0x7f) {
+        (Family::G13, 0x6f) => 1,
+        (Family::G13, 0x0a | 0x4a) => 2,
+        (Family::G13, 0x2e | 0x3e) => 3,
+        (Family::G13, _) => 0,
+        (Family::G15, byte) if byte & 7 == 7 => 5,
+        (Family::G15, byte) if byte & 7 <= 4 => 4,
+        (Family::G15, _) => 0,
     }
 }
 
@@ -74,8 +96,8 @@ fn selector(low_byte: u8) -> u16 {
 struct Candidate {
     low_value: u64,
     low_mask: u64,
-    high_value: u32,
-    high_mask: u32,
+    high_value: u64,
+    high_mask: u64,
     form: &'static Form,
     short: u8,
     long: u8,
@@ -87,8 +109,8 @@ impl Candidate {
         Candidate {
             low_value: form.value as u64,
             low_mask: form.mask as u64,
-            high_value: (form.value >> 64) as u32,
-            high_mask: (form.mask >> 64) as u32,
+            high_value: (form.value >> 64) as u64,
+            high_mask: (form.mask >> 64) as u64,
             form,
             short: form.short,
             long: form.long,
@@ -123,21 +145,21 @@ struct Dispatch {
 }
 
 impl Dispatch {
-    fn build() -> Dispatch {
+    fn build(family: Family) -> Dispatch {
         let mut dispatch = Dispatch {
             groups: [Group::default(); 256],
             cells: Vec::new(),
             lists: Vec::new(),
         };
         for low_byte in 0..=255u8 {
-            let selector = selector(low_byte);
+            let selector = selector(family, low_byte);
             let chooser = SELECTORS[usize::from(selector)];
             let first_cell = dispatch.cells.len() as u16;
             let covered = 0xff | chooser.deposit(u64::MAX >> 1);
             let mut range = (0, 0);
             for key in 0..=low_mask(chooser.width()) {
                 let word = u128::from(low_byte) | chooser.deposit(key);
-                range = dispatch.push_candidates(word, covered);
+                range = dispatch.push_candidates(family, word, covered);
                 if selector != 0 {
                     dispatch.cells.push(range);
                 }
@@ -153,9 +175,9 @@ impl Dispatch {
     }
 
     /// Adds the forms that a word can have, of which only the `covered` bits are known.
-    fn push_candidates(&mut self, word: u128, covered: u128) -> (u16, u16) {
+    fn push_candidates(&mut self, family: Family, word: u128, covered: u128) -> (u16, u16) {
         let start = self.lists.len() as u16;
-        for form in forms() {
+        for form in forms(family) {
             let can_match = [form.short, form.long].into_iter().any(|length| {
                 let mask = form.mask & length_mask(length);
                 form.value & !mask == 0 && (word ^ form.value) & mask & covered == 0
@@ -176,7 +198,7 @@ impl Dispatch {
         let (start, end) = match group.selector {
             0 => (group.start, group.end),
             selector => {
-                let key = SELECTORS[usize::from(selector & 3)].extract(Halves([low, 0]));
+                let key = SELECTORS[usize::from(selector & 7)].extract(Halves([low, 0]));
                 let cell = usize::from(group.first_cell) + key as usize;
                 self.cells.get(cell).copied().unwrap_or_default()
             }
@@ -193,12 +215,15 @@ mod tests {
 
     #[test]
     fn indices_fit_in_16_bits() {
-        assert!(DISPATCH.cells.len() < usize::from(u16::MAX));
-        assert!(DISPATCH.lists.len() < usize::from(u16::MAX));
+        for dispatch in [&G13, &G15] {
+            assert!(dispatch.cells.len() < usize::from(u16::MAX));
+            assert!(dispatch.lists.len() < usize::from(u16::MAX));
+        }
     }
 
     #[test]
     fn an_instruction_value_is_small() {
-        assert!(size_of::<crate::Instruction>() <= 24);
+        // Sixteen bytes of code, a form, a length and an instruction set.
+        assert!(size_of::<crate::Instruction>() <= 32);
     }
 }

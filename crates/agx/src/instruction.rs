@@ -5,7 +5,7 @@ use crate::dispatch::{length_masks, recognise};
 use crate::isa::Isa;
 use crate::op::{Class, Op};
 use crate::operand::Operand;
-use crate::table::{Field, Form, Role, SATURATE_BIT, Spec};
+use crate::table::{Field, Form, Role, Spec};
 use std::fmt;
 
 /// An instruction: a plain value that keeps every bit it was decoded from.
@@ -21,11 +21,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Instruction {
-    /// The lowest 64 bits, and the 32 above them: two plain registers of this machine,
+    /// The lowest 64 bits, and the 64 above them: two plain registers of this machine,
     /// where one 128-bit integer would be copied through memory.
     low: u64,
+    high: u64,
     pub(crate) form: &'static Form,
-    high: u32,
     pub(crate) length: u8,
     pub(crate) isa: Isa,
 }
@@ -67,8 +67,8 @@ pub struct Argument {
     pub hidden: bool,
 }
 
-/// The longest instruction, in bytes.
-pub const MAX_LENGTH: usize = 12;
+/// The longest instruction of any instruction set, in bytes.
+pub const MAX_LENGTH: usize = 16;
 
 impl Instruction {
     /// Decodes the instruction at the start of `code`; the rest is not looked at.
@@ -90,8 +90,8 @@ impl Instruction {
     pub(crate) fn decode_chunk(isa: Isa, chunk: &[u8; MAX_LENGTH]) -> Option<Instruction> {
         let (low, rest) = chunk.split_first_chunk::<8>()?;
         let low = u64::from_le_bytes(*low);
-        let high = u32::from_le_bytes(*rest.first_chunk::<4>()?);
-        let (form, length) = recognise(low, high)?;
+        let high = u64::from_le_bytes(*rest.first_chunk::<8>()?);
+        let (form, length) = recognise(isa, low, high)?;
         let (low_mask, high_mask) = length_masks(length);
         Some(Instruction {
             low: low & low_mask,
@@ -123,7 +123,7 @@ impl Instruction {
         self.form.name
     }
 
-    /// Length in bytes: 2, 4, 6, 8, 10 or 12.
+    /// Length in bytes: even, from 2 to 12 on G13 and G14 and to 16 on G15.
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "an instruction is never empty")]
     pub const fn len(&self) -> usize {
@@ -138,7 +138,7 @@ impl Instruction {
 
     #[inline]
     pub(crate) const fn halves(&self) -> Halves {
-        Halves([self.low, self.high as u64])
+        Halves([self.low, self.high])
     }
 
     /// The encoding.
@@ -214,7 +214,7 @@ impl Instruction {
     /// Whether the result is clamped: to 0..1 for floats, to the destination's range
     /// for integers.
     pub const fn saturate(&self) -> bool {
-        self.form.saturates && (self.low >> SATURATE_BIT) & 1 != 0
+        self.form.saturate_bit != 0 && (self.word() >> self.form.saturate_bit) & 1 != 0
     }
 }
 

@@ -1,6 +1,7 @@
-//! The instruction set of Apple's AGX GPUs, generations G13 and G14 (M1 and M2).
+//! The instruction sets of Apple's AGX GPUs: G13 and G14 (M1 and M2), and the one that G15, G16
+//! and G17 share (M3, M4, A18), of which each encoding says how well it is known: [`Standing`].
 //!
-//! One declarative table describes every encoding. Decoding, encoding, text in both
+//! One declarative table per set describes every encoding. Decoding, encoding, text in both
 //! directions and the properties of an instruction all interpret that table; no other
 //! part of the project knows a bit position.
 //!
@@ -22,6 +23,7 @@
 //! | what it does | [`Instruction::op`], [`Instruction::get`] and the typed accessors |
 //! | what it touches | [`Instruction::reads`], [`Instruction::writes`], [`Instruction::memory`], [`Instruction::flow`] |
 //! | text | [`Instruction::words`], [`Instruction::text`], [`Instruction::parse`] |
+//! | how well it is known | [`Instruction::standing`] |
 //! | a new instruction | [`Builder`] |
 //! | a whole source text | [`assemble`] |
 //! | a whole kernel | [`Program`] |
@@ -52,6 +54,7 @@ mod properties;
 mod random_tests;
 mod regset;
 mod semantics;
+mod standing;
 mod table;
 mod text;
 mod token;
@@ -60,11 +63,11 @@ mod walk;
 pub use asm::{AsmError, Assembly, assemble};
 pub use builder::{Builder, EncodeError};
 pub use instruction::{Argument, DecodeError, Encoded, Instruction, MAX_LENGTH};
-pub use isa::{Isa, UnsupportedIsa};
+pub use isa::{Family, Isa, UnsupportedIsa};
 pub use memory::{AccessKind, MemoryAccess, Space};
-pub use names::{List, special_register_name};
+pub use names::{List, special_register_name, special_register_name_g15};
 pub use op::{Class, Op};
-pub use operand::{Hint, MiniFloat, Modifiers, Operand, Reg, Uniform, Width};
+pub use operand::{Hint, MiniFloat, Modifiers, Operand, Predicate, Reg, Uniform, Width};
 pub use parse::ParseError;
 pub use program::{Axis, Binding, BoundValue, Call, Line, Program, SystemValue, UniformConstants};
 pub use properties::{ExecEffect, Flow};
@@ -73,5 +76,6 @@ pub use semantics::{
     AtomicOp, Compare, Condition, ConvertMode, FloatOrder, Format, Order, ReduceOp, Reduction,
     Scope, Shuffle, ShuffleKind,
 };
+pub use standing::{Standing, forms_of};
 pub use table::{Field, Role};
 pub use walk::{Item, Walk, walk};

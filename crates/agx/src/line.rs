@@ -117,6 +117,9 @@ impl<'text> Line<'text> {
         if mods.sx {
             self.push(".sx");
         }
+        if mods.bfloat {
+            self.push(".bfloat");
+        }
     }
 
     /// A decimal number.

@@ -1,6 +1,7 @@
 //! Memory accesses, described once for everything that touches memory.
 
 use crate::instruction::Instruction;
+use crate::isa::Family;
 use crate::op::Op;
 use crate::operand::{Operand, Reg};
 use crate::semantics::{AtomicOp, Format};
@@ -43,8 +44,8 @@ pub enum AccessKind {
 /// One memory access.
 ///
 /// For device, stack and threadgroup memory the address is
-/// `base + (index << shift) * element`, with `element` the byte size of
-/// [`Format::element_bytes`] (4 for atomics); component `i` of the mask adds `i`
+/// `base + (index << shift) * element`, on G15 `base + (index << shift) + offset`, with
+/// `element` the byte size of [`Format::element_bytes`] (4 for atomics); component `i` of the mask adds `i`
 /// elements more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryAccess {
@@ -68,6 +69,10 @@ pub struct MemoryAccess {
     pub index_unsigned: bool,
     /// Left shift of the index.
     pub shift: u8,
+    /// Added to the address, in bytes (G15).
+    pub offset: i32,
+    /// The shift makes bytes of the index, not elements (G15).
+    pub byte_address: bool,
     /// Coherency bits; 0 is ordinary.
     pub coherency: u8,
     /// Scoreboard slot; `None` when the access completes in order.
@@ -113,8 +118,10 @@ impl Instruction {
             value: reg(Field::Value),
             base: self.get(Field::Base).unwrap_or(Operand::Imm(0)),
             index: self.index_operand(),
-            index_unsigned: self.get_int(Field::IndexSign) == Some(1),
+            index_unsigned: self.index_is_unsigned(),
             shift: self.get_int(Field::Shift).unwrap_or(0) as u8,
+            offset: self.get_int(Field::Offset).unwrap_or(0) as i32,
+            byte_address: self.isa.family() == Family::G15,
             coherency: self.get_int(Field::Coherency).unwrap_or(0) as u8,
             slot: self.slot(),
         })
@@ -141,6 +148,15 @@ impl Instruction {
             Op::StTile => (Space::Tile, Store),
             _ => return None,
         })
+    }
+
+    fn index_is_unsigned(&self) -> bool {
+        match (self.isa.family(), self.get(Field::Index)) {
+            (Family::G15, Some(Operand::Reg(reg))) => !reg.mods.sx,
+            (Family::G15, Some(Operand::Uniform(uniform))) => !uniform.mods.sx,
+            (Family::G15, _) => true,
+            (Family::G13, _) => self.get_int(Field::IndexSign) == Some(1),
+        }
     }
 
     /// The index; an immediate is 16 bits, signed or unsigned like a register would be.

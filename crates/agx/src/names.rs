@@ -28,6 +28,15 @@ pub enum List {
     MapTarget,
     IntegerCondition,
     FloatCondition,
+    FormatG15,
+    MaskG15,
+    AtomicOpG15,
+    FromFloatG15,
+    ToFloatG15,
+    ConditionG15,
+    CmovCondition,
+    PackMode,
+    Prefix,
 }
 
 const FORMATS: &[&str] = &[
@@ -122,9 +131,45 @@ const FLOAT_CONDITIONS: &[&str] = &[
     "nlte", "ngtn",
 ];
 
+const FORMATS_G15: &[&str] = &["i16", "i32", "i8"];
+const MASKS_G15: &[&str] = &[
+    "", "x", "yw", "xyw", "zw", "xzw", "yzw", "xyzw", "y", "xy", "z", "xz", "yz", "xyz", "w", "xw",
+];
+const ATOMIC_OPS_G15: &[&str] = &[
+    "add", "and", "cmpxchg", "fadd", "imax", "imin", "or", GAP, GAP, GAP, GAP, "sub", "umax",
+    "umin", "xchg", "xor",
+];
+const FROM_FLOAT_G15: &[&str] = &[
+    "f_to_u32", "f_to_s8", "f_to_u8", "f_to_s16", "f_to_u16", "f_to_s32",
+];
+const TO_FLOAT_G15: &[&str] = &[
+    "u16_to_f", "u8_to_f", "s16_to_f", "s8_to_f", "u32_to_f", GAP, "s32_to_f",
+];
+/// `test` is a bitwise and that is not zero.
+const CONDITIONS_G15: &[&str] = &[
+    "fgtn", "fltn", "fgt", "flt", "ugt", "ult", "sgt", "slt", "feq", GAP, "fge", "fle", GAP, GAP,
+    "test", "ieq",
+];
+/// The same, negated first.
+const CMOV_CONDITIONS: &[&str] = &[
+    "nfgtn", "nfltn", "nfgt", "nflt", "ule", "uge", "sle", "sge", "fne", GAP, "nfge", "nfle", GAP,
+    GAP, "testz", "ine", "fgtn", "fltn", "fgt", "flt", "ugt", "ult", "sgt", "slt", "feq", GAP,
+    "fge", "fle", GAP, GAP, "test", "ieq",
+];
+const PACK_MODES: &[&str] = &[
+    GAP,
+    "rg8unorm_srgb",
+    "rg16snorm",
+    "rg8snorm",
+    "rg16unorm",
+    "rg8unorm_srgb_linear",
+    "rg8unorm",
+];
+const PREFIXES: &[&str] = &["", "prefix"];
+
 impl List {
     /// Every list, in the order of their numbers.
-    pub(crate) const ALL: [List; 19] = [
+    pub(crate) const ALL: [List; 28] = [
         List::Format,
         List::Mask,
         List::SampleMask,
@@ -144,6 +189,15 @@ impl List {
         List::MapTarget,
         List::IntegerCondition,
         List::FloatCondition,
+        List::FormatG15,
+        List::MaskG15,
+        List::AtomicOpG15,
+        List::FromFloatG15,
+        List::ToFloatG15,
+        List::ConditionG15,
+        List::CmovCondition,
+        List::PackMode,
+        List::Prefix,
     ];
 
     /// More values than any list has.
@@ -170,6 +224,15 @@ impl List {
             List::MapTarget => MAP_TARGETS,
             List::IntegerCondition => INTEGER_CONDITIONS,
             List::FloatCondition => FLOAT_CONDITIONS,
+            List::FormatG15 => FORMATS_G15,
+            List::MaskG15 => MASKS_G15,
+            List::AtomicOpG15 => ATOMIC_OPS_G15,
+            List::FromFloatG15 => FROM_FLOAT_G15,
+            List::ToFloatG15 => TO_FLOAT_G15,
+            List::ConditionG15 => CONDITIONS_G15,
+            List::CmovCondition => CMOV_CONDITIONS,
+            List::PackMode => PACK_MODES,
+            List::Prefix => PREFIXES,
         }
     }
 
@@ -206,6 +269,37 @@ pub fn special_register_name(number: u8) -> Option<&'static str> {
         .ok()?;
     Some(SPECIAL_REGISTERS[at].1)
 }
+
+/// The same for G15 and newer, as far as programs show it.
+///
+/// ```
+/// assert_eq!(assay_agx::special_register_name_g15(32), Some("thread_position_in_grid.x"));
+/// ```
+pub fn special_register_name_g15(number: u8) -> Option<&'static str> {
+    let found = SPECIAL_REGISTERS_G15
+        .iter()
+        .find(|&&(register, _)| register == number)?;
+    Some(found.1)
+}
+
+const SPECIAL_REGISTERS_G15: &[(u8, &str)] = &[
+    (2, "thread_index_in_simdgroup"),
+    (5, "simdgroup_index_in_threadgroup"),
+    (21, "active_thread_index_in_simdgroup"),
+    (24, "threads_per_threadgroup.x"),
+    (25, "threads_per_threadgroup.y"),
+    (26, "threads_per_threadgroup.z"),
+    (28, "threadgroup_position_in_grid.x"),
+    (29, "threadgroup_position_in_grid.y"),
+    (30, "threadgroup_position_in_grid.z"),
+    (32, "thread_position_in_grid.x"),
+    (33, "thread_position_in_grid.y"),
+    (34, "thread_position_in_grid.z"),
+    (36, "thread_position_in_threadgroup.x"),
+    (37, "thread_position_in_threadgroup.y"),
+    (38, "thread_position_in_threadgroup.z"),
+    (39, "thread_index_in_threadgroup"),
+];
 
 /// The special register with this name.
 pub(crate) fn special_register_number(name: &str) -> Option<u8> {

@@ -124,12 +124,34 @@ pub enum Op {
     Doorbell,
     Map,
     Unmap,
+    /// Compare and select with integer and float sides chosen apart (G15).
+    Cmpsel,
+    /// The same, keeping the destination where the other value is not chosen (G15).
+    Cmov,
+    /// A select of the values compared: minimum and maximum (G15).
+    Minmax,
+    /// Any bitwise function of one source or none: `mov`, `zero` (G15).
+    BitopUnary,
+    /// Packs floats into normalised integers (G15).
+    Pack,
+    /// Unpacks normalised integers into floats (G15).
+    Unpack,
+    /// A ballot of a comparison (G15).
+    Ballot,
+    /// Makes ready for the value an atomic will find (G15).
+    ClearResult,
+    /// Takes the value an atomic found (G15).
+    AtomicResult,
+    /// Execution-mask instructions that read a predicate (G15).
+    IfPredicate,
+    ElsePredicate,
+    WhilePredicate,
     /// An instruction of known length and unknown meaning.
     Unknown,
 }
 
 impl Op {
-    /// Whether it writes the nesting counter `r0l`, and with it the execution mask.
+    /// Whether it writes the nesting counters (`r0l` on G13), and with them the execution mask.
     pub const fn writes_exec_mask(self) -> bool {
         matches!(
             self,
@@ -141,6 +163,9 @@ impl Op {
                 | Op::WhileFcmp
                 | Op::PopExec
                 | Op::PopExecUnknown
+                | Op::IfPredicate
+                | Op::ElsePredicate
+                | Op::WhilePredicate
         )
     }
 }

@@ -51,6 +51,8 @@ pub struct Modifiers {
     pub neg: bool,
     /// Integer sign extension from the operand's width.
     pub sx: bool,
+    /// A 16-bit float is a brain float, not a half (G15 and newer).
+    pub bfloat: bool,
 }
 
 impl Modifiers {
@@ -59,6 +61,7 @@ impl Modifiers {
         abs: false,
         neg: false,
         sx: false,
+        bfloat: false,
     };
 }
 
@@ -232,6 +235,23 @@ impl MiniFloat {
     }
 }
 
+/// A predicate: one bit per lane that comparisons write and execution-mask instructions
+/// read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Predicate {
+    /// Which one: 0 to 7. Number 6 holds in every lane.
+    pub number: u8,
+    /// Read inverted.
+    pub inverted: bool,
+    /// Written from the value that a select chooses instead of from its comparison.
+    pub from_value: bool,
+}
+
+impl Predicate {
+    /// The number of the predicate that holds in every lane.
+    pub const ALWAYS: u8 = 6;
+}
+
 /// What one operand of an instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
@@ -253,6 +273,11 @@ pub enum Operand {
     Coefficient(u8),
     /// A branch target in bytes, relative to the branch's own address.
     Target(i32),
+    /// A predicate register (G15 and newer).
+    Predicate(Predicate),
+    /// The scoreboard slots an instruction waits for before it reads (G15 and newer): bit
+    /// `n` is slot `n`. Written `wait 05`, and an empty mask as nothing.
+    WaitMask(u8),
     /// One value of a named list: format, mask, condition, atomic operation...
     Choice(List, u8),
     /// `lsl n`; `Shift(0)` is written as nothing.
@@ -349,7 +374,7 @@ impl Operand {
                 count: uniform.count * 2,
                 ..uniform
             }),
-            Operand::Shift(0) | Operand::BitMask(0) => Operand::Empty,
+            Operand::Shift(0) | Operand::BitMask(0) | Operand::WaitMask(0) => Operand::Empty,
             Operand::CompareOffset {
                 compare: false,
                 offset: false,

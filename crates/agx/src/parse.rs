@@ -8,7 +8,7 @@
 use crate::builder::{Given, MAX_OPERANDS, assemble};
 use crate::dispatch::forms;
 use crate::instruction::{Instruction, MAX_LENGTH};
-use crate::isa::Isa;
+use crate::isa::{Family, Isa};
 use crate::names::List;
 use crate::operand::{MiniFloat, Modifiers, Operand};
 use crate::table::{Alias, Form, Spec};
@@ -128,7 +128,7 @@ pub(crate) fn split_braces(text: &str) -> Result<Braced<'_>, ParseError> {
     let bytes = token::hex_bytes(digits)
         .filter(|bytes| (2..=MAX_LENGTH).contains(&bytes.len()))
         .ok_or_else(|| {
-            ParseError::new(column, "expected 4 to 24 hexadecimal digits in the braces")
+            ParseError::new(column, "expected 4 to 32 hexadecimal digits in the braces")
         })?;
     Ok(Some((trimmed[..open].trim_end(), bytes)))
 }
@@ -143,10 +143,22 @@ pub(crate) fn parse_words(
 }
 
 /// Forms by the name text gives them, aliases included.
-static BY_NAME: LazyLock<HashMap<&'static str, Vec<Candidate>>> = LazyLock::new(|| {
-    let mut map: HashMap<_, Vec<_>> = HashMap::new();
+type ByName = HashMap<&'static str, Vec<Candidate>>;
+
+static G13_NAMES: LazyLock<ByName> = LazyLock::new(|| by_name_of(Family::G13));
+static G15_NAMES: LazyLock<ByName> = LazyLock::new(|| by_name_of(Family::G15));
+
+fn by_name(isa: Isa) -> &'static ByName {
+    match isa.family() {
+        Family::G13 => &G13_NAMES,
+        Family::G15 => &G15_NAMES,
+    }
+}
+
+fn by_name_of(family: Family) -> ByName {
+    let mut map: ByName = HashMap::new();
     let mut add = |name, candidate| map.entry(name).or_insert_with(Vec::new).push(candidate);
-    for form in forms() {
+    for form in forms(family) {
         let plain = |fixed| Candidate { form, fixed };
         add(form.name, plain(Fixed::Nothing));
         if let Some(short) = form.name.strip_prefix("TODO.") {
@@ -163,6 +175,11 @@ static BY_NAME: LazyLock<HashMap<&'static str, Vec<Candidate>>> = LazyLock::new(
                     add(name, plain(Fixed::UnaryTable(table)));
                 }
             }
+            Alias::BitopG15 => {
+                for &(table, name) in BINARY_BITOPS {
+                    add(name, plain(Fixed::Table(table)));
+                }
+            }
             Alias::PushExec => {
                 add("push_exec", plain(Fixed::Always));
                 add("update_exec", plain(Fixed::AlwaysNoNest));
@@ -170,7 +187,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, Vec<Candidate>>> = LazyLock::new(
         }
     }
     map
-});
+}
 
 /// A form a name can mean, and what the name fixes.
 #[derive(Clone, Copy)]
@@ -226,10 +243,10 @@ pub(crate) fn parse_line(
         Some(base) => (base, true),
         None => (tokens.name, false),
     };
-    let candidates = BY_NAME.get(name).map_or(&[][..], Vec::as_slice);
+    let candidates = by_name(isa).get(name).map_or(&[][..], Vec::as_slice);
     let mut best: Option<ParseError> = None;
     for candidate in candidates {
-        if saturate && !candidate.form.saturates {
+        if saturate && candidate.form.saturate_bit == 0 {
             continue;
         }
         let mut matching = Matching {
@@ -254,17 +271,18 @@ pub(crate) fn parse_line(
             }
         }
     }
-    Err(best.unwrap_or_else(|| unknown_name(&tokens, saturate)))
+    Err(best.unwrap_or_else(|| unknown_name(isa, &tokens, saturate)))
 }
 
-fn unknown_name(tokens: &Tokens<'_>, saturate: bool) -> ParseError {
-    if saturate && BY_NAME.contains_key(tokens.name.trim_end_matches(".sat")) {
+fn unknown_name(isa: Isa, tokens: &Tokens<'_>, saturate: bool) -> ParseError {
+    let known = by_name(isa);
+    if saturate && known.contains_key(tokens.name.trim_end_matches(".sat")) {
         return ParseError::new(
             tokens.name_column,
             format!("`{}` cannot saturate", tokens.name.trim_end_matches(".sat")),
         );
     }
-    let nearest = BY_NAME
+    let nearest = known
         .keys()
         .map(|name| (token::distance(name, tokens.name), *name))
         .min()

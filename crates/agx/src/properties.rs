@@ -1,6 +1,7 @@
 //! What an instruction reads, writes and does to control: exact, per 16-bit register.
 
 use crate::instruction::Instruction;
+use crate::isa::Family;
 use crate::op::Op;
 use crate::operand::{Hint, Operand, Width};
 use crate::regset::{RegSet, UniformSet};
@@ -71,7 +72,7 @@ impl Instruction {
     #[inline]
     pub fn writes(&self) -> RegSet {
         let mut written = self.registers(|role| matches!(role, Role::Dest | Role::Both));
-        if matches!(self.op(), Op::Call | Op::CallReg) {
+        if matches!(self.op(), Op::Call | Op::CallReg) && self.isa.family() == Family::G13 {
             written.insert_range(LINK);
         }
         written
@@ -115,9 +116,12 @@ impl Instruction {
         set
     }
 
-    /// The half uniforms written, for a `uniform_store` with an immediate index.
+    /// The half uniforms written, by a `uniform_store` with an immediate index or as a destination.
     pub fn uniforms_written(&self) -> UniformSet {
         let mut set = UniformSet::EMPTY;
+        if let Some(Operand::Uniform(uniform)) = self.dest() {
+            set.insert_range(uniform.half_range());
+        }
         if self.op() != Op::UniformStore {
             return set;
         }
@@ -152,9 +156,9 @@ impl Instruction {
     pub fn exec_effect(&self) -> ExecEffect {
         let nest = self.nest().unwrap_or(0);
         match self.op() {
-            Op::IfIcmp | Op::IfFcmp => ExecEffect::If(nest),
-            Op::ElseIcmp | Op::ElseFcmp => ExecEffect::Else(nest),
-            Op::WhileIcmp | Op::WhileFcmp => ExecEffect::While(nest),
+            Op::IfIcmp | Op::IfFcmp | Op::IfPredicate => ExecEffect::If(nest),
+            Op::ElseIcmp | Op::ElseFcmp | Op::ElsePredicate => ExecEffect::Else(nest),
+            Op::WhileIcmp | Op::WhileFcmp | Op::WhilePredicate => ExecEffect::While(nest),
             Op::PopExec | Op::PopExecUnknown => ExecEffect::Pop(nest),
             Op::Stop | Op::Trap => ExecEffect::End,
             _ => ExecEffect::None,

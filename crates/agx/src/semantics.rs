@@ -7,7 +7,7 @@ use crate::instruction::Instruction;
 use crate::names::List;
 use crate::op::Op;
 use crate::operand::Operand;
-use crate::table::{Field, reduction_bits, shuffle_bits};
+use crate::table::{Meaning, Field, reduction_bits, shuffle_bits};
 
 /// A comparison. `negate` inverts the outcome of the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +27,8 @@ pub enum Compare {
     Signed(Order),
     /// Floats; every comparison with a NaN is false.
     Float(FloatOrder),
+    /// Integers with a bit set in common (G15).
+    Test,
     /// A code no decoder knows.
     Unknown(u8),
 }
@@ -171,11 +173,32 @@ pub enum AtomicOp {
     And,
     Or,
     Xor,
+    /// Single-precision sum (G15).
+    FloatAdd,
     /// A code no decoder knows.
     Unknown(u8),
 }
 
 impl AtomicOp {
+    /// From the number G15 encodes.
+    pub const fn from_code_g15(code: u8) -> AtomicOp {
+        match code {
+            0 => AtomicOp::Add,
+            1 => AtomicOp::And,
+            2 => AtomicOp::CompareExchange,
+            3 => AtomicOp::FloatAdd,
+            4 => AtomicOp::SignedMax,
+            5 => AtomicOp::SignedMin,
+            6 => AtomicOp::Or,
+            11 => AtomicOp::Sub,
+            12 => AtomicOp::UnsignedMax,
+            13 => AtomicOp::UnsignedMin,
+            14 => AtomicOp::Exchange,
+            15 => AtomicOp::Xor,
+            _ => AtomicOp::Unknown(code),
+        }
+    }
+
     /// From the encoded number.
     pub const fn from_code(code: u8) -> AtomicOp {
         match code {
@@ -282,9 +305,15 @@ pub struct Reduction {
 impl Instruction {
     /// The comparison of a select, ballot or execution-mask instruction.
     pub fn condition(&self) -> Option<Condition> {
+        if self.op() == Op::Minmax {
+            return condition_g15(List::ConditionG15, self.minmax_code());
+        }
         let Operand::Choice(list, code) = self.get(Field::Condition)? else {
             return None;
         };
+        if matches!(list, List::ConditionG15 | List::CmovCondition) {
+            return condition_g15(list, code);
+        }
         let order = match code & 3 {
             0 => Some(Order::Equal),
             1 => Some(Order::Less),
@@ -312,6 +341,21 @@ impl Instruction {
         })
     }
 
+    /// The condition of a minimum or maximum is its opcode.
+    fn minmax_code(&self) -> u8 {
+        (self.word() >> 32) as u8 & 7
+    }
+
+    /// The slots this instruction waits for before it reads its operands: bit `n` is slot `n`
+    /// (G15 and newer).
+    pub fn waits(&self) -> u8 {
+        match self.get(Field::Wait) {
+            Some(Operand::WaitMask(mask)) => mask,
+            Some(Operand::Binary { value, .. }) => value as u8,
+            _ => 0,
+        }
+    }
+
     /// How many levels an execution-mask instruction pushes, breaks or pops.
     pub fn nest(&self) -> Option<u8> {
         Some(self.get_int(Field::Nest)? as u8)
@@ -319,20 +363,32 @@ impl Instruction {
 
     /// The memory format.
     pub fn format(&self) -> Option<Format> {
-        Some(Format::from_code(self.get_int(Field::Format)? as u8))
+        Some(match self.get(Field::Format)? {
+            Operand::Choice(List::FormatG15, code) => match code {
+                0 => Format::I16,
+                1 => Format::I32,
+                2 => Format::I8,
+                code => Format::Unknown(code),
+            },
+            other => Format::from_code(other.imm()? as u8),
+        })
     }
 
     /// The component mask of a load, store or sample: bit 0 is x.
     pub fn mask(&self) -> Option<u8> {
         match self.get(Field::Mask)? {
             Operand::Choice(List::Mask | List::SampleMask, mask) => Some(mask),
+            Operand::Choice(List::MaskG15, code) => Some(components(List::MaskG15.name(code)?)),
             _ => None,
         }
     }
 
     /// What an atomic does.
     pub fn atomic_op(&self) -> Option<AtomicOp> {
-        Some(AtomicOp::from_code(self.get_int(Field::AtomicOp)? as u8))
+        match self.get(Field::AtomicOp)? {
+            Operand::Choice(List::AtomicOpG15, code) => Some(AtomicOp::from_code_g15(code)),
+            other => Some(AtomicOp::from_code(other.imm()? as u8)),
+        }
     }
 
     /// What a `convert` does.
@@ -340,8 +396,12 @@ impl Instruction {
         if self.op() != Op::Convert {
             return None;
         }
-        let code = self.get_int(Field::Mode)? as u8;
+        let mode = self.get(Field::Mode)?;
+        let code = mode.imm()? as u8;
         let signed = code & 1 != 0;
+        if let Operand::Choice(list @ (List::FromFloatG15 | List::ToFloatG15), _) = mode {
+            return Some(convert_mode_g15(list, code));
+        }
         Some(match code {
             0 | 1 => ConvertMode::ToFloat { bits: 8, signed },
             4 | 5 => ConvertMode::FromFloat { bits: 16, signed },
@@ -385,6 +445,9 @@ impl Instruction {
         if self.op() != Op::Shuffle {
             return None;
         }
+        if let Meaning::Shuffle(shuffle) = self.form.meaning {
+            return Some(shuffle);
+        }
         Some(Shuffle {
             scope: match shuffle_bits::SCOPE.extract(self.halves()) {
                 0 => Some(Scope::Quad),
@@ -403,6 +466,10 @@ impl Instruction {
 
     /// What a reduction does; `None` too for the codes no decoder knows.
     pub fn reduction(&self) -> Option<Reduction> {
+        if let Meaning::Reduce(op, scope) = self.form.meaning {
+            let prefix = self.get_int(Field::Prefix) == Some(1);
+            return Some(Reduction { scope, prefix, op });
+        }
         if self.op() != Op::Reduce || reduction_bits::REST.extract(self.halves()) != 0 {
             return None;
         }
@@ -429,5 +496,70 @@ impl Instruction {
             prefix: reduction_bits::PREFIX.extract(self.halves()) != 0,
             op,
         })
+    }
+}
+
+/// The components of a mask's word: bit 0 is x.
+fn components(word: &str) -> u8 {
+    word.bytes().fold(0, |mask, letter| {
+        mask | match letter {
+            b'x' => 1,
+            b'y' => 2,
+            b'z' => 4,
+            _ => 8,
+        }
+    })
+}
+
+fn condition_g15(list: List, code: u8) -> Option<Condition> {
+    let compare = match code & 15 {
+        0 => Compare::Float(FloatOrder::GreaterOrNan),
+        1 => Compare::Float(FloatOrder::LessOrNan),
+        2 => Compare::Float(FloatOrder::Greater),
+        3 => Compare::Float(FloatOrder::Less),
+        4 => Compare::Unsigned(Order::Greater),
+        5 => Compare::Unsigned(Order::Less),
+        6 => Compare::Signed(Order::Greater),
+        7 => Compare::Signed(Order::Less),
+        8 => Compare::Float(FloatOrder::Equal),
+        10 => Compare::Float(FloatOrder::GreaterEqual),
+        11 => Compare::Float(FloatOrder::LessEqual),
+        14 => Compare::Test,
+        15 => Compare::Unsigned(Order::Equal),
+        _ => Compare::Unknown(code),
+    };
+    Some(Condition {
+        compare,
+        negate: list == List::CmovCondition && code < 16,
+    })
+}
+
+fn convert_mode_g15(list: List, code: u8) -> ConvertMode {
+    match (list, code) {
+        (List::ToFloatG15, 0 | 2) => ConvertMode::ToFloat {
+            bits: 16,
+            signed: code == 2,
+        },
+        (List::ToFloatG15, 1 | 3) => ConvertMode::ToFloat {
+            bits: 8,
+            signed: code == 3,
+        },
+        (List::ToFloatG15, 4 | 6) => ConvertMode::ToFloat {
+            bits: 32,
+            signed: code == 6,
+        },
+        (List::FromFloatG15, 0 | 5) => ConvertMode::FromFloat {
+            bits: 32,
+            signed: code == 5,
+        },
+        (List::FromFloatG15, 3 | 4) => ConvertMode::FromFloat {
+            bits: 16,
+            signed: code == 3,
+        },
+        (List::FromFloatG15, 1 | 2) => ConvertMode::FromFloat {
+            bits: 8,
+            signed: code == 1,
+        },
+        _ => ConvertMode::Unknown(code),
     }
 }

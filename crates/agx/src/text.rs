@@ -18,7 +18,7 @@ use crate::instruction::Instruction;
 use crate::line::{File, Line};
 use crate::memo::{MEMO, SEPARATOR};
 use crate::names::special_register_name;
-use crate::operand::{MiniFloat, Modifiers, Operand, Width};
+use crate::operand::{MiniFloat, Modifiers, Operand, Predicate, Width};
 use crate::table::{Alias, Field, Spec};
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl Instruction {
     fn write_mnemonic(&self, line: &mut Line<'_>) -> Skipped {
         match self.form.alias {
             Alias::None => {}
-            Alias::Bitop => {
+            Alias::Bitop | Alias::BitopG15 => {
                 if let Some((name, skipped)) = self.bitop_alias() {
                     line.push(name);
                     return skipped;
@@ -104,12 +104,15 @@ impl Instruction {
     }
 
     fn bitop_alias(&self) -> Option<(&'static str, Skipped)> {
-        let [table, _, _, b] = self.form.operands else {
+        let [table, _, _, b, ..] = self.form.operands else {
             return None;
         };
         let code = table.bits.extract(self.halves()) as u8;
         if let Some((_, name)) = BINARY_BITOPS.iter().find(|(table, _)| *table == code) {
             return Some((name, Skipped(0b0001)));
+        }
+        if self.form.alias == Alias::BitopG15 {
+            return None;
         }
         if b.operand(self.halves()) == Operand::Imm(0)
             && let Some((_, name)) = UNARY_BITOPS.iter().find(|(table, _)| *table == code)
@@ -191,7 +194,7 @@ pub(crate) fn write_operand(line: &mut Line<'_>, operand: Operand, offset: Optio
             Some(word) => line.push(word),
             None => line.int(i64::from(value)),
         },
-        Operand::Shift(0) | Operand::BitMask(0) | Operand::Empty => {}
+        Operand::Shift(0) | Operand::BitMask(0) | Operand::WaitMask(0) | Operand::Empty => {}
         Operand::Shift(amount) => {
             line.push("lsl ");
             line.int(i64::from(amount));
@@ -215,6 +218,24 @@ fn write_rare(line: &mut Line<'_>, operand: Operand, offset: Option<u64>) {
         Operand::Sampler(number) => numbered(line, "ss", number),
         Operand::Coefficient(number) => numbered(line, "cf", number),
         Operand::Target(distance) => write_target(line, i64::from(distance), offset),
+        Operand::Predicate(predicate) => {
+            if predicate.inverted {
+                line.push("!");
+            }
+            match predicate.number {
+                Predicate::ALWAYS => line.push("always"),
+                number => numbered(line, "p", number),
+            }
+            if predicate.from_value {
+                line.push(".value");
+            }
+        }
+        Operand::WaitMask(mask) => {
+            line.push("wait ");
+            for slot in (0..8).filter(|slot| mask >> slot & 1 != 0) {
+                line.int(slot);
+            }
+        }
         Operand::BitMask(size) => {
             line.push("mask 0x");
             line.hex((1u64 << (size & 31)) - 1);

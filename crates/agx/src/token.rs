@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::names::{List, special_register_number};
-use crate::operand::{Hint, MiniFloat, Modifiers, Operand, Reg, Uniform, Width};
+use crate::operand::{Hint, MiniFloat, Modifiers, Operand, Predicate, Reg, Uniform, Width};
 use crate::parse::{Labels, ParseError};
 
 /// A line cut into a name and operands, with columns from 1.
@@ -73,11 +73,12 @@ pub(crate) fn meanings(
             .and_then(|value| u16::try_from(value).ok())
             .map(|value| Operand::Binary { value, digits }),
         Kind::TruthTable => truth_table(text),
-        Kind::Shift => after_word(text, "lsl")
+        Kind::Shift | Kind::AddressShift | Kind::TermShift => after_word(text, "lsl")
             .and_then(|value| u8::try_from(value).ok())
             .map(Operand::Shift),
         Kind::BitMask => after_word(text, "mask").and_then(bit_mask),
         Kind::Special => special(text),
+        Kind::WaitMask | Kind::WaitSlot => wait_mask(text),
         _ => generic(text),
     };
     // A kind's own encoder has the last word on values.
@@ -92,6 +93,10 @@ pub(crate) fn can_be_absent(kind: Kind) -> bool {
         | Kind::Vector
         | Kind::SampleId
         | Kind::CompareOffset
+        | Kind::WaitMask
+        | Kind::WaitSlot
+        | Kind::AddressShift
+        | Kind::Data
         | Kind::DepthStencil => true,
         Kind::Choice(list) => list.values("").next().is_some(),
         _ => false,
@@ -156,6 +161,32 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::Perspective => "a coefficient such as cf0",
         Kind::SampleId => "a 16-bit register or an integer from 0 to 255",
         Kind::Pixel => "four registers in a row",
+        Kind::VarDst | Kind::FixedFloatDst => {
+            "a destination register such as r3, r3l or r3l.bfloat, or a uniform"
+        }
+        Kind::SelectDst => "a destination register such as r3 or r3l, or a predicate such as p0",
+        Kind::FixedDst => "a destination register such as r3, r3l or r4_r5, or a uniform",
+        Kind::VarSrc => "a register, a uniform or an immediate that goes with the operation",
+        Kind::FixedSrc | Kind::FixedAddend => {
+            "a register (r4_r5 is 64 bits), a uniform or an integer from 0 to 255"
+        }
+        Kind::FixedFloatSrc => {
+            "a register, a uniform or a float that has an 8-bit encoding, such as 1.0"
+        }
+        Kind::WaitMask => "slots to wait for such as `wait 05`",
+        Kind::WaitSlot => "one slot to wait for such as `wait 5`",
+        Kind::PredicateUse => "a predicate such as p0, !p1 or always",
+        Kind::Data => "one to four registers in a row such as r0_r1, as many as the mask has",
+        Kind::Address => "a 64-bit address such as r0_r1 or u0_u1",
+        Kind::ElementIndex(_) => "a register, a uniform or an integer from 0 to 65535",
+        Kind::GroupIndex => "a 16-bit register or an integer from 0 to 255",
+        Kind::AtomicIndex => "a register or an integer from 0 to 255",
+        Kind::AddressShift => "a shift from `lsl 0` to `lsl 6`",
+        Kind::TermShift => "a shift from `lsl 1` to `lsl 4`",
+        Kind::MatrixPair(_) => "a pair of registers such as r4_r5 or r4l_r4h",
+        Kind::MatrixAddend(_) => "a pair of registers such as r4_r5 or r4l_r4h, or 0",
+        Kind::PackDst | Kind::UnpackSrc => "a 16-bit register or two such as r4l_r4h",
+        Kind::UnpackDst => "one or two registers such as r4 or r4_r5",
     };
     text.to_owned()
 }
@@ -245,6 +276,39 @@ fn special(text: &str) -> Option<Operand> {
     agrees.then_some(Operand::Special(number))
 }
 
+/// `wait 05`: the digits are slots, in ascending order.
+fn wait_mask(text: &str) -> Option<Operand> {
+    let digits = text.strip_prefix("wait")?.trim_start();
+    let mut mask = 0u8;
+    for digit in digits.bytes() {
+        let slot = digit.checked_sub(b'0').filter(|slot| *slot < 8)?;
+        (mask >> slot == 0).then_some(())?;
+        mask |= 1 << slot;
+    }
+    (mask != 0).then_some(Operand::WaitMask(mask))
+}
+
+/// `p0`, `!p1`, `always`, `p0.value`.
+fn predicate(text: &str) -> Option<Operand> {
+    let (text, inverted) = match text.strip_prefix('!') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
+    let (name, from_value) = match text.strip_suffix(".value") {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
+    let number = match name {
+        "always" => u32::from(Predicate::ALWAYS),
+        _ => decimal(name.strip_prefix('p')?)?,
+    };
+    (number < 8).then_some(Operand::Predicate(Predicate {
+        number: number as u8,
+        inverted,
+        from_value,
+    }))
+}
+
 /// Decimal digits only.
 fn decimal(text: &str) -> Option<u32> {
     let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -292,6 +356,9 @@ fn generic(text: &str) -> Option<Operand> {
     if text.starts_with(['r', 'u', '$']) {
         return registers(text);
     }
+    if text.starts_with(['p', '!']) || text == "always" || text == "always.value" {
+        return predicate(text);
+    }
     match integer(text) {
         Some(value) => Some(Operand::Imm(value)),
         None => float(text),
@@ -333,6 +400,7 @@ fn suffixes(text: &str) -> Option<(Hint, Modifiers)> {
             "abs" => mods.abs = true,
             "neg" => mods.neg = true,
             "sx" => mods.sx = true,
+            "bfloat" => mods.bfloat = true,
             _ => return None,
         }
     }

@@ -113,6 +113,16 @@ impl Generator<'_> {
         kernel: &Kernel,
         phases: &mut Phases,
     ) -> Result<Generated, Refused> {
+        if self.isa.family() != assay_agx::Family::G13 {
+            let isa = self.isa.name();
+            return Err(Refused {
+                reason: "no code for this instruction set".to_owned(),
+                message: format!(
+                    "code is generated for G13 and G14 only; give machine code for {isa}, or --isa g13"
+                ),
+                place: None,
+            });
+        }
         let request = Request {
             constants: self.constants,
             open: OpenConstants::Zero,

@@ -43,7 +43,8 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE")]
     pub(crate) chip_file: Option<PathBuf>,
 
-    /// Instruction set of raw code, or of the code to generate: g13 or g14
+    /// Instruction set of raw code (g13, g14, g15 for M3, M4 and A18) or of the code to generate
+    /// (g13 or g14)
     #[arg(long, value_name = "NAME", default_value = "g13")]
     pub(crate) isa: Isa,
 

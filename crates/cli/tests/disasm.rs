@@ -156,9 +156,26 @@ fn bad_usage_is_exit_code_two() {
     ] {
         assert_eq!(assay(arguments).status.code(), Some(2), "{arguments:?}");
     }
-    let newer = assay(&["disasm", "--isa", "g16p", "--hex", "8800"]);
-    assert_eq!(newer.status.code(), Some(2));
-    assert!(stderr(&newer).contains("supported: G13 and G14"));
+    let older = assay(&["disasm", "--isa", "g12p", "--hex", "8800"]);
+    assert_eq!(older.status.code(), Some(2));
+    assert!(stderr(&older).contains("supported: G13 and G14"));
+}
+
+/// The end of a kernel for an M4, and an instruction of which only the length is known.
+const NEWER: &str = "1ca01006 670354000000000002008004 0e000000";
+
+#[test]
+fn newer_code_says_how_well_each_instruction_is_known() {
+    let output = assay(&["disasm", "--isa", "g16g", "--explain", "--hex", NEWER]);
+    let text = stdout(&output);
+    assert!(text.contains("get_sr"), "{text}");
+    assert!(text.contains("TODO.threadgroup_atomic  ; length only"), "{text}");
+    assert!(text.contains("; what is known"), "{text}");
+    assert!(text.contains("give the bytes of their source"), "{text}");
+    let output = assay(&["disasm", "--isa", "g15", "--format", "json", "--hex", NEWER]);
+    let text = stdout(&output);
+    assert!(text.contains("\"standing\":\"proven\""), "{text}");
+    assert!(text.contains("\"standing\":\"length only\""), "{text}");
 }
 
 #[test]

@@ -108,24 +108,25 @@ fn standard_input_is_a_file_too() {
 #[test]
 fn an_archive_shows_slices_code_and_what_was_stated() {
     let folder = Folder::new();
-    let path = folder.file("kernels.gpubin", &archive(&["G13G", "G15G"]));
+    let path = folder.file("kernels.gpubin", &archive(&["G13G", "G12P", "G15G"]));
     let document = json(&inspect(&path, &["--format", "json"]));
     let slices = document["slices"].as_array().expect("slices");
     let targets: Vec<_> = slices.iter().map(|slice| &slice["target"]).collect();
-    assert_eq!(targets, ["AIR 2.6", "G13G", "G15G"]);
+    assert_eq!(targets, ["AIR 2.6", "G13G", "G12P", "G15G"]);
     assert_eq!(slices[2]["decodable"], false);
+    assert_eq!(slices[3]["decodable"], true);
     let machine: Vec<_> = document["kernels"]
         .as_array()
         .expect("kernels")
         .iter()
         .filter(|kernel| kernel["form"] == "agx")
         .collect();
-    assert_eq!(machine.len(), 2);
+    assert_eq!(machine.len(), 3);
     assert_eq!(machine[0]["name"], "softmax_f32");
     assert_eq!(machine[0]["machine"]["registers"], 20);
     assert_eq!(machine[0]["machine"]["spill_bytes"], Value::Null);
     let text = stdout(&inspect(&path, &[]));
-    assert!(text.contains("cannot be decoded: G15G"), "{text}");
+    assert!(text.contains("cannot be decoded: G12P"), "{text}");
     assert!(text.contains("-gpu-family apple7"), "{text}");
     assert!(text.contains("not stated"), "{text}");
 }

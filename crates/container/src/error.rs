@@ -101,7 +101,7 @@ impl Error {
 }
 
 /// What to do with code for a GPU newer (or older) than the instruction tables.
-pub(crate) const UNDECODABLE_ADVICE: &str = "G13 and G14 code (M1, M2) can be decoded; on a Mac, \
+pub(crate) const UNDECODABLE_ADVICE: &str = "code for G13 to G17 (M1 to M4, A14 to A18) can be decoded; on a Mac, \
      `xcrun metal-tt -gpu-family apple7 -o out.gpubin pipelines.mtlp-json lib.metallib` \
      compiles the same kernel for such a GPU";
 

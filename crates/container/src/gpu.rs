@@ -122,7 +122,7 @@ impl Gpu {
 
     /// Whether Assay's instruction tables cover this GPU.
     pub fn is_decodable(self) -> bool {
-        matches!(self.generation(), Some(13 | 14))
+        matches!(self.generation(), Some(13..=17))
     }
 
     /// Why the code cannot be decoded and what to do, or `None` when it can be.
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_g13_and_g14_can_be_decoded() {
+    fn g13_and_newer_can_be_decoded() {
         let decodable: Vec<_> = GPUS
             .iter()
             .filter(|row| Gpu { subtype: row.0 }.is_decodable())
@@ -192,7 +192,8 @@ mod tests {
         assert_eq!(
             decodable,
             [
-                "G13P", "G13G", "G13S", "G13C", "G13D", "G14P", "G14G", "G14S", "G14D"
+                "G13P", "G13G", "G13S", "G13C", "G13D", "G14P", "G14G", "G14S", "G14D", "G15P", "G15G",
+                "G15S", "G16P"
             ]
         );
     }
@@ -206,8 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_gpu_comes_with_advice() {
-        let gpu = Gpu::named("g15g").unwrap();
+    fn a_gpu_without_a_table_comes_with_advice() {
+        assert_eq!(Gpu::named("g15g").unwrap().advice(), None);
+        let gpu = Gpu::named("g12p").unwrap();
         assert!(gpu.advice().unwrap().contains("-gpu-family apple7"));
         assert_eq!(Gpu { subtype: 77 }.generation(), None);
         assert!(Gpu { subtype: 77 }.advice().is_some());

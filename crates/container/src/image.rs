@@ -163,7 +163,7 @@ impl<'a> CompiledFunction<'a> {
 
     /// An error unless the code can be decoded.
     pub fn check_decodable(&self) -> Result<(), Error> {
-        if self.gpu.is_decodable() {
+        if self.isa().is_some() {
             return Ok(());
         }
         let gpu = self.gpu.to_string();

@@ -42,11 +42,21 @@ impl Gpu {
 }
 
 impl CompiledFunction<'_> {
+    /// The instruction set: the GPU's, or for one whose number is not published, G15's when
+    /// the code is whole in it.
+    pub fn isa(&self) -> Option<Isa> {
+        let unnamed = || {
+            let main = self.main().filter(|_| self.gpu.name().is_none())?;
+            is_whole(Isa::G15, self.bytes_of(main)).then_some(Isa::G15)
+        };
+        self.gpu.isa().or_else(unnamed)
+    }
+
     /// The function as a program: code, constant program and the stated sizes.
     ///
     /// An error for a GPU that cannot be decoded, and for a function without code.
     pub fn to_program(&self) -> Result<Extracted, Error> {
-        let isa = self.gpu.isa().ok_or_else(|| {
+        let isa = self.isa().ok_or_else(|| {
             let gpu = self.gpu.to_string();
             Error::new(self.code_offset, Problem::Undecodable { gpu })
         })?;
@@ -125,6 +135,25 @@ pub fn raw_program(isa: Isa, name: &str, code: &[u8]) -> Program {
 /// Whether bytes look like a program: walking from the first byte a `stop` or `ret`
 /// is reached, and most of what lies before it is known.
 pub(crate) fn looks_like_code(bytes: &[u8]) -> bool {
+    looks_like_g13(bytes) || is_whole(Isa::G15, bytes)
+}
+
+/// Returns true if every byte up to a `stop` belongs to an instruction of the set, and there
+/// are a few of them.
+fn is_whole(isa: Isa, bytes: &[u8]) -> bool {
+    let items = assay_agx::walk(isa, bytes).take(MOST_EXAMINED);
+    let mut count = 0;
+    for (_, item) in items {
+        match item.known() {
+            Some(instruction) if instruction.op() == Op::Stop => return count >= 2,
+            Some(_) => count += 1,
+            None => return false,
+        }
+    }
+    count == MOST_EXAMINED
+}
+
+fn looks_like_g13(bytes: &[u8]) -> bool {
     let mut known = 0_usize;
     let mut unknown = 0_usize;
     for (_, item) in assay_agx::walk(Isa::G13, bytes).take(MOST_EXAMINED) {

@@ -5,7 +5,7 @@ use crate::image::CompiledFunction;
 use crate::nearest;
 use crate::open::Contents;
 use crate::program::{Extracted, raw_program};
-use assay_agx::Isa;
+use assay_agx::{Family, Isa};
 
 /// Why no single program could be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,9 +112,16 @@ impl<'a> Contents<'a> {
         let Some(first) = found.peek().copied() else {
             return Err(not_found(wanted, &labels));
         };
-        let chosen = found
-            .find(|function| function.gpu.is_decodable())
-            .unwrap_or(first);
+        // Code whose costs are known first.
+        let found: Vec<_> = found.collect();
+        let of = |family| {
+            let matches = |isa: Isa| isa.family() == family;
+            found
+                .iter()
+                .copied()
+                .find(|function| function.isa().is_some_and(matches))
+        };
+        let chosen = of(Family::G13).or_else(|| of(Family::G15)).unwrap_or(first);
         Ok(chosen.to_program()?)
     }
 }

@@ -173,14 +173,31 @@ fn broken_metadata_does_not_hide_the_code() {
 }
 
 #[test]
-fn a_newer_gpu_says_what_to_do() {
-    let g15 = Gpu::named("G15G").unwrap();
-    let code = FunctionBuilder::new(g15).main(STOP).build();
-    let bytes = ArchiveBuilder::new().gpu(g15, &image(g15, &[code])).build();
+fn an_older_gpu_says_what_to_do() {
+    let g12 = Gpu::named("G12P").unwrap();
+    let code = FunctionBuilder::new(g12).main(STOP).build();
+    let bytes = ArchiveBuilder::new().gpu(g12, &image(g12, &[code])).build();
     let opened = open(&bytes).unwrap();
     let error = opened.compiled()[0].check_decodable().unwrap_err();
-    assert!(error.to_string().starts_with("code for G15G"), "{error}");
+    assert!(error.to_string().starts_with("code for G12P"), "{error}");
     assert!(error.advice().unwrap().contains("-gpu-family apple7"));
+}
+
+/// get_sr, device_store, stop of M3, M4 and A18.
+const POSITIONS_G15: &[u8] = &[
+    0x1c, 0xa0, 0x10, 0x06, 0xe7, 0x10, 0x54, 0x02, 0x00, 0x01, 0x20, 0x00, 0x11, 0x00, 0x00, 0x90, 0x11,
+    0x00, 0x0e, 0x00, 0x00, 0x00,
+];
+
+#[test]
+fn newer_gpus_share_an_instruction_set_whether_their_number_is_published_or_not() {
+    for gpu in [Gpu::named("G15G").unwrap(), Gpu { subtype: 4711 }] {
+        let bytes = FunctionBuilder::new(gpu).main(POSITIONS_G15).build();
+        let opened = open(&bytes).unwrap();
+        let extracted = opened.compiled()[0].to_program().unwrap();
+        assert_eq!(extracted.program.isa, assay_agx::Isa::G15);
+        assert_eq!(extracted.program.code, POSITIONS_G15);
+    }
 }
 
 #[test]
@@ -346,8 +363,8 @@ fn helpers_before_main_move_the_entry() {
 
 #[test]
 fn undecodable_code_becomes_no_program() {
-    let g16 = Gpu::named("G16P").unwrap();
-    let bytes = FunctionBuilder::new(g16).main(STOP).build();
+    let g12 = Gpu::named("G12P").unwrap();
+    let bytes = FunctionBuilder::new(g12).main(STOP).build();
     let opened = open(&bytes).unwrap();
     let error = opened.compiled()[0].to_program().unwrap_err();
     assert!(matches!(error.problem, Problem::Undecodable { .. }));

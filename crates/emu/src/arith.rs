@@ -36,3 +36,8 @@ on_bits! {
 pub(crate) use half::{
     add as half_add, fma as half_fma, mul as half_mul, saturate as half_saturate,
 };
+
+/// A single's bits as a brain float's, rounded to nearest even.
+pub(crate) fn f32_to_bf16(bits: u32) -> u32 {
+    u32::from(assay_num::f32_to_bf16(f32::from_bits(bits)))
+}

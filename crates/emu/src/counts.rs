@@ -47,7 +47,7 @@ impl Counts {
 
     pub(crate) fn merge(&mut self, table: &CountTable, code: &Lowered) {
         for (op, count) in code.ops.iter().zip(&table.counts) {
-            let is_instruction = !matches!(op.operation, Operation::Continue { .. });
+            let is_instruction = !op.operation.is_part();
             if count.executions > 0 && is_instruction {
                 self.instructions.entry(op.offset).or_default().add(count);
             }

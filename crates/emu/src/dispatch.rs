@@ -262,6 +262,7 @@ fn run_constant_program(
     let fill = if launch.lenient { 0 } else { UNDEFINED };
     let stack = Stack::new(crate::launch::MAX_STACK_BYTES, fill);
     let mut simdgroup = Simdgroup::new(&lowered.pool, 0, placement, stack);
+    simdgroup.obey(lowered.family);
     loop {
         let mut machine = Machine {
             code: &lowered,
@@ -524,7 +525,10 @@ impl Groups<'_> {
                     threads: (threads - simdgroup * 32).min(32),
                 };
                 let stack = Stack::new(self.geometry.stack_bytes, fill);
-                Simdgroup::new(&self.code.pool, self.entry, placement, stack)
+                let mut simdgroup =
+                    Simdgroup::new(&self.code.pool, self.entry, placement, stack);
+                simdgroup.obey(self.code.family);
+                simdgroup
             })
             .collect()
     }

@@ -1,4 +1,4 @@
-//! Runs AGX machine code (Apple G13 and G14) on the CPU.
+//! Runs AGX machine code (Apple G13 and G14, and G15 to G17 as far as it is known) on the CPU.
 //!
 //! A [`Program`](assay_agx::Program) is executed as the hardware would: simdgroups of
 //! 32 lanes with the execution mask in `r0l`, threadgroups with barriers and shared

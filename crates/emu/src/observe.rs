@@ -104,7 +104,7 @@ impl<'a> Step<'a> {
                 let span = access::atomic_span(simdgroup, atomic);
                 (Memory::Device, AccessKind::Atomic, span)
             }
-            Operation::GroupLoad { access } => {
+            Operation::GroupLoad { access, .. } => {
                 let span = access::group_span(simdgroup, access);
                 (Memory::Threadgroup, AccessKind::Load, span)
             }

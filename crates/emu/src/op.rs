@@ -46,8 +46,15 @@ impl Row {
     }
 }
 
-/// Rows of general registers.
-pub(crate) const REGISTERS: usize = 128;
+/// The 128 general registers come first. Rows of state that no register names: predicates, nesting counters, the value an atomic
+/// found, and room for brain floats on their way (G15).
+pub(crate) const PREDICATES: u8 = 128;
+pub(crate) const COUNTERS: u8 = 136;
+pub(crate) const ATOMIC: u8 = 137;
+pub(crate) const WIDENED: u8 = 138;
+
+/// Rows that can be written.
+pub(crate) const REGISTERS: usize = 144;
 
 /// Rows from here on are the pool's.
 pub(crate) const POOL: u16 = REGISTERS as u16;
@@ -89,7 +96,6 @@ pub(crate) struct WideSource {
 
 /// How a source becomes 64 bits wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Extend {
     /// Zeros above its 32 bits.
     Zero,
@@ -97,6 +103,8 @@ pub(crate) enum Extend {
     Sign,
     /// The next row.
     Pair,
+    /// This row.
+    With(u16),
 }
 
 /// A destination.
@@ -132,7 +140,10 @@ pub(crate) enum Index {
 pub(crate) struct Access {
     pub(crate) base: Base,
     pub(crate) index: Index,
-    pub(crate) shift: u8,
+    /// Bytes from one index to the next; halves for uniforms.
+    pub(crate) scale: u32,
+    /// Added to the address, in bytes.
+    pub(crate) offset: i32,
     pub(crate) format: Format,
     pub(crate) mask: u8,
     /// First half register of the data.
@@ -348,6 +359,14 @@ pub(crate) enum Operation {
         x: Source,
         y: Source,
     },
+    /// A select of values whose bits are masked and flipped first.
+    Choose {
+        to: Dest,
+        condition: Condition,
+        compared: Compared,
+        x: Choice,
+        y: Choice,
+    },
     Ballot {
         to: Dest,
         condition: Condition,
@@ -420,6 +439,32 @@ pub(crate) enum Operation {
     Wait {
         slot: u8,
     },
+    /// Waits for all slots of a mask: a part of the instruction after it.
+    Await {
+        mask: u8,
+    },
+    /// A brain float as a single: a part of the instruction after it.
+    Widen {
+        row: u8,
+        from: Source,
+    },
+    /// A single as a brain float: a part of the instruction before it.
+    Narrow {
+        to: Dest,
+        row: u8,
+    },
+    /// A copy that is there once `slot` is waited for.
+    MoveLater {
+        to: Dest,
+        a: Source,
+        slot: u8,
+    },
+    /// The same of a special register.
+    SpecialLater {
+        to: Dest,
+        register: u8,
+        slot: u8,
+    },
     Barrier,
     /// Nothing: ordering that running in order gives for free.
     Nothing,
@@ -436,6 +481,8 @@ pub(crate) enum Operation {
     },
     GroupLoad {
         access: Access,
+        /// Delivers at once without.
+        slot: Option<u8>,
     },
     GroupStore {
         access: Access,
@@ -469,6 +516,27 @@ pub(crate) enum Operation {
     },
     /// The code ends here without `stop`.
     End,
+}
+
+impl Operation {
+    /// Returns true if it stands for no instruction of its own.
+    pub(crate) const fn is_part(&self) -> bool {
+        matches!(
+            self,
+            Operation::Continue { .. }
+                | Operation::Await { .. }
+                | Operation::Widen { .. }
+                | Operation::Narrow { .. }
+        )
+    }
+}
+
+/// A selected value: some of its bits are kept, then some flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) source: Source,
+    pub(crate) keep: u32,
+    pub(crate) flip: u32,
 }
 
 /// Saturation of an integer result.

@@ -6,13 +6,17 @@
 //!
 //! The discard hint drops a register for *all* lanes, active or not: the register
 //! cache works on whole registers, and both compilers whose code we know (Apple's and
-//! Mesa's) never discard a register that inactive lanes still need.
+//! Mesa's) never discard a register that inactive lanes still need. Code for G15 does, so
+//! there the hint concerns active lanes only.
 
-use crate::op::OpIndex;
+use crate::op::{COUNTERS, OpIndex};
 use crate::touch::{Touch, Touches};
 
 /// One entry for every number a row can have in a [`Touch`], so that indexing needs no check.
 const ROWS: usize = u8::MAX as usize + 1;
+
+/// Scoreboard slots: two on G13, six named by G15's masks.
+const SLOTS: usize = 8;
 
 /// Why a half register has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +46,11 @@ pub(crate) struct Poison {
     bad: Box<[u64; ROWS]>,
     pending: Box<[u64; ROWS]>,
     reasons: Box<[[Reason; 2]; ROWS]>,
-    outstanding: [Vec<(u8, u64)>; 2],
+    outstanding: [Vec<(u8, u64)>; SLOTS],
     /// Whether anything is outstanding.
     any_pending: bool,
+    /// The discard hint drops a register for inactive lanes too.
+    pub(crate) discards_all_lanes: bool,
 }
 
 /// The bits of halves named by bits 0 and 1 of `halves`, in all lanes.
@@ -69,13 +75,19 @@ fn bits(halves: u8, lanes: u32) -> u64 {
 impl Poison {
     /// Nothing is written yet.
     pub(crate) fn new() -> Poison {
-        Poison {
+        let mut poison = Poison {
             bad: Box::new([u64::MAX; ROWS]),
             pending: Box::new([0; ROWS]),
             reasons: Box::new([[Reason::Unwritten; 2]; ROWS]),
-            outstanding: [Vec::new(), Vec::new()],
+            outstanding: Default::default(),
             any_pending: false,
+            discards_all_lanes: true,
+        };
+        // Counters that no register names start at zero.
+        if let Some(bad) = poison.bad.get_mut(usize::from(COUNTERS)) {
+            *bad = 0;
         }
+        poison
     }
 
     /// Whether everything an operation reads has a value in `lanes`.
@@ -149,9 +161,13 @@ impl Poison {
     #[inline(always)]
     pub(crate) fn retire(&mut self, touches: &Touches, lanes: u32, op: OpIndex) {
         if touches.discards {
+            let dropped = match self.discards_all_lanes {
+                true => u32::MAX,
+                false => lanes,
+            };
             for touch in touches.reads() {
                 if touch.halves & 4 != 0 {
-                    self.mark(*touch, u32::MAX, Reason::Discarded { by: op });
+                    self.mark(*touch, dropped, Reason::Discarded { by: op });
                 }
             }
         }
@@ -181,7 +197,7 @@ impl Poison {
             self.mark(*touch, lanes, Reason::Pending { by: op, slot });
             let mask = bits(touch.halves, lanes);
             self.pending[usize::from(touch.row)] |= mask;
-            self.outstanding[usize::from(slot & 1)].push((touch.row, mask));
+            self.outstanding[usize::from(slot & 7)].push((touch.row, mask));
             self.any_pending = true;
         }
     }
@@ -214,7 +230,7 @@ impl Poison {
 
     /// After a wait: everything of the slot has arrived.
     pub(crate) fn deliver(&mut self, slot: u8) {
-        for (row, mask) in self.outstanding[usize::from(slot & 1)].drain(..) {
+        for (row, mask) in self.outstanding[usize::from(slot & 7)].drain(..) {
             let row = usize::from(row);
             self.bad[row] &= !(self.pending[row] & mask);
             self.pending[row] &= !mask;

@@ -2,8 +2,9 @@
 
 use crate::arith;
 use crate::nesting::{Nesting, SavedFrame};
-use crate::op::{Dest, LANES, OpIndex, Part, REGISTERS, Row, Source};
+use crate::op::{COUNTERS, Dest, LANES, OpIndex, Part, REGISTERS, Row, Source};
 use crate::poison::Poison;
+use assay_agx::Family;
 use std::cell::Cell;
 
 /// A function call that has not returned.
@@ -41,6 +42,8 @@ pub(crate) struct Simdgroup {
     pub(crate) active_lanes: u64,
     /// Lanes that have a thread.
     pub(crate) exists: u32,
+    /// The row of the nesting counters: `r0l`'s on G13.
+    pub(crate) counters: u8,
     /// All ones in lanes that execute, else zero.
     lanes: Cells,
     pub(crate) pc: OpIndex,
@@ -155,6 +158,7 @@ impl Simdgroup {
             exec: 0,
             active_lanes: 0,
             exists,
+            counters: 0,
             lanes: cells(&Row::ZERO),
             pc: entry,
             steps: 0,
@@ -167,6 +171,16 @@ impl Simdgroup {
         };
         simdgroup.set_exec(exists);
         simdgroup
+    }
+
+    /// Follows the rules of an instruction set: where the nesting counters are, and for whom
+    /// the discard hint drops a register.
+    pub(crate) fn obey(&mut self, family: Family) {
+        self.counters = match family {
+            Family::G13 => 0,
+            Family::G15 => COUNTERS,
+        };
+        self.poison.discards_all_lanes = family == Family::G13;
     }
 
     /// Replaces the constants, when uniforms have changed.

@@ -460,3 +460,33 @@ fn values_of_the_dispatch_are_placed_where_the_program_expects_them() {
     let outcome = run(&program, &launch, &DeviceMemory::new()).unwrap();
     assert_eq!(outcome.trace[1].written[0].value, 104);
 }
+
+/// A kernel for M3, M4 or A18: each thread stores its position.
+fn positions_g15(wait: &str) -> Result<Vec<u8>, String> {
+    let source = format!(
+        "get_sr 0, r1, sr32\ndevice_store i32, x, r1, u0_u1, r1, lsl 2, 0{wait}, 1, 1\nstop"
+    );
+    let isa = assay_agx::Isa::G15;
+    let code = assay_agx::assemble(isa, &source, 0).map_err(|error| error.to_string())?;
+    let program = assay_agx::Program {
+        code: code.code,
+        ..assay_agx::Program::new(isa, "positions")
+    };
+    let mut memory = assay_emu::DeviceMemory::new();
+    let output = memory.add(&[0; 4 * 40]).map_err(|error| error.to_string())?;
+    let mut launch = assay_emu::Launch::new([40, 1, 1], [32, 1, 1]);
+    let set = launch.uniforms.set_u64(0, memory.address(output));
+    set.map_err(|error| error.to_string())?;
+    match assay_emu::run(&program, &launch, &memory) {
+        Ok(_) => Ok(memory.bytes(output)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn special_registers_of_g15_are_there_once_their_slot_is_waited_for() {
+    let bytes = positions_g15(", wait 0").expect("a right program");
+    assert_eq!(bytes[4 * 39..], 39u32.to_le_bytes());
+    let error = positions_g15("").expect_err("a wait is missing");
+    assert!(error.contains("has not delivered"), "{error}");
+}

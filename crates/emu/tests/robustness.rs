@@ -65,6 +65,37 @@ proptest! {
         let _ = run(&program, &launch, &memory);
     }
 
+    #[test]
+    fn random_programs_of_g15_end(
+        words in prop::collection::vec(any::<(u8, [u8; 15])>(), 1..24),
+        threads in 1u32..100,
+        lenient: bool,
+    ) {
+        // Most first bytes of the set begin an instruction, and so does whatever follows it.
+        let mut code = Vec::new();
+        for (start, rest) in words {
+            code.push(start);
+            code.extend(rest);
+        }
+        code.extend([0x0e, 0, 0, 0]);
+        let mut memory = DeviceMemory::new();
+        let launch = launch(threads, lenient, &mut memory);
+        let program = Program { code, ..Program::new(Isa::G15, "random") };
+        let _ = run(&program, &launch, &memory);
+    }
+
+    /// One instruction of G15 at a time, lenient, so that most are executed.
+    #[test]
+    fn single_random_instructions_of_g15_end(word in any::<[u8; 16]>()) {
+        let length = walk(Isa::G15, &word).next().map_or(2, |(_, item)| item.len());
+        let mut code = word[..length].to_vec();
+        code.extend([0x0e, 0, 0, 0]);
+        let mut memory = DeviceMemory::new();
+        let launch = launch(40, true, &mut memory);
+        let program = Program { code, ..Program::new(Isa::G15, "one") };
+        let _ = run(&program, &launch, &memory);
+    }
+
     /// One instruction at a time, lenient, so that most are executed.
     #[test]
     fn single_random_instructions_end(word in any::<[u8; 12]>(), start in any::<u8>()) {

@@ -276,7 +276,7 @@ pub(crate) fn constant_condition(insn: &Instruction) -> Option<bool> {
             FloatOrder::GreaterEqual => a >= b,
             FloatOrder::LessEqual => a <= b,
         },
-        Compare::Unknown(_) => return None,
+        Compare::Test | Compare::Unknown(_) => return None,
     };
     Some(outcome != condition.negate)
 }

@@ -89,6 +89,12 @@ pub enum Error {
     /// There is no code.
     #[error("the program has no code")]
     Empty,
+    /// Nobody has published what instructions of this set cost.
+    #[error("the costs of {isa} instructions are not known, so there is no profile in cycles")]
+    NoCosts {
+        /// Which set.
+        isa: &'static str,
+    },
     /// No byte of it is a known instruction.
     #[error("none of the {bytes} bytes of code is a known {isa} instruction")]
     NoInstructions {
@@ -216,6 +222,10 @@ impl Profile {
         options.chip.costs(options.costs)?;
         if program.code.is_empty() {
             return Err(Error::Empty);
+        }
+        if program.isa.family() != assay_agx::Family::G13 {
+            let isa = program.isa.name();
+            return Err(Error::NoCosts { isa });
         }
         let mut main = Part::new(program, &program.code, program.entry, options);
         main.lines.clone_from(&program.lines);

@@ -5,8 +5,14 @@ use assay_agx::{Isa, Item, walk};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|code: &[u8]| {
+    for isa in [Isa::G13, Isa::G15] {
+        check(isa, code);
+    }
+});
+
+fn check(isa: Isa, code: &[u8]) {
     let mut covered = 0;
-    for (offset, item) in walk(Isa::G13, code) {
+    for (offset, item) in walk(isa, code) {
         assert_eq!(offset, covered);
         covered += item.len() as u64;
         if let Item::Known(insn) = item {
@@ -19,4 +25,4 @@ fuzz_target!(|code: &[u8]| {
         }
     }
     assert_eq!(covered, code.len() as u64);
-});
+}

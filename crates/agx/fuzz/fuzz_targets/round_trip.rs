@@ -6,8 +6,14 @@ use libfuzzer_sys::fuzz_target;
 use std::fmt::Write;
 
 fuzz_target!(|code: &[u8]| {
+    for isa in [Isa::G13, Isa::G15] {
+        check(isa, code);
+    }
+});
+
+fn check(isa: Isa, code: &[u8]) {
     let mut listing = String::new();
-    for (offset, item) in walk(Isa::G13, code) {
+    for (offset, item) in walk(isa, code) {
         let _ = write!(listing, "{offset:x}: ");
         for byte in &code[offset as usize..][..item.len()] {
             let _ = write!(listing, "{byte:02x}");
@@ -15,7 +21,7 @@ fuzz_target!(|code: &[u8]| {
         let _ = match item {
             Item::Known(insn) => {
                 let text = insn.text(offset);
-                assert_eq!(Instruction::parse(Isa::G13, &text, offset), Ok(insn), "{text}");
+                assert_eq!(Instruction::parse(isa, &text, offset), Ok(insn), "{text}");
                 writeln!(listing, " {}", insn.words(offset))
             }
             Item::Truncated { instruction, .. } => {
@@ -25,6 +31,6 @@ fuzz_target!(|code: &[u8]| {
             Item::Odd(byte) => writeln!(listing, " .byte {byte:#04x}"),
         };
     }
-    let assembly = assemble(Isa::G13, &listing, 0).expect("a listing assembles");
+    let assembly = assemble(isa, &listing, 0).expect("a listing assembles");
     assert_eq!(assembly.code, code, "{listing}");
-});
+}

@@ -160,6 +160,7 @@ impl Kind {
                 digits,
             },
             Kind::Signed16 => Operand::Imm(sign_extend(field, 16)),
+            _ if self.is_g15() => self.decode_g15(field),
             _ => self.decode_rare(field),
         }
     }
@@ -225,7 +226,7 @@ impl Kind {
                 let mods = Modifiers {
                     abs: flag(field, 10),
                     neg: flag(field, 11),
-                    sx: false,
+                    ..Modifiers::NONE
                 };
                 if flags == 0 {
                     return Operand::Float(MiniFloat(value as u8), mods);
@@ -239,7 +240,7 @@ impl Kind {
                 let mods = Modifiers {
                     abs: flag(field, 9),
                     neg: flag(field, 10),
-                    sx: false,
+                    ..Modifiers::NONE
                 };
                 if flags == 0 {
                     return Operand::Float(MiniFloat(value as u8), mods);

@@ -16,27 +16,27 @@ pub(crate) struct Placed {
 /// instruction decides.
 pub(crate) type Placements = [Option<Placed>; 2];
 
-const ALL: u64 = u64::MAX >> 1;
+pub(super) const ALL: u64 = u64::MAX >> 1;
 
-fn one(value: u64) -> Placements {
+pub(super) fn one(value: u64) -> Placements {
     [Some(Placed { value, care: ALL }), None]
 }
 
-fn caring(value: u64, care: u64) -> Placements {
+pub(super) fn caring(value: u64, care: u64) -> Placements {
     [Some(Placed { value, care }), None]
 }
 
-const NOTHING: Placements = [None, None];
+pub(super) const NOTHING: Placements = [None, None];
 
 /// Registers as (half, width, count), with 64-bit ones spelled as pairs of words.
-fn words(reg: Reg) -> (u64, Width, u8) {
+pub(super) fn words(reg: Reg) -> (u64, Width, u8) {
     match reg.width {
         Width::W64 => (u64::from(reg.half), Width::W32, reg.count.saturating_mul(2)),
         width => (u64::from(reg.half), width, reg.count),
     }
 }
 
-fn is_plain(reg: Reg) -> bool {
+pub(super) fn is_plain(reg: Reg) -> bool {
     reg.hint == Hint::None && reg.mods == Modifiers::NONE
 }
 
@@ -58,20 +58,20 @@ fn bare(operand: Operand, width: Width, count: u8) -> Option<u64> {
         .then_some(u64::from(reg.half))
 }
 
-fn half(operand: Operand) -> Option<u64> {
+pub(super) fn half(operand: Operand) -> Option<u64> {
     bare(operand, Width::W16, 1)
 }
 
-fn word(operand: Operand) -> Option<u64> {
+pub(super) fn word(operand: Operand) -> Option<u64> {
     bare(operand, Width::W32, 1)
 }
 
-fn pair(operand: Operand) -> Option<u64> {
+pub(super) fn pair(operand: Operand) -> Option<u64> {
     bare(operand, Width::W64, 1)
 }
 
 /// The half index of an unadorned 64-bit uniform.
-fn uniform_pair(operand: Operand) -> Option<u64> {
+pub(super) fn uniform_pair(operand: Operand) -> Option<u64> {
     match operand {
         Operand::Uniform(uniform)
             if uniform.mods == Modifiers::NONE
@@ -105,7 +105,7 @@ fn imm(operand: Operand, range: std::ops::RangeInclusive<i64>) -> Option<u64> {
     }
 }
 
-fn placed(value: Option<u64>) -> Placements {
+pub(super) fn placed(value: Option<u64>) -> Placements {
     value.map_or(NOTHING, one)
 }
 
@@ -181,6 +181,7 @@ impl Kind {
                 _ => None,
             }),
             Kind::Vector | Kind::Base | Kind::Index => self.encode_memory(operand),
+            _ if self.is_g15() => self.encode_g15(operand),
             _ => self.encode_rare(operand, width),
         }
     }

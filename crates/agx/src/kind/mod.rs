@@ -8,6 +8,7 @@
 
 mod decode;
 mod encode;
+mod g15;
 
 pub(crate) use encode::Placed;
 
@@ -110,4 +111,59 @@ pub(crate) enum Kind {
     SampleId,
     /// Four registers of an image write.
     Pixel,
+    /// G15, arithmetic of variable length. Destination: half index (8 bits), 32 bits wide,
+    /// cache, uniform, ninth bit of a uniform, brain float.
+    VarDst,
+    /// Source: seven bits of half index, eighth bit, cache, discard, 32 bits wide, uniform,
+    /// negate or sign-extend, absolute, brain float, integer. A uniform with the cache bit is
+    /// an immediate, whose eighth bit is the discard bit.
+    VarSrc,
+    /// Destination of a comparison: half index (8 bits), 32 bits wide, cache, uniform, ninth
+    /// bit. An odd half 32 bits wide is a predicate.
+    SelectDst,
+    /// G15, arithmetic of fixed length. Destination: half index (8 bits), cache, register,
+    /// size (2 bits).
+    FixedDst,
+    /// The same for floats: size 1 is 16 bits, and a bit says half rather than brain float.
+    FixedFloatDst,
+    /// Source: value (8 bits), cache, register, discard, size (2 bits), sign-extend. Neither
+    /// register nor discard is an immediate, discard alone a uniform.
+    FixedSrc,
+    /// The same with one bit of size, then the size of the destination: the addend of a 64-bit
+    /// sum is 64 bits wide itself when that is 3.
+    FixedAddend,
+    /// Float source: value, cache, register, discard, 32 bits wide, negate, absolute, half.
+    FixedFloatSrc,
+    /// Slots to wait for, one bit each.
+    WaitMask,
+    /// One slot to wait for, counted from 1, or none.
+    WaitSlot,
+    /// A predicate that is read: number (3 bits), inverted.
+    PredicateUse,
+    /// Loaded or stored registers: half index (8 bits), format (2), mask (4).
+    Data,
+    /// 64-bit address: number (7 bits), register rather than uniform.
+    Address,
+    /// Element index: value (8 bits), two flags of which this one is discard, 4 bits of an
+    /// immediate, 32 bits wide, top bit of an immediate, sign-extend, kind (2 bits).
+    ElementIndex(u8),
+    /// Threadgroup index: half index or value (8 bits), register.
+    GroupIndex,
+    /// An atomic's index: half index (8 bits), 32 bits wide, discard, present.
+    AtomicIndex,
+    /// `lsl n` of an address: 0 is 4, else one more than the shift.
+    AddressShift,
+    /// `lsl n` of a sum's second term: 0 is 4.
+    TermShift,
+    /// Two registers of a matrix: number (7 bits), 32-bit.
+    MatrixPair(bool),
+    /// The same or nothing: number (7 bits), present.
+    MatrixAddend(bool),
+    /// Destination of a packing: half index, cache, register, mode (3 bits), two bits of which
+    /// one is set when two values are packed.
+    PackDst,
+    /// Destination of an unpacking: half index, cache, 32 bits wide, two values.
+    UnpackDst,
+    /// Its source: half index, cache, discard, two halves.
+    UnpackSrc,
 }

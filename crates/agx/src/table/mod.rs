@@ -11,8 +11,11 @@
 mod alu;
 mod control;
 mod float;
+mod g15;
 mod graphics;
 mod lanes;
+pub(crate) use g15::FORMS as G15_FORMS;
+pub(crate) use g15::{PROVEN, Proof};
 pub(crate) use lanes::{reduction_bits, shuffle_bits};
 mod memory;
 mod texture;
@@ -20,6 +23,8 @@ mod texture;
 use crate::bits::Bits;
 use crate::kind::Kind;
 use crate::op::{Class, Op};
+use crate::semantics::{ReduceOp, Scope, Shuffle};
+use crate::standing::Standing;
 
 /// The name of an operand or modifier of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -118,6 +123,16 @@ pub enum Field {
     OutputIndex,
     /// `map` and `unmap`.
     MapTarget,
+    /// What a comparison writes its outcome to, or a mask instruction reads (G15).
+    Predicate,
+    /// Slots to wait for before the operands are read (G15).
+    Wait,
+    /// Added to an address, in bytes (G15).
+    Offset,
+    /// A reduction gives each lane the combination of the lanes before it (G15).
+    Prefix,
+    /// Bits the compiler sets by its schedule; no result depends on them (G15).
+    Schedule,
     /// Barrier fields.
     BarrierA,
     BarrierB,
@@ -165,6 +180,8 @@ pub(crate) enum Alias {
     None,
     /// `and`, `or`, ... `mov`, `not`.
     Bitop,
+    /// `and`, `or`, ...: functions of one source have forms of their own.
+    BitopG15,
     /// `push_exec`, `update_exec`: comparisons that always hold.
     PushExec,
 }
@@ -198,12 +215,26 @@ pub(crate) struct Form {
     shown: u8,
     pub(crate) alias: Alias,
     pub(crate) prefer: Prefer,
-    /// Bit 6 clamps the result and adds `.sat` to the name.
-    pub(crate) saturates: bool,
+    /// The bit that clamps the result and adds `.sat` to the name; 0 for none.
+    pub(crate) saturate_bit: u8,
+    /// What the opcode alone says, where no operand does.
+    pub(crate) meaning: Meaning,
+    /// How well the form is known.
+    pub(crate) standing: Standing,
 }
 
-/// The saturate bit of every form that has one.
-pub(crate) const SATURATE_BIT: u8 = 6;
+/// What an opcode says about an instruction beyond its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Nothing, or operands and bits say it.
+    Plain,
+    /// A reduction or scan; whether it is a scan is an operand.
+    Reduce(ReduceOp, Scope),
+    Shuffle(Shuffle),
+}
+
+/// The saturate bit of every form of G13 that has one.
+const SATURATE_BIT: u8 = 6;
 
 impl Form {
     /// A form with one length.
@@ -229,7 +260,9 @@ impl Form {
             shown: count_shown(operands),
             alias: Alias::None,
             prefer: Prefer::Short,
-            saturates: false,
+            saturate_bit: 0,
+            meaning: Meaning::Plain,
+            standing: Standing::Proven,
         }
     }
 
@@ -248,8 +281,22 @@ impl Form {
         form
     }
 
-    pub(crate) const fn saturating(mut self) -> Form {
-        self.saturates = true;
+    pub(crate) const fn saturating(self) -> Form {
+        self.saturating_by(SATURATE_BIT)
+    }
+
+    pub(crate) const fn saturating_by(mut self, bit: u8) -> Form {
+        self.saturate_bit = bit;
+        self
+    }
+
+    pub(crate) const fn meaning(mut self, meaning: Meaning) -> Form {
+        self.meaning = meaning;
+        self
+    }
+
+    pub(crate) const fn standing(mut self, standing: Standing) -> Form {
+        self.standing = standing;
         self
     }
 
@@ -338,8 +385,8 @@ impl Spec {
     }
 }
 
-/// Every form, by family, in the order they are tried.
-pub(crate) static FAMILIES: &[&[Form]] = &[
+/// Every form of G13 and G14, by kind of instruction, in the order they are tried.
+pub(crate) static G13_FORMS: &[&[Form]] = &[
     alu::FORMS,
     float::FORMS,
     control::FORMS,

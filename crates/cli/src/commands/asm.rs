@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDRESS", value_parser = super::disasm::number, default_value = "0")]
     origin: u64,
 
-    /// Instruction set: g13 or g14, or a chip's such as g14s
+    /// Instruction set: g13, g14 or g15 (M3, M4, A18), or a chip's such as g14s
     #[arg(long, value_name = "NAME", default_value = "g13")]
     isa: Isa,
 }

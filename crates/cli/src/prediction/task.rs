@@ -220,7 +220,11 @@ fn machine_code(path: &Path, file: &File<'_>, function: Option<&str>) -> Result<
         ));
     };
     let mut functions = contents.compiled();
-    functions.retain(|function| function.gpu.is_decodable());
+    // Times are modelled for code whose costs are known.
+    functions.retain(|function| {
+        let isa = function.isa();
+        isa.is_some_and(|isa| isa.family() == assay_agx::Family::G13)
+    });
     let found = match function {
         Some(wanted) => functions
             .iter()

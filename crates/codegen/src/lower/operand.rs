@@ -101,6 +101,7 @@ impl FloatSrc {
             abs: self.abs,
             neg: self.neg,
             sx: false,
+            bfloat: false,
         }
     }
 

@@ -11,7 +11,7 @@ fuzz_target!(|input: (u8, u8, &[u8], &[u8])| {
     let program = Program {
         code: code.to_vec(),
         constant_program: constant_program.to_vec(),
-        ..Program::new(Isa::G13, "fuzz")
+        ..Program::new(if options & 8 == 0 { Isa::G13 } else { Isa::G15 }, "fuzz")
     };
     let go = || {
         let mut memory = DeviceMemory::new();

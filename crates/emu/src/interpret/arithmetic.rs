@@ -140,8 +140,11 @@ fn wide(simdgroup: &Simdgroup, from: WideSource) -> WideRow {
     match from.extend {
         Extend::Zero => low.0.map(i64::from),
         Extend::Sign => low.0.map(|word| i64::from(word as i32)),
-        Extend::Pair => {
-            let high = simdgroup.row(from.source.row + 1);
+        Extend::Pair | Extend::With(_) => {
+            let high = match from.extend {
+                Extend::With(row) => simdgroup.row(row),
+                _ => simdgroup.row(from.source.row + 1),
+            };
             let mut out = [0; LANES];
             for (lane, place) in out.iter_mut().enumerate() {
                 *place = (u64::from(high.0[lane]) << 32 | u64::from(low.0[lane])) as i64;

@@ -27,7 +27,7 @@ pub(super) fn holds<const VECTOR: bool>(
 }
 
 vectorised! {
-    /// The execution-mask stack: every thread's counter in `r0l`, and who is active.
+    /// The execution-mask stack: every thread's counter (on G13 in `r0l`), and who is active.
     pub(super) fn mask_operation<STRICT>(
         simdgroup: &mut Simdgroup,
         op: &MicroOp,
@@ -41,12 +41,13 @@ fn mask_operation_body<const VECTOR: bool, const STRICT: bool>(
     op: &MicroOp,
     index: OpIndex,
 ) -> Result<(), Exit> {
-    const COUNTER: Touch = Touch { row: 0, halves: 1 };
+    let row = simdgroup.counters;
+    let counter = Touch { row, halves: 1 };
     let exists = simdgroup.exists;
-    if STRICT && let Some(exit) = unread(simdgroup, &[COUNTER], exists, index) {
+    if STRICT && let Some(exit) = unread(simdgroup, &[counter], exists, index) {
         return Err(exit);
     }
-    let counters = simdgroup.row(0).map(|word| word & 0xffff);
+    let counters = simdgroup.row(u16::from(row)).map(|word| word & 0xffff);
     // Lanes whose counter is below a limit.
     let below =
         |limit: u32| compare::to_bits(&counters.map(|counter| u32::from(counter < limit))) & exists;
@@ -112,9 +113,9 @@ fn mask_operation_body<const VECTOR: bool, const STRICT: bool>(
         }
         _ => counters,
     };
-    let register = simdgroup.row(0);
+    let register = simdgroup.row(u16::from(row));
     let register = register.zip(&new, |old, new| old & 0xffff_0000 | new & 0xffff);
-    simdgroup.set_row(0, &register);
+    simdgroup.set_row(u16::from(row), &register);
     let active = compare::to_bits(&new.map(|v| u32::from(v & 0xffff == 0)));
     simdgroup.set_exec(active & exists);
     Ok(())

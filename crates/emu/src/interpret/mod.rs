@@ -199,9 +199,9 @@ fn watch(simdgroup: &Simdgroup, machine: &mut Machine<'_>, op: &MicroOp, index: 
     if let Some(tracer) = &mut machine.tracer {
         tracer.before(simdgroup, op);
     }
-    let joins_pieces = matches!(op.operation, Operation::Continue { .. });
+    let is_part = op.operation.is_part();
     match &mut machine.observer {
-        Some(observer) if !joins_pieces => observer.step(&Step::new(simdgroup, op)),
+        Some(observer) if !is_part => observer.step(&Step::new(simdgroup, op)),
         _ => false,
     }
 }

@@ -7,7 +7,8 @@ use super::{Exit, Machine, Next, Trouble, failed};
 use crate::fault::{FaultKind, Memory};
 use crate::op::{Access, Dest, Index, LANES, MicroOp, NOWHERE, OpIndex, Operation, Row, Source};
 use crate::ops::access::{self, LaneFault};
-use crate::ops::lanes;
+use super::mask::holds;
+use crate::ops::{lanes, special};
 use crate::simdgroup::Simdgroup;
 
 /// Everything that is not worth inlining into the loop.
@@ -36,8 +37,12 @@ pub(super) fn rare<const VECTOR: bool, const STRICT: bool>(
             let result = access::device_atomic(simdgroup, machine.device, &atomic);
             return pending(done(result), slot);
         }
-        Operation::GroupLoad { access } => {
-            return done(access::group_load(simdgroup, &machine.group, &access));
+        Operation::GroupLoad { access, slot } => {
+            let next = done(access::group_load(simdgroup, &machine.group, &access));
+            return match slot {
+                Some(slot) => pending(next, slot),
+                None => next,
+            };
         }
         Operation::GroupStore { access } => {
             return done(access::group_store(simdgroup, &mut machine.group, &access));
@@ -63,14 +68,58 @@ pub(super) fn rare<const VECTOR: bool, const STRICT: bool>(
             }
         }
         Operation::Wait { slot } => simdgroup.poison.deliver(slot),
+        Operation::Await { mask } => {
+            part_of_another(simdgroup);
+            for slot in (0..8).filter(|slot| mask >> slot & 1 != 0) {
+                simdgroup.poison.deliver(slot);
+            }
+        }
+        Operation::Widen { row, from } => {
+            part_of_another(simdgroup);
+            let wide = simdgroup.read(from).map(|half| half << 16);
+            simdgroup.set_row(u16::from(row), &wide);
+        }
+        Operation::Narrow { to, row } => {
+            part_of_another(simdgroup);
+            let single = simdgroup.row(u16::from(row));
+            simdgroup.write(to, &single.map(crate::arith::f32_to_bf16));
+        }
+        Operation::MoveLater { to, a, slot } => {
+            let value = simdgroup.read(a);
+            simdgroup.write(to, &value);
+            return Next::OnceWaited { slot };
+        }
+        Operation::SpecialLater { to, register, slot } => {
+            let value = special::read(simdgroup, register);
+            simdgroup.write(to, &value);
+            return Next::OnceWaited { slot };
+        }
+        Operation::Choose {
+            to,
+            condition,
+            compared,
+            x,
+            y,
+        } => {
+            let holds = holds::<VECTOR>(simdgroup, condition, compared);
+            let [x, y] = [x, y].map(|choice| {
+                simdgroup
+                    .read(choice.source)
+                    .map(|value| value & choice.keep ^ choice.flip)
+            });
+            let mut chosen = Row::ZERO;
+            for lane in 0..LANES {
+                let from = if holds.0[lane] != 0 { &x } else { &y };
+                chosen.0[lane] = from.0[lane];
+            }
+            simdgroup.write(to, &chosen);
+        }
         Operation::Barrier => return Next::Leave(Exit::Barrier),
         Operation::Nothing => {}
         Operation::Stop => return Next::Leave(stop::<STRICT>(simdgroup, index)),
         Operation::Trap => return fault(FaultKind::Trap),
         Operation::Continue { target } => {
-            // It stands for no instruction of its own.
-            simdgroup.steps -= 1;
-            simdgroup.lane_steps -= u64::from(simdgroup.exec.count_ones());
+            part_of_another(simdgroup);
             return Next::To(target);
         }
         Operation::Call { target, to, back } => {
@@ -117,6 +166,12 @@ pub(super) fn rare<const VECTOR: bool, const STRICT: bool>(
         _ => rare_arithmetic::<VECTOR>(simdgroup, op),
     }
     Next::On
+}
+
+/// Takes back the count of a step that stands for no instruction of its own.
+fn part_of_another(simdgroup: &mut Simdgroup) {
+    simdgroup.steps -= 1;
+    simdgroup.lane_steps -= u64::from(simdgroup.exec.count_ones());
 }
 
 /// What was loaded is there once `slot` is waited for.

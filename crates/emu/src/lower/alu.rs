@@ -143,7 +143,7 @@ pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<
     }))
 }
 
-fn unary(op: Op) -> Option<FloatUnary> {
+pub(super) fn unary(op: Op) -> Option<FloatUnary> {
     Some(match op {
         Op::Floor => FloatUnary::Floor,
         Op::Ceil => FloatUnary::Ceil,
@@ -160,7 +160,7 @@ fn unary(op: Op) -> Option<FloatUnary> {
     })
 }
 
-fn sum_or_product(op: Op) -> Arith {
+pub(super) fn sum_or_product(op: Op) -> Arith {
     match op {
         Op::Fadd32 | Op::Fadd16 => Arith::Add,
         _ => Arith::Mul,
@@ -168,12 +168,12 @@ fn sum_or_product(op: Op) -> Arith {
 }
 
 /// Whether sources have no modifiers and the result goes to a whole register as it is.
-fn is_plain(to: Dest, sources: &[FloatSource], saturate: bool) -> bool {
+pub(super) fn is_plain(to: Dest, sources: &[FloatSource], saturate: bool) -> bool {
     let modified = sources.iter().any(|source| source.abs || source.neg);
     to.part == Part::Whole && !saturate && !modified
 }
 
-fn half_dest(to: Dest) -> Lowered<Dest> {
+pub(super) fn half_dest(to: Dest) -> Lowered<Dest> {
     match to.part {
         Part::Whole => Err(Problem::Unsupported(
             "a half-precision operation with a 32-bit destination is not understood",
@@ -182,7 +182,7 @@ fn half_dest(to: Dest) -> Lowered<Dest> {
     }
 }
 
-fn narrow(operand: Option<Operand>) -> Lowered<Option<Operand>> {
+pub(super) fn narrow(operand: Option<Operand>) -> Lowered<Option<Operand>> {
     match operand {
         Some(Operand::Reg(reg)) if reg.width == Width::W64 => Err(Problem::Unsupported(
             "64-bit shuffles and reductions are not understood",
@@ -203,7 +203,7 @@ fn special(insn: &Instruction) -> Lowered<u8> {
     }
 }
 
-fn add(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
+pub(super) fn add(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
     let (a, b) = (insn.get(Field::A), insn.get(Field::B));
     let to = dest(insn.get(Field::Dest))?;
     let shift = insn.get_int(Field::Shift).unwrap_or(0) as u8;
@@ -230,7 +230,7 @@ fn add(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
     })
 }
 
-fn multiply_add(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
+pub(super) fn multiply_add(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
     let (a, b, c) = (insn.get(Field::A), insn.get(Field::B), insn.get(Field::C));
     let to = dest(insn.get(Field::Dest))?;
     let shift = insn.get_int(Field::Shift).unwrap_or(0) as u8;
@@ -278,7 +278,7 @@ fn clamp(saturate: bool, signed: bool) -> Clamp {
     }
 }
 
-fn field(op: BitField, insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
+pub(super) fn field(op: BitField, insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
     Ok(Operation::Field {
         op,
         to: dest(insn.get(Field::Dest))?,
@@ -289,7 +289,7 @@ fn field(op: BitField, insn: &Instruction, operands: &mut Operands<'_>) -> Lower
     })
 }
 
-fn bits(op: BitUnary, insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
+pub(super) fn bits(op: BitUnary, insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
     Ok(Operation::Bits {
         op,
         to: dest(insn.get(Field::Dest))?,

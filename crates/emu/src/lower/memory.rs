@@ -29,6 +29,7 @@ pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<
         },
         (Space::Threadgroup, AccessKind::Load) => Operation::GroupLoad {
             access: access(&memory, operands)?,
+            slot: None,
         },
         (Space::Threadgroup, AccessKind::Store) => Operation::GroupStore {
             access: access(&memory, operands)?,
@@ -83,12 +84,25 @@ fn access(memory: &MemoryAccess, operands: &Operands<'_>) -> Lowered<Access> {
     Ok(Access {
         base: base(memory.base, operands)?,
         index: index(memory)?,
-        shift: memory.shift,
+        scale: scale(memory, format),
+        offset: 0,
         format,
         mask: memory.mask,
         half: data.half as u8,
         wide,
     })
+}
+
+/// Bytes from one index to the next; for uniforms, halves.
+fn scale(memory: &MemoryAccess, format: Format) -> u32 {
+    let element = crate::format::element_bytes(format) as u32;
+    match memory.space {
+        Space::Threadgroup => element,
+        Space::Stack | Space::Uniform => 1 << memory.shift.min(31),
+        // A shift of three acts like two, and packed formats have none.
+        _ if format.is_packed() => element,
+        _ => element << memory.shift.min(2),
+    }
 }
 
 /// How many registers move: packed formats ignore the mask.
@@ -125,7 +139,7 @@ pub(super) fn correct_touches(insn: &Instruction, touches: &mut Touches) {
     }
 }
 
-fn base(operand: Operand, operands: &Operands<'_>) -> Lowered<Base> {
+pub(super) fn base(operand: Operand, operands: &Operands<'_>) -> Lowered<Base> {
     match operand {
         Operand::Imm(value) => Ok(Base::Fixed(value as u64)),
         Operand::Uniform(uniform) => Ok(Base::Fixed(operands.uniform(uniform)?)),

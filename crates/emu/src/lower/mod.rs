@@ -6,13 +6,14 @@
 
 mod alu;
 mod control;
+mod g15;
 mod memory;
 mod operand;
 
 use crate::op::{MicroOp, NOWHERE, OpIndex, Operation, Row};
 use crate::touch::Touches;
 use crate::uniforms::Uniforms;
-use assay_agx::{Instruction, Isa, Item};
+use assay_agx::{Family, Instruction, Isa, Item};
 use operand::{Operands, Problem};
 
 /// Code in the form the interpreter runs.
@@ -21,6 +22,8 @@ pub(crate) struct Lowered {
     pub(crate) ops: Vec<MicroOp>,
     /// Rows of constants.
     pub(crate) pool: Vec<Row>,
+    /// The instruction set, for what differs beyond instructions.
+    pub(crate) family: Family,
     /// The micro-operation of each parcel that starts one.
     starts: Vec<OpIndex>,
 }
@@ -53,6 +56,7 @@ pub(crate) fn lower(isa: Isa, code: &[u8], uniforms: &Uniforms, lenient: bool) -
     Lowered {
         ops: lowering.ops,
         pool: lowering.operands.pool.rows,
+        family: isa.family(),
         starts: lowering.starts,
     }
 }
@@ -104,6 +108,12 @@ impl Lowering<'_> {
     }
 
     fn instruction(&mut self, offset: usize, instruction: &Instruction) {
+        if self.isa.family() == Family::G15 {
+            for (operation, touches) in g15::lower(instruction, offset as u32, &mut self.operands) {
+                self.push(offset, operation, touches);
+            }
+            return;
+        }
         let mut touches = operand::touches(instruction);
         memory::correct_touches(instruction, &mut touches);
         let operation =

@@ -17,7 +17,7 @@ pub(super) enum Problem {
 
 pub(super) type Lowered<T> = Result<T, Problem>;
 
-const STRANGE: Problem = Problem::Unsupported("it has an operand whose encoding is not understood");
+pub(super) const STRANGE: Problem = Problem::Unsupported("it has an operand whose encoding is not understood");
 
 /// Rows of constants, each value once.
 #[derive(Debug, Default)]
@@ -100,6 +100,15 @@ impl Operands<'_> {
                 extend: Extend::Pair,
             });
         }
+        if let Some(Operand::Uniform(uniform)) = operand
+            && uniform.width == Width::W64
+        {
+            let value = self.uniform(uniform)?;
+            return Ok(WideSource {
+                source: self.constant(value as u32)?,
+                extend: Extend::With(self.pool.row((value >> 32) as u32)?),
+            });
+        }
         // A sign-extended half is already right in 32 bits; so is its sign.
         let extend = match (sign_extends(operand), operand) {
             (true, Some(Operand::Reg(_) | Operand::Uniform(_))) => Extend::Sign,
@@ -175,7 +184,7 @@ pub(super) fn matrix(operand: Option<Operand>) -> Lowered<MatrixSource> {
     })
 }
 
-fn with_mods(source: Source, mods: Modifiers) -> FloatSource {
+pub(super) fn with_mods(source: Source, mods: Modifiers) -> FloatSource {
     FloatSource {
         source,
         abs: mods.abs,

@@ -83,37 +83,22 @@ fn addresses(
 /// Where the elements of a load or store are.
 fn device_addresses(simdgroup: &Simdgroup, access: &Access) -> [u64; LANES] {
     let element = format::element_bytes(access.format);
-    // A shift of three acts like two, and packed formats have none.
-    let shift = match access.format.is_packed() {
-        true => 0,
-        false => access.shift.min(2),
-    };
-    addresses(
-        simdgroup,
-        access.base,
-        access.index,
-        element << shift,
-        element,
-    )
+    let scale = u64::from(access.scale);
+    let found = addresses(simdgroup, access.base, access.index, scale, element);
+    match access.offset {
+        0 => found,
+        offset => found.map(|address| address.wrapping_add_signed(i64::from(offset))),
+    }
 }
 
 /// Threadgroup addresses are 16 bits and wrap.
 fn group_addresses(simdgroup: &Simdgroup, access: &Access) -> [u64; LANES] {
-    let element = format::element_bytes(access.format);
-    addresses(simdgroup, access.base, access.index, element, element)
-        .map(|address| address & 0xffff)
+    device_addresses(simdgroup, access).map(|address| address & 0xffff)
 }
 
 /// Stack offsets count bytes, whatever the format.
 fn stack_addresses(simdgroup: &Simdgroup, access: &Access) -> [u64; LANES] {
-    let element = format::element_bytes(access.format);
-    addresses(
-        simdgroup,
-        access.base,
-        access.index,
-        1 << access.shift,
-        element,
-    )
+    device_addresses(simdgroup, access)
 }
 
 /// The lanes of a mask.
@@ -453,7 +438,7 @@ pub(crate) fn uniform_values(simdgroup: &Simdgroup, access: &Access) -> Vec<(i64
     for (n, place) in components.enumerate() {
         let register = component(access, n as u32);
         let word = simdgroup.row(u16::from(register.row)).0[lane];
-        let first = i64::from(first) << access.shift;
+        let first = i64::from(first) * i64::from(access.scale);
         match register.part {
             Part::Whole => {
                 values.push((first + place * 2, word as u16));
@@ -481,6 +466,7 @@ fn combined(op: AtomicOp, old: u32, value: u32, expected: u32) -> u32 {
         AtomicOp::And => old & value,
         AtomicOp::Or => old | value,
         AtomicOp::Xor => old ^ value,
+        AtomicOp::FloatAdd => crate::arith::add(old, value),
         AtomicOp::Unknown(_) => old,
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn compare<const VECTOR: bool>(
                 Compare::Unsigned(Order::Greater) => each!(a, b, |a, b| a > b),
                 Compare::Signed(Order::Less) => each!(a, b, |a, b| (a as i32) < b as i32),
                 Compare::Signed(Order::Greater) => each!(a, b, |a, b| a as i32 > b as i32),
+                Compare::Test => each!(a, b, |a, b| a & b != 0),
                 _ => each!(a, b, |a, b| a == b),
             }
         }

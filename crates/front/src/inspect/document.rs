@@ -419,7 +419,7 @@ fn machine(function: &CompiledFunction<'_>) -> Kernel {
         bytes: Some(function.code.len() as u64),
         machine: Some(Machine {
             gpu: function.gpu.to_string(),
-            decodable: function.gpu.is_decodable(),
+            decodable: function.isa().is_some(),
             main_bytes: function.main().map(size),
             constant_program_bytes: function.constant_program().map(size),
             helpers: function

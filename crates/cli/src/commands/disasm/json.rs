@@ -1,6 +1,6 @@
 //! The JSON form of a listing: one object a line, and a summary.
 
-use assay_agx::{Instruction, RegSet, UniformSet};
+use assay_agx::{Family, Instruction, RegSet, UniformSet};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +43,12 @@ pub(super) struct Row {
     pub(super) target: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) slot: Option<u8>,
+    /// How well the encoding is known, for instruction sets without official description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) standing: Option<&'static str>,
+    /// The slots it waits for before it reads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) waits: Vec<u8>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) unknown: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -69,6 +75,11 @@ impl Row {
             uniforms: uniforms(&instruction.uniforms_read()),
             target: instruction.branch_target(offset),
             slot: instruction.slot(),
+            standing: (instruction.isa().family() == Family::G15)
+                .then(|| instruction.standing().name()),
+            waits: (0..8)
+                .filter(|slot| instruction.waits() >> slot & 1 != 0)
+                .collect(),
             unknown: false,
             truncated,
         }
@@ -85,6 +96,8 @@ impl Row {
             uniforms: Vec::new(),
             target: None,
             slot: None,
+            standing: None,
+            waits: Vec::new(),
             unknown: true,
             truncated: false,
         }

@@ -10,24 +10,30 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::{self, CodeArgs};
 use crate::output::Output;
 use crate::{confine, input, source};
-use assay_agx::{Isa, Item, Op, walk};
+use assay_agx::{Instruction, Isa, Item, Op, Standing, walk};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
 use json::{Row, Summary, Totals};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Disassemble AGX machine code (M1 and M2 GPUs), in applegpu's syntax
+/// Disassemble AGX machine code (M1 to M4 and A18 GPUs), in applegpu's syntax
 ///
 /// Lines are `OFFSET: HEX MNEMONIC OPERANDS`. Bytes that are no known instruction become
 /// `.short` lines, and how many there were is said on standard error. `assay asm` turns
 /// the listing back into the same bytes. For Metal source, metallibs and bitcode the
 /// listing is of code generated here; Apple's compiler may choose differently.
+///
+/// Of the instruction set of M3, M4 and A18 (--isa g15) nothing official exists. Instructions that
+/// no program has proven are marked `; read` (described in public) or `; length only`; --explain
+/// says what each rests on.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay disasm kernel.bin
   assay disasm kernels.metal -f softmax
+  assay disasm --isa g15 --explain m4.bin
   assay disasm --hex 0e0140160000000088000800
   assay disasm --offset 0x180 --all --format json kernel.bin | jq .mnemonic
   assay disasm kernel.bin | assay asm - -o same.bin")]
@@ -57,9 +63,14 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Instruction set: g13 or g14, or a chip's such as g14s
+    /// Instruction set: g13, g14 or g15 (M3, M4, A18), or a chip's such as g14s; g17g (M5) is
+    /// experimental
     #[arg(long, value_name = "NAME", default_value = "g13")]
     isa: Isa,
+
+    /// After the listing, say what is known of each kind of instruction in it, and why
+    #[arg(long)]
+    explain: bool,
 
     /// How to show it; json is one object a line
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -91,6 +102,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         line: String::with_capacity(256),
         totals: Totals::default(),
         stopped: false,
+        explained: args.explain.then(BTreeMap::new),
     };
     let name = match (&args.hex, &args.file) {
         (Some(hex), _) => {
@@ -133,6 +145,8 @@ struct Listing {
     line: String,
     totals: Totals,
     stopped: bool,
+    /// Kinds of instruction seen, if they are to be explained.
+    explained: Option<BTreeMap<(&'static str, usize), (u64, Instruction)>>,
 }
 
 impl Listing {
@@ -201,6 +215,10 @@ impl Listing {
             Item::Known(instruction) => {
                 self.totals.instructions += 1;
                 self.stopped = instruction.op() == Op::Stop && !self.all;
+                if let Some(explained) = &mut self.explained {
+                    let kind = (instruction.mnemonic(), instruction.len());
+                    explained.entry(kind).or_insert((0, instruction)).0 += 1;
+                }
             }
             Item::Truncated { .. } => {
                 self.totals.truncated = true;
@@ -246,6 +264,12 @@ impl Listing {
             }
         }
         align_operands(line, name_starts);
+        if let Item::Known(instruction) = item
+            && instruction.standing() != Standing::Proven
+        {
+            line.push_str("  ; ");
+            line.push_str(instruction.standing().name());
+        }
     }
 
     fn json_line(&mut self, offset: u64, bytes: &[u8], item: Item) {
@@ -264,12 +288,33 @@ impl Listing {
             .push_str(&serde_json::to_string(&row).unwrap_or_default());
     }
 
+    /// What is known of each kind of instruction that was listed; comments, so that the whole
+    /// still assembles.
+    fn explain(&mut self) -> Result<(), Failure> {
+        let Some(explained) = &self.explained else {
+            return Ok(());
+        };
+        writeln!(self.output, "\n; what is known of these instructions, and why")?;
+        for ((mnemonic, length), (count, instruction)) in explained {
+            writeln!(
+                self.output,
+                "; {count:4} {mnemonic:<22} {length:2} bytes  {:<12} {}",
+                instruction.standing().name(),
+                instruction.standing_reason()
+            )?;
+        }
+        Ok(())
+    }
+
     fn finish(mut self, name: &str, context: &Context) -> CommandResult {
         let totals = self.totals;
         if totals.bytes == 0 {
             return Err(Failure::input(format!(
                 "{name} is empty: there is no code in it"
             )));
+        }
+        if self.format == Format::Text {
+            self.explain()?;
         }
         if self.format == Format::Json {
             let summary = Envelope::new("assay.disasm", 1, Summary { summary: totals });

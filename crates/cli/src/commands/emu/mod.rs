@@ -18,7 +18,7 @@ use report::Report;
 use setup::Setup;
 use std::path::PathBuf;
 
-/// Run AGX machine code (M1 and M2 GPUs) on the CPU and prove its waits and hints
+/// Run AGX machine code (M1 to M4 and A18 GPUs) on the CPU and prove its waits and hints
 ///
 /// CODE is raw machine code, a listing (`OFFSET<tab>HEX<tab>…`), an archive, or a program to
 /// generate code for (.metal, .metallib, bitcode). U is the number of a 16-bit uniform, 0 is
@@ -93,7 +93,7 @@ pub(crate) struct Args {
     #[arg(long)]
     lenient: bool,
 
-    /// Instruction set of raw code: g13 or g14, or a chip's such as g14s
+    /// Instruction set of raw code: g13, g14 or g15 (M3, M4, A18), or a chip's such as g14s
     #[arg(long, value_name = "NAME", default_value = "g13")]
     isa: Isa,
 

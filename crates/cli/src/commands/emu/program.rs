@@ -4,7 +4,7 @@ use super::Args;
 use crate::failure::Failure;
 use crate::launch::{self, Described};
 use crate::{generate, input, source};
-use assay_agx::Program;
+use assay_agx::{Family, Program};
 use assay_container::Contents;
 use assay_container::image::CompiledFunction;
 use assay_front::{Bytes, File, Kind};
@@ -97,8 +97,15 @@ fn archived(contents: &Contents<'_>, name: &str, args: &Args) -> Result<Opened, 
         );
     }
     // The same function may be there for several GPUs.
-    if functions.iter().any(|function| function.gpu.is_decodable()) {
-        functions.retain(|function| function.gpu.is_decodable());
+    for family in [Family::G13, Family::G15] {
+        let of = |function: &CompiledFunction<'_>| {
+            let isa = function.isa();
+            isa.is_some_and(|isa| isa.family() == family)
+        };
+        if functions.iter().any(|function| of(function)) {
+            functions.retain(|function| of(function));
+            break;
+        }
     }
     let named = |function: &CompiledFunction<'_>| function.name.as_deref().unwrap_or("").to_owned();
     let names: Vec<String> = functions.iter().map(|function| named(function)).collect();

@@ -3,6 +3,7 @@
 mod all;
 mod baseline;
 mod document;
+mod survey;
 mod timed;
 
 use crate::context::Context;
@@ -140,6 +141,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let mut phases = Phases::default();
     let bytes = place.open()?;
     let loaded = load::of_bytes(place, &bytes, &args.model, &mut phases, context)?;
+    if let Some(surveys) = survey::of(&loaded) {
+        return survey::show(&surveys, args.format, context);
+    }
     let profiles = phases.step("profile", || profiles(&loaded, &options, context))?;
     let shown = place.path().display().to_string();
     if let Some(file) = &args.baseline {
