@@ -326,7 +326,6 @@ mod tests {
             location: None,
             detail: None,
             other: None,
-            detail: None,
         };
         let (race, lane) = (ReportKind::Race, ReportKind::InactiveLane);
         let found = Finding::distinct(&[
