@@ -243,23 +243,25 @@ impl Code {
         Plan::new(&self.instructions, &loops)
     }
 
-    /// Returns true if the innermost loop around a block has more code than the instruction cache holds:
-    /// each turn fetches all of it again. Only blocks that were executed count.
-    fn exceeds_instruction_cache(&self, block: usize, executed: &[bool]) -> bool {
-        let Some((first, last)) = self.loop_of(block) else {
-            return false;
+    /// Loops that have more code than the instruction cache holds: each turn fetches all of it again. Only
+    /// blocks that were executed count.
+    fn beyond_instruction_cache(&self, executed: &[bool]) -> Vec<(u32, u32)> {
+        let mut code_before = Vec::with_capacity(self.instructions.len() + 1);
+        code_before.push(0u64);
+        let mut bytes = 0;
+        for (instruction, block) in self.instructions.iter().zip(&self.block_of) {
+            if executed.get(usize::from(*block)) == Some(&true) {
+                bytes += u64::from(instruction.bytes);
+            }
+            code_before.push(bytes);
+        }
+        let code = |&(first, last): &(u32, u32)| {
+            let before = |at: u32| code_before.get(at as usize).copied().unwrap_or(bytes);
+            before(last.saturating_add(1)).saturating_sub(before(first))
         };
-        let range = first as usize..=last as usize;
-        let inside = self.instructions.get(range.clone()).unwrap_or_default();
-        let blocks = self.block_of.get(range).unwrap_or_default();
-        let ran = |block: u16| executed.get(usize::from(block)).copied().unwrap_or(false);
-        let bytes: u32 = inside
-            .iter()
-            .zip(blocks)
-            .filter(|(_, block)| ran(**block))
-            .map(|(instruction, _)| u32::from(instruction.bytes))
-            .sum();
-        bytes > CoreFacts::get().instruction_cache_bytes
+        let most = u64::from(CoreFacts::get().instruction_cache_bytes);
+        let loops = self.loops.iter().copied();
+        loops.filter(|found| code(found) > most).collect()
     }
 
     /// The runs of every block, and of how many turns they are. `access_of` gives the index of
@@ -277,7 +279,9 @@ impl Code {
             let inside = inside.unwrap_or_default().iter();
             inside.fold(RegSet::EMPTY, |all, i| all.union(i.writes))
         };
+        let beyond = self.beyond_instruction_cache(executed);
         let blocks = (0..self.block_count()).map(|block| {
+            let around = self.loop_of(block);
             let (first, end) = (self.starts[block], self.starts[block + 1]);
             let range = first as usize..end as usize;
             let fates = optimised.and_then(|(plan, _)| plan.fates.get(range.clone()));
@@ -288,7 +292,7 @@ impl Code {
                 Some(fates) => {
                     let own = (first, end.saturating_sub(1));
                     // A loop that is this block alone.
-                    let alone = self.loop_of(block).filter(|around| *around == own);
+                    let alone = around.filter(|around| *around == own);
                     schedule::optimised(instructions, fates, alone.map(written))
                 }
             };
@@ -296,7 +300,7 @@ impl Code {
             // Twice: the second time registers are as a loop leaves them.
             pipeline.block(instructions, &schedule, &access_of);
             let mut runs = pipeline.block(instructions, &schedule, &access_of);
-            if !self.exceeds_instruction_cache(block, executed) {
+            if !around.is_some_and(|around| beyond.contains(&around)) {
                 runs.iter_mut().for_each(|run| run.fetched = 0.0);
             }
             (schedule.turns, runs)

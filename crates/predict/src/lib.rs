@@ -39,6 +39,7 @@ mod fold;
 mod footprint;
 mod gains;
 mod invariants;
+mod levels;
 mod machine;
 mod picture;
 mod pipeline;
@@ -49,6 +50,7 @@ pub mod render;
 mod reuse;
 mod sample;
 mod schedule;
+mod summarise;
 
 pub use attribute::{InstructionTime, by_instruction};
 pub use compare::{Call, Compared, TermChange};

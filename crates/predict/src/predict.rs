@@ -3,18 +3,18 @@
 use crate::caches;
 use crate::constants::Constants;
 use crate::core::{
-    REASONS, Reason, TimedAccess, TimedRun, TimedStop, Unwatched, Watch, Workload, replay_watched,
+    REASONS, Reason, TimedRun, TimedStop, Unwatched, Watch, Workload, replay_watched,
 };
 use crate::cut::Cutter;
 use crate::error::Error;
-use crate::execution::{Access, Execution, Group, Kind, LINE, Run, Space, Step, Stop};
+use crate::execution::{Access, Execution, Group, Run, Space, Step, Stop};
+use crate::levels::Levels;
 use crate::machine::{Machine, Residency};
 use assay_chip::Chip;
-use assay_chip::occupancy::SIMD_WIDTH;
 use serde::Serialize;
 
 /// Version of the model, in every output.
-pub const MODEL: &str = "core-1";
+pub const MODEL: &str = "core-2";
 
 /// What caches hold when a command buffer starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -275,137 +275,8 @@ impl Timed {
     }
 }
 
-/// Shares of L1 misses that go beyond the shared caches.
-struct Levels {
-    beyond_l2: f64,
-    beyond_slc: f64,
-    /// The same for the stack.
-    stack_beyond_l2: f64,
-    stack_beyond_slc: f64,
-    l1_lines: f64,
-    /// Lines that a store writes back although it finds them in L1, per line it touches: what
-    /// was loaded before it is changed.
-    written_back: f64,
-}
-
-impl Levels {
-    fn new(
-        execution: &Execution,
-        machine: &Machine,
-        constants: &Constants,
-        (total, state): (f64, Cache),
-        resident: usize,
-    ) -> Levels {
-        // Threadgroups on a core share its L1.
-        let l1_lines =
-            machine.l1_lines(execution, resident) / (resident as f64).powf(constants.l1_crowding);
-        let missed = over_accesses(execution, |access| match access.space {
-            Space::Device => caches::misses(&access.misses, l1_lines),
-            _ => 0.0,
-        });
-        let stores = |value: fn(&Access, f64) -> f64| {
-            over_accesses(execution, |access| match (access.kind, access.space) {
-                (Kind::Store, Space::Device) => value(access, l1_lines),
-                _ => 0.0,
-            })
-        };
-        let buffers = execution.footprint.buffers.iter();
-        let written: f64 = buffers.map(|buffer| buffer.written).sum();
-        let missed_stores = stores(|access, lines| caches::misses(&access.misses, lines));
-        let again = (written - missed_stores).max(0.0);
-        let touched = stores(|access, _| f64::from(access.lines));
-        let missed = (missed + again).max(f64::MIN_POSITIVE);
-        let more = 1.0 + again / execution.lines().max(f64::MIN_POSITIVE);
-        let in_flight = (resident as f64 * machine.cores).min(execution.threadgroups() as f64);
-        let crossing = |lines: f64| {
-            let footprint = &execution.footprint;
-            more * caches::traffic(footprint, lines, in_flight, (total, state), constants.knee)
-        };
-        // Threads in flight have a stack each, and go through it again and again.
-        let simdgroups = f64::from(execution.threads().div_ceil(SIMD_WIDTH));
-        let stacks = f64::from(execution.stack_lines) * simdgroups * in_flight;
-        let beyond = |lines| caches::beyond(stacks, lines, constants.knee);
-        let beyond_l2 = (crossing(machine.l2_lines) / missed).min(1.0);
-        let beyond_slc = (crossing(machine.slc_lines) / missed).min(beyond_l2);
-        Levels {
-            beyond_l2,
-            beyond_slc,
-            stack_beyond_l2: beyond(machine.l2_lines),
-            stack_beyond_slc: beyond(machine.slc_lines).min(beyond(machine.l2_lines)),
-            l1_lines,
-            written_back: (again / touched.max(f64::MIN_POSITIVE)).min(1.0),
-        }
-    }
-
-    fn cost(
-        &self,
-        access: &Access,
-        machine: &Machine,
-        constants: &Constants,
-        active: f64,
-    ) -> TimedAccess {
-        let lines = f64::from(access.lines);
-        let posted = access.kind == Kind::Store;
-        if access.space == Space::Threadgroup {
-            let extra = (f64::from(access.passes) - lines).max(0.0);
-            // Lanes that read the same word share a row, but each gets a copy.
-            let rows = lines.max(f64::from(access.bytes) / LINE as f64);
-            return TimedAccess {
-                local: true,
-                threadgroup: rows * constants.local_row_cycles
-                    + extra * constants.local_conflict_cycles,
-                latency: constants.local_latency * f64::from(access.taken),
-                posted,
-                ..TimedAccess::default()
-            };
-        }
-        let mut missed = caches::misses(&access.misses, self.l1_lines);
-        if access.kind == Kind::Store && access.space == Space::Device {
-            missed += lines * self.written_back;
-        }
-        let (beyond_l2, beyond_slc) = match access.space {
-            Space::Stack => (self.stack_beyond_l2, self.stack_beyond_slc),
-            _ => (self.beyond_l2, self.beyond_slc),
-        };
-        let bytes = missed * LINE as f64;
-        let slc_rate = constants.slc_bytes_per_cycle.min(machine.slc_rate / active);
-        let dram_rate = constants
-            .slc_bytes_per_cycle
-            .min(machine.dram_rate / active);
-        let step = |share: f64, from: f64, to: f64| (missed * share).min(1.0) * (to - from);
-        let atomic = access.kind == Kind::Atomic;
-        let latency = match atomic {
-            true => constants.atomic_latency,
-            false => {
-                constants.l1_latency
-                    + step(1.0, constants.l1_latency, constants.l2_latency)
-                    + step(beyond_l2, constants.l2_latency, machine.slc_latency)
-                    + step(beyond_slc, machine.slc_latency, machine.dram_latency)
-            }
-        };
-        let contended = if atomic {
-            f64::from(access.passes) * constants.atomic_cycles
-        } else {
-            0.0
-        };
-        // Lanes that read the same bytes share them.
-        let moved = f64::from(access.bytes).min(lines * LINE as f64) / machine.on_core_rate;
-        TimedAccess {
-            load_store: f64::from(access.issued * access.taken) * constants.access_cycles
-                + moved.max(lines * constants.line_cycles)
-                + contended,
-            l2: bytes / constants.l2_bytes_per_cycle,
-            slc: bytes * beyond_l2 / slc_rate,
-            dram: bytes * beyond_slc / dram_rate,
-            latency: latency * f64::from(access.taken),
-            posted,
-            ..TimedAccess::default()
-        }
-    }
-}
-
 /// A value per access, summed over the whole dispatch.
-fn over_accesses(execution: &Execution, value: impl Fn(&Access) -> f64) -> f64 {
+pub(crate) fn over_accesses(execution: &Execution, value: impl Fn(&Access) -> f64) -> f64 {
     let by_run: Vec<f64> = execution
         .runs
         .iter()

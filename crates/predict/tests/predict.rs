@@ -92,6 +92,33 @@ fn a_billion_threads_are_executed_as_a_few_threadgroups() {
     );
 }
 
+/// The first threads store their position; the others do nothing, without a jump.
+fn first_of_all(threads: u32) -> Program {
+    let source = format!(
+        "mov_imm r0l, 0
+         get_sr r1, sr80
+         mov_imm r2, {threads}, 0b0
+         if_icmp r0l, ult, r1, r2, 1
+         device_store 0, i32, x, r1, u0_u1, r1, unsigned, 0
+         pop_exec r0l, 1
+         stop"
+    );
+    program(assemble(Isa::G13, &source, 0).expect("assembles").code)
+}
+
+#[test]
+fn threadgroups_that_do_nothing_are_told_from_those_that_work() {
+    let execution = executed(&first_of_all(1 << 22), 1 << 24);
+    let stored = &execution.accesses[0];
+    // A quarter of all threadgroups stores, a line a simdgroup.
+    assert_eq!((stored.lines, stored.taken), (0.25, 0.25));
+    let written = execution.footprint.buffers[0].written;
+    assert!(
+        (written / f64::from(1u32 << 17) - 1.0).abs() < 0.01,
+        "{written}"
+    );
+}
+
 #[test]
 fn the_number_of_threads_of_this_machine_changes_nothing() {
     let on = |threads: usize| {

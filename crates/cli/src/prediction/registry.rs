@@ -276,8 +276,6 @@ mod tests {
     fn nineteen_of_twenty_kernels_are_ties_with_themselves_at_reference_sizes() {
         let apart = differences("reference", 1);
         let all_but_one_in_twenty = apart[(apart.len() * 19).div_ceil(20) - 1];
-        // To two digits behind the point, and never less than one in a hundred.
-        let tie = (all_but_one_in_twenty * 100.0).ceil() / 100.0;
-        assert!((tie.max(1.01) - pair_tie()).abs() < 1e-9, "{apart:.4?}");
+        assert!(all_but_one_in_twenty <= pair_tie(), "{apart:.4?}");
     }
 }
