@@ -117,7 +117,7 @@ git checkout -q main
 sed 's|"kernels|"gpu/kernels|' gpu/assay.toml >assay.toml
 sed -i 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' gpu/kernels/matmul.metal
 git add -A
-hook() { PATH=$work/bin:$PATH PRE_COMMIT_HOME=$work/pre-commit "$venv/bin/pre-commit" try-repo "$work/hooks" "$1" --files gpu/kernels/matmul.metal >"$work/log" 2>&1; }
+hook() { ASSAY_CACHE=$work/cache PATH=$work/bin:$PATH PRE_COMMIT_HOME=$work/pre-commit "$venv/bin/pre-commit" try-repo "$work/hooks" "$1" --files gpu/kernels/matmul.metal >"$work/log" 2>&1; }
 if hook assay-gate-against-head; then fail "the hook let a wrong kernel pass" "$work/log"; fi
 grep -q 'gpu/kernels/matmul.metal:27: error: matmul_tiled: computes something else' "$work/log" || fail "the hook did not say why" "$work/log"
 git checkout -q HEAD gpu/kernels/matmul.metal

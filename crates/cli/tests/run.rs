@@ -1,6 +1,5 @@
 //! `assay run` from the outside. Bitcode that comes with the project needs no compiler.
 
-mod common;
 #[path = "run/gate.rs"]
 mod gate;
 #[path = "run/repository.rs"]

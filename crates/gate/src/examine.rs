@@ -3,7 +3,7 @@
 use crate::config::{Group, WhenFaster};
 use crate::figure::{Better, FIGURES, Figure, TIME};
 use crate::judge::Judge;
-use crate::lines::Blame;
+use crate::lines::{Blame, Trees};
 use crate::pairing::Pair;
 use crate::report::{Against, Difference, Level, Outcome, Problem, Standing, Verdict};
 use crate::rules;
@@ -15,7 +15,7 @@ pub(crate) struct Examination<'a> {
     group: Option<&'a Group>,
     head: &'a Kernel,
     base: Option<&'a Kernel>,
-    blame: Option<Blame<'a>>,
+    trees: Option<&'a Trees<'a>>,
     pub(crate) problems: Vec<Problem>,
     differences: Vec<Difference>,
     notes: Vec<String>,
@@ -24,15 +24,18 @@ pub(crate) struct Examination<'a> {
 
 impl<'a> Examination<'a> {
     /// A kernel and what it was before.
-    pub(crate) fn new(judge: &'a Judge<'a>, pair: Pair<'a>) -> Examination<'a> {
+    pub(crate) fn new(
+        judge: &'a Judge<'a>,
+        pair: Pair<'a>,
+        trees: Option<&'a Trees<'a>>,
+    ) -> Examination<'a> {
         let Pair { head, base } = pair;
-        let blame = base.zip(judge.texts);
         Examination {
             judge,
             group: judge.config.group(&head.file, &head.function),
             head,
             base,
-            blame: blame.map(|(base, texts)| Blame::new(base, head, texts)),
+            trees,
             problems: Vec::new(),
             differences: Vec::new(),
             notes: head.notes.clone(),
@@ -103,6 +106,12 @@ impl<'a> Examination<'a> {
         });
     }
 
+    /// Where the kernel changed, if both sources are known.
+    fn blame(&self) -> Option<Blame<'a>> {
+        let (base, trees) = self.base.zip(self.trees)?;
+        Some(Blame::new(base, self.head, trees))
+    }
+
     /// How to say that a change is meant to be.
     fn accept(&self, what: &str) -> String {
         let function = &self.head.function;
@@ -141,7 +150,7 @@ impl<'a> Examination<'a> {
         let (file, function) = (&self.head.file, &self.head.function);
         for found in findings {
             let run = format!("assay run {file} -f {function} --check with the same launch");
-            let changed = self.blame.as_ref().and_then(Blame::changed);
+            let changed = self.blame().and_then(|blame| blame.changed());
             let changed = changed.filter(|_| !self.was_found(found));
             let advice = match changed.filter(|changed| found.place.as_ref() != Some(changed)) {
                 Some(place) => format!("the kernel changed at {place}; {run}"),
@@ -160,7 +169,7 @@ impl<'a> Examination<'a> {
         }
         for wrong in &self.head.wrong {
             let place = wrong.place.clone();
-            let place = place.or_else(|| self.blame.as_ref()?.changed());
+            let place = place.or_else(|| self.blame()?.changed());
             let advice = "the oracle is in [oracle] of assay.toml".to_owned();
             let message = wrong.message.clone();
             self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
@@ -221,7 +230,7 @@ impl<'a> Examination<'a> {
         if !more.is_empty() {
             message += &format!(" (and {} more)", more.len());
         }
-        let place = self.blame.as_ref().and_then(Blame::changed);
+        let place = self.blame().and_then(|blame| blame.changed());
         let advice = format!("if it is meant to be: {}", self.accept("result"));
         self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
     }
@@ -322,7 +331,7 @@ impl<'a> Examination<'a> {
             let plural = if count == 2 { "" } else { "s" };
             message += &format!("; and in {} more case{plural}", count - 1);
         }
-        let place = self.blame.as_ref().and_then(Blame::grown);
+        let place = self.blame().and_then(|blame| blame.grown());
         let place = place.or_else(|| self.dearest());
         let (file, function) = (&self.head.file, &self.head.function);
         let advice = format!(

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::examine::Examination;
-use crate::lines::Texts;
+use crate::lines::{Texts, Trees};
 use crate::pairing::pair;
 use crate::report::{Against, Level, Outcome, Problem, Report, Summary, Verdict};
 use crate::rules;
@@ -59,8 +59,9 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
     let nothing = Snapshot::default();
     let pairing = pair(base.unwrap_or(&nothing), head);
     let mut kernels = Vec::with_capacity(pairing.pairs.len());
+    let trees = judge.texts.map(Trees::new);
     for pair in &pairing.pairs {
-        let mut examination = Examination::new(judge, *pair);
+        let mut examination = Examination::new(judge, *pair, trees.as_ref());
         let outcome = examination.examine(base);
         kernels.push(examination.verdict(outcome));
         problems.append(&mut examination.problems);

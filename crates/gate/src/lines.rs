@@ -6,7 +6,9 @@
 
 use crate::snapshot::{Kernel, LineCost, Place};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The texts of a tree's sources, by path.
 pub type Texts = BTreeMap<String, String>;
@@ -53,12 +55,41 @@ impl FileMap {
     }
 }
 
+/// The sources of two trees, whose files are matched when a kernel of theirs is to blame, and once.
+#[derive(Debug)]
+pub(crate) struct Trees<'a> {
+    old: &'a Texts,
+    new: &'a Texts,
+    maps: RefCell<BTreeMap<(String, String), Rc<FileMap>>>,
+}
+
+impl<'a> Trees<'a> {
+    /// The sources before and now.
+    pub(crate) fn new((old, new): (&'a Texts, &'a Texts)) -> Trees<'a> {
+        Trees {
+            old,
+            new,
+            maps: RefCell::default(),
+        }
+    }
+
+    /// How a file became another; none if one of them is not known.
+    fn map(&self, before: &str, file: &str) -> Option<Rc<FileMap>> {
+        let (old, new) = (self.old.get(before)?, self.new.get(file)?);
+        let mut maps = self.maps.borrow_mut();
+        let map = maps.entry((before.to_owned(), file.to_owned()));
+        Some(Rc::clone(
+            map.or_insert_with(|| Rc::new(FileMap::new(old, new))),
+        ))
+    }
+}
+
 /// Where a kernel changed.
 #[derive(Debug)]
 pub(crate) struct Blame<'a> {
     head: &'a Kernel,
     base: &'a Kernel,
-    files: BTreeMap<&'a str, FileMap>,
+    files: BTreeMap<&'a str, Rc<FileMap>>,
 }
 
 /// Old and new cost of a line.
@@ -71,11 +102,7 @@ struct Growth<'a> {
 
 impl<'a> Blame<'a> {
     /// Matches the lines of every file that a kernel's code comes from.
-    pub(crate) fn new(
-        base: &'a Kernel,
-        head: &'a Kernel,
-        texts: (&'a Texts, &'a Texts),
-    ) -> Blame<'a> {
+    pub(crate) fn new(base: &'a Kernel, head: &'a Kernel, trees: &Trees<'_>) -> Blame<'a> {
         let mut files = BTreeMap::new();
         let named = head.costs.iter().map(|cost| cost.file.as_str());
         for file in named.chain([head.file.as_str()]) {
@@ -84,8 +111,8 @@ impl<'a> Blame<'a> {
             }
             // The kernel's own file may have been renamed.
             let before = if file == head.file { &base.file } else { file };
-            if let (Some(old), Some(new)) = (texts.0.get(before), texts.1.get(file)) {
-                files.insert(file, FileMap::new(old, new));
+            if let Some(map) = trees.map(before, file) {
+                files.insert(file, map);
             }
         }
         Blame { head, base, files }
@@ -198,7 +225,7 @@ mod tests {
     fn lines(new: &str, before: &[(u32, u32)], after: &[(u32, u32)]) -> (Option<u32>, Option<u32>) {
         let (old, new) = (texts(OLD), texts(new));
         let (before, after) = (kernel(before), kernel(after));
-        let blame = Blame::new(&before, &after, (&old, &new));
+        let blame = Blame::new(&before, &after, &Trees::new((&old, &new)));
         let line = |place: Option<Place>| place.map(|place| place.line);
         (line(blame.grown()), line(blame.changed()))
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Changes a clone as a pull request would, and gates it.
 fn pull_request(change: impl FnOnce(&Path)) -> Option<(Output, Value)> {
     let clone = clone()?;
-    let work = clone.0.path().join("work");
+    let work = clone.path().join("work");
     change(&work);
     git(&work, &["add", "-A"]);
     git(&work, &["commit", "-q", "-m", "A change"]);
@@ -57,7 +57,7 @@ fn caught(change: impl FnOnce(&Path), expected: &[(&str, &str)]) -> Option<Value
 #[test]
 fn a_second_run_over_thirty_kernels_takes_less_than_five_seconds() {
     let Some(clone) = clone() else { return };
-    let work = clone.0.path().join("work");
+    let work = clone.path().join("work");
     for arguments in [&["gate"][..], &["gate", "--against", "origin/main"][..]] {
         let start = Instant::now();
         let output = assay(&work, arguments);
@@ -187,7 +187,7 @@ fn a_header_that_changes_what_kernels_compute_is_named() {
 #[test]
 fn files_are_renamed_kernels_come_and_go_and_what_was_broken_is_mended() {
     let Some(clone) = clone() else { return };
-    let work = clone.0.path().join("work");
+    let work = clone.path().join("work");
     edit(&work, "kernels/rows.metal", "float sum", "flaot sum");
     git(&work, &["commit", "-q", "-a", "-m", "Break rows"]);
     edit(&work, "kernels/rows.metal", "flaot sum", "float sum");
@@ -230,7 +230,7 @@ fn files_are_renamed_kernels_come_and_go_and_what_was_broken_is_mended() {
 #[test]
 fn a_shallow_clone_is_compared_with_what_it_has() {
     let Some(full) = clone() else { return };
-    let work = full.0.path().join("work");
+    let work = full.path().join("work");
     edit(
         &work,
         "kernels/rows.metal",
@@ -238,15 +238,15 @@ fn a_shallow_clone_is_compared_with_what_it_has() {
         "sum -= x[r * n + i]",
     );
     git(&work, &["commit", "-q", "-a", "-m", "A change"]);
-    git(full.0.path(), &["clone", "-q", "--bare", "work", "bare"]);
-    let bare = format!("file://{}", full.0.path().join("bare").display());
+    git(full.path(), &["clone", "-q", "--bare", "work", "bare"]);
+    let bare = format!("file://{}", full.path().join("bare").display());
     git(
-        full.0.path(),
+        full.path(),
         &[
             "clone", "-q", "--depth", "1", "--branch", "change", &bare, "shallow",
         ],
     );
-    let shallow = full.0.path().join("shallow");
+    let shallow = full.path().join("shallow");
     let output = assay(&shallow, &["gate", "--against", "origin/main"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     let fetch = "git fetch --depth=1 origin +refs/heads/main:refs/remotes/origin/main";
@@ -270,7 +270,7 @@ fn a_shallow_clone_is_compared_with_what_it_has() {
 #[test]
 fn a_baseline_is_written_compared_with_and_accepted_anew() {
     let Some(clone) = clone() else { return };
-    let work = clone.0.path().join("work");
+    let work = clone.path().join("work");
     let output = assay(&work, &["gate", "--update"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     edit(
@@ -328,7 +328,7 @@ fn a_baseline_is_written_compared_with_and_accepted_anew() {
 #[test]
 fn one_run_writes_every_form() {
     let Some(clone) = clone() else { return };
-    let work = clone.0.path().join("work");
+    let work = clone.path().join("work");
     edit(
         &work,
         "kernels/rows.metal",
@@ -385,8 +385,8 @@ fn one_run_writes_every_form() {
 
 #[test]
 fn what_is_wrong_with_a_configuration_is_said() {
-    let folder = crate::common::Folder::new();
-    let at = folder.0.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
     let code = |arguments: &[&str]| {
         let output = assay(at, arguments);
         (output.status.code(), text(&output))
@@ -427,8 +427,8 @@ fn what_is_wrong_with_a_configuration_is_said() {
 
 #[test]
 fn an_endless_kernel_ends_and_a_launch_that_does_not_fit_is_told() {
-    let folder = crate::common::Folder::new();
-    let at = folder.0.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
     write(
         at,
         "k.metal",
@@ -458,8 +458,8 @@ fn an_endless_kernel_ends_and_a_launch_that_does_not_fit_is_told() {
 
 #[test]
 fn init_writes_a_configuration_that_passes() {
-    let folder = crate::common::Folder::new();
-    let at = folder.0.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
     write(at, "src/gpu/rows.metal", ROWS);
     write(at, "src/gpu/tiled.metal", TILED);
     write(at, "src/gpu/map.metal", &elementwise(2));

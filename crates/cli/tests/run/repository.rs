@@ -152,16 +152,16 @@ pub(crate) fn origin() -> &'static Path {
 }
 
 /// A clone on a branch of its own, which goes away; none without a clang.
-pub(crate) fn clone() -> Option<crate::common::Folder> {
-    let folder = crate::common::Folder::new();
+pub(crate) fn clone() -> Option<tempfile::TempDir> {
+    let folder = tempfile::tempdir().expect("a folder");
     let source = origin().display().to_string();
     let probe = assay(origin(), &["gate", "-q"]);
     if probe.status.code() == Some(4) {
         return None;
     }
-    git(folder.0.path(), &["clone", "-q", &source, "work"]);
+    git(folder.path(), &["clone", "-q", &source, "work"]);
     git(
-        &folder.0.path().join("work"),
+        &folder.path().join("work"),
         &["checkout", "-q", "-b", "change"],
     );
     Some(folder)
