@@ -1,21 +1,30 @@
 //! From the first bits of an instruction to its form.
 //!
-//! Built once from the table. The low byte picks a group; crowded groups are split
+//! Built once from the table. The lowest bits pick a group; crowded groups are split
 //! further by a selector, so that most instructions are compared with one or two forms.
 
 use crate::bits::{Bits, Halves, bits, low_mask};
-use crate::isa::{Family, Isa};
+use crate::isa::Family;
 use crate::table::{Form, G13_FORMS, G15_FORMS};
+use std::collections::HashMap;
 use std::sync::LazyLock;
+
+/// How the instructions of a family are recognised.
+pub(crate) fn dispatch(family: Family) -> &'static Dispatch {
+    match family {
+        Family::G13 => &G13,
+        Family::G15 => &G15,
+    }
+}
 
 /// The form and length of the instruction with these lowest 64 and next 64 bits.
 #[inline(always)]
-pub(crate) fn recognise(isa: Isa, low: u64, high: u64) -> Option<(&'static Form, u8)> {
-    let candidates = match isa.family() {
-        Family::G13 => G13.candidates(low),
-        Family::G15 => G15.candidates(low),
-    };
-    for candidate in candidates {
+pub(crate) fn recognise(
+    dispatch: &'static Dispatch,
+    low: u64,
+    high: u64,
+) -> Option<(&'static Form, u8)> {
+    for candidate in dispatch.candidates(low) {
         let length = candidate.length(low);
         let (low_mask, high_mask) = length_masks(length);
         let low_differs = (low & low_mask & candidate.low_mask) ^ candidate.low_value;
@@ -67,28 +76,48 @@ static LENGTH_MASKS: [(u64, u64); 32] = {
 };
 
 /// Bits that split a crowded group.
-const SELECTORS: [Bits; 8] = [
+const SELECTORS: [Bits; 16] = [
     bits(&[]),
     bits(&[(15, 15), (26, 30), (38, 40), (47, 47)]),
     bits(&[(28, 33)]),
     bits(&[(15, 15), (26, 27)]),
-    // G15: the length bits of short arithmetic, and the rest of a twelve-bit opcode.
-    bits(&[(15, 18), (20, 20), (32, 33)]),
-    bits(&[(8, 11)]),
+    // G15: what is computed and how long it is, in groups 0 to 4.
+    bits(&[(16, 18), (32, 33)]),
+    bits(&[(16, 17), (32, 34)]),
+    bits(&[(16, 18), (32, 33)]),
+    bits(&[(15, 17), (20, 20)]),
+    bits(&[]),
+    bits(&[]),
+    bits(&[]),
+    bits(&[]),
+    bits(&[]),
+    bits(&[]),
     bits(&[]),
     bits(&[]),
 ];
 
-/// The selector of a low byte.
-fn selector(family: Family, low_byte: u8) -> u16 {
-    match (family, low_byte & 0x7f) {
+/// The lowest bits that pick a group: a byte, or the opcode of G15's group 7.
+const fn group_bits(family: Family) -> u64 {
+    match family {
+        Family::G13 => 0xff,
+        Family::G15 => 0xfff,
+    }
+}
+
+/// The selector of a group.
+fn selector(family: Family, low: u64) -> u16 {
+    match (family, low & 0x7f) {
         (Family::G13, 0x6f) => 1,
         (Family::G13, 0x0a | 0x4a) => 2,
         (Family::G13, 0x2e | 0x3e) => 3,
         (Family::G13, _) => 0,
-        (Family::G15, byte) if byte & 7 == 7 => 5,
-        (Family::G15, byte) if byte & 7 <= 4 => 4,
-        (Family::G15, _) => 0,
+        (Family::G15, byte) => match byte & 7 {
+            0 | 1 => 4,
+            2 => 5,
+            3 => 6,
+            4 => 7,
+            _ => 0,
+        },
     }
 }
 
@@ -128,7 +157,10 @@ impl Candidate {
     }
 }
 
-/// The candidates of a low byte: from `start` to `end`, or cells that say so.
+/// More groups than any family has.
+const GROUPS: usize = 4096;
+
+/// The candidates of a group: from `start` to `end`, or cells that say so.
 #[derive(Clone, Copy, Default)]
 struct Group {
     start: u16,
@@ -137,8 +169,10 @@ struct Group {
     first_cell: u16,
 }
 
-struct Dispatch {
-    groups: [Group; 256],
+pub(crate) struct Dispatch {
+    groups: Box<[Group; GROUPS]>,
+    /// Which of the lowest bits pick the group.
+    group_bits: u64,
     /// Start and end in `lists`.
     cells: Vec<(u16, u16)>,
     lists: Vec<Candidate>,
@@ -147,24 +181,47 @@ struct Dispatch {
 impl Dispatch {
     fn build(family: Family) -> Dispatch {
         let mut dispatch = Dispatch {
-            groups: [Group::default(); 256],
+            groups: Box::new([Group::default(); GROUPS]),
+            group_bits: group_bits(family),
             cells: Vec::new(),
             lists: Vec::new(),
         };
-        for low_byte in 0..=255u8 {
-            let selector = selector(family, low_byte);
+        // Many cells have the same candidates, which are kept once.
+        let mut known = HashMap::new();
+        for low in 0..=dispatch.group_bits {
+            // Outside group 7 the lowest byte is enough.
+            if low > 0xff && low & 7 != 7 {
+                dispatch.groups[low as usize % GROUPS] = dispatch.groups[low as usize & 0xff];
+                continue;
+            }
+            let picked = match low & 7 {
+                7 => u128::from(dispatch.group_bits),
+                _ => 0xff,
+            };
+            let here: Vec<&'static Form> = forms(family)
+                .filter(|form| can_match(form, u128::from(low), picked))
+                .collect();
+            let selector = selector(family, low);
             let chooser = SELECTORS[usize::from(selector)];
             let first_cell = dispatch.cells.len() as u16;
-            let covered = 0xff | chooser.deposit(u64::MAX >> 1);
+            let covered = picked | chooser.deposit(u64::MAX >> 1);
             let mut range = (0, 0);
             for key in 0..=low_mask(chooser.width()) {
-                let word = u128::from(low_byte) | chooser.deposit(key);
-                range = dispatch.push_candidates(family, word, covered);
+                let word = u128::from(low) | chooser.deposit(key);
+                let found = candidates(&here, word, covered);
+                range = *known
+                    .entry(
+                        found
+                            .iter()
+                            .map(|form| std::ptr::from_ref(*form))
+                            .collect::<Vec<_>>(),
+                    )
+                    .or_insert_with(|| dispatch.push(&found));
                 if selector != 0 {
                     dispatch.cells.push(range);
                 }
             }
-            dispatch.groups[usize::from(low_byte)] = Group {
+            dispatch.groups[low as usize % GROUPS] = Group {
                 start: range.0,
                 end: range.1,
                 selector,
@@ -174,31 +231,21 @@ impl Dispatch {
         dispatch
     }
 
-    /// Adds the forms that a word can have, of which only the `covered` bits are known.
-    fn push_candidates(&mut self, family: Family, word: u128, covered: u128) -> (u16, u16) {
+    /// Adds a list of candidates.
+    fn push(&mut self, found: &[&'static Form]) -> (u16, u16) {
         let start = self.lists.len() as u16;
-        for form in forms(family) {
-            let can_match = [form.short, form.long].into_iter().any(|length| {
-                let mask = form.mask & length_mask(length);
-                form.value & !mask == 0 && (word ^ form.value) & mask & covered == 0
-            });
-            if can_match {
-                self.lists.push(Candidate::new(form));
-            }
-            if can_match && form.mask & !covered == 0 && form.short == form.long {
-                break;
-            }
-        }
+        self.lists
+            .extend(found.iter().map(|form| Candidate::new(form)));
         (start, self.lists.len() as u16)
     }
 
     #[inline]
     fn candidates(&self, low: u64) -> &[Candidate] {
-        let group = &self.groups[usize::from(low as u8)];
+        let group = &self.groups[(low & self.group_bits) as usize % GROUPS];
         let (start, end) = match group.selector {
             0 => (group.start, group.end),
             selector => {
-                let key = SELECTORS[usize::from(selector & 7)].extract(Halves([low, 0]));
+                let key = SELECTORS[usize::from(selector & 15)].extract(Halves([low, 0]));
                 let cell = usize::from(group.first_cell) + key as usize;
                 self.cells.get(cell).copied().unwrap_or_default()
             }
@@ -207,6 +254,26 @@ impl Dispatch {
             .get(usize::from(start)..usize::from(end))
             .unwrap_or_default()
     }
+}
+
+/// Returns true if a word of which only the `covered` bits are known can have this form.
+fn can_match(form: &Form, word: u128, covered: u128) -> bool {
+    [form.short, form.long].into_iter().any(|length| {
+        let mask = form.mask & length_mask(length);
+        form.value & !mask == 0 && (word ^ form.value) & mask & covered == 0
+    })
+}
+
+/// The forms that such a word can have, up to one that it certainly has.
+fn candidates(forms: &[&'static Form], word: u128, covered: u128) -> Vec<&'static Form> {
+    let mut found = Vec::new();
+    for form in forms.iter().filter(|form| can_match(form, word, covered)) {
+        found.push(*form);
+        if form.mask & !covered == 0 && form.short == form.long {
+            break;
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! One decoded instruction.
 
 use crate::bits::Halves;
-use crate::dispatch::{length_masks, recognise};
-use crate::isa::Isa;
+use crate::dispatch::{Dispatch, dispatch, length_masks, recognise};
+use crate::isa::{Family, Isa};
 use crate::op::{Class, Op};
 use crate::operand::Operand;
 use crate::table::{Field, Form, Role, Spec};
@@ -26,8 +26,9 @@ pub struct Instruction {
     low: u64,
     high: u64,
     pub(crate) form: &'static Form,
-    pub(crate) length: u8,
-    pub(crate) isa: Isa,
+    /// Length in bytes, and the instruction set by its place in [`Isa::ALL`] from bit 8 on: one
+    /// machine word, because padding would be copied in pieces.
+    tail: u64,
 }
 
 /// Why bytes are not an instruction.
@@ -76,8 +77,11 @@ impl Instruction {
     pub fn decode(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
         match code.first_chunk::<MAX_LENGTH>() {
             Some(chunk) => {
-                Instruction::decode_chunk(isa, chunk).ok_or_else(|| DecodeError::Unknown {
-                    parcel: u16::from_le_bytes([chunk[0], chunk[1]]),
+                let dispatch = dispatch(isa.family());
+                Instruction::decode_chunk(isa, dispatch, chunk).ok_or_else(|| {
+                    DecodeError::Unknown {
+                        parcel: u16::from_le_bytes([chunk[0], chunk[1]]),
+                    }
                 })
             }
             None => decode_short(isa, code),
@@ -87,24 +91,50 @@ impl Instruction {
     /// Decodes from enough bytes for any instruction. Always inlined, because a call
     /// would return the instruction through memory and cost as much as decoding it.
     #[inline(always)]
-    pub(crate) fn decode_chunk(isa: Isa, chunk: &[u8; MAX_LENGTH]) -> Option<Instruction> {
+    pub(crate) fn decode_chunk(
+        isa: Isa,
+        dispatch: &'static Dispatch,
+        chunk: &[u8; MAX_LENGTH],
+    ) -> Option<Instruction> {
         let (low, rest) = chunk.split_first_chunk::<8>()?;
         let low = u64::from_le_bytes(*low);
         let high = u64::from_le_bytes(*rest.first_chunk::<8>()?);
-        let (form, length) = recognise(isa, low, high)?;
+        let (form, length) = recognise(dispatch, low, high)?;
         let (low_mask, high_mask) = length_masks(length);
         Some(Instruction {
             low: low & low_mask,
-            form,
             high: high & high_mask,
-            length,
-            isa,
+            form,
+            tail: u64::from(length) | (isa as u64) << 8,
         })
     }
 
     /// The instruction set it belongs to.
     pub const fn isa(&self) -> Isa {
-        self.isa
+        match self.tail >> 8 {
+            0 => Isa::G13,
+            1 => Isa::G13X,
+            2 => Isa::G14,
+            3 => Isa::G14X,
+            4 => Isa::G15,
+            _ => Isa::G17G,
+        }
+    }
+
+    /// The table it is from.
+    #[inline]
+    pub(crate) const fn family(&self) -> Family {
+        if self.tail >> 8 < Isa::G15 as u64 {
+            Family::G13
+        } else {
+            Family::G15
+        }
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub(crate) const fn length(&self) -> u8 {
+        self.tail as u8
     }
 
     /// What it does.
@@ -127,7 +157,7 @@ impl Instruction {
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "an instruction is never empty")]
     pub const fn len(&self) -> usize {
-        self.length as usize
+        self.length() as usize
     }
 
     /// The bits as one little-endian integer.
@@ -145,7 +175,7 @@ impl Instruction {
     pub fn encode(&self) -> Encoded {
         Encoded {
             bytes: self.word().to_le_bytes(),
-            length: self.length,
+            length: self.length(),
         }
     }
 
@@ -240,7 +270,7 @@ fn decode_short(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
     if instruction.len() > code.len() {
         return Err(DecodeError::Truncated {
             mnemonic: instruction.form.name,
-            needed: instruction.length,
+            needed: instruction.length(),
             available: code.len(),
         });
     }
@@ -249,7 +279,7 @@ fn decode_short(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
 
 impl PartialEq for Instruction {
     fn eq(&self, other: &Instruction) -> bool {
-        self.word() == other.word() && self.length == other.length && self.isa == other.isa
+        self.word() == other.word() && self.tail == other.tail
     }
 }
 

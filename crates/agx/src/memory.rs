@@ -121,7 +121,7 @@ impl Instruction {
             index_unsigned: self.index_is_unsigned(),
             shift: self.get_int(Field::Shift).unwrap_or(0) as u8,
             offset: self.get_int(Field::Offset).unwrap_or(0) as i32,
-            byte_address: self.isa.family() == Family::G15,
+            byte_address: self.family() == Family::G15,
             coherency: self.get_int(Field::Coherency).unwrap_or(0) as u8,
             slot: self.slot(),
         })
@@ -151,7 +151,7 @@ impl Instruction {
     }
 
     fn index_is_unsigned(&self) -> bool {
-        match (self.isa.family(), self.get(Field::Index)) {
+        match (self.family(), self.get(Field::Index)) {
             (Family::G15, Some(Operand::Reg(reg))) => !reg.mods.sx,
             (Family::G15, Some(Operand::Uniform(uniform))) => !uniform.mods.sx,
             (Family::G15, _) => true,

@@ -157,7 +157,7 @@ fn by_name(isa: Isa) -> &'static ByName {
 
 fn by_name_of(family: Family) -> ByName {
     let mut map: ByName = HashMap::new();
-    let mut add = |name, candidate| map.entry(name).or_insert_with(Vec::new).push(candidate);
+    let mut add = |name, candidate| map.entry(name).or_default().push(candidate);
     for form in forms(family) {
         let plain = |fixed| Candidate { form, fixed };
         add(form.name, plain(Fixed::Nothing));

@@ -72,7 +72,7 @@ impl Instruction {
     #[inline]
     pub fn writes(&self) -> RegSet {
         let mut written = self.registers(|role| matches!(role, Role::Dest | Role::Both));
-        if matches!(self.op(), Op::Call | Op::CallReg) && self.isa.family() == Family::G13 {
+        if matches!(self.op(), Op::Call | Op::CallReg) && self.family() == Family::G13 {
             written.insert_range(LINK);
         }
         written

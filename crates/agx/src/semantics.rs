@@ -7,7 +7,7 @@ use crate::instruction::Instruction;
 use crate::names::List;
 use crate::op::Op;
 use crate::operand::Operand;
-use crate::table::{Meaning, Field, reduction_bits, shuffle_bits};
+use crate::table::{Field, Meaning, reduction_bits, shuffle_bits};
 
 /// A comparison. `negate` inverts the outcome of the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

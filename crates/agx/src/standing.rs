@@ -59,21 +59,22 @@ impl Instruction {
     /// # Ok::<(), assay_agx::DecodeError>(())
     /// ```
     pub fn standing(&self) -> Standing {
-        if self.isa.is_experimental() {
-            return self.form.standing_at(self.length).max(Standing::Read);
+        if self.isa().is_experimental() {
+            return self.form.standing_at(self.length()).max(Standing::Read);
         }
-        self.form.standing_at(self.length)
+        self.form.standing_at(self.length())
     }
 
     /// Why it has that standing, in a sentence.
     pub fn standing_reason(&self) -> String {
-        if self.isa.family() == Family::G13 {
+        if self.family() == Family::G13 {
             return "established: public test vectors and compiled programs".to_owned();
         }
-        if self.isa.is_experimental() {
-            return "G15's table, made for M3, M4 and A18; the M5 differs in memory access".to_owned();
+        if self.isa().is_experimental() {
+            return "G15's table, made for M3, M4 and A18; the M5 differs in memory access"
+                .to_owned();
         }
-        match (self.standing(), self.form.proof(self.length)) {
+        match (self.standing(), self.form.proof(self.length())) {
             (Standing::Proven, Some(proof)) => format!(
                 "{} in {} that give the bytes of their source, such as {}",
                 counted(proof.instructions, "instruction"),
@@ -101,7 +102,10 @@ fn counted(count: u32, noun: &str) -> String {
 /// Name, length in bytes and standing of every form of a family, in the order of its table.
 pub fn forms_of(family: Family) -> impl Iterator<Item = (&'static str, u8, Standing)> {
     forms(family).flat_map(|form| {
-        let lengths = [Some(form.short), (form.long != form.short).then_some(form.long)];
+        let lengths = [
+            Some(form.short),
+            (form.long != form.short).then_some(form.long),
+        ];
         let row = |length| (form.name, length, form.standing_at(length));
         lengths.into_iter().flatten().map(row)
     })

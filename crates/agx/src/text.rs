@@ -139,7 +139,7 @@ impl Instruction {
     }
 
     fn finish_exact(&self, text: &mut String, offset: Option<u64>) {
-        let parsed = crate::parse::parse_words(self.isa, text, offset);
+        let parsed = crate::parse::parse_words(self.isa(), text, offset);
         if parsed.as_ref() != Ok(self) {
             text.push_str(" {");
             for byte in self.bytes().iter() {

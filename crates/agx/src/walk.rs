@@ -1,5 +1,6 @@
 //! Walking over code: every byte belongs to an instruction or to an unknown item.
 
+use crate::dispatch::{Dispatch, dispatch};
 use crate::instruction::{DecodeError, Instruction, MAX_LENGTH};
 use crate::isa::Isa;
 
@@ -54,9 +55,10 @@ impl Item {
 /// assert_eq!(offsets, [0, 2, 4]);
 /// assert_eq!(walk.unknown(), 1);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Walk<'code> {
     isa: Isa,
+    dispatch: &'static Dispatch,
     code: &'code [u8],
     offset: usize,
     unknown: u64,
@@ -66,9 +68,20 @@ pub struct Walk<'code> {
 pub fn walk(isa: Isa, code: &[u8]) -> Walk<'_> {
     Walk {
         isa,
+        dispatch: dispatch(isa.family()),
         code,
         offset: 0,
         unknown: 0,
+    }
+}
+
+impl std::fmt::Debug for Walk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Walk")
+            .field("isa", &self.isa)
+            .field("offset", &self.offset)
+            .field("unknown", &self.unknown)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,7 +104,7 @@ impl Iterator for Walk<'_> {
     fn next(&mut self) -> Option<(u64, Item)> {
         let rest = self.code.get(self.offset..)?;
         let item = match rest.first_chunk::<MAX_LENGTH>() {
-            Some(chunk) => match Instruction::decode_chunk(self.isa, chunk) {
+            Some(chunk) => match Instruction::decode_chunk(self.isa, self.dispatch, chunk) {
                 Some(instruction) => Item::Known(instruction),
                 None => Item::Unknown(u16::from_le_bytes([chunk[0], chunk[1]])),
             },

@@ -92,15 +92,30 @@ fn words_of_g15_read_as_applegpu_writes_them() {
             "device_load 5, i32, x, r0, u2_u3, r1, lsl 2, 0, wait 0, 1, 1",
         ),
         ("1f0156080300008c1104", "isub r4.cache, 0, r0.cache, wait 5"),
-        ("4281278a81040602", "cmov sgt, r4.cache, r0.cache, 10, r2.discard"),
-        ("098526 0b210e02c2", "ffma r0.cache, r2.cache, u5, u7, wait 5"),
-        ("118435030d20c000", "fmul r1h.cache.bfloat, r2h.cache.bfloat, r1.discard, wait 0"),
+        (
+            "4281278a81040602",
+            "cmov sgt, r4.cache, r0.cache, 10, r2.discard",
+        ),
+        (
+            "098526 0b210e02c2",
+            "ffma r0.cache, r2.cache, u5, u7, wait 5",
+        ),
+        (
+            "118435030d20c000",
+            "fmul r1h.cache.bfloat, r2h.cache.bfloat, r1.discard, wait 0",
+        ),
         ("0a852380060007020000", "cmp ieq, p0, r2.cache, 0"),
         ("0f055421", "if !p0, 1"),
         ("0f05541a", "if always, 2"),
         ("8f045426", "while !p1, 2"),
-        ("bf01560403001609", "simd_iadd r2.cache, r0.cache, prefix, wait 5"),
-        ("c704540803080 22c0200", "simd_shuffle_xor r4.cache, r2.cache, 1"),
+        (
+            "bf01560403001609",
+            "simd_iadd r2.cache, r0.cache, prefix, wait 5",
+        ),
+        (
+            "c704540803080 22c0200",
+            "simd_shuffle_xor r4.cache, r2.cache, 1",
+        ),
     ] {
         let bytes = common::unhex(&hex.replace(' ', ""));
         let insn = Instruction::decode(Isa::G15, &bytes).expect(words);

@@ -169,7 +169,10 @@ fn newer_code_says_how_well_each_instruction_is_known() {
     let output = assay(&["disasm", "--isa", "g16g", "--explain", "--hex", NEWER]);
     let text = stdout(&output);
     assert!(text.contains("get_sr"), "{text}");
-    assert!(text.contains("TODO.threadgroup_atomic  ; length only"), "{text}");
+    assert!(
+        text.contains("TODO.threadgroup_atomic  ; length only"),
+        "{text}"
+    );
     assert!(text.contains("; what is known"), "{text}");
     assert!(text.contains("give the bytes of their source"), "{text}");
     let output = assay(&["disasm", "--isa", "g15", "--format", "json", "--hex", NEWER]);

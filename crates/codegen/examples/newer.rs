@@ -102,7 +102,9 @@ struct Row {
 
 fn rows(table: &str) -> BTreeMap<&str, Row> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| row(line.split('\t').collect())).collect()
+    lines
+        .filter_map(|line| row(line.split('\t').collect()))
+        .collect()
 }
 
 fn row(columns: Vec<&str>) -> Option<(&str, Row)> {
@@ -247,7 +249,9 @@ fn compare(corpus: &Path, code: &[u8], row: &Row) -> Fate {
 fn contents(kind: &str, count: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut random = move || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         let mut mixed = state;
         mixed ^= mixed >> 33;
         mixed = mixed.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -376,7 +380,11 @@ fn report(judged: &[Judged]) {
             Fate::Differs(why) => format!("DIFFERS: {why}"),
             Fate::NotRun(why) => format!("not run: {why}"),
         };
-        let whole = if program.whole { "" } else { " (does not end at `stop`)" };
+        let whole = if program.whole {
+            ""
+        } else {
+            " (does not end at `stop`)"
+        };
         println!(
             "{:<44} {:3} instructions{whole}  {fate}",
             program.name,
@@ -389,7 +397,9 @@ fn report(judged: &[Judged]) {
 fn summary(judged: &[Judged]) -> String {
     let whole = judged.iter().filter(|program| program.whole).count();
     let all = judged.iter().flat_map(|program| &program.instructions);
-    let known = all.clone().filter(|instruction| instruction.op() != Op::Unknown);
+    let known = all
+        .clone()
+        .filter(|instruction| instruction.op() != Op::Unknown);
     let (known, all) = (known.count(), all.count());
     let agree = judged
         .iter()

@@ -192,8 +192,8 @@ mod tests {
         assert_eq!(
             decodable,
             [
-                "G13P", "G13G", "G13S", "G13C", "G13D", "G14P", "G14G", "G14S", "G14D", "G15P", "G15G",
-                "G15S", "G16P"
+                "G13P", "G13G", "G13S", "G13C", "G13D", "G14P", "G14G", "G14S", "G14D", "G15P",
+                "G15G", "G15S", "G16P"
             ]
         );
     }

@@ -525,8 +525,7 @@ impl Groups<'_> {
                     threads: (threads - simdgroup * 32).min(32),
                 };
                 let stack = Stack::new(self.geometry.stack_bytes, fill);
-                let mut simdgroup =
-                    Simdgroup::new(&self.code.pool, self.entry, placement, stack);
+                let mut simdgroup = Simdgroup::new(&self.code.pool, self.entry, placement, stack);
                 simdgroup.obey(self.code.family);
                 simdgroup
             })

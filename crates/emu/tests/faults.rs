@@ -473,7 +473,9 @@ fn positions_g15(wait: &str) -> Result<Vec<u8>, String> {
         ..assay_agx::Program::new(isa, "positions")
     };
     let mut memory = assay_emu::DeviceMemory::new();
-    let output = memory.add(&[0; 4 * 40]).map_err(|error| error.to_string())?;
+    let output = memory
+        .add(&[0; 4 * 40])
+        .map_err(|error| error.to_string())?;
     let mut launch = assay_emu::Launch::new([40, 1, 1], [32, 1, 1]);
     let set = launch.uniforms.set_u64(0, memory.address(output));
     set.map_err(|error| error.to_string())?;

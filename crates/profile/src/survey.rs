@@ -159,8 +159,16 @@ impl Survey {
     /// The same for people.
     pub fn text(&self) -> String {
         let mut out = String::new();
-        let name = if self.name.is_empty() { "program" } else { &self.name };
-        let experimental = if self.experimental { ", experimental" } else { "" };
+        let name = if self.name.is_empty() {
+            "program"
+        } else {
+            &self.name
+        };
+        let experimental = if self.experimental {
+            ", experimental"
+        } else {
+            ""
+        };
         let known = self.instructions;
         let _ = writeln!(
             out,
@@ -209,9 +217,9 @@ impl Survey {
                 let bytes = access
                     .bytes_per_lane
                     .map_or("? bytes".to_owned(), |bytes| format!("{bytes} bytes"));
-                let waited = access
-                    .waited_after
-                    .map_or(String::new(), |count| format!(", waited for {count} instructions later"));
+                let waited = access.waited_after.map_or(String::new(), |count| {
+                    format!(", waited for {count} instructions later")
+                });
                 let depth = match access.loop_depth {
                     0 => String::new(),
                     depth => format!(", in {depth} loop{}", if depth == 1 { "" } else { "s" }),

@@ -126,13 +126,11 @@ impl Kind {
         match self {
             Kind::VarSrc => var_src(field),
             Kind::VarDst => var_dst(field, flag(field, 12)),
-            Kind::SelectDst if flag(field, 8) && flag(field, 0) => {
-                Operand::Predicate(Predicate {
-                    number: part(field, 2, 3) as u8,
-                    inverted: false,
-                    from_value: flag(field, 1),
-                })
-            }
+            Kind::SelectDst if flag(field, 8) && flag(field, 0) => Operand::Predicate(Predicate {
+                number: part(field, 2, 3) as u8,
+                inverted: false,
+                from_value: flag(field, 1),
+            }),
             Kind::SelectDst => var_dst(field, false),
             Kind::FixedDst => {
                 let width = size(part(field, 10, 2));
@@ -178,7 +176,13 @@ impl Kind {
             Kind::GroupIndex => Operand::Imm(i64::from(value)),
             Kind::AtomicIndex if flag(field, 10) => {
                 let width = word_or_half(flag(field, 8));
-                reg(value, width, 1, hint(false, flag(field, 9)), Modifiers::NONE)
+                reg(
+                    value,
+                    width,
+                    1,
+                    hint(false, flag(field, 9)),
+                    Modifiers::NONE,
+                )
             }
             Kind::AtomicIndex => Operand::Imm(i64::from(value)),
             Kind::AddressShift => Operand::Shift(match field as u8 & 7 {
@@ -194,7 +198,11 @@ impl Kind {
             Kind::MatrixAddend(_) => Operand::Imm(0),
             Kind::PackDst => {
                 let two = flag(field, 13) || flag(field, 14);
-                let count = if two && is_sixteen(part(field, 10, 3)) { 2 } else { 1 };
+                let count = if two && is_sixteen(part(field, 10, 3)) {
+                    2
+                } else {
+                    1
+                };
                 let half = if count == 2 { value & !1 } else { value };
                 let cache = hint(flag(field, 8), false);
                 reg(half, Width::W16, count, cache, Modifiers::NONE)
@@ -203,7 +211,13 @@ impl Kind {
                 let count = if flag(field, 10) { 2 } else { 1 };
                 let half = if count == 2 { value & !1 } else { value };
                 let width = word_or_half(flag(field, 9));
-                reg(half, width, count, hint(flag(field, 8), false), Modifiers::NONE)
+                reg(
+                    half,
+                    width,
+                    count,
+                    hint(flag(field, 8), false),
+                    Modifiers::NONE,
+                )
             }
             _ => {
                 let count = if flag(field, 10) { 2 } else { 1 };
@@ -229,12 +243,14 @@ impl Kind {
             Kind::FixedDst => placed(fixed_dst_bits(operand).and_then(|(bits, width, mods)| {
                 (mods == Modifiers::NONE).then_some(bits | size_code(width) << 10)
             })),
-            Kind::FixedFloatDst => placed(fixed_dst_bits(operand).and_then(|(bits, width, mods)| {
-                let is_half = width == Width::W16;
-                let fits = mods == brain(mods.bfloat) && width != Width::W64;
-                (fits && (is_half || !mods.bfloat))
-                    .then_some(bits | bit(is_half, 10) | bit(is_half && !mods.bfloat, 11))
-            })),
+            Kind::FixedFloatDst => {
+                placed(fixed_dst_bits(operand).and_then(|(bits, width, mods)| {
+                    let is_half = width == Width::W16;
+                    let fits = mods == brain(mods.bfloat) && width != Width::W64;
+                    (fits && (is_half || !mods.bfloat))
+                        .then_some(bits | bit(is_half, 10) | bit(is_half && !mods.bfloat, 11))
+                }))
+            }
             Kind::FixedSrc => fixed_src_bits(operand, false).map_or(NOTHING, |found| {
                 let sx = bit(found.mods.sx, 13);
                 caring(
@@ -247,13 +263,25 @@ impl Kind {
                 let size = if wide { 0 } else { size_code(found.width) };
                 let sx = bit(found.mods.sx, 12);
                 // The size of the destination belongs to the destination, but for this.
-                let (addend, care) = if wide { (0b11 << 13, 0b11 << 13) } else { (0, 0) };
-                caring(found.bits | size << 11 | sx | addend, found.care | 0b11 << 11 | care)
+                let (addend, care) = if wide {
+                    (0b11 << 13, 0b11 << 13)
+                } else {
+                    (0, 0)
+                };
+                caring(
+                    found.bits | size << 11 | sx | addend,
+                    found.care | 0b11 << 11 | care,
+                )
             }),
             Kind::FixedFloatSrc => fixed_src_bits(operand, true).map_or(NOTHING, |found| {
-                let Modifiers { abs, neg, bfloat, .. } = found.mods;
+                let Modifiers {
+                    abs, neg, bfloat, ..
+                } = found.mods;
                 if found.is_immediate {
-                    return caring(found.bits | bit(neg, 12) | bit(abs, 13), found.care | 0b11 << 12);
+                    return caring(
+                        found.bits | bit(neg, 12) | bit(abs, 13),
+                        found.care | 0b11 << 12,
+                    );
                 }
                 let is_half = found.width == Width::W16;
                 if found.width == Width::W64 || bfloat && !is_half {
@@ -293,7 +321,7 @@ impl Kind {
             Kind::Address => placed(match uniform_pair(operand) {
                 Some(half) if half % 4 == 0 && half < 512 => Some(half / 4),
                 Some(_) => None,
-                None => pair(operand).map(|half| half / 2 | 1 << 7),
+                None => pair(operand).map(|half| (half / 2) | (1 << 7)),
             }),
             Kind::ElementIndex(discard) => encode_element_index(operand, discard),
             Kind::GroupIndex => placed(match operand {
@@ -364,8 +392,7 @@ fn encode_var_dst(operand: Operand, floats: bool) -> Option<u64> {
     };
     let fits = width != Width::W64 && (width == Width::W16 || half % 2 == 0);
     let mods_fit = mods == brain(mods.bfloat) && (floats || !mods.bfloat);
-    (fits && mods_fit)
-        .then_some(half | bit(width == Width::W32, 8) | rest | bit(mods.bfloat, 12))
+    (fits && mods_fit).then_some(half | bit(width == Width::W32, 8) | rest | bit(mods.bfloat, 12))
 }
 
 fn var_src(field: u64) -> Operand {

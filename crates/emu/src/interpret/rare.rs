@@ -3,11 +3,11 @@
 use super::arithmetic::rare_arithmetic;
 use super::calls::{call, common_target, give_back, stop};
 use super::checks::{bad_read, bad_write, check, register_touch, touch, unread};
+use super::mask::holds;
 use super::{Exit, Machine, Next, Trouble, failed};
 use crate::fault::{FaultKind, Memory};
 use crate::op::{Access, Dest, Index, LANES, MicroOp, NOWHERE, OpIndex, Operation, Row, Source};
 use crate::ops::access::{self, LaneFault};
-use super::mask::holds;
 use crate::ops::{lanes, special};
 use crate::simdgroup::Simdgroup;
 

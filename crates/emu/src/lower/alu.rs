@@ -278,7 +278,11 @@ fn clamp(saturate: bool, signed: bool) -> Clamp {
     }
 }
 
-pub(super) fn field(op: BitField, insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
+pub(super) fn field(
+    op: BitField,
+    insn: &Instruction,
+    operands: &mut Operands<'_>,
+) -> Lowered<Operation> {
     Ok(Operation::Field {
         op,
         to: dest(insn.get(Field::Dest))?,
@@ -289,7 +293,11 @@ pub(super) fn field(op: BitField, insn: &Instruction, operands: &mut Operands<'_
     })
 }
 
-pub(super) fn bits(op: BitUnary, insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Operation> {
+pub(super) fn bits(
+    op: BitUnary,
+    insn: &Instruction,
+    operands: &mut Operands<'_>,
+) -> Lowered<Operation> {
     Ok(Operation::Bits {
         op,
         to: dest(insn.get(Field::Dest))?,

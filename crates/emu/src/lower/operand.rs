@@ -17,7 +17,8 @@ pub(super) enum Problem {
 
 pub(super) type Lowered<T> = Result<T, Problem>;
 
-pub(super) const STRANGE: Problem = Problem::Unsupported("it has an operand whose encoding is not understood");
+pub(super) const STRANGE: Problem =
+    Problem::Unsupported("it has an operand whose encoding is not understood");
 
 /// Rows of constants, each value once.
 #[derive(Debug, Default)]

@@ -17,11 +17,7 @@ const NEST: Spec = plain(Field::Nest, Kind::Int, bits(&[(24, 25)]));
 const FEW: Spec = hidden(Field::Schedule, Kind::Int, bits(&[(18, 23)])).usually(0b00_0001);
 const MASK: &[Spec] = &[PREDICATE, NEST, WAIT, SCHEDULE];
 const ELSE: &[Spec] = &[PREDICATE, NEST, WAIT, FEW];
-const POP: &[Spec] = &[
-    plain(Field::Nest, Kind::Int, bits(&[(24, 25)])),
-    WAIT,
-    FEW,
-];
+const POP: &[Spec] = &[plain(Field::Nest, Kind::Int, bits(&[(24, 25)])), WAIT, FEW];
 const TARGET: Spec = plain(
     Field::Target,
     Kind::Target(48),
@@ -35,12 +31,33 @@ pub(super) static FORMS: &[Form] = &[
     wide("else", Op::ElsePredicate, Class::Control, 4, 0x40f, ELSE),
     wide("while", Op::WhilePredicate, Class::Control, 4, 0x48f, MASK),
     wide("pop_exec", Op::PopExec, Class::Control, 6, 0x60f, POP),
-    wide("jmp_exec_any", Op::JmpExecAny, Class::Control, 10, 0x00f, JUMP),
-    wide("jmp_exec_none", Op::JmpExecNone, Class::Control, 10, 0x10f, JUMP),
+    wide(
+        "jmp_exec_any",
+        Op::JmpExecAny,
+        Class::Control,
+        10,
+        0x00f,
+        JUMP,
+    ),
+    wide(
+        "jmp_exec_none",
+        Op::JmpExecNone,
+        Class::Control,
+        10,
+        0x10f,
+        JUMP,
+    ),
     wide("call", Op::Call, Class::Control, 10, 0x08f, JUMP),
     wide("ret", Op::Ret, Class::Control, 4, 0x28f, RETURN),
-    Form::fixed("stop", Op::Stop, Class::Control, 4, (0x0e, 0xffff_ffff), &[])
-        .standing(Standing::Read),
+    Form::fixed(
+        "stop",
+        Op::Stop,
+        Class::Control,
+        4,
+        (0x0e, 0xffff_ffff),
+        &[],
+    )
+    .standing(Standing::Read),
     Form::fixed("nop", Op::Wait, Class::Other, 2, (0x06, 0xffff), &[]).standing(Standing::Read),
     Form::fixed(
         "wait",

@@ -274,7 +274,13 @@ const SINGLE: u128 = 1;
 const HALF: u128 = 0;
 
 /// A form of four bytes.
-const fn short(name: &'static str, op: Op, group: u128, code: u128, specs: &'static [Spec]) -> Form {
+const fn short(
+    name: &'static str,
+    op: Op,
+    group: u128,
+    code: u128,
+    specs: &'static [Spec],
+) -> Form {
     let mask = 0b111 | 0b111 << 16;
     Form::fixed(name, op, class(group), 4, (group | code, mask), specs).standing(Standing::Read)
 }

@@ -116,7 +116,12 @@ const fn bitop(name: &'static str, op: Op, code: u128, specs: &'static [Spec]) -
     Form::fixed(name, op, Class::Logic, 4, fixed, specs).standing(Standing::Read)
 }
 
-const fn bitop_10(name: &'static str, op: Op, (value, mask): (u128, u128), specs: &'static [Spec]) -> Form {
+const fn bitop_10(
+    name: &'static str,
+    op: Op,
+    (value, mask): (u128, u128),
+    specs: &'static [Spec],
+) -> Form {
     let fixed = (0b011 | 0b11 << 17 | value, 0b111 | 0b11 << 17 | mask);
     Form::fixed(name, op, Class::Logic, 10, fixed, specs).standing(Standing::Read)
 }
@@ -173,7 +178,13 @@ const ATOMIC_RESULT: &[Spec] = &[
     hidden(Field::U2, Kind::Int, bits(&[(32, 59)])).usually(1 << 13),
 ];
 
-const fn group_4(name: &'static str, op: Op, (value, mask): (u128, u128), length: u8, specs: &'static [Spec]) -> Form {
+const fn group_4(
+    name: &'static str,
+    op: Op,
+    (value, mask): (u128, u128),
+    length: u8,
+    specs: &'static [Spec],
+) -> Form {
     let fixed = (0b100 | value, 0b111 | mask);
     let class = match op {
         Op::GetSr => Class::SpecialRegister,
@@ -257,7 +268,13 @@ const MULTIPLY_ADD: &[Spec] = &[
     hidden(Field::U0, Kind::Int, bits(&[(77, 77)])).usually(1),
 ];
 
-const fn add(name: &'static str, op: Op, subtract: bool, (value, mask): (u128, u128), specs: &'static [Spec]) -> Form {
+const fn add(
+    name: &'static str,
+    op: Op,
+    subtract: bool,
+    (value, mask): (u128, u128),
+    specs: &'static [Spec],
+) -> Form {
     let opcode = 0x11f | if subtract { 0 } else { 0x80 };
     let fixed = (opcode | value, 0xfff | mask);
     Form::fixed(name, op, Class::IntegerAdd, 10, fixed, specs).standing(Standing::Read)
@@ -375,10 +392,25 @@ pub(super) static FORMS: &[Form] = &[
     bitop("and", Op::Bitop, 2, BITOP_4),
     bitop("xor", Op::Bitop, 3, BITOP_4),
     bitop("or", Op::Bitop, 4, BITOP_4),
-    bitop_10("clear_result", Op::ClearResult, (1 << 37, TABLE | 1 << 37), CLEAR_RESULT_10),
+    bitop_10(
+        "clear_result",
+        Op::ClearResult,
+        (1 << 37, TABLE | 1 << 37),
+        CLEAR_RESULT_10,
+    ),
     bitop_10("zero", Op::BitopUnary, (0, TABLE), ZERO_10),
-    bitop_10("mov", Op::BitopUnary, (1 << 33 | 1 << 16, TABLE | SECOND), UNARY_10),
-    bitop_10("not", Op::BitopUnary, (1 << 32 | 1 << 43, TABLE | SECOND), UNARY_10),
+    bitop_10(
+        "mov",
+        Op::BitopUnary,
+        (1 << 33 | 1 << 16, TABLE | SECOND),
+        UNARY_10,
+    ),
+    bitop_10(
+        "not",
+        Op::BitopUnary,
+        (1 << 32 | 1 << 43, TABLE | SECOND),
+        UNARY_10,
+    ),
     bitop_10("bitop", Op::Bitop, (0, 0), BITOP_10).alias(Alias::BitopG15),
     group_4("mov_imm", Op::MovImm, (0, 1 << 15), 2, MOV_2),
     group_4(
@@ -409,12 +441,12 @@ pub(super) static FORMS: &[Form] = &[
         8,
         ATOMIC_RESULT,
     ),
-    add("iadd", Op::Iadd, false, (0b10 << 59, 0b11 << 59), ADD_64),
-    add("isub", Op::Isub, true, (0b10 << 59, 0b11 << 59), ADD_64),
     add("iadd", Op::Iadd, false, (1 << 64, 1 << 60 | 1 << 64), ADD).saturating_by(62),
     add("isub", Op::Isub, true, (1 << 64, 1 << 60 | 1 << 64), ADD).saturating_by(62),
     add("iadd", Op::Iadd, false, (0, 1 << 60 | 1 << 64), ADD_SHIFTED),
     add("isub", Op::Isub, true, (0, 1 << 60 | 1 << 64), ADD_SHIFTED),
+    add("iadd", Op::Iadd, false, (0b10 << 59, 0b11 << 59), ADD_64),
+    add("isub", Op::Isub, true, (0b10 << 59, 0b11 << 59), ADD_64),
     multiply("imadd", Op::Imadd, 0x09f),
     multiply("imsub", Op::Imsub, 0x01f),
     wide("bitrev", Op::Bitrev, Class::BitCount, 8, 0x4a7, UNARY),

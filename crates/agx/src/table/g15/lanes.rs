@@ -22,7 +22,11 @@ const fn operand(discard: u8, size: u8, register: u8) -> Spec {
 }
 
 const fn prefix(bit: u8) -> Spec {
-    plain(Field::Prefix, Kind::Choice(crate::names::List::Prefix), bits(&[(bit, bit)]))
+    plain(
+        Field::Prefix,
+        Kind::Choice(crate::names::List::Prefix),
+        bits(&[(bit, bit)]),
+    )
 }
 
 const INTEGER: &[Spec] = &[dest(50), operand(57, 52, 56), prefix(59), WAIT, SCHEDULE];
@@ -43,8 +47,7 @@ const fn reduce(name: &'static str, opcode: u128, op: ReduceOp, scope: Scope) ->
         ReduceOp::FloatMin | ReduceOp::FloatMax => EXTREME,
         _ => INTEGER,
     };
-    wide(name, Op::Reduce, Class::Reduction, 8, opcode, specs)
-        .meaning(Meaning::Reduce(op, scope))
+    wide(name, Op::Reduce, Class::Reduction, 8, opcode, specs).meaning(Meaning::Reduce(op, scope))
 }
 
 const SHUFFLE: &[Spec] = &[
@@ -113,7 +116,11 @@ macro_rules! matrix {
             written(Field::Dest, Kind::MatrixPair($wide), bits(&[(24, 30)])),
             read(Field::A, Kind::MatrixPair($wide), bits(&[(41, 47)])),
             read(Field::B, Kind::MatrixPair($wide), bits(&[(49, 55)])),
-            read(Field::C, Kind::MatrixAddend($wide), bits(&[(57, 63), (88, 88)])),
+            read(
+                Field::C,
+                Kind::MatrixAddend($wide),
+                bits(&[(57, 63), (88, 88)]),
+            ),
             WAIT,
             plain(Field::U0, Kind::Int, bits(&[(64, 87)])).usually(0x24_41d4),
             SCHEDULE,
@@ -124,8 +131,8 @@ const MATRIX_32: &[Spec] = matrix!(true);
 const MATRIX_16: &[Spec] = matrix!(false);
 
 use ReduceOp::{
-    And, FloatAdd, FloatMax, FloatMin, FloatMul, IntegerAdd, Or, SignedMax, SignedMin,
-    UnsignedMax, UnsignedMin, Xor,
+    And, FloatAdd, FloatMax, FloatMin, FloatMul, IntegerAdd, Or, SignedMax, SignedMin, UnsignedMax,
+    UnsignedMin, Xor,
 };
 use Scope::{Quad, Simd};
 use ShuffleKind::{Down, Index, Up};
@@ -163,8 +170,28 @@ pub(super) static FORMS: &[Form] = &[
     shuffle("simd_shuffle_xor", 0x4c7, Simd, ShuffleKind::Xor),
     shuffle("simd_shuffle_up", 0x547, Simd, Up),
     shuffle("simd_shuffle_down", 0x5c7, Simd, Down),
-    wide("simd_ballot", Op::Ballot, Class::CrossLane, 10, 0x717, BALLOT),
-    wide("simd_matrix_fmadd32", Op::SimdMatrixFmadd32, Class::Matrix, 12, 0x2cf, MATRIX_32),
-    wide("simd_matrix_fmadd16", Op::SimdMatrixFmadd16, Class::Matrix, 12, 0x0cf, MATRIX_16),
+    wide(
+        "simd_ballot",
+        Op::Ballot,
+        Class::CrossLane,
+        10,
+        0x717,
+        BALLOT,
+    ),
+    wide(
+        "simd_matrix_fmadd32",
+        Op::SimdMatrixFmadd32,
+        Class::Matrix,
+        12,
+        0x2cf,
+        MATRIX_32,
+    ),
+    wide(
+        "simd_matrix_fmadd16",
+        Op::SimdMatrixFmadd16,
+        Class::Matrix,
+        12,
+        0x0cf,
+        MATRIX_16,
+    ),
 ];
-

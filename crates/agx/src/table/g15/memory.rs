@@ -11,11 +11,19 @@ use crate::names::List;
 use crate::op::{Class, Op};
 
 const DATA: crate::bits::Bits = bits(&[(24, 31), (68, 69), (64, 67)]);
-const FORMAT: Spec = plain(Field::Format, Kind::Choice(List::FormatG15), bits(&[(68, 69)]));
+const FORMAT: Spec = plain(
+    Field::Format,
+    Kind::Choice(List::FormatG15),
+    bits(&[(68, 69)]),
+);
 const MASK: Spec = plain(Field::Mask, Kind::Choice(List::MaskG15), bits(&[(64, 67)]));
 
 const fn address(register: u8) -> Spec {
-    read(Field::Base, Kind::Address, bits(&[(32, 38), (register, register)]))
+    read(
+        Field::Base,
+        Kind::Address,
+        bits(&[(32, 38), (register, register)]),
+    )
 }
 
 /// The index: its discard bit, the bit for sign extension, the two that tell its kind.
@@ -63,11 +71,19 @@ const STORE: &[Spec] = &[
 
 // Threadgroup memory: index and data description two bits further up than in device memory.
 const GROUP_DATA: crate::bits::Bits = bits(&[(24, 31), (70, 71), (66, 69)]);
-const GROUP_FORMAT: Spec = plain(Field::Format, Kind::Choice(List::FormatG15), bits(&[(70, 71)]));
+const GROUP_FORMAT: Spec = plain(
+    Field::Format,
+    Kind::Choice(List::FormatG15),
+    bits(&[(70, 71)]),
+);
 const GROUP_MASK: Spec = plain(Field::Mask, Kind::Choice(List::MaskG15), bits(&[(66, 69)]));
 
 const fn group_index(register: u8) -> Spec {
-    read(Field::Index, Kind::GroupIndex, bits(&[(41, 48), (register, register)]))
+    read(
+        Field::Index,
+        Kind::GroupIndex,
+        bits(&[(41, 48), (register, register)]),
+    )
 }
 
 const GROUP_LOAD: &[Spec] = &[
@@ -98,7 +114,11 @@ const GROUP_STORE: &[Spec] = &[
 
 /// The value is combined with memory; the value found is taken by `atomic_result`.
 const ATOMIC: &[Spec] = &[
-    plain(Field::AtomicOp, Kind::Choice(List::AtomicOpG15), bits(&[(97, 100)])),
+    plain(
+        Field::AtomicOp,
+        Kind::Choice(List::AtomicOpG15),
+        bits(&[(97, 100)]),
+    ),
     read(Field::Value, Kind::Word, bits(&[(47, 53)])),
     read(Field::Base, Kind::Address, bits(&[(32, 38), (NO, NO)])),
     read(
@@ -128,8 +148,22 @@ const GROUP: Class = Class::ThreadgroupMemory;
 pub(super) static FORMS: &[Form] = &[
     wide("device_load", Op::DeviceLoad, DEVICE, 14, 0x067, LOAD),
     wide("device_store", Op::DeviceStore, DEVICE, 14, 0x0e7, STORE),
-    wide("threadgroup_load", Op::ThreadgroupLoad, GROUP, 14, 0x267, GROUP_LOAD),
-    wide("threadgroup_store", Op::ThreadgroupStore, GROUP, 14, 0x2e7, GROUP_STORE),
+    wide(
+        "threadgroup_load",
+        Op::ThreadgroupLoad,
+        GROUP,
+        14,
+        0x267,
+        GROUP_LOAD,
+    ),
+    wide(
+        "threadgroup_store",
+        Op::ThreadgroupStore,
+        GROUP,
+        14,
+        0x2e7,
+        GROUP_STORE,
+    ),
     wide("atomic", Op::Atomic, DEVICE, 14, 0x167, ATOMIC),
     wide(
         "threadgroup_barrier",
@@ -140,4 +174,3 @@ pub(super) static FORMS: &[Form] = &[
         BARRIER,
     ),
 ];
-

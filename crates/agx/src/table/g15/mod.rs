@@ -79,7 +79,13 @@ const fn dest_of(kind: Kind, first: u8, second: u8) -> Spec {
         ..plain(
             Field::Dest,
             kind,
-            bits(&[(24, 31), (32, 32), (33, 33), (first, first), (second, second)]),
+            bits(&[
+                (24, 31),
+                (32, 32),
+                (33, 33),
+                (first, first),
+                (second, second),
+            ]),
         )
     }
 }

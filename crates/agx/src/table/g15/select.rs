@@ -112,7 +112,11 @@ const B6: Spec = compared(Field::B, [36, 42, 41, 43, NO, NO, 34]);
 const MINMAX_INT: &[Spec] = &[D6, A6, B6, WAIT_45, integers(1)];
 const MINMAX_FLOAT: &[Spec] = &[D6, A6, B6, WAIT_45, integers(0)];
 const COMPARE_6: &[Spec] = &[
-    plain(Field::Condition, Kind::Choice(List::ConditionG15), bits(&[(32, 34)])),
+    plain(
+        Field::Condition,
+        Kind::Choice(List::ConditionG15),
+        bits(&[(32, 34)]),
+    ),
     D6,
     A6,
     B6,

@@ -294,7 +294,10 @@ impl Listing {
         let Some(explained) = &self.explained else {
             return Ok(());
         };
-        writeln!(self.output, "\n; what is known of these instructions, and why")?;
+        writeln!(
+            self.output,
+            "\n; what is known of these instructions, and why"
+        )?;
         for ((mnemonic, length), (count, instruction)) in explained {
             writeln!(
                 self.output,
