@@ -184,7 +184,7 @@ impl Lowerer<'_> {
             width: Width::W16,
             count: 1,
         };
-        pairs.push((last, extra.low()));
+        pairs.push((last, extra.part(0, Width::W16)));
         self.copies(&pairs);
         Slice {
             reg,
@@ -293,7 +293,7 @@ impl Lowerer<'_> {
             _ => {
                 let level = self.half_register(args[5])?;
                 let half = self.temp(Width::W16);
-                self.copy(half, level.low());
+                self.copy(half, level.part(0, Width::W16));
                 inst.with(Field::LodMode, choice(List::LodMode, lod_mode::LEVEL))
                     .with(Field::Lod, used(half))
             }
@@ -324,7 +324,7 @@ impl Lowerer<'_> {
             _ => {
                 let level = self.half_register(args[5])?;
                 let half = self.temp(Width::W16);
-                self.copy(half, level.low());
+                self.copy(half, level.part(0, Width::W16));
                 inst.with(Field::Lod, used(half))
             }
         };
