@@ -395,6 +395,7 @@ impl<'a> Work<'a> {
             written.push(Written {
                 index: *index,
                 path: path.display().to_string(),
+                what: format!("buffer {index}"),
             });
         }
         for (index, level, path) in &files.textures {
@@ -407,6 +408,7 @@ impl<'a> Work<'a> {
             written.push(Written {
                 index: *index,
                 path: path.display().to_string(),
+                what: format!("texture {index}"),
             });
         }
         for (name, path) in &files.members {
@@ -421,6 +423,7 @@ impl<'a> Work<'a> {
                     .and_then(|index| index.parse().ok())
                     .unwrap_or(0),
                 path: path.display().to_string(),
+                what: format!("argument {name}"),
             });
         }
         let origin = self.engine.device().facts().origin;
