@@ -51,9 +51,8 @@ pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
     let Some(found) = module.kernel(kernel) else {
         return Verdict::NotExecuted("the module has no such kernel".to_owned());
     };
-    let handle = |argument: &Argument| {
-        matches!(argument.binding, Binding::Texture(_) | Binding::Sampler(_))
-    };
+    let handle =
+        |argument: &Argument| matches!(argument.binding, Binding::Texture(_) | Binding::Sampler(_));
     if found.arguments.iter().any(handle) {
         // The emulator has no textures.
         return Verdict::NotExecuted("a texture".to_owned());
