@@ -465,10 +465,7 @@ impl Lowerer<'_> {
             return self.unsupported("more sizes of textures than uniforms hold");
         };
         let size = Src::Uniform(half, Width::W32);
-        let level = match args.get(1) {
-            Some(&level) => Some(level),
-            None => None,
-        };
+        let level = args.get(1).copied();
         for (_, dest) in self.needed(result) {
             let known = match level {
                 Some(level) => self.src_if_known(level, 0)?,

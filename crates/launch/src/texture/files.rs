@@ -57,10 +57,8 @@ pub fn of_array(
     }
     match declared.dimension {
         Dimension::D3 => shape.depth = axes.pop().unwrap_or(1),
-        Dimension::Cube => {
-            if axes.pop() != Some(6) {
-                return Err("a cube has six faces: the axis before rows is 6 long".to_owned());
-            }
+        Dimension::Cube if axes.pop() != Some(6) => {
+            return Err("a cube has six faces: the axis before rows is 6 long".to_owned());
         }
         _ => {}
     }
