@@ -121,11 +121,11 @@ impl Lowerer<'_> {
                 return argument.map(|argument| argument.binding);
             }
             match self.function.def_data(value)? {
-                InstData::Cast { op, arg, .. }
-                    if matches!(op, CastOp::Bitcast | CastOp::SpaceCast | CastOp::PtrToInt) =>
-                {
-                    value = *arg;
-                }
+                InstData::Cast {
+                    op: CastOp::Bitcast | CastOp::SpaceCast | CastOp::PtrToInt,
+                    arg,
+                    ..
+                } => value = *arg,
                 _ => return None,
             }
         }
