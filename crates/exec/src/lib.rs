@@ -67,6 +67,7 @@
 
 mod arithmetic;
 mod atomics;
+mod bindings;
 mod buffer;
 mod builtins;
 mod check;
@@ -88,12 +89,13 @@ mod position;
 mod simd;
 mod texture;
 
+pub use bindings::{Bindings, Target};
 pub use buffer::{Buffer, Element};
 pub use check::{Location, Party, Report, ReportKind};
 pub use code::Program;
 pub use compile::Options;
 pub use count::{Class, Counts, DeviceCounts, LineCounts, Sample, ThreadgroupCounts, Traffic};
-pub use dispatch::{Bindings, Limits, Statistics, Target};
+pub use dispatch::{Limits, Statistics};
 pub use error::{CompileError, Fault, FaultKind, RunError};
 pub use geometry::Grid;
 pub use simd::SimdLevel;

@@ -118,13 +118,21 @@ impl<'t> Declaration<'t> {
             "threadgroup",
             "const",
             "volatile",
-            "metal",
-            "::",
             "struct",
         ];
         let pointer = words.iter().any(|word| matches!(*word, "*" | "&")) && !words.contains(&"<")
             || elements;
-        words.retain(|word| !spaces.contains(word) && !matches!(*word, "*" | "&"));
+        let mut kept: Vec<&str> = Vec::new();
+        for word in words {
+            match word {
+                "*" | "&" => {}
+                // `metal::` says nothing; `access::write` does.
+                "::" if kept.last() == Some(&"metal") => _ = kept.pop(),
+                word if spaces.contains(&word) => {}
+                word => kept.push(word),
+            }
+        }
+        let words = kept;
         Some(Self {
             name,
             words,

@@ -121,11 +121,11 @@ impl Lowerer<'_> {
                 return argument.map(|argument| argument.binding);
             }
             match self.function.def_data(value)? {
-                InstData::Cast { op, arg, .. }
-                    if matches!(op, CastOp::Bitcast | CastOp::SpaceCast | CastOp::PtrToInt) =>
-                {
-                    value = *arg;
-                }
+                InstData::Cast {
+                    op: CastOp::Bitcast | CastOp::SpaceCast | CastOp::PtrToInt,
+                    arg,
+                    ..
+                } => value = *arg,
                 _ => return None,
             }
         }
@@ -184,7 +184,7 @@ impl Lowerer<'_> {
             width: Width::W16,
             count: 1,
         };
-        pairs.push((last, extra.low()));
+        pairs.push((last, extra.part(0, Width::W16)));
         self.copies(&pairs);
         Slice {
             reg,
@@ -293,7 +293,7 @@ impl Lowerer<'_> {
             _ => {
                 let level = self.half_register(args[5])?;
                 let half = self.temp(Width::W16);
-                self.copy(half, level.low());
+                self.copy(half, level.part(0, Width::W16));
                 inst.with(Field::LodMode, choice(List::LodMode, lod_mode::LEVEL))
                     .with(Field::Lod, used(half))
             }
@@ -324,7 +324,7 @@ impl Lowerer<'_> {
             _ => {
                 let level = self.half_register(args[5])?;
                 let half = self.temp(Width::W16);
-                self.copy(half, level.low());
+                self.copy(half, level.part(0, Width::W16));
                 inst.with(Field::Lod, used(half))
             }
         };
@@ -465,10 +465,7 @@ impl Lowerer<'_> {
             return self.unsupported("more sizes of textures than uniforms hold");
         };
         let size = Src::Uniform(half, Width::W32);
-        let level = match args.get(1) {
-            Some(&level) => Some(level),
-            None => None,
-        };
+        let level = args.get(1).copied();
         for (_, dest) in self.needed(result) {
             let known = match level {
                 Some(level) => self.src_if_known(level, 0)?,

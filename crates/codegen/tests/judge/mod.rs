@@ -17,7 +17,7 @@ pub(crate) mod values;
 use inputs::{Inputs, MORE_TRIALS, TRIALS};
 
 use assay_codegen::ErrorKind;
-use assay_ssa::{Kernel, Module};
+use assay_ssa::{Argument, Binding, Kernel, Module};
 use run::{Ended, emulate, execute};
 
 /// What became of a kernel.
@@ -51,6 +51,12 @@ pub(crate) fn judge(module: &Module, kernel: &str, seed: u64) -> Verdict {
     let Some(found) = module.kernel(kernel) else {
         return Verdict::NotExecuted("the module has no such kernel".to_owned());
     };
+    let handle =
+        |argument: &Argument| matches!(argument.binding, Binding::Texture(_) | Binding::Sampler(_));
+    if found.arguments.iter().any(handle) {
+        // The emulator has no textures.
+        return Verdict::NotExecuted("a texture".to_owned());
+    }
     let program = match assay_exec::Program::compile(module, kernel, &Default::default()) {
         Ok(program) => program,
         Err(error) => return Verdict::NotExecuted(reason_not_executed(&error)),

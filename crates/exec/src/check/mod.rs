@@ -29,9 +29,10 @@ mod written;
 
 pub use report::{Location, Party, Report, ReportKind};
 
+use crate::bindings::Bindings;
 use crate::code::{BulkCopy, Objects, Op, Program};
 use crate::collective::Collective;
-use crate::dispatch::{Bindings, Job, Limits};
+use crate::dispatch::{Job, Limits};
 use crate::error::RunError;
 use crate::geometry::Grid;
 use crate::interpret::observer::{AccessEvent, Observer, TextureEvent};

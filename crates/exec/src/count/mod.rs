@@ -12,9 +12,10 @@ mod model;
 mod pattern;
 mod run_shape;
 
+use crate::bindings::Bindings;
 pub use crate::class::Class;
 use crate::code::Program;
-use crate::dispatch::{Bindings, Limits};
+use crate::dispatch::Limits;
 use crate::error::{Fault, RunError};
 use crate::geometry::Grid;
 use counter::Counter;

@@ -9,7 +9,7 @@
 //! | `moves` | moves, selections, pointer arithmetic |
 //! | `transfer`, `contiguous`, `lane_copy` | loads and stores |
 //! | `addresses`, `address_range` | addresses of loads and stores: where an affine address becomes lanes |
-//! | `cold_ops`, `matrix_ops`, `bulk_copy`, `texture_ops` | operations that are too rare for the loop |
+//! | `cold_ops`, `matrix_ops`, `bulk_copy`, `texture_ops`, `texture_plan` | operations that are too rare for the loop |
 //! | `observer`, `events` | hooks for checking and counting |
 //!
 //! The loop in [`Batch::run`] is compiled once for each [level](crate::simd) of vector instructions and each observer, with
@@ -37,6 +37,7 @@ pub(crate) mod observer;
 mod registers;
 mod strides;
 mod texture_ops;
+mod texture_plan;
 mod transfer;
 
 pub(crate) use batch::{Batch, MAX_SIMDGROUPS};

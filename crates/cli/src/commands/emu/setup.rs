@@ -5,7 +5,7 @@ use super::{Args, ThreadgroupMemory, number};
 use crate::failure::Failure;
 use crate::launch::{self, Inputs, LaunchArgs};
 use crate::output::Output;
-use assay_agx::{BoundValue, Program, SystemValue};
+use assay_agx::{Binding, BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Launch};
 use assay_launch::npy::Array;
 use assay_launch::{Extent, Sizes};
@@ -115,6 +115,7 @@ impl Setup {
             })?;
             setup.set(half, &bytes)?;
         }
+        Self::refuse_textures(program)?;
         setup.threadgroup_memory(&args.tgmem, program)?;
         let placed = setup.launch.place_data(program, &mut setup.memory);
         placed.map_err(|error| Failure::usage(error.to_string()))?;
@@ -141,6 +142,26 @@ impl Setup {
             self.buffer(Slot::Buffer(index), untyped(bytes), opened)?;
         }
         Ok(())
+    }
+
+    /// Refuses programs of textures, which the emulator does not have.
+    fn refuse_textures(program: &Program) -> Result<(), Failure> {
+        let texture = |binding: &Binding| {
+            matches!(
+                binding.value,
+                BoundValue::System(
+                    SystemValue::TextureSize(_) | SystemValue::TextureCounts(_),
+                    _
+                )
+            )
+        };
+        match program.bindings.iter().any(texture) {
+            true => Err(
+                Failure::input("the program uses textures, which are not emulated")
+                    .advice("assay run executes such kernels on the CPU"),
+            ),
+            false => Ok(()),
+        }
     }
 
     /// Arguments of threadgroup memory come after what the program declares, in order.

@@ -4,6 +4,7 @@ mod advice;
 mod counts;
 mod engine;
 mod report;
+mod resource_work;
 mod work;
 
 use crate::context::Context;
@@ -40,7 +41,8 @@ use std::path::PathBuf;
   assay run saxpy.metal --size N=4096,1000 --grid N --threadgroup 256 --buffer 0=iota:f32:N \\
       --buffer 1=zeros:f32:N --bytes 2=f32:2.5 --bytes 3=u32:N --check
   assay run blur.metal --grid 256,256 --threadgroup 16,16 --texture 0=photo.png \\
-      --texture 1=zeros:rgba8Unorm:256x256 --sampler 0=linear,clamp_to_edge --out texture:1=blurred.png
+      --texture 1=zeros:rgba8Unorm:256x256 --sampler 0=linear,clamp_to_edge \\
+      --out texture:1=blurred.png
   assay run kernel.metal        # says which arguments the kernel has")]
 pub(crate) struct Args {
     /// The file; `-` is standard input

@@ -155,10 +155,13 @@ pub(super) struct Shown {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Written {
-    /// The buffer's index.
+    /// The index of the buffer or texture, or of the argument buffer.
     pub(super) index: u32,
     /// The file.
     pub(super) path: String,
+    /// What was written, for people.
+    #[serde(skip)]
+    pub(super) what: String,
 }
 
 impl Times {
@@ -288,7 +291,7 @@ impl Report {
             text += &counts.text(context);
         }
         for file in &self.files {
-            let _ = writeln!(text, "buffer {} → {}", file.index, file.path);
+            let _ = writeln!(text, "{} → {}", file.what, file.path);
         }
         text
     }

@@ -11,23 +11,21 @@ use crate::input;
 use crate::interrupt;
 use crate::launch::{self, Filled, Inputs, LaunchArgs};
 use crate::output::Output;
-use crate::resources::{self, BoundTexture, MemberContents, ResourceArgs, Resources};
+use crate::resources::{self, ResourceArgs, Resources};
 use assay_device::{
     ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Extent, Origin,
     PipelineFacts, PipelineId, Storage,
 };
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
-use assay_launch::texture::Contents;
 use assay_launch::{Pass, Sizes};
 use std::io::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 /// A kernel ready to run, and what is bound to it.
-struct Work<'a> {
+pub(super) struct Work<'a> {
     args: &'a Args,
-    engine: Engine,
+    pub(super) engine: Engine,
     pipeline: PipelineId,
     facts: PipelineFacts,
     /// Whether the kernel must be named, because the file has several.
@@ -35,16 +33,16 @@ struct Work<'a> {
     /// The flags, and what a comment of the source adds.
     launch: LaunchArgs,
     tgmem: Vec<String>,
-    inputs: Inputs,
+    pub(super) inputs: Inputs,
     buffers: Vec<(u32, BufferId)>,
     resource_args: ResourceArgs,
-    resources: Resources,
+    pub(super) resources: Resources,
     /// The textures that have texels of their own.
-    textures: Vec<(u32, BufferId)>,
+    pub(super) textures: Vec<(u32, BufferId)>,
     /// Buffers behind members of argument buffers, by their place among them.
-    members: Vec<(u32, BufferId)>,
+    pub(super) members: Vec<(u32, BufferId)>,
     /// Argument buffers.
-    argument_buffers: Vec<(u32, BufferId)>,
+    pub(super) argument_buffers: Vec<(u32, BufferId)>,
     /// What clang warns of.
     warnings: Vec<Diagnostic>,
 }
@@ -294,72 +292,7 @@ impl<'a> Work<'a> {
         for (index, bytes) in &self.inputs.memory {
             dispatch = dispatch.bind(*index, Binding::ThreadgroupMemory(*bytes));
         }
-        for (index, sampler) in &self.resources.samplers {
-            dispatch = dispatch.bind(*index, Binding::Sampler(*sampler));
-        }
-        for (index, texture) in &self.resources.textures {
-            let BoundTexture::Contents(contents) = texture else {
-                continue;
-            };
-            let size = contents.data.len() as u64;
-            let device = self.engine.device();
-            let buffer = device.buffer(size, Storage::Shared).map_err(failure)?;
-            self.textures.push((*index, buffer));
-        }
-        for (index, _) in &self.resources.textures {
-            let (buffer, contents) = self.texture(*index)?;
-            let binding = Binding::Texture {
-                buffer,
-                layout: contents.layout,
-                undefined: contents.undefined,
-            };
-            dispatch = dispatch.bind(*index, binding);
-        }
-        self.bind_members(dispatch)
-    }
-
-    /// Adds argument buffers and what their members are.
-    fn bind_members(&mut self, mut dispatch: Dispatch) -> Result<Dispatch, Failure> {
-        let device = self.engine.device();
-        for (index, bytes) in &self.resources.argument_buffers {
-            let bound = |place: &u32| place == index;
-            let mut given = self.inputs.buffers.iter().map(|buffer| &buffer.index);
-            if given.any(bound) || self.inputs.bytes.iter().any(|(given, _)| bound(given)) {
-                continue;
-            }
-            let size = bytes.len() as u64;
-            let buffer = device.buffer(size, Storage::Shared).map_err(failure)?;
-            self.argument_buffers.push((*index, buffer));
-            dispatch = dispatch.bind(*index, Binding::Buffer { buffer, offset: 0 });
-        }
-        for (place, member) in (0..).zip(&self.resources.members) {
-            let buffer = match member.contents.data() {
-                Some(data) => {
-                    let size = data.len() as u64;
-                    let buffer = device.buffer(size, Storage::Shared).map_err(failure)?;
-                    self.members.push((place, buffer));
-                    Some(buffer)
-                }
-                None => None,
-            };
-            let binding = match (&member.contents, buffer) {
-                (MemberContents::Sampler(sampler), _) => Binding::Sampler(*sampler),
-                (MemberContents::Texture(contents), Some(buffer)) => Binding::Texture {
-                    buffer,
-                    layout: contents.layout,
-                    undefined: contents.undefined,
-                },
-                (_, Some(buffer)) => Binding::Buffer { buffer, offset: 0 },
-                (_, None) => continue,
-            };
-            dispatch.members.push(assay_device::Member {
-                index: member.index,
-                offset: member.offset,
-                name: member.name.clone(),
-                binding,
-            });
-        }
-        Ok(dispatch)
+        self.bind_resources(dispatch)
     }
 
     /// Runs as often as asked, each time from the same contents.
@@ -412,52 +345,7 @@ impl<'a> Work<'a> {
             let written = self.engine.device().write(*buffer, 0, &filled.data);
             written.map_err(failure)?;
         }
-        for (place, buffer) in &self.members {
-            let member = self.resources.members.get(*place as usize);
-            let data = member.and_then(|member| member.contents.data());
-            let written = self
-                .engine
-                .device()
-                .write(*buffer, 0, data.unwrap_or_default());
-            written.map_err(failure)?;
-        }
-        for (index, buffer) in &self.argument_buffers {
-            let mut all = self.resources.argument_buffers.iter();
-            let bytes = all
-                .find(|(known, _)| known == index)
-                .map(|(_, bytes)| bytes.as_slice());
-            let written = self
-                .engine
-                .device()
-                .write(*buffer, 0, bytes.unwrap_or_default());
-            written.map_err(failure)?;
-        }
-        for (index, buffer) in &self.textures {
-            let (_, contents) = self.texture(*index)?;
-            let data = contents.data.clone();
-            let written = self.engine.device().write(*buffer, 0, &data);
-            written.map_err(failure)?;
-        }
-        Ok(())
-    }
-
-    /// The texels bound at an index, and what they were before the run.
-    fn texture(&self, index: u32) -> Result<(BufferId, &Contents), Failure> {
-        let none = |index: u32| Failure::usage(format!("no --texture has index {index}"));
-        let find = |index: u32| {
-            let mut all = self.resources.textures.iter();
-            let found = all.find(|(known, _)| *known == index);
-            found.map(|(_, texture)| texture).ok_or_else(|| none(index))
-        };
-        let owner = match find(index)? {
-            BoundTexture::Same(of) => *of,
-            BoundTexture::Contents(_) => index,
-        };
-        let buffer = self.textures.iter().find(|(known, _)| *known == owner);
-        match (find(owner)?, buffer) {
-            (BoundTexture::Contents(contents), Some((_, buffer))) => Ok((*buffer, contents)),
-            _ => Err(none(owner)),
-        }
+        self.fill_resources()
     }
 
     /// Shows that something is going on; from here on Ctrl-C is ours.
@@ -507,6 +395,7 @@ impl<'a> Work<'a> {
             written.push(Written {
                 index: *index,
                 path: path.display().to_string(),
+                what: format!("buffer {index}"),
             });
         }
         for (index, level, path) in &files.textures {
@@ -519,6 +408,7 @@ impl<'a> Work<'a> {
             written.push(Written {
                 index: *index,
                 path: path.display().to_string(),
+                what: format!("texture {index}"),
             });
         }
         for (name, path) in &files.members {
@@ -533,6 +423,7 @@ impl<'a> Work<'a> {
                     .and_then(|index| index.parse().ok())
                     .unwrap_or(0),
                 path: path.display().to_string(),
+                what: format!("argument {name}"),
             });
         }
         let origin = self.engine.device().facts().origin;
@@ -581,40 +472,6 @@ impl<'a> Work<'a> {
         };
         let data = self.engine.device().contents(buffer).map_err(failure)?;
         Ok((filled.element, data))
-    }
-
-    /// What a member of an argument buffer holds, as the bytes of a file.
-    fn member_file(&mut self, name: &str, path: &Path) -> Result<Vec<u8>, Failure> {
-        let none = || Failure::usage(format!("--out {name}: no --argument has this name"));
-        let mut members = self.resources.members.iter();
-        let place = members
-            .position(|member| member.name == name)
-            .ok_or_else(none)?;
-        let known = self
-            .members
-            .iter()
-            .find(|(known, _)| *known as usize == place);
-        let buffer = known.map(|(_, buffer)| *buffer).ok_or_else(none)?;
-        let data = self.engine.device().contents(buffer).map_err(failure)?;
-        match self
-            .resources
-            .members
-            .get(place)
-            .map(|member| &member.contents)
-        {
-            Some(MemberContents::Buffer(element, _)) => {
-                let array = Array {
-                    descr: element.descr.to_owned(),
-                    shape: vec![(data.len() / element.size) as u64],
-                    data,
-                };
-                Ok(array.to_bytes())
-            }
-            Some(MemberContents::Texture(contents)) => {
-                resources::file(path, &contents.layout, &data, 0)
-            }
-            _ => Err(none()),
-        }
     }
 
     fn argument_name(&self, index: u32) -> String {
