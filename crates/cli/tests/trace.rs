@@ -458,7 +458,7 @@ fn work_versions_and_another_engine_are_joined_with_a_recording() {
     let bad = assay(&["report", &folder, "--work", &lock]);
     assert_eq!(bad.status.code(), Some(3));
     assert!(
-        stderr(&bad).contains("Cargo.lock, line 1"),
+        stderr(&bad).contains("Cargo.lock: JSON"),
         "{}",
         stderr(&bad)
     );
