@@ -45,6 +45,7 @@ assay.run run path=naive/row_max.metal check=true
 assay.compare compare before_path=naive/row_max.metal after_path=naive/row_max.metal buffers=[0]
 assay.diff diff before_path=kernels/saxpy.metal after_path=kernels/saxpy.metal
 assay.rewrite rewrite path=kernels/matmul_naive.metal list=true
+assay.tune tune path=naive/row_max.metal budget=10s evaluations=3
 assay.disasm disasm path=kernels/saxpy.metal
 assay.explain explain rule=narrow-loads
 assay.bench bench kernels=["relu"] quick=true no_time=true

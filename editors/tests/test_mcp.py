@@ -69,6 +69,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "compare": ({"before_text": TINY, "after_text": TINY, "buffers": [0]}, "the same, bit for bit"),
     "diff": ({"before_path": "saxpy.metal", "after_path": "saxpy.metal"}, "saxpy"),
     "rewrite": ({"path": "matmul_naive.metal", "list": True}, "coarsen"),
+    "tune": ({"path": "matmul_naive.metal", "budget": "20s", "evaluations": 5, "timeout_seconds": 100}, "modelled on m2"),
     "disasm": ({"path": "saxpy.metal"}, "device_load"),
     "explain": ({"rule": "tile-loads"}, "What to do"),
     "bench": ({"kernels": ["relu"], "quick": True, "no_time": True}, "right"),

@@ -19,7 +19,7 @@ and recipe named there.
 4. `rewrite` with `list`: which recipes apply. Choose by what limits the kernel: reused operands call for coarsening, staging or \
 matrices, narrow loads for vectors, few threads for another threadgroup. `explain` says when a recipe hurts.
 5. `rewrite` with `recipes`: it returns the new source with its launch in a comment and the predicted change. Try several, also \
-one after the other, and keep the fastest. You may also write a kernel of your own and give it as text.
+one after the other, and keep the fastest; `tune` searches them by itself for as long as you let it. You may also write a kernel of your own and give it as text.
 6. `compare` before and after on the buffers the kernel writes, at the sizes of the launch and at odd ones (a prime, 1): class E must \
 be the same bit for bit; for class R name the largest difference and say whether it is that of another order of sums.
 7. `run` the new kernel with `check` at small sizes: no finding may be left.

@@ -244,7 +244,8 @@ fn result(tool: &Tool, call: &Call, done: &Done) -> Result<CallToolResult, Failu
 
 /// Writes the source of a document to a new file.
 fn written(path: &Path, document: &Value) -> Result<String, Failure> {
-    let Some(source) = document.get("source").and_then(Value::as_str) else {
+    let source = document.get("source").and_then(Value::as_str);
+    let Some(source) = source.filter(|source| !source.is_empty()) else {
         return Ok("\nNothing was written: there is no source.".to_owned());
     };
     let fail =

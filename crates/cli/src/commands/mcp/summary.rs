@@ -57,6 +57,7 @@ pub(super) fn text(tool: &Tool, document: &Value) -> String {
         "compare" => compared(document),
         "diff" => list(document, "kernels").iter().flat_map(changed).collect(),
         "rewrite" => rewritten(document),
+        "tune" => tuned(document),
         "inspect" => inspected(document),
         "disasm" => disassembled(document),
         "explain" => explained(document),
@@ -325,6 +326,34 @@ fn rewritten(document: &Value) -> Vec<String> {
             )),
         }
         lines.push(source.to_owned());
+    }
+    lines
+}
+
+fn tuned(document: &Value) -> Vec<String> {
+    let mut lines = vec![
+        word(document, "reason").to_owned(),
+        format!(
+            "modelled on {}: {:.1} → {:.1} µs, claimed gain {:.2} (up to {:.2}), class {}, {} candidates",
+            word(document, "chip"),
+            number(document, "original_us"),
+            number(document, "best_us"),
+            number(document, "claimed_gain"),
+            number(document, "high_gain"),
+            word(document, "class"),
+            number(document, "evaluations"),
+        ),
+    ];
+    let recipes: Vec<&str> = list(document, "recipes")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    if !recipes.is_empty() {
+        lines.push(format!("recipes: {}", recipes.join(" ")));
+    }
+    if !word(document, "source").is_empty() {
+        lines.push(format!("launch: {}", word(document, "launch")));
+        lines.push(word(document, "source").to_owned());
     }
     lines
 }

@@ -2,6 +2,14 @@
 //!
 //! A new tool is a row. Schemas of parameters, command lines and the pages of the guide are made from it.
 
+/// Stands in a command line for a folder of its own, which is gone afterwards.
+macro_rules! scratch {
+    () => {
+        "{scratch}"
+    };
+}
+pub(super) const SCRATCH: &str = scratch!();
+
 /// A tool.
 #[derive(Debug)]
 pub(super) struct Tool {
@@ -437,7 +445,60 @@ pub(super) const TOOLS: &[Tool] = &[
         ]],
         document: "assay.chips",
     },
-    // `tune` is a row here when `assay tune FILE` has a document.
+    Tool {
+        name: "tune",
+        title: "Search for a faster kernel, and prove it",
+        about: "Searches recipes and knobs (`// assay: tune TM = 1,2,4` in the source) for a faster kernel. What is kept computes the \
+                same as the original at odd and held-out sizes and passes every check; the claimed gain is corrected for having been \
+                picked among many. Times are modelled. Returns Metal source with its launch. Needs a launch.",
+        command: &[
+            "tune",
+            "--format=json",
+            concat!("--attempts=", scratch!(), "/attempts.db"),
+        ],
+        parameters: &[
+            INPUT,
+            FUNCTION,
+            LAUNCH,
+            &[
+                required(
+                    "budget",
+                    Kind::Text("--budget"),
+                    "How long to search: 30s, 5m; less than the server allows a call",
+                ),
+                parameter(
+                    "evaluations",
+                    Kind::Number("--evaluations"),
+                    "Candidates to evaluate at most, 2 at least",
+                ),
+                parameter(
+                    "knobs",
+                    Kind::Texts("--knob"),
+                    "Knobs with their values: TM=1,2,4",
+                ),
+                parameter(
+                    "restrict",
+                    Kind::Texts("--restrict"),
+                    "What every configuration satisfies: TM * TN <= 16",
+                ),
+                parameter(
+                    "only",
+                    Kind::Text("--only"),
+                    "Search `knobs` or `recipes` only",
+                ),
+                parameter(
+                    "output",
+                    Kind::Own(Own::Output),
+                    "Also write the source to this new file (.metal) inside the allowed folders",
+                ),
+            ],
+            CHIP,
+            CONSTANTS,
+            SOURCE,
+            TIME,
+        ],
+        document: "assay.tune",
+    },
 ];
 
 /// The tool of a name.

@@ -5,6 +5,7 @@
 //! own, compilers included, which the server kills when the time is over or the client cancels; if the server dies, standard
 //! input ends and the group kills itself.
 
+use super::tools::SCRATCH;
 use super::{Limits, broken, compare};
 use crate::api;
 use crate::confine;
@@ -73,13 +74,35 @@ impl From<Failure> for Done {
 impl Job {
     /// Runs a command line with the job's texts.
     pub(super) fn run(&self, line: &[String]) -> Done {
-        let line: Vec<OsString> = line.iter().map(Into::into).collect();
+        let scratch = match scratch(line) {
+            Ok(scratch) => scratch,
+            Err(error) => return Failure::from(error).into(),
+        };
+        let place = scratch
+            .as_ref()
+            .map(|folder| folder.path().display().to_string());
+        let line: Vec<OsString> = line
+            .iter()
+            .map(|word| match &place {
+                Some(place) if word.starts_with(ATTEMPTS) => word.replace(SCRATCH, place).into(),
+                _ => word.into(),
+            })
+            .collect();
         let inputs = self.inputs.iter().map(|input| {
             let bytes = input.text.as_bytes().to_vec();
             (PathBuf::from(&input.name), bytes.into())
         });
         api::call(&line, inputs.collect()).into()
     }
+}
+
+/// The only flag that names a folder of its own.
+const ATTEMPTS: &str = "--attempts=";
+
+/// A folder for a command line that wants one.
+fn scratch(line: &[String]) -> std::io::Result<Option<tempfile::TempDir>> {
+    let wanted = line.iter().any(|word| word.starts_with(ATTEMPTS));
+    wanted.then(tempfile::tempdir).transpose()
 }
 
 /// `assay mcp --worker`: one job.
