@@ -258,7 +258,7 @@ fn contents(kind: &str, count: usize, seed: u64) -> Vec<u8> {
         mixed ^ mixed >> 33
     };
     let mut float = {
-        let mut random = random.clone();
+        let mut random = random;
         move || ((random() >> 40) as f32 / (1 << 24) as f32 - 0.5) * 16.0
     };
     let mut bytes = Vec::new();

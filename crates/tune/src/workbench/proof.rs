@@ -27,6 +27,9 @@ pub(super) struct Runner {
     pipeline: PipelineId,
 }
 
+/// Buffers with their contents, by index.
+type Buffers = Vec<(u32, Vec<u8>)>;
+
 impl Runner {
     /// The kernel of a genome, with everything in it that can be checked if asked for.
     pub(super) fn new(
@@ -38,7 +41,7 @@ impl Runner {
         let (library, constants) = subject.runs(genome, source, checked)?;
         let settings = Settings {
             max_steps: Some(MOST_STEPS),
-            checks: checked.then(|| Checks { arithmetic: false }),
+            checks: checked.then_some(Checks { arithmetic: false }),
             ..Settings::default()
         };
         let make = || {
@@ -84,7 +87,7 @@ impl Runner {
         geometry: &Geometry,
         sizes: &Sizes,
         work: impl FnOnce(&mut CpuDevice, Dispatch) -> Result<T, Error>,
-    ) -> Result<(Vec<(u32, Vec<u8>)>, T), Failure> {
+    ) -> Result<(Buffers, T), Failure> {
         let limits = |error: assay_launch::Error| Failure::new(Stage::Limits, error.to_string());
         let (grid, threadgroup) = geometry.at(sizes).map_err(limits)?;
         let mut dispatch = Dispatch::new(self.pipeline, Extent::Threads(grid), threadgroup);

@@ -43,8 +43,12 @@ pub struct Subject<'a> {
     pub constants: Vec<GivenConstant>,
     /// Its knobs.
     pub knobs: Knobs,
-    libraries: Mutex<FxHashMap<Vec<(String, String)>, Arc<Library>>>,
+    /// What was compiled, by the values of macros.
+    libraries: Mutex<FxHashMap<Defines, Arc<Library>>>,
 }
+
+/// Macros with their values.
+type Defines = Vec<(String, String)>;
 
 /// What a knob is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

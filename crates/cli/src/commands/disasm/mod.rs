@@ -146,8 +146,11 @@ struct Listing {
     totals: Totals,
     stopped: bool,
     /// Kinds of instruction seen, if they are to be explained.
-    explained: Option<BTreeMap<(&'static str, usize), (u64, Instruction)>>,
+    explained: Option<Kinds>,
 }
+
+/// Kinds of instruction by name and length: where the first stands.
+type Kinds = BTreeMap<(&'static str, usize), (u64, Instruction)>;
 
 impl Listing {
     /// Lists code that is all there.
