@@ -41,11 +41,14 @@ fn the_only_function_needs_no_name() {
 }
 
 #[test]
-fn a_decodable_gpu_is_preferred_over_the_first() {
+fn code_with_known_costs_is_preferred_over_the_first() {
     let bytes = archive(&["G16P", "G14G"], &["add"]);
     let program = open(&bytes).unwrap().program(Some("add")).unwrap().program;
     assert_eq!(program.isa, assay_agx::Isa::G14);
     let bytes = archive(&["G16P"], &["add"]);
+    let program = open(&bytes).unwrap().program(None).unwrap().program;
+    assert_eq!(program.isa, assay_agx::Isa::G15);
+    let bytes = archive(&["G12P"], &["add"]);
     let error = open(&bytes).unwrap().program(None).unwrap_err();
     assert!(matches!(error, SelectError::Unusable(_)), "{error}");
     assert!(error.advice().unwrap().contains("apple7"));
