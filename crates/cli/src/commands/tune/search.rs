@@ -144,12 +144,13 @@ fn prepare(
         )?);
     }
     let given = launch.given()?;
+    let fixed: &FileLaunch = launch;
     let affordable = |sizes: &_| {
-        instructions(subject, launch, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
+        instructions(subject, fixed, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
     };
     interrupt::cooperate();
     let spinner = spinner(context, &format!("trying sizes of {function}"));
-    let plan = suitable(subject, launch, &given, &affordable);
+    let plan = suitable(subject, fixed, &given, &affordable);
     spinner.finish_and_clear();
     launch.plan = plan.map_err(|failure| original_failure(function, &failure))?;
     Ok(())
