@@ -46,7 +46,7 @@ pub(super) fn add_preheaders(function: &mut Function) {
     let loops = Loops::new(&cfg, &dominators, function);
     let open = loops.iter().filter(|(_, found)| found.preheader.is_none());
     let open: Vec<(Block, Vec<Block>)> = open
-        .map(|(_, found)| (found.header, found.blocks.iter().copied().collect()))
+        .map(|(_, found)| (found.header, found.blocks.to_vec()))
         .collect();
     for (header, inside) in open {
         let mut entries = Vec::new();

@@ -284,6 +284,7 @@ fn save(
     }
     if let Some(file) = &args.patch {
         let before = original.unwrap_or_default();
+        let path = path.trim_start_matches('/');
         write(file, &diff::unified(path, before, &report.source))?;
     }
     Ok(())

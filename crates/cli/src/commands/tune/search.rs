@@ -8,7 +8,6 @@ use super::registry::RegistryLaunch;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
-use crate::interrupt;
 use crate::launch::Triple;
 use crate::prediction::{Launched, launched, task};
 use crate::relaunch;
@@ -148,7 +147,6 @@ fn prepare(
     let affordable = |sizes: &_| {
         instructions(subject, fixed, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
     };
-    interrupt::cooperate();
     let spinner = spinner(context, &format!("trying sizes of {function}"));
     let plan = suitable(subject, fixed, &given, &affordable);
     spinner.finish_and_clear();
