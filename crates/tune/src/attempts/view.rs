@@ -17,6 +17,9 @@ use serde::Serialize;
 pub struct View {
     /// Sessions: all, or the one whose attempts are listed.
     pub sessions: Vec<Session>,
+    /// Predicted microseconds of the original that attempts are compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub original_us: Option<f64>,
     /// Attempts that were asked for.
     pub attempts: Vec<Row>,
 }
@@ -129,6 +132,7 @@ impl View {
         let sessions = database.sessions()?;
         Ok(View {
             sessions: sessions.into_iter().map(session).collect(),
+            original_us: None,
             attempts: Vec::new(),
         })
     }
@@ -141,8 +145,13 @@ impl View {
             (Some(first), _) => found.id == first.session.0,
             (None, wanted) => wanted.is_some_and(|wanted| wanted.0 == found.id),
         };
+        let original = match listed.first() {
+            Some(first) => database.attempts_from(first.session, 0)?.into_iter().next(),
+            None => None,
+        };
         Ok(View {
             sessions: sessions.filter(of).collect(),
+            original_us: original.and_then(|attempt| attempt.time()),
             attempts: listed.into_iter().map(row).collect(),
         })
     }

@@ -96,7 +96,9 @@ pub fn suitable(
                         picked.extend((!picked.contains(&sizes)).then_some(sizes));
                         break;
                     }
-                    Err(failure) if failure.stage == Stage::Oracle => return Err(failure),
+                    Err(failure) if matches!(failure.stage, Stage::Oracle | Stage::Abandoned) => {
+                        return Err(failure);
+                    }
                     Err(failure) => {
                         first_failure.get_or_insert(failure);
                     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct SearchArgs {
     /// The file, or a kernel of the registry
     #[arg(value_name = "FILE|NAME", required = true)]
     pub(super) target: Option<String>,

@@ -1,6 +1,6 @@
 //! A session from its start to its report.
 
-use super::args::{Args, Format, Only};
+use super::args::{Format, Only, SearchArgs};
 use super::location;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
@@ -45,7 +45,11 @@ pub(super) struct Task<'a, L: Launch> {
 }
 
 /// Runs a session and reports.
-pub(super) fn tune<L: Launch>(args: &Args, context: &Context, task: Task<'_, L>) -> CommandResult {
+pub(super) fn tune<L: Launch>(
+    args: &SearchArgs,
+    context: &Context,
+    task: Task<'_, L>,
+) -> CommandResult {
     let choice = Choice {
         chips: &args.chip,
         what_if: &[],
@@ -125,7 +129,7 @@ pub(super) fn tune<L: Launch>(args: &Args, context: &Context, task: Task<'_, L>)
     Ok(Outcome::Fine)
 }
 
-fn options(args: &Args, target: &Target) -> Options {
+fn options(args: &SearchArgs, target: &Target) -> Options {
     let constants = &target.constants;
     let wider = match target.is_stand_in() {
         true => constants.band_chip,
@@ -148,7 +152,7 @@ fn options(args: &Args, target: &Target) -> Options {
 }
 
 fn session_of<L: Launch>(
-    args: &Args,
+    args: &SearchArgs,
     context: &Context,
     database: &mut Database,
     key: &str,
@@ -179,7 +183,7 @@ fn session_of<L: Launch>(
 }
 
 fn searched<L: Launch>(
-    args: &Args,
+    args: &SearchArgs,
     context: &Context,
     bench: &Bench<'_, L>,
     space: Option<&Space>,
@@ -223,7 +227,7 @@ fn searched<L: Launch>(
     })
 }
 
-fn bar(args: &Args, context: &Context) -> ProgressBar {
+fn bar(args: &SearchArgs, context: &Context) -> ProgressBar {
     if !context.progress {
         return ProgressBar::hidden();
     }
@@ -261,7 +265,12 @@ pub(super) fn original_failure(kernel: &str, failure: &assay_tune::attempts::Fai
 }
 
 /// Writes the files that were asked for.
-fn save(args: &Args, report: &Report, path: &str, original: Option<&str>) -> Result<(), Failure> {
+fn save(
+    args: &SearchArgs,
+    report: &Report,
+    path: &str,
+    original: Option<&str>,
+) -> Result<(), Failure> {
     if !report.improved {
         return Ok(());
     }
@@ -275,6 +284,7 @@ fn save(args: &Args, report: &Report, path: &str, original: Option<&str>) -> Res
     }
     if let Some(file) = &args.patch {
         let before = original.unwrap_or_default();
+        let path = path.trim_start_matches('/');
         write(file, &diff::unified(path, before, &report.source))?;
     }
     Ok(())

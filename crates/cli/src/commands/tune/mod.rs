@@ -48,7 +48,7 @@ pub(crate) struct Args {
     command: Option<Command>,
 
     #[command(flatten)]
-    search: args::Args,
+    search: args::SearchArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]

@@ -1,6 +1,6 @@
 //! What is tuned: a kernel of a file with its launch, or one of the registry.
 
-use super::args::Args;
+use super::args::SearchArgs;
 use super::drive::{Task, original_failure, tune};
 use super::file::FileLaunch;
 use super::oracle::FileOracle;
@@ -8,7 +8,6 @@ use super::registry::RegistryLaunch;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
-use crate::interrupt;
 use crate::launch::Triple;
 use crate::prediction::{Launched, launched, task};
 use crate::relaunch;
@@ -27,7 +26,7 @@ use std::time::Duration;
 
 /// Instructions of all simdgroups up to which a launch is run whole on this CPU.
 const AFFORDABLE: f64 = 1e8;
-pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
+pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
     let target = args.target.as_deref().unwrap_or_default();
     let path = PathBuf::from(target);
     if path.is_file() || path.extension().is_some() {
@@ -36,7 +35,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     of_registry(args, target, context)
 }
 
-fn of_registry(args: &Args, target: &str, context: &Context) -> CommandResult {
+fn of_registry(args: &SearchArgs, target: &str, context: &Context) -> CommandResult {
     let registry = Registry::embedded().map_err(|error| Failure::input(error.to_string()))?;
     let kernel = registry.kernel(target).map_err(|error| {
         Failure::usage(error.to_string())
@@ -62,7 +61,7 @@ fn of_registry(args: &Args, target: &str, context: &Context) -> CommandResult {
     tune(args, context, task)
 }
 
-fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
+fn of_file(args: &SearchArgs, path: &Path, context: &Context) -> CommandResult {
     let bytes = input::open(path)?;
     let file = source::open(path, &bytes)?;
     let text = std::str::from_utf8(&bytes)
@@ -127,7 +126,7 @@ fn of_file(args: &Args, path: &Path, context: &Context) -> CommandResult {
 
 /// Gives a launch its oracle and the sizes it is proven at.
 fn prepare(
-    args: &Args,
+    args: &SearchArgs,
     context: &Context,
     subject: &Subject<'_>,
     launch: &mut FileLaunch,
@@ -144,12 +143,12 @@ fn prepare(
         )?);
     }
     let given = launch.given()?;
+    let fixed: &FileLaunch = launch;
     let affordable = |sizes: &_| {
-        instructions(subject, launch, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
+        instructions(subject, fixed, sizes).is_ok_and(|instructions| instructions <= AFFORDABLE)
     };
-    interrupt::cooperate();
     let spinner = spinner(context, &format!("trying sizes of {function}"));
-    let plan = suitable(subject, launch, &given, &affordable);
+    let plan = suitable(subject, fixed, &given, &affordable);
     spinner.finish_and_clear();
     launch.plan = plan.map_err(|failure| original_failure(function, &failure))?;
     Ok(())
@@ -157,7 +156,7 @@ fn prepare(
 
 /// Where a file's kernel comes from, and its name.
 fn origin(
-    args: &Args,
+    args: &SearchArgs,
     path: &Path,
     file: &File<'_>,
     text: Option<&str>,
@@ -226,7 +225,7 @@ fn changed(launched: &Launched, geometry: &Geometry, knobs: &[Setting]) -> Optio
 }
 
 /// The knobs that source, description and command line declare.
-fn knobs(args: &Args, text: Option<&str>, described: &[String]) -> Result<Knobs, Failure> {
+fn knobs(args: &SearchArgs, text: Option<&str>, described: &[String]) -> Result<Knobs, Failure> {
     let advice = "write // assay: tune TM = 1,2,4 and // assay: tune restrict TM * TN <= 16";
     let mut knobs = match text {
         Some(text) => Knobs::of_source(text)

@@ -65,10 +65,8 @@ pub fn table(view: &View, painter: Painter, width: usize) -> String {
         Column::left("what").shrink(),
     ])
     .painter(painter);
-    let original = view.attempts.iter().find(|row| row.ordinal == 0);
-    let original = original.and_then(Row::time);
     for row in &view.attempts {
-        let gain = match (original, row.time()) {
+        let gain = match (view.original_us, row.time()) {
             (Some(original), Some(time)) => format!("{:.2}×", original / time),
             _ => String::new(),
         };
