@@ -254,7 +254,7 @@
       const centre = (start + end) / 2, half = Math.max(width, (end - start) * 1.2) / 2;
       show(centre - half, centre + half);
     }
-    said.textContent = `${describe(cursor).replaceAll("\n", ", ")} (${i + 1} of ${plural(lane.start.length, "interval")} on ${lane.name})`;
+    said.textContent = `${describe(cursor).replaceAll("\n", ", ")} (${(i + 1).toLocaleString("en")} of ${plural(lane.start.length, "interval")} on ${lane.name})`;
     hideTip();
     request();
   }
