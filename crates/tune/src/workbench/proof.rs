@@ -5,8 +5,8 @@ use super::{Bench, Input, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
 use assay_device::{
-    Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, PipelineId, Report, Settings,
-    Storage,
+    Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, FaultKind, PipelineId, Report,
+    Settings, Storage,
 };
 use assay_launch::{Sizes, describe};
 use assay_rewrite::recipe::{Class, Geometry};
@@ -132,6 +132,7 @@ impl Runner {
 fn failed(error: Error) -> Failure {
     let stage = match &error {
         Error::TimeOut { .. } | Error::Cancelled => Stage::Abandoned,
+        Error::Fault(fault) if matches!(fault.kind, FaultKind::TooManySteps) => Stage::Abandoned,
         Error::Fault(_) => Stage::Check,
         _ => Stage::Limits,
     };
