@@ -261,9 +261,10 @@ fn cut_and_changed_files_are_refused_without_a_panic() {
 #[test]
 fn knobs_of_a_description_are_sizes_with_the_sources_value() {
     let knobs = "[tune]\nTM = [4, 1]\nrestrict = [\"TM < 9\"]\n\n[cost]";
-    let text = SOUND
-        .replace("[cost]", knobs)
-        .replace("groups = [\"1\", \"rows\"]", "groups = [\"1\", \"rows * TM / 4\"]");
+    let text = SOUND.replace("[cost]", knobs).replace(
+        "groups = [\"1\", \"rows\"]",
+        "groups = [\"1\", \"rows * TM / 4\"]",
+    );
     let registry = read(&text).expect("a registry");
     let kernel = registry.kernel("softmax").expect("softmax");
     assert_eq!(kernel.tune, ["TM = 4,1", "restrict TM < 9"]);

@@ -21,6 +21,9 @@ const SEEDS: u64 = 3;
 /// The seed of inputs that the search never saw.
 const UNSEEN: u64 = 1000;
 
+/// What buffers hold, by index.
+type Contents = Vec<(u32, Vec<u8>)>;
+
 /// A kernel on the executor.
 pub(super) struct Runner {
     device: CpuDevice,
@@ -38,7 +41,7 @@ impl Runner {
         let (library, constants) = subject.runs(genome, source, checked)?;
         let settings = Settings {
             max_steps: Some(MOST_STEPS),
-            checks: checked.then(|| Checks { arithmetic: false }),
+            checks: checked.then_some(Checks { arithmetic: false }),
             ..Settings::default()
         };
         let make = || {
@@ -84,7 +87,7 @@ impl Runner {
         geometry: &Geometry,
         sizes: &Sizes,
         work: impl FnOnce(&mut CpuDevice, Dispatch) -> Result<T, Error>,
-    ) -> Result<(Vec<(u32, Vec<u8>)>, T), Failure> {
+    ) -> Result<(Contents, T), Failure> {
         let limits = |error: assay_launch::Error| Failure::new(Stage::Limits, error.to_string());
         let (grid, threadgroup) = geometry.at(sizes).map_err(limits)?;
         let mut dispatch = Dispatch::new(self.pipeline, Extent::Threads(grid), threadgroup);

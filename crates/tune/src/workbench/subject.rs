@@ -29,6 +29,9 @@ const PRINTED: &str = "candidate.metal";
 /// Names and values of knobs.
 type Settings = [(String, String)];
 
+/// Libraries by the values of all knobs.
+type Libraries = FxHashMap<Vec<(String, String)>, Arc<Library>>;
+
 /// The kernel to tune.
 pub struct Subject<'a> {
     /// What compiles source.
@@ -43,7 +46,7 @@ pub struct Subject<'a> {
     pub constants: Vec<GivenConstant>,
     /// Its knobs.
     pub knobs: Knobs,
-    libraries: Mutex<FxHashMap<Vec<(String, String)>, Arc<Library>>>,
+    libraries: Mutex<Libraries>,
 }
 
 /// What a knob is.
