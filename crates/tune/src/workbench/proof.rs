@@ -5,8 +5,8 @@ use super::{Bench, Input, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
 use assay_device::{
-    Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, PipelineId, Report, Settings,
-    Storage,
+    Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, FaultKind, PipelineId, Report,
+    Settings, Storage,
 };
 use assay_launch::{Sizes, describe};
 use assay_rewrite::recipe::{Class, Geometry};
@@ -21,14 +21,14 @@ const SEEDS: u64 = 3;
 /// The seed of inputs that the search never saw.
 const UNSEEN: u64 = 1000;
 
+/// What buffers hold, by index.
+type Contents = Vec<(u32, Vec<u8>)>;
+
 /// A kernel on the executor.
 pub(super) struct Runner {
     device: CpuDevice,
     pipeline: PipelineId,
 }
-
-/// Buffers with their contents, by index.
-type Buffers = Vec<(u32, Vec<u8>)>;
 
 impl Runner {
     /// The kernel of a genome, with everything in it that can be checked if asked for.
@@ -87,7 +87,7 @@ impl Runner {
         geometry: &Geometry,
         sizes: &Sizes,
         work: impl FnOnce(&mut CpuDevice, Dispatch) -> Result<T, Error>,
-    ) -> Result<(Buffers, T), Failure> {
+    ) -> Result<(Contents, T), Failure> {
         let limits = |error: assay_launch::Error| Failure::new(Stage::Limits, error.to_string());
         let (grid, threadgroup) = geometry.at(sizes).map_err(limits)?;
         let mut dispatch = Dispatch::new(self.pipeline, Extent::Threads(grid), threadgroup);
@@ -135,6 +135,7 @@ impl Runner {
 fn failed(error: Error) -> Failure {
     let stage = match &error {
         Error::TimeOut { .. } | Error::Cancelled => Stage::Abandoned,
+        Error::Fault(fault) if matches!(fault.kind, FaultKind::TooManySteps) => Stage::Abandoned,
         Error::Fault(_) => Stage::Check,
         _ => Stage::Limits,
     };

@@ -29,6 +29,9 @@ const PRINTED: &str = "candidate.metal";
 /// Names and values of knobs.
 type Settings = [(String, String)];
 
+/// Libraries by the values of all knobs.
+type Libraries = FxHashMap<Vec<(String, String)>, Arc<Library>>;
+
 /// The kernel to tune.
 pub struct Subject<'a> {
     /// What compiles source.
@@ -43,12 +46,8 @@ pub struct Subject<'a> {
     pub constants: Vec<GivenConstant>,
     /// Its knobs.
     pub knobs: Knobs,
-    /// What was compiled, by the values of macros.
-    libraries: Mutex<FxHashMap<Defines, Arc<Library>>>,
+    libraries: Mutex<Libraries>,
 }
-
-/// Macros with their values.
-type Defines = Vec<(String, String)>;
 
 /// What a knob is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
