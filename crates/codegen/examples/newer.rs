@@ -425,8 +425,10 @@ fn standing(judged: &[Judged], held: &[Judged]) {
          Made by `cargo run --release -p assay-codegen --example newer -- --standing CORPUS`. The corpus is \
          public machine code for M4 (G16G) and A18 Pro (G17P) with its Metal source \
          (ADevWithAnIdea/agx-re); nothing of it is in this repository. A program *agrees* when its \
-         machine code, emulated with every register and wait checked, leaves in every buffer the bytes \
-         that its source leaves on the executor. Launches and preloaded constants: \
+         machine code, emulated with every register and wait checked (a program that stops there, at a \
+         register half nobody wrote, is run again without that check), leaves in every buffer the bytes \
+         that its source leaves on the executor. Some sources were written anew from what the programs \
+         are called. Launches and preloaded constants: \
          `crates/codegen/examples/newer.tsv`.\n\n",
     );
     let _ = writeln!(text, "{}.\n", summary(judged));

@@ -51,7 +51,7 @@ pub enum ReportKind {
     OversizedShift,
     /// A float becomes an integer that it does not fit, or is no number.
     ConversionOverflow,
-    /// Coordinates, a level, a layer or a sample that a texture does not have. A GPU reads zeros there and writes nothing.
+    /// Coordinates, a level, a layer or a sample that a texture does not have. The executor reads zeros there and writes nothing; the specification leaves it open.
     TextureOutOfBounds,
     /// A texture whose format or shape is not what the kernel takes it for, or a sampler that does not suit it.
     UnsuitableTexture,
