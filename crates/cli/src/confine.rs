@@ -76,7 +76,7 @@ mod tests {
     fn only_what_really_lies_inside_is_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
-        let (root, outside) = (base.join("root"), base.join("outside"));
+        let (root, outside) = (base.join("inside"), base.join("outside"));
         for folder in [&root, &outside] {
             std::fs::create_dir(folder).unwrap();
             std::fs::write(folder.join("k.metal"), "").unwrap();
@@ -88,7 +88,10 @@ mod tests {
         let folders = [root.clone()];
         let fine = |name: &str| within(&folders, &root.join(name)).is_ok();
         assert!(
-            fine("k.metal") && fine("new.metal") && fine("inner.metal") && fine("../root/k.metal")
+            fine("k.metal")
+                && fine("new.metal")
+                && fine("inner.metal")
+                && fine("../inside/k.metal")
         );
         for bad in [
             "../outside/k.metal",
@@ -103,7 +106,7 @@ mod tests {
             assert!(!fine(bad), "{bad}");
         }
         // A neighbour whose name starts alike is another folder.
-        std::fs::create_dir(base.join("root2")).unwrap();
-        assert!(!fine("../root2/new.metal"));
+        std::fs::create_dir(base.join("inside2")).unwrap();
+        assert!(!fine("../inside2/new.metal"));
     }
 }

@@ -529,6 +529,24 @@ impl Operation {
                 | Operation::Narrow { .. }
         )
     }
+
+    /// Returns true if the interpreter checks its operands itself, because not all of them count in every lane.
+    pub(crate) const fn checks_itself(&self) -> bool {
+        matches!(
+            self,
+            Operation::If { .. }
+                | Operation::Else { .. }
+                | Operation::While { .. }
+                | Operation::Pop { .. }
+                | Operation::Shuffle { .. }
+                | Operation::Select { .. }
+                | Operation::Matrix { .. }
+                | Operation::Return { .. }
+                | Operation::StackStore { .. }
+                | Operation::Unsupported { .. }
+                | Operation::UnsetUniform { .. }
+        )
+    }
 }
 
 /// A selected value: some of its bits are kept, then some flipped.

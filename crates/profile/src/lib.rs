@@ -46,6 +46,7 @@
 
 mod bounds;
 mod cfg;
+mod class;
 mod code;
 mod compare;
 mod cost;

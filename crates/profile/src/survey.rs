@@ -6,8 +6,9 @@
 //! these chips share one memory between registers, threadgroup memory and cache and divide
 //! it while a kernel runs ("dynamic caching"), so a register count is no step of a table.
 
+use crate::class::class_name;
 use crate::{Cfg, Code, Dominators, Entry, InsnId, Liveness, Loops};
-use assay_agx::{AccessKind, Class, Op, Program, Space, Standing};
+use assay_agx::{AccessKind, Op, Program, Space, Standing};
 use std::fmt::Write as _;
 
 /// A program without costs.
@@ -277,7 +278,7 @@ fn mix(entries: &[Entry]) -> Vec<Share> {
     let mut counts: Vec<(&'static str, usize)> = Vec::new();
     let mut total = 0;
     for instruction in entries.iter().filter_map(Entry::known) {
-        let kind = kind(instruction.class());
+        let kind = class_name(instruction.class());
         total += 1;
         match counts.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
@@ -293,38 +294,6 @@ fn mix(entries: &[Entry]) -> Vec<Share> {
             share: count as f64 / total as f64,
         })
         .collect()
-}
-
-fn kind(class: Class) -> &'static str {
-    match class {
-        Class::Float32 => "float32",
-        Class::Float16 => "float16",
-        Class::Logic => "moves and logic",
-        Class::IntegerAdd => "integer add",
-        Class::IntegerMultiply => "integer multiply",
-        Class::BitField => "shifts and bit fields",
-        Class::BitCount => "bit counts",
-        Class::Select => "compare and select",
-        Class::Convert => "convert",
-        Class::Round => "round",
-        Class::Transcendental => "transcendental",
-        Class::Derivative => "derivative",
-        Class::SpecialRegister => "special registers",
-        Class::CrossLane => "shuffles and ballots",
-        Class::Reduction => "reductions",
-        Class::Matrix => "matrix",
-        Class::DeviceMemory => "device memory",
-        Class::ThreadgroupMemory => "threadgroup memory",
-        Class::StackMemory => "stack memory",
-        Class::Texture => "texture",
-        Class::Image => "image",
-        Class::Tile => "tile",
-        Class::Varying => "varying",
-        Class::UniformStore => "uniform stores",
-        Class::Control => "control",
-        Class::Synchronisation => "synchronisation",
-        Class::Other => "other",
-    }
 }
 
 fn loop_surveys(code: &Code, cfg: &Cfg, loops: &Loops) -> Vec<LoopSurvey> {

@@ -1,5 +1,7 @@
 //! Differences of two texts, line by line, as patches show them.
 
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
 /// A line of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'t> {
@@ -16,7 +18,7 @@ const CONTEXT: usize = 3;
 /// Texts with more lines are shown as replaced whole.
 const MOST_LINES: usize = 4000;
 
-/// The lines of both texts, a longest common subsequence kept.
+/// The lines of both texts, as many as possible matched.
 ///
 /// ```
 /// use assay_tune::diff::{Line, lines};
@@ -29,32 +31,15 @@ pub fn lines<'t>(before: &'t str, after: &'t str) -> Vec<Line<'t>> {
         let gone = a.into_iter().map(Line::Before);
         return gone.chain(b.into_iter().map(Line::After)).collect();
     }
-    // Lengths of the longest common subsequences of the ends.
-    let width = b.len() + 1;
-    let mut common = vec![0u16; (a.len() + 1) * width];
-    for i in (0..a.len()).rev() {
-        for j in (0..b.len()).rev() {
-            common[i * width + j] = match a[i] == b[j] {
-                true => common[(i + 1) * width + j + 1] + 1,
-                false => common[(i + 1) * width + j].max(common[i * width + j + 1]),
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
     let mut found = Vec::new();
-    while i < a.len() || j < b.len() {
-        if i < a.len() && j < b.len() && a[i] == b[j] {
-            found.push(Line::Both(a[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == b.len()
-            || (i < a.len() && common[(i + 1) * width + j] >= common[i * width + j + 1])
-        {
-            found.push(Line::Before(a[i]));
-            i += 1;
-        } else {
-            found.push(Line::After(b[j]));
-            j += 1;
+    for op in capture_diff_slices(Algorithm::Myers, &a, &b) {
+        let (gone, came) = (&a[op.old_range()], &b[op.new_range()]);
+        if let DiffOp::Equal { .. } = op {
+            found.extend(came.iter().copied().map(Line::Both));
+            continue;
         }
+        found.extend(gone.iter().copied().map(Line::Before));
+        found.extend(came.iter().copied().map(Line::After));
     }
     found
 }

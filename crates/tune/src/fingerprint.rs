@@ -12,8 +12,7 @@ impl Default for Fingerprint {
 
 impl Fingerprint {
     /// Adds a part; the borders between parts count.
-    #[must_use]
-    pub fn with(mut self, part: &[u8]) -> Self {
+    pub fn add(&mut self, part: &[u8]) {
         let length = (part.len() as u64).to_le_bytes();
         for byte in length.iter().chain(part) {
             self.0 ^= u128::from(*byte);
@@ -21,6 +20,12 @@ impl Fingerprint {
                 .0
                 .wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
         }
+    }
+
+    /// The same with one more part.
+    #[must_use]
+    pub fn with(mut self, part: &[u8]) -> Self {
+        self.add(part);
         self
     }
 
@@ -38,5 +43,10 @@ impl Fingerprint {
 /// assert_ne!(Fingerprint::default().with(b"ab").with(b"c").text(), Fingerprint::default().with(b"a").with(b"bc").text());
 /// ```
 pub fn of(text: &str) -> String {
-    Fingerprint::default().with(text.as_bytes()).text()
+    of_bytes(text.as_bytes())
+}
+
+/// The fingerprint of bytes.
+pub fn of_bytes(bytes: &[u8]) -> String {
+    Fingerprint::default().with(bytes).text()
 }

@@ -44,6 +44,20 @@ impl Choice<'_> {
         named.into_iter().map(with).collect()
     }
 
+    /// The chip of commands that take one.
+    pub(crate) fn one(chip: &str) -> Result<Target, Failure> {
+        let choice = Choice {
+            chips: chip,
+            what_if: &[],
+            chip_file: None,
+        };
+        let mut targets = choice.targets()?;
+        match (targets.pop(), targets.is_empty()) {
+            (Some(target), true) => Ok(target),
+            _ => Err(Failure::usage("--chip names one chip")),
+        }
+    }
+
     /// A chip with what the user changed about it.
     pub(crate) fn changed(&self, mut target: Target) -> Result<Target, Failure> {
         for text in self.what_if {

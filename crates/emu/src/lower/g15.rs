@@ -39,18 +39,7 @@ pub(super) fn lower(insn: &Instruction, offset: u32, operands: &mut Operands<'_>
         }
     });
     lowering.touch_state(&operation, &mut touches);
-    touches.checks_itself = matches!(
-        operation,
-        Operation::If { .. }
-            | Operation::Else { .. }
-            | Operation::While { .. }
-            | Operation::Pop { .. }
-            | Operation::Shuffle { .. }
-            | Operation::Select { .. }
-            | Operation::Matrix { .. }
-            | Operation::Unsupported { .. }
-            | Operation::UnsetUniform { .. }
-    );
+    touches.checks_itself = operation.checks_itself();
     let mut steps: Steps = Vec::with_capacity(2);
     let plain = |operation| (operation, Touches::default());
     if insn.waits() != 0 {

@@ -122,20 +122,7 @@ impl Lowering<'_> {
                     Problem::Unset(half) => Operation::UnsetUniform { half },
                     Problem::Unsupported(why) => Operation::Unsupported { why },
                 });
-        touches.checks_itself = matches!(
-            operation,
-            Operation::If { .. }
-                | Operation::Else { .. }
-                | Operation::While { .. }
-                | Operation::Pop { .. }
-                | Operation::Shuffle { .. }
-                | Operation::Select { .. }
-                | Operation::Matrix { .. }
-                | Operation::Return { .. }
-                | Operation::StackStore { .. }
-                | Operation::Unsupported { .. }
-                | Operation::UnsetUniform { .. }
-        );
+        touches.checks_itself = operation.checks_itself();
         if matches!(
             operation,
             Operation::Call { .. } | Operation::CallIndirect { .. }

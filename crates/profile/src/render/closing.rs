@@ -2,10 +2,10 @@
 //! not be followed.
 
 use super::text::Report;
+use crate::class::class_name;
 use crate::cost::number;
 use crate::findings::{Finding, Severity};
 use crate::part::Part;
-use assay_agx::Class;
 use assay_report::bar::bar;
 use assay_report::style::Role;
 use assay_report::table::{Column, Table};
@@ -125,37 +125,5 @@ impl Report<'_> {
         if part.trouble.len() > MOST {
             self.line(&format!("and {} more", part.trouble.len() - MOST));
         }
-    }
-}
-
-fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Float32 => "float32",
-        Class::Float16 => "float16",
-        Class::Logic => "moves and logic",
-        Class::IntegerAdd => "integer add",
-        Class::IntegerMultiply => "integer multiply",
-        Class::BitField => "shifts and bit fields",
-        Class::BitCount => "bit counting",
-        Class::Select => "compare and select",
-        Class::Convert => "conversions",
-        Class::Round => "rounding",
-        Class::Transcendental => "transcendental",
-        Class::Derivative => "derivatives",
-        Class::SpecialRegister => "special registers",
-        Class::CrossLane => "shuffles and ballots",
-        Class::Reduction => "reductions",
-        Class::Matrix => "matrix",
-        Class::DeviceMemory => "device memory",
-        Class::ThreadgroupMemory => "threadgroup memory",
-        Class::StackMemory => "stack",
-        Class::Texture => "textures",
-        Class::Image => "image writes",
-        Class::Tile => "tile",
-        Class::Varying => "varyings",
-        Class::UniformStore => "uniform stores",
-        Class::Control => "control",
-        Class::Synchronisation => "waits and barriers",
-        Class::Other => "other",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::timeline_data::Drawn;
 use super::{
-    baseline_cells, gigabytes, micros, millis, part_of_chip, percent, regularity, timeline,
+    baseline_cells, gigabytes, micros, millis, part_of_chip, percent, rate, regularity, timeline,
 };
 use crate::analysis::document::*;
 use crate::analysis::view::View;
@@ -280,8 +280,6 @@ fn tables(out: &mut String, a: &Analysis) {
 }
 
 fn throughput(out: &mut String, a: &Analysis) {
-    let rate =
-        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
     let row = |row: &Throughput| {
         vec![
             row.operation.clone(),

@@ -41,6 +41,11 @@ pub(crate) fn gigabytes(gbs: Option<f64>, traffic_part: Option<f64>) -> String {
     format!(" ({gbs:.2} GB/s{part})")
 }
 
+/// A rate, or `–`.
+pub(crate) fn rate(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"))
+}
+
 /// A part of what the chip can do, or `–`.
 pub(crate) fn part_of_chip(part: Option<f64>) -> String {
     part.map_or_else(|| "–".to_owned(), |part| format!("{:.1} %", part * 100.0))

@@ -9,6 +9,7 @@ pub use html::html;
 pub use text::{sessions, table, tree};
 
 use super::{Database, Error, Filter, Genome, Geometry, Listed, Outcome, SessionRow, Verified};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// Sessions, and the attempts of one of them.
@@ -114,6 +115,68 @@ pub struct Level {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<super::Failure>,
+}
+
+/// Attempts below those they were made of.
+struct Tree<'v> {
+    /// Attempts whose parents are not shown.
+    roots: Vec<&'v Row>,
+    children: FxHashMap<u32, Vec<&'v Row>>,
+    by_ordinal: FxHashMap<u32, &'v Row>,
+}
+
+impl<'v> Tree<'v> {
+    fn new(view: &'v View) -> Tree<'v> {
+        let rows = view.attempts.iter();
+        let by_ordinal: FxHashMap<u32, &Row> = rows.map(|row| (row.ordinal, row)).collect();
+        let mut roots = Vec::new();
+        let mut children: FxHashMap<u32, Vec<&Row>> = FxHashMap::default();
+        for row in &view.attempts {
+            match row.parent.filter(|parent| by_ordinal.contains_key(parent)) {
+                // A parent comes first, so that there are no circles.
+                Some(parent) if row.ordinal > parent => {
+                    children.entry(parent).or_default().push(row);
+                }
+                Some(_) => {}
+                None => roots.push(row),
+            }
+        }
+        Tree {
+            roots,
+            children,
+            by_ordinal,
+        }
+    }
+
+    fn children(&self, row: &Row) -> &[&'v Row] {
+        self.children.get(&row.ordinal).map_or(&[], Vec::as_slice)
+    }
+
+    /// What an attempt adds to its parent.
+    fn last_step(&self, row: &Row) -> String {
+        let parent = row.parent.and_then(|parent| self.by_ordinal.get(&parent));
+        let Some(parent) = parent else {
+            return row.genome.to_string();
+        };
+        match row
+            .genome
+            .steps
+            .strip_prefix(parent.genome.steps.as_slice())
+        {
+            Some(added) if !added.is_empty() && row.genome.knobs == parent.genome.knobs => {
+                added.join(" ")
+            }
+            _ => row.genome.to_string(),
+        }
+    }
+}
+
+impl Session {
+    /// The attempt that is kept.
+    fn kept(&self) -> Option<u32> {
+        let decision = self.decision.as_ref().filter(|it| it.kept)?;
+        decision.winner
+    }
 }
 
 impl Row {

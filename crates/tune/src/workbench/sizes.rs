@@ -7,6 +7,7 @@
 use super::proof::Runner;
 use super::{Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage};
+use crate::session::Level;
 use assay_launch::{Sizes, describe};
 
 /// Sizes by what they are for.
@@ -20,6 +21,17 @@ pub struct Plan {
     pub held_out: Vec<Sizes>,
     /// Too large for runs that are checked.
     pub unchecked: Vec<Sizes>,
+}
+
+impl Plan {
+    /// The sizes a level of proof runs at.
+    pub fn sizes(&self, level: Level) -> &[Sizes] {
+        match level {
+            Level::Quick => &self.quick,
+            Level::Full => &self.full,
+            Level::HeldOut => &self.held_out,
+        }
+    }
 }
 
 /// Lengths that no tile divides.

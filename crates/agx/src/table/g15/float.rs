@@ -5,6 +5,7 @@
 //! forms of 8 and more bytes add uniforms, modifiers, brain floats and waits.
 
 use super::super::{Field, Form, Role, Spec, plain};
+use super::{VarSource, var_dest, var_source};
 use crate::bits::bits;
 use crate::kind::Kind;
 use crate::op::{Class, Op};
@@ -13,83 +14,11 @@ use crate::standing::Standing;
 /// A bit of the opcode that is zero in both groups.
 const NO: u8 = 1;
 
-/// Bits of a source beside its six of register: see [`Kind::VarSrc`].
-struct Source {
-    field: Field,
-    register: u8,
-    low: u8,
-    high: u8,
-    cache: u8,
-    discard: u8,
-    wide: u8,
-    uniform: u8,
-    negate: u8,
-    absolute: u8,
-    brain: u8,
-}
-
-const fn source(bits_of: Source) -> Spec {
-    let Source {
-        field,
-        register,
-        low,
-        high,
-        cache,
-        discard,
-        wide,
-        uniform,
-        negate,
-        absolute,
-        brain,
-    } = bits_of;
-    Spec {
-        role: Role::Source,
-        ..plain(
-            field,
-            Kind::VarSrc,
-            bits(&[
-                (low, low),
-                (register, register + 5),
-                (high, high),
-                (cache, cache),
-                (discard, discard),
-                (wide, wide),
-                (uniform, uniform),
-                (negate, negate),
-                (absolute, absolute),
-                (brain, brain),
-                (NO, NO),
-            ]),
-        )
-    }
-}
-
-const fn dest(low: u8, high: u8, wide: u8, uniform: u8, top: u8, brain: u8) -> Spec {
-    Spec {
-        role: Role::Dest,
-        ..plain(
-            Field::Dest,
-            Kind::VarDst,
-            bits(&[
-                (low, low),
-                (4, 7),
-                (22, 23),
-                (high, high),
-                (wide, wide),
-                (21, 21),
-                (uniform, uniform),
-                (top, top),
-                (brain, brain),
-            ]),
-        )
-    }
-}
-
 /// The first or second source of a form of four bytes, or of more with these further bits.
 const fn operand(field: Field, low: u8, wide: u8, more: [u8; 5]) -> Spec {
     let [high, uniform, negate, absolute, brain] = more;
     let first = matches!(field, Field::A);
-    source(Source {
+    var_source(VarSource {
         field,
         register: if first { 9 } else { 25 },
         low,
@@ -101,13 +30,14 @@ const fn operand(field: Field, low: u8, wide: u8, more: [u8; 5]) -> Spec {
         negate,
         absolute,
         brain,
+        integer: NO,
     })
 }
 
 /// The third source.
 const fn addend(wide: u8, more: [u8; 5]) -> Spec {
     let [high, uniform, negate, absolute, brain] = more;
-    source(Source {
+    var_source(VarSource {
         field: Field::C,
         register: 41,
         low: 40,
@@ -119,6 +49,7 @@ const fn addend(wide: u8, more: [u8; 5]) -> Spec {
         negate,
         absolute,
         brain,
+        integer: NO,
     })
 }
 
@@ -138,21 +69,21 @@ const fn single(spec: Spec) -> Spec {
 // Single precision: the low bit of a register is in the longer forms only.
 const A4: Spec = single(operand(Field::A, NO, 8, NONE));
 const B4: Spec = single(operand(Field::B, NO, 24, NONE));
-const TWO_4: &[Spec] = &[dest(NO, NO, 3, NO, NO, NO), A4, B4];
+const TWO_4: &[Spec] = &[var_dest(NO, NO, 3, NO, NO, NO), A4, B4];
 const TWO_6: &[Spec] = &[
-    dest(34, 44, 3, 38, NO, NO),
+    var_dest(34, 44, 3, 38, NO, NO),
     single(operand(Field::A, 35, 8, [40, 39, NO, NO, NO])),
     single(operand(Field::B, 36, 24, [42, 41, 43, NO, NO])),
     WAIT_45,
 ];
 const TWO_8: &[Spec] = &[
-    dest(34, 44, 3, 38, 50, 54),
+    var_dest(34, 44, 3, 38, 50, 54),
     single(operand(Field::A, 35, 8, [40, 39, 49, NO, 55])),
     single(operand(Field::B, 36, 24, [42, 41, 43, NO, 56])),
     WAIT_45_61,
 ];
 const TWO_10: &[Spec] = &[
-    dest(34, 44, 3, 38, 50, 54),
+    var_dest(34, 44, 3, 38, 50, 54),
     single(operand(Field::A, 35, 8, [40, 39, 49, 64, 55])),
     single(operand(Field::B, 36, 24, [42, 41, 43, 65, 56])),
     WAIT_45_61,
@@ -161,7 +92,7 @@ const TWO_10: &[Spec] = &[
 const ACCUMULATE: &[Spec] = &[
     Spec {
         role: Role::Both,
-        ..dest(NO, NO, 3, NO, NO, NO)
+        ..var_dest(NO, NO, 3, NO, NO, NO)
     },
     A4,
     B4,
@@ -170,7 +101,7 @@ const ACCUMULATE: &[Spec] = &[
 const SCALE: &[Spec] = &[
     Spec {
         role: Role::Both,
-        ..dest(NO, NO, 3, NO, NO, NO)
+        ..var_dest(NO, NO, 3, NO, NO, NO)
     },
     A4,
     Spec {
@@ -180,20 +111,20 @@ const SCALE: &[Spec] = &[
     super::super::hidden(Field::Schedule, Kind::Int, bits(&[(24, 24)])),
 ];
 const THREE_6: &[Spec] = &[
-    dest(34, NO, 3, NO, NO, NO),
+    var_dest(34, NO, 3, NO, NO, NO),
     single(operand(Field::A, 35, 8, NONE)),
     single(operand(Field::B, 36, 24, [38, 37, NO, NO, NO])),
     addend(0, NONE),
 ];
 const THREE_8: &[Spec] = &[
-    dest(50, 60, 3, 54, NO, NO),
+    var_dest(50, 60, 3, 54, NO, NO),
     single(operand(Field::A, 51, 8, [56, 55, NO, NO, NO])),
     single(operand(Field::B, 52, 24, [58, 57, 59, NO, NO])),
     addend(49, [38, 37, 36, 35, 34]),
     WAIT_61,
 ];
 const THREE_10: &[Spec] = &[
-    dest(50, 60, 3, 54, 66, 70),
+    var_dest(50, 60, 3, 54, 66, 70),
     single(operand(Field::A, 51, 8, [56, 55, 65, 80, 71])),
     single(operand(Field::B, 52, 24, [58, 57, 59, 81, 72])),
     addend(49, [38, 37, 36, 35, 34]),
@@ -204,21 +135,21 @@ const THREE_10: &[Spec] = &[
 // Half precision: where single precision has the width, here is the low bit.
 const HALF_A4: Spec = operand(Field::A, 8, NO, NONE);
 const HALF_B4: Spec = operand(Field::B, 24, NO, NONE);
-const HALF_TWO_4: &[Spec] = &[dest(3, NO, NO, NO, NO, NO), HALF_A4, HALF_B4];
+const HALF_TWO_4: &[Spec] = &[var_dest(3, NO, NO, NO, NO, NO), HALF_A4, HALF_B4];
 const HALF_TWO_6: &[Spec] = &[
-    dest(3, 44, NO, 38, NO, NO),
+    var_dest(3, 44, NO, 38, NO, NO),
     operand(Field::A, 8, NO, [40, 39, NO, NO, NO]),
     operand(Field::B, 24, NO, [42, 41, 43, NO, NO]),
     WAIT_45,
 ];
 const HALF_TWO_8: &[Spec] = &[
-    dest(3, 44, NO, 38, 50, NO),
+    var_dest(3, 44, NO, 38, 50, NO),
     operand(Field::A, 8, NO, [40, 39, 49, NO, NO]),
     operand(Field::B, 24, NO, [42, 41, 43, NO, NO]),
     WAIT_45_61,
 ];
 const HALF_TWO_10: &[Spec] = &[
-    dest(3, 44, NO, 38, 50, NO),
+    var_dest(3, 44, NO, 38, 50, NO),
     operand(Field::A, 8, NO, [40, 39, 49, 64, NO]),
     operand(Field::B, 24, NO, [42, 41, 43, 65, NO]),
     WAIT_45_61,
@@ -226,7 +157,7 @@ const HALF_TWO_10: &[Spec] = &[
 const HALF_ACCUMULATE: &[Spec] = &[
     Spec {
         role: Role::Both,
-        ..dest(3, NO, NO, NO, NO, NO)
+        ..var_dest(3, NO, NO, NO, NO, NO)
     },
     HALF_A4,
     HALF_B4,
@@ -234,7 +165,7 @@ const HALF_ACCUMULATE: &[Spec] = &[
 const HALF_SCALE: &[Spec] = &[
     Spec {
         role: Role::Both,
-        ..dest(3, NO, NO, NO, NO, NO)
+        ..var_dest(3, NO, NO, NO, NO, NO)
     },
     HALF_A4,
     Spec {
@@ -243,20 +174,20 @@ const HALF_SCALE: &[Spec] = &[
     },
 ];
 const HALF_THREE_6: &[Spec] = &[
-    dest(3, NO, NO, NO, NO, NO),
+    var_dest(3, NO, NO, NO, NO, NO),
     operand(Field::A, 8, NO, NONE),
     operand(Field::B, 24, NO, [38, 37, NO, NO, NO]),
     addend(NO, NONE),
 ];
 const HALF_THREE_8: &[Spec] = &[
-    dest(3, 60, NO, 54, NO, NO),
+    var_dest(3, 60, NO, 54, NO, NO),
     operand(Field::A, 8, NO, [56, 55, NO, NO, NO]),
     operand(Field::B, 24, NO, [58, 57, 59, NO, NO]),
     addend(NO, [38, 37, 36, 35, NO]),
     WAIT_61,
 ];
 const HALF_THREE_10: &[Spec] = &[
-    dest(3, 60, NO, 54, 66, NO),
+    var_dest(3, 60, NO, 54, 66, NO),
     operand(Field::A, 8, NO, [56, 55, 65, 80, NO]),
     operand(Field::B, 24, NO, [58, 57, 59, 81, NO]),
     addend(NO, [38, 37, 36, 35, NO]),

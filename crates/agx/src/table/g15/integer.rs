@@ -1,7 +1,10 @@
 //! Groups 3 and 4, and the integer arithmetic of group 7.
 
 use super::super::{Alias, Field, Form, Role, Spec, hidden, plain};
-use super::{At, NO, SCHEDULE, WAIT, dest, dest_of, source, value_and, wide};
+use super::{
+    At, NO, SCHEDULE, VarSource, WAIT, dest, dest_of, lone_source, source, value_and, var_dest,
+    var_source, wide,
+};
 use crate::bits::bits;
 use crate::kind::Kind;
 use crate::op::{Class, Op};
@@ -12,24 +15,7 @@ const ZERO: u8 = 2;
 const SET: u8 = 0;
 
 const fn bit_dest(low: u8, high: u8, uniform: u8, top: u8) -> Spec {
-    Spec {
-        role: Role::Dest,
-        ..plain(
-            Field::Dest,
-            Kind::VarDst,
-            bits(&[
-                (low, low),
-                (4, 7),
-                (22, 23),
-                (high, high),
-                (3, 3),
-                (21, 21),
-                (uniform, uniform),
-                (top, top),
-                (ZERO, ZERO),
-            ]),
-        )
-    }
+    var_dest(low, high, 3, uniform, top, ZERO)
 }
 
 /// A source: register, low bit, eighth bit, width, uniform.
@@ -38,28 +24,23 @@ const fn bit_source(field: Field, register: u8, low: u8, high: u8, size: u8, uni
         Field::A => (15, 19),
         _ => (31, 20),
     };
-    let spec = plain(
-        field,
-        Kind::VarSrc,
-        bits(&[
-            (low, low),
-            (register, register + 5),
-            (high, high),
-            (cache, cache),
-            (discard, discard),
-            (size, size),
-            (uniform, uniform),
-            (ZERO, ZERO),
-            (ZERO, ZERO),
-            (ZERO, ZERO),
-            (SET, SET),
-        ]),
-    );
     Spec {
-        role: Role::Source,
         // Immediates say 32 bits.
         default: 1 << 10,
-        ..spec
+        ..var_source(VarSource {
+            field,
+            register,
+            low,
+            high,
+            cache,
+            discard,
+            wide: size,
+            uniform,
+            negate: ZERO,
+            absolute: ZERO,
+            brain: ZERO,
+            integer: SET,
+        })
     }
 }
 
@@ -284,23 +265,9 @@ const fn multiply(name: &'static str, op: Op, opcode: u128) -> Form {
     wide(name, op, Class::IntegerMultiply, 12, opcode, MULTIPLY_ADD).saturating_by(87)
 }
 
-const fn unary_source(size: u8, discard: u8, register: u8) -> Spec {
-    source(
-        Field::A,
-        At {
-            value: 41,
-            cache: 49,
-            register,
-            discard,
-            size,
-            sign: NO,
-        },
-    )
-}
-
 const UNARY: &[Spec] = &[
     dest(50),
-    unary_source(51, 52, 58),
+    lone_source(51, 52, 58),
     WAIT,
     SCHEDULE,
     hidden(Field::U0, Kind::Int, bits(&[(54, 54)])).usually(1),

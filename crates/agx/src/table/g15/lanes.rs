@@ -1,25 +1,11 @@
 //! Cross-lane instructions: reductions, shuffles, ballots, matrices.
 
 use super::super::{Field, Form, Meaning, Spec, dest as written, hidden, plain, source as read};
-use super::{At, NO, SCHEDULE, WAIT, YES, dest, source, wide};
+use super::{At, NO, SCHEDULE, WAIT, YES, dest, lone_source, source, wide};
 use crate::bits::bits;
 use crate::kind::Kind;
 use crate::op::{Class, Op};
 use crate::semantics::{ReduceOp, Scope, Shuffle, ShuffleKind};
-
-const fn operand(discard: u8, size: u8, register: u8) -> Spec {
-    source(
-        Field::A,
-        At {
-            value: 41,
-            cache: 49,
-            register,
-            discard,
-            size,
-            sign: NO,
-        },
-    )
-}
 
 const fn prefix(bit: u8) -> Spec {
     plain(
@@ -29,12 +15,24 @@ const fn prefix(bit: u8) -> Spec {
     )
 }
 
-const INTEGER: &[Spec] = &[dest(50), operand(57, 52, 56), prefix(59), WAIT, SCHEDULE];
-const FLOAT: &[Spec] = &[dest(50), operand(60, 52, 57), prefix(61), WAIT, SCHEDULE];
+const INTEGER: &[Spec] = &[
+    dest(50),
+    lone_source(52, 57, 56),
+    prefix(59),
+    WAIT,
+    SCHEDULE,
+];
+const FLOAT: &[Spec] = &[
+    dest(50),
+    lone_source(52, 60, 57),
+    prefix(61),
+    WAIT,
+    SCHEDULE,
+];
 /// Minimum and maximum of floats say their widths in other bits, of which one value is seen.
 const EXTREME: &[Spec] = &[
     dest(YES),
-    operand(60, YES, 57),
+    lone_source(YES, 60, 57),
     prefix(61),
     WAIT,
     SCHEDULE,
@@ -92,7 +90,7 @@ const fn shuffle(name: &'static str, opcode: u128, scope: Scope, kind: ShuffleKi
 const BALLOT: &[Spec] = &[
     plain(Field::Mode, Kind::Int, bits(&[(73, 76)])),
     dest(59),
-    operand(62, 60, 69),
+    lone_source(60, 62, 69),
     source(
         Field::B,
         At {

@@ -90,6 +90,79 @@ const fn dest_of(kind: Kind, first: u8, second: u8) -> Spec {
     }
 }
 
+/// Where the bits of a source of groups 0 to 3 are, beside its six of register: see [`Kind::VarSrc`].
+struct VarSource {
+    field: Field,
+    register: u8,
+    low: u8,
+    high: u8,
+    cache: u8,
+    discard: u8,
+    wide: u8,
+    uniform: u8,
+    negate: u8,
+    absolute: u8,
+    brain: u8,
+    integer: u8,
+}
+
+const fn var_source(at: VarSource) -> Spec {
+    let ranges = [
+        (at.low, at.low),
+        (at.register, at.register + 5),
+        (at.high, at.high),
+        (at.cache, at.cache),
+        (at.discard, at.discard),
+        (at.wide, at.wide),
+        (at.uniform, at.uniform),
+        (at.negate, at.negate),
+        (at.absolute, at.absolute),
+        (at.brain, at.brain),
+        (at.integer, at.integer),
+    ];
+    Spec {
+        role: Role::Source,
+        ..plain(at.field, Kind::VarSrc, bits(&ranges))
+    }
+}
+
+/// A destination of groups 0, 1 and 3: see [`Kind::VarDst`].
+const fn var_dest(low: u8, high: u8, wide: u8, uniform: u8, top: u8, brain: u8) -> Spec {
+    Spec {
+        role: Role::Dest,
+        ..plain(
+            Field::Dest,
+            Kind::VarDst,
+            bits(&[
+                (low, low),
+                (4, 7),
+                (22, 23),
+                (high, high),
+                (wide, wide),
+                (21, 21),
+                (uniform, uniform),
+                (top, top),
+                (brain, brain),
+            ]),
+        )
+    }
+}
+
+/// The one source of an instruction of group 7, an unsigned integer.
+const fn lone_source(size: u8, discard: u8, register: u8) -> Spec {
+    source(
+        Field::A,
+        At {
+            value: 41,
+            cache: 49,
+            register,
+            discard,
+            size,
+            sign: NO,
+        },
+    )
+}
+
 /// Where the bits of an integer source of group 7 are.
 struct At {
     value: u8,

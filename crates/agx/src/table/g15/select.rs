@@ -5,6 +5,7 @@
 //! predicate.
 
 use super::super::{Field, Form, Role, Spec, hidden, plain};
+use super::{VarSource, var_source};
 use crate::bits::bits;
 use crate::kind::Kind;
 use crate::names::List;
@@ -42,26 +43,20 @@ const fn compared(field: Field, more: [u8; 7]) -> Spec {
         Field::A => (9, 15, 19, 8),
         _ => (25, 31, 20, 24),
     };
-    Spec {
-        role: Role::Source,
-        ..plain(
-            field,
-            Kind::VarSrc,
-            bits(&[
-                (low, low),
-                (register, register + 5),
-                (high, high),
-                (cache, cache),
-                (discard, discard),
-                (wide, wide),
-                (uniform, uniform),
-                (negate, negate),
-                (absolute, absolute),
-                (brain, brain),
-                (integer, integer),
-            ]),
-        )
-    }
+    var_source(VarSource {
+        field,
+        register,
+        low,
+        high,
+        cache,
+        discard,
+        wide,
+        uniform,
+        negate,
+        absolute,
+        brain,
+        integer,
+    })
 }
 
 /// A selected value, as wide as the destination.

@@ -4,8 +4,8 @@
 //! a compiler reads and never on fewer. Headers are looked for afresh each time: one that appears earlier in
 //! the search path changes the hash. A name made by a macro cannot be followed; such a source has no hash.
 
-use super::store::Hash;
 use super::tree::Tree;
+use assay_tune::fingerprint::Fingerprint;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ const MOST_FILES: usize = 20_000;
 
 /// Adds a source and what it includes to a hash; false if there is an include that cannot be followed.
 pub(super) fn add(
-    hash: &mut Hash,
+    hash: &mut Fingerprint,
     tree: &Tree,
     file: &Path,
     folders: &[PathBuf],
@@ -126,7 +126,7 @@ mod tests {
             files: Vec::new(),
         };
         let hash = || {
-            let mut hash = Hash::default();
+            let mut hash = Fingerprint::default();
             let folders = [root.join("one"), root.join("two")];
             assert!(add(&mut hash, &tree, &root.join("k.metal"), &folders, &[]));
             hash.text()
@@ -145,7 +145,7 @@ mod tests {
         write("one/b.h", "#include WHO\n");
         let folders = [root.join("one")];
         assert!(!add(
-            &mut Hash::default(),
+            &mut Fingerprint::default(),
             &tree,
             &root.join("one/b.h"),
             &folders,

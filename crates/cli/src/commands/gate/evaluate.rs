@@ -2,7 +2,7 @@
 //! kernels are looked at in parallel; what is known already is taken from the [`store`].
 
 use super::execute::relative_text;
-use super::store::{self, Entry, Hash};
+use super::store::{self, Entry};
 use super::tree::Tree;
 use super::{closure, launches};
 use crate::failure::{Failure, Kind};
@@ -14,6 +14,7 @@ use assay_front::{Blame, CompilerError, Error, Library, SourceOptions};
 use assay_gate::{Check, Config, Failed, FileFailure, Group, Kernel, Place, Snapshot};
 use assay_msl::Diagnostic;
 use assay_predict::Target;
+use assay_tune::fingerprint::Fingerprint;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -144,7 +145,7 @@ impl Evaluator<'_> {
 
     /// A hash of everything that decides what is found out about a file; none if that cannot be said.
     fn key(&self, unit: &Unit<'_>, compiler: &str) -> Option<String> {
-        let mut hash = Hash::default();
+        let mut hash = Fingerprint::default();
         let config = self.config;
         let group = serde_json::to_string(unit.group).ok()?;
         let others = config.groups_of_file(unit.file);

@@ -1,6 +1,5 @@
 //! Runs a kernel with its launch on the CPU: what it leaves in its buffers, and what a checked run finds.
 
-use super::store::Hash;
 use super::tree::Tree;
 use crate::commands::run::pad_three;
 use crate::failure::Failure;
@@ -14,6 +13,7 @@ use assay_front::Library;
 use assay_gate::{Config, Contents, Failed, Found, Place, RunResult};
 use assay_launch::element::Element;
 use assay_launch::{Sizes, describe};
+use assay_tune::fingerprint::{self, Fingerprint};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -308,7 +308,7 @@ fn found(reports: &[Report], tree: &Tree) -> Vec<Found> {
 impl Ran {
     /// Hashes of what the kernel was given and of what it left.
     pub(super) fn result(&self) -> RunResult {
-        let mut given = Hash::default();
+        let mut given = Fingerprint::default();
         for buffer in &self.buffers {
             given.add(&buffer.index.to_le_bytes());
             given.add(&buffer.before);
@@ -325,7 +325,7 @@ impl Ran {
                 .map(|buffer| Contents {
                     index: buffer.index,
                     name: buffer.name.clone(),
-                    hash: Hash::of(&buffer.after),
+                    hash: fingerprint::of_bytes(&buffer.after),
                 })
                 .collect(),
         }

@@ -3,11 +3,11 @@
 //! A launch is written in `[launch]` of the configuration by the kernel's name, in the kernel's group, or in a comment
 //! `// assay: launch` of its source; the first that is there counts.
 
-use super::store::Hash;
 use crate::failure::Failure;
 use crate::launch::{self, Described};
 use assay_gate::{Config, Group};
 use assay_launch::Size;
+use assay_tune::fingerprint::Fingerprint;
 use std::path::Path;
 
 /// The launches of a kernel; none if nobody says how.
@@ -83,7 +83,11 @@ pub(super) fn at_sizes(launch: &Described, sizes: &[String]) -> Result<Described
 
 /// Adds the contents of arrays that launches name to a hash. Words are those of the configuration and of the source's
 /// comments.
-pub(super) fn add_arrays<'w>(hash: &mut Hash, words: impl Iterator<Item = &'w str>, root: &Path) {
+pub(super) fn add_arrays<'w>(
+    hash: &mut Fingerprint,
+    words: impl Iterator<Item = &'w str>,
+    root: &Path,
+) {
     for word in words {
         if let Some((_, value)) = word.split_once('=')
             && is_array(value)

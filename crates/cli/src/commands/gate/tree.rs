@@ -4,6 +4,7 @@ use super::git::{Base, Entry, Repository};
 use super::store;
 use crate::failure::Failure;
 use assay_gate::{Config, Texts};
+use assay_tune::fingerprint::Fingerprint;
 use std::path::{Path, PathBuf};
 
 /// Sources below a folder.
@@ -200,7 +201,7 @@ fn extracted(
             .advice("let ASSAY_CACHE name a folder that can be written")
     };
     let paths = entries.iter().filter(|entry| wanted(&entry.path));
-    let mut hash = store::Hash::default();
+    let mut hash = Fingerprint::default();
     for entry in paths {
         hash.add(entry.path.as_bytes());
     }

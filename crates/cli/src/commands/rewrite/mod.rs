@@ -285,15 +285,7 @@ fn predicted(
     after: &Launched,
     printed: &str,
 ) -> Result<Compared, Failure> {
-    let choice = Choice {
-        chips: &args.chip,
-        what_if: &[],
-        chip_file: None,
-    };
-    let targets = choice.targets()?;
-    let [target] = targets.as_slice() else {
-        return Err(Failure::usage("--chip names one chip"));
-    };
+    let target = &Choice::one(&args.chip)?;
     let text = Source {
         path: Path::new("rewritten.metal"),
         text: printed.as_bytes(),

@@ -50,15 +50,7 @@ pub(super) fn tune<L: Launch>(
     context: &Context,
     task: Task<'_, L>,
 ) -> CommandResult {
-    let choice = Choice {
-        chips: &args.chip,
-        what_if: &[],
-        chip_file: None,
-    };
-    let targets = choice.targets()?;
-    let [target] = targets.as_slice() else {
-        return Err(Failure::usage("--chip names one chip"));
-    };
+    let target = &Choice::one(&args.chip)?;
     let space = task.subject.knobs.space().map_err(|error| {
         let kind = match args.restrict.is_empty() && args.knobs.is_empty() {
             true => Kind::Input,

@@ -69,11 +69,7 @@ impl Launch for FileLaunch {
     }
 
     fn sizes(&self, level: Level) -> &[Sizes] {
-        match level {
-            Level::Quick => &self.plan.quick,
-            Level::Full => &self.plan.full,
-            Level::HeldOut => &self.plan.held_out,
-        }
+        self.plan.sizes(level)
     }
 
     fn is_checked(&self, sizes: &Sizes) -> bool {

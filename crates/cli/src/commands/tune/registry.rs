@@ -113,11 +113,7 @@ impl Launch for RegistryLaunch<'_> {
     }
 
     fn sizes(&self, level: Level) -> &[Sizes] {
-        match level {
-            Level::Quick => &self.plan.quick,
-            Level::Full => &self.plan.full,
-            Level::HeldOut => &self.plan.held_out,
-        }
+        self.plan.sizes(level)
     }
 
     fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Vec<(u32, Input)>, String> {

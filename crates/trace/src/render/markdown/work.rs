@@ -2,7 +2,7 @@
 
 use super::plain;
 use crate::analysis::document::*;
-use crate::render::{baseline_cells, millis, part_of_chip};
+use crate::render::{baseline_cells, millis, part_of_chip, rate};
 use assay_report::number::{grouped, or_unknown};
 use std::fmt::Write;
 
@@ -29,8 +29,6 @@ pub(super) fn throughput(out: &mut String, a: &Analysis) {
     out.push_str(
         "\n| operation | share | total | count | GFLOP/s | of peak | GB/s | of bandwidth | work from |\n|---|--:|--:|--:|--:|--:|--:|--:|---|\n",
     );
-    let rate =
-        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
     for row in &a.throughput {
         let _ = writeln!(
             out,

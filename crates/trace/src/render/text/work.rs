@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use crate::analysis::document::*;
-use crate::render::{baseline_cells, millis, part_of_chip};
+use crate::render::{baseline_cells, millis, part_of_chip, rate};
 use assay_report::number::grouped;
 use assay_report::style::Role;
 use assay_report::table::Column;
@@ -26,9 +26,6 @@ impl Page {
             Column::right("of memory"),
             Column::left("operation").shrink(),
         ]);
-        let rate = |value: Option<f64>| {
-            value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"))
-        };
         for row in a.throughput.iter().take(self.style.top) {
             table.row([
                 format!("{:.1} %", row.share * 100.0),

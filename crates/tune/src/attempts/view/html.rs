@@ -1,7 +1,7 @@
 //! A session as one page: times over attempts, the tree, terms before and after, differences of sources.
 
-use super::text::{last_step, what};
-use super::{Row, View};
+use super::text::what;
+use super::{Row, Tree, View};
 use crate::attempts::Outcome;
 use crate::diff::{Line, lines};
 use crate::report::terms;
@@ -28,8 +28,7 @@ pub fn html(view: &View) -> String {
     let Some(session) = view.sessions.first() else {
         return page("No attempts", "", "<h1>No attempts</h1>", "");
     };
-    let winner = session.decision.as_ref().filter(|it| it.kept);
-    let winner = winner.and_then(|it| it.winner);
+    let winner = session.kept();
     let mut body = format!(
         "<h1>{} on {}</h1>\n<p class=\"dim\">session {}, seed {}, {} attempts, {} failed; times are modelled</p>\n",
         escape(&session.kernel),
@@ -51,15 +50,9 @@ pub fn html(view: &View) -> String {
         body += &changed(original, best);
     }
     body += "<h2>Tree of attempts</h2>\n<div class=\"wide\"><ul class=\"tree\">\n";
-    let roots = view.attempts.iter().filter(|row| {
-        let parent = row.parent;
-        !view
-            .attempts
-            .iter()
-            .any(|other| Some(other.ordinal) == parent)
-    });
-    for root in roots {
-        branch(view, root, winner, &mut body);
+    let tree = Tree::new(view);
+    for root in &tree.roots {
+        branch(&tree, root, winner, &mut body);
     }
     body += "</ul></div>\n";
     body += &differences(view, original);
@@ -134,7 +127,7 @@ fn changed(original: &Row, best: &Row) -> String {
     out + "</table></div>\n"
 }
 
-fn branch(view: &View, row: &Row, winner: Option<u32>, out: &mut String) {
+fn branch(tree: &Tree<'_>, row: &Row, winner: Option<u32>, out: &mut String) {
     let kept = Some(row.ordinal) == winner;
     let (class, outcome) = match &row.outcome {
         Outcome::Timed(prediction) => (
@@ -148,18 +141,14 @@ fn branch(view: &View, row: &Row, winner: Option<u32>, out: &mut String) {
         "<li class=\"{class}\" title=\"{}\">{} <code>{}</code> {}",
         escape(&what(row)),
         row.ordinal,
-        escape(&last_step(view, row)),
+        escape(&tree.last_step(row)),
         escape(&outcome)
     );
-    let children: Vec<&Row> = view
-        .attempts
-        .iter()
-        .filter(|child| child.parent == Some(row.ordinal) && child.ordinal > row.ordinal)
-        .collect();
+    let children = tree.children(row);
     if !children.is_empty() {
         *out += "<ul>\n";
         for child in children {
-            branch(view, child, winner, out);
+            branch(tree, child, winner, out);
         }
         *out += "</ul>";
     }

@@ -1,6 +1,6 @@
 //! Sessions and attempts as text.
 
-use super::{Row, Session, View};
+use super::{Row, Session, Tree, View};
 use crate::attempts::Outcome;
 use assay_report::number::nanoseconds;
 use assay_report::style::{Painter, Role};
@@ -118,24 +118,16 @@ pub(super) fn what(row: &Row) -> String {
 /// Attempts below those they were made of.
 pub fn tree(view: &View, painter: Painter) -> String {
     let mut out = String::new();
-    let roots = view.attempts.iter().filter(|row| {
-        let parent = row.parent;
-        !view
-            .attempts
-            .iter()
-            .any(|other| Some(other.ordinal) == parent)
-    });
-    let winner = view.sessions.first().and_then(|it| it.decision.as_ref());
-    let winner = winner.filter(|decision| decision.kept);
-    let winner = winner.and_then(|decision| decision.winner);
-    for root in roots {
-        branch(view, root, ("", ""), winner, painter, &mut out);
+    let tree = Tree::new(view);
+    let winner = view.sessions.first().and_then(Session::kept);
+    for root in &tree.roots {
+        branch(&tree, root, ("", ""), winner, painter, &mut out);
     }
     out
 }
 
 fn branch(
-    view: &View,
+    tree: &Tree<'_>,
     row: &Row,
     (first, rest): (&str, &str),
     winner: Option<u32>,
@@ -146,7 +138,7 @@ fn branch(
         Some(time) => nanoseconds(time * 1e3),
         None => "failed".to_owned(),
     };
-    let own = last_step(view, row);
+    let own = tree.last_step(row);
     let mark = if winner == Some(row.ordinal) {
         painter.paint(Role::Good, "  kept")
     } else {
@@ -157,38 +149,13 @@ fn branch(
         Outcome::Timed(_) => String::new(),
     };
     let _ = writeln!(out, "{first}{} {own}  {time}{why}{mark}", row.ordinal);
-    let mut children = view
-        .attempts
-        .iter()
-        .filter(|child| child.parent == Some(row.ordinal) && child.ordinal > row.ordinal)
-        .peekable();
+    let mut children = tree.children(row).iter().peekable();
     while let Some(child) = children.next() {
         let (own, below) = match children.peek() {
             Some(_) => ("├─ ", "│  "),
             None => ("└─ ", "   "),
         };
         let (own, below) = (format!("{rest}{own}"), format!("{rest}{below}"));
-        branch(view, child, (&own, &below), winner, painter, out);
-    }
-}
-
-/// What an attempt adds to its parent.
-pub(super) fn last_step(view: &View, row: &Row) -> String {
-    let parent = view
-        .attempts
-        .iter()
-        .find(|other| Some(other.ordinal) == row.parent);
-    let Some(parent) = parent else {
-        return row.genome.to_string();
-    };
-    match row
-        .genome
-        .steps
-        .strip_prefix(parent.genome.steps.as_slice())
-    {
-        Some(added) if !added.is_empty() && row.genome.knobs == parent.genome.knobs => {
-            added.join(" ")
-        }
-        _ => row.genome.to_string(),
+        branch(tree, child, (&own, &below), winner, painter, out);
     }
 }
