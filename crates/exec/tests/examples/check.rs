@@ -127,6 +127,27 @@ fn a_report_names_both_sides() {
     assert!(text.contains("missing_barrier.metal:12"), "{text}");
 }
 
+/// Each of 150 reads of memory that nobody has written is reported by itself, as far as there is room.
+#[test]
+fn many_reports_of_one_kind_do_not_hide_another() {
+    let reads: String = (0..150).map(|n| format!("sum += m[{n}];\n")).collect();
+    let text = format!(
+        "#include <metal_stdlib>\nusing namespace metal;\n\
+         kernel void k(device uint *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {{\n\
+         threadgroup volatile uint m[256]; uint sum = 0;\n{reads}out[i & 1] = sum + i;\n}}"
+    );
+    let Some(program) = program_of(&text, "k.metal", "k") else {
+        return;
+    };
+    let mut bindings = Bindings::new();
+    bindings.set(0, Buffer::zeroed(64));
+    let reports = program.check(&Grid::line(128, 64), &mut bindings, &Limits::default());
+    let reports = reports.expect("no fault");
+    let of = |kind| reports.iter().filter(|report| report.kind == kind).count();
+    assert_eq!(of(ReportKind::Uninitialised), 100);
+    assert_ne!(of(ReportKind::Race), 0);
+}
+
 /// Two lanes add to one number: each of them reads it before it writes, and the report must not set one against itself.
 #[test]
 fn a_race_is_between_two_threads() {
