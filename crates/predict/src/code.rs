@@ -31,6 +31,8 @@ pub(crate) struct Instruction {
     /// Cycles of the complex unit.
     pub(crate) complex: f32,
     pub(crate) latency: f32,
+    /// Float operations of a lane.
+    pub(crate) flops: u32,
 }
 
 impl Instruction {
@@ -360,6 +362,7 @@ fn cost(offset: u32, instruction: &assay_agx::Instruction, costs: &CostTable) ->
         writes: instruction.writes(),
         class,
         issue,
+        flops: instruction.flops(),
         complex,
         latency: row.latency.map_or(ASSUMED_LATENCY, |cycles| cycles as f32),
     }

@@ -4,7 +4,9 @@ use crate::constants::Constants;
 use crate::error::Error;
 use crate::execution::Execution;
 use crate::gains::gains;
+use crate::machine::Machine;
 use crate::predict::{Cache, CommandBuffer, MODEL, predict};
+use assay_chip::occupancy::SIMD_WIDTH;
 use assay_chip::{Chip, Parameter};
 use serde::Serialize;
 
@@ -54,6 +56,8 @@ pub struct Predicted {
     pub sampled: u64,
     /// What all threadgroups together do, by the sample.
     pub work: Work,
+    /// Rates at which it does so in the predicted time.
+    pub rates: Rates,
     /// Version of the model.
     pub model: &'static str,
     /// The chip file the constants come from, if one was used.
@@ -96,12 +100,36 @@ pub struct Doubled {
 pub struct Work {
     /// Instructions of all simdgroups.
     pub instructions: f64,
+    /// Float operations of all lanes that take part; a multiply-add is two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flops: Option<f64>,
     /// Bytes that lanes move to and from device memory, whichever cache answers.
     pub device_bytes: f64,
     /// Bytes of distinct cache lines.
     pub touched_bytes: f64,
     /// Bytes that lanes move to and from threadgroup memory.
     pub threadgroup_bytes: f64,
+}
+
+/// Work over time, and what part that is of what the chip can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rates {
+    /// Float operations per byte of distinct cache lines: the intensity of a roofline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flops_per_byte: Option<f64>,
+    /// Thousand million float operations per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gflops: Option<f64>,
+    /// Share of a multiply-add per lane and cycle on every core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_share: Option<f64>,
+    /// Thousand million bytes of distinct cache lines per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gbs: Option<f64>,
+    /// Share of the memory's bandwidth; above one where caches answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_share: Option<f64>,
 }
 
 /// The time of a source line.
@@ -193,6 +221,8 @@ impl Predicted {
             resource: gain.resource,
             time_us: rounded(gain.time_us),
         });
+        let work = work(buffer);
+        let machine = Machine::new(chip, constants)?;
         Ok(Predicted {
             kernel: question.kernel.to_owned(),
             chip: chip.name.to_owned(),
@@ -215,7 +245,8 @@ impl Predicted {
             },
             threadgroups: executions.iter().map(|e| e.threadgroups()).sum(),
             sampled: executions.iter().map(|e| u64::from(e.sampled)).sum(),
-            work: work(buffer),
+            rates: rates(&work, prediction.time_us, chip, &machine),
+            work,
             model: MODEL,
             chip_file: target.chip_file.clone(),
             what_if: target.changed.clone(),
@@ -257,12 +288,18 @@ fn notes(executions: &[&Execution], target: &Target) -> Vec<String> {
 }
 
 fn work(buffer: &CommandBuffer<'_>) -> Work {
-    let mut all = Work::default();
+    let mut all = Work {
+        flops: Some(0.0),
+        ..Work::default()
+    };
     for repeated in &buffer.dispatches {
         let times = f64::from(repeated.times.max(1)) * f64::from(buffer.times.max(1));
         let execution = repeated.execution;
         let bytes = execution.moved_bytes();
-        all.instructions += times * execution.instructions * execution.threadgroups() as f64;
+        let groups = execution.threadgroups() as f64;
+        all.instructions += times * execution.instructions * groups;
+        let flops = all.flops.zip(execution.flops);
+        all.flops = flops.map(|(sum, flops)| sum + times * flops * groups);
         all.device_bytes += times * bytes.device;
         all.threadgroup_bytes += times * bytes.threadgroup;
         let touched = execution.lines() * crate::execution::LINE as f64;
@@ -270,9 +307,32 @@ fn work(buffer: &CommandBuffer<'_>) -> Work {
     }
     Work {
         instructions: rounded(all.instructions),
+        flops: all.flops.map(rounded),
         device_bytes: rounded(all.device_bytes),
         touched_bytes: rounded(all.touched_bytes),
         threadgroup_bytes: rounded(all.threadgroup_bytes),
+    }
+}
+
+fn rates(work: &Work, time_us: f64, chip: &Chip, machine: &Machine) -> Rates {
+    let ratio = |a: f64, b: f64| (b > 0.0).then(|| rounded(a / b));
+    let per_second = |amount: f64| ratio(amount, time_us * 1e3);
+    let flops = work.flops.filter(|flops| *flops > 0.0);
+    let lanes = f64::from(SIMD_WIDTH) * machine.schedulers as f64 * machine.cores;
+    let peak = 2.0 * lanes * machine.clock_ghz;
+    let gflops = flops.and_then(per_second);
+    let gbs = per_second(work.touched_bytes).filter(|gbs| *gbs > 0.0);
+    let bandwidth = chip.get(Parameter::DramGbs);
+    let share = |rate: Option<f64>, most: Option<f64>| {
+        let (rate, most) = rate.zip(most)?;
+        ratio(rate, most)
+    };
+    Rates {
+        flops_per_byte: flops.and_then(|flops| ratio(flops, work.touched_bytes)),
+        peak_share: share(gflops, Some(peak)),
+        bandwidth_share: share(gbs, bandwidth),
+        gflops,
+        gbs,
     }
 }
 

@@ -47,6 +47,9 @@ pub struct Execution {
     pub instructions: f64,
     /// Lanes active per instruction.
     pub active_lanes: f64,
+    /// Float operations of a threadgroup, where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flops: Option<f64>,
     /// Share of instructions in which a lane with a thread was inactive.
     pub divergent: f64,
     /// Distinct runs of instructions.

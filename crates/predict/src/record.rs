@@ -43,6 +43,7 @@ pub(crate) struct Recorder<'a> {
     divergent: u64,
     instructions: u64,
     lane_instructions: u64,
+    flops: u64,
     /// Words of the stack that simdgroups touched.
     stack_rows: BTreeSet<u64>,
     /// By instruction.
@@ -94,6 +95,8 @@ pub(crate) struct Record {
     pub(crate) accesses: Vec<(u32, Box<Sums>)>,
     pub(crate) instructions: u64,
     pub(crate) lane_instructions: u64,
+    /// Float operations of all lanes.
+    pub(crate) flops: u64,
     pub(crate) divergent: u64,
     /// Distinct words of the stack.
     pub(crate) stack_rows: u32,
@@ -120,6 +123,7 @@ impl<'a> Recorder<'a> {
             divergent: 0,
             instructions: 0,
             lane_instructions: 0,
+            flops: 0,
             stack_rows: BTreeSet::new(),
             taken: vec![Taken::default(); code.instructions.len()],
         }
@@ -143,6 +147,7 @@ impl<'a> Recorder<'a> {
             accesses: accesses.collect(),
             instructions: self.instructions,
             lane_instructions: self.lane_instructions,
+            flops: self.flops,
             divergent: self.divergent,
             stack_rows: self.stack_rows.len() as u32,
             taken: self.taken,
@@ -213,7 +218,9 @@ impl Observer for Recorder<'_> {
             taken.executed += 1;
             taken.by_a_lane += u64::from(step.active() != 0);
         }
-        self.lane_instructions += u64::from(step.active().count_ones());
+        let lanes = step.active().count_ones();
+        self.lane_instructions += u64::from(lanes);
+        self.flops += u64::from(self.code.instructions[index].flops * lanes);
         self.divergent += u64::from(step.active() != step.threads());
         if let Some(block) = self.code.block_started_by(index) {
             let simdgroup = step.simdgroup() as usize;

@@ -69,6 +69,7 @@ pub(crate) fn fold(
         instructions,
         stack_lines: rows.unwrap_or(0) + spilled.div_ceil(2),
         active_lanes: mean(|record| record.lane_instructions) * per_instruction,
+        flops: Some(mean(|record| record.flops)),
         divergent: mean(|record| record.divergent) * per_instruction,
         runs,
         blocks,

@@ -2,7 +2,7 @@
 
 use crate::cfg::Block;
 use crate::code::{Code, Entry};
-use assay_agx::{Class, Op, Operand, Space};
+use assay_agx::{Operand, Space};
 use assay_chip::{Chip, CostModel, CostTable, Key, Parameter, Unit};
 use std::ops::{Add, AddAssign, Mul};
 
@@ -183,17 +183,6 @@ impl Charges {
     }
 }
 
-/// Float operations of a simdgroup's instruction, as people count them: comparisons, conversions and moves are none.
-fn flops(op: Op, class: Class) -> f32 {
-    let lanes = LANES as f32;
-    match (op, class) {
-        (Op::SimdMatrixFmadd32 | Op::SimdMatrixFmadd16, _) => 2.0 * 8.0 * 8.0 * 8.0,
-        (Op::Fmadd32 | Op::Fmadd16, _) => 2.0 * lanes,
-        (_, Class::Float32 | Class::Float16 | Class::Transcendental) => lanes,
-        _ => 0.0,
-    }
-}
-
 fn charge(entry: &Entry, table: &CostTable, on_core: Option<f64>) -> Charge {
     let Some(insn) = entry.known() else {
         return Charge {
@@ -219,7 +208,7 @@ fn charge(entry: &Entry, table: &CostTable, on_core: Option<f64>) -> Charge {
         device_bytes: 0,
         threadgroup_bytes: 0,
         bytes_unknown: false,
-        flops: flops(insn.op(), insn.class()),
+        flops: insn.flops() as f32 * LANES as f32,
     };
     if cost.unit != Unit::Memory {
         return charge;

@@ -27,6 +27,16 @@ pub fn bytes(value: u64) -> String {
     scaled(value as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"])
 }
 
+/// A count of float operations with a decimal unit.
+///
+/// ```
+/// assert_eq!(assay_report::number::flop(2.1e9), "2.1 GFLOP");
+/// ```
+pub fn flop(value: f64) -> String {
+    let units = ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"];
+    scaled(value, 1000.0, &units)
+}
+
 /// A duration in the unit that keeps it readable: `12_300.0` ns → `12.3 µs`.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Predictions as one self-contained page, with a picture of the simulated core.
 
-use super::text::{headline, origin, reasons, shown, time, useful, verdict};
+use super::text::{headline, origin, reasons, shown, time, useful, verdict, work_line};
 use crate::compare::{Call, Compared};
 use crate::document::{Predicted, Report};
 use crate::picture::{Activity, Picture};
@@ -50,14 +50,15 @@ fn one(body: &mut String, predicted: &Predicted) {
     let _ = write!(
         body,
         "<h1>{} on {}</h1><p class=verdict><b>{}</b> <span class=dim>({} to {})</span>, limited by <b>{}</b></p>\
-         <p class=dim>{}</p>",
+         <p class=dim>{}<br>{}</p>",
         escape(&predicted.kernel),
         escape(&predicted.chip),
         time(predicted.time_us),
         time(predicted.low_us),
         time(predicted.high_us),
         escape(&predicted.limited_by),
-        escape(&origin(predicted))
+        escape(&origin(predicted)),
+        escape(&work_line(predicted))
     );
     *body += "<h2>Where the time goes</h2><div class=wide><table>";
     for term in &predicted.terms {

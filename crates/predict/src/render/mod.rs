@@ -6,7 +6,7 @@ mod text;
 mod timeline;
 
 pub use html::{html, html_of_comparison};
-pub use text::{compared, headline, line_table, origin, reasons, text, time};
+pub use text::{compared, headline, line_table, origin, reasons, text, time, work_line};
 pub use timeline::timeline;
 
 use assay_report::style::Painter;

@@ -4,6 +4,7 @@ use super::Style;
 use crate::compare::{Call, Compared};
 use crate::document::{LineTime, Predicted, Report};
 use assay_report::bar::bar;
+use assay_report::number;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
 use assay_report::wrap::{hanging, wrap};
@@ -36,7 +37,7 @@ pub fn text(report: &Report, style: &Style) -> String {
 
 /// A time with a unit that suits it.
 pub fn time(us: f64) -> String {
-    assay_report::number::nanoseconds(us * 1e3)
+    number::nanoseconds(us * 1e3)
 }
 
 /// Kernel, chip, time, band and reason in one line.
@@ -61,9 +62,32 @@ pub fn origin(predicted: &Predicted) -> String {
         predicted.state,
         predicted.class,
         predicted.sampled,
-        assay_report::number::grouped(predicted.threadgroups),
+        number::grouped(predicted.threadgroups),
         predicted.code
     )
+}
+
+/// Work of the whole launch, and the rates at which it is done.
+pub fn work_line(predicted: &Predicted) -> String {
+    let (work, rates) = (&predicted.work, &predicted.rates);
+    let percent = |share: Option<f64>, of: &str| {
+        let share = share.map(|share| format!(" ({:.1} % of {of})", 100.0 * share));
+        share.unwrap_or_default()
+    };
+    let mut parts = Vec::new();
+    if let Some((flops, gflops)) = work.flops.zip(rates.gflops) {
+        let peak = percent(rates.peak_share, "the peak");
+        parts.push(format!("{} at {gflops} GFLOP/s{peak}", number::flop(flops)));
+    }
+    if let Some(gbs) = rates.gbs {
+        let memory = percent(rates.bandwidth_share, "the memory's bandwidth");
+        let touched = number::bytes(work.touched_bytes as u64);
+        parts.push(format!("{touched} touched at {gbs} GB/s{memory}"));
+    }
+    if let Some(intensity) = rates.flops_per_byte {
+        parts.push(format!("{intensity} FLOP per byte"));
+    }
+    parts.join("; ")
 }
 
 /// The resources of which twice as much would help.
@@ -86,6 +110,7 @@ fn one(out: &mut String, predicted: &Predicted, style: &Style) {
         let _ = writeln!(out, "{}", style.painter.paint(Role::Heading, &line));
     }
     lines(out, &origin(predicted), style);
+    lines(out, &work_line(predicted), style);
     let _ = writeln!(out, "\nWhere the time goes");
     for term in &predicted.terms {
         let share = term.us / predicted.time_us.max(f64::MIN_POSITIVE);
@@ -325,8 +350,8 @@ fn work(compared: &Compared, style: &Style) -> String {
     .painter(style.painter)
     .indent(2);
     type Show = fn(f64) -> String;
-    let bytes: Show = |value| assay_report::number::bytes(value.round() as u64);
-    let count: Show = |value| assay_report::number::grouped(value.round() as u64);
+    let bytes: Show = |value| number::bytes(value.round() as u64);
+    let count: Show = |value| number::grouped(value.round() as u64);
     let rows = [
         (
             "instructions of simdgroups",

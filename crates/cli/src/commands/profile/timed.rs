@@ -92,8 +92,10 @@ pub(super) fn text(predicted: &Predicted, context: &Context) -> String {
         out += &context.painter.paint(Role::Heading, &line);
         out.push('\n');
     }
-    out += &wrap(&render::origin(predicted), context.width, 0).join("\n");
-    out.push('\n');
+    for line in [render::origin(predicted), render::work_line(predicted)] {
+        out += &wrap(&line, context.width, 0).join("\n");
+        out.push('\n');
+    }
     if !predicted.lines.is_empty() {
         out += "\nPredicted time by source line: issuing its instructions, and waiting for what they load\n";
         out += &render::line_table(predicted, LINES, &style);
@@ -123,7 +125,11 @@ pub(super) fn lead(predicted: &Predicted) -> Lead {
     };
     Lead {
         headline: render::headline(predicted),
-        detail: render::origin(predicted),
+        detail: format!(
+            "{}. {}",
+            render::origin(predicted),
+            render::work_line(predicted)
+        ),
         lines: predicted.lines.iter().map(line).collect(),
     }
 }
