@@ -155,19 +155,23 @@ pub(super) fn work() -> CommandResult {
 /// The shortest time between two counts of the same stage.
 const BETWEEN_COUNTS: Duration = Duration::from_millis(200);
 
-/// Passes steps on: every stage, and counts as often as a person can read them.
+/// Passes steps on: every stage, and counts that have changed, as often as a person can read them.
 fn tell_steps() {
-    let last: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let last: Mutex<Option<(Instant, Step)>> = Mutex::new(None);
     progress::listen(Box::new(move |step| {
         if let Some(count) = step.count {
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_soon = |(at, total): &(Instant, u64)| {
-                *total == count.total && at.elapsed() < BETWEEN_COUNTS
-            };
-            if count.done < count.total && last.as_ref().is_some_and(is_soon) {
-                return;
+            let total = |step: &Step| step.count.map(|count| count.total);
+            let same_stage = last
+                .as_ref()
+                .filter(|(_, told)| total(told) == total(&step));
+            if let Some((at, told)) = same_stage {
+                let is_soon = at.elapsed() < BETWEEN_COUNTS && count.done < count.total;
+                if is_soon || *told == step {
+                    return;
+                }
             }
-            *last = Some((Instant::now(), count.total));
+            *last = Some((Instant::now(), step.clone()));
         }
         // If the server is gone, so is this process in a moment.
         let _ = Message::Step(step).send();
