@@ -196,10 +196,19 @@ fn points_and_rows_have_the_same_keys() {
     let (view, history) = view_and_history(true);
     let page = html(&view, &history);
     let (chart, table): (Vec<_>, Vec<_>) = page.lines().partition(|line| line.contains("<circle"));
-    let points: Vec<&str> = chart.iter().flat_map(|line| values(line, "data-key")).collect();
-    let rows: Vec<&str> = table.iter().flat_map(|line| values(line, "data-key")).collect();
+    let points: Vec<&str> = chart
+        .iter()
+        .flat_map(|line| values(line, "data-key"))
+        .collect();
+    let rows: Vec<&str> = table
+        .iter()
+        .flat_map(|line| values(line, "data-key"))
+        .collect();
     assert_eq!(points.len(), 6);
-    assert!(points.iter().all(|point| rows.contains(point)), "{points:?} {rows:?}");
+    assert!(
+        points.iter().all(|point| rows.contains(point)),
+        "{points:?} {rows:?}"
+    );
     let unique: std::collections::BTreeSet<&&str> = rows.iter().collect();
     assert_eq!(unique.len(), rows.len());
 }
@@ -213,14 +222,21 @@ fn a_source_is_on_the_page_once_with_what_it_changed() {
     assert!(!links.is_empty());
     for link in &links {
         let id = link.trim_start_matches('#');
-        assert_eq!(sources.iter().filter(|known| **known == id).count(), 1, "{link}");
+        assert_eq!(
+            sources.iter().filter(|known| **known == id).count(),
+            1,
+            "{link}"
+        );
     }
     // `slow` came after `fast`, and did not take the record: the page of records shows no difference.
     assert!(!page.contains("<del>"));
     let (view, history) = view_and_history(true);
     let page = html(&view, &history);
     assert!(page.contains("the source before it here"), "{page}");
-    assert!(page.contains("<del>- ") && page.contains("<ins>+ "), "{page}");
+    assert!(
+        page.contains("<del>- ") && page.contains("<ins>+ "),
+        "{page}"
+    );
     assert!(html(&view, &[]).matches("<details").count() == 0);
 }
 
@@ -234,7 +250,10 @@ fn a_chip_without_a_known_clock_has_the_roof_of_its_memory() {
         }
     }
     let page = html(&view, &[]);
-    assert!(page.contains("only that of memory is known: 120 GB/s"), "{page}");
+    assert!(
+        page.contains("only that of memory is known: 120 GB/s"),
+        "{page}"
+    );
     assert_eq!(page.matches("<polyline").count(), 2);
 }
 

@@ -232,7 +232,10 @@ mod tests {
         let mut output = Output::open(Some(full)).unwrap_or_else(|error| panic!("{error:?}"));
         output.write_all(b"text").unwrap();
         let error = output.finish().expect_err("no room");
-        assert!(error.message.starts_with("cannot write /dev/full: "), "{error:?}");
+        assert!(
+            error.message.starts_with("cannot write /dev/full: "),
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -468,7 +468,10 @@ fn a_folder_of_kernels_may_hold_what_is_no_file() {
         return;
     }
     let folder = Folder::new();
-    let place = folder.file("one.metal", b"kernel void k(device float* x) { x[0] = 1; }\n");
+    let place = folder.file(
+        "one.metal",
+        b"kernel void k(device float* x) { x[0] = 1; }\n",
+    );
     let place = place.parent().expect("a folder");
     for name in ["pipe.metal", "kernel.toml"] {
         let made = Command::new("mkfifo").arg(place.join(name)).status();
@@ -484,5 +487,9 @@ fn a_folder_of_kernels_may_hold_what_is_no_file() {
     assert_eq!(shown.matches("one.metal").count(), 1, "{shown}");
     let listed = ends(&["bench", "--list", "--kernels"], place);
     // It has no kernels that are described.
-    assert!(listed.status.code().is_some_and(|code| code <= 3), "{}", stderr(&listed));
+    assert!(
+        listed.status.code().is_some_and(|code| code <= 3),
+        "{}",
+        stderr(&listed)
+    );
 }

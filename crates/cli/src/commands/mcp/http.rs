@@ -47,7 +47,7 @@ const TOKEN_VARIABLE: &str = "ASSAY_MCP_TOKEN";
 const SHORTEST_TOKEN: usize = 16;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct HttpArgs {
     /// Serve over HTTP, at /mcp of this address, instead of standard input and output
     ///
     /// A port alone means this machine only. Requests need a token: that of the environment variable ASSAY_MCP_TOKEN or of
@@ -88,7 +88,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 pub(super) fn serve(
     limits: Limits,
     address: SocketAddr,
-    args: &Args,
+    args: &HttpArgs,
     context: &Context,
 ) -> Result<(), Failure> {
     let token = token(args, address, context)?;
@@ -123,7 +123,7 @@ enum Token {
     Made(String),
 }
 
-fn token(args: &Args, address: SocketAddr, context: &Context) -> Result<Token, Failure> {
+fn token(args: &HttpArgs, address: SocketAddr, context: &Context) -> Result<Token, Failure> {
     if args.no_token {
         if !address.ip().is_loopback() {
             return Err(

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     memory: u64,
 
     #[command(flatten)]
-    http: http::Args,
+    http: http::HttpArgs,
 
     /// Run one call, told on standard input: what the server starts
     #[arg(long, hide = true)]
