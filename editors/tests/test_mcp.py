@@ -498,7 +498,11 @@ def test_strangers_do_not_reach_the_server_over_http(root: Path) -> None:
         assert web.ask("/", body=initialize)[0] == 404
         assert web.ask("/mcp/../etc/passwd", method="GET")[0] == 404
         assert web.ask(body=b"no json")[0] in (400, 415)
-        assert web.ask(body=b"[" * (30 << 20))[0] == 413
+        # What is too large is refused while it is still being sent.
+        try:
+            assert web.ask(body=b"[" * (30 << 20))[0] == 413
+        except (BrokenPipeError, ConnectionResetError):
+            pass
         for half in (b"", b"GET", b"POST /mcp HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", bytes(range(256)) * 40):
             with socket.create_connection(("127.0.0.1", web.port)) as raw:
                 raw.sendall(half)

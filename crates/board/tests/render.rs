@@ -187,8 +187,10 @@ fn the_page_has_roofs_and_fetches_nothing() {
 
 /// The value of an attribute wherever it stands.
 fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
-    let pieces = page.split(&format!("{attribute}=\"")).skip(1);
-    pieces.filter_map(|piece| piece.split('"').next()).collect()
+    let before = format!("{attribute}=\"");
+    let pieces: Vec<&str> = page.split(before.as_str()).skip(1).collect();
+    let values = pieces.iter().filter_map(|piece| piece.split('"').next());
+    values.collect()
 }
 
 #[test]
