@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The servers for agents and editors: `assay mcp` by the Python SDK's client and the inspector's command line, `assay lsp` by
-# pytest-lsp, the VS Code extension built, packaged and tested. With LLAMA_CPP, a checkout of llama.cpp, its kernels are the
+# pytest-lsp, the VS Code extension built, packaged, tested, and used in code-server (VS Code's workbench and extension host) under a
+# headless Chromium. With LLAMA_CPP, a checkout of llama.cpp, its kernels are the
 # large source that the language server is tried on.
 # Exit 3: a package registry cannot be reached, so not everything can be tested here.
 set -euo pipefail
@@ -62,4 +63,19 @@ say "the inspector lists tools, prompts and resources, and calls"
   npm run --silent package >/dev/null
 ) || status=$?
 [ "$status" = 0 ] || exit "$status"
+
+# code-server runs on one version of Node, which npm has too. No install scripts: what they compile (terminals, passwords) is not used.
+workbench=$PWD/target/workbench
+node=$workbench/node_modules/node-$(uname -s | tr '[:upper:]' '[:lower:]')-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')/bin
+CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+export CHROMIUM
+[ -n "$CHROMIUM" ] || { say "no Chromium (apt-get install chromium): the extension was not tried in a workbench"; exit 3; }
+quick() { npm install --silent --no-audit --no-fund --ignore-scripts "$@"; }
+if [ ! -e "$workbench/ready" ]; then
+  mkdir -p "$workbench"
+  quick --prefix "$workbench" code-server@4.139.1 "$(basename "$(dirname "$node")")@24" playwright-core@1 &&
+    (cd "$workbench/node_modules/code-server/lib/vscode" && PATH=$node:$PATH quick --omit=dev && cd extensions && PATH=$node:$PATH quick --omit=dev) &&
+    touch "$workbench/ready" || { say "npm's registry cannot be reached: the extension was not tried in a workbench"; exit 3; }
+fi
+"$node/node" editors/vscode/workbench.mjs "$workbench" editors/vscode/assay-metal.vsix "$ASSAY"
 say "servers and extension are fine"

@@ -99,6 +99,50 @@ grep -q 'cannot download' "$work/log" || fail "no word about the download" "$wor
 if act fine 'version=$(touch /tmp/owned)'; then fail "a version that is none was taken" "$work/log"; fi
 say "releases are installed by checksum, others refused"
 
+# From source. A stand-in for cargo hands the program out, so that nothing is built twice; GATE_BUILD=1 lets the real one build it.
+mkdir -p "$work/stand"
+cat >"$work/stand/cargo" <<'CARGO'
+#!/usr/bin/env bash
+echo "$*" >>"$STAND_LOG"
+while [ $# -gt 0 ]; do
+  case $1 in
+    --target-dir) target=$2 ;;
+    --manifest-path) manifest=$2 ;;
+  esac
+  shift
+done
+[ -f "$manifest" ] && mkdir -p "$target/release" && cp -p "$STAND_PROGRAM" "$target/release/assay"
+CARGO
+chmod +x "$work/stand/cargo"
+export STAND_LOG=$work/stand/log STAND_PROGRAM=$ASSAY
+built() { # TIMES HOW
+  [ "$(wc -l <"$STAND_LOG")" = "$1" ] || fail "built $(wc -l <"$STAND_LOG") times: $2" "$work/log" "$STAND_LOG"
+}
+plain=$PATH
+[ -n "${GATE_BUILD:-}" ] || PATH=$work/stand:$PATH
+: >"$STAND_LOG"
+act fine version=build || fail "the action does not build" "$work/log"
+grep -q '✅ assay gate passed' "$RUNNER_TEMP/summary.md" || fail "no summary" "$work/log"
+if [ -z "${GATE_BUILD:-}" ]; then
+  built 1 "version: build"
+  # What the action asks of cargo is there to be built, by the lock file as it is.
+  grep -q -- '^build --release --locked .* -p assay-metal ' "$STAND_LOG" || fail "built otherwise" "$STAND_LOG"
+  PATH=$plain cargo tree --quiet --locked --manifest-path "$root/Cargo.toml" -p assay-metal --depth 0 >/dev/null ||
+    fail "cargo cannot build assay-metal by its lock file"
+  # The same source is not built again; a branch is a source, and a pull request is judged by what was built.
+  GITHUB_ACTION_REF=main caught wrong '::error file=gpu/kernels/matmul.metal,line=27,title=matmul_tiled%3A wrong-result::'
+  built 1 "called by a branch, with the program in the cache"
+  grep -q '^cache: assay-program-' "$work/log" || fail "the program of the run before was not used" "$work/log"
+  PATH=$(mktemp -d "$work/empty.XXXXXX"):/usr/bin:/bin
+  rm -rf "$work"/runner/caches/assay-program-*
+  if ! command -v cargo >/dev/null; then
+    if act fine version=build; then fail "built without cargo" "$work/log"; fi
+    grep -q 'building needs cargo' "$work/log" || fail "no word about cargo" "$work/log"
+  fi
+fi
+PATH=$plain
+say "builds from source where there is no release, once for a source"
+
 # What an older cached program has left, or nothing at all, makes no difference; a push compares with the commit before.
 export GITHUB_BASE_REF=
 EVENT_BEFORE=$(git -C "$origin" rev-parse main)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from contextlib import asynccontextmanager
@@ -15,6 +17,8 @@ from typing import Any, AsyncIterator
 import jsonschema
 import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
 from conftest import ASSAY, SCHEMAS
@@ -361,19 +365,166 @@ def test_ten_calls_at_once(root: Path) -> None:
     run(work())
 
 
-def test_progress_is_told(root: Path) -> None:
+#: Two thousand threadgroups of a loop: long enough to be heard of.
+LONG = """
+kernel void slow(device float* x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    float sum = 0;
+    for (uint k = 0; k < 20000; ++k) { sum = sum * x[i & 63] + x[k & 63]; }
+    x[64 + i] = sum;
+}
+// assay: launch slow --size G=2000 --grid G*32 --threadgroup 32 --buffer 0=random:f32:G*32+64
+"""
+
+
+def test_progress_is_what_the_call_does(root: Path) -> None:
+    """Threadgroups that have ended, candidates that were tried, stages: not the time that has passed."""
+
     async def work() -> None:
-        told: list[float] = []
+        told: list[tuple[float, float | None, str]] = []
 
         async def hear(progress: float, total: float | None, message: str | None) -> None:
-            assert message and "run" in message
-            told.append(progress)
+            assert message
+            told.append((progress, total, message))
 
-        async with session(root) as client:
-            await client.call_tool("run", {"text": ENDLESS, "timeout_seconds": 4}, progress_callback=hear)
-        assert len(told) >= 2 and told == sorted(told)
+        async def heard(tool: str, arguments: dict[str, Any]) -> list[str]:
+            told.clear()
+            await client.call_tool(tool, arguments, progress_callback=hear)
+            places = [progress for progress, _, _ in told]
+            assert places == sorted(set(places)), places
+            assert all(total is None or progress <= total for progress, total, _ in told), told
+            messages = [message for _, _, message in told]
+            assert all(message.startswith(f"{tool}: ") for message in messages), messages
+            return messages
+
+        async with session(root, "--jobs", "1") as client:
+            counts = [message for message in await heard("run", {"text": LONG, "timeout_seconds": 60}) if "of 2000 threadgroups" in message]
+            done = [int(message.split()[1]) for message in counts]
+            assert len(done) >= 2 and done == sorted(done) and done[-1] > done[0], counts
+            # What does not get on is not said to.
+            endless = await heard("run", {"text": ENDLESS, "timeout_seconds": 3})
+            assert {int(message.split()[1]) for message in endless if "threadgroups" in message} <= {0}, endless
+            tuned = await heard("tune", {"path": "matmul_naive.metal", "budget": "20s", "evaluations": 4})
+            assert any("of 4 candidates" in message for message in tuned), tuned
+            predicted = await heard("predict", {"path": "matmul_naive.metal", "chip": "m2,m1-max"})
+            assert any("predicting matmul_naive on m1-max" in message for message in predicted), predicted
+            examined = await heard("bench", {"kernels": ["relu", "abs"], "quick": True, "no_time": True})
+            assert "bench: 0 of 2 kernels, relu now" in examined and "bench: examining abs in f32" in examined, examined
+            # A call that has to wait says so.
+            first = asyncio.create_task(client.call_tool("run", {"text": ENDLESS, "timeout_seconds": 3}))
+            await asyncio.sleep(0.5)
+            waited = await heard("chips", {})
+            assert "waiting for other calls" in waited[0], waited
+            await first
 
     run(work())
+
+
+class Web:
+    """A server over HTTP, on a port that was free."""
+
+    def __init__(self, root: Path, *flags: str, token: str | None = "0123456789abcdef-token") -> None:
+        environment = {name: value for name, value in os.environ.items() if name != "ASSAY_MCP_TOKEN"}
+        if token is not None:
+            environment["ASSAY_MCP_TOKEN"] = token
+        command = [ASSAY, "mcp", "--root", str(root), "--http", "127.0.0.1:0", *flags]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+        assert self.process.stderr
+        self.said = self.process.stderr.readline()
+        self.url = self.said.split(" at ")[-1].strip()
+        self.port = int(self.url.split(":")[2].split("/")[0])
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def __enter__(self) -> Web:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, path: str = "/mcp", method: str = "POST", body: bytes = b"{}", **headers: str) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **self.headers}
+        connection.request(method, path, body, {**sent, **{name.replace("_", "-"): value for name, value in headers.items()}})
+        answer = connection.getresponse()
+        said = answer.read().decode() if method == "POST" and answer.status >= 400 else ""
+        connection.close()
+        return answer.status, said
+
+
+@asynccontextmanager
+async def web_session(web: Web) -> AsyncIterator[ClientSession]:
+    async with create_mcp_http_client(headers=web.headers) as transport:
+        async with streamable_http_client(web.url, http_client=transport) as (read, write, *_):
+            async with ClientSession(read, write) as client:
+                await client.initialize()
+                yield client
+
+
+def test_the_tools_over_http(root: Path) -> None:
+    async def work(web: Web) -> None:
+        told: list[str] = []
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            told.append(message or "")
+
+        async with web_session(web) as client, web_session(web) as other:
+            tools = (await client.list_tools()).tools
+            assert sorted(tool.name for tool in tools) == sorted(CALLS)
+            assert "0.0 2.0 4.0 6.0" in text(await client.call_tool("run", {"text": TINY, "print": ["0:4"]}, progress_callback=hear))
+            assert any("running tiny" in message for message in told), told
+            # Roots are kept here too, and sessions share the turns.
+            assert (await other.call_tool("profile", {"path": "/etc/passwd"})).is_error
+            calls = [session.call_tool("profile", {"path": "saxpy.metal"}) for session in (client, other) * 3]
+            assert len({text(result) for result in await asyncio.gather(*calls)}) == 1
+            assert (await other.call_tool("run", {"text": ENDLESS, "timeout_seconds": 2})).is_error
+            large = await client.call_tool("profile", {"text": "/" * (5 << 20)})
+            assert large.is_error and "MiB" in text(large)
+
+    with Web(root) as web:
+        run(work(web))
+
+
+def test_strangers_do_not_reach_the_server_over_http(root: Path) -> None:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    initialize = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode()
+    with Web(root) as web:
+        assert web.ask(body=initialize)[0] == 200
+        for wrong in ("", "Bearer wrong", "Basic 0123456789abcdef-token", "Bearer 0123456789abcdef-toke"):
+            assert web.ask(body=initialize, Authorization=wrong)[0] == 401, wrong
+        # A web page, and a name that somebody pointed at this machine.
+        for origin in ("http://evil.example", "http://localhost:3000", "null"):
+            assert web.ask(body=initialize, Origin=origin)[0] == 403, origin
+        assert web.ask(body=initialize, Host="evil.example")[0] == 403
+        assert web.ask("/", body=initialize)[0] == 404
+        assert web.ask("/mcp/../etc/passwd", method="GET")[0] == 404
+        assert web.ask(body=b"no json")[0] in (400, 415)
+        # What is too large is refused while it is still being sent.
+        try:
+            assert web.ask(body=b"[" * (30 << 20))[0] == 413
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        for half in (b"", b"GET", b"POST /mcp HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", bytes(range(256)) * 40):
+            with socket.create_connection(("127.0.0.1", web.port)) as raw:
+                raw.sendall(half)
+        assert web.ask(body=initialize)[0] == 200
+    with Web(root, "--no-token", token=None) as web:
+        assert web.ask(body=initialize)[0] == 200
+        assert web.ask(body=initialize, Origin="http://evil.example")[0] == 403
+    with Web(root, token=None) as web:
+        assert web.process.stderr
+        made = web.process.stderr.readline().split("Bearer ")[1].strip()
+        assert len(made) == 48 and web.ask(body=initialize)[0] == 401
+        assert web.ask(body=initialize, Authorization=f"Bearer {made}")[0] == 200
+    for flags, word in (
+        (["--http", "0.0.0.0:0", "--no-token"], "--no-token"),
+        (["--http", "here"], "IP:PORT"),
+        (["--http", "0", "--token-file", "/no/such/file"], "/no/such/file"),
+        (["--http", "0", "-q"], "ASSAY_MCP_TOKEN"),
+        (["--no-token"], "--http"),
+    ):
+        environment = {name: value for name, value in os.environ.items() if name != "ASSAY_MCP_TOKEN"}
+        bad = subprocess.run([ASSAY, "mcp", *flags], capture_output=True, text=True, timeout=20, env=environment)
+        assert bad.returncode in (2, 3) and word in bad.stderr, (flags, bad.stderr)
 
 
 def test_no_session_and_bad_roots_are_said() -> None:

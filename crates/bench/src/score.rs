@@ -68,6 +68,54 @@ pub struct Peaks {
     pub gbps: f64,
 }
 
+/// What is known of a chip's [`Peaks`]. Of some chips nobody has published the clock, and their bandwidth is known all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KnownPeaks {
+    /// Billions of operations per second.
+    pub gflops: Option<f64>,
+    /// Billions of bytes per second from memory.
+    pub gbps: Option<f64>,
+}
+
+impl KnownPeaks {
+    /// What is known of a chip with its number of cores.
+    ///
+    /// ```
+    /// use assay_bench::score::{KnownPeaks, Peaks};
+    /// use assay_chip::Chip;
+    /// let known = KnownPeaks::of(&Chip::named("m2")?);
+    /// assert_eq!(known, Peaks::of(&Chip::named("m2")?).unwrap().into());
+    /// let newer = KnownPeaks::of(&Chip::named("m5")?);
+    /// assert!(newer.gflops.is_none() && newer.gbps.is_some());
+    /// # Ok::<(), assay_chip::Error>(())
+    /// ```
+    pub fn of(chip: &Chip) -> Self {
+        let gflops = || {
+            let lanes = chip.get(Parameter::Cores)? * chip.get(Parameter::LanesPerCore)?;
+            Some(lanes * 2.0 * chip.get(Parameter::ClockGhz)?)
+        };
+        Self {
+            gflops: gflops(),
+            gbps: chip.get(Parameter::DramGbs),
+        }
+    }
+
+    /// Both peaks, if both are known.
+    pub fn both(self) -> Option<Peaks> {
+        let (gflops, gbps) = (self.gflops?, self.gbps?);
+        Some(Peaks { gflops, gbps })
+    }
+}
+
+impl From<Peaks> for KnownPeaks {
+    fn from(peaks: Peaks) -> Self {
+        Self {
+            gflops: Some(peaks.gflops),
+            gbps: Some(peaks.gbps),
+        }
+    }
+}
+
 /// What bounds a kernel by its operations per byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -90,11 +138,7 @@ impl Peaks {
     /// # Ok::<(), assay_chip::Error>(())
     /// ```
     pub fn of(chip: &Chip) -> Option<Self> {
-        let lanes = chip.get(Parameter::Cores)? * chip.get(Parameter::LanesPerCore)?;
-        Some(Self {
-            gflops: lanes * 2.0 * chip.get(Parameter::ClockGhz)?,
-            gbps: chip.get(Parameter::DramGbs)?,
-        })
+        KnownPeaks::of(chip).both()
     }
 
     /// Operations per byte above which arithmetic is the bound.
@@ -176,25 +220,24 @@ pub fn impossible(
     work: Work,
     median: f64,
     score: Option<&Score>,
-    peaks: Option<&Peaks>,
+    peaks: KnownPeaks,
 ) -> Vec<Impossible> {
     let Some(score) = score else {
         return vec![Impossible::NoTime];
     };
     let mut found = Vec::new();
-    if let Some(peaks) = peaks {
-        if score.gflops > peaks.gflops {
-            found.push(Impossible::TooManyOperations {
-                gflops: score.gflops,
-                peak: peaks.gflops,
-            });
-        }
-        if score.gbps > peaks.gbps && work.bytes > 0 {
-            found.push(Impossible::TooManyBytes {
-                gbps: score.gbps,
-                peak: peaks.gbps,
-            });
-        }
+    if let Some(peak) = peaks.gflops.filter(|peak| score.gflops > *peak) {
+        found.push(Impossible::TooManyOperations {
+            gflops: score.gflops,
+            peak,
+        });
+    }
+    let moved = peaks.gbps.filter(|_| work.bytes > 0);
+    if let Some(peak) = moved.filter(|peak| score.gbps > *peak) {
+        found.push(Impossible::TooManyBytes {
+            gbps: score.gbps,
+            peak,
+        });
     }
     if median < LAUNCH_SECONDS {
         found.push(Impossible::LaunchBound {
@@ -276,7 +319,7 @@ mod tests {
 
     fn flags(work: Work, median: f64, reference: Option<f64>) -> Vec<Impossible> {
         let score = Score::new(work, median, 0.0, reference);
-        impossible(work, median, score.as_ref(), Some(&M2))
+        impossible(work, median, score.as_ref(), M2.into())
     }
 
     /// Records that were once called best.

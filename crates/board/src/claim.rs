@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::query::Filter;
 use crate::record::keep_source;
 use crate::store::Board;
-use assay_bench::score::{self, Peaks, Score, Work};
+use assay_bench::score::{self, KnownPeaks, Score, Work};
 use assay_chip::Chip;
 use rusqlite::{Row, params};
 use serde::Serialize;
@@ -73,9 +73,9 @@ impl Claim {
         }
     }
 
-    /// What its chip can do at most.
-    pub fn peaks(&self) -> Option<Peaks> {
-        Peaks::of(&self.chip()?)
+    /// What its chip can do at most, as far as that is known.
+    pub fn peaks(&self) -> KnownPeaks {
+        self.chip().as_ref().map(KnownPeaks::of).unwrap_or_default()
     }
 
     /// Operations per byte, as far as its rates tell.
@@ -84,7 +84,6 @@ impl Claim {
         intensity.is_finite().then_some(intensity)
     }
 
-    /// What cannot be true about it, or not of what it claims.
     /// What a speed-up in a file of this format is over. MetalBench has no other reference than MLX.
     fn reference(&self) -> Option<String> {
         let known = self.speedup.is_some() && self.format.starts_with("metalbench");
@@ -101,6 +100,7 @@ impl Claim {
         self.speedup.map_or(String::new(), times)
     }
 
+    /// Reasons to doubt the claim: values above physical limits, or wrong by its own words.
     fn find_doubts(&self) -> Vec<String> {
         let seconds = self.time_ms.unwrap_or(0.0) / 1e3;
         let (gflops, gbps) = (self.gflops.unwrap_or(0.0), self.gbps.unwrap_or(0.0));
@@ -115,7 +115,7 @@ impl Claim {
             stability: 1.0,
             speedup: self.speedup,
         });
-        let found = score::impossible(work, seconds, score.as_ref(), self.peaks().as_ref());
+        let found = score::impossible(work, seconds, score.as_ref(), self.peaks());
         let mut doubts: Vec<String> = found.iter().map(ToString::to_string).collect();
         if self.correct == Some(false) {
             doubts.push("the program that measured it calls it wrong".to_owned());

@@ -1,6 +1,6 @@
 //! What the board says about a source at a place.
 
-use assay_bench::score::{Peaks, Score, Work};
+use assay_bench::score::{KnownPeaks, Peaks, Score, Work};
 use assay_bench::stats::Summary;
 use assay_chip::Chip;
 use serde::Serialize;
@@ -151,15 +151,20 @@ pub struct Reference {
 impl Device {
     /// What the chip can do at most, where it is a GPU and its figures are known.
     pub fn peaks(&self) -> Option<Peaks> {
-        if self.origin != "measured" {
-            return None;
-        }
-        let chip = Chip::named(self.chip.as_deref()?).ok()?;
-        let chip = match self.gpu_cores {
-            Some(cores) => chip.with(&format!("cores={cores}")).ok()?,
-            None => chip,
+        self.known_peaks().both()
+    }
+
+    /// What is known of what the chip can do at most; nothing of a CPU.
+    pub fn known_peaks(&self) -> KnownPeaks {
+        let chip = || {
+            let chip = Chip::named(self.chip.as_deref()?).ok()?;
+            match self.gpu_cores {
+                Some(cores) => chip.with(&format!("cores={cores}")).ok(),
+                None => Some(chip),
+            }
         };
-        Peaks::of(&chip)
+        let chip = chip().filter(|_| self.origin == "measured");
+        chip.as_ref().map(KnownPeaks::of).unwrap_or_default()
     }
 
     /// The name with its clock, as a heading: a time never stands without it.

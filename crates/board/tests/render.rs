@@ -4,12 +4,17 @@ mod common;
 
 use assay_board::import::read;
 use assay_board::render::{TextStyle, View, csv, html, markdown, text};
-use assay_board::{Board, Filter, Timed};
+use assay_board::{Board, Entry, Filter, Timed};
 use assay_report::style::Painter;
 use common::{mac, outcome, pc};
 use expect_test::expect;
 
 fn view(all: bool) -> View {
+    view_and_history(all).0
+}
+
+/// What is shown, and all sources with their texts.
+fn view_and_history(all: bool) -> (View, Vec<Entry>) {
     let folder = tempfile::tempdir().unwrap();
     let mut board = Board::open(folder.path().join("board.db")).unwrap();
     let exactly = |ms: f64| vec![ms / 1e3; 20];
@@ -33,11 +38,17 @@ fn view(all: bool) -> View {
         all,
         ..Filter::default()
     };
-    View {
+    let view = View {
         results: board.entries(&filter).unwrap(),
         claims: board.claims(&filter).unwrap(),
         modelled: Vec::new(),
-    }
+    };
+    let everything = Filter {
+        all: true,
+        with_sources: true,
+        ..Filter::default()
+    };
+    (view, board.entries(&everything).unwrap())
 }
 
 fn shown(view: &View, width: usize, all: bool) -> String {
@@ -154,11 +165,11 @@ fn csv_has_a_line_for_each() {
 
 #[test]
 fn the_page_has_roofs_and_fetches_nothing() {
-    let mut view = view(true);
+    let (mut view, history) = view_and_history(true);
     if let Some(claim) = view.claims.first_mut() {
         claim.kernel = "<script>alert(1)</script>".to_owned();
     }
-    let page = html(&view);
+    let page = html(&view, &history);
     assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("alert(1)<"));
     // A roof for the M2 that was measured and one for the M2 of the claims; none for a CPU.
     assert_eq!(
@@ -170,6 +181,97 @@ fn the_page_has_roofs_and_fetches_nothing() {
     // 8 cores of 128 lanes at 1.398 GHz, two operations each.
     assert!(page.contains("2,863 Gflop/s"), "{page}");
     assert_eq!(page.matches("<circle").count(), 3 + 1 + 2);
-    let empty = html(&View::default());
+    let empty = html(&View::default(), &[]);
     assert!(empty.contains("Nothing is on the board"));
+}
+
+/// The value of an attribute wherever it stands.
+fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
+    let before = format!("{attribute}=\"");
+    let pieces: Vec<&str> = page.split(before.as_str()).skip(1).collect();
+    let values = pieces.iter().filter_map(|piece| piece.split('"').next());
+    values.collect()
+}
+
+#[test]
+fn points_and_rows_have_the_same_keys() {
+    let (view, history) = view_and_history(true);
+    let page = html(&view, &history);
+    let (chart, table): (Vec<_>, Vec<_>) = page.lines().partition(|line| line.contains("<circle"));
+    let points: Vec<&str> = chart
+        .iter()
+        .flat_map(|line| values(line, "data-key"))
+        .collect();
+    let rows: Vec<&str> = table
+        .iter()
+        .flat_map(|line| values(line, "data-key"))
+        .collect();
+    assert_eq!(points.len(), 6);
+    assert!(
+        points.iter().all(|point| rows.contains(point)),
+        "{points:?} {rows:?}"
+    );
+    let unique: std::collections::BTreeSet<&&str> = rows.iter().collect();
+    assert_eq!(unique.len(), rows.len());
+}
+
+#[test]
+fn a_source_is_on_the_page_once_with_what_it_changed() {
+    let (view, history) = view_and_history(false);
+    let page = html(&view, &history);
+    let links: Vec<&str> = values(&page, "href");
+    let sources: Vec<&str> = values(&page, "id");
+    assert!(!links.is_empty());
+    for link in &links {
+        let id = link.trim_start_matches('#');
+        assert_eq!(
+            sources.iter().filter(|known| **known == id).count(),
+            1,
+            "{link}"
+        );
+    }
+    // `slow` came after `fast`, and did not take the record: the page of records shows no difference.
+    assert!(!page.contains("<del>"));
+    let (view, history) = view_and_history(true);
+    let page = html(&view, &history);
+    assert!(page.contains("the source before it here"), "{page}");
+    assert!(
+        page.contains("<del>- ") && page.contains("<ins>+ "),
+        "{page}"
+    );
+    assert!(html(&view, &[]).matches("<details").count() == 0);
+}
+
+#[test]
+fn a_chip_without_a_known_clock_has_the_roof_of_its_memory() {
+    let (mut view, _) = view_and_history(false);
+    for entry in &mut view.results {
+        if entry.device.origin == "measured" {
+            entry.device.chip = Some("m4".to_owned());
+            entry.device.gpu_cores = None;
+        }
+    }
+    let page = html(&view, &[]);
+    assert!(
+        page.contains("only that of memory is known: 120 GB/s"),
+        "{page}"
+    );
+    assert_eq!(page.matches("<polyline").count(), 2);
+}
+
+#[test]
+fn a_claim_that_cannot_be_true_does_not_set_the_axes() {
+    let (mut view, _) = view_and_history(false);
+    view.results.clear();
+    let axes = |page: &str| page.matches("class=\"grid\"").count();
+    let before = axes(&html(&view, &[]));
+    for claim in &mut view.claims {
+        if claim.kernel == "sqr_mm" {
+            claim.gflops = Some(1e9);
+        }
+    }
+    let page = html(&view, &[]);
+    assert_eq!(axes(&page), before);
+    assert!(page.contains("point beyond claim"), "{page}");
+    assert!(page.contains("an arrow stands for one that lies outside"));
 }

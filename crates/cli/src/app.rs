@@ -188,7 +188,13 @@ fn usage_error(error: &clap::Error, json: bool) -> u8 {
         );
     } else {
         // Help goes to standard output, errors to standard error; a closed pipe is fine.
-        let _ = error.print();
+        let _ = if is_help {
+            error.print()
+        } else {
+            // An argument may be the name of a stranger's file.
+            let text = terminal::visible(&error.render().ansi().to_string());
+            write!(anstream::stderr(), "{text}")
+        };
     }
     if is_help { 0 } else { Kind::Usage as u8 }
 }

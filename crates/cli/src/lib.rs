@@ -29,6 +29,7 @@ mod names;
 mod output;
 mod phases;
 mod prediction;
+mod progress;
 mod relaunch;
 mod resources;
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(crate) enum Output {
     Stdout(BufWriter<Stdout>),
     Terminal(BufWriter<Visible<Stdout>>),
     /// A device, a FIFO or a socket.
-    Special(BufWriter<File>),
+    Special(BufWriter<Named>),
     Memory(Captured),
     File {
         writer: BufWriter<tempfile::NamedTempFile>,
@@ -42,6 +42,29 @@ pub(crate) enum Output {
         /// What was there before.
         before: Option<Metadata>,
     },
+}
+
+/// A file whose errors name it.
+pub(crate) struct Named {
+    file: File,
+    path: PathBuf,
+}
+
+impl Named {
+    fn told(&self, error: std::io::Error) -> std::io::Error {
+        let text = format!("cannot write {}: {error}", self.path.display());
+        std::io::Error::new(error.kind(), text)
+    }
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.told(error))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush().map_err(|error| self.told(error))
+    }
 }
 
 /// Bytes gathered before they are written.
@@ -64,7 +87,11 @@ impl Output {
             Some(before) if !before.is_file() => {
                 let file = OpenOptions::new().write(true).open(path);
                 let file = file.map_err(|error| refused(&error.to_string()))?;
-                return Ok(Output::Special(BufWriter::with_capacity(BUFFER, file)));
+                let named = Named {
+                    file,
+                    path: path.to_owned(),
+                };
+                return Ok(Output::Special(BufWriter::with_capacity(BUFFER, named)));
             }
             _ => {}
         }
@@ -194,6 +221,21 @@ mod tests {
         assert_eq!(reader.join().unwrap(), "through");
         assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_device_that_is_full_is_named() {
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            return;
+        }
+        let mut output = Output::open(Some(full)).unwrap_or_else(|error| panic!("{error:?}"));
+        output.write_all(b"text").unwrap();
+        let error = output.finish().expect_err("no room");
+        assert!(
+            error.message.starts_with("cannot write /dev/full: "),
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How long the steps of a command took on this machine, for `-v`.
 
 use crate::context::{Context, Verbosity};
+use crate::progress;
 use std::time::{Duration, Instant};
 
 /// Host times of named steps.
@@ -12,6 +13,7 @@ pub(crate) struct Phases {
 impl Phases {
     /// Does a step and remembers its time; the same name twice is one step.
     pub(crate) fn step<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        progress::stage(name);
         let start = Instant::now();
         let result = work();
         let spent = start.elapsed();

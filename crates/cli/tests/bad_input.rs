@@ -440,3 +440,56 @@ fn emu_knows_the_buffers_of_a_kernel() {
     let bytes = std::fs::read(result).expect("the buffer");
     assert!(bytes.ends_with(&[0; 16]));
 }
+
+/// Runs a command that must end within a minute.
+#[cfg(unix)]
+fn ends(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = assay();
+    command.args(arguments).arg(folder);
+    command.stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("assay runs");
+    let start = std::time::Instant::now();
+    while child.try_wait().expect("a status").is_none() {
+        if start.elapsed() > std::time::Duration::from_secs(60) {
+            let _ = child.kill();
+            panic!("{arguments:?} does not end");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    child.wait_with_output().expect("its output")
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_kernels_may_hold_what_is_no_file() {
+    use std::os::unix::fs::symlink;
+    if !has_clang() {
+        return;
+    }
+    let folder = Folder::new();
+    let place = folder.file(
+        "one.metal",
+        b"kernel void k(device float* x) { x[0] = 1; }\n",
+    );
+    let place = place.parent().expect("a folder");
+    for name in ["pipe.metal", "kernel.toml"] {
+        let made = Command::new("mkfifo").arg(place.join(name)).status();
+        assert!(made.expect("mkfifo").success());
+    }
+    symlink("/dev/zero", place.join("zero.metal")).expect("a link");
+    symlink("/no/such/file", place.join("nowhere.metal")).expect("a link");
+    symlink(".", place.join("again")).expect("a link");
+    std::fs::create_dir(place.join("folder.metal")).expect("a folder");
+    let compiled = ends(&["compile"], place);
+    assert_eq!(compiled.status.code(), Some(0), "{}", stderr(&compiled));
+    let shown = String::from_utf8_lossy(&compiled.stdout).into_owned();
+    assert_eq!(shown.matches("one.metal").count(), 1, "{shown}");
+    let listed = ends(&["bench", "--list", "--kernels"], place);
+    // It has no kernels that are described.
+    assert!(
+        listed.status.code().is_some_and(|code| code <= 3),
+        "{}",
+        stderr(&listed)
+    );
+}

@@ -13,7 +13,7 @@ use crate::position::GridPosition;
 use crate::texture::Resource;
 use assay_ssa::Binding;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// When a dispatch is stopped or refused.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,8 @@ pub struct Limits<'a> {
     pub max_memory: u64,
     /// Looked at when a threadgroup starts and when a loop starts over; set it to stop the dispatch.
     pub cancel: Option<&'a AtomicBool>,
+    /// Counts the threadgroups that have ended, for whoever wants to show how far the dispatch is.
+    pub finished: Option<&'a AtomicU64>,
 }
 
 impl Default for Limits<'_> {
@@ -34,6 +36,7 @@ impl Default for Limits<'_> {
             max_steps: u64::MAX,
             max_memory: 8 << 30,
             cancel: None,
+            finished: None,
         }
     }
 }
@@ -306,6 +309,9 @@ impl Job<'_> {
         };
         while self.run_round(&mut worker.batches, &context, observer)? {
             observer.on_threadgroup_barrier(&worker.batches, &context.grid_position);
+        }
+        if let Some(finished) = self.limits.finished {
+            finished.fetch_add(count, Ordering::Relaxed);
         }
         Ok(())
     }

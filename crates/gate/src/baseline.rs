@@ -13,25 +13,35 @@ const VERSION: u32 = 1;
 
 /// Stored figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
+    /// Name and version of this form.
     schema: Schema,
+    /// By file and name.
     kernels: Vec<Row>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Schema {
     name: String,
     version: u32,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Row {
+    /// The path, from the folder of `assay.toml`.
     file: String,
+    /// The kernel.
     function: String,
+    /// Figures of its code, by name (modelled).
     figures: BTreeMap<String, f64>,
+    /// Predicted times.
     #[serde(default)]
     times: Vec<Time>,
+    /// What it computed, as hashes; empty where an oracle says what is right.
     #[serde(default)]
     results: Vec<RunResult>,
 }

@@ -44,6 +44,7 @@ pub struct FileFailure {
 
 /// A predicted time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Time {
     /// The chip.
     pub chip: String,
@@ -56,6 +57,7 @@ pub struct Time {
 
 /// What a run left behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunResult {
     /// The sizes; empty if the launch has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -68,6 +70,7 @@ pub struct RunResult {
 
 /// A buffer after a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Contents {
     /// Its index.
     pub index: u32,

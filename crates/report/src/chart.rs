@@ -6,7 +6,7 @@
 //!     x: "operations per byte".to_owned(),
 //!     y: "Gflop/s".to_owned(),
 //!     lines: vec![vec![(0.1, 10.0), (36.0, 3600.0), (1000.0, 3600.0)]],
-//!     points: vec![Point { x: 0.5, y: 20.0, class: "set-common", title: "relu".to_owned() }],
+//!     points: vec![Point { x: 0.5, y: 20.0, class: "set-common", title: "relu".to_owned(), ..Point::default() }],
 //! };
 //! let svg = chart.svg("relu under the roof of an M2");
 //! assert!(svg.starts_with("<svg") && svg.contains("<title>relu</title>"));
@@ -16,7 +16,7 @@ use crate::html::escape;
 use std::fmt::Write;
 
 /// A point, and what is said when the pointer rests on it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Along.
     pub x: f64,
@@ -26,6 +26,10 @@ pub struct Point {
     pub class: &'static str,
     /// What it is.
     pub title: String,
+    /// The row of a table that it belongs to, as `data-key`; empty for none.
+    pub key: String,
+    /// The axes are made without it; outside of them it is drawn at the edge, as an arrow.
+    pub doubtful: bool,
 }
 
 /// What is drawn. Anything that has no logarithm is left out.
@@ -54,8 +58,9 @@ svg.chart { display: block; width: 100%; min-width: 32rem; max-width: 60rem; hei
 svg.chart text { font: 12px system-ui, sans-serif; fill: var(--dim); }
 svg.chart .grid { stroke: var(--line); stroke-width: 1; }
 svg.chart .line { stroke: var(--ink); stroke-width: 2; fill: none; }
-svg.chart circle { fill: var(--accent); fill-opacity: .75; stroke: var(--paper); stroke-width: 1; }
-svg.chart circle:hover { fill-opacity: 1; stroke: var(--ink); }
+svg.chart .point { fill: var(--accent); fill-opacity: .75; stroke: var(--paper); stroke-width: 1; }
+svg.chart .point:hover, svg.chart .point.pointed { fill-opacity: 1; stroke: var(--ink); stroke-width: 2; }
+svg.chart .point[hidden] { display: none; }
 ";
 
 /// An axis: whole powers of ten from one to another.
@@ -88,6 +93,31 @@ impl Axis {
     }
 }
 
+impl Point {
+    /// Draws the point at its place, or at the edge of the picture next to it.
+    fn draw(&self, out: &mut String, (x, y): (f64, f64)) {
+        let (class, title) = (self.class, escape(&self.title));
+        let key = match self.key.as_str() {
+            "" => String::new(),
+            key => format!(" data-key=\"{}\"", escape(key)),
+        };
+        let inside = (x.clamp(LEFT, WIDTH - EDGE), y.clamp(EDGE, HEIGHT - BELOW));
+        let shape = if inside == (x, y) {
+            format!("<circle class=\"point {class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"{key}>")
+        } else {
+            // The arrow points to where the point is.
+            let (to_x, to_y) = (x - inside.0, y - inside.1);
+            let angle = to_y.atan2(to_x).to_degrees();
+            format!(
+                "<path class=\"point beyond {class}\" d=\"M7 0L-5 -6V6Z\" transform=\"translate({:.1} {:.1}) rotate({angle:.0})\"{key}>",
+                inside.0, inside.1
+            )
+        };
+        let end = if inside == (x, y) { "circle" } else { "path" };
+        let _ = writeln!(out, "{shape}<title>{title}</title></{end}>");
+    }
+}
+
 fn logarithm(value: f64) -> Option<f64> {
     (value.is_finite() && value > 0.0).then(|| value.log10())
 }
@@ -96,18 +126,11 @@ impl Chart {
     /// The picture; `label` says what it is to those who cannot see it.
     pub fn svg(&self, label: &str) -> String {
         let on_lines = || self.lines.iter().flatten();
-        let along = Axis::over(
-            self.points
-                .iter()
-                .map(|point| point.x)
-                .chain(on_lines().map(|at| at.0)),
-        );
-        let up = Axis::over(
-            self.points
-                .iter()
-                .map(|point| point.y)
-                .chain(on_lines().map(|at| at.1)),
-        );
+        // Where there is nothing else, doubtful points are better than no axes.
+        let none = self.lines.is_empty() && self.points.iter().all(|point| point.doubtful);
+        let sure = || self.points.iter().filter(|point| none || !point.doubtful);
+        let along = Axis::over(sure().map(|point| point.x).chain(on_lines().map(|at| at.0)));
+        let up = Axis::over(sure().map(|point| point.y).chain(on_lines().map(|at| at.1)));
         let at = |x: f64, y: f64| {
             let (x, y) = (along.place(x)?, up.place(y)?);
             Some((
@@ -130,13 +153,8 @@ impl Chart {
             );
         }
         for point in &self.points {
-            if let Some((x, y)) = at(point.x, point.y) {
-                let _ = writeln!(
-                    out,
-                    "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"><title>{}</title></circle>",
-                    point.class,
-                    escape(&point.title)
-                );
+            if let Some(place) = at(point.x, point.y) {
+                point.draw(&mut out, place);
             }
         }
         out + "</svg>\n"
@@ -235,6 +253,7 @@ mod tests {
             y: 1.0,
             class: "a",
             title: title.to_owned(),
+            ..Point::default()
         };
         let chart = Chart {
             points: vec![
@@ -247,5 +266,39 @@ mod tests {
         let svg = chart.svg("\"");
         assert_eq!(svg.matches("<circle").count(), 1);
         assert!(svg.contains("&lt;b&gt;") && svg.contains("aria-label=\"&quot;\""));
+    }
+
+    #[test]
+    fn a_doubtful_point_leaves_the_axes_alone_and_is_drawn_at_their_edge() {
+        let sure = Point {
+            x: 1.0,
+            y: 50.0,
+            key: "a".to_owned(),
+            ..Point::default()
+        };
+        let doubtful = |y| Point {
+            x: 1.0,
+            y,
+            doubtful: true,
+            ..Point::default()
+        };
+        let svg = |points: Vec<Point>| {
+            let chart = Chart {
+                points,
+                ..Chart::default()
+            };
+            chart.svg("")
+        };
+        let alone = svg(vec![sure.clone()]);
+        let with = svg(vec![sure.clone(), doubtful(1e9), doubtful(20.0)]);
+        let axes = |svg: &str| svg.matches("class=\"grid\"").count();
+        assert_eq!(axes(&alone), axes(&with));
+        assert_eq!(with.matches("<circle").count(), 2);
+        assert_eq!(with.matches("point beyond").count(), 1);
+        // It lies above, so the arrow points up.
+        assert!(with.contains("rotate(-90)"), "{with}");
+        assert!(with.contains("data-key=\"a\""));
+        // Alone it has axes of its own.
+        assert_eq!(svg(vec![doubtful(1e9)]).matches("<circle").count(), 1);
     }
 }

@@ -299,3 +299,106 @@ fn command_buffers_the_ring_forgot_in_part_are_not_blamed() {
     assert_eq!((check.command_buffers.len(), check.incomplete), (2, 3));
     assert_eq!(check.warnings().count(), 0);
 }
+
+/// What speaks against a value being an instance of a schema: the words of JSON Schema that ours are written in, and no others.
+fn objections(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
+    let is = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "null" => value.is_null(),
+        other => panic!("unknown type {other}"),
+    };
+    for (word, wanted) in schema.as_object().expect("a schema") {
+        let holds = match word.as_str() {
+            "$schema" | "title" | "description" | "properties" | "items" => true,
+            "type" => match wanted {
+                Value::Array(kinds) => kinds.iter().any(|kind| is(kind.as_str().unwrap())),
+                kind => is(kind.as_str().unwrap()),
+            },
+            "const" => value == wanted,
+            "enum" => wanted.as_array().unwrap().contains(value),
+            "minimum" => value
+                .as_f64()
+                .is_none_or(|number| number >= wanted.as_f64().unwrap()),
+            "minItems" => value.as_array().unwrap().len() as u64 >= wanted.as_u64().unwrap(),
+            "maxItems" => value.as_array().unwrap().len() as u64 <= wanted.as_u64().unwrap(),
+            "required" => {
+                let names = wanted.as_array().unwrap().iter();
+                names
+                    .map(|name| name.as_str().unwrap())
+                    .all(|name| value.get(name).is_some())
+            }
+            "additionalProperties" => {
+                let known = schema["properties"].as_object().unwrap();
+                value
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .all(|name| known.contains_key(name))
+            }
+            other => panic!("unknown word {other}"),
+        };
+        if !holds {
+            found.push(format!("{place}: {word} {wanted}, but {value}"));
+        }
+    }
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        if let Some(schema) = schema["properties"].get(name) {
+            objections(schema, inner, &format!("{place}.{name}"), found);
+        }
+    }
+    for (number, inner) in value.as_array().into_iter().flatten().enumerate() {
+        if let Some(schema) = schema.get("items") {
+            objections(schema, inner, &format!("{place}[{number}]"), found);
+        }
+    }
+}
+
+#[test]
+fn documents_follow_their_schemas() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let schema = |name: &str| -> Value {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).expect("a schema");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let (report, recording) = (schema("assay.timing"), schema("assay.timing.recording"));
+    let empty = Recorder::with_options(&RecorderOptions::default()).snapshot();
+    let lost = Recorder::with_options(&RecorderOptions::default());
+    let label = lost.label("lost \u{1b}[2J \"label\"");
+    let id = lost.begin_command_buffer();
+    record_dispatches(&lost, id, "k", label, &[(1_000, 1_100)]);
+    lost.record_command_buffer(&CommandBufferSample {
+        dispatches: Some(9),
+        ..CommandBufferSample::new(id, label, 1_000, 900_000)
+    });
+    for snapshot in [recorded(), empty, lost.snapshot()] {
+        for (schema, text) in [
+            (&report, snapshot.to_json()),
+            (&recording, snapshot.to_recording()),
+        ] {
+            let document: Value = serde_json::from_str(&text).expect("JSON");
+            let mut found = Vec::new();
+            objections(schema, &document, "$", &mut found);
+            assert!(found.is_empty(), "{found:#?}\n{text}");
+        }
+    }
+    // And a document that does not follow is told.
+    let mut found = Vec::new();
+    objections(
+        &report,
+        &serde_json::json!({ "schema": { "name": "other" }, "total_ns": -1 }),
+        "$",
+        &mut found,
+    );
+    assert!(
+        found.iter().any(|one| one.contains("$.total_ns: minimum")),
+        "{found:?}"
+    );
+    assert!(
+        found.iter().any(|one| one.contains("$.schema.name: const")),
+        "{found:?}"
+    );
+}

@@ -467,6 +467,34 @@ fn gaps_are_called_regular_or_not() {
 }
 
 #[test]
+fn a_host_that_is_away_for_any_time_makes_irregular_gaps() {
+    let finds = |a: &Analysis| {
+        let mut findings = a.findings.iter();
+        findings.any(|finding| finding.rule == "irregular-gaps")
+    };
+    let waits = Scenario::synchronised(120);
+    let away = Scenario {
+        stalls: 20_000_000,
+        ..waits.clone()
+    };
+    let (_, a) = analyzed(&away);
+    let found = a.gaps.regularity.clone().expect("enough gaps");
+    assert_eq!(found.kind, "irregular", "{found:?}");
+    assert!(found.spread >= 1.0, "{found:?}");
+    assert!(finds(&a));
+    let text = report_markdown(&a);
+    assert!(text.contains("Gaps are irregular"), "{text}");
+    // As long away on average, but never for very long or very short.
+    let (_, even) = analyzed(&Scenario {
+        encode: 5_000_000,
+        ..waits
+    });
+    let found = even.gaps.regularity.clone().expect("enough gaps");
+    assert_ne!(found.kind, "irregular", "{found:?}");
+    assert!(!finds(&even));
+}
+
+#[test]
 fn the_results_document_has_versions_and_a_column_for_another_engine() {
     let (_, mine) = played(&Scenario::eager(4));
     let (_, theirs) = played(&Scenario::compiled(4));

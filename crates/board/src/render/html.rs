@@ -1,6 +1,7 @@
 //! One self-contained page: for each device a roofline and a table. Nothing is fetched.
 
-use super::{View, by_device, changed_hands, clock, figure, precision, roofline, short};
+use super::sources::Sources;
+use super::{View, by_device, changed_hands, clock, figure, precision, roofline};
 use crate::claim::Claim;
 use crate::entry::{Device, Entry, Reference};
 use assay_report::html::{escape, page};
@@ -10,8 +11,10 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("board.css");
 const SCRIPT: &str = include_str!("board.js");
 
-/// The view as a page.
-pub fn html(view: &View) -> String {
+/// The view as a page. `history` are all sources at the places of the view, with their texts: the page shows them, each with what
+/// it changed.
+pub fn html(view: &View, history: &[Entry]) -> String {
+    let mut sources = Sources::new(history);
     let mut body = "<h1>Board</h1>\n".to_owned();
     let devices = by_device(&view.results);
     let records = view.results.iter().filter(|entry| entry.record).count();
@@ -19,7 +22,8 @@ pub fn html(view: &View) -> String {
         body,
         "<p class=\"lead\">{records} records on {} device{}. Every result was verified before it was timed; a record \
          changes hands only when the samples prove a difference. A source's figure is its middle run.</p>\n\
-         <input id=\"filter\" type=\"search\" placeholder=\"Filter: softmax f16\" aria-label=\"Filter rows\" hidden>",
+         <p class=\"filter\" hidden><input id=\"filter\" type=\"search\" placeholder=\"Filter: softmax f16\" aria-label=\"Filter \
+         rows and points\"> <span id=\"found\" role=\"status\"></span></p>",
         devices.len(),
         if devices.len() == 1 { "" } else { "s" }
     );
@@ -27,14 +31,30 @@ pub fn html(view: &View) -> String {
         body +=
             "<p>Nothing is on the board. <code>assay bench NAME</code> puts something there.</p>\n";
     }
+    let mut row = 0;
     for (device, entries) in &devices {
-        section(&mut body, device, entries);
+        let keyed = keyed("r", &mut row, entries.iter().copied());
+        section(&mut body, device, &keyed, &mut sources);
     }
     if !view.claims.is_empty() {
         claims(&mut body, &view.claims);
     }
+    sources.section(&mut body);
     let style = format!("{STYLE}{}", assay_report::chart::STYLE);
     page("Board", &style, &body, SCRIPT)
+}
+
+/// Rows with keys, by which points of a chart are found again.
+fn keyed<'a, T>(
+    kind: &str,
+    number: &mut usize,
+    rows: impl Iterator<Item = &'a T>,
+) -> Vec<(String, &'a T)> {
+    let key = |row| {
+        *number += 1;
+        (format!("{kind}{number}"), row)
+    };
+    rows.map(key).collect()
 }
 
 /// A heading: its text, and whether it is of figures or only for wide screens.
@@ -51,7 +71,12 @@ fn headings(out: &mut String, headings: &[Heading]) {
     out.push_str("</tr></thead><tbody>\n");
 }
 
-fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
+fn section<'a>(
+    out: &mut String,
+    device: &Device,
+    entries: &[(String, &'a Entry)],
+    sources: &mut Sources<'a>,
+) {
     let _ = writeln!(
         out,
         "<h2>{}</h2>\n<p class=\"dim\">{}</p>",
@@ -65,10 +90,11 @@ fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
              standard</span><span><i class=\"set-full\"></i>full</span></p>\n",
         );
     }
+    let any = |is: fn(&Entry) -> bool| entries.iter().any(|(_, entry)| is(entry));
     let shown = Shown {
-        roofline: entries.iter().any(|entry| entry.run.roofline.is_some()),
-        speedup: entries.iter().any(|entry| entry.run.reference.is_some()),
-        taken: entries.iter().any(|entry| !changed_hands(entry).is_empty()),
+        roofline: any(|entry| entry.run.roofline.is_some()),
+        speedup: any(|entry| entry.run.reference.is_some()),
+        taken: any(|entry| !changed_hands(entry).is_empty()),
     };
     let columns = [
         (true, ("kernel", "")),
@@ -81,13 +107,13 @@ fn section(out: &mut String, device: &Device, entries: &[&Entry]) {
         (shown.speedup, ("speed-up", "n")),
         (shown.taken, ("record from → to", "n wide")),
         (true, ("runs", "n wide")),
-        (true, ("source", "wide")),
+        (true, ("source", "")),
         (true, ("taken", "wide")),
     ];
     let columns = columns.into_iter().filter(|(shown, _)| *shown);
     headings(out, &columns.map(|(_, column)| column).collect::<Vec<_>>());
-    for entry in entries {
-        row(out, entry, shown);
+    for (key, entry) in entries {
+        row(out, key, entry, shown, &sources.cell(entry));
     }
     out.push_str("</tbody></table></div>\n");
 }
@@ -100,7 +126,7 @@ struct Shown {
     taken: bool,
 }
 
-fn row(out: &mut String, entry: &Entry, shown: Shown) {
+fn row(out: &mut String, key: &str, entry: &Entry, shown: Shown, source: &str) {
     let run = &entry.run;
     let class = match entry.record {
         true => "",
@@ -110,7 +136,7 @@ fn row(out: &mut String, entry: &Entry, shown: Shown) {
     let sizes: Vec<String> = sizes.map(|(name, size)| format!("{name} {size}")).collect();
     let _ = write!(
         out,
-        "<tr{class}><td>{} <span class=\"dim wide\">{}</span></td><td title=\"{}\">{}</td>",
+        "<tr{class} data-key=\"{key}\"><td>{} <span class=\"dim wide\">{}</span></td><td title=\"{}\">{}</td>",
         escape(&entry.title()),
         escape(&entry.set),
         escape(&sizes.join(", ")),
@@ -147,9 +173,8 @@ fn row(out: &mut String, entry: &Entry, shown: Shown) {
     );
     let _ = writeln!(
         out,
-        "<td class=\"wide mono\" title=\"{}\">{}</td><td class=\"wide\">{}</td></tr>",
+        "<td class=\"mono\" title=\"{}\">{source}</td><td class=\"wide\">{}</td></tr>",
         escape(&run.source_path),
-        escape(short(&entry.source_hash)),
         escape(run.taken_at.get(..10).unwrap_or_default())
     );
 }
@@ -187,9 +212,11 @@ fn claims(out: &mut String, claims: &[Claim]) {
         "<h2>Claims of others</h2>\n<p class=\"lead\">Read from other programs' files. Nothing here was verified, \
          and nothing here is ranked with what was.</p>\n",
     );
-    let mut devices: BTreeMap<&str, Vec<&Claim>> = BTreeMap::new();
-    for claim in claims {
-        devices.entry(&claim.device).or_default().push(claim);
+    let claims = keyed("c", &mut 0, claims.iter());
+    let mut devices: BTreeMap<&str, Vec<(String, &Claim)>> = BTreeMap::new();
+    for (key, claim) in &claims {
+        let device = devices.entry(&claim.device).or_default();
+        device.push((key.clone(), claim));
     }
     for (device, claims) in &devices {
         if let Some(chart) = roofline::of_claims(device, claims) {
@@ -207,10 +234,10 @@ fn claims(out: &mut String, claims: &[Claim]) {
             ("read from", "wide"),
         ],
     );
-    for claim in claims {
+    for (key, claim) in &claims {
         let _ = write!(
             out,
-            "<tr><td>{}</td><td>{}</td>",
+            "<tr data-key=\"{key}\"><td>{}</td><td>{}</td>",
             escape(&claim.kernel),
             escape(&claim.device)
         );

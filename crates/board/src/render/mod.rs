@@ -4,6 +4,7 @@ mod csv;
 mod html;
 mod markdown;
 mod roofline;
+mod sources;
 mod text;
 
 pub use csv::csv;

@@ -3,19 +3,21 @@
 use super::figure;
 use crate::claim::Claim;
 use crate::entry::{Device, Entry};
-use assay_bench::score::Peaks;
+use assay_bench::score::KnownPeaks;
 use assay_report::chart::{Chart, Point};
 use assay_report::html::escape;
 use assay_report::number;
 
-/// The chart of a device's results, with its caption; nothing when no result has a place in it.
-pub(super) fn of_results(device: &Device, entries: &[&Entry]) -> Option<String> {
-    let holders = entries.iter().filter(|entry| entry.record);
-    let points: Vec<Point> = holders.filter_map(|entry| point(entry)).collect();
-    let without = entries.iter().filter(|entry| entry.record).count() - points.len();
-    let roof = device.peaks();
-    let caption = match &roof {
-        Some(peaks) => roof_sentence(peaks),
+/// The chart of a device's results, each with the key of its row; nothing when no result has a place in it.
+pub(super) fn of_results(device: &Device, entries: &[(String, &Entry)]) -> Option<String> {
+    let holders = entries.iter().filter(|(_, entry)| entry.record);
+    let points: Vec<Point> = holders
+        .filter_map(|(key, entry)| point(key, entry))
+        .collect();
+    let without = entries.iter().filter(|(_, entry)| entry.record).count() - points.len();
+    let roof = device.known_peaks();
+    let caption = match roof_sentence(roof) {
+        Some(sentence) => sentence,
         None if device.origin == "measured" => {
             "No roof is drawn: the peaks of this chip are not known.".to_owned()
         }
@@ -24,28 +26,50 @@ pub(super) fn of_results(device: &Device, entries: &[&Entry]) -> Option<String> 
     figure_of(points, roof, &device.heading(), &caption, without)
 }
 
-/// The chart of a device's claims.
-pub(super) fn of_claims(device: &str, claims: &[&Claim]) -> Option<String> {
-    let points: Vec<Point> = claims.iter().filter_map(|claim| claimed(claim)).collect();
+/// The chart of a device's claims, each with the key of its row. What cannot be true does not set the axes.
+pub(super) fn of_claims(device: &str, claims: &[(String, &Claim)]) -> Option<String> {
+    let roof = claims.iter().map(|(_, claim)| claim.peaks());
+    let roof = roof.max_by_key(|peaks| (peaks.gflops.is_some(), peaks.gbps.is_some()));
+    let roof = roof.unwrap_or_default();
+    let points: Vec<Point> = claims
+        .iter()
+        .filter_map(|(key, claim)| claimed(key, claim, roof))
+        .collect();
     let without = claims.len() - points.len();
-    let roof = claims.iter().find_map(|claim| claim.peaks());
-    let caption = match &roof {
-        Some(peaks) => format!("{} Points above it cannot be true.", roof_sentence(peaks)),
+    let caption = match roof_sentence(roof) {
+        Some(sentence) if points.iter().any(|point| point.doubtful) => format!(
+            "{sentence} Points above it cannot be true; they do not set the axes, and an arrow stands for one \
+             that lies outside."
+        ),
+        Some(sentence) => format!("{sentence} Points above it cannot be true."),
         None => "No roof is drawn: this chip is not known.".to_owned(),
     };
     let heading = format!("{device} (claimed)");
     figure_of(points, roof, &heading, &caption, without)
 }
 
-fn roof_sentence(peaks: &Peaks) -> String {
-    format!(
-        "The roof is modelled: {} Gflop/s by lanes and clock, {} GB/s by published bandwidth.",
-        number::grouped(peaks.gflops.round() as u64),
-        figure(peaks.gbps)
-    )
+fn roof_sentence(peaks: KnownPeaks) -> Option<String> {
+    let gflops = |gflops: f64| number::grouped(gflops.round() as u64);
+    Some(match (peaks.gflops, peaks.gbps) {
+        (Some(operations), Some(bytes)) => format!(
+            "The roof is modelled: {} Gflop/s by lanes and clock, {} GB/s by published bandwidth.",
+            gflops(operations),
+            figure(bytes)
+        ),
+        (None, Some(bytes)) => format!(
+            "The roof is modelled, and only that of memory is known: {} GB/s by published bandwidth. This chip's clock is not \
+             known, so neither is how many operations it can do.",
+            figure(bytes)
+        ),
+        (Some(operations), None) => format!(
+            "The roof is modelled, and only that of arithmetic is known: {} Gflop/s by lanes and clock.",
+            gflops(operations)
+        ),
+        (None, None) => return None,
+    })
 }
 
-fn point(entry: &Entry) -> Option<Point> {
+fn point(key: &str, entry: &Entry) -> Option<Point> {
     let run = &entry.run;
     let x = run.intensity.filter(|x| *x > 0.0)?;
     let roofline = run.roofline.map_or(String::new(), |part| {
@@ -66,22 +90,28 @@ fn point(entry: &Entry) -> Option<Point> {
             figure(run.gflops),
             figure(run.gbps)
         ),
+        key: key.to_owned(),
+        doubtful: false,
     })
 }
 
-fn claimed(claim: &Claim) -> Option<Point> {
+fn claimed(key: &str, claim: &Claim, roof: KnownPeaks) -> Option<Point> {
     let (x, y) = (claim.intensity()?, claim.gflops?);
+    let above =
+        roof.gflops.is_some_and(|peak| y > peak) || roof.gbps.is_some_and(|peak| y > x * peak);
     (x > 0.0 && y > 0.0).then(|| Point {
         x,
         y,
         class: "claim",
         title: format!("{} (claimed): {} Gflop/s", claim.kernel, figure(y)),
+        key: key.to_owned(),
+        doubtful: above,
     })
 }
 
 fn figure_of(
     points: Vec<Point>,
-    roof: Option<Peaks>,
+    roof: KnownPeaks,
     heading: &str,
     caption: &str,
     without: usize,
@@ -89,7 +119,7 @@ fn figure_of(
     if points.is_empty() {
         return None;
     }
-    let lines = roof.map(|peaks| line(&peaks, &points));
+    let lines = line(roof, &points);
     let chart = Chart {
         x: "operations per byte".to_owned(),
         y: "Gflop/s".to_owned(),
@@ -107,19 +137,32 @@ fn figure_of(
     ))
 }
 
-/// The roof over all points: bandwidth up to the ridge, then arithmetic.
-fn line(peaks: &Peaks, points: &[Point]) -> Vec<(f64, f64)> {
-    let ridge = peaks.ridge();
-    let least = points.iter().map(|point| point.x).fold(ridge, f64::min);
-    let most = points.iter().map(|point| point.x).fold(ridge, f64::max);
+/// The roof over all points: bandwidth up to the ridge, then arithmetic; or the part of it that is known.
+fn line(peaks: KnownPeaks, points: &[Point]) -> Option<Vec<(f64, f64)>> {
+    let places = points.iter().filter(|point| !point.doubtful);
+    let places: Vec<f64> = places.map(|point| point.x).collect();
+    let (first, last) = match peaks.both() {
+        Some(peaks) => (peaks.ridge(), peaks.ridge()),
+        None => (f64::INFINITY, f64::NEG_INFINITY),
+    };
+    let least = places.iter().copied().fold(first, f64::min);
+    let most = places.iter().copied().fold(last, f64::max);
+    if !(least.is_finite() && most.is_finite()) {
+        return None;
+    }
     // Whole powers of ten, so that the roof ends where the axis does.
     let (least, most) = (
         10f64.powf(least.log10().floor()),
         10f64.powf(most.log10().floor() + 1.0),
     );
-    vec![
-        (least, least * peaks.gbps),
-        (ridge, peaks.gflops),
-        (most, peaks.gflops),
-    ]
+    match (peaks.gflops, peaks.gbps) {
+        (Some(gflops), Some(gbps)) => Some(vec![
+            (least, least * gbps),
+            (gflops / gbps, gflops),
+            (most, gflops),
+        ]),
+        (None, Some(gbps)) => Some(vec![(least, least * gbps), (most, most * gbps)]),
+        (Some(gflops), None) => Some(vec![(least, gflops), (most, gflops)]),
+        (None, None) => None,
+    }
 }

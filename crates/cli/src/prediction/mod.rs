@@ -33,6 +33,7 @@ pub(crate) fn predicted(
     target: &Target,
     state: Cache,
 ) -> Result<Predicted, Failure> {
+    crate::progress::stage(&format!("predicting {kernel} on {}", target.chip.name));
     let question = Question {
         kernel,
         code: code.name(),

@@ -170,6 +170,7 @@ fn executed(
     let grid = threads(extent, threadgroup)?;
     let given = Given::new(&launched.launch, &launched.tgmem, sizes)?;
     // Buffers that were left out: twice with other numbers, to see that these do not matter.
+    crate::progress::stage(&format!("executing a sample of {}", program.name));
     let run = |seed: u64| {
         let mut memory = Memory::new();
         let (dispatch, left_out) =

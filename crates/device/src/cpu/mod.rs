@@ -19,7 +19,7 @@ use assay_front::{Checks, Compiler};
 pub use kernel::{CpuKernel, Lent};
 use library::Library;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 /// What a [`CpuDevice`] works with. Nothing is looked up: whoever makes one says what there is.
@@ -37,6 +37,8 @@ pub struct Settings {
     pub max_memory: Option<u64>,
     /// Set it to stop what runs.
     pub cancel: Option<Arc<AtomicBool>>,
+    /// Counts the threadgroups that have ended.
+    pub finished: Option<Arc<AtomicU64>>,
     /// Make programs for [`CpuDevice::check_run`]: slower, with everything in them that can be checked.
     pub checks: Option<Checks>,
 }

@@ -247,6 +247,7 @@ impl CpuDevice {
                     max_steps: self.settings.max_steps.unwrap_or(u64::MAX),
                     max_memory: self.max_memory(),
                     cancel: Some(stop),
+                    finished: self.settings.finished.as_deref(),
                 };
                 let run = || how(&pipeline.program, &job.grid, &mut bindings, &limits);
                 let result = match &self.pool {

@@ -108,12 +108,13 @@ fn lines(body: &mut String, predicted: &Predicted) {
     if predicted.lines.is_empty() {
         return;
     }
-    *body += "<h2>Time by source line</h2><div class=wide><table><tr><th class=n>line</th><th class=n>time</th>\
+    *body += "<h2>Time by source line</h2><div class=wide><table class=stack><tr><th class=n>line</th><th class=n>time</th>\
               <th class=n>share</th><th>why</th><th>source</th></tr>";
     for line in shown(predicted).take(40) {
         let _ = write!(
             body,
-            "<tr><td class=n>{}</td><td class=n>{}</td><td class=n>{:.0} %</td><td class=why>{}</td><td><code>{}</code></td></tr>",
+            "<tr><td class=n data-h=line>{}</td><td class=n>{}</td><td class=n>{:.0} %</td><td class=why>{}</td>\
+             <td class=all><code>{}</code></td></tr>",
             line.line,
             time(line.us),
             100.0 * line.us / predicted.time_us.max(f64::MIN_POSITIVE),
@@ -125,14 +126,14 @@ fn lines(body: &mut String, predicted: &Predicted) {
 }
 
 fn table(body: &mut String, predictions: &[Predicted]) {
-    *body += "<div class=wide><table><tr><th>kernel</th><th>chip</th><th class=n>time</th><th class=n>from</th>\
+    *body += "<div class=wide><table class=stack><tr><th>kernel</th><th>chip</th><th class=n>time</th><th class=n>from</th>\
               <th class=n>to</th><th>limited by</th><th>class</th></tr>";
     for predicted in predictions {
         let mark = if predicted.is_stand_in() { " *" } else { "" };
         let _ = write!(
             body,
-            "<tr><td>{}</td><td>{}{mark}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td>{}</td>\
-             <td>{}</td></tr>",
+            "<tr><td><b>{}</b></td><td data-h=on>{}{mark}</td><td class=n>{}</td><td class=n data-h=from>{}</td>\
+             <td class=n data-h=to>{}</td><td data-h=\"limited by\">{}</td><td data-h=class>{}</td></tr>",
             escape(&predicted.kernel),
             escape(&predicted.chip),
             time(predicted.time_us),
@@ -186,7 +187,7 @@ fn picture(body: &mut String, pictures: &[Picture]) -> &'static str {
 
 /// Shares of simdgroups' time by activity, for those who cannot see the picture.
 fn totals(body: &mut String, pictures: &[Picture]) {
-    *body += "<div class=wide><table><tr><th>time of simdgroups</th>";
+    *body += "<div class=wide><table class=stack><tr><th>time of simdgroups</th>";
     for activity in Activity::ALL {
         let _ = write!(body, "<th class=n>{}</th>", activity.name());
     }
@@ -194,10 +195,11 @@ fn totals(body: &mut String, pictures: &[Picture]) {
     for picture in pictures {
         let totals = picture.totals();
         let all: f64 = totals.iter().map(|(_, cycles)| cycles).sum();
-        let _ = write!(body, "<tr><td>{}</td>", escape(&picture.kernel));
-        for (_, cycles) in totals {
+        let _ = write!(body, "<tr><td class=all>{}</td>", escape(&picture.kernel));
+        for (activity, cycles) in totals {
             let share = 100.0 * cycles / all.max(f64::MIN_POSITIVE);
-            let _ = write!(body, "<td class=n>{share:.0} %</td>");
+            let name = activity.name();
+            let _ = write!(body, "<td class=n data-h=\"{name}\">{share:.0} %</td>");
         }
         *body += "</tr>";
     }

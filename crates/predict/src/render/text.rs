@@ -129,11 +129,13 @@ fn one(out: &mut String, predicted: &Predicted, style: &Style) {
     }
     let useful = useful(predicted);
     let _ = writeln!(out, "\nTwice as much would bring");
+    let names = useful.iter().map(|doubled| doubled.resource.len());
+    let longest = names.max().unwrap_or_default().max(20);
     for doubled in &useful {
         let faster = predicted.time_us / doubled.time_us.max(f64::MIN_POSITIVE);
         let _ = writeln!(
             out,
-            "  {:38} {:>10}  {faster:.2} times as fast",
+            "  {:longest$} {:>10}  {faster:.2} times as fast",
             doubled.resource,
             time(doubled.time_us)
         );

@@ -16,6 +16,7 @@ table.listing td { font-family: ui-monospace, monospace; font-size: 12px; paddin
 table.listing tr.stall td { background: rgba(220, 60, 40, .14); }
 table.listing tr.carried td:nth-child(7) { font-weight: 600; }
 table.listing tr.head td { border-top: 1px solid rgba(128,128,128,.4); }
+:root { --bar: min(220px, 20vw); }
 .bar { display: inline-block; height: 9px; background: #5b8def; border-radius: 1px; vertical-align: middle; }
 .bar.hot { background: #d9534f; }
 .num { text-align: right; font-variant-numeric: tabular-nums; }
@@ -100,22 +101,22 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
         .iter()
         .map(|bound| bound.cycles.known)
         .fold(1e-9, f64::max);
-    body += "<table><tr><th>bound</th><th>cycles</th><th></th><th>cost without it</th></tr>";
+    body += "<div class=scroll><table><tr><th>bound</th><th>cycles</th><th></th><th>cost without it</th></tr>";
     for bound in &bounds.bounds {
         let class = match bounds.verdict == Some(bound.kind) {
             true => "bar hot",
             false => "bar",
         };
         body += &format!(
-            "<tr><td>{}</td><td class=num>{}</td><td><span class=\"{class}\" style=\"width:{:.0}px\">\
-             </span></td><td class=num>{}</td></tr>",
+            "<tr><td>{}</td><td class=num>{}</td><td><span class=\"{class}\" \
+             style=\"width:calc(var(--bar) * {:.3})\"></span></td><td class=num>{}</td></tr>",
             bound.kind.name(),
             bound.cycles,
-            bound.cycles.known / largest * 220.0,
+            bound.cycles.known / largest,
             number(bound.without)
         );
     }
-    body += "</table>";
+    body += "</table></div>";
     body += &findings(profile);
     body += &loops(part);
     body += &super::flame::flame(profile);
@@ -128,7 +129,8 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
             }
             body += "</p><div class=side>";
             body += &format!(
-                "<div class=pane>{shown}</div><div class=pane>{}</div></div>",
+                "<div class=pane tabindex=0 role=region aria-label=source>{shown}</div>\
+                 <div class=pane tabindex=0 role=region aria-label=code>{}</div></div>",
                 table(part)
             );
         }

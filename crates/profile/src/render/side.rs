@@ -10,6 +10,7 @@ pub(super) const STYLE: &str = "
 .side { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1.3fr); gap: 1rem; }
 .side .pane { max-height: 88vh; overflow: auto; border: 1px solid rgba(128,128,128,.35); border-radius: 4px; }
 @media (max-width: 1000px) { .side { grid-template-columns: minmax(0, 1fr); } .side .pane { max-height: 60vh; } }
+.side .pane:focus-visible { outline: 2px solid var(--accent); }
 table.source { border-collapse: collapse; }
 table.source td, table.source th { font-family: ui-monospace, monospace; font-size: 12px; padding: 0 .6em; white-space: pre; border: 0; }
 table.source td.none { opacity: .55; }

@@ -62,19 +62,25 @@ pub(super) fn side(name: &str, side: &Side) -> String {
     text
 }
 
+/// Adds a text, broken between words; all lines but the first are indented.
+fn wrapped(out: &mut String, text: &str, style: TextStyle, indent: usize) {
+    let pieces = hanging(text, style.width.max(24), 0, indent);
+    for (index, piece) in pieces.iter().enumerate() {
+        let indent = if index == 0 { 0 } else { indent };
+        let _ = writeln!(out, "{:indent$}{piece}", "");
+    }
+}
+
 /// The comparison for a terminal.
 pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
     let mut out = String::new();
     let painter = style.painter;
-    let _ = writeln!(out, "{}", side("before", &comparison.before));
-    let _ = writeln!(out, "{}", side("after", &comparison.after));
-    let _ = writeln!(
-        out,
-        "\n{} ({}: {})",
-        painter.paint(Role::Heading, "Change"),
-        comparison.normalised,
-        comparison.normalised_by
-    );
+    wrapped(&mut out, &side("before", &comparison.before), style, 8);
+    wrapped(&mut out, &side("after", &comparison.after), style, 8);
+    let heading = painter.paint(Role::Heading, "Change");
+    let (per, why) = (&comparison.normalised, &comparison.normalised_by);
+    out.push('\n');
+    wrapped(&mut out, &format!("{heading} ({per}: {why})"), style, 2);
     let mut table = Table::new([
         Column::left("").shrink(),
         Column::right("before"),
@@ -94,14 +100,14 @@ pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
         ]);
     }
     out.push_str(&table.render(style.width));
-    let _ = writeln!(
-        out,
-        "\n{} {} (by counts and names: {}): {}",
-        painter.paint(Role::Heading, "Fusion"),
-        comparison.fusion.state,
-        comparison.fusion.happened,
-        comparison.fusion.explanation
+    let heading = painter.paint(Role::Heading, "Fusion");
+    let fusion = &comparison.fusion;
+    let text = format!(
+        "{heading} {} (by counts and names: {}): {}",
+        fusion.state, fusion.happened, fusion.explanation
     );
+    out.push('\n');
+    wrapped(&mut out, &text, style, 2);
     for line in &comparison.fusion.evidence {
         let pieces = hanging(line, style.width.max(24), 4, 4);
         for (index, piece) in pieces.iter().enumerate() {

@@ -30,6 +30,9 @@ pub struct Scenario {
     pub pause: Option<(u64, u64)>,
     /// Bytes of the buffer each step allocates, and whether the next step frees it.
     pub allocates: Option<(u64, bool)>,
+    /// The longest time for which the host is away before it encodes a command buffer (a file is read, a lock is waited for): each
+    /// time another one, short ones as often as long ones. None when 0.
+    pub stalls: u64,
 }
 
 impl Scenario {
@@ -47,6 +50,7 @@ impl Scenario {
             other: (40_000, 4_000_000),
             pause: None,
             allocates: None,
+            stalls: 0,
         }
     }
 
@@ -214,6 +218,9 @@ impl Trace {
                 host += length;
             }
             for chunk in scenario.kernels.chunks(per_buffer) {
+                if scenario.stalls > 0 {
+                    host += scenario.stalls >> (random.next() % 8);
+                }
                 let buffer = id;
                 id += 1;
                 let first = executions.len();

@@ -109,7 +109,12 @@ impl Scores {
         };
         // A CPU that runs a kernel lane by lane has no peak of a GPU to be measured against.
         let peaks = peaks.filter(|_| measured.origin == Origin::Measured);
-        let doubts = score::impossible(work, median, Some(&score), peaks);
+        let doubts = score::impossible(
+            work,
+            median,
+            Some(&score),
+            peaks.copied().map(Into::into).unwrap_or_default(),
+        );
         let doubts = doubts.iter().filter(|doubt| {
             measured.origin == Origin::Measured || matches!(doubt, Impossible::NoTime)
         });

@@ -70,12 +70,14 @@ fn collect(folder: &Path, below: &str, files: &mut Vec<(String, String)>) -> Res
         let extension = path.extension().and_then(|extension| extension.to_str());
         if path.is_dir() && below.matches('/').count() < 2 && !name.starts_with('.') {
             collect(&path, &below, files)?;
+        } else if !path.is_file() {
+            // A FIFO would be waited for, a device has no end, a link may lead nowhere.
         } else if matches!(extension, Some("toml" | "metal" | "h")) {
             let text = std::fs::read_to_string(&path);
             let text =
                 text.map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
             files.push((below, text));
-        } else if below.matches('/').count() == 2 && !name.starts_with('.') && path.is_file() {
+        } else if below.matches('/').count() == 2 && !name.starts_with('.') {
             // A program need not be text; what is not only changes its hash.
             let size = path.metadata().map_err(unreadable)?.len();
             if size <= LARGEST {

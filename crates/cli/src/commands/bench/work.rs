@@ -10,7 +10,7 @@ use super::{Args, challenge, includes, modelled, profile, select, turn};
 use crate::commands::board::save::{self, Extras, Saver};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
-use crate::{confine, input, interrupt};
+use crate::{confine, input, interrupt, progress};
 use assay_bench::Dtype;
 use assay_bench::gate;
 use assay_bench::lock::Lock;
@@ -84,8 +84,14 @@ pub(super) fn run(
         .iter()
         .map(|broken| Row::refused(&broken.name, broken.set.name(), broken.error.to_string()))
         .collect();
-    for kernel in &chosen.sound {
+    for (number, kernel) in chosen.sound.iter().enumerate() {
         work.bar.set_message(kernel.name.clone());
+        let total = chosen.sound.len() as u64;
+        progress::count(
+            &format!("kernels, {} now", kernel.name),
+            number as u64,
+            total,
+        );
         rows.extend(work.kernel(chosen.registry, kernel, &mut sweep)?);
         work.bar.inc(1);
     }
@@ -178,6 +184,7 @@ impl Work<'_> {
                 rows.push(row);
                 continue;
             }
+            progress::stage(&format!("examining {} in {}", kernel.name, dtype.name()));
             let description = registry.provenance(kernel);
             let row = match self.row(kernel, &description, &source, dtype, &mut loaded) {
                 Ok(row) => row,

@@ -1,10 +1,11 @@
 //! `assay board export`.
 
-use super::json;
 use super::selection::Selection;
+use super::{json, location};
 use crate::context::Context;
-use crate::failure::{CommandResult, Outcome};
+use crate::failure::{CommandResult, Failure, Outcome};
 use assay_board::render;
+use assay_board::{Board, Entry, Filter};
 
 /// Write the board for others
 ///
@@ -44,6 +45,15 @@ enum Format {
     Html,
 }
 
+/// Every source of what is shown, with its text: a page shows what a source changed.
+fn history(args: &Args, board: &Board) -> Result<Vec<Entry>, Failure> {
+    let filter = Filter {
+        all: true,
+        ..args.selection.filter(true)
+    };
+    board.entries(&filter).map_err(location::failure)
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     let board = args.selection.open()?;
     let filter = args.selection.filter(args.format == Format::Json);
@@ -57,7 +67,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         Format::Markdown => render::markdown(&view),
         Format::Csv => render::csv(&view),
         Format::Json => json(&view),
-        Format::Html => render::html(&view),
+        Format::Html => render::html(&view, &history(args, &board)?),
     };
     context.write(&text)?;
     Ok(Outcome::Fine)

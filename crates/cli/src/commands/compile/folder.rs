@@ -8,6 +8,7 @@ use assay_msl::{Compiler, Error, Options, Source, compile};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +20,7 @@ pub(super) fn run(
     context: &Context,
 ) -> CommandResult {
     let mut files = Vec::new();
-    collect(&args.path, &mut files, 0)?;
+    collect(&args.path, &mut files, &mut BTreeSet::new(), 0)?;
     files.sort();
     if files.is_empty() {
         return Err(Failure::input(format!(
@@ -44,20 +45,27 @@ pub(super) fn run(
     Ok(if ok { Outcome::Fine } else { Outcome::Failed })
 }
 
-/// Folders nested deeper than this are not entered; links could go in circles.
+/// Folders nested deeper than this are not entered.
 const MAX_DEPTH: usize = 32;
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> Result<(), Failure> {
+/// Adds the sources of a folder. `seen` are the real paths of folders that were entered: links may go in circles.
+fn collect(
+    folder: &Path,
+    files: &mut Vec<PathBuf>,
+    seen: &mut BTreeSet<PathBuf>,
+    depth: usize,
+) -> Result<(), Failure> {
+    if !seen.insert(folder.canonicalize().unwrap_or_else(|_| folder.to_owned())) {
+        return Ok(());
+    }
     let entries = std::fs::read_dir(folder)
         .map_err(|error| Failure::input(format!("cannot read {}: {error}", folder.display())))?;
     for entry in entries.filter_map(Result::ok) {
         let path = entry.path();
         if path.is_dir() && depth < MAX_DEPTH {
-            collect(&path, files, depth + 1)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "metal")
-        {
+            collect(&path, files, seen, depth + 1)?;
+        } else if path.extension().is_some_and(|name| name == "metal") && path.is_file() {
+            // A FIFO would be waited for, and a device has no end.
             files.push(path);
         }
     }

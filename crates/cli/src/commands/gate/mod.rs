@@ -316,5 +316,6 @@ mod tests {
     #[test]
     fn the_schema_is_current() {
         crate::schema::check::<assay_gate::Report>("assay.gate", 1);
+        crate::schema::check_bare::<assay_gate::Baseline>("assay.gate-baseline", 1);
     }
 }

@@ -7,6 +7,8 @@
 mod announce;
 mod arguments;
 mod compare;
+mod http;
+mod progress;
 mod prompt;
 mod resources;
 mod server;
@@ -21,16 +23,18 @@ use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Serve the commands as tools for agents (Model Context Protocol, on standard input and output)
+/// Serve the commands as tools for agents (Model Context Protocol)
 ///
 /// An agent can profile, predict, run and check, compare, rewrite and measure kernels, given by path or as text. Paths are
 /// allowed inside --root only, by their real places: what lies elsewhere is neither read nor written, nor included by a
-/// source. Every call runs in a process of its own, which ends when its time is over or the client cancels.
+/// source. Every call runs in a process of its own, which ends when its time is over or the client cancels. The protocol is
+/// spoken on standard input and output, or with --http on a port.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay mcp
   assay mcp --root ~/src/my-kernels --root /data/arrays
   claude mcp add assay -- assay mcp --root .
+  ASSAY_MCP_TOKEN=$(openssl rand -hex 24) assay mcp --http 8765 --root ~/src/my-kernels
   npx @modelcontextprotocol/inspector --cli assay mcp --method tools/list
 
 In a client's configuration:
@@ -51,6 +55,9 @@ pub(crate) struct Args {
     /// Memory of a call, where the system can limit it (Linux)
     #[arg(long, value_name = "GIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
     memory: u64,
+
+    #[command(flatten)]
+    http: http::HttpArgs,
 
     /// Run one call, told on standard input: what the server starts
     #[arg(long, hide = true)]
@@ -79,6 +86,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         return worker::work();
     }
     let limits = limits(args)?;
+    if let Some(address) = args.http.http {
+        http::serve(limits, address, &args.http, context)?;
+        return Ok(Outcome::Fine);
+    }
     let roots: Vec<String> = limits
         .roots
         .iter()

@@ -3,13 +3,14 @@
 use super::arguments::{self, Call};
 use super::tools::{self, TOOLS, Tool};
 use super::worker::{Done, Process};
-use super::{LARGEST_RESULT, Limits, broken, prompt, resources, summary};
+use super::{LARGEST_RESULT, Limits, broken, progress, prompt, resources, summary};
 use crate::failure::{Failure, Kind};
+use crate::progress::Step;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
     GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -18,7 +19,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 const INSTRUCTIONS: &str = "\
@@ -34,19 +35,13 @@ faults), diff (predicted times of both). The prompt make-faster says it step by 
 /// Bytes of a message. A longer one is dropped without an answer, so that even texts that are refused fit.
 const LARGEST_MESSAGE: usize = 256 << 20;
 
-/// How often a client that wants to know hears that a call goes on.
-const BETWEEN_PROGRESS: Duration = Duration::from_secs(1);
-
 /// Speaks the protocol until the client is gone.
 pub(super) fn serve(limits: Limits) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(|error| broken("cannot start", error))?;
-    let server = Server {
-        free: Arc::new(Semaphore::new(limits.jobs)),
-        limits: Arc::new(limits),
-    };
+    let server = Server::new(limits);
     let served = runtime.block_on(async {
         let (stdin, stdout) = rmcp::transport::stdio();
         let transport = AsyncRwTransport::new(stdin, stdout);
@@ -65,8 +60,9 @@ pub(super) fn serve(limits: Limits) -> Result<(), Failure> {
     served
 }
 
+/// What answers, for one session or for many.
 #[derive(Clone, Debug)]
-struct Server {
+pub(super) struct Server {
     limits: Arc<Limits>,
     /// One permit for each call that may run.
     free: Arc<Semaphore>,
@@ -163,6 +159,13 @@ impl ServerHandler for Server {
 }
 
 impl Server {
+    pub(super) fn new(limits: Limits) -> Server {
+        Server {
+            free: Arc::new(Semaphore::new(limits.jobs)),
+            limits: Arc::new(limits),
+        }
+    }
+
     /// Runs a call in a process of its own.
     async fn answer(
         &self,
@@ -171,39 +174,30 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, Failure> {
         let call = arguments::call(tool, given, &self.limits)?;
-        let _permit = tokio::select! {
-            permit = self.free.acquire() => permit.map_err(|error| broken("no turn", error))?,
-            () = context.ct.cancelled() => return Err(cancelled()),
-        };
-        let mut process = Process::start(&self.limits)?;
-        let done = tokio::select! {
-            done = process.finish(&call.job) => done?,
-            () = context.ct.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep(call.timeout) => return Err(too_slow(call.timeout)),
-            () = tell_progress(tool, &call, context) => return Err(cancelled()),
-        };
-        drop(process);
-        result(tool, &call, &done)
-    }
-}
-
-/// Tells a client that wants to know, again and again, that a call goes on.
-async fn tell_progress(tool: &Tool, call: &Call, context: &RequestContext<RoleServer>) {
-    let Some(token) = context.meta.get_progress_token() else {
-        return std::future::pending().await;
-    };
-    let start = Instant::now();
-    loop {
-        tokio::time::sleep(BETWEEN_PROGRESS).await;
-        let seconds = start.elapsed().as_secs();
-        let most = call.timeout.as_secs();
-        let told = ProgressNotificationParam::new(token.clone(), seconds as f64)
-            .with_total(most as f64)
-            .with_message(format!("{}: {seconds} s, ended after {most} s", tool.name));
-        if context.peer.notify_progress(told).await.is_err() {
-            // The client is gone; so is whoever wanted the result.
-            return;
+        let (steps, told) = tokio::sync::mpsc::unbounded_channel();
+        if self.free.available_permits() == 0 {
+            let what = "waiting for other calls to end".to_owned();
+            let _ = steps.send(Step { what, count: None });
         }
+        let telling = progress::tell(tool.name, told, context);
+        let answering = async {
+            let permit = self.free.acquire().await;
+            let _permit = permit.map_err(|error| broken("no turn", error))?;
+            let mut process = Process::start(&self.limits)?;
+            let on_step = |step| {
+                let _ = steps.send(step);
+            };
+            tokio::select! {
+                done = process.finish(&call.job, on_step) => done,
+                () = tokio::time::sleep(call.timeout) => Err(too_slow(call.timeout)),
+            }
+        };
+        let done = tokio::select! {
+            done = answering => done?,
+            () = context.ct.cancelled() => return Err(cancelled()),
+            () = telling => return Err(cancelled()),
+        };
+        result(tool, &call, &done)
     }
 }
 

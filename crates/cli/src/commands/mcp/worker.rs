@@ -1,7 +1,7 @@
 //! The process that runs one call.
 //!
-//! The server writes a [`Job`] as one line to its standard input and reads a [`Done`] from its standard output. The process
-//! confines itself to the allowed folders and limits its memory before it looks at anything. It leads a process group of its
+//! The server writes a [`Job`] as one line to its standard input and reads [`Message`]s from its standard output, a line each:
+//! steps of the work as it goes on, and at last what came of it. The process confines itself to the allowed folders and limits its memory before it looks at anything. It leads a process group of its
 //! own, compilers included, which the server kills when the time is over or the client cancels; if the server dies, standard
 //! input ends and the group kills itself.
 
@@ -10,12 +10,15 @@ use super::{Limits, broken, compare};
 use crate::api;
 use crate::confine;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::progress::{self, Step};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{BufRead, Read, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 
 /// What a process is to do.
@@ -38,6 +41,27 @@ pub(super) struct Job {
 pub(super) struct Input {
     pub(super) name: String,
     pub(super) text: String,
+}
+
+/// What a process says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Message {
+    /// It goes on.
+    Step(Step),
+    /// It has ended.
+    Done(Done),
+}
+
+impl Message {
+    /// Writes the message to standard output, in one piece whatever other threads write.
+    fn send(&self) -> Result<(), Failure> {
+        let mut line = serde_json::to_string(self).map_err(|error| broken("no JSON", error))?;
+        line.push('\n');
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(line.as_bytes())?;
+        Ok(stdout.flush()?)
+    }
 }
 
 /// What came of it.
@@ -114,6 +138,7 @@ pub(super) fn work() -> CommandResult {
     drop(line);
     end_with_the_server();
     limit_memory(job.memory);
+    tell_steps();
     if let Some(root) = job.roots.first() {
         std::env::set_current_dir(root)?;
     }
@@ -123,11 +148,34 @@ pub(super) fn work() -> CommandResult {
     } else {
         compare::run(&job).unwrap_or_else(Done::from)
     };
-    let text = serde_json::to_string(&done).map_err(|error| broken("no JSON", error))?;
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    stdout.flush()?;
+    Message::Done(done).send()?;
     Ok(Outcome::Fine)
+}
+
+/// The shortest time between two counts of the same stage.
+const BETWEEN_COUNTS: Duration = Duration::from_millis(200);
+
+/// Passes steps on: every stage, and counts that have changed, as often as a person can read them.
+fn tell_steps() {
+    let last: Mutex<Option<(Instant, Step)>> = Mutex::new(None);
+    progress::listen(Box::new(move |step| {
+        if let Some(count) = step.count {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let total = |step: &Step| step.count.map(|count| count.total);
+            let same_stage = last
+                .as_ref()
+                .filter(|(_, told)| total(told) == total(&step));
+            if let Some((at, told)) = same_stage {
+                let is_soon = at.elapsed() < BETWEEN_COUNTS && count.done < count.total;
+                if is_soon || *told == step {
+                    return;
+                }
+            }
+            *last = Some((Instant::now(), step.clone()));
+        }
+        // If the server is gone, so is this process in a moment.
+        let _ = Message::Step(step).send();
+    }));
 }
 
 /// Ends this process and all it has started when standard input ends.
@@ -193,8 +241,12 @@ impl Process {
         })
     }
 
-    /// Hands the job over and waits for what comes of it.
-    pub(super) async fn finish(&mut self, job: &Job) -> Result<Done, Failure> {
+    /// Hands the job over, passes its steps on and waits for what comes of it.
+    pub(super) async fn finish(
+        &mut self,
+        job: &Job,
+        mut on_step: impl FnMut(Step),
+    ) -> Result<Done, Failure> {
         let ended = |error: std::io::Error| broken("the process of the call", error);
         let mut line = serde_json::to_vec(job).map_err(|error| broken("no JSON", error))?;
         line.push(b'\n');
@@ -203,16 +255,23 @@ impl Process {
             stdin.flush().await.map_err(ended)?;
         }
         drop(line);
-        let mut answer = Vec::new();
         let child = self.child.as_mut();
         if let Some(stdout) = child.and_then(|child| child.stdout.as_mut()) {
-            let mut stdout = stdout.take(LARGEST_ANSWER);
-            stdout.read_to_end(&mut answer).await.map_err(ended)?;
+            let mut stdout = BufReader::new(stdout.take(LARGEST_ANSWER));
+            let mut line = Vec::new();
+            while stdout.read_until(b'\n', &mut line).await.map_err(ended)? > 0 {
+                match serde_json::from_slice(&line) {
+                    Ok(Message::Step(step)) => on_step(step),
+                    Ok(Message::Done(done)) => return Ok(done),
+                    Err(_) => break,
+                }
+                line.clear();
+            }
         }
-        serde_json::from_slice(&answer).map_err(|_| {
+        Err(
             Failure::input("the call ended without an answer: it may have run out of memory")
-                .advice("use smaller sizes, or start the server with a larger --memory")
-        })
+                .advice("use smaller sizes, or start the server with a larger --memory"),
+        )
     }
 }
 

@@ -251,7 +251,10 @@ fn list(candidate: &Candidate, context: &Context) -> String {
         let class = choice.recipe.class.letter();
         let words: Vec<String> = match &choice.steps {
             Ok(steps) => steps.iter().map(ToString::to_string).collect(),
-            Err(refusal) => vec![format!("no: {}", refusal.why)],
+            Err(refusal) => format!("no: {}", refusal.why)
+                .split(' ')
+                .map(str::to_owned)
+                .collect(),
         };
         let mut lines = vec![String::new()];
         for word in words {

@@ -5,12 +5,15 @@ use super::work::failure;
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::interrupt;
+use crate::progress;
 use crate::source;
 use assay_device::{
     Checks, CpuDevice, Device, Diagnostic, Error, GpuDevice, LibraryId, MetalSettings, Settings,
     Source,
 };
 use assay_front::{Bytes, SourceOptions};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Which device runs the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -29,8 +32,12 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// The device that was asked for, for programs with these checks.
-    pub(super) fn open(args: &Args, checks: Option<Checks>) -> Result<Engine, Failure> {
+    /// The device that was asked for, for programs with these checks. The CPU counts threadgroups that have ended.
+    pub(super) fn open(
+        args: &Args,
+        checks: Option<Checks>,
+        finished: &Arc<AtomicU64>,
+    ) -> Result<Engine, Failure> {
         let missing = |error: Error| Failure::new(Kind::Missing, error.to_string());
         match args.device {
             Which::Metal => {
@@ -43,6 +50,7 @@ impl Engine {
                     max_steps: args.max_steps,
                     cancel: Some(interrupt::flag()),
                     checks,
+                    finished: Some(Arc::clone(finished)),
                     ..Settings::default()
                 });
                 Ok(Engine::Cpu(Box::new(device.map_err(missing)?)))
@@ -75,6 +83,7 @@ impl Engine {
         checked: bool,
     ) -> Result<(LibraryId, Vec<Diagnostic>), Failure> {
         let file = source::open(&args.file, bytes)?;
+        progress::stage("compiling");
         match self {
             Engine::Cpu(device) => {
                 let options = SourceOptions {

@@ -11,6 +11,7 @@ use crate::input;
 use crate::interrupt;
 use crate::launch::{self, Filled, Inputs, LaunchArgs};
 use crate::output::Output;
+use crate::progress;
 use crate::resources::{self, ResourceArgs, Resources};
 use assay_device::{
     ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Extent, Origin,
@@ -20,6 +21,8 @@ use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::{Pass, Sizes};
 use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// A kernel ready to run, and what is bound to it.
@@ -45,6 +48,31 @@ pub(super) struct Work<'a> {
     pub(super) argument_buffers: Vec<(u32, BufferId)>,
     /// What clang warns of.
     warnings: Vec<Diagnostic>,
+    /// Threadgroups that have ended on the CPU.
+    finished: Arc<AtomicU64>,
+}
+
+fn spinner(function: &str, context: &Context) -> indicatif::ProgressBar {
+    if !context.progress {
+        return indicatif::ProgressBar::hidden();
+    }
+    let spinner = indicatif::ProgressBar::new_spinner();
+    spinner.set_message(format!("running {function}"));
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
+}
+
+/// Threadgroups of a dispatch.
+fn groups(dispatch: &Dispatch) -> u64 {
+    let each = match dispatch.extent {
+        Extent::Groups(groups) => groups,
+        Extent::Threads(threads) => {
+            let groups = |axis: usize| threads[axis].div_ceil(dispatch.threadgroup[axis].max(1));
+            [groups(0), groups(1), groups(2)]
+        }
+    };
+    each.iter()
+        .fold(1, |product, &axis| product.saturating_mul(u64::from(axis)))
 }
 
 pub(super) fn run(
@@ -114,7 +142,8 @@ impl<'a> Work<'a> {
     }
 
     fn with_checks(args: &'a Args, checks: Option<Checks>) -> Result<Self, Opening> {
-        let mut engine = Engine::open(args, checks)?;
+        let finished = Arc::new(AtomicU64::new(0));
+        let mut engine = Engine::open(args, checks, &finished)?;
         let path = args.file.display().to_string();
         let bytes = input::open(&args.file)?;
         let (library, warnings) = engine.load(args, &bytes, checks.is_some())?;
@@ -147,6 +176,7 @@ impl<'a> Work<'a> {
             members: Vec::new(),
             argument_buffers: Vec::new(),
             warnings,
+            finished,
         };
         if let Ok(text) = std::str::from_utf8(&bytes)
             && args.launch.is_open()
@@ -297,16 +327,18 @@ impl<'a> Work<'a> {
 
     /// Runs as often as asked, each time from the same contents.
     fn repeat(&mut self, dispatch: &Dispatch, context: &Context) -> Result<Vec<Duration>, Failure> {
-        let spinner = self.spinner(context);
-        let mut samples = Vec::new();
-        for _ in 0..self.args.repeat {
-            self.fill()?;
-            let finished = self.engine.device().run(vec![dispatch.clone()]);
-            let finished = finished.map_err(|error| self.explained(error))?;
-            samples.push(finished.total.length);
-        }
-        spinner.finish_and_clear();
-        Ok(samples)
+        let times = self.args.repeat;
+        let groups = groups(dispatch).saturating_mul(u64::from(times));
+        self.watched(groups, context, |work| {
+            let mut samples = Vec::new();
+            for _ in 0..times {
+                work.fill()?;
+                let finished = work.engine.device().run(vec![dispatch.clone()]);
+                let finished = finished.map_err(|error| work.explained(error))?;
+                samples.push(finished.total.length);
+            }
+            Ok(samples)
+        })
     }
 
     /// Runs once and looks for what the kernel must not do.
@@ -315,11 +347,11 @@ impl<'a> Work<'a> {
         dispatch: &Dispatch,
         context: &Context,
     ) -> Result<Vec<assay_device::Report>, Failure> {
-        let spinner = self.spinner(context);
-        self.fill()?;
-        let reports = self.engine.cpu("--check")?.check_run(dispatch);
-        spinner.finish_and_clear();
-        reports.map_err(|error| self.explained(error))
+        self.watched(groups(dispatch), context, |work| {
+            work.fill()?;
+            let reports = work.engine.cpu("--check")?.check_run(dispatch);
+            reports.map_err(|error| work.explained(error))
+        })
     }
 
     /// Runs once, or a part of the grid, and counts.
@@ -328,15 +360,19 @@ impl<'a> Work<'a> {
         dispatch: &Dispatch,
         context: &Context,
     ) -> Result<assay_device::Counts, Failure> {
-        let spinner = self.spinner(context);
-        self.fill()?;
-        let sample = match self.args.sample {
-            Some(count) => assay_device::Sample::Threadgroups(count),
-            None => assay_device::Sample::All,
+        let all = groups(dispatch);
+        let (sample, groups) = match self.args.sample {
+            Some(count) => {
+                let sample = assay_device::Sample::Threadgroups(count);
+                (sample, all.min(count))
+            }
+            None => (assay_device::Sample::All, all),
         };
-        let counts = self.engine.cpu("--counts")?.count_run(dispatch, sample);
-        spinner.finish_and_clear();
-        counts.map_err(|error| self.explained(error))
+        self.watched(groups, context, |work| {
+            work.fill()?;
+            let counts = work.engine.cpu("--counts")?.count_run(dispatch, sample);
+            counts.map_err(|error| work.explained(error))
+        })
     }
 
     /// Gives the buffers the contents they start with.
@@ -348,16 +384,32 @@ impl<'a> Work<'a> {
         self.fill_resources()
     }
 
-    /// Shows that something is going on; from here on Ctrl-C is ours.
-    fn spinner(&self, context: &Context) -> indicatif::ProgressBar {
+    /// Shows how many threadgroups have ended while the kernel runs; from here on Ctrl-C is ours.
+    fn watched<T>(
+        &mut self,
+        groups: u64,
+        context: &Context,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         interrupt::cooperate();
-        if !context.progress {
-            return indicatif::ProgressBar::hidden();
-        }
-        let spinner = indicatif::ProgressBar::new_spinner();
-        spinner.set_message(format!("running {}", self.facts.function));
-        spinner.enable_steady_tick(Duration::from_millis(200));
-        spinner
+        let function = self.facts.function.clone();
+        let spinner = spinner(&function, context);
+        progress::stage(&format!("running {function}"));
+        let counted = format!("threadgroups of {function}");
+        let show = |done: u64| {
+            let done = done.min(groups);
+            if done > 0 {
+                spinner.set_message(format!(
+                    "running {function}: {done} of {groups} threadgroups"
+                ));
+            }
+            progress::count(&counted, done, groups);
+        };
+        let wanted = context.progress || progress::is_heard();
+        let finished = Arc::clone(&self.finished);
+        let result = progress::watched(wanted, &finished, show, || work(self));
+        spinner.finish_and_clear();
+        result
     }
 
     /// A device's error; what is about arguments shows them all.

@@ -198,6 +198,11 @@ fn searched<L: Launch>(
             _ => String::new(),
         };
         bar.set_message(format!("{best}{}", progress.trying));
+        crate::progress::count(
+            &format!("candidates, {best}{}", progress.trying),
+            progress.attempts as u64,
+            u64::from(args.evaluations),
+        );
     };
     let surroundings = Surroundings {
         database,

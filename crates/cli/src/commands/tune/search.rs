@@ -251,6 +251,7 @@ fn knobs(args: &SearchArgs, text: Option<&str>, described: &[String]) -> Result<
 }
 
 fn spinner(context: &Context, message: &str) -> ProgressBar {
+    crate::progress::stage(message);
     if !context.progress {
         return ProgressBar::hidden();
     }

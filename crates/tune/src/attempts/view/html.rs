@@ -83,6 +83,7 @@ fn progress(view: &View, winner: Option<u32>) -> String {
                 row.genome,
                 nanoseconds(time * 1e3)
             ),
+            ..Point::default()
         });
     }
     let chart = Chart {
