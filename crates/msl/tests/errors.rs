@@ -122,10 +122,6 @@ fn in_the_preprocessor() {
         "'absent.h' file not found",
     );
     check("#if 1\n#error  told so\n ^\n#endif", "told so");
-    check(
-        "#include <metal_tensor>\n         ^",
-        "'metal_tensor' file not found",
-    );
 }
 
 #[test]
