@@ -34,6 +34,7 @@ mod resources;
 #[cfg(test)]
 mod schema;
 mod source;
+mod tensors;
 mod terminal;
 mod toolchain;
 

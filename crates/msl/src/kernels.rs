@@ -485,9 +485,7 @@ fn prologue(tokens: &Tokens<'_>, parameters: &[Parameter]) -> String {
         };
         let written = written_type(tokens, parameter);
         if parameter.tensor {
-            out.push_str(&format!(
-                "{written} {name}(*__metal_tensor_{position}); "
-            ));
+            out.push_str(&format!("{written} {name}(*__metal_tensor_{position}); "));
             continue;
         }
         if let Some(elements) = &parameter.elements {

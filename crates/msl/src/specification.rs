@@ -205,7 +205,10 @@ const FEATURES: &[(&str, &str)] = &[
     ("convolution2d_descriptor", CONVOLUTION),
     ("int4b_format", SMALL_INTEGERS),
     ("uint4b_format", SMALL_INTEGERS),
-    ("execution_dsimdgroups", "scopes of a varying number of simdgroups"),
+    (
+        "execution_dsimdgroups",
+        "scopes of a varying number of simdgroups",
+    ),
 ];
 const INDIRECT: &str = "indirect command buffers";
 const MESH: &str = "mesh shading";
