@@ -51,6 +51,7 @@ const HEADERS: &[(&str, &str)] = headers![
     "metal_simdgroup_matrix",
     "metal_stdlib",
     "metal_tensor",
+    "metal_tensor_convolution",
     "metal_tensor_ops",
     "metal_texture",
     "metal_type_traits",
@@ -132,7 +133,7 @@ pub(crate) fn library(part: Part) -> String {
     let mut seen = HashSet::new();
     append("metal_stdlib", &mut out, &mut seen);
     if part == Part::Tensors {
-        append("metal_tensor_ops", &mut out, &mut seen);
+        append("metal_tensor_convolution", &mut out, &mut seen);
     }
     out
 }

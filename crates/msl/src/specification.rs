@@ -201,8 +201,6 @@ const FEATURES: &[(&str, &str)] = &[
     ("metal_imageblocks", IMAGEBLOCKS),
     ("r8unorm", IMAGEBLOCKS),
     ("rgba8unorm", IMAGEBLOCKS),
-    ("convolution2d", CONVOLUTION),
-    ("convolution2d_descriptor", CONVOLUTION),
     ("int4b_format", SMALL_INTEGERS),
     ("uint4b_format", SMALL_INTEGERS),
     (
@@ -212,7 +210,6 @@ const FEATURES: &[(&str, &str)] = &[
 ];
 const INDIRECT: &str = "indirect command buffers";
 const MESH: &str = "mesh shading";
-const CONVOLUTION: &str = "convolutions of tensors";
 const SMALL_INTEGERS: &str = "tensors of four-bit integers";
 
 /// The missing feature a message of the compiler is about, by a name it quotes.

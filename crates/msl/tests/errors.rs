@@ -125,6 +125,17 @@ fn in_the_preprocessor() {
 }
 
 #[test]
+fn at_tensor_operations_that_are_not_there() {
+    check(
+        "#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
+using namespace metal;
+kernel void k(device int *x) { uint4b_format small = x[0]; }
+                               ^",
+        "tensors of four-bit integers: not supported",
+    );
+}
+
+#[test]
 fn constructors_that_only_address_spaces_tell_apart() {
     let text = "struct pair { float x; pair(device float* s) { x = s[0]; }
 pair(threadgroup float* s) { x = s[0] + 1; } };";

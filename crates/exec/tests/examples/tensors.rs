@@ -356,3 +356,74 @@ fn views_of_memory_have_extents_strides_and_slices() {
     }
     close(&results[0].to_vec::<f32>(), &expected, 0.0);
 }
+
+/// Tiles of 4 × 3 pixels and 8 channels of a convolution with windows of 3 × 2, strides 1 and 2, dilations 2 and 1, and a border of one.
+const CONVOLUTION: &str = "
+template <typename Scope, bool adds> kernel void convolution(device half *x, device half *w, device float *d, uint3 group [[threadgroup_position_in_grid]]) {
+  typedef dextents<int, 4> space;
+  auto image = tensor(x, space(5, 9, 7, 2));
+  auto weights = tensor(w, space(11, 5, 3, 2));
+  auto out = tensor(d, space(11, 7, 4, 2));
+  constexpr auto mode = adds ? convolution2d_descriptor::mode::multiply_accumulate : convolution2d_descriptor::mode::multiply;
+  constexpr auto descriptor = convolution2d_descriptor(int4(8, 4, 3, 1), int4(5, 9, 7, 1), int2(3, 2), convolution2d_activation_layout::nhwc,
+                                                       convolution2d_weights_layout::hwio, int2(1, 2), int2(2, 1), 1, false, mode);
+  convolution2d<descriptor, Scope> op;
+  const int channel = group.x % 2 * 8, left = group.x / 2 * 4, top = group.y * 3;
+  op.set_offsets(int2(left - 1 + 2, top * 2 - 1 + 1));
+  auto pixels = image.slice(0, 0, 0, group.z);
+  auto part = weights.slice(channel, 0, 0, 0);
+  auto to = out.slice(channel, left, top, group.z);
+  if constexpr (adds) {
+    op.run(pixels, part, to);
+  } else {
+    auto tile = op.template get_destination_cooperative_tensor<decltype(pixels), decltype(part), float>();
+    op.run(pixels, part, tile);
+    for (ushort i = 0; i < tile.get_capacity(); i++) {
+      auto at = tile.get_multidimensional_index(i);
+      if (tile.is_valid_element(i)) tile[i] += at[1];
+    }
+    tile.store(to);
+  }
+}
+template [[host_name(\"convolution_in_registers\")]] kernel void convolution<execution_simdgroup, false>(device half *, device half *, device float *, uint3);
+template [[host_name(\"convolution_in_memory\")]] kernel void convolution<execution_simdgroups<4>, true>(device half *, device half *, device float *, uint3);
+";
+
+#[test]
+fn convolutions_with_strides_dilations_borders_and_tails() {
+    let source = [HEAD, CONVOLUTION].concat();
+    for (kernel, threads) in [
+        ("convolution_in_registers", 32),
+        ("convolution_in_memory", 128),
+    ] {
+        let Some(program) = program_of(&source, "tensors.metal", kernel) else {
+            return;
+        };
+        let (x, image) = halves(&random(1, 5 * 9 * 7 * 2));
+        let (w, weights) = halves(&random(2, 11 * 5 * 3 * 2));
+        let adds = threads == 128;
+        let before = if adds { 3.0 } else { 0.0 };
+        let buffers = vec![x, w, f32s(&[before; 11 * 7 * 4 * 2])];
+        let grid = Grid::threads([4 * threads, 2, 2], [threads, 1, 1]);
+        let results = run(&program, grid, buffers);
+        let pixel = |c: usize, x: i32, y: i32, n: usize| match (
+            usize::try_from(x).ok().filter(|x| *x < 9),
+            usize::try_from(y).ok().filter(|y| *y < 7),
+        ) {
+            (Some(x), Some(y)) => image[((n * 7 + y) * 9 + x) * 5 + c],
+            _ => 0.0,
+        };
+        let mut expected = Vec::new();
+        for (n, y, x, o) in (0..2 * 4 * 7 * 11).map(|i| (i / 308, i / 77 % 4, i / 11 % 7, i % 11)) {
+            let mut sum = if adds { 3.0 } else { f64::from(x % 4) };
+            for (c, i, j) in (0..5 * 3 * 2).map(|at| (at % 5, at / 5 % 3, at / 15)) {
+                let (to_x, to_y) = (x + 2 * i - 1, y * 2 + j - 1);
+                let weight =
+                    weights[((j as usize * 3 + i as usize) * 5 + c as usize) * 11 + o as usize];
+                sum += pixel(c as usize, to_x, to_y, n as usize) * weight;
+            }
+            expected.push(sum);
+        }
+        close(&results[2].to_vec::<f32>(), &expected, 2e-6);
+    }
+}
