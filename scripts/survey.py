@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles, runs and profiles the texture and tensor kernels of public repositories, and counts what does not work, by reason.
 
-Usage: survey.py FOLDER [--assay PROGRAM] [--most N] [--page FILE] [NAME]...
+Usage: survey.py FOLDER [--assay PROGRAM] [--most N] [--share N] [--page FILE] [NAME]...
 
 FOLDER holds one checkout per project of scripts/wild.tsv (scripts/corpus.sh wild fetches them). Every kernel that binds a texture or a
 sampler, or whose file includes tensors, is launched once with one threadgroup: buffers are zeros, textures small and random, function constants 0 or false. That says
@@ -95,11 +95,10 @@ def launched(args, file, kernel, flags, threads):
     return "" if code == 0 else reason(said)
 
 
-def profiled(args, file, flags):
-    """Of each kernel of a file, why there is no profile."""
-    _, out, _ = tool(args, "profile", str(file), "--all", "--format", "json", *flags)
-    rows = json.loads(out).get("rows", [])
-    return {row["kernel"]: "" if row.get("costs") else str(row.get("refused", {}).get("reason", "")) for row in rows}
+def profiled(args, file, kernel, flags):
+    """Why a kernel has no profile; nothing if it has one."""
+    code, _, said = tool(args, "profile", str(file), "-f", kernel["name"], *flags)
+    return "" if code == 0 else reason(said)
 
 
 def reason(said):
@@ -127,11 +126,11 @@ def examine(args, name, project):
         wanted = [kernel for kernel in kernels if tensors or any(a["kind"] in ("texture", "sampler") for a in kernel["arguments"])]
         if not wanted:
             continue
-        costs = profiled(args, file, flags) if len(kernels) < 200 else {}
         # Of many instantiations of a few templates an even share is looked at.
-        for kernel in wanted[:: -(-len(wanted) // 40)]:
+        for kernel in wanted[:: -(-len(wanted) // args.share)]:
             why = launched(args, file, kernel, flags, 128 if tensors else 32)
-            rows.append((str(file), kernel["name"], "tensors" if tensors else "textures", why, costs.get(kernel["name"], "")))
+            cost = profiled(args, file, kernel, flags)
+            rows.append((str(file), kernel["name"], "tensors" if tensors else "textures", why, cost))
     return rows, bad
 
 
@@ -149,6 +148,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--assay", default="target/release/assay")
     parser.add_argument("--most", type=int, default=500, help="kernels of one project")
+    parser.add_argument("--share", type=int, default=40, help="kernels of one file")
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     args = parser.parse_intermixed_args()
