@@ -73,13 +73,7 @@ fn advice(diagnostics: &[Diagnostic]) -> Option<String> {
         let name = diagnostic.message.strip_suffix("' file not found")?;
         name.strip_prefix('\'')
     })?;
-    let tensor =
-        missing.contains("metal_tensor") || missing.starts_with("MetalPerformancePrimitives");
-    Some(if tensor {
-        format!("{missing} is part of Apple's tensor library, which Assay does not have")
-    } else {
-        format!("name the folder of {missing} with -I")
-    })
+    Some(format!("name the folder of {missing} with -I"))
 }
 
 /// A diagnostic with the line it is about.

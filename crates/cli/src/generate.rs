@@ -9,7 +9,9 @@ use assay_agx::{Isa, Program};
 use assay_codegen::{Error, ErrorKind, Options, back, lower};
 use assay_front::{
     File, Form, GivenConstant, Kernel, OpenConstants, Request, check_constants, constants,
+    tensor_operations,
 };
+use assay_profile::TensorOperation;
 use assay_ssa::Binding;
 use std::path::Path;
 
@@ -44,6 +46,8 @@ pub(crate) struct Generated {
     pub(crate) frame: back::Frame,
     /// Function constants that were given no value.
     pub(crate) assumed: Vec<String>,
+    /// Tensor operations that the code stands for.
+    pub(crate) tensors: Vec<TensorOperation>,
     /// Number and name of all function constants.
     pub(crate) constants: Vec<(u32, String)>,
     /// The indices of its buffers, whether the code looks at them or not.
@@ -144,6 +148,8 @@ impl Generator<'_> {
             let lowered = lower::lower(&program.module, &kernel.name, &options)?;
             back::finish_with_frame(lowered, &options)
         });
+        let tensors = tensor_operations(&program.module, &kernel.name);
+        let tensors = tensors.into_iter().map(tensor_operation).collect();
         let constants = constants(&program.module);
         let constants = constants.map(|(index, name)| (index, name.to_owned()));
         let constants = constants.collect();
@@ -163,9 +169,23 @@ impl Generator<'_> {
             program,
             frame,
             assumed,
+            tensors,
             constants,
             buffers,
         })
+    }
+}
+
+fn tensor_operation(found: assay_front::TensorOperation) -> TensorOperation {
+    let file = Path::new(&found.file).file_name();
+    let file = file.map_or(found.file.as_str().into(), |file| file.to_string_lossy());
+    TensorOperation {
+        operation: "matmul2d",
+        place: format!("{file}:{}", found.line),
+        rows: found.rows,
+        columns: found.columns,
+        inner: found.inner,
+        multiply_adds: found.multiply_adds(),
     }
 }
 

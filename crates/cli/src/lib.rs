@@ -35,6 +35,7 @@ mod resources;
 #[cfg(test)]
 mod schema;
 mod source;
+mod tensors;
 mod terminal;
 mod toolchain;
 

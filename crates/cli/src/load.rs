@@ -25,6 +25,8 @@ pub(crate) struct Loaded {
     pub(crate) origin: Origin,
     /// Function constants that were given no value.
     assumed: Vec<String>,
+    /// Tensor operations of its source.
+    tensors: Vec<assay_profile::TensorOperation>,
     /// The text of its source, as far as there is any.
     pub(crate) sources: Rc<Sources>,
 }
@@ -36,6 +38,7 @@ impl Loaded {
             symbols: Vec::new(),
             origin,
             assumed: Vec::new(),
+            tensors: Vec::new(),
             sources: Rc::default(),
         }
     }
@@ -65,6 +68,7 @@ impl Loaded {
             symbols: self.symbols.clone(),
             origin: self.origin,
             assumed_constants: self.assumed.clone(),
+            tensor_operations: self.tensors.clone(),
             ..options.clone()
         };
         Profile::new(&self.program, &options).map_err(|error| match error {
@@ -282,6 +286,7 @@ fn of_library(
                 constants.extend(made.constants);
                 loaded.push(Loaded {
                     assumed: made.assumed,
+                    tensors: made.tensors,
                     ..Loaded::new(made.program, Origin::Assay)
                 });
             }

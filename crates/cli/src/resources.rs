@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::input;
 use crate::launch::{array, load, split};
+use crate::tensors;
 use assay_device::{Argument, ArgumentBinding};
 use assay_launch::Sizes;
 use assay_launch::contents;
@@ -30,6 +31,11 @@ pub(crate) struct ResourceArgs {
     /// 0[3].weights=zeros:f32:64 of an array of structs: contents as for --buffer, --texture, --sampler and --bytes
     #[arg(long = "argument", value_name = "I.MEMBER=CONTENTS")]
     pub(crate) arguments: Vec<String>,
+
+    /// A tensor: I=FILE.npy, or I=zeros:TYPE:SHAPE (also iota, random), as in 0=random:f16:64x32. The last extent, of elements
+    /// that are neighbours, is the tensor's first
+    #[arg(long = "tensor", value_name = "I=CONTENTS")]
+    pub(crate) tensors: Vec<String>,
 }
 
 /// A texture that is bound.
@@ -57,6 +63,8 @@ pub(crate) struct Member {
     pub(crate) offset: u64,
     /// As it is written: `0.weights`.
     pub(crate) name: String,
+    /// The extents of what it points to, if it is a tensor.
+    pub(crate) shape: Option<Vec<u64>>,
     pub(crate) contents: MemberContents,
 }
 
@@ -97,6 +105,9 @@ impl ResourceArgs {
         let arguments = other.arguments.into_iter();
         all.arguments
             .extend(arguments.filter(|text| fresh(&self.arguments, text)));
+        let tensors = other.tensors.into_iter();
+        all.tensors
+            .extend(tensors.filter(|text| fresh(&self.tensors, text)));
         all
     }
 
@@ -136,11 +147,26 @@ impl ResourceArgs {
         for text in &self.arguments {
             resources.add_member(text, arguments, sizes)?;
         }
+        for text in &self.tensors {
+            resources.add_tensor(tensors::read(text, arguments, sizes)?);
+        }
         Ok(resources)
     }
 }
 
 impl Resources {
+    fn add_tensor(&mut self, tensor: tensors::Tensor) {
+        self.argument_buffers
+            .push((tensor.index, tensor.description));
+        self.members.push(Member {
+            index: tensor.index,
+            offset: tensor.pointer,
+            name: format!("tensor:{}", tensor.index),
+            shape: Some(tensor.shape),
+            contents: MemberContents::Buffer(tensor.element, tensor.data),
+        });
+    }
+
     /// Adds what an `--argument` says.
     fn add_member(
         &mut self,
@@ -235,6 +261,7 @@ impl Resources {
             index,
             offset,
             name: name.trim().to_owned(),
+            shape: None,
             contents,
         });
         Ok(())

@@ -42,6 +42,7 @@ pub mod inspect;
 mod library;
 mod program;
 pub mod programs;
+mod tensors;
 
 pub use assay_air::{ConstantKey, GivenConstant};
 pub use assay_msl::Source;
@@ -53,3 +54,4 @@ pub use error::{Blame, Error, Problem};
 pub use file::{File, Kind, is_source};
 pub use library::{Kernel, Library};
 pub use program::{Form, OpenConstants, Program, Request};
+pub use tensors::{TensorOperation, tensor_operations};

@@ -5,7 +5,7 @@ use crate::compiler::{Compiler, Run};
 use crate::confine::Allowed;
 use crate::diagnostic::{self, Diagnostic, Note, source_line};
 use crate::flags;
-use crate::headers;
+use crate::headers::{self, Part};
 use crate::kernel_info::KernelInfo;
 use crate::locate::Locator;
 use crate::patch::Patched;
@@ -190,6 +190,7 @@ pub fn compile(
     let text = text_of(source);
     let preprocessed = session.preprocess(source.path, &text)?;
     session.fast_operators &= !pragmas::begins_safe(&preprocessed);
+    session.part = Part::of(&preprocessed);
     let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
         path: source.path,
@@ -252,6 +253,8 @@ struct Session<'a> {
     /// Operators carry fast-math flags unless a pragma says otherwise. Which version an unqualified function is depends
     /// on the options alone.
     fast_operators: bool,
+    /// The part of the library that the source includes.
+    part: Part,
 }
 
 impl<'a> Session<'a> {
@@ -260,6 +263,7 @@ impl<'a> Session<'a> {
             compiler,
             options,
             fast_operators: options.fast_math,
+            part: Part::Common,
         }
     }
 
@@ -371,7 +375,7 @@ impl<'a> Session<'a> {
 
     /// Compiles the rewritten text, with the precompiled header.
     fn compile(&self, text: &str) -> Result<Run, Error> {
-        let library = headers::library();
+        let library = headers::library(self.part);
         let options = self.compile_options();
         let cache = Cache::new(&self.options.cache);
         let header = cache.precompiled(self.compiler, &options, &library);
@@ -473,9 +477,15 @@ impl<'a> Session<'a> {
             true => flags::FAST_MATH,
             false => flags::PRECISE_MATH,
         };
+        let tensors = match (self.part, self.options.checked) {
+            (Part::Common, _) => [].as_slice(),
+            (Part::Tensors, false) => flags::TENSORS,
+            (Part::Tensors, true) => flags::CHECKED_TENSORS,
+        };
         flags::of(flags::COMMON)
             .chain(flags::of(flags::COMPILE))
             .chain(math.iter().copied())
+            .chain(tensors.iter().copied())
             .map(str::to_owned)
             .chain([format!(
                 "-D__METAL_FAST={}",

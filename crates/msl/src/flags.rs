@@ -164,6 +164,13 @@ pub(crate) const FAST_MATH: &[&str] = &["-ffast-math", "-fhonor-infinities", "-f
 /// The same without fast math: products and sums still contract within an expression.
 pub(crate) const PRECISE_MATH: &[&str] = &["-fno-fast-math", "-ffp-contract=on"];
 
+/// Options for sources that include tensors, whose descriptors are template arguments of class type and whose elements have
+/// several indices. The last version of the language that is given counts.
+pub(crate) const TENSORS: &[&str] = &["-std=c++2b"];
+
+/// The same for a program that is to be checked: the headers say what must be true.
+pub(crate) const CHECKED_TENSORS: &[&str] = &["-std=c++2b", "-D__METAL_CHECKED=1"];
+
 /// Instead of `-w` for sources of strangers: `#embed` leaves no line marker that tells which file was read.
 pub(crate) const CONFINED: &[&str] = &[
     "-Wno-everything",

@@ -35,6 +35,7 @@ const HEADERS: &[(&str, &str)] = headers![
     "metal_atomic",
     "metal_common",
     "metal_compute",
+    "metal_cooperative_tensor",
     "metal_geometric",
     "metal_integer",
     "metal_kernel_info",
@@ -49,6 +50,9 @@ const HEADERS: &[(&str, &str)] = headers![
     "metal_simdgroup",
     "metal_simdgroup_matrix",
     "metal_stdlib",
+    "metal_tensor",
+    "metal_tensor_convolution",
+    "metal_tensor_ops",
     "metal_texture",
     "metal_type_traits",
     "metal_types",
@@ -77,12 +81,25 @@ const ALIASES: [&str; 15] = [
 ];
 
 /// Headers whose names are there only for sources that include them.
-const OPTIONAL: [(&str, &str); 4] = [
+const OPTIONAL: [(&str, &str); 7] = [
     ("simd/simd.h", include_str!("../include/simd/simd.h")),
     ("simd/types.h", SIMD),
     ("simd/vector_types.h", SIMD),
     ("simd/matrix_types.h", SIMD),
+    (
+        "MetalPerformancePrimitives/MetalPerformancePrimitives.h",
+        TENSOR_OPS,
+    ),
+    (
+        "MetalPerformancePrimitives/MPPTensorOpsMatMul2d.h",
+        TENSOR_OPS,
+    ),
+    (
+        "MetalPerformancePrimitives/MPPTensorOpsConvolution2d.h",
+        TENSOR_OPS,
+    ),
 ];
+const TENSOR_OPS: &str = "#include <metal_tensor_ops>\n";
 const SIMD: &str = "#include <simd/simd.h>\n";
 
 /// The files a kernel may include. Those whose contents are part of the library are empty.
@@ -91,10 +108,33 @@ pub(crate) fn include_files() -> impl Iterator<Item = (&'static str, &'static st
     library.map(|name| (name, "")).chain(OPTIONAL)
 }
 
-/// The whole library as one text.
-pub(crate) fn library() -> String {
+/// The part of the library that a source asks for. Tensor operations need a later C++ than kernels are otherwise compiled as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything but tensors.
+    Common,
+    /// The same with tensors.
+    Tensors,
+}
+
+impl Part {
+    /// What a preprocessed source includes, by its line markers.
+    pub(crate) fn of(preprocessed: &str) -> Self {
+        let tensors = ["metal_tensor", "metal_cooperative_tensor"]
+            .iter()
+            .any(|name| preprocessed.contains(&format!("\"{OWN_PREFIX}{name}")));
+        if tensors { Self::Tensors } else { Self::Common }
+    }
+}
+
+/// The library as one text.
+pub(crate) fn library(part: Part) -> String {
     let mut out = String::with_capacity(1 << 19);
-    append("metal_stdlib", &mut out, &mut HashSet::new());
+    let mut seen = HashSet::new();
+    append("metal_stdlib", &mut out, &mut seen);
+    if part == Part::Tensors {
+        append("metal_tensor_convolution", &mut out, &mut seen);
+    }
     out
 }
 
@@ -240,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_library_includes_every_header_that_holds_something() {
-        let text = library();
+        let text = library(Part::Tensors);
         let only_names = ["metal_common", "metal_numeric", "metal_quadgroup"];
         for (name, _) in HEADERS {
             let there = text.contains(&format!("# 1 \"{OWN_PREFIX}{name}\""));

@@ -375,6 +375,20 @@ fn annotation(
 
 /// The type of a value, or of what is pointed to, for the compiler.
 fn type_text(tokens: &Tokens<'_>, parameter: &Parameter) -> String {
+    let written = written_type(tokens, parameter);
+    match parameter.tensor {
+        true => tensor_argument(&written),
+        false => written,
+    }
+}
+
+/// What the host passes for a tensor of this type.
+fn tensor_argument(tensor: &str) -> String {
+    format!("typename ::metal::remove_cv_t<{tensor}>::__argument ")
+}
+
+/// The type of a value, or of what is pointed to, as the source has it.
+fn written_type(tokens: &Tokens<'_>, parameter: &Parameter) -> String {
     let mut out = String::new();
     for &index in &parameter.type_tokens {
         let text = match tokens.get(index) {
@@ -425,6 +439,18 @@ fn rewrite_parameters(
             patch.insert_before(parameter.range.start, &parts.join(", "));
             continue;
         }
+        if parameter.tensor {
+            parameter
+                .range
+                .clone()
+                .for_each(|index| patch.remove(index));
+            let written = type_text(tokens, parameter);
+            patch.insert_before(
+                parameter.range.start,
+                &format!("const {written}* __restrict __metal_tensor_{position}"),
+            );
+            continue;
+        }
         match parameter.argument.kind {
             ArgumentKind::Texture | ArgumentKind::Sampler => {
                 parameter
@@ -457,7 +483,11 @@ fn prologue(tokens: &Tokens<'_>, parameters: &[Parameter]) -> String {
         let Some(name) = parameter.name.map(|index| tokens.get(index)) else {
             continue;
         };
-        let written = type_text(tokens, parameter);
+        let written = written_type(tokens, parameter);
+        if parameter.tensor {
+            out.push_str(&format!("{written} {name}(*__metal_tensor_{position}); "));
+            continue;
+        }
         if let Some(elements) = &parameter.elements {
             out.push_str(&array_of(tokens, parameter, elements, position, name));
             continue;

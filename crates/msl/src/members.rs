@@ -31,6 +31,44 @@ pub(crate) fn of_type(tokens: &Tokens<'_>, type_tokens: &[usize]) -> Vec<Member>
     }
 }
 
+/// The members of what the host passes for a tensor: its elements, extents and strides.
+pub(crate) fn of_tensor(type_name: &str) -> Vec<Member> {
+    let member = |kind, path: String, type_name: &str| Member {
+        kind,
+        designator: path.clone(),
+        path,
+        type_name: type_name.to_owned(),
+        offset: None,
+    };
+    let inside = type_name.split_once('<').map_or("", |(_, inside)| inside);
+    let (element, extents) = inside.split_once(',').unwrap_or((inside, ""));
+    let element = element.trim().trim_start_matches("const ");
+    let mut members = vec![member(MemberKind::Pointer, "data".to_owned(), element)];
+    for what in ["extents", "strides"] {
+        for dimension in 0..rank(extents.trim()) {
+            let path = format!("{what}[{dimension}]");
+            members.push(member(MemberKind::Value, path, "long"));
+        }
+    }
+    members
+}
+
+/// The dimensions of `dextents<int, 3>` or `extents<int, 64, dynamic_extent>`; 0 if the text does not say.
+fn rank(extents: &str) -> u32 {
+    let bare = extents.trim_start_matches("metal::");
+    let (name, rest) = bare.split_once('<').unwrap_or((bare, ""));
+    let arguments = rest.split('>').next().unwrap_or("").split(',').skip(1);
+    let count = match name {
+        "dextents" => arguments.last().and_then(|rank| rank.trim().parse().ok()),
+        "extents" => u32::try_from(arguments.count()).ok(),
+        _ => None,
+    };
+    count.filter(|count| *count <= MOST_DIMENSIONS).unwrap_or(0)
+}
+
+/// Most dimensions of a tensor.
+const MOST_DIMENSIONS: u32 = 16;
+
 /// The body of a struct.
 fn body(tokens: &Tokens<'_>, name: &str) -> Option<Range<usize>> {
     let is_it = |index: &usize| {
@@ -235,5 +273,23 @@ mod tests {
             ]
         );
         assert!(found("struct Plain { int a; float b; }; Plain", "Plain").is_empty());
+    }
+
+    #[test]
+    fn a_tensor_is_a_pointer_with_extents_and_strides() {
+        let paths = |text: &str| {
+            let members = of_tensor(text);
+            let shown = members.iter().map(|member| member.path.clone());
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            paths("tensor<half, dextents<int32_t, 2>>"),
+            "data extents[0] extents[1] strides[0] strides[1]"
+        );
+        assert_eq!(
+            paths("metal::tensor<const float, metal::extents<int, 64>, tensor_handle>"),
+            "data extents[0] strides[0]"
+        );
+        assert_eq!(paths("tensor<T, E>"), "data");
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Parameter {
     pub(crate) unknown: Option<usize>,
     /// What `array<device T*, 4>` or `array<texture2d<float>, 4>` holds.
     pub(crate) elements: Option<Elements>,
+    /// Returns true if it is a tensor that the host makes.
+    pub(crate) tensor: bool,
     /// What is known about it.
     pub(crate) argument: Argument,
 }
@@ -132,9 +134,10 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         .map(|attribute| tokens.get(attribute.name))
         .find(|name| BUILTINS.contains(name));
     let type_name = pretty(tokens, &declarator.type_tokens);
+    let tensor = !declarator.indirect && is_tensor(&type_name);
     let (kind, bound) = match builtin {
         Some(name) => (ArgumentKind::Builtin(name.to_owned()), None),
-        None => kind_of(&type_name, space, declarator.indirect, &find),
+        None => kind_of(&type_name, space, declarator.indirect || tensor, &find),
     };
     let refused = |name: usize| match treatment(tokens.get(name)) {
         Some(Treatment::Refused(_) | Treatment::OtherStage) => true,
@@ -153,6 +156,8 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         ArgumentKind::Texture => (Space::Handle, texture_access(&type_name)),
         ArgumentKind::Sampler => (Space::Handle, Access::Read),
         ArgumentKind::Builtin(_) => (Space::None, Access::None),
+        // The host's description of the tensor, which points to its elements.
+        _ if tensor => (Space::Constant, Access::Read),
         _ if constant || space == Space::Constant => (space, Access::Read),
         _ if space == Space::None => (space, Access::None),
         _ => (space, Access::ReadWrite),
@@ -163,6 +168,7 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
         index: index.clone(),
         unknown,
         elements: elements.map(|(_, elements)| elements),
+        tensor,
         argument: Argument {
             kind,
             index: index.and_then(|range| attributes::integer_value(tokens, range)),
@@ -171,19 +177,28 @@ fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
             name: declarator
                 .name
                 .map_or(String::new(), |i| tokens.get(i).to_owned()),
-            type_name,
-            reference: declarator.indirection.is_some_and(|i| tokens.is(i, "&")),
+            reference: tensor || declarator.indirection.is_some_and(|i| tokens.is(i, "&")),
             function_constant: find("function_constant")
                 .map(|attribute| tokens.join(attribute.arguments.clone())),
             layout: None,
-            members: match pointed {
-                true => members::of_type(tokens, &declarator.type_tokens),
-                false => Vec::new(),
+            members: if tensor {
+                members::of_tensor(&type_name)
+            } else if pointed {
+                members::of_type(tokens, &declarator.type_tokens)
+            } else {
+                Vec::new()
             },
+            type_name,
         },
         type_tokens: declarator.type_tokens,
         range,
     }
+}
+
+/// Returns true if a type is a tensor: `tensor<half, dextents<int, 2>>`.
+fn is_tensor(type_name: &str) -> bool {
+    let bare = type_name.trim_start_matches("const ");
+    bare.trim_start_matches("metal::").starts_with("tensor<")
 }
 
 /// The builtin most like a word: the one with which it shares the longest beginning.

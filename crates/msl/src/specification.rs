@@ -201,21 +201,16 @@ const FEATURES: &[(&str, &str)] = &[
     ("metal_imageblocks", IMAGEBLOCKS),
     ("r8unorm", IMAGEBLOCKS),
     ("rgba8unorm", IMAGEBLOCKS),
-    ("tensor", TENSORS),
-    ("tensor_handle", TENSORS),
-    ("tensor_inline", TENSORS),
-    ("cooperative_tensor", TENSORS),
-    ("mpp", TENSORS),
-    ("metal_tensor", TENSORS),
-    ("metal_cooperative_tensor", TENSORS),
+    ("int4b_format", SMALL_INTEGERS),
+    ("uint4b_format", SMALL_INTEGERS),
     (
-        "MetalPerformancePrimitives/MetalPerformancePrimitives.h",
-        TENSORS,
+        "execution_dsimdgroups",
+        "scopes of a varying number of simdgroups",
     ),
 ];
 const INDIRECT: &str = "indirect command buffers";
 const MESH: &str = "mesh shading";
-const TENSORS: &str = "tensor operations";
+const SMALL_INTEGERS: &str = "tensors of four-bit integers";
 
 /// The missing feature a message of the compiler is about, by a name it quotes.
 pub(crate) fn missing_feature(message: &str) -> Option<&'static str> {

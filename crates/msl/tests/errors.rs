@@ -122,9 +122,16 @@ fn in_the_preprocessor() {
         "'absent.h' file not found",
     );
     check("#if 1\n#error  told so\n ^\n#endif", "told so");
+}
+
+#[test]
+fn at_tensor_operations_that_are_not_there() {
     check(
-        "#include <metal_tensor>\n         ^",
-        "'metal_tensor' file not found",
+        "#include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
+using namespace metal;
+kernel void k(device int *x) { uint4b_format small = x[0]; }
+                               ^",
+        "tensors of four-bit integers: not supported",
     );
 }
 

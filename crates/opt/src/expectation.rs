@@ -15,15 +15,24 @@ pub enum Expectation {
     ShiftInRange = 2,
     /// A float that becomes an integer fits it.
     ConversionInRange = 3,
+    /// An element or a slice of a tensor lies inside it.
+    TensorInBounds = 4,
+    /// A threadgroup has as many simdgroups as the scope of a tensor operation.
+    TensorScope = 5,
+    /// Operands of a tensor operation agree on the extent they have in common.
+    TensorShapes = 6,
 }
 
 impl Expectation {
     /// All of them, by number.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 7] = [
         Self::Initialised,
         Self::NonZeroDivisor,
         Self::ShiftInRange,
         Self::ConversionInRange,
+        Self::TensorInBounds,
+        Self::TensorScope,
+        Self::TensorShapes,
     ];
 
     /// The rule of a number.

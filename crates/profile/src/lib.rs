@@ -79,7 +79,9 @@ pub use loops::{Loop, Loops};
 pub use part::{BlockReport, FunctionReport, LoopReport, Part};
 pub use paths::{Paths, paths, weights};
 pub use positions::Positions;
-pub use profile::{Error, NextStep, OccupancyReport, Options, Origin, Profile, Symbol};
+pub use profile::{
+    Error, NextStep, OccupancyReport, Options, Origin, Profile, Symbol, TensorOperation,
+};
 pub use schedule::{Chain, Mode, Timing};
 pub use survey::{AccessSurvey, Known, LoopSurvey, Remark, Share, Survey};
 pub use trips::trip_counts;

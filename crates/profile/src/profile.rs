@@ -61,6 +61,27 @@ pub struct Options {
     pub origin: Origin,
     /// Function constants that were given no value and taken for zero or false.
     pub assumed_constants: Vec<String>,
+    /// Tensor operations that the code stands for.
+    pub tensor_operations: Vec<TensorOperation>,
+}
+
+/// A tensor operation of the source. M1 and M2 have no instruction for it: the code is what the compiler makes of it, and what
+/// the operation costs where there is one is not known.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TensorOperation {
+    /// `matmul2d`.
+    pub operation: &'static str,
+    /// File and line of the call.
+    pub place: String,
+    /// Rows of the result.
+    pub rows: u32,
+    /// Columns of the result.
+    pub columns: u32,
+    /// The extent that the operands have in common, if it is known.
+    pub inner: Option<u32>,
+    /// Multiply-adds of one operation, if they are known.
+    pub multiply_adds: Option<u64>,
 }
 
 impl Options {
@@ -75,6 +96,7 @@ impl Options {
             symbols: Vec::new(),
             origin: Origin::Unknown,
             assumed_constants: Vec::new(),
+            tensor_operations: Vec::new(),
         }
     }
 }
@@ -187,6 +209,9 @@ pub struct Profile {
     /// Function constants without a value, taken for zero or false.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assumed_constants: Vec<String>,
+    /// Tensor operations of the source, which M1 and M2 have no instructions for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tensor_operations: Vec<TensorOperation>,
     /// The most threads a core holds, over several threadgroups; the steps from registers to threads are published up to
     /// 1024 only.
     pub max_resident_threads: Option<f64>,
@@ -276,6 +301,7 @@ impl Profile {
                 None => dynamic_arguments(program),
             },
             assumed_constants: options.assumed_constants.clone(),
+            tensor_operations: options.tensor_operations.clone(),
             max_resident_threads: options.chip.get(Parameter::MaxResidentThreads),
             threadgroup,
             main,

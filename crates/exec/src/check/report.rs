@@ -57,6 +57,12 @@ pub enum ReportKind {
     UnsuitableTexture,
     /// A thread reads a texel that it has written, without a fence between.
     MissingFence,
+    /// An element or a slice of a tensor that reaches outside it.
+    TensorOutOfBounds,
+    /// A tensor operation by another number of simdgroups than its scope has.
+    TensorScope,
+    /// Operands of a tensor operation whose inner extents differ.
+    TensorShapes,
 }
 
 impl ReportKind {
@@ -67,6 +73,9 @@ impl ReportKind {
             Expectation::NonZeroDivisor => Self::DivisionByZero,
             Expectation::ShiftInRange => Self::OversizedShift,
             Expectation::ConversionInRange => Self::ConversionOverflow,
+            Expectation::TensorInBounds => Self::TensorOutOfBounds,
+            Expectation::TensorScope => Self::TensorScope,
+            Expectation::TensorShapes => Self::TensorShapes,
         }
     }
 
@@ -93,6 +102,9 @@ impl ReportKind {
             Self::TextureOutOfBounds => "texture-out-of-bounds",
             Self::UnsuitableTexture => "unsuitable-texture",
             Self::MissingFence => "missing-fence",
+            Self::TensorOutOfBounds => "tensor-out-of-bounds",
+            Self::TensorScope => "tensor-scope",
+            Self::TensorShapes => "tensor-shapes",
         }
     }
 
@@ -117,6 +129,11 @@ impl ReportKind {
             Self::MissingFence => {
                 "read of a texel that the thread wrote, without texture.fence() between"
             }
+            Self::TensorOutOfBounds => "element or slice outside its tensor",
+            Self::TensorScope => {
+                "tensor operation whose scope has another number of simdgroups than the threadgroup"
+            }
+            Self::TensorShapes => "tensor operation on operands whose inner extents differ",
         }
     }
 }

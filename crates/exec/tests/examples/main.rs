@@ -16,4 +16,5 @@ mod races;
 mod simd;
 mod step;
 mod sums;
+mod tensors;
 mod textures;

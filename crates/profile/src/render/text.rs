@@ -4,7 +4,7 @@ use super::listing::listing;
 use super::{Style, View};
 use crate::cost::{Costs, number};
 use crate::part::{LoopReport, Part};
-use crate::profile::Profile;
+use crate::profile::{Profile, TensorOperation};
 use assay_chip::Unit;
 use assay_report::bar::bar;
 use assay_report::style::{Painter, Role};
@@ -120,6 +120,10 @@ impl Report<'_> {
         if !profile.assumed_constants.is_empty() {
             let names = profile.assumed_constants.join(", ");
             let text = format!("function constants without a value, taken for 0 or false: {names}");
+            self.line(&self.painter.paint(Role::Warn, &text));
+        }
+        if !profile.tensor_operations.is_empty() {
+            let text = tensors(&profile.tensor_operations);
             self.line(&self.painter.paint(Role::Warn, &text));
         }
         self.line(&self.painter.paint(Role::Dim, MODEL_ERROR));
@@ -324,3 +328,39 @@ pub(crate) fn loop_name(report: &LoopReport) -> String {
     let inner = "·".repeat(report.depth.saturating_sub(1).min(8) as usize);
     format!("{inner}L{}", report.id.0)
 }
+
+/// What stands for tensor operations, and what that says about them.
+fn tensors(operations: &[TensorOperation]) -> String {
+    let named: Vec<String> = operations
+        .iter()
+        .take(MOST_OPERATIONS)
+        .map(|operation| {
+            let inner = operation.inner.map_or("K".to_owned(), |k| k.to_string());
+            let sums = match operation.multiply_adds {
+                Some(sums) => format!("{sums} multiply-adds"),
+                None => format!(
+                    "{} multiply-adds for each of K",
+                    u64::from(operation.rows) * u64::from(operation.columns)
+                ),
+            };
+            format!(
+                "{} {} × {} × {inner} at {} ({sums})",
+                operation.operation, operation.rows, operation.columns, operation.place
+            )
+        })
+        .collect();
+    let more = operations.len().saturating_sub(MOST_OPERATIONS);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "tensor operations: {}{more}. M1 and M2 have no tensor units, A19 and M5 are the first that do: this is Assay's own code \
+         of simdgroup matrices, and the cost of the operation on a tensor unit is unknown",
+        named.join(", ")
+    )
+}
+
+/// Tensor operations that are named.
+const MOST_OPERATIONS: usize = 4;

@@ -1,5 +1,6 @@
 //! What a kernel wants, told to someone who left something out.
 
+use crate::tensors;
 use assay_device::{Argument, ArgumentBinding, PipelineFacts};
 use assay_launch::element::Element;
 use assay_launch::texture::Declared;
@@ -29,6 +30,10 @@ pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> 
         } = argument;
         let access = argument.space.map_or("", |space| space.name());
         let _ = writeln!(text, "  {word} {index}  {access} {type_name}  {name}");
+        if tensors::is_tensor(argument) {
+            let _ = write!(line, " --tensor {index}={}", tensor(argument));
+            continue;
+        }
         if argument.members.is_empty() {
             let _ = write!(line, " {}", option(argument, index));
         }
@@ -78,6 +83,17 @@ fn option(argument: &Argument, index: u32) -> String {
             format!("--buffer {index}={kind}:{name}:N")
         }
     }
+}
+
+/// A tensor such as an argument declares.
+fn tensor(argument: &Argument) -> String {
+    let elements = argument.members.first();
+    let element = elements.and_then(|member| Element::in_metal(&member.type_name));
+    let shape = vec!["64"; tensors::rank(argument).max(1)].join("x");
+    format!(
+        "zeros:{}:{shape}",
+        element.map_or("f32", |element| element.name)
+    )
 }
 
 /// A texture such as an argument declares.

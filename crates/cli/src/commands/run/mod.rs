@@ -71,7 +71,7 @@ pub(crate) struct Args {
     constants: Vec<Constant>,
 
     /// Write a buffer to a file afterwards, flat and with its type, or a texture: texture:I=FILE.png or .npy, texture:I.L for
-    /// its level L, or a member of an argument buffer: 0.sums=FILE.npy; a name without `=` is where the report goes
+    /// its level L, a member of an argument buffer: 0.sums=FILE.npy, or a tensor: tensor:I=FILE.npy; a name without `=` is where the report goes
     #[arg(short = 'o', long = "out", id = "out", value_name = "I=FILE.npy")]
     outputs: Vec<PathBuf>,
 
@@ -218,7 +218,7 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
             continue;
         }
         if let Some((name, file)) = text.split_once('=')
-            && name.contains('.')
+            && (name.contains('.') || name.starts_with("tensor:"))
         {
             let file = PathBuf::from(file);
             destinations.members.push((name.to_owned(), file));

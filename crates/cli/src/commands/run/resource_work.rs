@@ -131,7 +131,11 @@ impl Work<'_> {
 
     /// What a member of an argument buffer holds, as the bytes of a file.
     pub(super) fn member_file(&mut self, name: &str, path: &Path) -> Result<Vec<u8>, Failure> {
-        let none = || Failure::usage(format!("--out {name}: no --argument has this name"));
+        let none = || {
+            Failure::usage(format!(
+                "--out {name}: no --argument or --tensor has this name"
+            ))
+        };
         let mut members = self.resources.members.iter();
         let place = members
             .position(|member| member.name == name)
@@ -142,16 +146,14 @@ impl Work<'_> {
             .find(|(known, _)| *known as usize == place);
         let buffer = known.map(|(_, buffer)| *buffer).ok_or_else(none)?;
         let data = self.engine.device().contents(buffer).map_err(failure)?;
-        match self
-            .resources
-            .members
-            .get(place)
-            .map(|member| &member.contents)
-        {
+        let member = self.resources.members.get(place);
+        match member.map(|member| &member.contents) {
             Some(MemberContents::Buffer(element, _)) => {
+                let flat = || vec![(data.len() / element.size) as u64];
+                let shape = member.and_then(|member| member.shape.clone());
                 let array = Array {
                     descr: element.descr.to_owned(),
-                    shape: vec![(data.len() / element.size) as u64],
+                    shape: shape.unwrap_or_else(flat),
                     data,
                 };
                 Ok(array.to_bytes())

@@ -470,12 +470,16 @@ impl<'a> Work<'a> {
             output.finish()?;
             written.push(Written {
                 index: name
+                    .trim_start_matches("tensor:")
                     .split(['.', '['])
                     .next()
                     .and_then(|index| index.parse().ok())
                     .unwrap_or(0),
                 path: path.display().to_string(),
-                what: format!("argument {name}"),
+                what: match name.strip_prefix("tensor:") {
+                    Some(index) => format!("tensor {index}"),
+                    None => format!("argument {name}"),
+                },
             });
         }
         let origin = self.engine.device().facts().origin;
