@@ -249,20 +249,12 @@ impl Covariance {
         let mut factor = vec![0.0; count * count];
         for row in 0..count {
             let (above, own) = factor.split_at_mut(row * count);
-            for column in 0..=row {
-                let before = above.get(column * count..column * count + column);
-                let covariance = self.of(&places[row], &places[column]);
-                own[column] = match before {
-                    Some(before) => {
-                        let rest = covariance - dot(before, &own[..column]);
-                        rest / above[column * count + column]
-                    }
-                    None => {
-                        let rest = covariance + self.noise - squares(&own[..column]);
-                        Some(rest).filter(|rest| *rest > 1e-12)?.sqrt()
-                    }
-                };
+            for (column, above) in above.chunks_exact(count).enumerate() {
+                let rest = self.of(&places[row], &places[column]) - dot(&above[..column], own);
+                own[column] = rest / above[column];
             }
+            let rest = 1.0 + self.noise - squares(&own[..row]);
+            own[row] = Some(rest).filter(|rest| *rest > 1e-12)?.sqrt();
         }
         Some(factor)
     }
