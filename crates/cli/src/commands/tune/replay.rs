@@ -56,7 +56,7 @@ enum Which {
     Tpe,
     /// The same, and the neighbourhood of the best
     TpePolish,
-    /// A Gaussian process, and the neighbourhood of the best; with a model or after many trials the one before
+    /// A Gaussian process, and the neighbourhood of the best
     Gaussian,
 }
 
