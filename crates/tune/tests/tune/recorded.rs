@@ -87,7 +87,7 @@ fn claimed_gains_are_true_and_not_timid() {
     let claims = calibrate(
         &spaces,
         &Calibration {
-            strategy: Strategy::TpePolish,
+            strategy: Strategy::Gaussian,
             evaluations: 50,
             seeds: 20,
             model_error: 0.2,
