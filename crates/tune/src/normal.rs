@@ -28,9 +28,34 @@ pub(crate) fn log_cumulative(x: f64) -> f64 {
     -0.5 * x * x - (-x * (2.0 * PI).sqrt()).ln() + (1.0 - 1.0 / (x * x)).ln()
 }
 
+/// The value below which a normal variable lies with a probability: [`cumulative`] inverted by bisection.
+pub(crate) fn quantile(probability: f64) -> f64 {
+    let (mut low, mut high) = (-8.0, 8.0);
+    for _ in 0..50 {
+        let middle = 0.5 * (low + high);
+        if cumulative(middle) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_tables() {
+        for (probability, expected) in [(0.5, 0.0), (0.1, -1.281_552), (0.975, 1.959_964)] {
+            assert!(
+                (quantile(probability) - expected).abs() < 1e-5,
+                "{probability}"
+            );
+        }
+        assert!(quantile(0.0) <= -5.0 && quantile(1.0) >= 5.0);
+    }
 
     #[test]
     fn cumulative_probabilities_are_those_of_tables() {

@@ -9,10 +9,12 @@
 //! | [`Strategy::Random`] | the next of a random order of all configurations |
 //! | [`Strategy::Tpe`] | categorical TPE: the candidate most typical of good trials and untypical of the others |
 //! | [`Strategy::TpePolish`] | the same, then the whole neighbourhood of the best |
+//! | [`Strategy::Gaussian`] | a Gaussian process: the candidate with the greatest expected improvement, and the same neighbourhood |
 //! | [`Strategy::Descent`] | the neighbourhood of the best from the start |
 //!
 //! Each takes an optional [`Prior`]: predicted times of a model that errs.
 
+mod gaussian;
 mod polish;
 mod prior;
 mod tpe;
@@ -39,18 +41,22 @@ pub enum Strategy {
     /// By tree-structured Parzen estimators over categories.
     Tpe,
     /// The same, and neighbourhoods of the best.
-    #[default]
     TpePolish,
+    /// By a Gaussian process, and neighbourhoods of the best. Where there is a model, or after many trials:
+    /// [`Strategy::TpePolish`].
+    #[default]
+    Gaussian,
     /// Neighbourhoods of the best from the start, for what is nearly right already.
     Descent,
 }
 
 impl Strategy {
     /// All of them.
-    pub const ALL: [Strategy; 4] = [
+    pub const ALL: [Strategy; 5] = [
         Strategy::Random,
         Strategy::Tpe,
         Strategy::TpePolish,
+        Strategy::Gaussian,
         Strategy::Descent,
     ];
 
@@ -60,6 +66,7 @@ impl Strategy {
             Strategy::Random => "random",
             Strategy::Tpe => "tpe",
             Strategy::TpePolish => "tpe+polish",
+            Strategy::Gaussian => "gaussian",
             Strategy::Descent => "descent",
         }
     }
@@ -92,6 +99,8 @@ pub struct Search<'a> {
     seed: u64,
     prior: Option<Prior>,
     whole: usize,
+    /// Spares work when trials are a continuation of those of the last call; changes no answer.
+    memory: gaussian::Memory,
 }
 
 impl<'a> Search<'a> {
@@ -103,6 +112,7 @@ impl<'a> Search<'a> {
             seed,
             prior: None,
             whole: WHOLE,
+            memory: gaussian::Memory::default(),
         }
     }
 
@@ -138,20 +148,23 @@ impl<'a> Search<'a> {
         {
             return self.space.points().find(open);
         }
-        let chosen = match (self.strategy, &self.prior) {
-            (Strategy::Random, None) => None,
-            (Strategy::Random, Some(prior)) => prior.best(self.space.points().filter(open)),
-            (strategy, prior) => {
-                let polish = match strategy {
-                    Strategy::TpePolish => Some(polish::PATIENCE),
+        let prior = self.prior.as_ref();
+        let chosen = match self.strategy {
+            Strategy::Random => {
+                prior.and_then(|prior| prior.best(self.space.points().filter(open)))
+            }
+            Strategy::Gaussian if prior.is_none() && trials.len() < gaussian::MOST_TRIALS => {
+                gaussian::next(self.space, trials, &open, &self.memory, &mut random)
+            }
+            strategy => {
+                let patience = match strategy {
+                    Strategy::TpePolish | Strategy::Gaussian => Some(polish::PATIENCE),
                     Strategy::Descent => Some(0),
                     Strategy::Random | Strategy::Tpe => None,
                 };
-                let polish = polish.and_then(|patience| {
-                    polish::next(self.space, trials, &open, prior.as_ref(), patience)
-                });
-                let propose = || tpe::next(self.space, trials, &open, prior.as_ref(), &mut random);
-                polish.or_else(propose)
+                let polish = patience
+                    .and_then(|patience| polish::next(self.space, trials, &open, prior, patience));
+                polish.or_else(|| tpe::next(self.space, trials, &open, prior, &mut random))
             }
         };
         chosen.or_else(|| self.in_random_order(&open))

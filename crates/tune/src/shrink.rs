@@ -10,7 +10,7 @@
 //! the distribution of the true time of any candidate given its prediction. That distribution does not change because
 //! the candidate was selected, which is what makes the correction right for any number of candidates.
 //!
-//! What is claimed is the gain that the true one exceeds with more than four chances in five ([`CONFIDENCE`]). Replayed
+//! What is claimed is the gain that the true one exceeds with four chances in five ([`CONFIDENCE`]). Replayed
 //! searches on recorded spaces ([`crate::replay::calibrate`]) say whether that is so.
 //!
 //! Errors of candidates that are alike are alike too, so many of them say no more about the winner than one does. Whatever the
@@ -18,12 +18,12 @@
 
 use assay_launch::random::Random;
 
-/// The nominal probability with which a claimed gain is not above the true one: a little more than the four in five that
-/// are promised, since the spread is itself estimated.
-pub const CONFIDENCE: f64 = 0.82;
+/// The probability with which a claimed gain is not above the true one. That the spread is itself estimated is accounted
+/// for by resampling, not by a margin: on forty generated spaces claims after 25 evaluations hold in 82 % of searches.
+pub const CONFIDENCE: f64 = 0.8;
 
 /// Standard deviations that a normal variable does not exceed with that probability.
-const QUANTILE: f64 = 0.915;
+const QUANTILE: f64 = 0.841_621;
 
 /// A gain before and after shrinking. Gains are factors: 1.5 is half as fast again.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -31,7 +31,7 @@ pub(super) fn search<W: Workbench>(
         journal.try_all(Phase::Knobs, &all)?;
         return Ok(journal.fastest().first().copied().unwrap_or(0));
     }
-    let search = Search::new(space, Strategy::TpePolish, journal.options.seed).within(most);
+    let search = Search::new(space, Strategy::Gaussian, journal.options.seed).within(most);
     let mut trials: Vec<Trial> = Vec::new();
     while trials.len() < most {
         let Some(point) = search.next(&trials) else {

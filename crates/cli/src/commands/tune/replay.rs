@@ -36,7 +36,7 @@ pub(crate) struct Args {
     seeds: u64,
 
     /// How to search
-    #[arg(long, value_enum, default_value_t = Which::TpePolish)]
+    #[arg(long, value_enum, default_value_t = Which::Gaussian)]
     strategy: Which,
 
     /// Guide searches by a model that errs by this much, as in 0.35
@@ -56,6 +56,8 @@ enum Which {
     Tpe,
     /// The same, and the neighbourhood of the best
     TpePolish,
+    /// A Gaussian process, and the neighbourhood of the best
+    Gaussian,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -72,6 +74,7 @@ impl Which {
             Which::Random => Strategy::Random,
             Which::Tpe => Strategy::Tpe,
             Which::TpePolish => Strategy::TpePolish,
+            Which::Gaussian => Strategy::Gaussian,
         }
     }
 }
