@@ -27,6 +27,8 @@ pub struct Found {
     pub failed: usize,
     /// It was stopped before its evaluations were used up.
     pub stopped: bool,
+    /// Why models were not asked any more, where a budget ended first.
+    pub end_of_budget: Option<String>,
 }
 
 /// What was proven about a winner.
@@ -98,6 +100,7 @@ pub(super) fn decide<W: Workbench>(
         attempts: journal.attempts.len(),
         failed: failed.count(),
         stopped: journal.stopped,
+        end_of_budget: journal.end_of_budget.clone(),
     })
 }
 

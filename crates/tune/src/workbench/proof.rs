@@ -1,7 +1,8 @@
 //! Proof of candidates: the printed source compiled again, run by the executor beside the original.
 
 use super::compare::{apart, first_difference};
-use super::{Bench, Input, Launch, Subject};
+use super::written::is_written;
+use super::{Bench, Examined, Input, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
 use assay_device::{
@@ -15,6 +16,9 @@ use std::sync::{Arc, Mutex};
 
 /// Operations a simdgroup may run in loops.
 const MOST_STEPS: u64 = 4_000_000;
+
+/// How long one run of a source that a model wrote may take on this CPU.
+const LONGEST_RUN: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Inputs that finalists are compared with at each size.
 const SEEDS: u64 = 3;
@@ -41,6 +45,7 @@ impl Runner {
         let (library, constants) = subject.runs(genome, source, checked)?;
         let settings = Settings {
             max_steps: Some(MOST_STEPS),
+            timeout: is_written(genome).then_some(LONGEST_RUN),
             checks: checked.then_some(Checks { arithmetic: false }),
             ..Settings::default()
         };
@@ -246,7 +251,32 @@ pub(super) fn verify<L: Launch>(
         level,
         &mut verified,
     )?;
+    examine(bench, genome, source.as_deref(), geometry, level)?;
     Ok(verified)
+}
+
+/// Lets the launch look at a finalist by more than results: the whole gate of a registry.
+fn examine<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    source: Option<&str>,
+    geometry: &Geometry,
+    level: Level,
+) -> Result<(), Failure> {
+    if level == Level::Quick || genome.is_original() {
+        return Ok(());
+    }
+    let (library, _) = bench.subject.runs(genome, source, false)?;
+    let mut knobs = bench.subject.numbers(&genome.knobs);
+    knobs.extend(bench.written_numbers(genome));
+    let candidate = Examined {
+        library: &library,
+        source: source.unwrap_or_default(),
+        geometry,
+        knobs: &knobs,
+        is_written: is_written(genome),
+    };
+    bench.launch.examined(&candidate, level).map(|_| ())
 }
 
 fn compare<L: Launch>(
@@ -268,6 +298,10 @@ fn compare<L: Launch>(
         return Err(Failure::new(Stage::Results, why));
     }
     verified.identical = false;
+    if let Some(index) = changed_input(expected, found) {
+        let why = format!("buffer {index}, which the original only reads, differs");
+        return Err(Failure::new(Stage::Results, why));
+    }
     let judged = bench.launch.judged(sizes, seed, found);
     // An oracle decides; without one the original does, within a tolerance.
     let tolerance = |element: &_| match judged {
@@ -283,6 +317,21 @@ fn compare<L: Launch>(
         verified.error_after = largest(verified.error_after, Some(error));
     }
     Ok(())
+}
+
+/// The first buffer that the original leaves as it was and a candidate does not.
+fn changed_input(expected: &Expected, found: &[(u32, Vec<u8>)]) -> Option<u32> {
+    let before = |index: u32| {
+        expected.inputs.iter().find_map(|(known, input)| match input {
+            Input::Buffer(_, data) if *known == index => Some(data),
+            _ => None,
+        })
+    };
+    let pairs = expected.buffers.iter().zip(found);
+    let mut changed = pairs.filter(|((index, original), (_, candidate))| {
+        before(*index) == Some(original) && candidate != original
+    });
+    changed.next().map(|((index, _), _)| *index)
 }
 
 fn largest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
