@@ -96,6 +96,17 @@ pub fn system(mode: Mode, brief: &Brief) -> String {
     head + "\n" + &filled(mode.template(), &values)
 }
 
+/// The template of new kernels with its version.
+pub const WRITE: &str = "write-1";
+
+/// The part of a prompt for a new kernel that stays the same.
+pub fn write_system(chip: &[String]) -> String {
+    let chip = chip.iter().map(|fact| format!("- {fact}\n"));
+    let chip: String = chip.collect();
+    let head = filled(include_str!("../prompts/system.md"), &[("chip", chip.trim_end())]);
+    head + "\n" + include_str!("../prompts/write.md")
+}
+
 /// The part that says where the search stands. `direction` keeps proposals that are made at once apart.
 pub fn user(mode: Mode, brief: &Brief, situation: &Situation<'_>, direction: &str) -> String {
     let mut launch = brief.launch.join("\n");

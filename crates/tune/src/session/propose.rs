@@ -136,7 +136,10 @@ fn tried<W: Workbench>(
                 failure,
             });
         }
-        journal.propose(&row)?;
+        // What time kept from being tried is tried when the session is resumed.
+        if !journal.stopped || row.attempt.is_some() {
+            journal.propose(&row)?;
+        }
         stories.push(story);
     }
     Ok(Answered { ask, text, faults })

@@ -166,6 +166,19 @@ pub(super) struct Original {
 }
 
 impl<L: Launch> Bench<'_, L> {
+    /// What the original leaves in its buffers.
+    fn original_run(&self, inputs: &[(u32, Input)], own: &Sizes) -> Result<Contents, Failure> {
+        let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
+        let mut runner = self.original.runner.lock().map_err(|_| poisoned())?;
+        if runner.is_none() {
+            *runner = Some(Runner::new(&self.subject, &Genome::default(), None, false)?);
+        }
+        let Some(runner) = runner.as_mut() else {
+            return Err(poisoned());
+        };
+        runner.run(inputs, self.launch.geometry(), own)
+    }
+
     fn expected(&self, sizes: &Sizes, seed: u64) -> Result<Arc<Expected>, Failure> {
         let trial = (describe(sizes), seed);
         let known = self.original.expected.lock().ok();
@@ -176,15 +189,7 @@ impl<L: Launch> Bench<'_, L> {
         let genome = Genome::default();
         let own = self.sizes_of(sizes, &genome);
         let inputs = self.launch.inputs(&own, seed).map_err(model)?;
-        let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
-        let mut runner = self.original.runner.lock().map_err(|_| poisoned())?;
-        if runner.is_none() {
-            *runner = Some(Runner::new(&self.subject, &genome, None, false)?);
-        }
-        let Some(runner) = runner.as_mut() else {
-            return Err(poisoned());
-        };
-        let buffers = runner.run(&inputs, self.launch.geometry(), &own)?;
+        let buffers = self.original_run(&inputs, &own)?;
         let error = match self.launch.judged(&own, seed, &buffers) {
             None => None,
             Some(judged) => Some(judged.map_err(|why| Failure::new(Stage::Oracle, why))?),
@@ -251,8 +256,55 @@ pub(super) fn verify<L: Launch>(
         level,
         &mut verified,
     )?;
+    if is_written(genome) && level == Level::Full {
+        over_old_results(bench, genome, &mut runner, applied.class, geometry, &mut verified)?;
+    }
     examine(bench, genome, source.as_deref(), geometry, level)?;
     Ok(verified)
+}
+
+/// What outputs hold in place of zeros: NaN in every type.
+const OLD: [u8; 2] = 0x7fda_u16.to_le_bytes();
+
+/// Runs a candidate over outputs that hold something, where the original overwrites all of it: a source that looks at what
+/// is there, or leaves parts out, shows itself.
+fn over_old_results<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    runner: &mut Runner,
+    class: Class,
+    geometry: &Geometry,
+    verified: &mut Verified,
+) -> Result<(), Failure> {
+    let Some(sizes) = bench.launch.sizes(Level::Quick).first() else {
+        return Ok(());
+    };
+    let expected = bench.expected(sizes, 1)?;
+    let own = bench.sizes_of(sizes, &Genome::default());
+    let mut inputs = expected.inputs.clone();
+    for (index, input) in &mut inputs {
+        let after = expected.buffers.iter().find(|(known, _)| known == index);
+        if let (Input::Buffer(_, data), Some((_, after))) = (input, after)
+            && data != after
+        {
+            let length = data.len();
+            *data = OLD.into_iter().cycle().take(length).collect();
+        }
+    }
+    let again = bench.original_run(&inputs, &own)?;
+    if again != expected.buffers {
+        return Ok(());
+    }
+    let found = runner.run(&inputs, geometry, &bench.sizes_of(sizes, genome))?;
+    let expected = Expected {
+        inputs,
+        buffers: again,
+        error: expected.error,
+    };
+    compare(bench, class, (sizes, 1), &expected, &found, verified).map_err(|failure| {
+        let why = format!("over buffers that hold old results: {}", failure.why);
+        Failure::new(failure.stage, why)
+    })
 }
 
 /// Lets the launch look at a finalist by more than results: the whole gate of a registry.

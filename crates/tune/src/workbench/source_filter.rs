@@ -162,30 +162,32 @@ fn is_unrolling(pragma: &str) -> bool {
     }
 }
 
-/// Lines without comments, joined where they end in a backslash, with the number of their first.
+/// Lines without comments, joined where they end in a backslash or inside a comment, with the number of their first.
 fn logical_lines(text: &str) -> Result<Vec<(usize, String)>, Unwanted> {
     let mut lines = Vec::new();
     let mut in_comment = false;
+    let mut spliced: Option<(usize, String)> = None;
     let mut open: Option<(usize, String)> = None;
-    for (number, line) in (1..).zip(text.lines()) {
-        let (first, mut joined) = open.take().unwrap_or((number, String::new()));
-        let kept = line.trim_end();
-        let (kept, continues) = match kept.strip_suffix('\\') {
-            Some(kept) => (kept, true),
-            None => (kept, false),
-        };
-        joined.push_str(kept);
-        if continues {
-            open = Some((first, joined));
+    for (number, line) in (1..).zip(text.lines().chain([""])) {
+        let (first, mut joined) = spliced.take().unwrap_or((number, String::new()));
+        let line = line.trim_end();
+        if let Some(kept) = line.strip_suffix('\\') {
+            joined.push_str(kept);
+            spliced = Some((first, joined));
             continue;
         }
-        let code = without_comments(&joined, &mut in_comment);
-        lines.push((first, code.ok_or_else(|| separator(first))?));
+        joined.push_str(line);
+        let code = without_comments(&joined, &mut in_comment).ok_or_else(|| separator(first))?;
+        let (first, mut before) = open.take().unwrap_or((first, String::new()));
+        before.push_str(&code);
+        // A directive goes on behind a comment of several lines.
+        if in_comment {
+            open = Some((first, before));
+        } else {
+            lines.push((first, before));
+        }
     }
-    if let Some((first, joined)) = open {
-        let code = without_comments(&joined, &mut in_comment);
-        lines.push((first, code.ok_or_else(|| separator(first))?));
-    }
+    lines.extend(open);
     Ok(lines)
 }
 

@@ -38,7 +38,7 @@ pub(super) fn brief<L: Launch>(
     })
 }
 
-fn chip_facts(chip: &Chip) -> Vec<String> {
+pub(crate) fn chip_facts(chip: &Chip) -> Vec<String> {
     let mut facts = vec![format!("The chip is the {}.", chip.title)];
     for parameter in Parameter::ALL {
         if let Some(figure) = chip.figure(*parameter) {

@@ -1,14 +1,16 @@
 //! `assay tune`: makes a kernel faster, and says by how much it really is.
 
 mod args;
-mod brief;
+pub(crate) mod brief;
+#[cfg(test)]
+mod door;
 mod drive;
 mod file;
 pub(crate) mod location;
 pub(crate) mod model;
 pub(crate) mod model_args;
 mod oracle;
-mod registry;
+pub(crate) mod registry;
 mod replay;
 mod search;
 mod set;

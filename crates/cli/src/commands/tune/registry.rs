@@ -27,18 +27,18 @@ const LONGEST_RUN: Duration = Duration::from_secs(120);
 const UNWRITTEN: [u8; 2] = 0x7fda_u16.to_le_bytes();
 
 /// A kernel of the registry.
-pub(super) struct RegistryLaunch<'a> {
+pub(crate) struct RegistryLaunch<'a> {
     kernel: &'a Kernel,
     pub(super) dtype: Dtype,
     geometry: Geometry,
     timed: Sizes,
     plan: Plan,
     /// The kernel's function.
-    pub(super) function: String,
+    pub(crate) function: String,
 }
 
 impl<'a> RegistryLaunch<'a> {
-    pub(super) fn new(kernel: &'a Kernel) -> Result<RegistryLaunch<'a>, Failure> {
+    pub(crate) fn new(kernel: &'a Kernel) -> Result<RegistryLaunch<'a>, Failure> {
         let [pass] = kernel.passes.as_slice() else {
             return Err(Failure::usage(format!(
                 "{} is {} dispatches, and one is tuned at a time",
