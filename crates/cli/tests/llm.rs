@@ -13,7 +13,11 @@ fn assay() -> Command {
 
 fn said(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 /// Returns true if there is no clang: exit 4.
@@ -61,7 +65,9 @@ fn write_keeps_what_passes_both_stages_and_nothing_else() {
     };
     // Right at the sizes that are shown, wrong elsewhere; outside; not Metal; then right.
     let answers = [
-        source("float s = 0; uint n = cols == 301 || cols == 1037 ? cols : 1; for (uint c = 0; c < n; c++) s += x[r * cols + c]; y[r] = s;"),
+        source(
+            "float s = 0; uint n = cols == 301 || cols == 1037 ? cols : 1; for (uint c = 0; c < n; c++) s += x[r * cols + c]; y[r] = s;",
+        ),
         source("y[r] = x[r * cols + 100000000];"),
         source("y[r] = float5(x[r]);"),
         source(RIGHT),
@@ -72,7 +78,10 @@ fn write_keeps_what_passes_both_stages_and_nothing_else() {
         return;
     }
     assert_eq!(code, Some(1), "{out}{err}");
-    assert!(out.contains("refused (B): wrong at sizes or inputs that are not shown"), "{out}");
+    assert!(
+        out.contains("refused (B): wrong at sizes or inputs that are not shown"),
+        "{out}"
+    );
     assert!(out.contains("nothing was written"), "{out}");
     assert!(!folder.path().join("hidden").join("common/row_sum").exists());
     cassette(&tape, &answers);
@@ -80,7 +89,10 @@ fn write_keeps_what_passes_both_stages_and_nothing_else() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("source 3: refused (compile): "), "{out}");
     let written = folder.path().join("kernels/common/row_sum");
-    let mut names: Vec<_> = std::fs::read_dir(&written).unwrap().map(|it| it.unwrap().file_name()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(&written)
+        .unwrap()
+        .map(|it| it.unwrap().file_name())
+        .collect();
     names.sort();
     assert_eq!(names, ["kernel.toml", "row_sum.metal"]);
     let (code, _, err) = said(&write("kernels", "6"));
@@ -98,8 +110,16 @@ fn expressions_of_every_shape_become_kernels() {
     let softmax = "m[r < rows] = max(k < cols: x[r, k]); s[r < rows] = sum(k < cols: exp(x[r, k] - m[r])); y[r, c] = exp(x[r, c] - m[r]) / s[r]";
     let cases = [
         ("map", "y[r, c] = max(x[r, c], 0)", "map"),
-        ("stencil", "y[r, c] = (if(c > 0, x[r, c - 1], 0) + x[r, c] + if(c < cols - 1, x[r, c + 1], 0)) / 3", "stencil"),
-        ("scan", "y[r, c] = x[r, c] + if(c > 0, y[r, c - 1], 0)", "scan"),
+        (
+            "stencil",
+            "y[r, c] = (if(c > 0, x[r, c - 1], 0) + x[r, c] + if(c < cols - 1, x[r, c + 1], 0)) / 3",
+            "stencil",
+        ),
+        (
+            "scan",
+            "y[r, c] = x[r, c] + if(c > 0, y[r, c - 1], 0)",
+            "scan",
+        ),
         ("softmax", softmax, "row reduction"),
     ];
     for (name, expression, shape) in cases {
@@ -108,13 +128,23 @@ fn expressions_of_every_shape_become_kernels() {
             "summary = \"a test\"\noracle = {{ expression = \"{expression}\" }}\narguments = [\n  {x},\n  {y},\n  {cols},\n]\n{rows}{tail}"
         );
         std::fs::write(&spec, text).unwrap();
-        let output = assay().arg("write").arg(&spec).arg("--into").arg(folder.path().join("k"))
-            .arg("--attempts").arg(folder.path().join("a.db")).output().unwrap();
+        let output = assay()
+            .arg("write")
+            .arg(&spec)
+            .arg("--into")
+            .arg(folder.path().join("k"))
+            .arg("--attempts")
+            .arg(folder.path().join("a.db"))
+            .output()
+            .unwrap();
         let (code, out, err) = said(&output);
         if lacks_clang(code, &err) {
             return;
         }
-        assert!(code == Some(0) && out.contains(&format!("a plain {shape}")), "{name}: {out}{err}");
+        assert!(
+            code == Some(0) && out.contains(&format!("a plain {shape}")),
+            "{name}: {out}{err}"
+        );
     }
     let matmul = "summary = \"a product\"\noracle = { expression = \"c[i, j] = sum(k < K: a[i, k] * b[k, j])\" }\narguments = [\n\
         { name = \"a\", role = \"input\", shape = [\"M\", \"K\"] },\n{ name = \"b\", role = \"input\", shape = [\"K\", \"N\"] },\n\
@@ -123,10 +153,20 @@ fn expressions_of_every_shape_become_kernels() {
         quick = { M = 3, N = 5, K = 37 }\nodd = { M = 9, N = 7, K = 41 }\nheld_out = { M = 11, N = 13, K = 17 }\n";
     let spec = folder.path().join("product.toml");
     std::fs::write(&spec, format!("{matmul}{tail}")).unwrap();
-    let output = assay().arg("write").arg(&spec).arg("--into").arg(folder.path().join("k"))
-        .arg("--attempts").arg(folder.path().join("a.db")).output().unwrap();
+    let output = assay()
+        .arg("write")
+        .arg(&spec)
+        .arg("--into")
+        .arg(folder.path().join("k"))
+        .arg("--attempts")
+        .arg(folder.path().join("a.db"))
+        .output()
+        .unwrap();
     let (code, out, err) = said(&output);
-    assert!(code == Some(0) && out.contains("a plain matmul"), "{out}{err}");
+    assert!(
+        code == Some(0) && out.contains("a plain matmul"),
+        "{out}{err}"
+    );
 }
 
 #[test]
@@ -134,8 +174,12 @@ fn what_is_missing_or_wrong_is_said_with_the_right_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let tune = |arguments: &[&str]| {
         let mut command = assay();
-        command.args(["tune", "softmax_naive", "--size", "R=64", "--size", "C=64"]).args(arguments);
-        command.env_remove("ANTHROPIC_API_KEY").env_remove("OPENAI_API_KEY");
+        command
+            .args(["tune", "softmax_naive", "--size", "R=64", "--size", "C=64"])
+            .args(arguments);
+        command
+            .env_remove("ANTHROPIC_API_KEY")
+            .env_remove("OPENAI_API_KEY");
         command.env("ASSAY_ATTEMPTS", folder.path().join("a.db"));
         said(&command.output().unwrap())
     };
@@ -152,9 +196,21 @@ fn what_is_missing_or_wrong_is_said_with_the_right_exit_code() {
         (&["--llm", "anthropic"], 2, "the model is not named"),
         (&["--llm", "anthropic:m"], 4, "there is no key"),
         (&["--llm", "replay:nowhere.jsonl"], 3, "nowhere.jsonl"),
-        (&["--llm", "openai:m", "--llm-url", "ftp://x"], 2, "is no address"),
-        (&["--llm", "openai:m", "--llm-key-file", &open], 3, "others may read this key"),
-        (&["--llm", "replay:demo", "--max-cost", "1", "--price", "x"], 2, "two numbers are needed"),
+        (
+            &["--llm", "openai:m", "--llm-url", "ftp://x"],
+            2,
+            "is no address",
+        ),
+        (
+            &["--llm", "openai:m", "--llm-key-file", &open],
+            3,
+            "others may read this key",
+        ),
+        (
+            &["--llm", "replay:demo", "--max-cost", "1", "--price", "x"],
+            2,
+            "two numbers are needed",
+        ),
         (&["--only", "model"], 2, "--only model needs a model"),
     ];
     for (arguments, expected, words) in cases {
@@ -162,7 +218,10 @@ fn what_is_missing_or_wrong_is_said_with_the_right_exit_code() {
         if lacks_clang(code, &err) {
             return;
         }
-        assert!(code == Some(expected) && err.contains(words), "{arguments:?}: {code:?} {out}{err}");
+        assert!(
+            code == Some(expected) && err.contains(words),
+            "{arguments:?}: {code:?} {out}{err}"
+        );
         assert!(!err.contains(SECRET) && !out.contains(SECRET));
     }
 }
@@ -192,7 +251,10 @@ fn server() -> String {
             let body = serde_json::json!({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}],
                 "usage": {"prompt_tokens": 900, "completion_tokens": 60}})
             .to_string();
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
             stream.write_all((head + &body).as_bytes()).unwrap();
         }
     });
@@ -206,9 +268,39 @@ fn a_session_over_http_keeps_its_gain_and_no_key() {
     let tune = |more: &[&str]| {
         let mut command = assay();
         command.current_dir(folder.path());
-        command.args(["tune", "softmax_naive", "--size", "R=256", "--size", "C=128", "--only", "model"]);
-        command.args(["--llm", "openai:tiny", "--llm-url", &base, "--rounds", "1", "--jobs", "1", "--evaluations", "8"]);
-        command.args(["--attempts", "a.db", "--llm-record", "tape.jsonl", "--report", "story.md", "--source", "out.metal", "-v"]);
+        command.args([
+            "tune",
+            "softmax_naive",
+            "--size",
+            "R=256",
+            "--size",
+            "C=128",
+            "--only",
+            "model",
+        ]);
+        command.args([
+            "--llm",
+            "openai:tiny",
+            "--llm-url",
+            &base,
+            "--rounds",
+            "1",
+            "--jobs",
+            "1",
+            "--evaluations",
+            "8",
+        ]);
+        command.args([
+            "--attempts",
+            "a.db",
+            "--llm-record",
+            "tape.jsonl",
+            "--report",
+            "story.md",
+            "--source",
+            "out.metal",
+            "-v",
+        ]);
         command.env("OPENAI_API_KEY", SECRET).args(more);
         said(&command.output().unwrap())
     };
@@ -216,19 +308,32 @@ fn a_session_over_http_keeps_its_gain_and_no_key() {
     if lacks_clang(code, &err) {
         return;
     }
-    assert!(code == Some(0) && out.contains("times as fast"), "{out}{err}");
-    assert!(out.contains("simdgroup-rows:rows=1") && out.contains("tiny: "), "{out}");
+    assert!(
+        code == Some(0) && out.contains("times as fast"),
+        "{out}{err}"
+    );
+    assert!(
+        out.contains("simdgroup-rows:rows=1") && out.contains("tiny: "),
+        "{out}"
+    );
     // Ended: the same is told again, and nobody is asked.
     let (code, again, err) = tune(&["--resume"]);
     assert!(code == Some(0) && again == out, "{again}{err}");
     let story = std::fs::read_to_string(folder.path().join("story.md")).unwrap();
-    assert!(story.contains("a simdgroup per row") && story.contains("memory latency falls by 50 %"), "{story}");
+    assert!(
+        story.contains("a simdgroup per row") && story.contains("memory latency falls by 50 %"),
+        "{story}"
+    );
     assert!(!out.contains(SECRET) && !err.contains(SECRET));
     for file in std::fs::read_dir(folder.path()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();
         assert!(!String::from_utf8_lossy(&bytes).contains(SECRET));
     }
-    let output = assay().args(["attempts", "--by", "model", "--attempts"]).arg(folder.path().join("a.db")).output().unwrap();
+    let output = assay()
+        .args(["attempts", "--by", "model", "--attempts"])
+        .arg(folder.path().join("a.db"))
+        .output()
+        .unwrap();
     let (_, table, _) = said(&output);
     assert!(table.contains("tiny"), "{table}");
 }

@@ -132,7 +132,9 @@ fn recipe(value: &Value) -> Result<Proposed, String> {
     }
     let mut knobs = Vec::new();
     for (name, value) in read.knobs {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         knobs.push((name, word(&text)?));
     }
     Ok(Proposed {
@@ -155,7 +157,11 @@ fn word(text: &str) -> Result<String, String> {
 /// A technique as it is kept and shown: one line without control characters.
 fn technique(text: &str) -> String {
     let visible = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    visible.take(LONGEST_TECHNIQUE).collect::<String>().trim().to_owned()
+    visible
+        .take(LONGEST_TECHNIQUE)
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }
 
 fn sound(hypothesis: Hypothesis) -> Result<Hypothesis, String> {
@@ -169,7 +175,10 @@ fn sound(hypothesis: Hypothesis) -> Result<Hypothesis, String> {
     }
     match (0.0..=1.0).contains(&hypothesis.falls_by) {
         true => Ok(hypothesis),
-        false => Err(format!("falls_by is a share from 0 to 1, not {}", hypothesis.falls_by)),
+        false => Err(format!(
+            "falls_by is a share from 0 to 1, not {}",
+            hypothesis.falls_by
+        )),
     }
 }
 
@@ -199,11 +208,14 @@ struct Asked {
 pub fn source(text: &str) -> Result<Parts, String> {
     let blocks = fenced(text)?;
     let find = |names: &[&str]| {
-        let mut found = blocks.iter().filter(|(language, _)| names.contains(language));
+        let mut found = blocks
+            .iter()
+            .filter(|(language, _)| names.contains(language));
         found.next().map(|(_, body)| *body)
     };
     let header = find(&["toml"]).ok_or("there is no block ```toml with the header")?;
-    let source = find(&["metal", "cpp", "c++", "msl"]).ok_or("there is no block ```metal with the source")?;
+    let source = find(&["metal", "cpp", "c++", "msl"])
+        .ok_or("there is no block ```metal with the source")?;
     Ok(vec![written(header, source)])
 }
 
@@ -213,7 +225,9 @@ fn fenced(text: &str) -> Result<Vec<(&str, &str)>, String> {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("```") {
         let (language, body) = after.split_once('\n').ok_or("a block ``` has no end")?;
-        let (body, after) = body.split_once("\n```").ok_or("a block ``` has no end: the answer was cut")?;
+        let (body, after) = body
+            .split_once("\n```")
+            .ok_or("a block ``` has no end: the answer was cut")?;
         blocks.push((language.trim(), body));
         rest = after;
     }
@@ -221,12 +235,15 @@ fn fenced(text: &str) -> Result<Vec<(&str, &str)>, String> {
 }
 
 fn written(header: &str, source: &str) -> Result<Proposed, String> {
-    let header: Header = toml::from_str(header).map_err(|error| format!("the header: {}", error.message()))?;
+    let header: Header =
+        toml::from_str(header).map_err(|error| format!("the header: {}", error.message()))?;
     let mut text = source.trim_end().to_owned() + "\n";
     for (name, values) in &header.knobs {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !plain || name.is_empty() || values.is_empty() || values.len() > 16 {
-            return Err(format!("knob {name:?}: a name with up to 16 values is needed"));
+            return Err(format!(
+                "knob {name:?}: a name with up to 16 values is needed"
+            ));
         }
         let values = values.iter().map(|value| match value {
             toml::Value::String(text) => word(text),
@@ -266,17 +283,32 @@ mod tests {
 
     #[test]
     fn parts_that_are_wrong_say_why_and_the_others_stay() {
-        let part = |json: &str| recipes(&format!("{{\"proposals\":[{json}]}}")).unwrap().remove(0);
+        let part = |json: &str| {
+            recipes(&format!("{{\"proposals\":[{json}]}}"))
+                .unwrap()
+                .remove(0)
+        };
         let hypothesis = r#""hypothesis":{"term":"barriers","falls_by":0.2}"#;
         let why = |json: &str| part(json).unwrap_err();
-        assert!(part(&format!(r#"{{"technique":"t",{hypothesis},"steps":["coarsen: x=4"]}}"#)).is_ok());
+        assert!(
+            part(&format!(
+                r#"{{"technique":"t",{hypothesis},"steps":["coarsen: x=4"]}}"#
+            ))
+            .is_ok()
+        );
         let unknown = format!(r#"{{"technique":"t",{hypothesis},"steps":[],"shell":"rm"}}"#);
-        assert!(why(&unknown).starts_with("unknown field `shell`"), "{}", why(&unknown));
+        assert!(
+            why(&unknown).starts_with("unknown field `shell`"),
+            "{}",
+            why(&unknown)
+        );
         let term = r#"{"technique":"t","hypothesis":{"term":"luck","falls_by":0.2},"steps":["coarsen:x=2"]}"#;
         assert!(why(term).starts_with("there is no term \"luck\"; terms are arithmetic"));
         let nothing = format!(r#"{{"technique":"t",{hypothesis},"steps":[]}}"#);
         assert!(why(&nothing).starts_with("neither steps nor knobs"));
-        let knob = format!(r#"{{"technique":"t",{hypothesis},"steps":[],"knobs":{{"TM":"4; rm -rf /"}}}}"#);
+        let knob = format!(
+            r#"{{"technique":"t",{hypothesis},"steps":[],"knobs":{{"TM":"4; rm -rf /"}}}}"#
+        );
         assert!(why(&knob).ends_with("is no value for a knob"));
     }
 
@@ -287,7 +319,11 @@ mod tests {
         assert!(why("{\"proposals\": [").starts_with("the answer holds no JSON"));
         assert_eq!(why("{\"a\":1}"), "the JSON has no list \"proposals\"");
         assert!(source("no blocks").unwrap_err().contains("```toml"));
-        assert!(source("```toml\ntechnique = \"x\"").unwrap_err().contains("cut"));
+        assert!(
+            source("```toml\ntechnique = \"x\"")
+                .unwrap_err()
+                .contains("cut")
+        );
     }
 
     #[test]
@@ -299,7 +335,11 @@ mod tests {
             panic!("a source");
         };
         assert_eq!(written.geometry.threadgroup, ["TG"]);
-        assert!(written.source.ends_with("// assay: tune TG = 64,128\n"), "{}", written.source);
+        assert!(
+            written.source.ends_with("// assay: tune TG = 64,128\n"),
+            "{}",
+            written.source
+        );
     }
 
     #[test]

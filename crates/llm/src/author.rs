@@ -6,9 +6,7 @@ use crate::chat::{Message, Request, Role, Usage};
 use crate::client::{Client, Made, Surroundings};
 use crate::error::Error;
 use crate::prompt::{self, Brief, Mode};
-use assay_tune::session::proposer::{
-    Ask, Fault, Proposed, Proposer, Reply, Situation, Unanswered,
-};
+use assay_tune::session::proposer::{Ask, Fault, Proposed, Proposer, Reply, Situation, Unanswered};
 
 /// Models and what they are asked.
 pub struct Author {
@@ -140,7 +138,10 @@ impl Proposer for Author {
                 Ok((client, request, reservation))
             })
             .collect();
-        let ordered = self.clients.iter().any(|client| client.provider.is_ordered());
+        let ordered = self
+            .clients
+            .iter()
+            .any(|client| client.provider.is_ordered());
         let call = |reserved: Result<(&Client, Request, _), Unanswered>| {
             let (client, request, reservation) = reserved?;
             reply(client.ask(&self.surroundings, &request, reservation))
@@ -152,7 +153,9 @@ impl Proposer for Author {
             let calls = reserved.into_iter().map(|it| scope.spawn(|| call(it)));
             let calls: Vec<_> = calls.collect();
             let failed = || Err(Unanswered::Failed("a call ended unexpectedly".to_owned()));
-            let joined = calls.into_iter().map(|it| it.join().unwrap_or_else(|_| failed()));
+            let joined = calls
+                .into_iter()
+                .map(|it| it.join().unwrap_or_else(|_| failed()));
             joined.collect()
         })
     }

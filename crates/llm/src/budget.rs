@@ -98,7 +98,11 @@ impl Ledger {
     }
 
     /// Sets aside what a call takes at most; an error if that is more than is left.
-    pub fn reserve(&mut self, request: &Request, price: Option<Price>) -> Result<Reservation, Exhausted> {
+    pub fn reserve(
+        &mut self,
+        request: &Request,
+        price: Option<Price>,
+    ) -> Result<Reservation, Exhausted> {
         let most = Usage {
             input_tokens: request.most_input_tokens(),
             output_tokens: u64::from(request.max_tokens),
@@ -184,7 +188,13 @@ mod tests {
             error.to_string(),
             "2012 of 4000 tokens are used, and the next call may take 2012"
         );
-        ledger.settle(first, Usage { input_tokens: 300, output_tokens: 100 });
+        ledger.settle(
+            first,
+            Usage {
+                input_tokens: 300,
+                output_tokens: 100,
+            },
+        );
         assert_eq!(ledger.tokens(), 400);
         assert!(ledger.reserve(&request(1000, 500), None).is_ok());
     }
@@ -195,9 +205,15 @@ mod tests {
             cost: Some(0.01),
             ..Limits::default()
         });
-        let price = Some(Price { input: 1.0, output: 2.0 });
+        let price = Some(Price {
+            input: 1.0,
+            output: 2.0,
+        });
         let reserved = ledger.reserve(&request(88, 1000), price).unwrap();
-        let huge = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX };
+        let huge = Usage {
+            input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+        };
         assert_eq!(ledger.settle(reserved, huge), Some((600.0 + 2000.0) / 1e6));
         assert!(ledger.reserve(&request(9000, 1000), price).is_err());
     }

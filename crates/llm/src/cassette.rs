@@ -83,12 +83,19 @@ impl Cassette {
             line,
             why,
         };
-        let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-        let (number, first) = lines.next().ok_or_else(|| fail(1, "it is empty".to_owned()))?;
+        let mut lines = (1..)
+            .zip(text.lines())
+            .filter(|(_, line)| !line.trim().is_empty());
+        let (number, first) = lines
+            .next()
+            .ok_or_else(|| fail(1, "it is empty".to_owned()))?;
         let head: Head = serde_json::from_str(first)
             .map_err(|error| fail(number, format!("this is no cassette: {error}")))?;
         if head.cassette != VERSION {
-            let why = format!("form {}, and this program knows form {VERSION}", head.cassette);
+            let why = format!(
+                "form {}, and this program knows form {VERSION}",
+                head.cassette
+            );
             return Err(fail(number, why));
         }
         let mut cassette = Cassette {
@@ -177,7 +184,10 @@ pub struct Recorder {
 impl Recorder {
     /// Records into a file: a new one, or behind what a cassette holds.
     pub fn open(path: &Path) -> std::io::Result<Recorder> {
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+        let mut file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)?;
         if file.metadata()?.len() == 0 {
             let head = Head {
                 cassette: VERSION,
@@ -232,9 +242,15 @@ mod tests {
         for text in ["one", "two"] {
             let answer = Answer {
                 text: format!("{text}!"),
-                usage: Some(Usage { input_tokens: 3, output_tokens: 2 }),
+                usage: Some(Usage {
+                    input_tokens: 3,
+                    output_tokens: 2,
+                }),
             };
-            Recorder::open(&path).unwrap().record(&request(text), &answer).unwrap();
+            Recorder::open(&path)
+                .unwrap()
+                .record(&request(text), &answer)
+                .unwrap();
         }
         let text = std::fs::read_to_string(&path).unwrap();
         let cassette = Cassette::read("a", &text).unwrap();
@@ -251,7 +267,10 @@ mod tests {
         assert_eq!(why(""), "x, line 1: it is empty");
         assert!(why("hello").starts_with("x, line 1: this is no cassette"));
         let newer = "{\"cassette\":9,\"kind\":\"recorded\"}";
-        assert_eq!(why(newer), "x, line 1: form 9, and this program knows form 1");
+        assert_eq!(
+            why(newer),
+            "x, line 1: form 9, and this program knows form 1"
+        );
         let cut = "{\"cassette\":1,\"kind\":\"recorded\"}\n\n{\"model\":\"m\",";
         assert!(why(cut).starts_with("x, line 3: EOF"), "{}", why(cut));
     }

@@ -72,8 +72,14 @@ impl Request {
 
     /// Tokens that the prompt has at most: none is shorter than a byte. Templates of providers add some.
     pub fn most_input_tokens(&self) -> u64 {
-        let said = self.messages.iter().map(|message| message.text.len() as u64);
-        let schema = self.schema.as_ref().map_or(0, |it| it.to_string().len() as u64);
+        let said = self
+            .messages
+            .iter()
+            .map(|message| message.text.len() as u64);
+        let schema = self
+            .schema
+            .as_ref()
+            .map_or(0, |it| it.to_string().len() as u64);
         self.system.len() as u64 + said.sum::<u64>() + schema + TEMPLATE_TOKENS
     }
 }

@@ -97,7 +97,9 @@ impl Client {
         reservation: Reservation,
     ) -> Made {
         let seed = request.fingerprint();
-        let seed = seed.get(..16).and_then(|it| u64::from_str_radix(it, 16).ok());
+        let seed = seed
+            .get(..16)
+            .and_then(|it| u64::from_str_radix(it, 16).ok());
         let mut random = Random::of(seed.unwrap_or(0), 26);
         let mut reservation = reservation;
         let mut total = (Usage::default(), None::<f64>);

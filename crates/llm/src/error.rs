@@ -125,7 +125,10 @@ impl Error {
     pub fn is_the_models(&self) -> bool {
         matches!(
             self,
-            Error::Cut { .. } | Error::TooLong { .. } | Error::Declined { .. } | Error::Malformed { .. }
+            Error::Cut { .. }
+                | Error::TooLong { .. }
+                | Error::Declined { .. }
+                | Error::Malformed { .. }
         )
     }
 
@@ -146,16 +149,16 @@ impl Error {
     /// What to do about it.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
-            Error::Unreachable { .. } => {
-                Some("check the address (--llm-url), the network and HTTPS_PROXY; --resume continues")
-            }
-            Error::Refused { status: 401 | 403, .. } => {
-                Some("check the key: ANTHROPIC_API_KEY, OPENAI_API_KEY or --llm-key-file")
-            }
+            Error::Unreachable { .. } => Some(
+                "check the address (--llm-url), the network and HTTPS_PROXY; --resume continues",
+            ),
+            Error::Refused {
+                status: 401 | 403, ..
+            } => Some("check the key: ANTHROPIC_API_KEY, OPENAI_API_KEY or --llm-key-file"),
             Error::Refused { status: 404, .. } => Some("check the model's name and --llm-url"),
-            Error::Refused { .. } => {
-                Some("check the model's name; --llm-plain leaves out the answer's schema, which some servers refuse")
-            }
+            Error::Refused { .. } => Some(
+                "check the model's name; --llm-plain leaves out the answer's schema, which some servers refuse",
+            ),
             Error::Busy { .. } | Error::TimedOut { .. } | Error::Interrupted { .. } => {
                 Some("--resume continues where it ended")
             }

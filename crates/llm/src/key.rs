@@ -83,7 +83,10 @@ impl Key {
     }
 
     /// The key itself, for the header of a request and nothing else.
-    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only HTTP sends keys"))]
+    #[cfg_attr(
+        not(feature = "http"),
+        allow(dead_code, reason = "only HTTP sends keys")
+    )]
     pub(crate) fn secret(&self) -> &str {
         &self.0
     }
@@ -107,7 +110,10 @@ mod tests {
         let mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode));
         mode(0o644).unwrap();
         let error = Key::of_file(&path).unwrap_err().to_string();
-        assert!(error.ends_with("others may read this key (mode 644)"), "{error}");
+        assert!(
+            error.ends_with("others may read this key (mode 644)"),
+            "{error}"
+        );
         assert!(!error.contains("sk-1"));
         mode(0o600).unwrap();
         let key = Key::of_file(&path).unwrap();

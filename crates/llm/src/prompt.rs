@@ -80,7 +80,10 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
 pub fn system(mode: Mode, brief: &Brief) -> String {
     let chip = brief.chip.iter().map(|fact| format!("- {fact}\n"));
     let chip: String = chip.collect();
-    let head = filled(include_str!("../prompts/system.md"), &[("chip", chip.trim_end())]);
+    let head = filled(
+        include_str!("../prompts/system.md"),
+        &[("chip", chip.trim_end())],
+    );
     let recipes = RECIPES.iter().map(|recipe| {
         let letter = recipe.class.letter();
         let title = recipe.rule().title();
@@ -103,7 +106,10 @@ pub const WRITE: &str = "write-1";
 pub fn write_system(chip: &[String]) -> String {
     let chip = chip.iter().map(|fact| format!("- {fact}\n"));
     let chip: String = chip.collect();
-    let head = filled(include_str!("../prompts/system.md"), &[("chip", chip.trim_end())]);
+    let head = filled(
+        include_str!("../prompts/system.md"),
+        &[("chip", chip.trim_end())],
+    );
     head + "\n" + include_str!("../prompts/write.md")
 }
 
@@ -246,7 +252,10 @@ fn stories(situation: &Situation<'_>) -> String {
     let time = situation.original.time().unwrap_or(f64::NAN);
     let all = situation.stories;
     let last = &all[all.len().saturating_sub(TOLD)..];
-    let lines: Vec<String> = last.iter().map(|story| tale(story, time, &original)).collect();
+    let lines: Vec<String> = last
+        .iter()
+        .map(|story| tale(story, time, &original))
+        .collect();
     list(&lines)
 }
 
@@ -256,7 +265,11 @@ fn tale(story: &Story, original_us: f64, original: &[(String, f64)]) -> String {
         let _ = write!(text, " ({})", story.genome);
     }
     if let Some((us, _)) = &story.time {
-        let _ = write!(text, ": {us} µs, {:.2} times as fast as the original", original_us / us);
+        let _ = write!(
+            text,
+            ": {us} µs, {:.2} times as fast as the original",
+            original_us / us
+        );
     }
     if let Some(failure) = &story.failure {
         let _ = write!(text, "; refused: {failure}");
@@ -276,7 +289,10 @@ fn contradicted(story: &Story, original: &[(String, f64)]) -> Option<String> {
     };
     let (before, after) = (us(original), us(terms));
     if before <= 0.0 {
-        return Some(format!("hypothesis contradicted: {} takes no time in the original", hypothesis.term));
+        return Some(format!(
+            "hypothesis contradicted: {} takes no time in the original",
+            hypothesis.term
+        ));
     }
     let fell = 1.0 - after / before;
     let verdict = match fell >= 0.5 * hypothesis.falls_by {
@@ -296,7 +312,9 @@ fn contradicted(story: &Story, original: &[(String, f64)]) -> Option<String> {
 fn fitted(mut sections: Vec<Section>, most: usize) -> String {
     sections.retain(|section| !section.text.trim().is_empty());
     let length = |sections: &[Section]| -> usize {
-        let each = sections.iter().map(|it| it.heading.len() + it.text.len() + 5);
+        let each = sections
+            .iter()
+            .map(|it| it.heading.len() + it.text.len() + 5);
         each.sum()
     };
     while length(&sections) > most {
@@ -306,11 +324,15 @@ fn fitted(mut sections: Vec<Section>, most: usize) -> String {
             break;
         };
         let keep = least.text.len().saturating_sub(over + CUT.len());
-        let end = (0..=keep).rev().find(|&end| least.text.is_char_boundary(end));
+        let end = (0..=keep)
+            .rev()
+            .find(|&end| least.text.is_char_boundary(end));
         least.text.truncate(end.unwrap_or(0));
         least.text.push_str(CUT);
     }
-    let texts = sections.iter().map(|it| format!("# {}\n{}\n", it.heading, it.text));
+    let texts = sections
+        .iter()
+        .map(|it| format!("# {}\n{}\n", it.heading, it.text));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -323,10 +345,17 @@ pub fn repair(faults: &[Fault]) -> String {
             Some(place) => format!("proposal {} ({})", place + 1, fault.technique),
             None => fault.technique.clone(),
         };
-        format!("- {place}, {}: {}", fault.failure.stage.name(), fault.failure.why)
+        format!(
+            "- {place}, {}: {}",
+            fault.failure.stage.name(),
+            fault.failure.why
+        )
     });
     let lines: Vec<String> = lines.collect();
-    filled(include_str!("../prompts/repair.md"), &[("faults", &lines.join("\n"))])
+    filled(
+        include_str!("../prompts/repair.md"),
+        &[("faults", &lines.join("\n"))],
+    )
 }
 
 #[cfg(test)]
@@ -343,7 +372,10 @@ mod tests {
 
     #[test]
     fn the_least_important_is_cut_first() {
-        let text = fitted(vec![section(9, 1000), section(1, 1000), section(5, 1000)], 2500);
+        let text = fitted(
+            vec![section(9, 1000), section(1, 1000), section(5, 1000)],
+            2500,
+        );
         assert!(text.len() <= 2600, "{}", text.len());
         let parts: Vec<&str> = text.split("# h\n").collect();
         assert!(!parts[1].contains(CUT) && parts[2].contains(CUT) && !parts[3].contains(CUT));
@@ -364,9 +396,20 @@ mod tests {
         };
         let original = [("barriers".to_owned(), 40.0)];
         let verdict = |after| contradicted(&story(after), &original).unwrap();
-        assert_eq!(verdict(20.0), "hypothesis held: barriers was to fall by 50 %, and fell by 50 %");
-        assert_eq!(verdict(50.0), "hypothesis contradicted: barriers was to fall by 50 %, and rose by 25 %");
+        assert_eq!(
+            verdict(20.0),
+            "hypothesis held: barriers was to fall by 50 %, and fell by 50 %"
+        );
+        assert_eq!(
+            verdict(50.0),
+            "hypothesis contradicted: barriers was to fall by 50 %, and rose by 25 %"
+        );
         let tale = tale(&story(20.0), 100.0, &original);
-        assert!(tale.starts_with("t (coarsen:x=4): 50 µs, 2.00 times as fast as the original; hypothesis held"), "{tale}");
+        assert!(
+            tale.starts_with(
+                "t (coarsen:x=4): 50 µs, 2.00 times as fast as the original; hypothesis held"
+            ),
+            "{tale}"
+        );
     }
 }

@@ -52,7 +52,8 @@ impl Limits {
     pub(crate) fn run(&self, mut command: Command, input: &[u8]) -> std::io::Result<Run> {
         let most = u64::from(self.output_mib) << 20;
         let mut child = command.spawn()?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 if let Some(mut stdin) = stdin {
@@ -97,7 +98,10 @@ impl Limits {
             stderr: format!("error: {why}\n"),
         };
         if too_long {
-            return refused(format!("the compiler wrote more than {} MiB", self.output_mib));
+            return refused(format!(
+                "the compiler wrote more than {} MiB",
+                self.output_mib
+            ));
         }
         let Some(status) = status else {
             return refused(format!(
@@ -164,7 +168,10 @@ mod tests {
     #[test]
     fn a_run_within_its_limits_is_a_run() {
         let run = limited(SMALL, "cat; echo said >&2");
-        assert!(run.success && run.stdout == b"input" && run.stderr == "said\n", "{run:?}");
+        assert!(
+            run.success && run.stdout == b"input" && run.stderr == "said\n",
+            "{run:?}"
+        );
     }
 
     #[test]

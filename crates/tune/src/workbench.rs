@@ -164,6 +164,23 @@ impl<'a, L: Launch> Bench<'a, L> {
         &self.subject
     }
 
+    /// Refuses values of knobs that the kernel has not: whoever proposes may have made them up.
+    fn known_knobs(&self, genome: &Genome) -> Result<(), Failure> {
+        let declared = match written::is_written(genome) {
+            true => self.written_knobs(genome)?,
+            false => self.subject.knobs.clone(),
+        };
+        for (name, value) in &genome.knobs {
+            let why = match declared.knobs.iter().find(|knob| knob.name == *name) {
+                None => format!("there is no knob {name}"),
+                Some(knob) if knob.values.iter().any(|known| known.text == *value) => continue,
+                Some(_) => format!("{value} is no value of the knob {name}"),
+            };
+            return Err(Failure::new(Stage::Apply, why));
+        }
+        Ok(())
+    }
+
     /// The program of a genome with its geometry.
     fn applied(&self, genome: &Genome) -> Result<Arc<Applied>, Failure> {
         let known = self.applied.lock().ok();
@@ -227,6 +244,7 @@ impl<L: Launch> Workbench for Bench<'_, L> {
     type Made = Made;
 
     fn prepare(&self, genome: &Genome) -> Result<Prepared<Made>, Failure> {
+        self.known_knobs(genome)?;
         let applied = self.applied(genome)?;
         let source = self.source(genome, &applied)?;
         let geometry = &applied.candidate.geometry;

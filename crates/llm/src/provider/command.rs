@@ -89,7 +89,8 @@ impl Provider for Command {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| self.failed(error.to_string()))?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let prompt = as_text(request);
         // Readers are not waited for when a command is stopped: what it started may keep its streams open.
         std::thread::spawn(move || {
@@ -163,7 +164,9 @@ mod tests {
 
     #[test]
     fn commands_that_fail_hang_or_say_too_much_are_errors() {
-        let error = ask("echo no model >&2; exit 3", 10.0).unwrap_err().to_string();
+        let error = ask("echo no model >&2; exit 3", 10.0)
+            .unwrap_err()
+            .to_string();
         assert!(error.ends_with("exit status: 3: no model"), "{error}");
         let error = ask("sleep 60", 0.2).unwrap_err();
         assert!(matches!(error, Error::TimedOut { .. }), "{error}");

@@ -71,7 +71,9 @@ impl Server {
             return Err(unreachable(why));
         }
         let proxy = match &place.proxy {
-            Some(proxy) => Some(ureq::Proxy::new(proxy).map_err(|error| unreachable(error.to_string()))?),
+            Some(proxy) => {
+                Some(ureq::Proxy::new(proxy).map_err(|error| unreachable(error.to_string()))?)
+            }
             None => None,
         };
         let mut config = Agent::config_builder()
@@ -142,7 +144,13 @@ impl Server {
         let json: Option<serde_json::Value> = serde_json::from_str(&text).ok();
         let why = match &json {
             Some(value) => error_text(value.get("error").unwrap_or(value)),
-            None => text.lines().next().unwrap_or_default().chars().take(300).collect(),
+            None => text
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(300)
+                .collect(),
         };
         let (provider, why) = (self.name.clone(), self.redacted(&why));
         match status {
@@ -162,7 +170,10 @@ impl Server {
 
     fn send(&self, request: &Request) -> Result<ureq::http::Response<ureq::Body>, Error> {
         let body = self.protocol.body(request).to_string();
-        let mut post = self.agent.post(&self.url).header("content-type", "application/json");
+        let mut post = self
+            .agent
+            .post(&self.url)
+            .header("content-type", "application/json");
         if let Some(key) = &self.key {
             post = match self.protocol {
                 Protocol::Anthropic => post.header("x-api-key", key.secret()),

@@ -34,7 +34,9 @@ impl<R: BufRead> Events<R> {
         loop {
             let mut line = Vec::new();
             let mut limited = self.reader.by_ref().take(LONGEST_LINE as u64 + 1);
-            let count = limited.read_until(b'\n', &mut line).map_err(|error| broken(&error))?;
+            let count = limited
+                .read_until(b'\n', &mut line)
+                .map_err(|error| broken(&error))?;
             if count == 0 {
                 return Ok(None);
             }
@@ -53,7 +55,9 @@ impl<R: BufRead> Events<R> {
 /// Everything a reader holds, up to the limit of a stream.
 pub fn whole(reader: &mut dyn Read) -> Result<Vec<u8>, Broken> {
     let mut bytes = Vec::new();
-    let limited = reader.take(LONGEST_STREAM as u64 + 1).read_to_end(&mut bytes);
+    let limited = reader
+        .take(LONGEST_STREAM as u64 + 1)
+        .read_to_end(&mut bytes);
     limited.map_err(|error| broken(&error))?;
     match bytes.len() > LONGEST_STREAM {
         true => Err(Broken::TooLong),

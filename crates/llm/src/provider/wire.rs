@@ -141,7 +141,9 @@ impl Protocol {
 /// The words of an error in any of the forms that servers use.
 pub fn error_text(error: &Value) -> String {
     let message = error.get("message").unwrap_or(error);
-    let text = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
+    let text = message
+        .as_str()
+        .map_or_else(|| message.to_string(), str::to_owned);
     let line = text.lines().next().unwrap_or_default();
     line.chars().take(300).collect()
 }
@@ -149,7 +151,11 @@ pub fn error_text(error: &Value) -> String {
 fn hear_anthropic(partial: &mut Partial, event: &Value) {
     let usage = |partial: &mut Partial, usage: &Value| {
         // What was kept from an earlier request was read too.
-        let fields = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let fields = [
+            "input_tokens",
+            "cache_creation_input_tokens",
+            "cache_read_input_tokens",
+        ];
         let counts = fields.iter().filter_map(|field| usage[*field].as_u64());
         if usage["input_tokens"].is_u64() {
             partial.input_tokens = Some(counts.sum());
@@ -188,7 +194,9 @@ fn hear_anthropic(partial: &mut Partial, event: &Value) {
 fn hear_openai(partial: &mut Partial, event: &Value) {
     let usage = &event["usage"];
     partial.input_tokens = usage["prompt_tokens"].as_u64().or(partial.input_tokens);
-    partial.output_tokens = usage["completion_tokens"].as_u64().or(partial.output_tokens);
+    partial.output_tokens = usage["completion_tokens"]
+        .as_u64()
+        .or(partial.output_tokens);
     let choice = &event["choices"][0];
     partial.understood |= event["choices"].is_array();
     partial.say(choice["delta"]["content"].as_str());
@@ -210,7 +218,9 @@ mod tests {
 
     fn heard(protocol: Protocol, events: &[Value]) -> Partial {
         let mut partial = Partial::default();
-        events.iter().for_each(|event| protocol.hear(&mut partial, event));
+        events
+            .iter()
+            .for_each(|event| protocol.hear(&mut partial, event));
         partial
     }
 
@@ -232,13 +242,20 @@ mod tests {
             ],
         );
         assert_eq!(partial.text, "hello");
-        assert_eq!(partial.usage(), Some(Usage { input_tokens: 10, output_tokens: 5 }));
+        assert_eq!(
+            partial.usage(),
+            Some(Usage {
+                input_tokens: 10,
+                output_tokens: 5
+            })
+        );
         assert_eq!(partial.end, Some(End::Whole));
     }
 
     #[test]
     fn openais_chunks_and_whole_answers_make_one() {
-        let chunk = |text: &str| json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]});
+        let chunk =
+            |text: &str| json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]});
         let partial = heard(
             OPENAI,
             &[
@@ -248,7 +265,10 @@ mod tests {
                 json!({"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 2}}),
             ],
         );
-        assert_eq!((partial.text.as_str(), partial.end.clone()), ("hello", Some(End::Cut)));
+        assert_eq!(
+            (partial.text.as_str(), partial.end.clone()),
+            ("hello", Some(End::Cut))
+        );
         assert_eq!(partial.usage().unwrap().tokens(), 6);
         let whole = json!({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]});
         let partial = heard(OPENAI, &[whole]);

@@ -82,7 +82,11 @@ fn text() -> String {
 
 #[test]
 fn good_slow_and_unstreamed_answers_are_answers() {
-    for play in [Play::Answer(text()), Play::Slow(text()), Play::Whole(text())] {
+    for play in [
+        Play::Answer(text()),
+        Play::Slow(text()),
+        Play::Whole(text()),
+    ] {
         let (made, fake) = ask(vec![play.clone()]);
         assert_eq!(made.answer.unwrap().text, text(), "{play:?}");
         let heard = fake.heard.lock().unwrap();
@@ -100,23 +104,37 @@ fn what_passes_is_asked_again_and_what_does_not_is_an_error() {
     assert_eq!(fake.requests(), 3);
     let (made, fake) = ask(vec![busy]);
     let error = made.answer.unwrap_err();
-    assert_eq!(error.to_string(), "openai has no capacity now (status 429): slow down");
+    assert_eq!(
+        error.to_string(),
+        "openai has no capacity now (status 429): slow down"
+    );
     assert_eq!((fake.requests(), error.is_the_models()), (3, false));
     let (made, _) = ask(vec![broken]);
     assert!(matches!(made.answer, Err(Error::Busy { status: 500, .. })));
     let (made, fake) = ask(vec![Play::Status(400, "{\"error\":\"no such model\"}")]);
     let error = made.answer.unwrap_err().to_string();
-    assert_eq!(error, "openai refuses the request (status 400): no such model");
+    assert_eq!(
+        error,
+        "openai refuses the request (status 400): no such model"
+    );
     assert_eq!(fake.requests(), 1);
 }
 
 #[test]
 fn silence_and_broken_connections_are_errors() {
     let (made, fake) = ask(vec![Play::Hang]);
-    assert!(matches!(made.answer, Err(Error::TimedOut { .. })), "{:?}", made.answer);
+    assert!(
+        matches!(made.answer, Err(Error::TimedOut { .. })),
+        "{:?}",
+        made.answer
+    );
     assert_eq!(fake.requests(), 3);
     let (made, fake) = ask(vec![Play::Reset]);
-    assert!(matches!(made.answer, Err(Error::Interrupted { .. })), "{:?}", made.answer);
+    assert!(
+        matches!(made.answer, Err(Error::Interrupted { .. })),
+        "{:?}",
+        made.answer
+    );
     // Tokens may have been spent each time: all that was reserved counts.
     let most = request().most_input_tokens() + 256;
     assert_eq!((fake.requests(), made.usage.tokens()), (3, 3 * most));
@@ -133,7 +151,10 @@ fn answers_that_are_none_are_the_models_fault() {
     for (play, expected) in cases {
         let (made, fake) = ask(vec![play.clone()]);
         let error = made.answer.unwrap_err();
-        assert!(expected(&error) && error.is_the_models(), "{play:?}: {error}");
+        assert!(
+            expected(&error) && error.is_the_models(),
+            "{play:?}: {error}"
+        );
         assert_eq!(fake.requests(), 1, "{play:?}");
     }
 }
@@ -157,7 +178,10 @@ fn a_key_is_in_no_error_and_no_file() {
     let client = client(&fake);
     let surroundings = surroundings(Limits::default(), Some(Recorder::open(&path).unwrap()));
     let reservation = client.reserve(&surroundings, &request()).unwrap();
-    client.ask(&surroundings, &request(), reservation).answer.unwrap();
+    client
+        .ask(&surroundings, &request(), reservation)
+        .answer
+        .unwrap();
     let recorded = std::fs::read_to_string(&path).unwrap();
     assert!(recorded.contains("an answer") && !recorded.contains(SECRET));
     assert!(!format!("{:?}", client.provider.name()).contains(SECRET));
@@ -173,7 +197,11 @@ fn nobody_listens_and_nobody_lives_there() {
     let surroundings = surroundings(Limits::default(), None);
     let reservation = client.reserve(&surroundings, &request()).unwrap();
     let made = client.ask(&surroundings, &request(), reservation);
-    assert!(matches!(made.answer, Err(Error::Unreachable { .. })), "{:?}", made.answer);
+    assert!(
+        matches!(made.answer, Err(Error::Unreachable { .. })),
+        "{:?}",
+        made.answer
+    );
     // Nothing was sent, so nothing was spent.
     assert_eq!((made.usage.tokens(), made.cost), (0, Some(0.0)));
 }
@@ -190,7 +218,11 @@ fn budgets_hold_whatever_the_server_does() {
     let surroundings = surroundings(calls, None);
     let reservation = client.reserve(&surroundings, &request()).unwrap();
     let made = client.ask(&surroundings, &request(), reservation);
-    assert!(matches!(made.answer, Err(Error::Budget(_))), "{:?}", made.answer);
+    assert!(
+        matches!(made.answer, Err(Error::Budget(_))),
+        "{:?}",
+        made.answer
+    );
     assert_eq!(fake.requests(), 2);
     let error = client.reserve(&surroundings, &request()).unwrap_err();
     assert_eq!(error.to_string(), "all 2 calls are used up");

@@ -9,7 +9,10 @@ use expect_test::expect_file;
 fn brief() -> Brief {
     Brief {
         kernel: "twice".to_owned(),
-        chip: vec!["The chip is the Apple M2.".to_owned(), "GPU cores: 10".to_owned()],
+        chip: vec![
+            "The chip is the Apple M2.".to_owned(),
+            "GPU cores: 10".to_owned(),
+        ],
         launch: vec!["buffer 0: output y f32 [64]".to_owned()],
         tolerance: "Floats may differ by 1e-4.".to_owned(),
         findings: vec!["line 3: loads of 4 bytes (recipes: vectorize)".to_owned()],
@@ -85,8 +88,13 @@ fn repairs_have_the_exact_message() {
     let fault = Fault {
         place: Some(1),
         technique: "wide loads".to_owned(),
-        failure: Failure::new(Stage::Compile, "candidate.metal:3:1: error: unknown type name 'float5'"),
+        failure: Failure::new(
+            Stage::Compile,
+            "candidate.metal:3:1: error: unknown type name 'float5'",
+        ),
     };
     let text = prompt::repair(&[fault]);
-    assert!(text.contains("- proposal 2 (wide loads), compile: candidate.metal:3:1: error: unknown type name 'float5'"));
+    assert!(text.contains(
+        "- proposal 2 (wide loads), compile: candidate.metal:3:1: error: unknown type name 'float5'"
+    ));
 }

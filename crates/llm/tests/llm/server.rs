@@ -89,7 +89,8 @@ fn serve(
 }
 
 fn event(text: &str) -> String {
-    let content = serde_json::json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]});
+    let content =
+        serde_json::json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]});
     format!("data: {content}\n\n")
 }
 
@@ -100,7 +101,8 @@ fn end(reason: &str, tokens: u64) -> String {
 }
 
 fn answer(mut stream: TcpStream, play: &Play, headers: &str) -> std::io::Result<()> {
-    let stream_head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let stream_head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let whole = |status: u16, kind: &str, body: &str| {
         format!(
             "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
@@ -110,7 +112,9 @@ fn answer(mut stream: TcpStream, play: &Play, headers: &str) -> std::io::Result<
     match play {
         Play::Answer(text) => {
             let (a, b) = text.split_at(text.len() / 2);
-            stream.write_all(format!("{stream_head}{}{}{}", event(a), event(b), end("stop", 20)).as_bytes())
+            stream.write_all(
+                format!("{stream_head}{}{}{}", event(a), event(b), end("stop", 20)).as_bytes(),
+            )
         }
         Play::Slow(text) => {
             stream.write_all(stream_head.as_bytes())?;
@@ -124,10 +128,12 @@ fn answer(mut stream: TcpStream, play: &Play, headers: &str) -> std::io::Result<
             let body = serde_json::json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]});
             stream.write_all(whole(200, "application/json", &body.to_string()).as_bytes())
         }
-        Play::Cut => {
-            stream.write_all(format!("{stream_head}{}{}", event("{\"prop"), end("length", 64)).as_bytes())
+        Play::Cut => stream.write_all(
+            format!("{stream_head}{}{}", event("{\"prop"), end("length", 64)).as_bytes(),
+        ),
+        Play::Malformed => {
+            stream.write_all(format!("{stream_head}data: {{nonsense\n\n").as_bytes())
         }
-        Play::Malformed => stream.write_all(format!("{stream_head}data: {{nonsense\n\n").as_bytes()),
         Play::Page => stream.write_all(whole(200, "text/html", "<h1>Welcome</h1>").as_bytes()),
         Play::Status(status, body) => {
             stream.write_all(whole(*status, "application/json", body).as_bytes())
@@ -148,9 +154,8 @@ fn answer(mut stream: TcpStream, play: &Play, headers: &str) -> std::io::Result<
             }
             Ok(())
         }
-        Play::Greedy(text) => {
-            stream.write_all(format!("{stream_head}{}{}", event(text), end("stop", 1 << 40)).as_bytes())
-        }
+        Play::Greedy(text) => stream
+            .write_all(format!("{stream_head}{}{}", event(text), end("stop", 1 << 40)).as_bytes()),
         Play::EchoKey => {
             let body = serde_json::json!({"error": {"message": format!("bad request: {}", headers.replace("\r\n", " "))}});
             stream.write_all(whole(401, "application/json", &body.to_string()).as_bytes())

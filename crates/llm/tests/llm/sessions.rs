@@ -40,7 +40,9 @@ impl Fake {
 }
 
 fn program(text: &str) -> String {
-    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let lines = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
     lines.flat_map(str::split_whitespace).collect()
 }
 
@@ -48,7 +50,11 @@ impl Workbench for Fake {
     type Made = f64;
 
     fn prepare(&self, genome: &Genome) -> Result<Prepared<f64>, Failure> {
-        let steps = genome.steps.iter().filter(|step| step.starts_with("coarsen")).count();
+        let steps = genome
+            .steps
+            .iter()
+            .filter(|step| step.starts_with("coarsen"))
+            .count();
         let text = match genome.steps.iter().any(|step| step.starts_with("written:")) {
             true => self.text(genome).unwrap_or_default(),
             false => format!("kernel void k() {{}} {:?}", genome.steps),
@@ -56,7 +62,10 @@ impl Workbench for Fake {
         if let Some(found) = unwanted(&text) {
             return Err(Failure::new(Stage::Filter, found.to_string()));
         }
-        let time = text.split("time: ").nth(1).and_then(|it| it.split_whitespace().next());
+        let time = text
+            .split("time: ")
+            .nth(1)
+            .and_then(|it| it.split_whitespace().next());
         let time = time.and_then(|it| it.parse().ok()).unwrap_or(100.0);
         Ok(Prepared {
             program: fingerprint::of(&program(&text)),
@@ -68,7 +77,12 @@ impl Workbench for Fake {
     }
 
     fn predict(&self, prepared: &Prepared<f64>) -> Result<Prediction, Failure> {
-        *self.predicted.lock().unwrap().entry(prepared.program.clone()).or_default() += 1;
+        *self
+            .predicted
+            .lock()
+            .unwrap()
+            .entry(prepared.program.clone())
+            .or_default() += 1;
         std::thread::sleep(self.pause);
         Ok(Prediction {
             time_us: prepared.made,
@@ -85,18 +99,28 @@ impl Workbench for Fake {
             recipe: "coarsen".to_owned(),
             step: format!("coarsen:x={factor}"),
         });
-        if genome.steps.is_empty() { steps.collect() } else { Vec::new() }
+        if genome.steps.is_empty() {
+            steps.collect()
+        } else {
+            Vec::new()
+        }
     }
 
     fn offer(&self, written: &Written) -> Option<String> {
         let step = written.step();
-        self.written.lock().unwrap().insert(step.clone(), written.clone());
+        self.written
+            .lock()
+            .unwrap()
+            .insert(step.clone(), written.clone());
         Some(step)
     }
 
     fn verify(&self, genome: &Genome, _level: Level) -> Result<Verified, Failure> {
         match self.text(genome).is_some_and(|text| text.contains("cheat")) {
-            true => Err(Failure::new(Stage::Results, "buffer 0 differs from byte 4 on")),
+            true => Err(Failure::new(
+                Stage::Results,
+                "buffer 0 differs from byte 4 on",
+            )),
             false => Ok(Verified::default()),
         }
     }
@@ -172,7 +196,9 @@ fn run(
 }
 
 fn source(technique: &str, body: &str) -> String {
-    format!("```toml\ntechnique = \"{technique}\"\n```\n```metal\nkernel void k() {{ {body} }}\n```\n")
+    format!(
+        "```toml\ntechnique = \"{technique}\"\n```\n```metal\nkernel void k() {{ {body} }}\n```\n"
+    )
 }
 
 fn recipe(step: &str) -> String {
@@ -210,11 +236,29 @@ fn hostile_sources_are_refused_with_the_reason_and_a_sound_one_is_kept() {
             assay_tune::attempts::Outcome::Timed(_) => "timed",
         })
         .collect();
-    assert_eq!(stages, ["timed", "filter", "filter", "filter", "timed", "timed", "duplicate"]);
+    assert_eq!(
+        stages,
+        [
+            "timed",
+            "filter",
+            "filter",
+            "filter",
+            "timed",
+            "timed",
+            "duplicate"
+        ]
+    );
     let winner = found.winner.unwrap();
-    assert!(found.decision.kept && winner.ordinal == 5, "{:?}", found.decision);
+    assert!(
+        found.decision.kept && winner.ordinal == 5,
+        "{:?}",
+        found.decision
+    );
     let models = database.by_model(None, None).unwrap();
-    assert_eq!((models[0].calls, models[0].proposals, models[0].kept), (7, 6, 1));
+    assert_eq!(
+        (models[0].calls, models[0].proposals, models[0].kept),
+        (7, 6, 1)
+    );
     assert_eq!((models[0].timed, models[0].proven), (2, 1));
 }
 
@@ -239,7 +283,10 @@ fn identical_programs_are_never_promoted() {
             assay_tune::attempts::Outcome::Timed(_) => None,
         })
         .collect();
-    assert_eq!(duplicates.len() + attempts.iter().filter(|it| it.time().is_some()).count(), attempts.len());
+    assert_eq!(
+        duplicates.len() + attempts.iter().filter(|it| it.time().is_some()).count(),
+        attempts.len()
+    );
     for (number, why) in duplicates.iter().enumerate() {
         assert_eq!(*why, format!("the same program as attempt {}", number + 1));
     }
@@ -247,7 +294,9 @@ fn identical_programs_are_never_promoted() {
 }
 
 fn answers() -> Vec<String> {
-    let mut answers: Vec<String> = (0..12).map(|n| source("n", &format!("int v{n}; // time: {}", 80 - 3 * n))).collect();
+    let mut answers: Vec<String> = (0..12)
+        .map(|n| source("n", &format!("int v{n}; // time: {}", 80 - 3 * n)))
+        .collect();
     answers.insert(3, "no blocks at all".to_owned());
     answers.insert(6, source("again", "int v2; // time: 1"));
     answers
@@ -260,7 +309,10 @@ fn a_session_that_was_stopped_anywhere_ends_the_same() {
         let session = start(&mut database);
         let author = author(scripted(answers()), Mode::Source, 8, Limits::default());
         run(&Fake::default(), &mut database, session, &author, &|| false).unwrap();
-        (database.trace(session).unwrap(), database.calls(session).unwrap())
+        (
+            database.trace(session).unwrap(),
+            database.calls(session).unwrap(),
+        )
     };
     assert!(whole.1.len() >= 8);
     for cut in 0..24 {
@@ -272,7 +324,10 @@ fn a_session_that_was_stopped_anywhere_ends_the_same() {
             let author = author(scripted(answers()), Mode::Source, 8, Limits::default());
             run(&Fake::default(), &mut database, session, &author, &stop).unwrap();
         }
-        let again = (database.trace(session).unwrap(), database.calls(session).unwrap());
+        let again = (
+            database.trace(session).unwrap(),
+            database.calls(session).unwrap(),
+        );
         assert_eq!(again, whole, "stopped after {cut}");
     }
 }
@@ -297,7 +352,10 @@ fn two_sessions_on_one_database_predict_every_program_once() {
         }
     });
     let predicted = fake.predicted.lock().unwrap();
-    assert!(predicted.len() > 5 && predicted.values().all(|count| *count == 1), "{predicted:?}");
+    assert!(
+        predicted.len() > 5 && predicted.values().all(|count| *count == 1),
+        "{predicted:?}"
+    );
 }
 
 #[test]
@@ -317,12 +375,23 @@ fn over_http_good_and_bad_answers_make_one_session_and_the_key_is_in_no_file() {
     let session = start(&mut database);
     let server = Server::start(plays);
     let mut author = author(vec![client(&server)], Mode::Recipe, 3, Limits::default());
-    author.surroundings.recorder = Some(Recorder::open(&folder.path().join("calls.jsonl")).unwrap());
+    author.surroundings.recorder =
+        Some(Recorder::open(&folder.path().join("calls.jsonl")).unwrap());
     let found = run(&Fake::default(), &mut database, session, &author, &|| false).unwrap();
     assert!(found.decision.kept, "{:?}", found.decision);
     let calls = database.calls(session).unwrap();
-    let errors: Vec<&str> = calls.iter().filter_map(|call| call.answer.as_ref().err()).map(String::as_str).collect();
-    assert_eq!(errors, ["the answer was cut at its limit of 256 tokens", "openai sent what is no answer: an event is no JSON"]);
+    let errors: Vec<&str> = calls
+        .iter()
+        .filter_map(|call| call.answer.as_ref().err())
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            "the answer was cut at its limit of 256 tokens",
+            "openai sent what is no answer: an event is no JSON"
+        ]
+    );
     drop(database);
     let mut searched = 0;
     for file in std::fs::read_dir(folder.path()).unwrap() {
@@ -346,7 +415,10 @@ fn replayed(path: &Path) {
 fn a_recorded_session_replays_byte_for_byte_without_a_server() {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("calls.jsonl");
-    let plays = vec![Play::Answer(recipe("coarsen:x=4")), Play::Answer(recipe("coarsen:x=2"))];
+    let plays = vec![
+        Play::Answer(recipe("coarsen:x=4")),
+        Play::Answer(recipe("coarsen:x=2")),
+    ];
     let recorded = {
         let server = Server::start(plays);
         let (_folder, mut database) = open();
@@ -376,14 +448,23 @@ fn budgets_end_a_session_and_a_server_that_is_gone_leaves_it_to_be_resumed() {
     let session = start(&mut database);
     let stingy = author(scripted(answers()), Mode::Source, 8, calls(3));
     let found = run(&Fake::default(), &mut database, session, &stingy, &|| false).unwrap();
-    assert_eq!(found.end_of_budget.as_deref(), Some("all 3 calls are used up"));
+    assert_eq!(
+        found.end_of_budget.as_deref(),
+        Some("all 3 calls are used up")
+    );
     assert_eq!(database.calls(session).unwrap().len(), 3);
 
     let session = start(&mut database);
-    let gone = Server::start(vec![Play::Answer(recipe("coarsen:x=4")), Play::Status(500, "")]);
+    let gone = Server::start(vec![
+        Play::Answer(recipe("coarsen:x=4")),
+        Play::Status(500, ""),
+    ]);
     let author = author(vec![client(&gone)], Mode::Recipe, 4, Limits::default());
     let error = run(&Fake::default(), &mut database, session, &author, &|| false).unwrap_err();
-    assert!(matches!(&error, Error::Proposer(why) if why.contains("status 500")), "{error}");
+    assert!(
+        matches!(&error, Error::Proposer(why) if why.contains("status 500")),
+        "{error}"
+    );
     assert_eq!(database.calls(session).unwrap().len(), 1);
     assert_eq!(database.unfinished("key").unwrap(), Some(session));
 }

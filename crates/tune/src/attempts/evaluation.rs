@@ -97,7 +97,9 @@ impl Database {
 
 /// Returns true if a process of this machine is running, as far as `/proc` tells.
 fn is_known_to_run(process: i64) -> bool {
-    std::path::Path::new("/proc").join(process.to_string()).exists()
+    std::path::Path::new("/proc")
+        .join(process.to_string())
+        .exists()
 }
 
 /// Returns true if a process of this machine may be running. Where there is no `/proc`, age alone decides.

@@ -304,7 +304,9 @@ impl View {
 fn asked(database: &Database, session: SessionId) -> Result<Vec<Asked>, Error> {
     let proposals = database.proposals(session)?;
     let calls = database.calls(session)?.into_iter().map(|call| {
-        let own = proposals.iter().filter(|proposal| proposal.call == call.number);
+        let own = proposals
+            .iter()
+            .filter(|proposal| proposal.call == call.number);
         let own = own.map(|proposal| Proposed {
             attempt: proposal.attempt,
             technique: proposal.technique.clone(),

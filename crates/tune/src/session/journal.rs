@@ -1,7 +1,7 @@
 //! Attempts of a session: recorded ones answer, new ones are made, predicted and recorded.
 
-use super::{Level, Options, Prepared, Progress, Surroundings, Workbench};
 use super::proposer::Ask;
+use super::{Level, Options, Prepared, Progress, Surroundings, Workbench};
 use crate::attempts::{
     self, Attempt, Call, Failure, Genome, Outcome, Phase, Prediction, ProposalRow, Stage, Turn,
     Verified,

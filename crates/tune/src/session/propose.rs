@@ -38,7 +38,8 @@ pub(super) fn rounds<W: Workbench>(
         }
         let asks = {
             let best = best(journal, base);
-            let (Some(original), Some(fastest)) = (journal.attempt(0), journal.attempt(best)) else {
+            let (Some(original), Some(fastest)) = (journal.attempt(0), journal.attempt(best))
+            else {
                 break;
             };
             let choices = journal.workbench.choices(&fastest.genome);
@@ -111,7 +112,11 @@ fn tried<W: Workbench>(
             let fault = whole(why);
             stories.push(unread(&fault));
             let faults = vec![fault];
-            return Ok(Answered { ask, text: String::new(), faults });
+            return Ok(Answered {
+                ask,
+                text: String::new(),
+                faults,
+            });
         }
     };
     let proposals = match proposer.read(&ask, &text) {
@@ -225,7 +230,11 @@ fn try_one<W: Workbench>(
     let parent = parent(journal, &genome);
     let made = journal.try_all(Phase::Model, &[Wanted { parent, genome }])?;
     let Some(&ordinal) = made.first() else {
-        return Ok(refused(row, proposed, "evaluations or time are used up".to_owned()));
+        return Ok(refused(
+            row,
+            proposed,
+            "evaluations or time are used up".to_owned(),
+        ));
     };
     row.attempt = Some(ordinal);
     let failure = judged(journal, ordinal)?;
@@ -314,7 +323,10 @@ fn declared_knobs<W: Workbench>(journal: &mut Journal<'_, W>) -> Result<(), Erro
         };
         let steps = attempt.genome.steps.clone();
         let text = attempt.source.clone().unwrap_or_default();
-        let space = Knobs::of_source(&text).ok().and_then(|it| it.space().ok()).flatten();
+        let space = Knobs::of_source(&text)
+            .ok()
+            .and_then(|it| it.space().ok())
+            .flatten();
         let Some(space) = space else {
             continue;
         };

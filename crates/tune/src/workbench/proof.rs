@@ -257,7 +257,14 @@ pub(super) fn verify<L: Launch>(
         &mut verified,
     )?;
     if is_written(genome) && level == Level::Full {
-        over_old_results(bench, genome, &mut runner, applied.class, geometry, &mut verified)?;
+        over_old_results(
+            bench,
+            genome,
+            &mut runner,
+            applied.class,
+            geometry,
+            &mut verified,
+        )?;
     }
     examine(bench, genome, source.as_deref(), geometry, level)?;
     Ok(verified)
@@ -374,10 +381,13 @@ fn compare<L: Launch>(
 /// The first buffer that the original leaves as it was and a candidate does not.
 fn changed_input(expected: &Expected, found: &[(u32, Vec<u8>)]) -> Option<u32> {
     let before = |index: u32| {
-        expected.inputs.iter().find_map(|(known, input)| match input {
-            Input::Buffer(_, data) if *known == index => Some(data),
-            _ => None,
-        })
+        expected
+            .inputs
+            .iter()
+            .find_map(|(known, input)| match input {
+                Input::Buffer(_, data) if *known == index => Some(data),
+                _ => None,
+            })
     };
     let pairs = expected.buffers.iter().zip(found);
     let mut changed = pairs.filter(|((index, original), (_, candidate))| {

@@ -27,7 +27,8 @@ impl fmt::Display for Unwanted {
 
 /// Directives that are allowed as they are.
 const DIRECTIVES: [&str; 11] = [
-    "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif", "error",
+    "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
+    "error",
 ];
 
 /// Words that make the compiler look at files, obey pragmas or take assembly, and those that tell about this machine.
@@ -84,7 +85,10 @@ pub fn unwanted(text: &str) -> Option<Unwanted> {
         }
     }
     if let Some(place) = raw_string(text) {
-        return at(line_of(text, place), "raw strings are not allowed".to_owned());
+        return at(
+            line_of(text, place),
+            "raw strings are not allowed".to_owned(),
+        );
     }
     let lines = match logical_lines(text) {
         Ok(lines) => lines,
@@ -134,7 +138,9 @@ fn refused_directive(directive: &str) -> Option<String> {
         },
         "pragma" => match is_unrolling(rest) {
             true => None,
-            false => Some(format!("#pragma {rest}: only unrolling pragmas are allowed")),
+            false => Some(format!(
+                "#pragma {rest}: only unrolling pragmas are allowed"
+            )),
         },
         known if DIRECTIVES.contains(&known) => None,
         other => Some(format!("#{other} is not allowed")),
@@ -142,7 +148,9 @@ fn refused_directive(directive: &str) -> Option<String> {
 }
 
 fn is_own_header(operand: &str) -> bool {
-    let name = operand.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+    let name = operand
+        .strip_prefix('<')
+        .and_then(|it| it.strip_suffix('>'));
     let plain = |name: &str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     name.is_some_and(|name| name == "simd/simd.h" || (name.starts_with("metal") && plain(name)))
 }

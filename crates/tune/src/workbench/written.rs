@@ -38,7 +38,10 @@ impl<L: Launch> Bench<'_, L> {
         let known = self.written.lock().ok();
         let found = known.and_then(|known| known.get(step).cloned());
         found.ok_or_else(|| {
-            Failure::new(Stage::Apply, format!("{step}: there is no such source here"))
+            Failure::new(
+                Stage::Apply,
+                format!("{step}: there is no such source here"),
+            )
         })
     }
 
@@ -62,9 +65,19 @@ impl<L: Launch> Bench<'_, L> {
         Ok(text)
     }
 
+    /// The knobs that a written source declares.
+    pub(super) fn written_knobs(&self, genome: &Genome) -> Result<Knobs, Failure> {
+        let written = self.written(genome)?;
+        Knobs::of_source(&written.source)
+            .map_err(|error| Failure::new(Stage::Apply, error.to_string()))
+    }
+
     /// The numbers of a written source's knobs, as formulas see them.
     pub(super) fn written_numbers(&self, genome: &Genome) -> Sizes {
-        let Some(written) = is_written(genome).then(|| self.written(genome).ok()).flatten() else {
+        let Some(written) = is_written(genome)
+            .then(|| self.written(genome).ok())
+            .flatten()
+        else {
             return Sizes::new();
         };
         let declared = Knobs::of_source(&written.source).unwrap_or_default();

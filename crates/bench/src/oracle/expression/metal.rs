@@ -45,7 +45,9 @@ impl Expression {
         let is_output = |argument: &&Argument| matches!(argument.role, Role::Output { .. });
         let mut outputs = arguments.iter().filter(is_output);
         let (Some(output), None) = (outputs.next(), outputs.next()) else {
-            return Err("a kernel with one output can be written, and this has another number".to_owned());
+            return Err(
+                "a kernel with one output can be written, and this has another number".to_owned(),
+            );
         };
         let Role::Output { shape } = &output.role else {
             return Err("the output has no shape".to_owned());
@@ -67,9 +69,14 @@ impl Expression {
             };
             source += &writer.kernel(name, *dtype, rows)?;
         }
-        let extents: Vec<String> = shape.iter().map(|extent| extent.text().to_owned()).collect();
+        let extents: Vec<String> = shape
+            .iter()
+            .map(|extent| extent.text().to_owned())
+            .collect();
         let (looped, threaded) = match rows {
-            true => extents.split_last().map_or((1, &[][..]), |(_, rest)| (1, rest)),
+            true => extents
+                .split_last()
+                .map_or((1, &[][..]), |(_, rest)| (1, rest)),
             false => (0, extents.as_slice()),
         };
         let mut threads = grid(threaded);
@@ -184,7 +191,12 @@ impl Writer<'_> {
             });
         }
         parameters.push("uint3 position [[thread_position_in_grid]]".to_owned());
-        let own: Vec<String> = self.output.indices.iter().map(|(index, _)| index.clone()).collect();
+        let own: Vec<String> = self
+            .output
+            .indices
+            .iter()
+            .map(|(index, _)| index.clone())
+            .collect();
         let (threaded, last) = match own.split_last() {
             Some((last, rest)) if rows => (rest.to_vec(), Some(last.clone())),
             _ => (own.clone(), None),
@@ -194,7 +206,9 @@ impl Writer<'_> {
         if let Some(last) = last {
             self.rows_first()?;
             let limit = self.extent(self.output.indices.len() - 1)?;
-            self.line(&format!("for (int {last} = 0; {last} < int({limit}); {last}++) {{"));
+            self.line(&format!(
+                "for (int {last} = 0; {last} < int({limit}); {last}++) {{"
+            ));
             self.depth += 1;
             self.indices.push(last);
             self.store(dtype)?;
@@ -217,7 +231,10 @@ impl Writer<'_> {
         for (place, name) in threaded.iter().enumerate().rev() {
             let from_last = count - 1 - place;
             if from_last < 2 || count <= 3 {
-                self.line(&format!("int {name} = int(position.{});", axes[from_last.min(2)]));
+                self.line(&format!(
+                    "int {name} = int(position.{});",
+                    axes[from_last.min(2)]
+                ));
             } else {
                 // The rest share z.
                 let mut inner = String::new();
@@ -225,7 +242,11 @@ impl Writer<'_> {
                     let _ = write!(inner, " / int({})", self.extent(between)?);
                 }
                 let own = self.extent(place)?;
-                let wrap = if place == 0 { String::new() } else { format!(" % int({own})") };
+                let wrap = if place == 0 {
+                    String::new()
+                } else {
+                    format!(" % int({own})")
+                };
                 self.line(&format!("int {name} = int(position.z){inner}{wrap};"));
             }
         }
@@ -234,12 +255,17 @@ impl Writer<'_> {
 
     /// The extent of an axis of the output, as Metal.
     fn extent(&self, axis: usize) -> Result<String, String> {
-        let argument = self.arguments.iter().find(|it| it.name == self.output.array);
+        let argument = self
+            .arguments
+            .iter()
+            .find(|it| it.name == self.output.array);
         let shape = match argument.map(|it| &it.role) {
             Some(Role::Output { shape }) => shape.as_slice(),
             _ => &[],
         };
-        let formula = shape.get(axis).ok_or("the output has fewer axes than indices")?;
+        let formula = shape
+            .get(axis)
+            .ok_or("the output has fewer axes than indices")?;
         self.formula(formula.text())
     }
 
@@ -253,7 +279,9 @@ impl Writer<'_> {
             Some(name) => Err(format!(
                 "the kernel needs {name}: give it as a scalar argument of the description"
             )),
-            None if !text.chars().all(plain) => Err(format!("{text} is too involved for a plain kernel")),
+            None if !text.chars().all(plain) => {
+                Err(format!("{text} is too involved for a plain kernel"))
+            }
             None => Ok(format!("({text})")),
         }
     }
@@ -280,7 +308,8 @@ impl Writer<'_> {
                 }
             }
             let before = self.indices.clone();
-            self.indices.extend(names.iter().map(|name| (*name).clone()));
+            self.indices
+                .extend(names.iter().map(|name| (*name).clone()));
             let value = self.value(&definition.value)?;
             self.line(&format!("float {} = {value};", definition.array));
             self.indices = before;
@@ -294,7 +323,11 @@ impl Writer<'_> {
         let value = self.value(&output.value)?;
         let argument = self.arguments.iter().find(|it| it.name == output.array);
         let of = type_name(argument.and_then(|it| it.dtype).unwrap_or(dtype));
-        let at: Vec<String> = output.indices.iter().map(|(name, _)| name.clone()).collect();
+        let at: Vec<String> = output
+            .indices
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect();
         let place = self.place(&output.array, &at)?;
         self.line(&format!("{}[{place}] = {of}({value});", output.array));
         Ok(())
@@ -304,14 +337,19 @@ impl Writer<'_> {
     fn place(&self, array: &str, at: &[String]) -> Result<String, String> {
         let argument = self.arguments.iter().find(|it| it.name == array);
         let shape = match argument.map(|it| &it.role) {
-            Some(Role::Input { shape, .. } | Role::Output { shape } | Role::Scratch { shape }) => shape,
+            Some(Role::Input { shape, .. } | Role::Output { shape } | Role::Scratch { shape }) => {
+                shape
+            }
             _ => return Err(format!("{array} is no array of the kernel")),
         };
         let mut place = String::from("0");
         for (axis, (index, extent)) in at.iter().zip(shape).enumerate() {
             place = match axis {
                 0 => index.clone(),
-                _ => format!("({place}) * int({}) + {index}", self.formula(extent.text())?),
+                _ => format!(
+                    "({place}) * int({}) + {index}",
+                    self.formula(extent.text())?
+                ),
             };
         }
         Ok(place)
@@ -357,7 +395,11 @@ impl Writer<'_> {
         for node in at {
             indices.push(self.index(node)?);
         }
-        let own = self.expression.definitions.iter().find(|it| it.array == array);
+        let own = self
+            .expression
+            .definitions
+            .iter()
+            .find(|it| it.array == array);
         if let Some(own) = own.filter(|own| own.array != self.output.array) {
             return self.inlined(&own.clone(), &indices);
         }
@@ -428,7 +470,9 @@ impl Writer<'_> {
         if argument {
             self.line(&format!("int {at} = 0;"));
         }
-        self.line(&format!("for (int {index} = 0; {index} < int({limit}); {index}++) {{"));
+        self.line(&format!(
+            "for (int {index} = 0; {index} < int({limit}); {index}++) {{"
+        ));
         self.depth += 1;
         self.indices.push(index.to_owned());
         let value = self.value(body)?;
@@ -437,14 +481,22 @@ impl Writer<'_> {
             Reduction::Product => format!("{best} *= {value};"),
             Reduction::Min => format!("{best} = min({best}, {value});"),
             Reduction::Max => format!("{best} = max({best}, {value});"),
-            Reduction::Argmin => format!("float v = {value}; if (v < {best}) {{ {best} = v; {at} = {index}; }}"),
-            Reduction::Argmax => format!("float v = {value}; if (v > {best}) {{ {best} = v; {at} = {index}; }}"),
+            Reduction::Argmin => {
+                format!("float v = {value}; if (v < {best}) {{ {best} = v; {at} = {index}; }}")
+            }
+            Reduction::Argmax => {
+                format!("float v = {value}; if (v > {best}) {{ {best} = v; {at} = {index}; }}")
+            }
         };
         self.line(&step);
         self.indices.pop();
         self.depth -= 1;
         self.line("}");
-        Ok(if argument { format!("float({at})") } else { best })
+        Ok(if argument {
+            format!("float({at})")
+        } else {
+            best
+        })
     }
 
     /// The value of a node as a whole number.
@@ -514,7 +566,17 @@ fn applied(function: Function, values: &[String]) -> String {
             )
         }
         // The precise versions: what a plain kernel gets right must not depend on fast math.
-        (Function::Exp | Function::Log | Function::Sin | Function::Cos | Function::Tanh | Function::Sqrt | Function::Rsqrt | Function::Pow, _) => {
+        (
+            Function::Exp
+            | Function::Log
+            | Function::Sin
+            | Function::Cos
+            | Function::Tanh
+            | Function::Sqrt
+            | Function::Rsqrt
+            | Function::Pow,
+            _,
+        ) => {
             format!("precise::{word}({})", values.join(", "))
         }
         _ => format!("{word}({})", values.join(", ")),

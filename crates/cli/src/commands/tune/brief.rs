@@ -20,7 +20,11 @@ pub(super) fn brief<L: Launch>(
 ) -> Result<Brief, Failure> {
     let knobs = &bench.subject().knobs;
     let values = knobs.knobs.iter().map(|knob| {
-        let values: Vec<&str> = knob.values.iter().map(|value| value.text.as_str()).collect();
+        let values: Vec<&str> = knob
+            .values
+            .iter()
+            .map(|value| value.text.as_str())
+            .collect();
         format!("{} = {}", knob.name, values.join(", "))
     });
     let sizes = bench.timed_in_words();
@@ -61,7 +65,10 @@ fn findings<L: Launch>(bench: &Bench<'_, L>, chip: &Chip) -> Vec<String> {
     let found = profile.findings.iter().take(MOST_FINDINGS);
     found
         .map(|finding| {
-            let line = finding.source.as_ref().map(|source| format!("line {}: ", source.line));
+            let line = finding
+                .source
+                .as_ref()
+                .map(|source| format!("line {}: ", source.line));
             let recipes = match finding.recipes {
                 [] => String::new(),
                 recipes => format!(" (recipes: {})", recipes.join(", ")),

@@ -27,7 +27,13 @@ fn proven(name: &str, source: &str) -> Result<(), Failure> {
     let own = registry.source(kernel, None).unwrap();
     let origin = Origin::Source(own.text, SourceOptions::default());
     let target = Choice::one("m2").unwrap();
-    let subject = Subject::new(&ThisMachine, origin, &launch.function, Vec::new(), Knobs::default());
+    let subject = Subject::new(
+        &ThisMachine,
+        origin,
+        &launch.function,
+        Vec::new(),
+        Knobs::default(),
+    );
     let bench = Bench::new(subject, &launch, &target, name);
     let written = Written {
         source: source.to_owned(),
@@ -55,7 +61,10 @@ fn relu(body: &str, elements: u64) -> String {
 
 fn changed(name: &str, old: &str, new: &str) -> String {
     let registry = Registry::embedded().unwrap();
-    let text = registry.source(registry.kernel(name).unwrap(), None).unwrap().text;
+    let text = registry
+        .source(registry.kernel(name).unwrap(), None)
+        .unwrap()
+        .text;
     assert!(text.contains(old), "{name} has no {old}");
     text.replacen(old, new, 1)
 }
@@ -68,7 +77,9 @@ fn sources(cheat: &Cheat, thorough: bool) -> Vec<(String, String)> {
             .iter()
             .map(|&elements| ("relu".to_owned(), relu(body, elements)))
             .collect(),
-        Cheat::Change { kernel, old, new } => vec![((*kernel).to_owned(), changed(kernel, old, new))],
+        Cheat::Change { kernel, old, new } => {
+            vec![((*kernel).to_owned(), changed(kernel, old, new))]
+        }
         Cheat::Large { kernel, old, new } if thorough => {
             vec![((*kernel).to_owned(), changed(kernel, old, new))]
         }
@@ -96,7 +107,11 @@ fn no_kind_of_cheating_passes_as_a_proposal() {
             Ok(()) => Some(format!("{name} ({kernel}) passed")),
             // Refused for what it computes, and not for how it is written.
             Err(failure) if matches!(failure.stage, Stage::Filter | Stage::Compile) => {
-                Some(format!("{name} ({kernel}): {}: {}", failure.stage.name(), failure.why))
+                Some(format!(
+                    "{name} ({kernel}): {}: {}",
+                    failure.stage.name(),
+                    failure.why
+                ))
             }
             Err(_) => None,
         })

@@ -9,11 +9,11 @@ use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
 use crate::output::Output;
 use crate::prediction::Choice;
+use assay_llm::author::Author;
+use assay_llm::prompt::Brief;
 use assay_predict::{MODEL, Target};
 use assay_report::envelope::Envelope;
 use assay_report::number::nanoseconds;
-use assay_llm::author::Author;
-use assay_llm::prompt::Brief;
 use assay_tune::attempts::view::{self, View};
 use assay_tune::attempts::{Database, Filter, Geometry, NewSession, SessionId, Stage};
 use assay_tune::diff;
@@ -189,7 +189,11 @@ fn asked(author: Option<&Author>, found: &Found) -> Vec<String> {
         true => format!(", ${:.4}", spent.cost()),
         false => String::new(),
     };
-    let models: Vec<&str> = author.clients.iter().map(|client| client.model.as_str()).collect();
+    let models: Vec<&str> = author
+        .clients
+        .iter()
+        .map(|client| client.model.as_str())
+        .collect();
     let mut notes = vec![format!(
         "{}: {} calls, {} tokens{cost}; prompt {}",
         models.join(", "),
@@ -208,7 +212,10 @@ fn write_session(database: &Database, session: SessionId, path: &Path) -> Result
         ..Filter::default()
     };
     let view = View::attempts(database, &filter).map_err(|error| location::failure(&error))?;
-    let page = match path.extension().is_some_and(|it| it == "html" || it == "htm") {
+    let page = match path
+        .extension()
+        .is_some_and(|it| it == "html" || it == "htm")
+    {
         true => view::html(&view),
         false => view::markdown(&view),
     };
@@ -313,8 +320,10 @@ fn searched<L: Launch>(
     found.map_err(|error| match error {
         session::Error::Database(error) => location::failure(&error),
         session::Error::Original(failure) => original_failure(&bench.subject().function, &failure),
-        session::Error::Proposer(why) => Failure::new(Kind::Missing, why)
-            .advice(format!("--resume continues session {}; what was finished is kept", session.0)),
+        session::Error::Proposer(why) => Failure::new(Kind::Missing, why).advice(format!(
+            "--resume continues session {}; what was finished is kept",
+            session.0
+        )),
         session::Error::Interrupted => Failure::new(
             Kind::Interrupted,
             format!("stopped; session {} has what was finished", session.0),

@@ -56,7 +56,9 @@ impl FileLaunch {
     /// How far results may be off, in words.
     pub(super) fn tolerance_in_words(&self) -> String {
         let given = match &self.oracle {
-            Some(_) => "An oracle says what is right, relative to what goes into each result.".to_owned(),
+            Some(_) => {
+                "An oracle says what is right, relative to what goes into each result.".to_owned()
+            }
             None => format!(
                 "Floats may differ from the original's by {} of the largest magnitude of their buffer; 16-bit floats by {}. Whole numbers must be the same.",
                 self.tolerance.unwrap_or(TOLERANCE),

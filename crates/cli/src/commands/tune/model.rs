@@ -101,31 +101,38 @@ fn watch(bar: &ProgressBar) -> Arc<dyn Fn(&Event) -> bool + Send + Sync> {
             Event::Heard { bytes: 0, .. } => {}
             Event::Heard { model, bytes } => bar.set_message(format!("{model}: {bytes} bytes")),
             Event::Again { model, why, pause } => {
-                bar.set_message(format!("{model}: {why}; again in {:.0} s", pause.as_secs_f64()));
+                bar.set_message(format!(
+                    "{model}: {why}; again in {:.0} s",
+                    pause.as_secs_f64()
+                ));
             }
         }
         !interrupt::requested()
     })
 }
 
-fn client(
-    args: &ModelArgs,
-    model: String,
-    provider: Box<dyn Provider>,
-) -> Result<Client, Failure> {
+fn client(args: &ModelArgs, model: String, provider: Box<dyn Provider>) -> Result<Client, Failure> {
     let mut price = None;
     for text in &args.price {
         let (name, figures) = match text.split_once('=') {
             Some((name, figures)) => (Some(name), figures),
             None => (None, text.as_str()),
         };
-        let figures: Option<Vec<f64>> = figures.split(',').map(|it| it.trim().parse().ok()).collect();
+        let figures: Option<Vec<f64>> = figures
+            .split(',')
+            .map(|it| it.trim().parse().ok())
+            .collect();
         let Some([input, output]) = figures.as_deref() else {
-            return Err(Failure::usage(format!("--price {text}: two numbers are needed"))
-                .advice("dollars for a million tokens of prompts and of answers: --price 3,15"));
+            return Err(
+                Failure::usage(format!("--price {text}: two numbers are needed"))
+                    .advice("dollars for a million tokens of prompts and of answers: --price 3,15"),
+            );
         };
         if name.is_none_or(|name| name == model) {
-            price = Some(Price { input: *input, output: *output });
+            price = Some(Price {
+                input: *input,
+                output: *output,
+            });
         }
     }
     if args.max_cost.is_some() && price.is_none() {
@@ -162,12 +169,16 @@ fn provider(
 
 fn replay(context: &Context, name: &str) -> Result<(String, Box<dyn Provider>), Failure> {
     let text = match name {
-        "" => return Err(Failure::usage("--llm replay: which cassette?").advice("replay:demo or replay:FILE")),
+        "" => {
+            return Err(Failure::usage("--llm replay: which cassette?")
+                .advice("replay:demo or replay:FILE"));
+        }
         "demo" => DEMO.to_owned(),
         path => {
             let bytes = input::open(Path::new(path))?;
             let text = std::str::from_utf8(&bytes);
-            text.map_err(|_| Failure::input(format!("{path} is not text")))?.to_owned()
+            text.map_err(|_| Failure::input(format!("{path} is not text")))?
+                .to_owned()
         }
     };
     let cassette = Cassette::read(name, &text).map_err(|error| {
@@ -177,7 +188,9 @@ fn replay(context: &Context, name: &str) -> Result<(String, Box<dyn Provider>), 
     // A recorded cassette answers for the model it was recorded of.
     let model = match cassette.kind() {
         CassetteKind::Scripted => {
-            context.note(&format!("note: {name} is a scripted cassette: a person wrote these answers, no model did"));
+            context.note(&format!(
+                "note: {name} is a scripted cassette: a person wrote these answers, no model did"
+            ));
             format!("scripted:{name}")
         }
         CassetteKind::Recorded => models,
@@ -187,10 +200,11 @@ fn replay(context: &Context, name: &str) -> Result<(String, Box<dyn Provider>), 
 
 #[cfg(not(feature = "llm"))]
 fn served(_: &ModelArgs, name: &str, _: &str) -> Result<(String, Box<dyn Provider>), Failure> {
-    Err(
-        Failure::new(Kind::Missing, format!("--llm {name}: this build has no HTTP"))
-            .advice("build with the feature llm, or use --llm-command"),
+    Err(Failure::new(
+        Kind::Missing,
+        format!("--llm {name}: this build has no HTTP"),
     )
+    .advice("build with the feature llm, or use --llm-command"))
 }
 
 #[cfg(feature = "llm")]
@@ -202,7 +216,11 @@ fn served(
     use assay_llm::provider::http::{Place, Server, Timeouts};
     use assay_llm::provider::wire::Protocol;
     let (protocol, own, variable) = match name {
-        "anthropic" => (Protocol::Anthropic, "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        "anthropic" => (
+            Protocol::Anthropic,
+            "https://api.anthropic.com",
+            "ANTHROPIC_API_KEY",
+        ),
         _ => (
             Protocol::OpenAi {
                 completion_tokens: args.llm_url.is_none(),
@@ -215,17 +233,24 @@ fn served(
     let base = args.llm_url.clone().unwrap_or_else(|| own.to_owned());
     let key = key(args, variable)?;
     if key.is_none() && args.llm_url.is_none() {
-        return Err(Failure::new(Kind::Missing, format!("--llm {name}: there is no key"))
-            .advice(format!("set {variable}, or name a file with --llm-key-file")));
+        return Err(
+            Failure::new(Kind::Missing, format!("--llm {name}: there is no key")).advice(format!(
+                "set {variable}, or name a file with --llm-key-file"
+            )),
+        );
     }
     let plain = key.is_some() && base.starts_with("http://") && !is_local(&base);
     if plain {
-        return Err(Failure::usage(format!("{base}: a key is not sent without encryption"))
-            .advice("use https://, or a server on this machine"));
+        return Err(
+            Failure::usage(format!("{base}: a key is not sent without encryption"))
+                .advice("use https://, or a server on this machine"),
+        );
     }
     let proxy = match is_local(&base) {
         true => None,
-        false => ["HTTPS_PROXY", "https_proxy"].iter().find_map(|name| std::env::var(name).ok()),
+        false => ["HTTPS_PROXY", "https_proxy"]
+            .iter()
+            .find_map(|name| std::env::var(name).ok()),
     };
     let mut timeouts = Timeouts::default();
     let silence = std::env::var("ASSAY_LLM_TIMEOUT").ok();
@@ -241,7 +266,8 @@ fn served(
         proxy: proxy.filter(|proxy| !proxy.is_empty()),
         timeouts,
     });
-    let server = server.map_err(|error| Failure::usage(error.to_string()).advised(error.advice()))?;
+    let server =
+        server.map_err(|error| Failure::usage(error.to_string()).advised(error.advice()))?;
     Ok((model.to_owned(), Box::new(server)))
 }
 
@@ -253,7 +279,10 @@ fn is_local(base: &str) -> bool {
     let host = &host[..end];
     let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
     let name = match host.starts_with('[') {
-        true => host.split_once(']').map_or(host, |(name, _)| name).trim_start_matches('['),
+        true => host
+            .split_once(']')
+            .map_or(host, |(name, _)| name)
+            .trim_start_matches('['),
         false => host.split(':').next().unwrap_or_default(),
     };
     matches!(name, "localhost" | "127.0.0.1" | "::1")
@@ -264,7 +293,8 @@ fn key(args: &ModelArgs, variable: &str) -> Result<Option<assay_llm::key::Key>, 
     use assay_llm::key::{Key, KeyError};
     if let Some(path) = &args.llm_key_file {
         let key = Key::of_file(path).map_err(|error| {
-            let advice = matches!(error, KeyError::Open { .. }).then(|| format!("chmod 600 {}", path.display()));
+            let advice = matches!(error, KeyError::Open { .. })
+                .then(|| format!("chmod 600 {}", path.display()));
             Failure::input(error.to_string()).advised(advice.as_deref())
         })?;
         return Ok(Some(key));
@@ -272,7 +302,8 @@ fn key(args: &ModelArgs, variable: &str) -> Result<Option<assay_llm::key::Key>, 
     match std::env::var(variable) {
         Ok(text) if !text.trim().is_empty() => {
             let key = Key::new(variable, &text);
-            key.map(Some).map_err(|error| Failure::usage(error.to_string()))
+            key.map(Some)
+                .map_err(|error| Failure::usage(error.to_string()))
         }
         _ => Ok(None),
     }
@@ -284,10 +315,18 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_local() {
-        for local in ["http://localhost:8080/v1", "http://127.0.0.1/v1", "http://[::1]:80/v1"] {
+        for local in [
+            "http://localhost:8080/v1",
+            "http://127.0.0.1/v1",
+            "http://[::1]:80/v1",
+        ] {
             assert!(is_local(local), "{local}");
         }
-        for far in ["http://localhost.example.com/", "http://127.0.0.1@example.com/", "http://example.com/localhost"] {
+        for far in [
+            "http://localhost.example.com/",
+            "http://127.0.0.1@example.com/",
+            "http://example.com/localhost",
+        ] {
             assert!(!is_local(far), "{far}");
         }
     }

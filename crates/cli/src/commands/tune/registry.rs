@@ -93,7 +93,10 @@ impl<'a> RegistryLaunch<'a> {
                 CaseRole::Scratch { .. } => ("scratch", String::new()),
                 CaseRole::Scalar { value } => ("scalar", format!("= {value}")),
             };
-            let line = format!("buffer {index}: {what} {} {} {shape}", argument.name, argument.dtype);
+            let line = format!(
+                "buffer {index}: {what} {} {} {shape}",
+                argument.name, argument.dtype
+            );
             lines.push(line.trim_end().to_owned());
         }
         lines
@@ -121,11 +124,19 @@ impl<'a> RegistryLaunch<'a> {
     }
 
     fn plan(&self, candidate: &Examined<'_>, level: Level) -> gate::Plan {
-        let seed = Fingerprint::default().with(candidate.source.as_bytes()).text();
-        let seed = seed.get(..16).and_then(|it| u64::from_str_radix(it, 16).ok());
+        let seed = Fingerprint::default()
+            .with(candidate.source.as_bytes())
+            .text();
+        let seed = seed
+            .get(..16)
+            .and_then(|it| u64::from_str_radix(it, 16).ok());
         let held_out = level == Level::HeldOut;
         // A stranger's source is tried where its time is claimed, whatever that takes.
-        let reference = self.kernel.sizes.iter().find(|set| set.use_ == SizeUse::Reference);
+        let reference = self
+            .kernel
+            .sizes
+            .iter()
+            .find(|set| set.use_ == SizeUse::Reference);
         let timed = reference.filter(|_| held_out && candidate.is_written);
         gate::Plan {
             seed: seed.unwrap_or(1),
@@ -241,7 +252,9 @@ impl Launch for RegistryLaunch<'_> {
 
     fn examined(&self, candidate: &Examined<'_>, level: Level) -> Result<bool, TuneFailure> {
         let limits = |why: String| TuneFailure::new(Stage::Limits, why);
-        let kernel = self.with_geometry(candidate).ok_or_else(|| limits("no dispatch".to_owned()))?;
+        let kernel = self
+            .with_geometry(candidate)
+            .ok_or_else(|| limits("no dispatch".to_owned()))?;
         let mut device = CpuDevice::new(Settings {
             max_steps: Some(MOST_STEPS),
             timeout: candidate.is_written.then_some(LONGEST_RUN),

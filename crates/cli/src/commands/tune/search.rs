@@ -100,9 +100,7 @@ fn of_bytes(
     ledger: &SharedLedger,
 ) -> Result<Finished, Failure> {
     let file = source::open(path, bytes)?;
-    let text = std::str::from_utf8(bytes)
-        .ok()
-        .filter(|_| file.is_source());
+    let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_source());
     let knobs = knobs(args, text, &[])?;
     let (origin, function) = origin(args, path, &file, text, &knobs)?;
     let found = launched(text, &function, &args.launch, &args.tgmem)?;

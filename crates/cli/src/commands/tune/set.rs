@@ -93,8 +93,15 @@ fn ends_all(failure: &Failure) -> bool {
 
 fn line(row: &Row) -> String {
     match (&row.why, row.improved) {
-        (_, true) => format!("{}: at least {:.2} times as fast", row.kernel, row.claimed_gain),
-        (why, _) => format!("{}: {}", row.kernel, why.as_deref().unwrap_or("nothing kept")),
+        (_, true) => format!(
+            "{}: at least {:.2} times as fast",
+            row.kernel, row.claimed_gain
+        ),
+        (why, _) => format!(
+            "{}: {}",
+            row.kernel,
+            why.as_deref().unwrap_or("nothing kept")
+        ),
     }
 }
 
@@ -110,7 +117,8 @@ fn table(document: &Document, context: &Context) -> String {
         table.row([
             row.kernel.clone(),
             format!("{:.2}×", row.claimed_gain),
-            row.session.map_or(String::new(), |session| session.to_string()),
+            row.session
+                .map_or(String::new(), |session| session.to_string()),
             row.why.clone().unwrap_or_default(),
         ]);
     }

@@ -63,10 +63,15 @@ pub(super) fn write(
 /// The oracle's expression as a plain kernel.
 fn skeleton(specification: &Specification, outline: &Kernel) -> Result<Candidate, Failure> {
     let Definition::Expression(expression) = &outline.oracle else {
-        return Err(Failure::usage("without a model, only an oracle that is an expression becomes a kernel")
-            .advice("write oracle = { expression = \"y[i] = …\" }, or name a model with --llm"));
+        return Err(Failure::usage(
+            "without a model, only an oracle that is an expression becomes a kernel",
+        )
+        .advice("write oracle = { expression = \"y[i] = …\" }, or name a model with --llm"));
     };
-    let name = outline.passes.first().map_or(specification.name.as_str(), |pass| &pass.function);
+    let name = outline
+        .passes
+        .first()
+        .map_or(specification.name.as_str(), |pass| &pass.function);
     let plain = expression
         .to_metal(name, &outline.arguments, &outline.dtypes)
         .map_err(|why| Failure::input(format!("the specification: {why}")))?;
@@ -88,9 +93,15 @@ fn asked(
     log: &mut Log,
 ) -> Result<(), Failure> {
     let first = description(specification, outline);
-    let mut messages = vec![Message { role: Role::User, text: first }];
+    let mut messages = vec![Message {
+        role: Role::User,
+        text: first,
+    }];
     for round in 0..author.rounds {
-        let Some(client) = author.clients.get(round as usize % author.clients.len().max(1)) else {
+        let Some(client) = author
+            .clients
+            .get(round as usize % author.clients.len().max(1))
+        else {
             break;
         };
         let request = Request {
@@ -112,7 +123,10 @@ fn asked(
             Ok(answer) => Ok(answer.text),
             Err(error) if error.is_the_models() => Err(error.to_string()),
             Err(Error::Stopped) => {
-                return Err(Failure::new(Kind::Interrupted, "stopped; nothing was written"));
+                return Err(Failure::new(
+                    Kind::Interrupted,
+                    "stopped; nothing was written",
+                ));
             }
             Err(error) => {
                 let failure = Failure::new(Kind::Missing, error.to_string());
@@ -160,11 +174,17 @@ fn repaired(messages: Vec<Message>, answer: &str, failure: TuneFailure) -> Vec<M
 
 /// What a model is told of a specification: no size that is held out, and no oracle.
 fn description(specification: &Specification, outline: &Kernel) -> String {
-    let mut text = format!("# Specification\n{}: {}\n", specification.name, outline.summary);
+    let mut text = format!(
+        "# Specification\n{}: {}\n",
+        specification.name, outline.summary
+    );
     if let Definition::Expression(expression) = &outline.oracle {
         text += &format!("\nWhat it computes, in exact arithmetic:\n{expression}\n");
     }
-    let name = outline.passes.first().map_or(specification.name.as_str(), |pass| &pass.function);
+    let name = outline
+        .passes
+        .first()
+        .map_or(specification.name.as_str(), |pass| &pass.function);
     for dtype in &outline.dtypes {
         text += &format!("\nFunction: {name}_{dtype}");
     }
@@ -181,7 +201,9 @@ fn description(specification: &Specification, outline: &Kernel) -> String {
             Role::Scratch { shape } => format!("scratch [{}]", formulas(shape)),
             Role::Scalar { value } => format!("scalar = {}", value.text()),
         };
-        let dtype = argument.dtype.map_or("the variant's type".to_owned(), |dtype| dtype.to_string());
+        let dtype = argument
+            .dtype
+            .map_or("the variant's type".to_owned(), |dtype| dtype.to_string());
         text += &format!("- buffer {index}: {} ({dtype}), {what}\n", argument.name);
     }
     for (dtype, tolerance) in &outline.tolerances {
@@ -210,7 +232,10 @@ impl Log {
         let mut database = Database::open(&path).map_err(fail)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |time| time.as_secs() as i64);
-        let key = Fingerprint::default().with(specification.text.as_bytes()).with(b"write").text();
+        let key = Fingerprint::default()
+            .with(specification.text.as_bytes())
+            .with(b"write")
+            .text();
         let session = database.start(&NewSession {
             key: &key,
             kernel: &specification.name,
@@ -373,7 +398,9 @@ impl Log {
             outcome,
         };
         let of = (self.chip.as_str(), MODEL);
-        self.database.record(self.session, &attempt, of, self.now).map_err(fail)?;
+        self.database
+            .record(self.session, &attempt, of, self.now)
+            .map_err(fail)?;
         if let Some(call) = call {
             let row = ProposalRow {
                 call,
@@ -385,7 +412,9 @@ impl Log {
                 source: Some(candidate.source.clone()),
                 refusal: None,
             };
-            self.database.record_proposal(self.session, &row).map_err(fail)?;
+            self.database
+                .record_proposal(self.session, &row)
+                .map_err(fail)?;
         }
         Ok(())
     }
@@ -418,7 +447,13 @@ fn timed(
     let kernel = specification.kernel(candidate).map_err(model)?;
     let launch = RegistryLaunch::new(&kernel).map_err(|failure| model(failure.message))?;
     let origin = Origin::Source(candidate.source.clone(), SourceOptions::default());
-    let subject = Subject::new(&ThisMachine, origin, &launch.function, Vec::new(), Knobs::default());
+    let subject = Subject::new(
+        &ThisMachine,
+        origin,
+        &launch.function,
+        Vec::new(),
+        Knobs::default(),
+    );
     let bench = Bench::new(subject, &launch, target, &specification.text);
     let prepared = bench.prepare(&Genome::default())?;
     let prediction = bench.predict(&prepared)?;

@@ -130,8 +130,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let specification = Specification::read(&args.spec, args.name.as_deref())?;
     let folder = args.into.join("common").join(&specification.name);
     if folder.exists() {
-        return Err(Failure::usage(format!("{} is there already", folder.display()))
-            .advice("take another --name; nothing was changed"));
+        return Err(
+            Failure::usage(format!("{} is there already", folder.display()))
+                .advice("take another --name; nothing was changed"),
+        );
     }
     let mut document = authoring::write(args, context, &specification)?;
     let passed = document.seed.is_some();
@@ -157,7 +159,9 @@ fn place(into: &Path, folder: &Path, files: &[(String, String)]) -> Result<(), F
     };
     let parent = folder.parent().unwrap_or(into);
     std::fs::create_dir_all(parent).map_err(|error| fail(parent, error))?;
-    let made = tempfile::Builder::new().prefix(".assay-write-").tempdir_in(parent);
+    let made = tempfile::Builder::new()
+        .prefix(".assay-write-")
+        .tempdir_in(parent);
     let made = made.map_err(|error| fail(parent, error))?;
     for (name, text) in files {
         let path = made.path().join(name);

@@ -39,7 +39,11 @@ impl Specification {
         let bytes = input::open(path)?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Failure::input(format!("{} is not text", path.display())))?;
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let stem = match (stem.as_str(), path.parent().and_then(Path::file_name)) {
             ("kernel", Some(folder)) => folder.to_string_lossy().into_owned(),
             _ => stem,
@@ -47,12 +51,17 @@ impl Specification {
         let name = name.map_or(stem, str::to_owned);
         let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(sound) {
-            return Err(Failure::usage(format!("\"{name}\" is no name for a kernel"))
-                .advice("--name NAME: small letters, digits and _, a letter first"));
+            return Err(
+                Failure::usage(format!("\"{name}\" is no name for a kernel"))
+                    .advice("--name NAME: small letters, digits and _, a letter first"),
+            );
         }
         let mut extras = Vec::new();
         // Programs that are oracles lie beside the description; one without them says so when it is read.
-        for word in text.split(['"', ' ', '\'']).filter(|word| word.ends_with(".py")) {
+        for word in text
+            .split(['"', ' ', '\''])
+            .filter(|word| word.ends_with(".py"))
+        {
             let beside = path.parent().unwrap_or(Path::new(".")).join(word);
             if let (false, Ok(program)) = (word.contains('/'), std::fs::read_to_string(beside)) {
                 extras.push((word.to_owned(), program));
@@ -80,7 +89,10 @@ impl Specification {
                 false => format!("groups = [{}]", list(&candidate.groups)),
             };
             let threadgroup = list(&candidate.threadgroup);
-            description = format!("{}\n\n[[passes]]\n{grid}\nthreadgroup = [{threadgroup}]\n", description.trim_end());
+            description = format!(
+                "{}\n\n[[passes]]\n{grid}\nthreadgroup = [{threadgroup}]\n",
+                description.trim_end()
+            );
         }
         let mut files = vec![
             ("kernel.toml".to_owned(), description),
@@ -98,7 +110,9 @@ impl Specification {
         let texts = files.iter().map(|(_, text)| text.as_str());
         let pairs = paths.iter().map(String::as_str).zip(texts);
         let registry = Registry::from_files(pairs).map_err(|error| error.to_string())?;
-        let kernel = registry.kernel(&self.name).map_err(|error| error.to_string())?;
+        let kernel = registry
+            .kernel(&self.name)
+            .map_err(|error| error.to_string())?;
         Ok(kernel.clone())
     }
 

@@ -53,7 +53,10 @@ pub(super) fn examine(
         ..Plan::full(seed)
     };
     let second = passes(&library, &kernel, &hidden).map_err(|why| {
-        let kind = Failure::new(why.stage, "wrong at sizes or inputs that are not shown".to_owned());
+        let kind = Failure::new(
+            why.stage,
+            "wrong at sizes or inputs that are not shown".to_owned(),
+        );
         ("B", kind)
     })?;
     Ok(Proven {
@@ -87,7 +90,9 @@ fn passes(library: &Library, kernel: &Kernel, plan: &Plan) -> Result<usize, Fail
         ..Settings::default()
     })
     .map_err(|error| limits(error.to_string()))?;
-    let library = device.add(library.clone()).map_err(|error| limits(error.to_string()))?;
+    let library = device
+        .add(library.clone())
+        .map_err(|error| limits(error.to_string()))?;
     let mut loaded = Loaded::of(library);
     let verdict = gate::examine(&mut device, &mut loaded, kernel, plan);
     let verdict = verdict.map_err(|error| limits(error.to_string()))?;

@@ -79,7 +79,11 @@ fn asked(view: &View) -> String {
             call.output_tokens
         );
         if let Some(error) = &call.error {
-            let _ = writeln!(text, "<tr>{head}<td></td><td></td><td>{}</td></tr>", escape(error));
+            let _ = writeln!(
+                text,
+                "<tr>{head}<td></td><td></td><td>{}</td></tr>",
+                escape(error)
+            );
         }
         for proposal in &call.proposals {
             let _ = writeln!(

@@ -29,7 +29,9 @@ pub fn markdown(view: &View) -> String {
     text += &asked(view);
     text += "\n## Attempts\n\n| attempt | parent | what | time | story |\n|---|---|---|---|---|\n";
     for row in &view.attempts {
-        let parent = row.parent.map_or(String::new(), |parent| parent.to_string());
+        let parent = row
+            .parent
+            .map_or(String::new(), |parent| parent.to_string());
         let time = row.time().map_or(String::new(), |us| nanoseconds(us * 1e3));
         let _ = writeln!(
             text,
@@ -105,7 +107,13 @@ fn story(view: &View, row: &Row) -> String {
     };
     for level in &row.verified {
         let _ = match &level.failure {
-            Some(failure) => write!(text, "; {} {}: {}", level.level, failure.stage.name(), failure.why),
+            Some(failure) => write!(
+                text,
+                "; {} {}: {}",
+                level.level,
+                failure.stage.name(),
+                failure.why
+            ),
             None => write!(text, "; proven ({})", level.level),
         };
     }
@@ -114,7 +122,10 @@ fn story(view: &View, row: &Row) -> String {
 
 /// A text as the cell of a table: models and compilers write what they like.
 fn cell(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     line.replace('\\', "\\\\")
         .replace('|', "\\|")
         .replace('<', "&lt;")

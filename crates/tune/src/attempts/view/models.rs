@@ -28,14 +28,18 @@ pub fn models(view: &View, painter: Painter, width: usize) -> String {
             model.model.clone(),
             model.calls.to_string(),
             (model.input_tokens + model.output_tokens).to_string(),
-            model.cost.map_or(String::new(), |cost| format!("${cost:.4}")),
+            model
+                .cost
+                .map_or(String::new(), |cost| format!("${cost:.4}")),
             model.proposals.to_string(),
             model.refused.to_string(),
             model.timed.to_string(),
             model.faster.to_string(),
             model.proven.to_string(),
             model.kept.to_string(),
-            model.best_gain.map_or(String::new(), |gain| format!("{gain:.2}×")),
+            model
+                .best_gain
+                .map_or(String::new(), |gain| format!("{gain:.2}×")),
         ]);
     }
     table.render(width)
