@@ -127,6 +127,9 @@ fn judged<W: Workbench>(journal: &Journal<'_, W>, winner: Option<u32>, claim: &C
     let tie = journal.options.tie;
     let kept = winner.is_some() && claim.claimed > tie;
     let reason = match winner {
+        None if journal.attempts.len() == 1 && journal.next_call() > 0 => {
+            "no answer of the model held a proposal that could be tried".to_owned()
+        }
         None if journal.attempts.len() == 1 => {
             "there is nothing to try: no knobs, and no recipe applies (assay rewrite --list says why)".to_owned()
         }
