@@ -95,6 +95,7 @@ commands! {
     Rewrite rewrite;
     Tune tune;
     Attempts attempts;
+    Write write;
     Run run;
     Gate gate;
     Bench bench;

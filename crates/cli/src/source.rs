@@ -11,7 +11,7 @@ use assay_container::SelectError;
 use assay_front::{
     Blame, Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
 };
-use assay_msl::{Diagnostic, Standard};
+use assay_msl::{Diagnostic, Limits, Standard};
 use std::path::{Path, PathBuf};
 
 /// The options of a compiler.
@@ -78,10 +78,12 @@ impl Compiler for ThisMachine {
         source: Source<'_>,
         options: &SourceOptions,
     ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
-        let program = toolchain::find().map_err(|failure| CompilerError::Missing {
+        let mut program = toolchain::find().map_err(|failure| CompilerError::Missing {
             message: failure.message,
             advice: failure.advice,
         })?;
+        // Whoever confines a source to some folders did not write it.
+        program.limits = options.within.is_some().then_some(Limits::STRANGER);
         Clang::new(program, toolchain::cache_folder()).bitcode_and_warnings(source, options)
     }
 }

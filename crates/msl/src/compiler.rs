@@ -1,6 +1,7 @@
 //! The clang that does the work, as a value, and the test it must pass.
 
 use crate::flags;
+use crate::limits::Limits;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,6 +19,8 @@ pub struct Compiler {
     /// What distinguishes this build of the compiler from another at the same path; part
     /// of the key of precompiled headers. Its version text, for instance.
     pub identity: String,
+    /// What a run may use, for sources of strangers; whatever it likes when nothing is said.
+    pub limits: Option<Limits>,
 }
 
 /// What running the compiler gave.
@@ -92,6 +95,7 @@ impl Compiler {
             program: program.into(),
             arguments: Vec::new(),
             identity: String::new(),
+            limits: None,
         }
     }
 
@@ -150,7 +154,10 @@ impl Compiler {
         I: IntoIterator<Item = S>,
         S: AsRef<std::ffi::OsStr>,
     {
-        let mut command = Command::new(&self.program);
+        let mut command = match &self.limits {
+            Some(limits) => limits.command(&self.program),
+            None => Command::new(&self.program),
+        };
         command
             .args(&self.arguments)
             .args(arguments)
@@ -159,6 +166,9 @@ impl Compiler {
             .stderr(Stdio::piped());
         if let Some(folder) = folder {
             command.current_dir(folder);
+        }
+        if let Some(limits) = &self.limits {
+            return limits.run(command, input);
         }
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();

@@ -39,6 +39,7 @@ mod headers;
 pub mod kernel_info;
 mod kernels;
 mod lexer;
+mod limits;
 mod literals;
 mod locate;
 mod members;
@@ -62,5 +63,6 @@ pub use driver::{
     Compiled, Emit, Error, Options, Source, compile, rewritten_text, rewritten_tokens,
 };
 pub use headers::is_own_header;
+pub use limits::Limits;
 pub use stages::StageFunction;
 pub use standard::Standard;

@@ -125,5 +125,10 @@ pub fn recipes(term: &str) -> &'static [&'static str] {
     known.map_or(&[], |(_, recipes)| recipes)
 }
 
+/// The terms of the time model.
+pub fn terms() -> impl Iterator<Item = &'static str> {
+    ADVICE.iter().map(|(name, _)| *name)
+}
+
 /// The chance of a recipe that is not advised.
 pub const OTHERS: f64 = 0.1;

@@ -7,7 +7,9 @@
 //! Every write is one transaction, which is there whole or not at all whenever the program ends. Several sessions may
 //! write at once.
 
+mod calls;
 mod error;
+mod evaluation;
 mod query;
 mod records;
 mod schema;
@@ -15,7 +17,9 @@ mod store;
 pub mod view;
 mod write;
 
+pub use calls::{Call, Hypothesis, ModelRow, ProposalRow};
 pub use error::Error;
+pub use evaluation::Turn;
 pub use query::{Filter, Listed, Proven, SessionRow};
 pub use records::{
     Attempt, Decision, Failure, Genome, Geometry, Measurement, Outcome, Phase, Prediction, Stage,

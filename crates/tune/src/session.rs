@@ -8,18 +8,22 @@
 //! 1. *Knobs*: values of the kernel's own parameters, by [`Search`](crate::search::Search).
 //! 2. *Recipes*: a beam of [`BEAM`] sequences, up to [`DEPTH`] steps. The dominant term chooses recipes
 //!    ([`advice`](crate::advice)).
-//! 3. *Parameters* of the best [`SEQUENCES`] sequences, by descent.
-//! 4. *Proof* of the fastest, until one passes: all sizes, several inputs; then once at sizes that were held out.
-//! 5. *Decision*: the gain, shrunk for selection, must exceed the tie band.
+//! 3. *Proposals* of a language model, where there is a [`Proposer`]: before recipes, which then build on them.
+//! 4. *Parameters* of the best [`SEQUENCES`] sequences, by descent.
+//! 5. *Proof* of the fastest, until one passes: all sizes, several inputs; then once at sizes that were held out.
+//! 6. *Decision*: the gain, shrunk for selection, must exceed the tie band.
 
 mod beam;
 mod decide;
 mod journal;
 mod knobs;
 mod parameters;
+mod propose;
+pub mod proposer;
 
 pub use decide::{Found, Proof};
 pub use journal::Error;
+pub use proposer::{Proposer, Written};
 
 use crate::attempts::{Database, Failure, Genome, Geometry, Prediction, SessionId, Verified};
 use crate::space::Space;
@@ -92,6 +96,11 @@ pub trait Workbench: Sync {
     /// The steps that apply to it, by recipe.
     fn choices(&self, genome: &Genome) -> Vec<Proposal>;
 
+    /// Takes a source that somebody wrote; the step that stands for it in genomes. None if it cannot.
+    fn offer(&self, _written: &Written) -> Option<String> {
+        None
+    }
+
     /// Proves it.
     fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure>;
 }
@@ -153,12 +162,26 @@ pub fn run<W: Workbench>(
     options: &Options,
     surroundings: Surroundings<'_>,
 ) -> Result<Found, Error> {
+    run_with(workbench, space, options, surroundings, None)
+}
+
+/// The same with somebody who proposes candidates.
+pub fn run_with<W: Workbench>(
+    workbench: &W,
+    space: Option<&Space>,
+    options: &Options,
+    surroundings: Surroundings<'_>,
+    proposer: Option<&dyn Proposer>,
+) -> Result<Found, Error> {
     let mut journal = Journal::open(workbench, options, surroundings)?;
     let original = journal.original()?;
-    let base = match space {
+    let mut base = match space {
         Some(space) => knobs::search(&mut journal, space)?,
         None => original,
     };
+    if let Some(proposer) = proposer {
+        base = propose::rounds(&mut journal, proposer, base)?;
+    }
     if options.recipes {
         beam::search(&mut journal, base)?;
         parameters::search(&mut journal)?;

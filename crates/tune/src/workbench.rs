@@ -13,16 +13,19 @@
 mod compare;
 mod proof;
 mod sizes;
+mod source_filter;
 mod subject;
 mod time;
+mod written;
 
 pub use sizes::{Plan, odd, suitable};
+pub use source_filter::{LONGEST_SOURCE, Unwanted, unwanted};
 pub use subject::{Origin, Subject};
 pub use time::instructions;
 
 use crate::attempts::{self, Failure, Genome, Prediction, Stage, Verified};
 use crate::fingerprint::Fingerprint;
-use crate::session::{Level, Prepared, Proposal, Workbench};
+use crate::session::{Level, Prepared, Proposal, Workbench, Written};
 use assay_agx::Program;
 use assay_launch::Sizes;
 use assay_launch::element::Element;
@@ -78,6 +81,27 @@ pub trait Launch: Sync {
     ) -> Option<Result<f64, String>> {
         None
     }
+
+    /// Examines a candidate by more than its results beside the original's: a registry's whole gate. `Ok(false)` if there
+    /// is nothing more.
+    fn examined(&self, _candidate: &Examined<'_>, _level: Level) -> Result<bool, Failure> {
+        Ok(false)
+    }
+}
+
+/// A candidate as [`Launch::examined`] sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Examined<'c> {
+    /// What runs.
+    pub library: &'c assay_front::Library,
+    /// Its source.
+    pub source: &'c str,
+    /// How it is dispatched.
+    pub geometry: &'c Geometry,
+    /// Numbers of knobs that its formulas use.
+    pub knobs: &'c Sizes,
+    /// A model wrote the source, or part of it.
+    pub is_written: bool,
 }
 
 /// What is needed to predict a candidate.
@@ -97,6 +121,7 @@ pub struct Bench<'a, L: Launch> {
     context: String,
     applied: Mutex<FxHashMap<Genome, Result<Arc<Applied>, Failure>>>,
     original: proof::Original,
+    written: Mutex<FxHashMap<String, Arc<Written>>>,
 }
 
 impl<'a, L: Launch> Bench<'a, L> {
@@ -115,12 +140,45 @@ impl<'a, L: Launch> Bench<'a, L> {
             context: context.to_owned(),
             applied: Mutex::default(),
             original: proof::Original::default(),
+            written: Mutex::default(),
         }
+    }
+
+    /// The machine code of the original at the launch's sizes.
+    pub fn original_code(&self) -> Result<Program, Failure> {
+        let genome = Genome::default();
+        let sizes = self.sizes_of(self.launch.timed(), &genome);
+        let shape = self.launch.geometry().at(&sizes);
+        let (_, threadgroup) =
+            shape.map_err(|error| Failure::new(Stage::Limits, error.to_string()))?;
+        self.subject.code(&genome, None, threadgroup)
+    }
+
+    /// The sizes that times are about, in words.
+    pub fn timed_in_words(&self) -> String {
+        assay_launch::describe(self.launch.timed())
     }
 
     /// The kernel.
     pub fn subject(&self) -> &Subject<'a> {
         &self.subject
+    }
+
+    /// Refuses values of knobs that the kernel has not: whoever proposes may have made them up.
+    fn known_knobs(&self, genome: &Genome) -> Result<(), Failure> {
+        let declared = match written::is_written(genome) {
+            true => self.written_knobs(genome)?,
+            false => self.subject.knobs.clone(),
+        };
+        for (name, value) in &genome.knobs {
+            let why = match declared.knobs.iter().find(|knob| knob.name == *name) {
+                None => format!("there is no knob {name}"),
+                Some(knob) if knob.values.iter().any(|known| known.text == *value) => continue,
+                Some(_) => format!("{value} is no value of the knob {name}"),
+            };
+            return Err(Failure::new(Stage::Apply, why));
+        }
+        Ok(())
     }
 
     /// The program of a genome with its geometry.
@@ -142,6 +200,9 @@ impl<'a, L: Launch> Bench<'a, L> {
                 .subject
                 .program(&genome.knobs, self.launch.geometry().clone());
         };
+        if written::is_step(last) {
+            return self.apply_written(genome);
+        }
         let parent = Genome {
             knobs: genome.knobs.clone(),
             steps: before.to_vec(),
@@ -161,6 +222,9 @@ impl<'a, L: Launch> Bench<'a, L> {
         if genome.steps.is_empty() {
             return Ok(self.subject.text(&genome.knobs));
         }
+        if written::is_plain(genome) {
+            return self.written_text(genome).map(Some);
+        }
         let printed = applied.candidate.print();
         let printed =
             printed.map_err(|error| Failure::new(Stage::Print, format!("not printed: {error}")))?;
@@ -171,6 +235,7 @@ impl<'a, L: Launch> Bench<'a, L> {
     fn sizes_of(&self, sizes: &Sizes, genome: &Genome) -> Sizes {
         let mut all = sizes.clone();
         all.extend(self.subject.numbers(&genome.knobs));
+        all.extend(self.written_numbers(genome));
         all
     }
 }
@@ -179,6 +244,7 @@ impl<L: Launch> Workbench for Bench<'_, L> {
     type Made = Made;
 
     fn prepare(&self, genome: &Genome) -> Result<Prepared<Made>, Failure> {
+        self.known_knobs(genome)?;
         let applied = self.applied(genome)?;
         let source = self.source(genome, &applied)?;
         let geometry = &applied.candidate.geometry;
@@ -224,6 +290,13 @@ impl<L: Launch> Workbench for Bench<'_, L> {
             }));
         }
         proposals
+    }
+
+    fn offer(&self, written: &Written) -> Option<String> {
+        let step = written.step();
+        let mut known = self.written.lock().ok()?;
+        known.insert(step.clone(), Arc::new(written.clone()));
+        Some(step)
     }
 
     fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure> {

@@ -24,6 +24,8 @@ Examples:
   assay attempts --session 3 --tree
   assay attempts --recipe coarsen --best 5
   assay attempts --failed results
+  assay attempts --by model
+  assay attempts --session 3 --format markdown -o session.md
   assay attempts show 17
   assay attempts diff 0 17
   assay attempts --session 3 --format html -o session.html
@@ -58,6 +60,10 @@ pub(crate) struct Args {
     /// Each attempt below the one it was made of
     #[arg(long)]
     tree: bool,
+
+    /// Calls, tokens, proposals and successes of each language model, over all sessions or the one of --session
+    #[arg(long, value_enum, value_name = "WHAT")]
+    by: Option<By>,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -98,6 +104,12 @@ enum Command {
     },
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    /// The language model that proposed
+    Model,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failed {
     Any,
@@ -110,6 +122,8 @@ enum Format {
     Text,
     /// For programs; follows schemas/assay.attempts.json
     Json,
+    /// The story of every attempt and call, for reviews
+    Markdown,
     /// For spreadsheets
     Csv,
     /// For Kernel Tuner and tools that read its results
@@ -196,6 +210,15 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 
 fn queried(args: &Args, context: &Context) -> Result<String, Failure> {
     let database = args.place.open()?;
+    if args.by == Some(By::Model) {
+        let session = args.place.session.map(SessionId);
+        let view = View::models(&database, session, args.kernel.as_deref());
+        let view = view.map_err(|error| location::failure(&error))?;
+        return Ok(match args.format {
+            Format::Json => Envelope::new("assay.attempts", 1, &view).to_json(),
+            _ => view::models(&view, context.painter, context.width),
+        });
+    }
     let selects = args.place.session.is_some()
         || args.best.is_some()
         || args.recipe.is_some()
@@ -232,6 +255,7 @@ fn queried(args: &Args, context: &Context) -> Result<String, Failure> {
         Format::Csv => view::csv(&view),
         Format::T4 => view::t4(&view),
         Format::Html => view::html(&view),
+        Format::Markdown => view::markdown(&view),
         Format::Text if args.tree => view::tree(&view, context.painter),
         Format::Text => view::table(&view, context.painter, context.width),
     })

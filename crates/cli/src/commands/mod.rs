@@ -30,3 +30,4 @@ pub(crate) mod rewrite;
 pub(crate) mod run;
 pub(crate) mod trace;
 pub(crate) mod tune;
+pub(crate) mod write;

@@ -150,7 +150,7 @@ impl Database {
         self.rows(query, [], read)
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         query: &str,
         parameters: impl Params,

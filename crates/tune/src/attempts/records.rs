@@ -81,12 +81,16 @@ words! {
         Recipes = "recipes",
         /// Parameters of the best sequences.
         Parameters = "parameters",
+        /// Proposals of a language model.
+        Model = "model",
     }
 }
 
 words! {
     /// Where an attempt failed.
     Stage {
+        /// A source holds what no proposed kernel may: includes, pragmas, assembly.
+        Filter = "filter",
         /// A recipe refused.
         Apply = "apply",
         /// The program cannot be printed as source.

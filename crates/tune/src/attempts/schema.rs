@@ -9,7 +9,7 @@ pub(super) const APPLICATION: i64 = 0x4153_4154;
 pub(super) const NEWEST: i64 = STEPS.len() as i64;
 
 /// What leads from each form to the next.
-pub(super) const STEPS: [&str; 1] = [ATTEMPTS];
+pub(super) const STEPS: [&str; 2] = [ATTEMPTS, CALLS];
 
 /// Form 1.
 const ATTEMPTS: &str = "
@@ -96,4 +96,52 @@ CREATE TABLE decision (
     claimed REAL NOT NULL,
     reason TEXT NOT NULL
 );
+";
+
+/// Form 2: what language models were asked, what they proposed, and which programs are being evaluated by whom.
+const CALLS: &str = "
+CREATE TABLE call (
+    session INTEGER NOT NULL REFERENCES session (id),
+    number INTEGER NOT NULL,
+    round INTEGER NOT NULL,
+    model TEXT NOT NULL,
+    -- The template with its version, and the fingerprint of what was sent.
+    prompt TEXT NOT NULL,
+    request TEXT NOT NULL,
+    -- What came back, or why nothing usable did.
+    answer TEXT,
+    error TEXT,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    cost REAL,
+    made_at INTEGER NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+
+CREATE TABLE proposal (
+    session INTEGER NOT NULL,
+    call INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    -- The attempt that it became, or that was the same.
+    attempt INTEGER,
+    technique TEXT NOT NULL,
+    hypothesis TEXT,
+    genome TEXT NOT NULL,
+    source TEXT REFERENCES source (hash),
+    -- Why it became no attempt.
+    refusal TEXT,
+    PRIMARY KEY (session, call, place),
+    FOREIGN KEY (session, call) REFERENCES call (session, number)
+) WITHOUT ROWID;
+
+-- Programs that a session is evaluating now, so that another one waits for the result instead.
+CREATE TABLE evaluation (
+    program TEXT NOT NULL,
+    chip TEXT NOT NULL,
+    model TEXT NOT NULL,
+    session INTEGER NOT NULL,
+    process INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    PRIMARY KEY (program, chip, model)
+) WITHOUT ROWID;
 ";

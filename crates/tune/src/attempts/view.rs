@@ -2,13 +2,20 @@
 
 mod export;
 mod html;
+mod markdown;
+mod models;
 mod text;
 
 pub use export::{csv, t4};
 pub use html::html;
+pub use markdown::markdown;
+pub use models::models;
 pub use text::{sessions, table, tree};
 
-use super::{Database, Error, Filter, Genome, Geometry, Listed, Outcome, SessionRow, Verified};
+use super::{
+    Database, Error, Filter, Genome, Geometry, Hypothesis, Listed, ModelRow, Outcome, SessionId,
+    SessionRow, Verified,
+};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -23,6 +30,59 @@ pub struct View {
     pub original_us: Option<f64>,
     /// Attempts that were asked for.
     pub attempts: Vec<Row>,
+    /// What language models were asked in the session.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Asked>,
+    /// What each model brought.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelRow>,
+}
+
+/// A call of a language model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Asked {
+    /// Its number in the session.
+    pub number: u32,
+    /// The round.
+    pub round: u32,
+    /// The model.
+    pub model: String,
+    /// The template with its version.
+    pub prompt: String,
+    /// The fingerprint of what was sent.
+    pub request: String,
+    /// Why the answer could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Tokens of the prompt.
+    pub input_tokens: u64,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+    /// Dollars, where a price was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// What the answer proposed.
+    pub proposals: Vec<Proposed>,
+}
+
+/// A proposal of a language model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Proposed {
+    /// The attempt that it became, or that was the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// What it does, in the model's words.
+    pub technique: String,
+    /// What it expects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hypothesis: Option<Hypothesis>,
+    /// Knobs and steps.
+    pub genome: String,
+    /// Why it became no attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
 }
 
 /// A session.
@@ -197,7 +257,21 @@ impl View {
             sessions: sessions.into_iter().map(session).collect(),
             original_us: None,
             attempts: Vec::new(),
+            calls: Vec::new(),
+            models: Vec::new(),
         })
+    }
+
+    /// What each model brought, in one session or in all.
+    pub fn models(
+        database: &Database,
+        session: Option<SessionId>,
+        kernel: Option<&str>,
+    ) -> Result<View, Error> {
+        let mut view = View::sessions(database)?;
+        view.sessions.clear();
+        view.models = database.by_model(session, kernel)?;
+        Ok(view)
     }
 
     /// The attempts that a filter selects, and their session.
@@ -212,12 +286,48 @@ impl View {
             Some(first) => database.attempts_from(first.session, 0)?.into_iter().next(),
             None => None,
         };
+        let session = listed.first().map(|first| first.session).or(filter.session);
+        let calls = match session {
+            Some(session) => asked(database, session)?,
+            None => Vec::new(),
+        };
         Ok(View {
+            calls,
+            models: Vec::new(),
             sessions: sessions.filter(of).collect(),
             original_us: original.and_then(|attempt| attempt.time()),
             attempts: listed.into_iter().map(row).collect(),
         })
     }
+}
+
+fn asked(database: &Database, session: SessionId) -> Result<Vec<Asked>, Error> {
+    let proposals = database.proposals(session)?;
+    let calls = database.calls(session)?.into_iter().map(|call| {
+        let own = proposals
+            .iter()
+            .filter(|proposal| proposal.call == call.number);
+        let own = own.map(|proposal| Proposed {
+            attempt: proposal.attempt,
+            technique: proposal.technique.clone(),
+            hypothesis: proposal.hypothesis.clone(),
+            genome: proposal.genome.clone(),
+            refusal: proposal.refusal.clone(),
+        });
+        Asked {
+            number: call.number,
+            round: call.round,
+            model: call.model,
+            prompt: call.prompt,
+            request: call.request,
+            error: call.answer.err(),
+            input_tokens: call.input_tokens,
+            output_tokens: call.output_tokens,
+            cost: call.cost,
+            proposals: own.collect(),
+        }
+    });
+    Ok(calls.collect())
 }
 
 fn session(found: SessionRow) -> Session {

@@ -221,7 +221,7 @@ fn keep(
     Ok(())
 }
 
-fn keep_source(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<String> {
+pub(super) fn keep_source(transaction: &Transaction<'_>, text: &str) -> rusqlite::Result<String> {
     let hash = fingerprint::of(text);
     transaction.execute(
         "INSERT OR IGNORE INTO source (hash, text) VALUES (?1, ?2)",

@@ -27,6 +27,8 @@ pub struct Found {
     pub failed: usize,
     /// It was stopped before its evaluations were used up.
     pub stopped: bool,
+    /// Why models were not asked any more, where a budget ended first.
+    pub end_of_budget: Option<String>,
 }
 
 /// What was proven about a winner.
@@ -98,6 +100,7 @@ pub(super) fn decide<W: Workbench>(
         attempts: journal.attempts.len(),
         failed: failed.count(),
         stopped: journal.stopped,
+        end_of_budget: journal.end_of_budget.clone(),
     })
 }
 
@@ -124,6 +127,9 @@ fn judged<W: Workbench>(journal: &Journal<'_, W>, winner: Option<u32>, claim: &C
     let tie = journal.options.tie;
     let kept = winner.is_some() && claim.claimed > tie;
     let reason = match winner {
+        None if journal.attempts.len() == 1 && journal.next_call() > 0 => {
+            "no answer of the model held a proposal that could be tried".to_owned()
+        }
         None if journal.attempts.len() == 1 => {
             "there is nothing to try: no knobs, and no recipe applies (assay rewrite --list says why)".to_owned()
         }

@@ -1,8 +1,10 @@
 //! Attempts of a session: recorded ones answer, new ones are made, predicted and recorded.
 
+use super::proposer::Ask;
 use super::{Level, Options, Prepared, Progress, Surroundings, Workbench};
 use crate::attempts::{
-    self, Attempt, Failure, Genome, Outcome, Phase, Prediction, Stage, Verified,
+    self, Attempt, Call, Failure, Genome, Outcome, Phase, Prediction, ProposalRow, Stage, Turn,
+    Verified,
 };
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -16,6 +18,9 @@ pub enum Error {
     /// The original itself fails.
     #[error("{}", .0.why)]
     Original(Failure),
+    /// The model that proposes does not answer; what was finished is recorded.
+    #[error("{0}")]
+    Proposer(String),
     /// Somebody wants it to end; what was finished is recorded.
     #[error("the session was interrupted")]
     Interrupted,
@@ -23,6 +28,9 @@ pub enum Error {
 
 /// Candidates that are made at once: fixed, so that what is tried does not depend on the machine.
 const BATCH: usize = 4;
+
+/// How long to wait before looking again for what another session predicts.
+const WAIT: std::time::Duration = std::time::Duration::from_millis(20);
 
 /// Something to try.
 #[derive(Clone, Debug)]
@@ -45,6 +53,14 @@ pub(super) struct Journal<'a, W: Workbench> {
     genomes: FxHashMap<Genome, u32>,
     /// No further batch begins.
     pub(super) stopped: bool,
+    /// Calls that an earlier run of the session recorded, from the next number on.
+    calls: std::vec::IntoIter<Call>,
+    /// Calls so far.
+    called: u32,
+    /// The session has turns at programs.
+    has_turns: bool,
+    /// Why models were not asked any more.
+    pub(super) end_of_budget: Option<String>,
 }
 
 impl<'a, W: Workbench> Journal<'a, W> {
@@ -56,6 +72,7 @@ impl<'a, W: Workbench> Journal<'a, W> {
         let recorded = surroundings
             .database
             .attempts_from(surroundings.session, 0)?;
+        let calls = surroundings.database.calls(surroundings.session)?;
         Ok(Journal {
             workbench,
             options,
@@ -65,6 +82,10 @@ impl<'a, W: Workbench> Journal<'a, W> {
             programs: FxHashMap::default(),
             genomes: FxHashMap::default(),
             stopped: false,
+            calls: calls.into_iter(),
+            called: 0,
+            has_turns: false,
+            end_of_budget: None,
         })
     }
 
@@ -179,6 +200,10 @@ impl<'a, W: Workbench> Journal<'a, W> {
                 .record(session, &attempt, of, self.options.now)?;
             made.push(self.keep(attempt));
         }
+        if std::mem::take(&mut self.has_turns) {
+            let session = self.surroundings.session;
+            self.surroundings.database.end_turns(session)?;
+        }
         Ok(made)
     }
 
@@ -209,25 +234,41 @@ impl<'a, W: Workbench> Journal<'a, W> {
                 continue;
             };
             let ordinal = (self.attempts.len() + place) as u32;
-            let of = (self.options.chip.as_str(), self.options.model.as_str());
             let first = *programs.entry(prepared.program.clone()).or_insert(ordinal);
             known.push(if first != ordinal {
                 let why = format!("the same program as attempt {first}");
                 Some(Err(Failure::new(Stage::Duplicate, why)))
             } else {
-                self.surroundings
-                    .database
-                    .prediction(&prepared.program, of)?
-                    .map(Ok)
+                self.predicted(&prepared.program)?.map(Ok)
             });
         }
-        let predict =
-            |(prepared, known): (&Result<Prepared<W::Made>, Failure>, Option<_>)| match prepared {
-                Err(failure) => Err(failure.clone()),
-                Ok(prepared) => known.unwrap_or_else(|| workbench.predict(prepared)),
-            };
-        let predicted: Vec<Result<Prediction, Failure>> =
-            prepared.par_iter().zip(known).map(predict).collect();
+        let mut theirs = Vec::new();
+        for (prepared, known) in prepared.iter().zip(&mut known) {
+            let mut waits = false;
+            if let (Ok(prepared), None) = (prepared, &known) {
+                waits = self.turn(&prepared.program)? == Turn::Other;
+                // Another session may have ended its turn just before.
+                *known = self.predicted(&prepared.program)?.map(Ok);
+            }
+            theirs.push(waits && known.is_none());
+        }
+        let own = prepared.par_iter().zip(known).zip(&theirs);
+        let predicted: Vec<Option<Result<Prediction, Failure>>> = own
+            .map(|((prepared, known), theirs)| match prepared {
+                Err(failure) => Some(Err(failure.clone())),
+                Ok(_) if *theirs => None,
+                Ok(prepared) => Some(known.unwrap_or_else(|| workbench.predict(prepared))),
+            })
+            .collect();
+        let mut all = Vec::new();
+        for (prepared, predicted) in prepared.iter().zip(predicted) {
+            all.push(match (predicted, prepared) {
+                (Some(predicted), _) => predicted,
+                (None, Ok(prepared)) => self.awaited(prepared)?,
+                (None, Err(failure)) => Err(failure.clone()),
+            });
+        }
+        let predicted = all;
         let first = self.attempts.len() as u32;
         let all = wanted.iter().zip(prepared).zip(predicted).zip(first..);
         Ok(all
@@ -235,6 +276,41 @@ impl<'a, W: Workbench> Journal<'a, W> {
                 attempt(phase, wanted, prepared.ok(), predicted, ordinal)
             })
             .collect())
+    }
+
+    /// A prediction that some session recorded.
+    fn predicted(&self, program: &str) -> Result<Option<Prediction>, Error> {
+        let of = (self.options.chip.as_str(), self.options.model.as_str());
+        Ok(self.surroundings.database.prediction(program, of)?)
+    }
+
+    /// Whose turn it is to evaluate a program.
+    fn turn(&mut self, program: &str) -> Result<Turn, Error> {
+        let of = (self.options.chip.as_str(), self.options.model.as_str());
+        let session = self.surroundings.session;
+        let turn = self.surroundings.database.take_turn(session, program, of)?;
+        self.has_turns |= turn == Turn::Own;
+        Ok(turn)
+    }
+
+    /// The prediction that another session is at; made here if it gives up.
+    fn awaited(
+        &mut self,
+        prepared: &Prepared<W::Made>,
+    ) -> Result<Result<Prediction, Failure>, Error> {
+        loop {
+            let turn = self.turn(&prepared.program)?;
+            if let Some(known) = self.predicted(&prepared.program)? {
+                return Ok(Ok(known));
+            }
+            if turn == Turn::Own {
+                return Ok(self.workbench.predict(prepared));
+            }
+            if (self.surroundings.interrupted)() {
+                return Err(Error::Interrupted);
+            }
+            std::thread::sleep(WAIT);
+        }
     }
 
     /// What is proven about an attempt at a level: recorded, or proven now.
@@ -268,6 +344,71 @@ impl<'a, W: Workbench> Journal<'a, W> {
             database.verified(session, ordinal, level.name(), &verified)?;
         }
         Ok(verified)
+    }
+
+    /// The next recorded call, which must be of this request.
+    pub(super) fn recorded_call(&mut self, ask: &Ask) -> Result<Option<Call>, Error> {
+        let Some(call) = self.calls.next() else {
+            return Ok(None);
+        };
+        if call.request != ask.request {
+            return Err(Error::Database(attempts::Error::Diverged {
+                ordinal: call.number,
+                recorded: format!("call {} of {}", call.request, call.model),
+                proposed: format!("call {} of {}", ask.request, ask.model),
+            }));
+        }
+        self.called = call.number + 1;
+        Ok(Some(call))
+    }
+
+    /// Returns true if a model may be asked now.
+    pub(super) fn may_ask(&mut self, asks: &[Ask]) -> Result<bool, Error> {
+        if (self.surroundings.interrupted)() {
+            return Err(Error::Interrupted);
+        }
+        if (self.surroundings.stop)() {
+            self.stopped = true;
+            return Ok(false);
+        }
+        if let Some(ask) = asks.first() {
+            self.tell(&format!("asking {}", ask.model));
+        }
+        Ok(true)
+    }
+
+    pub(super) fn next_call(&self) -> u32 {
+        self.called
+    }
+
+    pub(super) fn record_call(&mut self, call: &Call) -> Result<(), Error> {
+        let session = self.surroundings.session;
+        self.called = call.number + 1;
+        self.surroundings
+            .database
+            .record_call(session, call, self.options.now)?;
+        Ok(())
+    }
+
+    pub(super) fn propose(&mut self, row: &ProposalRow) -> Result<(), Error> {
+        let session = self.surroundings.session;
+        self.surroundings.database.record_proposal(session, row)?;
+        Ok(())
+    }
+
+    pub(super) fn note_end_of_budget(&mut self, why: String) {
+        self.end_of_budget = Some(why);
+    }
+
+    /// Returns true if an attempt was proven at the small sizes.
+    pub(super) fn is_proven(&self, ordinal: u32) -> bool {
+        let session = self.surroundings.session;
+        let level = Level::Quick.name();
+        let known = self
+            .surroundings
+            .database
+            .verification(session, ordinal, level);
+        matches!(known, Ok(Some(Ok(_))))
     }
 
     /// Records how the session ended.

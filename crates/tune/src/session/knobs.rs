@@ -16,19 +16,30 @@ pub(super) fn search<W: Workbench>(
         true => journal.left().div_ceil(2),
         false => journal.left(),
     };
+    search_steps(journal, space, (0, &[]), Phase::Knobs, most)
+}
+
+/// Searches the knobs of a sequence of steps, made of an attempt; the fastest attempt of all.
+pub(super) fn search_steps<W: Workbench>(
+    journal: &mut Journal<'_, W>,
+    space: &Space,
+    (parent, steps): (u32, &[String]),
+    phase: Phase,
+    most: usize,
+) -> Result<u32, Error> {
     let wanted = |point: Point| Wanted {
-        parent: 0,
+        parent,
         genome: Genome {
             knobs: space
                 .settings(point)
                 .map(|(name, value)| (name.to_owned(), value.text.clone()))
                 .collect(),
-            steps: Vec::new(),
+            steps: steps.to_vec(),
         },
     };
     if space.len() <= WHOLE.min(most) {
         let all: Vec<Wanted> = space.points().map(wanted).collect();
-        journal.try_all(Phase::Knobs, &all)?;
+        journal.try_all(phase, &all)?;
         return Ok(journal.fastest().first().copied().unwrap_or(0));
     }
     let search = Search::new(space, Strategy::Gaussian, journal.options.seed).within(most);
@@ -37,7 +48,7 @@ pub(super) fn search<W: Workbench>(
         let Some(point) = search.next(&trials) else {
             break;
         };
-        let made = journal.try_all(Phase::Knobs, &[wanted(point)])?;
+        let made = journal.try_all(phase, &[wanted(point)])?;
         let Some(&ordinal) = made.first() else {
             break;
         };

@@ -1,7 +1,8 @@
 //! Proof of candidates: the printed source compiled again, run by the executor beside the original.
 
 use super::compare::{apart, first_difference};
-use super::{Bench, Input, Launch, Subject};
+use super::written::is_written;
+use super::{Bench, Examined, Input, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
 use assay_device::{
@@ -15,6 +16,9 @@ use std::sync::{Arc, Mutex};
 
 /// Operations a simdgroup may run in loops.
 const MOST_STEPS: u64 = 4_000_000;
+
+/// How long one run of a source that a model wrote may take on this CPU.
+const LONGEST_RUN: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Inputs that finalists are compared with at each size.
 const SEEDS: u64 = 3;
@@ -41,6 +45,7 @@ impl Runner {
         let (library, constants) = subject.runs(genome, source, checked)?;
         let settings = Settings {
             max_steps: Some(MOST_STEPS),
+            timeout: is_written(genome).then_some(LONGEST_RUN),
             checks: checked.then_some(Checks { arithmetic: false }),
             ..Settings::default()
         };
@@ -161,6 +166,19 @@ pub(super) struct Original {
 }
 
 impl<L: Launch> Bench<'_, L> {
+    /// What the original leaves in its buffers.
+    fn original_run(&self, inputs: &[(u32, Input)], own: &Sizes) -> Result<Contents, Failure> {
+        let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
+        let mut runner = self.original.runner.lock().map_err(|_| poisoned())?;
+        if runner.is_none() {
+            *runner = Some(Runner::new(&self.subject, &Genome::default(), None, false)?);
+        }
+        let Some(runner) = runner.as_mut() else {
+            return Err(poisoned());
+        };
+        runner.run(inputs, self.launch.geometry(), own)
+    }
+
     fn expected(&self, sizes: &Sizes, seed: u64) -> Result<Arc<Expected>, Failure> {
         let trial = (describe(sizes), seed);
         let known = self.original.expected.lock().ok();
@@ -171,15 +189,7 @@ impl<L: Launch> Bench<'_, L> {
         let genome = Genome::default();
         let own = self.sizes_of(sizes, &genome);
         let inputs = self.launch.inputs(&own, seed).map_err(model)?;
-        let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
-        let mut runner = self.original.runner.lock().map_err(|_| poisoned())?;
-        if runner.is_none() {
-            *runner = Some(Runner::new(&self.subject, &genome, None, false)?);
-        }
-        let Some(runner) = runner.as_mut() else {
-            return Err(poisoned());
-        };
-        let buffers = runner.run(&inputs, self.launch.geometry(), &own)?;
+        let buffers = self.original_run(&inputs, &own)?;
         let error = match self.launch.judged(&own, seed, &buffers) {
             None => None,
             Some(judged) => Some(judged.map_err(|why| Failure::new(Stage::Oracle, why))?),
@@ -246,7 +256,86 @@ pub(super) fn verify<L: Launch>(
         level,
         &mut verified,
     )?;
+    if is_written(genome) && level == Level::Full {
+        over_old_results(
+            bench,
+            genome,
+            &mut runner,
+            applied.class,
+            geometry,
+            &mut verified,
+        )?;
+    }
+    examine(bench, genome, source.as_deref(), geometry, level)?;
     Ok(verified)
+}
+
+/// What outputs hold in place of zeros: NaN in every type.
+const OLD: [u8; 2] = 0x7fda_u16.to_le_bytes();
+
+/// Runs a candidate over outputs that hold something, where the original overwrites all of it: a source that looks at what
+/// is there, or leaves parts out, shows itself.
+fn over_old_results<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    runner: &mut Runner,
+    class: Class,
+    geometry: &Geometry,
+    verified: &mut Verified,
+) -> Result<(), Failure> {
+    let Some(sizes) = bench.launch.sizes(Level::Quick).first() else {
+        return Ok(());
+    };
+    let expected = bench.expected(sizes, 1)?;
+    let own = bench.sizes_of(sizes, &Genome::default());
+    let mut inputs = expected.inputs.clone();
+    for (index, input) in &mut inputs {
+        let after = expected.buffers.iter().find(|(known, _)| known == index);
+        if let (Input::Buffer(_, data), Some((_, after))) = (input, after)
+            && data != after
+        {
+            let length = data.len();
+            *data = OLD.into_iter().cycle().take(length).collect();
+        }
+    }
+    let again = bench.original_run(&inputs, &own)?;
+    if again != expected.buffers {
+        return Ok(());
+    }
+    let found = runner.run(&inputs, geometry, &bench.sizes_of(sizes, genome))?;
+    let expected = Expected {
+        inputs,
+        buffers: again,
+        error: expected.error,
+    };
+    compare(bench, class, (sizes, 1), &expected, &found, verified).map_err(|failure| {
+        let why = format!("over buffers that hold old results: {}", failure.why);
+        Failure::new(failure.stage, why)
+    })
+}
+
+/// Lets the launch look at a finalist by more than results: the whole gate of a registry.
+fn examine<L: Launch>(
+    bench: &Bench<'_, L>,
+    genome: &Genome,
+    source: Option<&str>,
+    geometry: &Geometry,
+    level: Level,
+) -> Result<(), Failure> {
+    if level == Level::Quick || genome.is_original() {
+        return Ok(());
+    }
+    let (library, _) = bench.subject.runs(genome, source, false)?;
+    let mut knobs = bench.subject.numbers(&genome.knobs);
+    knobs.extend(bench.written_numbers(genome));
+    let candidate = Examined {
+        library: &library,
+        source: source.unwrap_or_default(),
+        geometry,
+        knobs: &knobs,
+        is_written: is_written(genome),
+    };
+    bench.launch.examined(&candidate, level).map(|_| ())
 }
 
 fn compare<L: Launch>(
@@ -268,6 +357,10 @@ fn compare<L: Launch>(
         return Err(Failure::new(Stage::Results, why));
     }
     verified.identical = false;
+    if let Some(index) = changed_input(expected, found) {
+        let why = format!("buffer {index}, which the original only reads, differs");
+        return Err(Failure::new(Stage::Results, why));
+    }
     let judged = bench.launch.judged(sizes, seed, found);
     // An oracle decides; without one the original does, within a tolerance.
     let tolerance = |element: &_| match judged {
@@ -283,6 +376,24 @@ fn compare<L: Launch>(
         verified.error_after = largest(verified.error_after, Some(error));
     }
     Ok(())
+}
+
+/// The first buffer that the original leaves as it was and a candidate does not.
+fn changed_input(expected: &Expected, found: &[(u32, Vec<u8>)]) -> Option<u32> {
+    let before = |index: u32| {
+        expected
+            .inputs
+            .iter()
+            .find_map(|(known, input)| match input {
+                Input::Buffer(_, data) if *known == index => Some(data),
+                _ => None,
+            })
+    };
+    let pairs = expected.buffers.iter().zip(found);
+    let mut changed = pairs.filter(|((index, original), (_, candidate))| {
+        before(*index) == Some(original) && candidate != original
+    });
+    changed.next().map(|((index, _), _)| *index)
 }
 
 fn largest(a: Option<f64>, b: Option<f64>) -> Option<f64> {

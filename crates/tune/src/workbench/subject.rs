@@ -144,6 +144,34 @@ impl<'a> Subject<'a> {
         options
     }
 
+    /// How the source of a stranger is compiled: as the user's own, but no file besides our headers can be read.
+    pub(super) fn stranger_options(&self, checked: bool) -> SourceOptions {
+        let own = match &self.origin {
+            Origin::Source(_, options) => options.clone(),
+            Origin::Library(_) => SourceOptions::default(),
+        };
+        SourceOptions {
+            fast_math: own.fast_math,
+            standard: own.standard,
+            checked,
+            within: Some(Vec::new()),
+            ..SourceOptions::default()
+        }
+    }
+
+    /// The program of a stranger's source, before any recipe.
+    pub(super) fn stranger(&self, text: &str) -> Result<assay_front::Program, Failure> {
+        let options = self.stranger_options(false);
+        let library = self.compile(Path::new(PRINTED), text, &options)?;
+        let kernel = library.kernel(&self.function).map_err(compile_failure)?;
+        let request = Request {
+            constants: &self.constants,
+            open: OpenConstants::Zero,
+            form: Form::LoopsKept,
+        };
+        kernel.program_as(&request).map_err(compile_failure)
+    }
+
     /// The library with these values of knobs.
     fn library(&self, given: &Settings) -> Result<Arc<Library>, Failure> {
         if let Origin::Library(library) = &self.origin {
@@ -259,9 +287,12 @@ impl<'a> Subject<'a> {
             let constants = self.given_constants(kernel, &genome.knobs)?;
             return Ok((library, constants));
         }
-        let options = SourceOptions {
-            checked,
-            ..SourceOptions::default()
+        let options = match super::written::is_plain(genome) {
+            true => self.stranger_options(checked),
+            false => SourceOptions {
+                checked,
+                ..SourceOptions::default()
+            },
         };
         let library = self.compile(Path::new(PRINTED), source.unwrap_or_default(), &options)?;
         Ok((Arc::new(library), Vec::new()))

@@ -19,7 +19,10 @@
 
 mod arithmetic;
 mod evaluate;
+mod metal;
 mod parse;
+
+pub use metal::Plain;
 
 pub(crate) use evaluate::answers;
 

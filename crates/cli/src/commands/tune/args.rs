@@ -1,5 +1,6 @@
 //! The command line of a search.
 
+use super::model_args::ModelArgs;
 use crate::launch::LaunchArgs;
 use crate::source::SourceArgs;
 use assay_front::GivenConstant;
@@ -9,8 +10,12 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
     /// The file, or a kernel of the registry
-    #[arg(value_name = "FILE|NAME", required = true)]
+    #[arg(value_name = "FILE|NAME", required_unless_present = "all")]
     pub(super) target: Option<String>,
+
+    /// Every kernel of the registry that is one dispatch, one after the other; what was finished before is told again
+    #[arg(long, conflicts_with_all = ["target", "save", "patch"])]
+    pub(super) all: bool,
 
     /// The kernel, when the file has several
     #[arg(short, long, value_name = "NAME")]
@@ -95,6 +100,9 @@ pub(super) struct SearchArgs {
     pub(super) format: Format,
 
     #[command(flatten)]
+    pub(super) model: ModelArgs,
+
+    #[command(flatten)]
     pub(super) options: SourceArgs,
 }
 
@@ -111,6 +119,8 @@ pub(super) enum Only {
     Knobs,
     /// Rewritings, with knobs as they are
     Recipes,
+    /// What language models propose, and the knobs of that
+    Model,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,25 +1,30 @@
 //! A session from its start to its report.
 
 use super::args::{Format, Only, SearchArgs};
+use super::brief;
 use super::location;
+use super::model::{self, SharedLedger};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
 use crate::output::Output;
 use crate::prediction::Choice;
+use assay_llm::author::Author;
+use assay_llm::prompt::Brief;
 use assay_predict::{MODEL, Target};
 use assay_report::envelope::Envelope;
 use assay_report::number::nanoseconds;
-use assay_tune::attempts::{Database, Geometry, NewSession, SessionId, Stage};
+use assay_tune::attempts::view::{self, View};
+use assay_tune::attempts::{Database, Filter, Geometry, NewSession, SessionId, Stage};
 use assay_tune::diff;
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::report::{About, Report, Setting, text};
-use assay_tune::session::{self, Found, Options, Progress, Surroundings};
+use assay_tune::session::{self, Found, Options, Progress, Proposer, Surroundings};
 use assay_tune::space::Space;
 use assay_tune::workbench::{Bench, Launch, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 /// A gain no larger than this is a tie.
@@ -38,18 +43,32 @@ pub(super) struct Task<'a, L: Launch> {
     /// What a session is about, in text.
     pub(super) identity: String,
     pub(super) notes: Vec<String>,
+    /// What the arguments are, for language models.
+    pub(super) described: Vec<String>,
+    /// How far results may be off, for language models.
+    pub(super) tolerance: String,
+    /// As the user named it.
+    pub(super) target: &'a str,
     /// A geometry as flags.
     pub(super) flags: &'a dyn Fn(&Geometry, &[Setting]) -> String,
     /// The lines above a new source.
     pub(super) head: &'a dyn Fn(&Report) -> String,
 }
 
-/// Runs a session and reports.
+/// A session that ended.
+pub(super) struct Finished {
+    pub(super) report: Report,
+    /// The winner's number.
+    winner: u32,
+}
+
+/// Runs a session to its report.
 pub(super) fn tune<L: Launch>(
     args: &SearchArgs,
     context: &Context,
     task: Task<'_, L>,
-) -> CommandResult {
+    ledger: &SharedLedger,
+) -> Result<Finished, Failure> {
     let target = &Choice::one(&args.chip)?;
     let space = task.subject.knobs.space().map_err(|error| {
         let kind = match args.restrict.is_empty() && args.knobs.is_empty() {
@@ -63,7 +82,7 @@ pub(super) fn tune<L: Launch>(
             .advice("declare some: // assay: tune TM = 1,2,4 in the source, or --knob TM=1,2,4"));
     }
     let options = options(args, target);
-    let space = space.filter(|_| args.only != Some(Only::Recipes));
+    let space = space.filter(|_| !matches!(args.only, Some(Only::Recipes | Only::Model)));
     let identity = Fingerprint::default()
         .with(task.identity.as_bytes())
         .with(
@@ -77,21 +96,35 @@ pub(super) fn tune<L: Launch>(
         .with(format!("{:?} {:?} {:?}", args.only, args.tolerance, args.oracle).as_bytes())
         .with(&options.error.to_le_bytes())
         .with(format!("{} {} {}", options.chip, options.model, options.seed).as_bytes())
-        .with(&options.evaluations.to_le_bytes());
+        .with(&options.evaluations.to_le_bytes())
+        .with(args.model.identity().as_bytes());
     let key = identity.text();
     let database = location::path(args.attempts.as_deref());
     let mut database = Database::open(&database).map_err(|error| location::failure(&error))?;
     let session = session_of(args, context, &mut database, &key, &task, &options)?;
+    enter(&mut database, session)?;
+    let (described, tolerance) = (task.described.clone(), task.tolerance.clone());
     let bench = Bench::new(task.subject, task.launch, target, &task.identity);
+    let bar = bar(args, context);
+    let brief = match args.model.is_asked() {
+        true => brief::brief(&bench, target, &task.name, described, tolerance)?,
+        false => Brief::default(),
+    };
+    let author = model::author(&args.model, context, brief, &bar, ledger)?;
     let found = searched(
-        args,
-        context,
+        (args, &bar),
         &bench,
         space.as_ref(),
         &options,
         (&mut database, session),
-    )?;
+        author.as_ref(),
+    );
+    bar.finish_and_clear();
+    let left = database.leave(session);
+    let found = found?;
+    left.map_err(|error| location::failure(&error))?;
     let mut notes = task.notes;
+    notes.extend(asked(author.as_ref(), &found));
     notes.push(match target.is_stand_in() {
         true => format!("{} runs another instruction set; times are of M1 and M2 code", target.chip.title),
         false => "modelled and proven for this source compiled by assay: Apple's compiler may round and schedule differently".to_owned(),
@@ -107,18 +140,88 @@ pub(super) fn tune<L: Launch>(
         report.source = (task.head)(&report) + &report.source;
     }
     save(args, &report, &task.path, found.original.source.as_deref())?;
+    if let Some(path) = &args.model.report {
+        write_session(&database, session, path)?;
+    }
+    Ok(Finished {
+        report,
+        winner: found.winner.map_or(0, |winner| winner.ordinal),
+    })
+}
+
+/// Shows what a session found.
+pub(super) fn show(args: &SearchArgs, context: &Context, finished: &Finished) -> CommandResult {
+    let report = &finished.report;
     let shown = match args.format {
-        Format::Text => text(&report, context.painter, context.width),
-        Format::Json => Envelope::new("assay.tune", 1, &report).to_json(),
+        Format::Text => text(report, context.painter, context.width),
+        Format::Json => Envelope::new("assay.tune", 1, report).to_json(),
     };
     context.write(&shown)?;
     if report.improved && args.save.is_none() && args.format == Format::Text {
         context.note(&format!(
             "assay attempts show {} prints the source",
-            found.winner.map_or(0, |winner| winner.ordinal)
+            finished.winner
         ));
     }
     Ok(Outcome::Fine)
+}
+
+/// Takes a session for this process.
+fn enter(database: &mut Database, session: SessionId) -> Result<(), Failure> {
+    let entered = database.enter(session);
+    match entered.map_err(|error| location::failure(&error))? {
+        true => Ok(()),
+        false => Err(Failure::new(
+            Kind::Missing,
+            format!("session {} is running in another process", session.0),
+        )
+        .advice("wait for it, or leave --resume out to start another")),
+    }
+}
+
+/// What models were asked and what it took.
+fn asked(author: Option<&Author>, found: &Found) -> Vec<String> {
+    let Some(author) = author else {
+        return Vec::new();
+    };
+    let spent = author.spent();
+    let cost = match author.clients.iter().any(|client| client.price.is_some()) {
+        true => format!(", ${:.4}", spent.cost()),
+        false => String::new(),
+    };
+    let models: Vec<&str> = author
+        .clients
+        .iter()
+        .map(|client| client.model.as_str())
+        .collect();
+    let mut notes = vec![format!(
+        "{}: {} calls, {} tokens{cost}; prompt {}",
+        models.join(", "),
+        spent.calls(),
+        spent.tokens(),
+        author.mode.version()
+    )];
+    notes.extend(found.end_of_budget.clone());
+    notes
+}
+
+/// Writes the story of a session.
+fn write_session(database: &Database, session: SessionId, path: &Path) -> Result<(), Failure> {
+    let filter = Filter {
+        session: Some(session),
+        ..Filter::default()
+    };
+    let view = View::attempts(database, &filter).map_err(|error| location::failure(&error))?;
+    let page = match path
+        .extension()
+        .is_some_and(|it| it == "html" || it == "htm")
+    {
+        true => view::html(&view),
+        false => view::markdown(&view),
+    };
+    let mut output = Output::open(Some(path))?;
+    output.write_all(page.as_bytes())?;
+    output.finish()
 }
 
 fn options(args: &SearchArgs, target: &Target) -> Options {
@@ -136,7 +239,7 @@ fn options(args: &SearchArgs, target: &Target) -> Options {
         // A band of ratios is that of two predictions.
         error: (constants.band_pair * wider).ln() / FOUR_OF_FIVE / std::f64::consts::SQRT_2,
         tie: TIE,
-        recipes: args.only != Some(Only::Knobs),
+        recipes: !matches!(args.only, Some(Only::Knobs | Only::Model)),
         chip: args.chip.clone(),
         model: format!("{MODEL} {}", &identity[..8]),
         now: now.map_or(0, |time| time.as_secs() as i64),
@@ -152,10 +255,12 @@ fn session_of<L: Launch>(
     options: &Options,
 ) -> Result<SessionId, Failure> {
     let fail = |error: assay_tune::attempts::Error| location::failure(&error);
-    if args.resume {
+    if args.resume || args.all {
         if let Some(session) = database.newest(key).map_err(fail)? {
             return Ok(session);
         }
+    }
+    if args.resume {
         context.note("note: there is no session of this kernel, launch, seed and evaluations; a new one starts");
     }
     let new = NewSession {
@@ -164,10 +269,15 @@ fn session_of<L: Launch>(
         chip: &args.chip,
         seed: args.seed,
         command: &format!(
-            "assay tune {} --seed {} --evaluations {}",
-            args.target.as_deref().unwrap_or_default(),
+            "assay tune {} --seed {} --evaluations {}{}",
+            task.target,
             args.seed,
-            args.evaluations
+            args.evaluations,
+            args.model
+                .llm
+                .iter()
+                .map(|model| format!(" --llm {model}"))
+                .collect::<String>()
         ),
         now: options.now,
     };
@@ -175,15 +285,14 @@ fn session_of<L: Launch>(
 }
 
 fn searched<L: Launch>(
-    args: &SearchArgs,
-    context: &Context,
+    (args, bar): (&SearchArgs, &ProgressBar),
     bench: &Bench<'_, L>,
     space: Option<&Space>,
     options: &Options,
     (database, session): (&mut Database, SessionId),
+    author: Option<&Author>,
 ) -> Result<Found, Failure> {
     interrupt::cooperate();
-    let bar = bar(args, context);
     let start = Instant::now();
     let progress = |progress: &Progress| {
         bar.set_position(progress.attempts as u64);
@@ -211,11 +320,15 @@ fn searched<L: Launch>(
         interrupted: &interrupt::requested,
         progress: &progress,
     };
-    let found = session::run(bench, space, options, surroundings);
-    bar.finish_and_clear();
+    let proposer = author.map(|author| author as &dyn Proposer);
+    let found = session::run_with(bench, space, options, surroundings, proposer);
     found.map_err(|error| match error {
         session::Error::Database(error) => location::failure(&error),
         session::Error::Original(failure) => original_failure(&bench.subject().function, &failure),
+        session::Error::Proposer(why) => Failure::new(Kind::Missing, why).advice(format!(
+            "--resume continues session {}; what was finished is kept",
+            session.0
+        )),
         session::Error::Interrupted => Failure::new(
             Kind::Interrupted,
             format!("stopped; session {} has what was finished", session.0),

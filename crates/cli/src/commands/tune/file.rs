@@ -53,6 +53,21 @@ impl FileLaunch {
             .collect()
     }
 
+    /// How far results may be off, in words.
+    pub(super) fn tolerance_in_words(&self) -> String {
+        let given = match &self.oracle {
+            Some(_) => {
+                "An oracle says what is right, relative to what goes into each result.".to_owned()
+            }
+            None => format!(
+                "Floats may differ from the original's by {} of the largest magnitude of their buffer; 16-bit floats by {}. Whole numbers must be the same.",
+                self.tolerance.unwrap_or(TOLERANCE),
+                self.tolerance.unwrap_or(HALF_TOLERANCE)
+            ),
+        };
+        given + " Buffers that the original only reads must stay as they are."
+    }
+
     /// All sizes that were given.
     pub(super) fn given(&self) -> Result<Vec<Sizes>, Failure> {
         self.launched.launch.cases()

@@ -1,13 +1,19 @@
 //! `assay tune`: makes a kernel faster, and says by how much it really is.
 
 mod args;
+pub(crate) mod brief;
+#[cfg(test)]
+mod door;
 mod drive;
 mod file;
 pub(crate) mod location;
+pub(crate) mod model;
+pub(crate) mod model_args;
 mod oracle;
-mod registry;
+pub(crate) mod registry;
 mod replay;
 mod search;
+mod set;
 
 use crate::context::Context;
 use crate::failure::CommandResult;
@@ -24,6 +30,9 @@ use crate::failure::CommandResult;
 /// once at sizes that were held out. Times are modelled. A gain that was picked among many is luck in part: the one that is
 /// claimed is corrected for it, and 15 % or less is a tie.
 ///
+/// With --llm a language model proposes recipes, or whole sources, before the search goes on from them. Its proposals go
+/// through the same proof as everything else.
+///
 /// Everything that was tried is kept (assay attempts). The same seed and number of evaluations try the same, byte for byte.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -39,9 +48,16 @@ Examples:
   assay tune row_sum.metal --oracle 'y[r] = sum(c < C: x[r, c])'
   assay tune layer_norm
   assay tune replay convolution-A100.json.gz
+  assay tune softmax_naive --llm replay:demo
+  assay tune softmax.metal --llm anthropic:MODEL --rounds 4 --max-tokens 200000
+  assay tune softmax.metal --llm openai:MODEL --llm-url http://localhost:8080/v1 --llm-mode source
+  assay tune --all --llm openai:MODEL --llm-url http://localhost:8080/v1 --rounds 3
 
 Environment:
-  ASSAY_ATTEMPTS  the database of attempts, instead of attempts.db in your data folder"
+  ASSAY_ATTEMPTS  the database of attempts, instead of attempts.db in your data folder
+  ANTHROPIC_API_KEY, OPENAI_API_KEY  keys of providers; never stored or shown
+  HTTPS_PROXY     the way to providers that are not on this machine
+  ASSAY_LLM_TIMEOUT, ASSAY_LLM_PAUSE  seconds to wait for the next byte (120), and before a call is repeated (1)"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -69,5 +85,6 @@ mod tests {
     fn the_schemas_are_current() {
         crate::schema::check::<assay_tune::replay::Report>("assay.tune-replay", 1);
         crate::schema::check::<assay_tune::report::Report>("assay.tune", 1);
+        crate::schema::check::<super::set::Document>("assay.tune-set", 1);
     }
 }

@@ -2,33 +2,43 @@
 
 use crate::failure::Failure;
 use assay_bench::Dtype;
-use assay_bench::gate::Comparison;
+use assay_bench::gate::{self, Comparison};
 use assay_bench::inputs::{self, Kind};
 use assay_bench::oracle;
 use assay_bench::registry::{Case, CaseBinding, CaseRole, Kernel, Pass, SizeUse};
+use assay_bench::runner::Loaded;
+use assay_device::{CpuDevice, Settings};
 use assay_launch::Sizes;
 use assay_launch::element::Element;
 use assay_predict::{Argument, Memory};
 use assay_rewrite::recipe::Geometry;
+use assay_tune::attempts::{Failure as TuneFailure, Stage};
+use assay_tune::fingerprint::Fingerprint;
 use assay_tune::session::Level;
-use assay_tune::workbench::{Input, Launch, Plan};
+use assay_tune::workbench::{Examined, Input, Launch, Plan};
+use std::time::Duration;
+
+/// Operations a simdgroup may run in loops while a candidate is examined.
+const MOST_STEPS: u64 = 40_000_000;
+/// How long one run of a source that a model wrote may take.
+const LONGEST_RUN: Duration = Duration::from_secs(120);
 
 /// What outputs hold before a run: NaN in every type.
 const UNWRITTEN: [u8; 2] = 0x7fda_u16.to_le_bytes();
 
 /// A kernel of the registry.
-pub(super) struct RegistryLaunch<'a> {
+pub(crate) struct RegistryLaunch<'a> {
     kernel: &'a Kernel,
     pub(super) dtype: Dtype,
     geometry: Geometry,
     timed: Sizes,
     plan: Plan,
     /// The kernel's function.
-    pub(super) function: String,
+    pub(crate) function: String,
 }
 
 impl<'a> RegistryLaunch<'a> {
-    pub(super) fn new(kernel: &'a Kernel) -> Result<RegistryLaunch<'a>, Failure> {
+    pub(crate) fn new(kernel: &'a Kernel) -> Result<RegistryLaunch<'a>, Failure> {
         let [pass] = kernel.passes.as_slice() else {
             return Err(Failure::usage(format!(
                 "{} is {} dispatches, and one is tuned at a time",
@@ -60,6 +70,85 @@ impl<'a> RegistryLaunch<'a> {
             timed,
             function: format!("{}_{dtype}", pass.function),
         })
+    }
+
+    /// What the arguments are, a line each.
+    pub(super) fn described(&self) -> Vec<String> {
+        let mut lines = vec![format!("{}: {}", self.function, self.kernel.summary)];
+        let Ok(case) = self.case(&self.timed) else {
+            return lines;
+        };
+        let pass = case.passes.first();
+        let bindings = pass.map_or(&[][..], |pass| pass.bindings.as_slice());
+        for (index, binding) in bindings.iter().enumerate() {
+            let CaseBinding::Argument(place) = binding else {
+                continue;
+            };
+            let Some(argument) = case.arguments.get(*place) else {
+                continue;
+            };
+            let (what, shape) = match &argument.role {
+                CaseRole::Input { shape, .. } => ("input", format!("{shape:?}")),
+                CaseRole::Output { shape } => ("output", format!("{shape:?}")),
+                CaseRole::Scratch { .. } => ("scratch", String::new()),
+                CaseRole::Scalar { value } => ("scalar", format!("= {value}")),
+            };
+            let line = format!(
+                "buffer {index}: {what} {} {} {shape}",
+                argument.name, argument.dtype
+            );
+            lines.push(line.trim_end().to_owned());
+        }
+        lines
+    }
+
+    /// How far results may be off, in words.
+    pub(super) fn tolerance_in_words(&self) -> String {
+        let tolerance = self.kernel.tolerance(self.dtype);
+        let relative = tolerance.map_or(0.0, |it| it.relative);
+        format!(
+            "Every element is compared with an exact result; it may be off by {relative:e} relative to what goes into it. \
+             Inputs must stay as they are, outputs are written completely, at any size."
+        )
+    }
+
+    /// The kernel with a candidate's geometry; knobs are sizes.
+    fn with_geometry(&self, candidate: &Examined<'_>) -> Option<Kernel> {
+        let mut kernel = self.kernel.clone();
+        let pass = kernel.passes.first_mut()?;
+        *pass = candidate.geometry.to_pass(pass);
+        for set in &mut kernel.sizes {
+            set.sizes.extend(candidate.knobs.clone());
+        }
+        Some(kernel)
+    }
+
+    fn plan(&self, candidate: &Examined<'_>, level: Level) -> gate::Plan {
+        let seed = Fingerprint::default()
+            .with(candidate.source.as_bytes())
+            .text();
+        let seed = seed
+            .get(..16)
+            .and_then(|it| u64::from_str_radix(it, 16).ok());
+        let held_out = level == Level::HeldOut;
+        // A stranger's source is tried where its time is claimed, whatever that takes.
+        let reference = self
+            .kernel
+            .sizes
+            .iter()
+            .find(|set| set.use_ == SizeUse::Reference);
+        let timed = reference.filter(|_| held_out && candidate.is_written);
+        gate::Plan {
+            seed: seed.unwrap_or(1),
+            trials: 1,
+            sizes: match held_out {
+                true => vec![SizeUse::HeldOut],
+                false => vec![SizeUse::Quick, SizeUse::Odd],
+            },
+            dtypes: vec![self.dtype],
+            timed: timed.map(|set| set.name.clone()),
+            random_sizes: if held_out { 2 } else { 1 },
+        }
     }
 
     fn case(&self, sizes: &Sizes) -> Result<Case, String> {
@@ -159,6 +248,29 @@ impl Launch for RegistryLaunch<'_> {
 
     fn tolerance(&self, _element: &Element) -> f64 {
         0.0
+    }
+
+    fn examined(&self, candidate: &Examined<'_>, level: Level) -> Result<bool, TuneFailure> {
+        let limits = |why: String| TuneFailure::new(Stage::Limits, why);
+        let kernel = self
+            .with_geometry(candidate)
+            .ok_or_else(|| limits("no dispatch".to_owned()))?;
+        let mut device = CpuDevice::new(Settings {
+            max_steps: Some(MOST_STEPS),
+            timeout: candidate.is_written.then_some(LONGEST_RUN),
+            ..Settings::default()
+        })
+        .map_err(|error| limits(error.to_string()))?;
+        let library = device.add(candidate.library.clone());
+        let library = library.map_err(|error| limits(error.to_string()))?;
+        let mut loaded = Loaded::of(library);
+        let plan = self.plan(candidate, level);
+        let verdict = gate::examine(&mut device, &mut loaded, &kernel, &plan);
+        let verdict = verdict.map_err(|error| limits(error.to_string()))?;
+        match verdict.findings.first() {
+            None => Ok(true),
+            Some(finding) => Err(TuneFailure::new(Stage::Oracle, finding.to_string())),
+        }
     }
 
     fn judged(

@@ -1,8 +1,9 @@
 //! What is tuned: a kernel of a file with its launch, or one of the registry.
 
-use super::args::SearchArgs;
-use super::drive::{Task, original_failure, tune};
+use super::args::{Only, SearchArgs};
+use super::drive::{Finished, Task, original_failure, show, tune};
 use super::file::FileLaunch;
+use super::model::{self, SharedLedger};
 use super::oracle::FileOracle;
 use super::registry::RegistryLaunch;
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::prediction::{Launched, launched, task};
 use crate::relaunch;
 use crate::source::{self, ThisMachine};
 use assay_bench::registry::Registry;
-use assay_front::File;
+use assay_front::{Bytes, File};
 use assay_launch::extent;
 use assay_tune::attempts::Geometry;
 use assay_tune::fingerprint::Fingerprint;
@@ -26,16 +27,43 @@ use std::time::Duration;
 
 /// Instructions of all simdgroups up to which a launch is run whole on this CPU.
 const AFFORDABLE: f64 = 1e8;
+
+/// A naive kernel that ships with the program, for demonstrations.
+const EXAMPLE: (&str, &str) = (
+    "softmax_naive",
+    include_str!("../../../../../examples/naive/softmax.metal"),
+);
+
 pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
+    if args.only == Some(Only::Model) && !args.model.is_asked() {
+        return Err(Failure::usage("--only model needs a model").advice("--llm PROVIDER:MODEL"));
+    }
+    if args.all {
+        return super::set::run(args, context);
+    }
     let target = args.target.as_deref().unwrap_or_default();
     let path = PathBuf::from(target);
-    if path.is_file() || path.extension().is_some() {
-        return of_file(args, &path, context);
+    let ledger = model::ledger(&args.model);
+    let shown = |found: &Finished| show(args, context, found);
+    if target == EXAMPLE.0 && !path.exists() {
+        let path = Path::new("softmax_naive.metal");
+        let bytes = Bytes::from(EXAMPLE.1.as_bytes().to_vec());
+        return of_bytes(args, path, &bytes, context, &ledger).and_then(|it| shown(&it));
     }
-    of_registry(args, target, context)
+    if path.is_file() || path.extension().is_some() {
+        let bytes = input::open(&path)?;
+        return of_bytes(args, &path, &bytes, context, &ledger).and_then(|it| shown(&it));
+    }
+    of_registry(args, target, context, &ledger).and_then(|it| shown(&it))
 }
 
-fn of_registry(args: &SearchArgs, target: &str, context: &Context) -> CommandResult {
+/// Tunes a kernel of the registry.
+pub(super) fn of_registry(
+    args: &SearchArgs,
+    target: &str,
+    context: &Context,
+    ledger: &SharedLedger,
+) -> Result<Finished, Failure> {
     let registry = Registry::embedded().map_err(|error| Failure::input(error.to_string()))?;
     let kernel = registry.kernel(target).map_err(|error| {
         Failure::usage(error.to_string())
@@ -54,19 +82,25 @@ fn of_registry(args: &SearchArgs, target: &str, context: &Context) -> CommandRes
         path: resolved.path.clone(),
         name: function,
         notes: Vec::new(),
+        described: launch.described(),
+        tolerance: launch.tolerance_in_words(),
+        target,
         flags: &|geometry, _| RegistryLaunch::pass(geometry),
         head: &|report| format!("// {} by {}\n", report.kernel, report.recipes.join(" ")),
         launch: &launch,
     };
-    tune(args, context, task)
+    tune(args, context, task, ledger)
 }
 
-fn of_file(args: &SearchArgs, path: &Path, context: &Context) -> CommandResult {
-    let bytes = input::open(path)?;
-    let file = source::open(path, &bytes)?;
-    let text = std::str::from_utf8(&bytes)
-        .ok()
-        .filter(|_| file.is_source());
+fn of_bytes(
+    args: &SearchArgs,
+    path: &Path,
+    bytes: &Bytes,
+    context: &Context,
+    ledger: &SharedLedger,
+) -> Result<Finished, Failure> {
+    let file = source::open(path, bytes)?;
+    let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_source());
     let knobs = knobs(args, text, &[])?;
     let (origin, function) = origin(args, path, &file, text, &knobs)?;
     let found = launched(text, &function, &args.launch, &args.tgmem)?;
@@ -109,19 +143,22 @@ fn of_file(args: &SearchArgs, path: &Path, context: &Context) -> CommandResult {
     };
     let identity = match text {
         Some(text) => text.to_owned(),
-        None => Fingerprint::default().with(&bytes).text(),
+        None => Fingerprint::default().with(bytes).text(),
     };
     let task = Task {
         subject,
         launch: &launch,
+        tolerance: launch.tolerance_in_words(),
+        target: args.target.as_deref().unwrap_or_default(),
         identity: format!("{function} {described} {:?}\n{identity}", args.constants),
         path: path.display().to_string(),
         name: function,
         notes,
+        described: vec![described],
         flags: &flags,
         head: &head,
     };
-    tune(args, context, task)
+    tune(args, context, task, ledger)
 }
 
 /// Gives a launch its oracle and the sizes it is proven at.

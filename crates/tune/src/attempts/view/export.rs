@@ -105,7 +105,7 @@ fn result(row: &Row, knobs: &[String], steps: usize) -> Value {
         ),
         Outcome::Failed(failure) => (
             match failure.stage {
-                Stage::Apply | Stage::Duplicate => "constraints",
+                Stage::Apply | Stage::Filter | Stage::Duplicate => "constraints",
                 Stage::Print | Stage::Compile => "compile",
                 Stage::Results | Stage::Check | Stage::Oracle => "correctness",
                 Stage::Abandoned => "timeout",

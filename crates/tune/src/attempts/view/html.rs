@@ -1,5 +1,6 @@
 //! A session as one page: times over attempts, the tree, terms before and after, differences of sources.
 
+use super::markdown::{expects, fate};
 use super::text::what;
 use super::{Row, Tree, View};
 use crate::attempts::Outcome;
@@ -55,9 +56,47 @@ pub fn html(view: &View) -> String {
         branch(&tree, root, winner, &mut body);
     }
     body += "</ul></div>\n";
+    body += &asked(view);
     body += &differences(view, original);
     let style = format!("{}{STYLE}", chart::STYLE);
     page(&format!("{}: attempts", session.kernel), &style, &body, "")
+}
+
+/// What models were asked, and what became of their proposals.
+fn asked(view: &View) -> String {
+    if view.calls.is_empty() {
+        return String::new();
+    }
+    let mut text = "<h2>Language models</h2>\n<div class=\"wide\"><table><tr><th>call</th><th>model</th><th>tokens</th>\
+        <th>proposal</th><th>expects</th><th>outcome</th></tr>\n"
+        .to_owned();
+    for call in &view.calls {
+        let head = format!(
+            "<td>{}</td><td>{}</td><td>{} + {}</td>",
+            call.number,
+            escape(&call.model),
+            call.input_tokens,
+            call.output_tokens
+        );
+        if let Some(error) = &call.error {
+            let _ = writeln!(
+                text,
+                "<tr>{head}<td></td><td></td><td>{}</td></tr>",
+                escape(error)
+            );
+        }
+        for proposal in &call.proposals {
+            let _ = writeln!(
+                text,
+                "<tr>{head}<td>{}<br><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+                escape(&proposal.technique),
+                escape(&proposal.genome),
+                escape(&expects(proposal)),
+                escape(&fate(view, proposal))
+            );
+        }
+    }
+    text + "</table></div>\n"
 }
 
 fn progress(view: &View, winner: Option<u32>) -> String {

@@ -1,0 +1,6 @@
+//! Providers over real HTTP, and sessions with models that behave badly.
+
+mod calls;
+mod prompts;
+mod server;
+mod sessions;

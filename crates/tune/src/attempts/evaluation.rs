@@ -1,0 +1,109 @@
+//! Whose turn it is to evaluate a program, when several sessions share a database.
+//!
+//! Before a program is predicted its session takes the turn. Another session that makes the same program waits for the
+//! prediction. A turn whose process is gone, or that is older than [`STALE_SECONDS`], goes to whoever asks.
+
+use super::{Database, Error, SessionId};
+use rusqlite::{OptionalExtension, params};
+
+/// A turn older than this is taken over.
+const STALE_SECONDS: i64 = 120;
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The session that asked.
+    Own,
+    /// Another session, which is at it.
+    Other,
+}
+
+impl Database {
+    /// Takes the turn to evaluate a program, unless another session has it.
+    pub fn take_turn(
+        &mut self,
+        session: SessionId,
+        program: &str,
+        (chip, model): (&str, &str),
+    ) -> Result<Turn, Error> {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.map_or(0, |time| time.as_secs() as i64);
+        let process = i64::from(std::process::id());
+        self.write(|transaction| {
+            let holder = transaction
+                .query_row(
+                    "SELECT session, process, started_at FROM evaluation WHERE program = ?1 AND chip = ?2 AND model = ?3",
+                    params![program, chip, model],
+                    |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)),
+                )
+                .optional()?;
+            let taken = holder.is_some_and(|(holder, of, since)| {
+                holder != session.0 && now - since < STALE_SECONDS && is_running(of)
+            });
+            if taken {
+                return Ok(Turn::Other);
+            }
+            transaction.execute(
+                "INSERT OR REPLACE INTO evaluation (program, chip, model, session, process, started_at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![program, chip, model, session.0, process, now],
+            )?;
+            Ok(Turn::Own)
+        })
+    }
+
+    /// Ends all turns of a session.
+    pub fn end_turns(&mut self, session: SessionId) -> Result<(), Error> {
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM evaluation WHERE session = ?1", [session.0])?;
+            Ok(())
+        })
+    }
+}
+
+impl Database {
+    /// Takes a session for this process. Returns false if another process is at it.
+    pub fn enter(&mut self, session: SessionId) -> Result<bool, Error> {
+        let process = i64::from(std::process::id());
+        let name = format!("session {}", session.0);
+        self.write(|transaction| {
+            let holder = transaction
+                .query_row(
+                    "SELECT process FROM evaluation WHERE program = ?1 AND chip = '' AND model = ''",
+                    [&name],
+                    |row| row.get::<_, i64>(0),
+                )
+                .optional()?;
+            if holder.is_some_and(|holder| holder != process && is_known_to_run(holder)) {
+                return Ok(false);
+            }
+            transaction.execute(
+                "INSERT OR REPLACE INTO evaluation (program, chip, model, session, process, started_at) \
+                 VALUES (?1, '', '', ?2, ?3, 0)",
+                params![name, -session.0, process],
+            )?;
+            Ok(true)
+        })
+    }
+
+    /// Gives a session back.
+    pub fn leave(&mut self, session: SessionId) -> Result<(), Error> {
+        self.write(|transaction| {
+            transaction.execute("DELETE FROM evaluation WHERE session = ?1", [-session.0])?;
+            Ok(())
+        })
+    }
+}
+
+/// Returns true if a process of this machine is running, as far as `/proc` tells.
+fn is_known_to_run(process: i64) -> bool {
+    std::path::Path::new("/proc")
+        .join(process.to_string())
+        .exists()
+}
+
+/// Returns true if a process of this machine may be running. Where there is no `/proc`, age alone decides.
+fn is_running(process: i64) -> bool {
+    let processes = std::path::Path::new("/proc");
+    !processes.join("self").exists() || processes.join(process.to_string()).exists()
+}
