@@ -4,7 +4,7 @@
 Usage: survey.py FOLDER [--assay PROGRAM] [--most N] [--share N] [--page FILE] [NAME]...
 
 FOLDER holds one checkout per project of scripts/wild.tsv (scripts/corpus.sh wild fetches them). Every kernel that binds a texture or a
-sampler, or whose file includes tensors, is launched once with one threadgroup: buffers are zeros, textures small and random, function constants 0 or false. That says
+sampler, or whose file includes tensors, is launched once with one threadgroup: buffers are zeros, textures small and random, function constants 1 or false. That says
 whether a kernel runs, not whether it is right. Exit 1: a file does not compile, or fewer than 95 % of the kernels run.
 """
 
@@ -58,6 +58,8 @@ def texture(kind):
 def bindings(kernel):
     """Flags that bind something to every argument."""
     flags = []
+    depth = any(argument["kind"] == "texture" and "depth" in argument["type"] for argument in kernel["arguments"])
+    compare = ",compare_func=less" if depth else ""
     for argument in kernel["arguments"]:
         index, kind = argument["index"], argument["kind"]
         if kind == "buffer" and argument["type"].startswith(("tensor<", "metal::tensor<")):
@@ -67,7 +69,7 @@ def bindings(kernel):
         elif kind == "texture":
             flags += ["--texture", f"{index}={texture(argument['type'])}"]
         elif kind == "sampler":
-            flags += ["--sampler", f"{index}=linear,clamp_to_edge"]
+            flags += ["--sampler", f"{index}=linear,clamp_to_edge{compare}"]
         elif kind == "threadgroup":
             flags += ["--tgmem", f"{index}=16384"]
     return flags
@@ -79,20 +81,29 @@ def element(kind):
 
 
 OPEN = re.compile(r"function constant (\d+)")
+OTHER = re.compile(r"function constant (\d+).* is (\w+), the value given")
+FEWER = re.compile(r"is too large: .* takes (\d+)")
 
 
 def launched(args, file, kernel, flags, threads):
-    """Why a kernel does not run; nothing if it does."""
-    constants = []
-    words = ["run", str(file), "-f", kernel["name"], "--grid", str(threads), "--threadgroup", str(threads), "--max-steps", "2000000"]
+    """Why a kernel does not run; nothing if it does. Function constants are learnt from what is said about them."""
+    constants = {}
+    words = ["run", str(file), "-f", kernel["name"], "--max-steps", "2000000", *bindings(kernel), *flags]
     for _ in range(64):
-        code, _, said = tool(args, *words, *bindings(kernel), *constants, *flags)
-        missing = OPEN.search(said)
-        if code == 0 or not missing or "no value" not in said:
+        given = [word for index, value in constants.items() for word in ("--const", f"{index}={value}")]
+        code, _, said = tool(args, *words, "--grid", str(threads), "--threadgroup", str(threads), *given)
+        fewer, other, missing = FEWER.search(said), OTHER.search(said), OPEN.search(said)
+        if code == 0:
+            return ""
+        if fewer:
+            threads = int(fewer[1])
+        elif other and other[2] != "bool":
+            constants[other[1]] = f"{other[2]}:1"
+        elif missing and "no value" in said and missing[1] not in constants:
+            constants[missing[1]] = "bool:false"
+        else:
             break
-        given = next((kind for kind in ("bool", "u32", "i32", "f32") if f"{missing[1]}={kind}" not in " ".join(constants)), "i32")
-        constants += ["--const", f"{missing[1]}={given}:{'false' if given == 'bool' else 0}"]
-    return "" if code == 0 else reason(said)
+    return reason(said)
 
 
 def profiled(args, file, kernel, flags):

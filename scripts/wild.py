@@ -261,6 +261,7 @@ def report(results):
         "others, by reason below. *Code* is machine code for M1 and M2, what `assay profile` looks at. *Judged* kernels were run by the",
         "executor and, as generated machine code, by the emulator, on the same random buffers: *same* means that every byte was",
         "equal in every trial, and that at least one ran to its end. Nothing here was measured on a GPU.",
+        "Kernels with textures or tensors have [a page of their own](survey.md).",
         "",
         "| project | commit | files with a kernel | left out | compiled | kernels | beyond the hardware | with textures or tensors | code | judged | same | no result | different |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
