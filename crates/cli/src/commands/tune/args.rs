@@ -100,7 +100,7 @@ pub(super) struct SearchArgs {
     pub(super) format: Format,
 
     #[command(flatten)]
-    pub(super) model: ModelArgs,
+    pub(super) model: Box<ModelArgs>,
 
     #[command(flatten)]
     pub(super) options: SourceArgs,

@@ -255,10 +255,10 @@ fn session_of<L: Launch>(
     options: &Options,
 ) -> Result<SessionId, Failure> {
     let fail = |error: assay_tune::attempts::Error| location::failure(&error);
-    if args.resume || args.all {
-        if let Some(session) = database.newest(key).map_err(fail)? {
-            return Ok(session);
-        }
+    if (args.resume || args.all)
+        && let Some(session) = database.newest(key).map_err(fail)?
+    {
+        return Ok(session);
     }
     if args.resume {
         context.note("note: there is no session of this kernel, launch, seed and evaluations; a new one starts");

@@ -77,7 +77,7 @@ pub(crate) struct Args {
     format: Format,
 
     #[command(flatten)]
-    model: ModelArgs,
+    model: Box<ModelArgs>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
