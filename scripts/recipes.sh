@@ -36,7 +36,7 @@ if [ -n "$page" ]; then
   cat > "$page.part" <<'TEXT'
 # Recipes, proven
 
-Made by `PAGE=docs/recipes.md scripts/recipes.sh`; a title says where one recipe alone was judged. Every step that `assay rewrite --list` would offer is applied to every kernel, the
+Made by `PAGE=docs/recipes.md scripts/recipes.sh`. Every step that `assay rewrite --list` would offer is applied to every kernel, the
 result printed as Metal and compiled again, and run on the executor beside the original, on random buffers at odd sizes. A step of
 class E must leave the same bytes, one of class R numbers within tolerance, and the executor's checks (bounds, races,
 uninitialised memory) must find nothing that they do not find in the original.
