@@ -28,7 +28,7 @@ pub struct Point {
     pub title: String,
     /// The row of a table that it belongs to, as `data-key`; empty for none.
     pub key: String,
-    /// The axes are made without it; outside of them it is drawn at the edge, as an arrow.
+    /// Its height is not believed: the axis up is made without it, and outside of that it is drawn at the edge, as an arrow.
     pub doubtful: bool,
 }
 
@@ -129,7 +129,8 @@ impl Chart {
         // Where there is nothing else, doubtful points are better than no axes.
         let none = self.lines.is_empty() && self.points.iter().all(|point| point.doubtful);
         let sure = || self.points.iter().filter(|point| none || !point.doubtful);
-        let along = Axis::over(sure().map(|point| point.x).chain(on_lines().map(|at| at.0)));
+        let points = self.points.iter();
+        let along = Axis::over(points.map(|point| point.x).chain(on_lines().map(|at| at.0)));
         let up = Axis::over(sure().map(|point| point.y).chain(on_lines().map(|at| at.1)));
         let at = |x: f64, y: f64| {
             let (x, y) = (along.place(x)?, up.place(y)?);
