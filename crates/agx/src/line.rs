@@ -4,7 +4,85 @@
 //! tables, as eight bytes at a time, of which only the first few count. That is several
 //! times faster than formatting, and needs no branches for the usual operands.
 
+use crate::memo::Name;
 use crate::operand::{Hint, MiniFloat, Modifiers, Width};
+
+/// A line whose pieces are copied whole, although only their first bytes count: the next piece overwrites the rest. The end is
+/// kept in a register, not in the string, which would be loaded and stored for every piece.
+pub(crate) struct Padded<'text> {
+    text: &'text mut String,
+    end: usize,
+}
+
+impl<'text> Padded<'text> {
+    /// A line of at most `room` bytes, those of pieces that do not count included.
+    #[inline(always)]
+    pub(crate) fn begin(text: &'text mut String, room: usize) -> Padded<'text> {
+        text.reserve(room);
+        let end = text.len();
+        Padded { text, end }
+    }
+
+    /// Copies `piece` to the end and moves the end by `length`.
+    #[inline(always)]
+    fn copy<const SIZE: usize>(&mut self, piece: [u8; SIZE], length: u8) {
+        debug_assert!(self.end + SIZE <= self.text.capacity() && usize::from(length) <= SIZE);
+        // SAFETY: the string has room: `begin` and `compose` have reserved bytes for a name and a place for every operand, and
+        // each is copied once. `String` promises nothing about bytes behind its length.
+        unsafe {
+            let place = self.text.as_mut_vec().as_mut_ptr().add(self.end);
+            place.cast::<[u8; SIZE]>().write_unaligned(piece);
+        }
+        self.end += usize::from(length);
+    }
+
+    #[inline(always)]
+    pub(crate) fn name(&mut self, name: &Name) {
+        self.copy(name.bytes, name.length);
+    }
+
+    #[inline(always)]
+    pub(crate) fn operand(&mut self, [first, second, third]: [u64; 3], length: u8) {
+        let start = self.end;
+        self.copy(first.to_le_bytes(), 8);
+        self.copy(second.to_le_bytes(), 8);
+        self.copy(third.to_le_bytes(), 8);
+        self.end = start + usize::from(length);
+    }
+
+    /// Where the line ends now.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Has a piece appended to the string itself, which afterwards has room for `room` more bytes.
+    pub(crate) fn compose(&mut self, room: usize, append: impl FnOnce(&mut String)) {
+        self.set_length();
+        append(self.text);
+        self.text.reserve(room);
+        self.end = self.text.len();
+    }
+
+    /// Ends the line and puts an ASCII character at `place`, over what is there or at the end.
+    #[inline(always)]
+    pub(crate) fn finish(mut self, place: usize, character: u8) {
+        if place == self.end {
+            self.copy([character & 0x7f], 1);
+        }
+        self.set_length();
+        // SAFETY: an ASCII character replaces an ASCII character: names and operands have no others.
+        if let Some(place) = unsafe { self.text.as_mut_vec() }.get_mut(place) {
+            *place = character & 0x7f;
+        }
+    }
+
+    #[inline(always)]
+    fn set_length(&mut self) {
+        // SAFETY: all bytes up to the end have been written, and are ASCII: pieces are names and texts that `Line` composed.
+        unsafe { self.text.as_mut_vec().set_len(self.end) };
+    }
+}
 
 /// Text being appended to a `String`.
 pub(crate) struct Line<'text> {
@@ -21,33 +99,6 @@ impl<'text> Line<'text> {
         // `push` takes a `str`.
         let bytes = unsafe { text.as_mut_vec() };
         Line { bytes }
-    }
-
-    /// Where the line ends now; see [`Line::rewind`].
-    #[inline]
-    pub(crate) fn mark(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Forgets what was written since `mark`.
-    #[inline]
-    pub(crate) fn rewind(&mut self, mark: usize) {
-        self.bytes.truncate(mark);
-    }
-
-    /// Takes the last character away.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> u8 {
-        self.bytes.pop().unwrap_or(b' ')
-    }
-
-    /// Puts an ASCII character at `mark`, over what is there or at the end.
-    #[inline]
-    pub(crate) fn put(&mut self, mark: usize, character: u8) {
-        match self.bytes.get_mut(mark) {
-            Some(place) => *place = character & 0x7f,
-            None => self.bytes.push(character & 0x7f),
-        }
     }
 
     /// Appends any text.

@@ -145,7 +145,7 @@ const BARRIER: &[Spec] = &[
 const DEVICE: Class = Class::DeviceMemory;
 const GROUP: Class = Class::ThreadgroupMemory;
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     wide("device_load", Op::DeviceLoad, DEVICE, 14, 0x067, LOAD),
     wide("device_store", Op::DeviceStore, DEVICE, 14, 0x0e7, STORE),
     wide(
