@@ -16,6 +16,12 @@ impl Halves {
     pub(crate) const fn new(word: u128) -> Halves {
         Halves([word as u64, (word >> 64) as u64])
     }
+
+    /// Returns true if a bit is set in both.
+    #[inline(always)]
+    pub(crate) const fn meets(&self, other: &Halves) -> bool {
+        self.0[0] & other.0[0] | self.0[1] & other.0[1] != 0
+    }
 }
 
 /// One range: where it lies in the instruction and where it goes in the field.
@@ -137,14 +143,22 @@ impl Bits {
                 }
             }
         }
-        let mut first = [Range::EMPTY; 3];
-        for (to, from) in first.iter_mut().zip(&ranges) {
-            *to = *from;
-        }
+        let run = |range: Option<&Range>| {
+            let range = range.unwrap_or(&Range::EMPTY);
+            Run {
+                mask: range.mask,
+                rotate: range.rotate.into(),
+                half: range.half.into(),
+            }
+        };
         Gather {
             fixed: self.extract(Halves::new(value & mask)),
-            first,
-            rest: ranges.get(3..).unwrap_or_default().into(),
+            first: [run(ranges.first()), run(ranges.get(1))],
+            rest: ranges
+                .iter()
+                .skip(2)
+                .map(|range| run(Some(range)))
+                .collect(),
         }
     }
 
@@ -165,19 +179,35 @@ impl Range {
 #[derive(Debug)]
 pub(crate) struct Gather {
     fixed: u64,
-    first: [Range; 3],
-    rest: Box<[Range]>,
+    first: [Run; 2],
+    rest: Box<[Run]>,
+}
+
+/// A range of a [`Gather`].
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    mask: u64,
+    rotate: u32,
+    half: u32,
+}
+
+impl Run {
+    #[inline(always)]
+    fn extract(self, word: &Halves) -> u64 {
+        word.0[(self.half & 1) as usize].rotate_right(self.rotate) & self.mask
+    }
 }
 
 impl Gather {
     /// Collects the field out of an instruction of the form.
     #[inline(always)]
-    pub(crate) fn extract(&self, word: Halves) -> u64 {
-        let [a, b, c] = self.first;
-        let value = self.fixed | a.extract(word) | b.extract(word) | c.extract(word);
-        self.rest
-            .iter()
-            .fold(value, |value, range| value | range.extract(word))
+    pub(crate) fn extract(&self, word: &Halves) -> u64 {
+        let [first, second] = self.first;
+        let mut value = self.fixed | first.extract(word) | second.extract(word);
+        for range in &self.rest {
+            value |= range.extract(word);
+        }
+        value
     }
 }
 
@@ -204,10 +234,10 @@ mod tests {
     fn what_a_form_fixes_need_not_be_gathered() {
         let field = bits(&[(4, 7), (0, 1), (8, 9), (10, 12), (70, 71)]);
         let gather = field.gather(0b10, 0b11);
-        assert_eq!(gather.first[1].size, 5, "8 to 12 touch");
+        assert_eq!(gather.rest.len(), 1, "4 to 7, 8 to 12, 70 and 71");
         let word = 0b1_0110_1010_0110 | 0b10 << 70;
         assert_eq!(
-            gather.extract(Halves::new(word)),
+            gather.extract(&Halves::new(word)),
             field.extract(Halves::new(word))
         );
     }

@@ -19,11 +19,7 @@ pub(crate) fn dispatch(family: Family) -> &'static Dispatch {
 
 /// The form and length of the instruction with these lowest 64 and next 64 bits.
 #[inline(always)]
-pub(crate) fn recognise(
-    dispatch: &'static Dispatch,
-    low: u64,
-    high: u64,
-) -> Option<(FormId, u8)> {
+pub(crate) fn recognise(dispatch: &'static Dispatch, low: u64, high: u64) -> Option<(FormId, u8)> {
     for candidate in dispatch.candidates(low) {
         let length = candidate.length(low);
         let (low_mask, high_mask) = length_masks(length);

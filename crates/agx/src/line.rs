@@ -11,7 +11,9 @@ use crate::operand::{Hint, MiniFloat, Modifiers, Width};
 /// kept in a register, not in the string, which would be loaded and stored for every piece.
 pub(crate) struct Padded<'text> {
     text: &'text mut String,
-    end: usize,
+    /// Where the string starts, and where the line ends.
+    start: *mut u8,
+    end: *mut u8,
 }
 
 impl<'text> Padded<'text> {
@@ -19,68 +21,73 @@ impl<'text> Padded<'text> {
     #[inline(always)]
     pub(crate) fn begin(text: &'text mut String, room: usize) -> Padded<'text> {
         text.reserve(room);
-        let end = text.len();
-        Padded { text, end }
+        let length = text.len();
+        // SAFETY: the bytes are written by `copy` alone, and the string's length is set when they are all ASCII.
+        let start = unsafe { text.as_mut_vec() }.as_mut_ptr();
+        Padded {
+            text,
+            start,
+            end: start.wrapping_add(length),
+        }
     }
 
     /// Copies `piece` to the end and moves the end by `length`.
     #[inline(always)]
-    fn copy<const SIZE: usize>(&mut self, piece: [u8; SIZE], length: u8) {
-        debug_assert!(self.end + SIZE <= self.text.capacity() && usize::from(length) <= SIZE);
-        // SAFETY: the string has room: `begin` and `compose` have reserved bytes for a name and a place for every operand, and
-        // each is copied once. `String` promises nothing about bytes behind its length.
-        unsafe {
-            let place = self.text.as_mut_vec().as_mut_ptr().add(self.end);
-            place.cast::<[u8; SIZE]>().write_unaligned(piece);
-        }
-        self.end += usize::from(length);
+    fn copy<const SIZE: usize>(&mut self, piece: &[u8; SIZE], length: u8) {
+        // SAFETY: the string has room: `begin` has reserved bytes for a name and a place for every operand, and each is copied
+        // once. Bytes behind a string's length may hold anything.
+        unsafe { self.end.cast::<[u8; SIZE]>().write_unaligned(*piece) };
+        self.end = self.end.wrapping_add(usize::from(length));
     }
 
     #[inline(always)]
     pub(crate) fn name(&mut self, name: &Name) {
-        self.copy(name.bytes, name.length);
+        self.copy(&name.bytes, name.length);
     }
 
     #[inline(always)]
     pub(crate) fn operand(&mut self, [first, second, third]: [u64; 3], length: u8) {
-        let start = self.end;
-        self.copy(first.to_le_bytes(), 8);
-        self.copy(second.to_le_bytes(), 8);
-        self.copy(third.to_le_bytes(), 8);
-        self.end = start + usize::from(length);
+        let end = self.end;
+        self.copy(&first.to_le_bytes(), 8);
+        self.copy(&second.to_le_bytes(), 8);
+        self.copy(&third.to_le_bytes(), 8);
+        self.end = end.wrapping_add(usize::from(length));
     }
 
-    /// Where the line ends now.
+    /// The length of the string up to the line's end.
     #[inline(always)]
-    pub(crate) fn end(&self) -> usize {
-        self.end
+    pub(crate) fn length(&self) -> usize {
+        self.end as usize - self.start as usize
     }
 
-    /// Has a piece appended to the string itself, which afterwards has room for `room` more bytes.
-    pub(crate) fn compose(&mut self, room: usize, append: impl FnOnce(&mut String)) {
+    /// Has a piece appended to the string itself, and goes on with room for `room` more bytes.
+    #[cold]
+    pub(crate) fn compose(
+        mut self,
+        room: usize,
+        append: impl FnOnce(&mut String),
+    ) -> Padded<'text> {
         self.set_length();
         append(self.text);
-        self.text.reserve(room);
-        self.end = self.text.len();
+        Padded::begin(self.text, room)
     }
 
     /// Ends the line and puts an ASCII character at `place`, over what is there or at the end.
     #[inline(always)]
     pub(crate) fn finish(mut self, place: usize, character: u8) {
-        if place == self.end {
-            self.copy([character & 0x7f], 1);
+        if self.length() == place {
+            self.end = self.end.wrapping_add(1);
         }
+        // SAFETY: inside the room, like a piece; an ASCII character, as all bytes of names and operands.
+        unsafe { *self.start.add(place) = character & 0x7f };
         self.set_length();
-        // SAFETY: an ASCII character replaces an ASCII character: names and operands have no others.
-        if let Some(place) = unsafe { self.text.as_mut_vec() }.get_mut(place) {
-            *place = character & 0x7f;
-        }
     }
 
     #[inline(always)]
     fn set_length(&mut self) {
+        let length = self.length();
         // SAFETY: all bytes up to the end have been written, and are ASCII: pieces are names and texts that `Line` composed.
-        unsafe { self.text.as_mut_vec().set_len(self.end) };
+        unsafe { self.text.as_mut_vec().set_len(length) };
     }
 }
 

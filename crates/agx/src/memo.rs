@@ -10,7 +10,7 @@
 use crate::bits::{Gather, Halves};
 use crate::kind::Kind;
 use crate::line::Line;
-use crate::table::{Form, FormId, Spec};
+use crate::table::{Alias, Form, FormId, Spec};
 use crate::text::write_operand;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,8 +21,10 @@ const WORDS: usize = 3;
 pub(crate) const PLACE: usize = WORDS * 8;
 /// The last byte of a place whose text is longer than a place.
 const TOO_LONG: u8 = u8::MAX;
-/// Fields with more bits have places only for their low values.
+/// Operands with more bits have no places.
 const MOST_BITS: u8 = 17;
+/// The start of the table of such an operand.
+const NOWHERE: usize = usize::MAX >> 1;
 
 /// What stands between operands.
 const SEPARATOR: &str = ", ";
@@ -68,9 +70,8 @@ const fn put(to: &mut [u8; NAME], from: &[u8], start: usize) -> usize {
 pub(crate) struct OperandPlan {
     /// The bits of the instruction that say which operand it is.
     gather: Gather,
-    /// Where the table starts, and how many places it has.
-    start: u32,
-    count: u32,
+    /// Where the table starts; beyond all places for operands without a table.
+    start: usize,
     spec: &'static Spec,
 }
 
@@ -79,75 +80,85 @@ pub(crate) struct Plan {
     pub(crate) name: Name,
     /// The same with `.sat`.
     pub(crate) saturated: Name,
+    /// The bit that says so.
+    pub(crate) saturate: Halves,
+    pub(crate) alias: Alias,
+    /// Bytes that may be written for such an instruction, unless a text is longer than a place.
+    pub(crate) room: usize,
     pub(crate) operands: Box<[OperandPlan]>,
 }
 
-impl Plan {
-    /// Bytes that may be written for such an instruction, unless a text is longer than a place.
-    pub(crate) fn room(&self) -> usize {
-        NAME + PLACE * self.operands.len()
-    }
-}
+/// A text of up to 23 characters.
+type Place = [AtomicU64; WORDS];
 
 /// The plans of all forms, and the places of their operands' texts.
 pub(crate) struct Memo {
     plans: Vec<Plan>,
-    places: Box<[AtomicU64]>,
+    places: Box<[Place]>,
 }
 
 pub(crate) static MEMO: LazyLock<Memo> = LazyLock::new(Memo::new);
 
 impl Memo {
     fn new() -> Memo {
-        let specs = || FormId::all().flat_map(|id| id.form().visible());
-        // For each kind, where its table starts and how many places it has.
-        let mut tables: Vec<(Kind, usize, usize)> = Vec::new();
-        for spec in specs().filter(|spec| !matches!(spec.kind, Kind::Target(_))) {
-            let count = 1 << spec.bits.width().min(MOST_BITS);
-            match tables.iter_mut().find(|(kind, ..)| *kind == spec.kind) {
-                Some((_, _, most)) => *most = count.max(*most),
-                None => tables.push((spec.kind, 0, count)),
-            }
-        }
+        // For each kind, where its table starts.
+        let mut tables: Vec<(Kind, u8, usize)> = Vec::new();
         let mut end = 0;
-        for (_, start, count) in &mut tables {
-            *start = end;
-            end += *count;
-        }
-        let plan = |form: &'static Form| Plan {
-            name: Name::new(form.name, ""),
-            saturated: Name::new(form.name, ".sat"),
-            operands: form
-                .visible()
-                .iter()
-                .map(|spec| {
-                    let table = tables.iter().find(|(kind, ..)| *kind == spec.kind);
-                    let (start, count) = table.map_or((0, 0), |&(_, start, count)| (start, count));
-                    OperandPlan {
-                        gather: spec.bits.gather(form.value, form.mask),
-                        start: start as u32,
-                        count: count as u32,
-                        spec,
-                    }
-                })
-                .collect(),
+        let mut plan = |form: &'static Form| {
+            let visible = form.visible();
+            let operand = |spec: &'static Spec| {
+                let width = spec.bits.width();
+                // The text of a branch depends on where it stands.
+                let start = if width > MOST_BITS || matches!(spec.kind, Kind::Target(_)) {
+                    NOWHERE
+                } else {
+                    let known = tables
+                        .iter()
+                        .find(|(kind, bits, _)| (*kind, *bits) == (spec.kind, width))
+                        .map(|&(_, _, start)| start);
+                    known.unwrap_or_else(|| {
+                        tables.push((spec.kind, width, end));
+                        let start = end;
+                        end += 1 << width;
+                        start
+                    })
+                };
+                OperandPlan {
+                    gather: spec.bits.gather(form.value, form.mask),
+                    start,
+                    spec,
+                }
+            };
+            let saturate = match form.saturate_bit {
+                0 => 0,
+                bit => 1 << bit,
+            };
+            Plan {
+                name: Name::new(form.name, ""),
+                saturated: Name::new(form.name, ".sat"),
+                saturate: Halves::new(saturate),
+                alias: form.alias,
+                room: NAME + PLACE * visible.len(),
+                operands: visible.iter().map(operand).collect(),
+            }
         };
+        let plans = FormId::all().map(|id| plan(id.form())).collect();
         Memo {
-            plans: FormId::all().map(|id| plan(id.form())).collect(),
-            places: zeroed(end * WORDS),
+            plans,
+            places: empty(end),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn plan(&self, id: FormId) -> &Plan {
-        // The table has a form 0, and a plan for every form.
+        // Every form has a plan.
         &self.plans[id.index()]
     }
 
     /// The text of an operand, if it has been composed before and is not too long: bytes, of which so many count.
     #[inline(always)]
-    pub(crate) fn text(&self, operand: &OperandPlan, word: Halves) -> Option<([u64; WORDS], u8)> {
-        let [first, second, third] = self.place(operand, operand.gather.extract(word))?;
+    pub(crate) fn text(&self, operand: &OperandPlan, word: &Halves) -> Option<([u64; WORDS], u8)> {
+        let [first, second, third] = self.place(operand, word)?;
         // The last word is written last: with it, the others can be seen.
         let third = third.load(Ordering::Acquire);
         let length = ((third >> 56) as u8).wrapping_sub(1);
@@ -162,12 +173,9 @@ impl Memo {
     }
 
     #[inline(always)]
-    fn place(&self, operand: &OperandPlan, field: u64) -> Option<&[AtomicU64; WORDS]> {
-        if field >= u64::from(operand.count) {
-            return None;
-        }
-        let at = (operand.start as usize + field as usize) * WORDS;
-        self.places.get(at..)?.first_chunk()
+    fn place(&self, operand: &OperandPlan, word: &Halves) -> Option<&Place> {
+        let field = operand.gather.extract(word);
+        self.places.get(operand.start + field as usize)
     }
 
     /// Composes the text of an operand, appends it, and keeps it.
@@ -177,25 +185,24 @@ impl Memo {
         &self,
         text: &mut String,
         operand: &OperandPlan,
-        word: Halves,
+        word: &Halves,
         offset: Option<u64>,
     ) {
         let before = text.len();
-        let field = operand.gather.extract(word);
         text.push_str(SEPARATOR);
-        let value = operand.spec.kind.decode(field);
+        let value = operand.spec.operand(*word);
         write_operand(&mut Line::new(text), value, offset);
         if text.len() == before + SEPARATOR.len() {
             text.truncate(before);
         }
-        if let Some(place) = self.place(operand, field) {
+        if let Some(place) = self.place(operand, word) {
             keep(place, text.as_bytes().get(before..).unwrap_or_default());
         }
     }
 }
 
 /// Fills a place. Whoever fills it writes the same.
-fn keep(place: &[AtomicU64; WORDS], text: &[u8]) {
+fn keep(place: &Place, text: &[u8]) {
     let mut bytes = [0; PLACE];
     bytes[PLACE - 1] = match bytes.get_mut(..text.len()) {
         Some(start) if text.len() < PLACE => {
@@ -215,12 +222,12 @@ fn keep(place: &[AtomicU64; WORDS], text: &[u8]) {
     }
 }
 
-/// So many zeros, in pages that the system provides when they are first written.
-fn zeroed(count: usize) -> Box<[AtomicU64]> {
-    const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) }
-    let words = Box::into_raw(vec![0u64; count].into_boxed_slice());
+/// So many empty places, in pages that the system provides when they are first written.
+fn empty(count: usize) -> Box<[Place]> {
+    const { assert!(align_of::<Place>() == align_of::<u64>()) }
+    let places = Box::into_raw(vec![[0u64; WORDS]; count].into_boxed_slice());
     // SAFETY: an `AtomicU64` has the size and the values of a `u64`, and here its alignment.
-    unsafe { Box::from_raw(words as *mut [AtomicU64]) }
+    unsafe { Box::from_raw(places as *mut [Place]) }
 }
 
 #[cfg(test)]
@@ -230,13 +237,17 @@ mod tests {
     #[test]
     fn kept_texts_equal_composed_ones() {
         let memo = Memo::new();
-        for operand in memo.plans.iter().flat_map(|plan| &plan.operands) {
+        let forms = FormId::all().map(FormId::form).zip(&memo.plans);
+        for (form, operand) in
+            forms.flat_map(|(form, plan)| plan.operands.iter().map(move |o| (form, o)))
+        {
             let width = operand.spec.bits.width().min(MOST_BITS);
             for field in (0..1u64 << width).step_by(37) {
-                let word = Halves::new(operand.spec.bits.deposit(field));
+                let free = operand.spec.bits.deposit(field) & !form.mask;
+                let word = Halves::new(free | form.value);
                 let mut composed = String::new();
-                memo.compose(&mut composed, operand, word, Some(0));
-                if let Some((words, length)) = memo.text(operand, word) {
+                memo.compose(&mut composed, operand, &word, Some(0));
+                if let Some((words, length)) = memo.text(operand, &word) {
                     let bytes = words.map(u64::to_le_bytes);
                     let kept = &bytes.as_flattened()[..usize::from(length)];
                     assert_eq!(
@@ -255,6 +266,6 @@ mod tests {
         let memo = Memo::new();
         let places = [", r127.discard.neg", ", r10_r11_r12_r13", ", u254_u255"];
         assert!(places.iter().all(|text| text.len() < PLACE));
-        assert!(memo.places.len() * 8 < 64 << 20);
+        assert!(size_of_val(&*memo.places) < 64 << 20);
     }
 }

@@ -72,38 +72,46 @@ impl Instruction {
         let word = self.halves();
         let memo = &*MEMO;
         let plan = memo.plan(self.form_id());
-        let (name, skipped) = match self.alias() {
-            Some((name, skipped)) => (name, skipped),
-            None if self.saturate() => (&plan.saturated, Skipped(0)),
-            None => (&plan.name, Skipped(0)),
+        let (name, skipped) = match plan.alias {
+            Alias::None => (None, Skipped(0)),
+            alias => self.alias(alias),
         };
-        let mut line = Padded::begin(text, plan.room());
+        let own = if word.meets(&plan.saturate) {
+            &plan.saturated
+        } else {
+            &plan.name
+        };
+        let name = name.unwrap_or(own);
+        let mut line = Padded::begin(text, plan.room);
         line.name(name);
         // Every operand is written with a comma before it; the first comma then becomes
         // the last character of the name, which leaves a blank after the name.
-        let first_comma = line.end();
+        let first_comma = line.length();
         for (position, operand) in plan.operands.iter().enumerate() {
             if skipped.contains(position) {
                 continue;
             }
-            match memo.text(operand, word) {
+            match memo.text(operand, &word) {
                 Some((text, length)) => line.operand(text, length),
-                None => line.compose(plan.room(), |text| {
-                    memo.compose(text, operand, word, offset);
-                }),
+                None => {
+                    line = line.compose(plan.room, |text| {
+                        memo.compose(text, operand, &word, offset);
+                    })
+                }
             }
         }
         line.finish(first_comma, name.last);
     }
 
     /// The alias that is written instead of its name, and which operands it replaces.
-    #[inline]
-    fn alias(&self) -> Option<(&'static Name, Skipped)> {
-        match self.form().alias {
+    #[inline(never)]
+    fn alias(&self, alias: Alias) -> (Option<&'static Name>, Skipped) {
+        let found = match alias {
             Alias::None => None,
             Alias::Bitop | Alias::BitopG15 => self.bitop_alias(),
             Alias::PushExec => self.push_exec_alias(),
-        }
+        };
+        found.map_or((None, Skipped(0)), |(name, skipped)| (Some(name), skipped))
     }
 
     fn bitop_alias(&self) -> Option<(&'static Name, Skipped)> {

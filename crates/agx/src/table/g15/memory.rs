@@ -119,7 +119,7 @@ const ATOMIC: &[Spec] = &[
         Kind::Choice(List::AtomicOpG15),
         bits(&[(97, 100)]),
     ),
-    read(Field::Value, Kind::Word, bits(&[(47, 53)])),
+    read(Field::Value, Kind::AtomicWord, bits(&[(47, 53), (97, 100)])),
     read(Field::Base, Kind::Address, bits(&[(32, 38), (NO, NO)])),
     read(
         Field::Index,
