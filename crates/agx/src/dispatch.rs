@@ -5,7 +5,7 @@
 
 use crate::bits::{Bits, Halves, bits, low_mask};
 use crate::isa::Family;
-use crate::table::{Form, G13_FORMS, G15_FORMS};
+use crate::table::{Form, FormId};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -19,11 +19,7 @@ pub(crate) fn dispatch(family: Family) -> &'static Dispatch {
 
 /// The form and length of the instruction with these lowest 64 and next 64 bits.
 #[inline(always)]
-pub(crate) fn recognise(
-    dispatch: &'static Dispatch,
-    low: u64,
-    high: u64,
-) -> Option<(&'static Form, u8)> {
+pub(crate) fn recognise(dispatch: &'static Dispatch, low: u64, high: u64) -> Option<(FormId, u8)> {
     for candidate in dispatch.candidates(low) {
         let length = candidate.length(low);
         let (low_mask, high_mask) = length_masks(length);
@@ -50,14 +46,7 @@ pub(crate) fn length_mask(bytes: u8) -> u128 {
 
 /// Every form of a family's table, in order.
 pub(crate) fn forms(family: Family) -> impl Iterator<Item = &'static Form> {
-    table_of(family).iter().flat_map(|part| part.iter())
-}
-
-fn table_of(family: Family) -> &'static [&'static [Form]] {
-    match family {
-        Family::G13 => G13_FORMS,
-        Family::G15 => G15_FORMS,
-    }
+    FormId::of(family).map(FormId::form)
 }
 
 static G13: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::build(Family::G13));
@@ -127,20 +116,21 @@ struct Candidate {
     low_mask: u64,
     high_value: u64,
     high_mask: u64,
-    form: &'static Form,
+    form: FormId,
     short: u8,
     long: u8,
     length_bit: u8,
 }
 
 impl Candidate {
-    fn new(form: &'static Form) -> Candidate {
+    fn new(id: FormId) -> Candidate {
+        let form = id.form();
         Candidate {
             low_value: form.value as u64,
             low_mask: form.mask as u64,
             high_value: (form.value >> 64) as u64,
             high_mask: (form.mask >> 64) as u64,
-            form,
+            form: id,
             short: form.short,
             long: form.long,
             length_bit: form.length_bit,
@@ -198,8 +188,8 @@ impl Dispatch {
                 7 => u128::from(dispatch.group_bits),
                 _ => 0xff,
             };
-            let here: Vec<&'static Form> = forms(family)
-                .filter(|form| can_match(form, u128::from(low), picked))
+            let here: Vec<FormId> = FormId::of(family)
+                .filter(|id| can_match(id.form(), u128::from(low), picked))
                 .collect();
             let selector = selector(family, low);
             let chooser = SELECTORS[usize::from(selector)];
@@ -210,13 +200,8 @@ impl Dispatch {
                 let word = u128::from(low) | chooser.deposit(key);
                 let found = candidates(&here, word, covered);
                 range = *known
-                    .entry(
-                        found
-                            .iter()
-                            .map(|form| std::ptr::from_ref(*form))
-                            .collect::<Vec<_>>(),
-                    )
-                    .or_insert_with(|| dispatch.push(&found));
+                    .entry(found)
+                    .or_insert_with_key(|found| dispatch.push(found));
                 if selector != 0 {
                     dispatch.cells.push(range);
                 }
@@ -232,10 +217,9 @@ impl Dispatch {
     }
 
     /// Adds a list of candidates.
-    fn push(&mut self, found: &[&'static Form]) -> (u16, u16) {
+    fn push(&mut self, found: &[FormId]) -> (u16, u16) {
         let start = self.lists.len() as u16;
-        self.lists
-            .extend(found.iter().map(|form| Candidate::new(form)));
+        self.lists.extend(found.iter().copied().map(Candidate::new));
         (start, self.lists.len() as u16)
     }
 
@@ -265,10 +249,14 @@ fn can_match(form: &Form, word: u128, covered: u128) -> bool {
 }
 
 /// The forms that such a word can have, up to one that it certainly has.
-fn candidates(forms: &[&'static Form], word: u128, covered: u128) -> Vec<&'static Form> {
+fn candidates(forms: &[FormId], word: u128, covered: u128) -> Vec<FormId> {
     let mut found = Vec::new();
-    for form in forms.iter().filter(|form| can_match(form, word, covered)) {
-        found.push(*form);
+    for id in forms {
+        let form = id.form();
+        if !can_match(form, word, covered) {
+            continue;
+        }
+        found.push(*id);
         if form.mask & !covered == 0 && form.short == form.long {
             break;
         }
@@ -290,7 +278,7 @@ mod tests {
 
     #[test]
     fn an_instruction_value_is_small() {
-        // Sixteen bytes of code, a form, a length and an instruction set.
-        assert!(size_of::<crate::Instruction>() <= 32);
+        // Sixteen bytes of code, and a form, a length and an instruction set in a machine word.
+        assert_eq!(size_of::<crate::Instruction>(), 24);
     }
 }

@@ -5,7 +5,7 @@ use crate::dispatch::{Dispatch, dispatch, length_masks, recognise};
 use crate::isa::{Family, Isa};
 use crate::op::{Class, Op};
 use crate::operand::Operand;
-use crate::table::{Field, Form, Role, Spec};
+use crate::table::{Field, Form, FormId, Role, Spec};
 use std::fmt;
 
 /// An instruction: a plain value that keeps every bit it was decoded from.
@@ -25,9 +25,8 @@ pub struct Instruction {
     /// where one 128-bit integer would be copied through memory.
     low: u64,
     high: u64,
-    pub(crate) form: &'static Form,
-    /// Length in bytes, and the instruction set by its place in [`Isa::ALL`] from bit 8 on: one
-    /// machine word, because padding would be copied in pieces.
+    /// Length in bytes, the instruction set by its place in [`Isa::ALL`] from bit 8 on, and the
+    /// form from bit 16 on: one machine word, because padding would be copied in pieces.
     tail: u64,
 }
 
@@ -104,14 +103,25 @@ impl Instruction {
         Some(Instruction {
             low: low & low_mask,
             high: high & high_mask,
-            form,
-            tail: u64::from(length) | (isa as u64) << 8,
+            tail: u64::from(length) | (isa as u64) << 8 | form.bits() << 16,
         })
+    }
+
+    /// The number of its encoding.
+    #[inline(always)]
+    pub(crate) const fn form_id(&self) -> FormId {
+        FormId::from_bits(self.tail >> 16)
+    }
+
+    /// Its encoding.
+    #[inline(always)]
+    pub(crate) const fn form(&self) -> &'static Form {
+        self.form_id().form()
     }
 
     /// The instruction set it belongs to.
     pub const fn isa(&self) -> Isa {
-        match self.tail >> 8 {
+        match self.tail >> 8 & 0xff {
             0 => Isa::G13,
             1 => Isa::G13X,
             2 => Isa::G14,
@@ -124,7 +134,7 @@ impl Instruction {
     /// The table it is from.
     #[inline]
     pub(crate) const fn family(&self) -> Family {
-        if self.tail >> 8 < Isa::G15 as u64 {
+        if (self.tail >> 8 & 0xff) < Isa::G15 as u64 {
             Family::G13
         } else {
             Family::G15
@@ -140,12 +150,12 @@ impl Instruction {
     /// What it does.
     #[inline]
     pub const fn op(&self) -> Op {
-        self.form.op
+        self.form().op
     }
 
     /// The part of the machine it occupies.
     pub const fn class(&self) -> Class {
-        self.form.class
+        self.form().class
     }
 
     /// Float operations of a lane, as people count them: a multiply-add is two; comparisons, conversions and moves are
@@ -161,7 +171,7 @@ impl Instruction {
 
     /// The name of its encoding, without `.sat` and before aliases such as `mov`.
     pub const fn mnemonic(&self) -> &'static str {
-        self.form.name
+        self.form().name
     }
 
     /// Length in bytes: even, from 2 to 12 on G13 and G14 and to 16 on G15.
@@ -199,7 +209,7 @@ impl Instruction {
     #[inline]
     pub fn arguments(&self) -> impl Iterator<Item = Argument> + Clone + use<> {
         let word = self.halves();
-        self.form.operands.iter().map(move |spec| Argument {
+        self.form().operands.iter().map(move |spec| Argument {
             field: spec.field,
             role: spec.role,
             operand: spec.operand(word),
@@ -224,7 +234,7 @@ impl Instruction {
     /// ```
     #[inline]
     pub fn get(&self, field: Field) -> Option<Operand> {
-        Some(self.form.spec(field)?.operand(self.halves()))
+        Some(self.form().spec(field)?.operand(self.halves()))
     }
 
     /// A named field as an integer.
@@ -255,7 +265,7 @@ impl Instruction {
     /// Whether the result is clamped: to 0..1 for floats, to the destination's range
     /// for integers.
     pub const fn saturate(&self) -> bool {
-        self.form.saturate_bit != 0 && (self.word() >> self.form.saturate_bit) & 1 != 0
+        self.form().saturate_bit != 0 && (self.word() >> self.form().saturate_bit) & 1 != 0
     }
 }
 
@@ -280,7 +290,7 @@ fn decode_short(isa: Isa, code: &[u8]) -> Result<Instruction, DecodeError> {
     let instruction = Instruction::decode(isa, &padded)?;
     if instruction.len() > code.len() {
         return Err(DecodeError::Truncated {
-            mnemonic: instruction.form.name,
+            mnemonic: instruction.form().name,
             needed: instruction.length(),
             available: code.len(),
         });

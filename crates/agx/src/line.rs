@@ -4,7 +4,92 @@
 //! tables, as eight bytes at a time, of which only the first few count. That is several
 //! times faster than formatting, and needs no branches for the usual operands.
 
+use crate::memo::Name;
 use crate::operand::{Hint, MiniFloat, Modifiers, Width};
+
+/// A line whose pieces are copied whole, although only their first bytes count: the next piece overwrites the rest. The end is
+/// kept in a register, not in the string, which would be loaded and stored for every piece.
+pub(crate) struct Padded<'text> {
+    text: &'text mut String,
+    /// Where the string starts, and where the line ends.
+    start: *mut u8,
+    end: *mut u8,
+}
+
+impl<'text> Padded<'text> {
+    /// A line of at most `room` bytes, those of pieces that do not count included.
+    #[inline(always)]
+    pub(crate) fn begin(text: &'text mut String, room: usize) -> Padded<'text> {
+        text.reserve(room);
+        let length = text.len();
+        // SAFETY: the bytes are written by `copy` alone, and the string's length is set when they are all ASCII.
+        let start = unsafe { text.as_mut_vec() }.as_mut_ptr();
+        Padded {
+            text,
+            start,
+            end: start.wrapping_add(length),
+        }
+    }
+
+    /// Copies `piece` to the end and moves the end by `length`.
+    #[inline(always)]
+    fn copy<const SIZE: usize>(&mut self, piece: &[u8; SIZE], length: u8) {
+        // SAFETY: the string has room: `begin` has reserved bytes for a name and a place for every operand, and each is copied
+        // once. Bytes behind a string's length may hold anything.
+        unsafe { self.end.cast::<[u8; SIZE]>().write_unaligned(*piece) };
+        self.end = self.end.wrapping_add(usize::from(length));
+    }
+
+    #[inline(always)]
+    pub(crate) fn name(&mut self, name: &Name) {
+        self.copy(&name.bytes, name.length);
+    }
+
+    #[inline(always)]
+    pub(crate) fn operand(&mut self, [first, second, third]: [u64; 3], length: u8) {
+        let end = self.end;
+        self.copy(&first.to_le_bytes(), 8);
+        self.copy(&second.to_le_bytes(), 8);
+        self.copy(&third.to_le_bytes(), 8);
+        self.end = end.wrapping_add(usize::from(length));
+    }
+
+    /// The length of the string up to the line's end.
+    #[inline(always)]
+    pub(crate) fn length(&self) -> usize {
+        self.end as usize - self.start as usize
+    }
+
+    /// Has a piece appended to the string itself, and goes on with room for `room` more bytes.
+    #[cold]
+    pub(crate) fn compose(
+        mut self,
+        room: usize,
+        append: impl FnOnce(&mut String),
+    ) -> Padded<'text> {
+        self.set_length();
+        append(self.text);
+        Padded::begin(self.text, room)
+    }
+
+    /// Ends the line and puts an ASCII character at `place`, over what is there or at the end.
+    #[inline(always)]
+    pub(crate) fn finish(mut self, place: usize, character: u8) {
+        if self.length() == place {
+            self.end = self.end.wrapping_add(1);
+        }
+        // SAFETY: inside the room, like a piece; an ASCII character, as all bytes of names and operands.
+        unsafe { *self.start.add(place) = character & 0x7f };
+        self.set_length();
+    }
+
+    #[inline(always)]
+    fn set_length(&mut self) {
+        let length = self.length();
+        // SAFETY: all bytes up to the end have been written, and are ASCII: pieces are names and texts that `Line` composed.
+        unsafe { self.text.as_mut_vec().set_len(length) };
+    }
+}
 
 /// Text being appended to a `String`.
 pub(crate) struct Line<'text> {
@@ -21,33 +106,6 @@ impl<'text> Line<'text> {
         // `push` takes a `str`.
         let bytes = unsafe { text.as_mut_vec() };
         Line { bytes }
-    }
-
-    /// Where the line ends now; see [`Line::rewind`].
-    #[inline]
-    pub(crate) fn mark(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Forgets what was written since `mark`.
-    #[inline]
-    pub(crate) fn rewind(&mut self, mark: usize) {
-        self.bytes.truncate(mark);
-    }
-
-    /// Takes the last character away.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> u8 {
-        self.bytes.pop().unwrap_or(b' ')
-    }
-
-    /// Puts an ASCII character at `mark`, over what is there or at the end.
-    #[inline]
-    pub(crate) fn put(&mut self, mark: usize, character: u8) {
-        match self.bytes.get_mut(mark) {
-            Some(place) => *place = character & 0x7f,
-            None => self.bytes.push(character & 0x7f),
-        }
     }
 
     /// Appends any text.

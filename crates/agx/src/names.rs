@@ -168,41 +168,6 @@ const PACK_MODES: &[&str] = &[
 const PREFIXES: &[&str] = &["", "prefix"];
 
 impl List {
-    /// Every list, in the order of their numbers.
-    pub(crate) const ALL: [List; 28] = [
-        List::Format,
-        List::Mask,
-        List::SampleMask,
-        List::AtomicOp,
-        List::ConvertMode,
-        List::Round,
-        List::ImageRound,
-        List::Dimension,
-        List::LodMode,
-        List::Gather,
-        List::SampleMode,
-        List::Forward,
-        List::Elide,
-        List::Interpolation,
-        List::Sign,
-        List::CopyShape,
-        List::MapTarget,
-        List::IntegerCondition,
-        List::FloatCondition,
-        List::FormatG15,
-        List::MaskG15,
-        List::AtomicOpG15,
-        List::FromFloatG15,
-        List::ToFloatG15,
-        List::ConditionG15,
-        List::CmovCondition,
-        List::PackMode,
-        List::Prefix,
-    ];
-
-    /// More values than any list has.
-    pub(crate) const LARGEST: u64 = 64;
-
     const fn words(self) -> &'static [&'static str] {
         match self {
             List::Format => FORMATS,

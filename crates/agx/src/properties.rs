@@ -82,7 +82,7 @@ impl Instruction {
     fn registers(&self, wanted: impl Fn(Role) -> bool) -> RegSet {
         let mut set = RegSet::EMPTY;
         let word = self.halves();
-        for spec in self.form.operands {
+        for spec in self.form().operands {
             if wanted(spec.role) {
                 set.insert_range(spec.operand(word).half_range());
             }
@@ -106,7 +106,7 @@ impl Instruction {
     /// The half uniforms read.
     pub fn uniforms_read(&self) -> UniformSet {
         let mut set = UniformSet::EMPTY;
-        for spec in self.form.operands {
+        for spec in self.form().operands {
             if spec.role == Role::Source
                 && let Operand::Uniform(uniform) = spec.operand(self.halves())
             {

@@ -445,7 +445,7 @@ impl Instruction {
         if self.op() != Op::Shuffle {
             return None;
         }
-        if let Meaning::Shuffle(shuffle) = self.form.meaning {
+        if let Meaning::Shuffle(shuffle) = self.form().meaning {
             return Some(shuffle);
         }
         Some(Shuffle {
@@ -466,7 +466,7 @@ impl Instruction {
 
     /// What a reduction does; `None` too for the codes no decoder knows.
     pub fn reduction(&self) -> Option<Reduction> {
-        if let Meaning::Reduce(op, scope) = self.form.meaning {
+        if let Meaning::Reduce(op, scope) = self.form().meaning {
             let prefix = self.get_int(Field::Prefix) == Some(1);
             return Some(Reduction { scope, prefix, op });
         }

@@ -60,9 +60,9 @@ impl Instruction {
     /// ```
     pub fn standing(&self) -> Standing {
         if self.isa().is_experimental() {
-            return self.form.standing_at(self.length()).max(Standing::Read);
+            return self.form().standing_at(self.length()).max(Standing::Read);
         }
-        self.form.standing_at(self.length())
+        self.form().standing_at(self.length())
     }
 
     /// Why it has that standing, in a sentence.
@@ -74,7 +74,7 @@ impl Instruction {
             return "G15's table, made for M3, M4 and A18; the M5 differs in memory access"
                 .to_owned();
         }
-        match (self.standing(), self.form.proof(self.length())) {
+        match (self.standing(), self.form().proof(self.length())) {
             (Standing::Proven, Some(proof)) => format!(
                 "{} in {} that give the bytes of their source, such as {}",
                 counted(proof.instructions, "instruction"),

@@ -15,8 +15,8 @@
 //! ```
 
 use crate::instruction::Instruction;
-use crate::line::{File, Line};
-use crate::memo::{MEMO, SEPARATOR};
+use crate::line::{File, Line, Padded};
+use crate::memo::{MEMO, Name};
 use crate::names::special_register_name;
 use crate::operand::{MiniFloat, Modifiers, Operand, Predicate, Width};
 use crate::table::{Alias, Field, Spec};
@@ -33,6 +33,23 @@ pub(crate) const BINARY_BITOPS: &[(u8, &str)] = &[
 ];
 /// The same when the second source is the immediate 0.
 pub(crate) const UNARY_BITOPS: &[(u8, &str)] = &[(0b0101, "not"), (0b1010, "mov")];
+
+/// The names of truth tables.
+static BITOP_NAMES: [Option<Name>; 16] = names(BINARY_BITOPS);
+static UNARY_NAMES: [Option<Name>; 16] = names(UNARY_BITOPS);
+static MOV_A: Name = Name::new("bitop_mov_a", "");
+static UPDATE_EXEC: Name = Name::new("update_exec", "");
+static PUSH_EXEC: Name = Name::new("push_exec", "");
+
+const fn names(list: &[(u8, &str)]) -> [Option<Name>; 16] {
+    let mut names = [None; 16];
+    let mut at = 0;
+    while at < list.len() {
+        names[list[at].0 as usize] = Some(Name::new(list[at].1, ""));
+        at += 1;
+    }
+    names
+}
 
 impl Instruction {
     /// applegpu's words for this instruction at byte `offset` of its program.
@@ -54,87 +71,81 @@ impl Instruction {
     pub fn write_words(&self, text: &mut String, offset: Option<u64>) {
         let word = self.halves();
         let memo = &*MEMO;
-        let mut line = Line::new(text);
-        let skipped = self.write_mnemonic(&mut line);
+        let plan = memo.plan(self.form_id());
+        let (name, skipped) = match plan.alias {
+            Alias::None => (None, Skipped(0)),
+            alias => self.alias(alias),
+        };
+        let own = if word.meets(&plan.saturate) {
+            &plan.saturated
+        } else {
+            &plan.name
+        };
+        let name = name.unwrap_or(own);
+        let mut line = Padded::begin(text, plan.room);
+        line.name(name);
         // Every operand is written with a comma before it; the first comma then becomes
         // the last character of the name, which leaves a blank after the name.
-        let last = line.pop();
-        let first_comma = line.mark();
-        for (position, spec) in self.form.visible().iter().enumerate() {
+        let first_comma = line.length();
+        for (position, operand) in plan.operands.iter().enumerate() {
             if skipped.contains(position) {
                 continue;
             }
-            let field = spec.bits.extract(word);
-            if !memo.write(&mut line, spec.kind, field) {
-                let before = line.mark();
-                line.push(SEPARATOR);
-                let start = line.mark();
-                write_operand(&mut line, spec.kind.decode(field), offset);
-                if line.mark() == start {
-                    line.rewind(before);
+            match memo.text(operand, &word) {
+                Some((text, length)) => line.operand(text, length),
+                None => {
+                    line = line.compose(plan.room, |text| {
+                        memo.compose(text, operand, &word, offset);
+                    })
                 }
             }
         }
-        line.put(first_comma, last);
+        line.finish(first_comma, name.last);
     }
 
-    /// Writes the name, which may be an alias, and says which operands it replaces.
-    #[inline]
-    fn write_mnemonic(&self, line: &mut Line<'_>) -> Skipped {
-        match self.form.alias {
-            Alias::None => {}
-            Alias::Bitop | Alias::BitopG15 => {
-                if let Some((name, skipped)) = self.bitop_alias() {
-                    line.push(name);
-                    return skipped;
-                }
-            }
-            Alias::PushExec => {
-                if let Some((name, skipped)) = self.push_exec_alias() {
-                    line.push(name);
-                    return skipped;
-                }
-            }
-        }
-        line.push(self.form.name);
-        if self.saturate() {
-            line.push(".sat");
-        }
-        Skipped(0)
+    /// The alias that is written instead of its name, and which operands it replaces.
+    #[inline(never)]
+    fn alias(&self, alias: Alias) -> (Option<&'static Name>, Skipped) {
+        let found = match alias {
+            Alias::None => None,
+            Alias::Bitop | Alias::BitopG15 => self.bitop_alias(),
+            Alias::PushExec => self.push_exec_alias(),
+        };
+        found.map_or((None, Skipped(0)), |(name, skipped)| (Some(name), skipped))
     }
 
-    fn bitop_alias(&self) -> Option<(&'static str, Skipped)> {
-        let [table, _, _, b, ..] = self.form.operands else {
+    fn bitop_alias(&self) -> Option<(&'static Name, Skipped)> {
+        let [table, _, _, b, ..] = self.form().operands else {
             return None;
         };
         let code = table.bits.extract(self.halves()) as u8;
-        if let Some((_, name)) = BINARY_BITOPS.iter().find(|(table, _)| *table == code) {
+        if let Some(name) = BITOP_NAMES.get(usize::from(code)).and_then(Option::as_ref) {
             return Some((name, Skipped(0b0001)));
         }
-        if self.form.alias == Alias::BitopG15 {
+        if self.form().alias == Alias::BitopG15 {
             return None;
         }
         if b.operand(self.halves()) == Operand::Imm(0)
-            && let Some((_, name)) = UNARY_BITOPS.iter().find(|(table, _)| *table == code)
+            && let Some(name) = UNARY_NAMES.get(usize::from(code)).and_then(Option::as_ref)
         {
             return Some((name, Skipped(0b1001)));
         }
-        matches!(code, 0b1100 | 0b0011).then_some(("bitop_mov_a", Skipped(0)))
+        matches!(code, 0b1100 | 0b0011).then_some((&MOV_A, Skipped(0)))
     }
 
-    fn push_exec_alias(&self) -> Option<(&'static str, Skipped)> {
+    fn push_exec_alias(&self) -> Option<(&'static Name, Skipped)> {
         let always = Operand::Float(MiniFloat(0), Modifiers::NONE);
         let holds = |spec: &Spec| match spec.field {
             Field::Condition => spec.bits.extract(self.halves()) == 0,
             Field::A | Field::B => spec.operand(self.halves()) == always,
             _ => true,
         };
-        if !self.form.operands.iter().all(holds) {
+        if !self.form().operands.iter().all(holds) {
             return None;
         }
         match self.get_int(Field::Nest) {
-            Some(0) => Some(("update_exec", Skipped(0b11110))),
-            _ => Some(("push_exec", Skipped(0b01110))),
+            Some(0) => Some((&UPDATE_EXEC, Skipped(0b11110))),
+            _ => Some((&PUSH_EXEC, Skipped(0b01110))),
         }
     }
 

@@ -140,7 +140,7 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::Index => "a 32-bit register or an integer from -32768 to 32767",
         Kind::LocalBase => "a 16-bit register, a 16-bit uniform or 0",
         Kind::LocalIndex => "a 16-bit register or an integer from -32768 to 32767",
-        Kind::AtomicValue => "a 32-bit register, or a pair for cmpxchg",
+        Kind::AtomicValue | Kind::AtomicWord => "a 32-bit register, or a pair for cmpxchg",
         Kind::CopyLocal => "a 64-bit register or uniform",
         Kind::CopyDevice => "three or five 32-bit registers or uniforms in a row",
         Kind::TextureState => "a texture state register such as ts0",

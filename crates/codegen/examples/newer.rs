@@ -86,8 +86,24 @@ fn judge_all(corpus: &Path, table: &str, only: Option<&str>) -> Vec<Judged> {
     names(corpus)
         .iter()
         .filter(|name| only.is_none_or(|only| name.contains(only)))
-        .map(|name| judge(corpus, name, rows.get(name.as_str())))
+        .map(|name| {
+            let mut judged = judge(corpus, name, rows.get(name.as_str()));
+            if let Some(why) = reasons(table, name) {
+                judged.fate = Fate::NotRun(why.to_owned());
+            }
+            judged
+        })
         .collect()
+}
+
+/// Why a program is not compared, as its row says: `NAME`, `-`, the reason.
+fn reasons<'a>(table: &'a str, name: &str) -> Option<&'a str> {
+    table
+        .lines()
+        .find_map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
+            [program, "-", why] if program == name => Some(why),
+            _ => None,
+        })
 }
 
 /// A row of `newer.tsv`.
@@ -491,10 +507,9 @@ fn proofs(judged: &[Judged]) {
     let mut rows = String::new();
     for ((name, length), (instructions, programs)) in evidence(judged, agrees) {
         let example = programs.iter().next().map_or("", String::as_str);
-        let _ = write!(
+        let _ = writeln!(
             rows,
-            "    Proof {{\n        name: \"{name}\",\n        length: {length},\n        instructions: {instructions},\n        \
-             programs: {},\n        example: \"{example}\",\n    }},\n",
+            "    proof(\"{name}\", {length}, ({instructions}, {}), \"{example}\"),",
             programs.len()
         );
     }

@@ -10,6 +10,7 @@ use crate::interpret::observer::{NoObserver, Observer};
 use crate::interpret::{Batch, ExecutionContext, Stop, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 use crate::position::GridPosition;
+use crate::stream::Plan;
 use crate::texture::Resource;
 use assay_ssa::Binding;
 use rayon::prelude::*;
@@ -54,7 +55,7 @@ pub struct Statistics {
 pub(crate) struct Job<'a> {
     pub(crate) program: &'a Program,
     pub(crate) grid: &'a Grid,
-    limits: &'a Limits<'a>,
+    pub(crate) limits: &'a Limits<'a>,
     pub(crate) regions: Vec<Region>,
     pub(crate) pointers: Vec<(u32, u64)>,
     /// Addresses of buffers that have a region already, by index.
@@ -87,6 +88,14 @@ impl Program {
         let batches = GroupBatches::of(self, grid, job.threadgroup_bytes, workers);
         job.check_memory(workers, batches.size, 0)?;
         let groups = job.groups();
+        let finished = || Statistics {
+            threadgroups: groups,
+            threads: grid.threads.iter().map(|&n| u64::from(n)).product(),
+        };
+        if let Some(plan) = Plan::of(&job) {
+            plan.run()?;
+            return Ok(finished());
+        }
         let run = |worker: &mut Worker, batch: u64| {
             let (first, count) = batches.get(batch);
             job.run_groups(worker, first, count, &mut NoObserver)
@@ -102,10 +111,7 @@ impl Program {
         };
         match fault {
             Some(fault) => Err(fault.into()),
-            None => Ok(Statistics {
-                threadgroups: groups,
-                threads: grid.threads.iter().map(|&n| u64::from(n)).product(),
-            }),
+            None => Ok(finished()),
         }
     }
 

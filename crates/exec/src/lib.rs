@@ -14,6 +14,9 @@
 //! them, and such batches take turns at barriers. Results do not depend on the number of workers, unless the kernel
 //! itself races: a kernel that uses atomics on device memory whose outcome depends on order runs its threadgroups in order.
 //!
+//! A dispatch whose threads are independent, each with numbers of its own one after the other along x, is streamed over whole rows
+//! instead (`stream`): by the same functions, on buffers where they lie.
+//!
 //! Every access is checked against the bounds of what it points into; one outside stops the
 //! dispatch with a [`Fault`] that says where.
 //!
@@ -87,6 +90,7 @@ mod memory;
 mod operands;
 mod position;
 mod simd;
+mod stream;
 mod texture;
 
 pub use bindings::{Bindings, Target};

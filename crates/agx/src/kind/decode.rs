@@ -268,6 +268,13 @@ impl Kind {
             Kind::LocalIndex => reg(value, Width::W16, 1),
             Kind::AtomicValue if part(field, 8, 4) == 3 => reg(value, Width::W64, 1),
             Kind::AtomicValue => reg(value, Width::W32, 1),
+            Kind::AtomicWord => {
+                let width = match part(field, 7, 4) {
+                    2 => Width::W64,
+                    _ => Width::W32,
+                };
+                reg(part(field, 0, 7) * 2, width, 1)
+            }
             Kind::AtomicDest if flag(field, 8) => reg(value, Width::W32, 1),
             Kind::CopyLocal if flag(field, 6) => uniform(part(field, 0, 6), Width::W64),
             Kind::CopyLocal => reg(part(field, 0, 6), Width::W64, 1),

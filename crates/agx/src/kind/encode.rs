@@ -315,6 +315,10 @@ impl Kind {
                 let value = word(operand).or(pair(operand));
                 value.map_or(NOTHING, |half| caring(half, 0xff))
             }
+            Kind::AtomicWord => {
+                let value = word(operand).or(pair(operand));
+                value.map_or(NOTHING, |half| caring(half / 2, 0x7f))
+            }
             Kind::AtomicDest => match operand {
                 Operand::None => one(0),
                 _ => placed(word(operand).map(|half| half | 1 << 8)),

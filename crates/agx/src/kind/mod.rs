@@ -75,6 +75,8 @@ pub(crate) enum Kind {
     LocalIndex,
     /// An atomic's value; a pair for compare-and-exchange: register, operation.
     AtomicValue,
+    /// The same on G15: register number (7 bits), operation.
+    AtomicWord,
     /// An atomic's result, if wanted.
     AtomicDest,
     /// Threadgroup side of an asynchronous copy.

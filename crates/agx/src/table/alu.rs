@@ -92,7 +92,7 @@ const fn unary(name: &'static str, op: Op, value: u128) -> Form {
     Form::fixed(name, op, Class::BitCount, 6, (value, 0xff_fc00_807f), UNARY)
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     Form::sized(
         "mov_imm",
         Op::MovImm,

@@ -69,7 +69,7 @@ const fn unknown(name: &'static str, length: u8, fixed: (u128, u128)) -> Form {
     Form::fixed(name, Op::Unknown, Class::Other, length, fixed, &[])
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     control("ret", Op::Ret, 2, (0x14, 0x7f), &[ADDRESS]),
     control("stop", Op::Stop, 2, (0x88, 0xffff), &[]),
     control("trap", Op::Trap, 2, (0x8, 0xffff), &[]),

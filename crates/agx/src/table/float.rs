@@ -59,7 +59,7 @@ const fn one(name: &'static str, op: Op, class: Class, code: u128, specs: &'stat
     Form::sized(name, op, class, (4, 6, 15), fixed, specs).saturating()
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     three("fmadd32", Op::Fmadd32, Class::Float32, 0x3a, FMADD32),
     three("fmadd16", Op::Fmadd16, Class::Float16, 0x36, FMADD16),
     two("fadd32", Op::Fadd32, Class::Float32, 0x2a, BINARY32),

@@ -95,7 +95,7 @@ const fn map(name: &'static str, op: Op, code: u128) -> Form {
     Form::fixed(name, op, Class::Other, 8, fixed, MAP)
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     Form::sized(
         "ld_tile",
         Op::LdTile,

@@ -95,7 +95,7 @@ const EXACT_ICMP: u128 = 0x1fff_00c0_0c00_007f;
 /// Mesa's pattern leaves the bits between the operands free.
 const LOOSE_ICMP: u128 = 0x1fff_0000_0000_007f;
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     icmp_ballot("icmp_ballot", Op::IcmpBallot, SIMD, EXACT_ICMP),
     icmp_ballot("icmp_quad_ballot", Op::IcmpQuadBallot, QUAD, EXACT_ICMP),
     fcmp_ballot("fcmp_ballot", Op::FcmpBallot, SIMD),

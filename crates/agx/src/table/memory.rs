@@ -106,7 +106,7 @@ const fn copy(name: &'static str, op: Op, value: u128) -> Form {
     Form::fixed(name, op, Class::ThreadgroupMemory, 8, (value, 0x7f), SPECS)
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     Form::sized(
         "uniform_store",
         Op::UniformStore,

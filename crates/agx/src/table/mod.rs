@@ -14,13 +14,13 @@ mod float;
 mod g15;
 mod graphics;
 mod lanes;
-pub(crate) use g15::FORMS as G15_FORMS;
 pub(crate) use g15::{PROVEN, Proof};
 pub(crate) use lanes::{reduction_bits, shuffle_bits};
 mod memory;
 mod texture;
 
 use crate::bits::Bits;
+use crate::isa::Family;
 use crate::kind::Kind;
 use crate::op::{Class, Op};
 use crate::semantics::{ReduceOp, Scope, Shuffle};
@@ -198,7 +198,7 @@ pub(crate) enum Prefer {
 }
 
 /// One encoding.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
     pub(crate) op: Op,
@@ -385,8 +385,8 @@ impl Spec {
     }
 }
 
-/// Every form of G13 and G14, by kind of instruction, in the order they are tried.
-pub(crate) static G13_FORMS: &[&[Form]] = &[
+/// The forms of G13 and G14, by kind of instruction, in the order they are tried.
+const G13_FORMS: &[&[Form]] = &[
     alu::FORMS,
     float::FORMS,
     control::FORMS,
@@ -395,3 +395,77 @@ pub(crate) static G13_FORMS: &[&[Form]] = &[
     texture::FORMS,
     graphics::FORMS,
 ];
+
+/// How many forms G13 has, and how many there are in all.
+const G13_COUNT: usize = count(G13_FORMS);
+const COUNT: usize = G13_COUNT + count(g15::FORMS);
+
+/// All forms side by side, so that a number of two bytes stands for one.
+static FORMS: [Form; COUNT] = {
+    let mut forms = [G13_FORMS[0][0]; COUNT];
+    copy(G13_FORMS, &mut forms, 0);
+    copy(g15::FORMS, &mut forms, G13_COUNT);
+    forms
+};
+
+const fn count(parts: &[&[Form]]) -> usize {
+    let (mut part, mut count) = (0, 0);
+    while part < parts.len() {
+        count += parts[part].len();
+        part += 1;
+    }
+    count
+}
+
+const fn copy(parts: &[&[Form]], to: &mut [Form; COUNT], mut at: usize) {
+    let mut part = 0;
+    while part < parts.len() {
+        let mut form = 0;
+        while form < parts[part].len() {
+            to[at] = parts[part][form];
+            at += 1;
+            form += 1;
+        }
+        part += 1;
+    }
+}
+
+/// A form by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FormId(u16);
+
+impl FormId {
+    pub(crate) const fn from_bits(bits: u64) -> FormId {
+        FormId(bits as u16)
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.0 as u64
+    }
+
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Its encoding.
+    #[inline(always)]
+    pub(crate) const fn form(self) -> &'static Form {
+        let index = self.index();
+        // No number is out of bounds; a comparison costs less than a panic's code would.
+        &FORMS[if index < COUNT { index } else { 0 }]
+    }
+
+    /// The forms of a family, in the order they are tried.
+    pub(crate) fn of(family: Family) -> impl Iterator<Item = FormId> + Clone {
+        let range = match family {
+            Family::G13 => 0..G13_COUNT,
+            Family::G15 => G13_COUNT..COUNT,
+        };
+        range.map(|index| FormId(index as u16))
+    }
+
+    /// Every form of every family.
+    pub(crate) fn all() -> impl Iterator<Item = FormId> + Clone {
+        (0..COUNT).map(|index| FormId(index as u16))
+    }
+}

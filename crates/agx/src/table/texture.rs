@@ -108,7 +108,7 @@ const STATE_BASE: Spec = source(Field::Base, Kind::UniformQuad, bits(&[(59, 63)]
 const STATE_OFFSET: Spec = source(Field::Index, Kind::HeapOffset, bits(&[(26, 56), (58, 58)]));
 const STATE_SLOT: Spec = hidden(Field::Slot, Kind::Int, bits(&[(16, 16)]));
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     Form::fixed(
         "tex_state_store",
         Op::TexStateStore,

@@ -458,7 +458,7 @@ fn one(rule: Rule, a: u32, b: u32) -> Option<u32> {
 
 /// Returns true if a comparison holds for all numbers within bounds, or for none.
 #[inline(always)]
-fn decide(cond: IntCond, a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<bool> {
+pub(crate) fn decide(cond: IntCond, a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<bool> {
     let (a, b) = (a?, b?);
     let less = |a: (i64, i64), b: (i64, i64)| match () {
         () if a.1 < b.0 => Some(true),

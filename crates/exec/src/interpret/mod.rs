@@ -41,6 +41,7 @@ mod texture_plan;
 mod transfer;
 
 pub(crate) use batch::{Batch, MAX_SIMDGROUPS};
+pub(crate) use lazy_ops::decide;
 
 use crate::code::{Op, Program};
 use crate::error::FaultKind;

@@ -26,7 +26,7 @@ const TARGET: Spec = plain(
 const JUMP: &[Spec] = &[TARGET, WAIT, SCHEDULE];
 const RETURN: &[Spec] = &[WAIT, SCHEDULE];
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     wide("if", Op::IfPredicate, Class::Control, 4, 0x50f, MASK),
     wide("else", Op::ElsePredicate, Class::Control, 4, 0x40f, ELSE),
     wide("while", Op::WhilePredicate, Class::Control, 4, 0x48f, MASK),

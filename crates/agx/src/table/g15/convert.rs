@@ -134,7 +134,7 @@ const fn unary(name: &'static str, op: Op, opcode: u128) -> Form {
     wide(name, op, Class::Transcendental, 10, opcode, UNARY)
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     rounding("rint", Op::Rint, 0),
     rounding("floor", Op::Floor, 1),
     rounding("ceil", Op::Ceil, 2),

@@ -255,7 +255,7 @@ const fn class(group: u128) -> Class {
     }
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     short("fadd", Op::Fadd32, SINGLE, ADD, TWO_4),
     short("fmul", Op::Fmul32, SINGLE, MUL, TWO_4),
     short("ffma", Op::Fmadd32, SINGLE, FMA, ACCUMULATE),

@@ -343,7 +343,7 @@ const BIT_FIELD: &[Spec] = &[
     hidden(Field::U0, Kind::Int, bits(&[(76, 76)])).usually(1),
 ];
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     Form::fixed(
         "clear_result",
         Op::ClearResult,

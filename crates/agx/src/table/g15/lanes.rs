@@ -135,7 +135,7 @@ use ReduceOp::{
 use Scope::{Quad, Simd};
 use ShuffleKind::{Down, Index, Up};
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     reduce("simd_and", 0x03f, And, Simd),
     reduce("simd_or", 0x0bf, Or, Simd),
     reduce("simd_xor", 0x13f, Xor, Simd),

@@ -119,7 +119,7 @@ const ATOMIC: &[Spec] = &[
         Kind::Choice(List::AtomicOpG15),
         bits(&[(97, 100)]),
     ),
-    read(Field::Value, Kind::Word, bits(&[(47, 53)])),
+    read(Field::Value, Kind::AtomicWord, bits(&[(47, 53), (97, 100)])),
     read(Field::Base, Kind::Address, bits(&[(32, 38), (NO, NO)])),
     read(
         Field::Index,
@@ -145,7 +145,7 @@ const BARRIER: &[Spec] = &[
 const DEVICE: Class = Class::DeviceMemory;
 const GROUP: Class = Class::ThreadgroupMemory;
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     wide("device_load", Op::DeviceLoad, DEVICE, 14, 0x067, LOAD),
     wide("device_store", Op::DeviceStore, DEVICE, 14, 0x0e7, STORE),
     wide(

@@ -34,7 +34,7 @@ use crate::op::{Class, Op};
 use crate::standing::Standing;
 
 /// Every form, in the order they are tried.
-pub(crate) static FORMS: &[&[Form]] = &[
+pub(crate) const FORMS: &[&[Form]] = &[
     float::FORMS,
     select::FORMS,
     integer::FORMS,

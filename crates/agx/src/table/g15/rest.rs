@@ -16,7 +16,7 @@ const fn wide(name: &'static str, class: Class, length: u8, opcode: u128) -> For
     unknown(name, class, length, opcode, 0xfff)
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     unknown("TODO.texture", Class::Texture, 14, 0b101, 0b111),
     // Group 4 beside immediates and special registers.
     unknown("TODO.move4", Class::Other, 4, 0x8004, 3 << 16 | 0x8007),

@@ -216,7 +216,7 @@ const fn from_value(form: Form) -> Form {
     form
 }
 
-pub(super) static FORMS: &[Form] = &[
+pub(super) const FORMS: &[Form] = &[
     to_predicate(Form::fixed(
         "cmp",
         Op::Cmpsel,

@@ -1,235 +1,15 @@
-//! Operand encodings of G15 and newer.
-//!
-//! Two families exist. Arithmetic of variable length packs a register into six bits and
-//! spreads the rest (half, eighth bit, uniform, modifiers) over the longer forms, so a short
-//! form simply lacks bits: the table points those at bits of the opcode that are always zero
-//! or one, and decoding and encoding need not know. Arithmetic of fixed length has eight bits
-//! of half index and flags in one place.
+//! Operand values to field bits of G15.
 
-use super::Kind;
-use super::encode::{
+use super::{bit, brain, size_code, word_or_half};
+use crate::kind::Kind;
+use crate::kind::encode::{
     NOTHING, Placements, caring, half, is_plain, one, pair, placed, uniform_pair, word, words,
 };
-use crate::names::List;
-use crate::operand::{Hint, MiniFloat, Modifiers, Operand, Predicate, Reg, Uniform, Width};
-
-#[inline]
-fn part(field: u64, low: u8, size: u8) -> u16 {
-    ((field >> low) & ((1 << size) - 1)) as u16
-}
-
-#[inline]
-fn flag(field: u64, bit: u8) -> bool {
-    (field >> bit) & 1 != 0
-}
-
-fn bit(value: bool, at: u8) -> u64 {
-    u64::from(value) << at
-}
-
-/// Registers wider than a half start at an even one; the low bit is then without meaning.
-#[inline]
-fn aligned(half: u16, width: Width) -> u16 {
-    match width {
-        Width::W16 => half,
-        _ => half & !1,
-    }
-}
-
-#[inline]
-fn reg(half: u16, width: Width, count: u8, hint: Hint, mods: Modifiers) -> Operand {
-    Operand::Reg(Reg {
-        half: aligned(half, width),
-        width,
-        count,
-        hint,
-        mods,
-    })
-}
-
-#[inline]
-fn uniform(half: u16, width: Width, mods: Modifiers) -> Operand {
-    Operand::Uniform(Uniform {
-        half: aligned(half, width),
-        width,
-        count: 1,
-        mods,
-    })
-}
-
-/// Discard wins over cache where a form can say both.
-#[inline]
-fn hint(cache: bool, discard: bool) -> Hint {
-    match (cache, discard) {
-        (_, true) => Hint::Discard,
-        (true, false) => Hint::Cache,
-        (false, false) => Hint::None,
-    }
-}
-
-#[inline]
-fn word_or_half(is_word: bool) -> Width {
-    if is_word { Width::W32 } else { Width::W16 }
-}
-
-fn size(code: u16) -> Width {
-    match code {
-        0 => Width::W16,
-        1 => Width::W32,
-        _ => Width::W64,
-    }
-}
-
-fn size_code(width: Width) -> u64 {
-    match width {
-        Width::W16 => 0,
-        Width::W32 => 1,
-        Width::W64 => 2,
-    }
-}
+use crate::operand::{Hint, MiniFloat, Modifiers, Operand, Width};
 
 impl Kind {
-    /// Returns true if it is one of the encodings in this file.
-    #[inline]
-    pub(super) const fn is_g15(self) -> bool {
-        matches!(
-            self,
-            Kind::VarDst
-                | Kind::VarSrc
-                | Kind::SelectDst
-                | Kind::FixedDst
-                | Kind::FixedFloatDst
-                | Kind::FixedSrc
-                | Kind::FixedAddend
-                | Kind::FixedFloatSrc
-                | Kind::WaitMask
-                | Kind::WaitSlot
-                | Kind::PredicateUse
-                | Kind::Data
-                | Kind::Address
-                | Kind::ElementIndex(_)
-                | Kind::GroupIndex
-                | Kind::AtomicIndex
-                | Kind::AddressShift
-                | Kind::TermShift
-                | Kind::MatrixPair(_)
-                | Kind::MatrixAddend(_)
-                | Kind::PackDst
-                | Kind::UnpackDst
-                | Kind::UnpackSrc
-        )
-    }
-
-    /// The operand spelled by `field`.
-    pub(super) fn decode_g15(self, field: u64) -> Operand {
-        let value = part(field, 0, 8);
-        match self {
-            Kind::VarSrc => var_src(field),
-            Kind::VarDst => var_dst(field, flag(field, 12)),
-            Kind::SelectDst if flag(field, 8) && flag(field, 0) => Operand::Predicate(Predicate {
-                number: part(field, 2, 3) as u8,
-                inverted: false,
-                from_value: flag(field, 1),
-            }),
-            Kind::SelectDst => var_dst(field, false),
-            Kind::FixedDst => {
-                let width = size(part(field, 10, 2));
-                fixed_dst(field, width, Modifiers::NONE)
-            }
-            Kind::FixedFloatDst => {
-                let width = word_or_half(!flag(field, 10));
-                let mods = brain(width == Width::W16 && !flag(field, 11));
-                fixed_dst(field, width, mods)
-            }
-            Kind::FixedSrc => fixed_src(field, size(part(field, 11, 2)), flag(field, 13)),
-            Kind::FixedAddend => {
-                let width = match part(field, 13, 2) {
-                    3 => Width::W64,
-                    _ => word_or_half(flag(field, 11)),
-                };
-                fixed_src(field, width, flag(field, 12))
-            }
-            Kind::FixedFloatSrc => fixed_float_src(field),
-            Kind::WaitMask => Operand::WaitMask(field as u8),
-            Kind::WaitSlot => Operand::WaitMask(match field as u8 & 7 {
-                0 => 0,
-                slot => 1 << (slot - 1),
-            }),
-            Kind::PredicateUse => Operand::Predicate(Predicate {
-                number: part(field, 0, 3) as u8,
-                inverted: flag(field, 3),
-                from_value: false,
-            }),
-            Kind::Data => data(field),
-            Kind::Address if flag(field, 7) => reg(
-                part(field, 0, 7) * 2,
-                Width::W64,
-                1,
-                Hint::None,
-                Modifiers::NONE,
-            ),
-            Kind::Address => uniform(part(field, 0, 7) * 4, Width::W64, Modifiers::NONE),
-            Kind::ElementIndex(discard) => element_index(field, discard),
-            Kind::GroupIndex if flag(field, 8) => {
-                reg(value, Width::W16, 1, Hint::None, Modifiers::NONE)
-            }
-            Kind::GroupIndex => Operand::Imm(i64::from(value)),
-            Kind::AtomicIndex if flag(field, 10) => {
-                let width = word_or_half(flag(field, 8));
-                reg(
-                    value,
-                    width,
-                    1,
-                    hint(false, flag(field, 9)),
-                    Modifiers::NONE,
-                )
-            }
-            Kind::AtomicIndex => Operand::Imm(i64::from(value)),
-            Kind::AddressShift => Operand::Shift(match field as u8 & 7 {
-                0 => 4,
-                more => more - 1,
-            }),
-            Kind::TermShift => Operand::Shift(match field as u8 & 3 {
-                0 => 4,
-                shift => shift,
-            }),
-            Kind::MatrixPair(wide) => matrix_pair(field, wide),
-            Kind::MatrixAddend(wide) if flag(field, 7) => matrix_pair(field, wide),
-            Kind::MatrixAddend(_) => Operand::Imm(0),
-            Kind::PackDst => {
-                let two = flag(field, 13) || flag(field, 14);
-                let count = if two && is_sixteen(part(field, 10, 3)) {
-                    2
-                } else {
-                    1
-                };
-                let half = if count == 2 { value & !1 } else { value };
-                let cache = hint(flag(field, 8), false);
-                reg(half, Width::W16, count, cache, Modifiers::NONE)
-            }
-            Kind::UnpackDst => {
-                let count = if flag(field, 10) { 2 } else { 1 };
-                let half = if count == 2 { value & !1 } else { value };
-                let width = word_or_half(flag(field, 9));
-                reg(
-                    half,
-                    width,
-                    count,
-                    hint(flag(field, 8), false),
-                    Modifiers::NONE,
-                )
-            }
-            _ => {
-                let count = if flag(field, 10) { 2 } else { 1 };
-                let half = if count == 2 { value & !1 } else { value };
-                let hint = hint(flag(field, 8), flag(field, 9));
-                reg(half, Width::W16, count, hint, Modifiers::NONE)
-            }
-        }
-    }
-
     /// The bits that spell `operand`.
-    pub(super) fn encode_g15(self, operand: Operand) -> Placements {
+    pub(in crate::kind) fn encode_g15(self, operand: Operand) -> Placements {
         match self {
             Kind::VarSrc => encode_var_src(operand),
             Kind::VarDst => placed(encode_var_dst(operand, true)),
@@ -360,22 +140,8 @@ impl Kind {
     }
 }
 
-fn brain(bfloat: bool) -> Modifiers {
-    Modifiers {
-        bfloat,
-        ..Modifiers::NONE
-    }
-}
-
-fn var_dst(field: u64, bfloat: bool) -> Operand {
-    let width = word_or_half(flag(field, 8));
-    let value = part(field, 0, 8);
-    if flag(field, 10) {
-        let half = value | u16::from(flag(field, 11)) << 8;
-        return uniform(half, width, brain(bfloat));
-    }
-    reg(value, width, 1, hint(flag(field, 9), false), brain(bfloat))
-}
+/// Every bit of a [`Kind::VarSrc`] but the size, which an immediate leaves alone.
+const VAR_IMMEDIATE: u64 = 0xffff & !(1 << 10);
 
 fn encode_var_dst(operand: Operand, floats: bool) -> Option<u64> {
     let (half, width, rest, mods) = match operand {
@@ -394,37 +160,6 @@ fn encode_var_dst(operand: Operand, floats: bool) -> Option<u64> {
     let mods_fit = mods == brain(mods.bfloat) && (floats || !mods.bfloat);
     (fits && mods_fit).then_some(half | bit(width == Width::W32, 8) | rest | bit(mods.bfloat, 12))
 }
-
-fn var_src(field: u64) -> Operand {
-    let integer = flag(field, 15);
-    let mods = match integer {
-        true => Modifiers {
-            sx: flag(field, 12),
-            ..Modifiers::NONE
-        },
-        false => Modifiers {
-            neg: flag(field, 12),
-            abs: flag(field, 13),
-            bfloat: flag(field, 14),
-            sx: false,
-        },
-    };
-    let low = part(field, 0, 7);
-    let width = word_or_half(flag(field, 10));
-    if !flag(field, 11) {
-        let half = low | u16::from(flag(field, 7)) << 7;
-        return reg(half, width, 1, hint(flag(field, 8), flag(field, 9)), mods);
-    }
-    let low = low | u16::from(flag(field, 9)) << 7;
-    match (flag(field, 8), integer) {
-        (false, _) => uniform(low | u16::from(flag(field, 7)) << 8, width, mods),
-        (true, true) => Operand::Imm(i64::from(low)),
-        (true, false) => Operand::Float(MiniFloat(low as u8), mods),
-    }
-}
-
-/// Every bit of a [`Kind::VarSrc`] but the size, which an immediate leaves alone.
-const VAR_IMMEDIATE: u64 = 0xffff & !(1 << 10);
 
 fn encode_var_src(operand: Operand) -> Placements {
     let (bits, mods, integer) = match operand {
@@ -472,15 +207,6 @@ fn encode_var_src(operand: Operand) -> Placements {
     caring(bits | mods_bits | bit(integer, 15), care)
 }
 
-fn fixed_dst(field: u64, width: Width, mods: Modifiers) -> Operand {
-    let value = part(field, 0, 8);
-    if flag(field, 9) {
-        reg(value, width, 1, hint(flag(field, 8), false), mods)
-    } else {
-        uniform(value | u16::from(flag(field, 8)) << 8, width, mods)
-    }
-}
-
 fn fixed_dst_bits(operand: Operand) -> Option<(u64, Width, Modifiers)> {
     match operand {
         Operand::Reg(reg) if reg.hint != Hint::Discard && reg.half < 256 => {
@@ -509,43 +235,6 @@ fn one_value(width: Width, count: u8) -> Option<Width> {
 
 fn is_aligned(half: u16, width: Width) -> bool {
     width == Width::W16 || half.is_multiple_of(2)
-}
-
-fn fixed_src(field: u64, width: Width, sx: bool) -> Operand {
-    let mods = Modifiers {
-        sx,
-        ..Modifiers::NONE
-    };
-    let value = part(field, 0, 8);
-    let (cache, discard) = (flag(field, 8), flag(field, 10));
-    match (flag(field, 9), discard) {
-        (true, _) => reg(value, width, 1, hint(cache, discard), mods),
-        (false, true) => uniform(value | u16::from(cache) << 8, width, mods),
-        (false, false) => Operand::Imm(i64::from(value)),
-    }
-}
-
-fn fixed_float_src(field: u64) -> Operand {
-    let width = word_or_half(flag(field, 11));
-    let mods = Modifiers {
-        neg: flag(field, 12),
-        abs: flag(field, 13),
-        bfloat: width == Width::W16 && !flag(field, 14),
-        sx: false,
-    };
-    let value = part(field, 0, 8);
-    let (cache, discard) = (flag(field, 8), flag(field, 10));
-    match (flag(field, 9), discard) {
-        (true, _) => reg(value, width, 1, hint(cache, discard), mods),
-        (false, true) => uniform(value | u16::from(cache) << 8, width, mods),
-        (false, false) => Operand::Float(
-            MiniFloat(value as u8),
-            Modifiers {
-                bfloat: false,
-                ..mods
-            },
-        ),
-    }
 }
 
 /// Value, cache, register and discard bits of a source of fixed length.
@@ -604,34 +293,6 @@ fn fixed_src_bits(operand: Operand, floats: bool) -> Option<Fixed> {
     })
 }
 
-fn data(field: u64) -> Operand {
-    let components = List::MaskG15
-        .name(part(field, 10, 4) as u8)
-        .map_or(0, str::len) as u8;
-    let (width, count) = match part(field, 8, 2) {
-        0 => (Width::W16, components),
-        // Two bytes share a half register.
-        2 => (Width::W16, components.div_ceil(2)),
-        _ => (Width::W32, components),
-    };
-    reg(part(field, 0, 8), width, count, Hint::None, Modifiers::NONE)
-}
-
-fn element_index(field: u64, discard: u8) -> Operand {
-    let mods = Modifiers {
-        sx: flag(field, 16),
-        ..Modifiers::NONE
-    };
-    let width = word_or_half(flag(field, 14));
-    let value = part(field, 0, 8);
-    match part(field, 17, 2) {
-        0 => Operand::Imm(i64::from(part(field, 0, 16))),
-        1 => reg(value, width, 1, hint(false, flag(field, discard)), mods),
-        2 => uniform(value, width, mods),
-        _ => Operand::None,
-    }
-}
-
 fn encode_element_index(operand: Operand, discard: u8) -> Placements {
     let (half, width, mods, rest) = match operand {
         Operand::Imm(value @ 0..=0xffff) => return one(value as u64),
@@ -655,11 +316,6 @@ fn encode_element_index(operand: Operand, discard: u8) -> Placements {
     one(u64::from(half) | bit(width == Width::W32, 14) | bit(mods.sx, 16) | rest)
 }
 
-fn matrix_pair(field: u64, wide: bool) -> Operand {
-    let width = word_or_half(wide);
-    reg(part(field, 0, 7) * 2, width, 2, Hint::None, Modifiers::NONE)
-}
-
 fn matrix_number(operand: Operand, wide: bool) -> Option<u64> {
     let Operand::Reg(reg) = operand else {
         return None;
@@ -667,11 +323,6 @@ fn matrix_number(operand: Operand, wide: bool) -> Option<u64> {
     let (half, width, count) = words(reg);
     let fits = is_plain(reg) && (width, count) == (word_or_half(wide), 2);
     (fits && half % 2 == 0 && half < 256).then_some(half / 2)
-}
-
-/// Packings into sixteen bits per value.
-fn is_sixteen(mode: u16) -> bool {
-    matches!(mode, 2 | 4)
 }
 
 fn encode_packing(kind: Kind, operand: Operand) -> Placements {
