@@ -4,14 +4,14 @@ mod common;
 
 use assay_board::import::read;
 use assay_board::render::{TextStyle, View, csv, html, markdown, text};
-use assay_board::{Board, Filter, Timed};
+use assay_board::{Filter, Timed};
 use assay_report::style::Painter;
 use common::{mac, outcome, pc};
 use expect_test::expect;
 
 fn view(all: bool) -> View {
-    let folder = tempfile::tempdir().unwrap();
-    let mut board = Board::open(folder.path().join("board.db")).unwrap();
+    let folder = common::Fresh::new();
+    let mut board = folder.open();
     let exactly = |ms: f64| vec![ms / 1e3; 20];
     let reference = |ms| Timed {
         name: "mlx compiled".to_owned(),
