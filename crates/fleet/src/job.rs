@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
 /// Bytes of all inputs of a job together.
-pub const LARGEST_INPUTS: u64 = 256 << 20;
+pub(crate) const LARGEST_INPUTS: u64 = 256 << 20;
 /// Bytes of a job without its large inputs.
-pub const LARGEST_JOB: usize = 900 << 10;
+pub(crate) const LARGEST_JOB: usize = 900 << 10;
 /// Inputs of one job.
-pub const MOST_INPUTS: usize = 64;
+pub(crate) const MOST_INPUTS: usize = 64;
 /// Seconds that a job may ask for.
-pub const LONGEST: u64 = 3600;
+pub(crate) const LONGEST: u64 = 3600;
 
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
