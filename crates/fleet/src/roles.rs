@@ -167,6 +167,8 @@ impl Permissions {
             format!("$JS.API.STREAM.INFO.OBJ_{bucket}"),
             format!("$JS.API.STREAM.MSG.GET.OBJ_{bucket}"),
             format!("$JS.API.DIRECT.GET.OBJ_{bucket}.>"),
+            // Without a name of its own, and with one: the client uses both.
+            format!("$JS.API.CONSUMER.CREATE.OBJ_{bucket}"),
             format!("$JS.API.CONSUMER.CREATE.OBJ_{bucket}.>"),
             "$JS.FC.>".to_owned(),
         ] {
