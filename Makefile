@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors
+.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet
 
 CARGO ?= cargo
 
@@ -30,6 +30,11 @@ test-python:
 test-editors:
 	@./scripts/editors.sh
 	@./scripts/gate.sh
+
+# Workers, jobs and the team's board with a real nats-server and PostgreSQL on the loopback interface. BIG=1 adds the large run.
+# Exit 3 where a package is missing.
+test-fleet:
+	@./scripts/fleet.sh
 
 corpus:
 	@./scripts/corpus.sh mlx run metalbench registered

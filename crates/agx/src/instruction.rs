@@ -161,7 +161,7 @@ impl Instruction {
     /// Float operations of a lane, as people count them: a multiply-add is two; comparisons, conversions and moves are
     /// none. A product of 8×8 matrices is shared by 32 lanes.
     pub const fn flops(&self) -> u32 {
-        match (self.form.op, self.form.class) {
+        match (self.op(), self.class()) {
             (Op::SimdMatrixFmadd32 | Op::SimdMatrixFmadd16, _) => 2 * 8 * 8 * 8 / 32,
             (Op::Fmadd32 | Op::Fmadd16, _) => 2,
             (_, Class::Float32 | Class::Float16 | Class::Transcendental) => 1,

@@ -3,10 +3,10 @@
 use crate::error::Error;
 use crate::query::Filter;
 use crate::record::keep_source;
+use crate::sql::{self, Failed, Row, values};
 use crate::store::Board;
 use assay_bench::score::{self, KnownPeaks, Score, Work};
 use assay_chip::Chip;
-use rusqlite::{Row, params};
 use serde::Serialize;
 
 /// A figure from another program. It is shown apart from results and never ranked with them.
@@ -127,37 +127,37 @@ impl Claim {
 impl Board {
     /// Takes claims in. All of them, or none; one that is there already stays one.
     pub fn import(&mut self, claims: &[Claim], now: i64) -> Result<Imported, Error> {
-        self.write(|transaction| {
+        self.write(|session| {
             let mut imported = Imported::default();
             for claim in claims {
                 if let (Some(hash), Some(text)) = (&claim.source_hash, &claim.source) {
-                    keep_source(transaction, hash, text)?;
+                    keep_source(session, hash, text)?;
                 }
-                let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-                let rows = transaction.execute(
-                    "INSERT OR IGNORE INTO claim (kernel, device, gpu_cores, format, taken_at, imported_at, time,
+                let rows = session.execute(
+                    "INSERT INTO claim (kernel, device, gpu_cores, format, taken_at, imported_at, time,
                         speedup, gflops, gbps, iterations, correct, max_error, source_path, source, body)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
-                    params![
-                        claim.kernel,
-                        claim.device,
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                     ON CONFLICT DO NOTHING",
+                    &values![
+                        &claim.kernel,
+                        &claim.device,
                         claim.gpu_cores,
-                        claim.format,
-                        claim.taken_at,
+                        &claim.format,
+                        claim.taken_at.as_ref(),
                         now,
                         claim.time_ms.map(|ms| ms / 1e3),
                         claim.speedup,
                         claim.gflops,
                         claim.gbps,
-                        claim.iterations.map(count),
+                        claim.iterations,
                         claim.correct,
                         claim.max_error,
-                        claim.source_path,
-                        claim.source_hash,
-                        claim.body,
+                        claim.source_path.as_ref(),
+                        claim.source_hash.as_ref(),
+                        &claim.body,
                     ],
                 )?;
-                imported.new += rows;
+                imported.new += usize::from(rows > 0);
                 imported.known += usize::from(rows == 0);
             }
             Ok(imported)
@@ -166,14 +166,10 @@ impl Board {
 
     /// What others say, by kernel and device, the newest first.
     pub fn claims(&self, filter: &Filter) -> Result<Vec<Claim>, Error> {
-        let read = || {
-            let mut statement = self
-                .connection
-                .prepare("SELECT * FROM claim ORDER BY kernel, device, format, id DESC")?;
-            let claims = statement.query_map([], claim)?;
-            claims.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let mut claims = read().map_err(|error| self.explain(&error))?;
+        let query = "SELECT kernel, device, gpu_cores, format, taken_at, time, speedup, gflops, gbps, iterations, correct,
+                            max_error, source_path, source
+                     FROM claim ORDER BY kernel, device, format, id DESC";
+        let mut claims = self.read(|session| sql::rows(session, query, &[], claim))?;
         claims.retain(|claim| {
             let chip = claim.chip();
             let chip = chip.as_ref().map(|chip| chip.name);
@@ -183,7 +179,7 @@ impl Board {
     }
 }
 
-fn claim(row: &Row<'_>) -> rusqlite::Result<Claim> {
+fn claim(row: &Row) -> Result<Claim, Failed> {
     let time: Option<f64> = row.get("time")?;
     let iterations: Option<i64> = row.get("iterations")?;
     let mut claim = Claim {

@@ -1,5 +1,6 @@
 //! What can go wrong with a board.
 
+use crate::sql::Failed;
 use std::path::{Path, PathBuf};
 
 /// Why a board could not be read or written.
@@ -53,6 +54,44 @@ pub enum Error {
         /// What was found.
         why: String,
     },
+    /// A server does not answer.
+    #[error("{}: this board's server cannot be reached: {why}", path.display())]
+    Unreachable {
+        /// The address, without a password.
+        path: PathBuf,
+        /// What happened.
+        why: String,
+    },
+    /// A server does not let this user in.
+    #[error("{}: this board's server refuses: {why}", path.display())]
+    Refused {
+        /// The address, without a password.
+        path: PathBuf,
+        /// What it says.
+        why: String,
+    },
+    /// The board is on a server, and this program was built without PostgreSQL.
+    #[error("{}: this assay was built without PostgreSQL", path.display())]
+    NoPostgres {
+        /// The address, without a password.
+        path: PathBuf,
+    },
+    /// A board that should be empty is not.
+    #[error("{}: this board has {runs} runs already, and a copy is made into an empty one", path.display())]
+    NotEmpty {
+        /// The file or address.
+        path: PathBuf,
+        /// Runs that are there.
+        runs: u64,
+    },
+    /// A copy is not what was copied.
+    #[error("{}: the copy differs, and was undone: {why}", path.display())]
+    Differs {
+        /// The file or address of the copy.
+        path: PathBuf,
+        /// In what.
+        why: String,
+    },
     /// Anything else the database says.
     #[error("{}: {why}", path.display())]
     Database {
@@ -77,6 +116,15 @@ impl Error {
                 Some("name a file you can write with --board or ASSAY_BOARD, or say --no-save")
             }
             Self::Damaged { .. } => Some("sqlite3 FILE .recover saves what can be saved"),
+            Self::Unreachable { .. } => {
+                Some("is it running, and is the address right: postgres://user@host:5432/database?")
+            }
+            Self::Refused { .. } => {
+                Some("the user, the password (PGPASSWORD) or the database is not known there")
+            }
+            Self::NoPostgres { .. } => Some("build it with --features postgres"),
+            Self::NotEmpty { .. } => Some("name a new file or database"),
+            Self::Differs { .. } => Some("copy again while nobody writes"),
             Self::Database { .. } => None,
         }
     }
@@ -85,7 +133,24 @@ impl Error {
 /// Seconds that a writer waits for another.
 pub(crate) const WAIT_SECONDS: u64 = 30;
 
-/// What an error of the database means for the user.
+/// What a failed query means for the user.
+pub(crate) fn explain_failed(path: &Path, failed: Failed) -> Error {
+    match failed {
+        Failed::Sqlite(error) => explain(path, &error),
+        #[cfg(feature = "postgres")]
+        Failed::Postgres(error) => crate::sql::postgresql::explain(path, &error),
+        Failed::Shape(why) => Error::Damaged {
+            path: path.to_owned(),
+            why,
+        },
+        Failed::Differs(why) => Error::Differs {
+            path: path.to_owned(),
+            why,
+        },
+    }
+}
+
+/// What an error of SQLite means for the user.
 pub(crate) fn explain(path: &Path, error: &rusqlite::Error) -> Error {
     use rusqlite::ErrorCode as Code;
     let (path, why) = (path.to_owned(), error.to_string());

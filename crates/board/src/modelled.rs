@@ -3,8 +3,8 @@
 use crate::clock::utc;
 use crate::error::Error;
 use crate::query::Filter;
+use crate::sql::{self, Failed, Row, values};
 use crate::store::Board;
-use rusqlite::{Row, params};
 use serde::Serialize;
 
 /// The predicted time of a source on a chip, by one version of the model.
@@ -38,23 +38,26 @@ pub struct Modelled {
 impl Board {
     /// Keeps predicted times; a newer one of the same source, chip and model replaces the older.
     pub fn keep_modelled(&mut self, times: &[Modelled], now: i64) -> Result<(), Error> {
-        self.write(|transaction| {
+        self.write(|session| {
             for time in times {
-                transaction.execute(
-                    "INSERT OR REPLACE INTO modelled (kernel, dtype, size_set, source, chip, model, time, low, high,
+                session.execute(
+                    "INSERT INTO modelled (kernel, dtype, size_set, source, chip, model, time, low, high,
                         limited_by, predicted_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-                    params![
-                        time.kernel,
-                        time.dtype,
-                        time.size_set,
-                        time.source_hash,
-                        time.chip,
-                        time.model,
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                     ON CONFLICT (kernel, dtype, size_set, source, chip, model) DO UPDATE
+                     SET time = excluded.time, low = excluded.low, high = excluded.high,
+                         limited_by = excluded.limited_by, predicted_at = excluded.predicted_at",
+                    &values![
+                        &time.kernel,
+                        &time.dtype,
+                        &time.size_set,
+                        &time.source_hash,
+                        &time.chip,
+                        &time.model,
                         time.time_ms / 1e3,
                         time.low_ms / 1e3,
                         time.high_ms / 1e3,
-                        time.limited_by,
+                        &time.limited_by,
                         now,
                     ],
                 )?;
@@ -65,14 +68,9 @@ impl Board {
 
     /// Predicted times, by kernel and chip, the fastest first.
     pub fn modelled(&self, filter: &Filter) -> Result<Vec<Modelled>, Error> {
-        let read = || {
-            let mut statement = self.connection.prepare(
-                "SELECT * FROM modelled ORDER BY kernel, dtype, size_set, chip, model, time",
-            )?;
-            let rows = statement.query_map([], modelled)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let mut found = read().map_err(|error| self.explain(&error))?;
+        let query = "SELECT kernel, dtype, size_set, source, chip, model, time, low, high, limited_by, predicted_at
+                     FROM modelled ORDER BY kernel, dtype, size_set, chip, model, time";
+        let mut found = self.read(|session| sql::rows(session, query, &[], modelled))?;
         let takes = |wanted: &[String], name: &String| wanted.is_empty() || wanted.contains(name);
         found.retain(|time| {
             filter.takes_kernel(&time.kernel)
@@ -84,8 +82,8 @@ impl Board {
     }
 }
 
-fn modelled(row: &Row<'_>) -> rusqlite::Result<Modelled> {
-    let milliseconds = |name: &str| row.get::<_, f64>(name).map(|seconds| seconds * 1e3);
+fn modelled(row: &Row) -> Result<Modelled, Failed> {
+    let milliseconds = |name: &str| row.get::<f64>(name).map(|seconds| seconds * 1e3);
     Ok(Modelled {
         kernel: row.get("kernel")?,
         dtype: row.get("dtype")?,

@@ -79,6 +79,8 @@ pub struct Outcome {
     pub(crate) flops: u64,
     pub(crate) bytes: u64,
     pub(crate) reference: Option<Timed>,
+    /// The job of a fleet that it answers.
+    pub(crate) job: Option<String>,
 }
 
 /// Why a run does not enter.
@@ -161,7 +163,29 @@ impl Outcome {
             flops: case.flops,
             bytes: case.bytes,
             reference: None,
+            job: None,
         })
+    }
+
+    /// The same as the answer to a job of a fleet: a board takes one answer per job.
+    pub fn with_job(mut self, job: impl Into<String>) -> Self {
+        self.job = Some(job.into());
+        self
+    }
+
+    /// The device that it was measured on.
+    pub fn device(&self) -> &str {
+        &self.setting.device
+    }
+
+    /// Its samples, in seconds.
+    pub fn samples(&self) -> &[f64] {
+        &self.samples
+    }
+
+    /// Where it belongs.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// The same with what the samples say against themselves.

@@ -4,9 +4,9 @@ use crate::clock::utc;
 use crate::entry::{self, Beaten, Device, Entry, Reference, Run};
 use crate::error::Error;
 use crate::place;
+use crate::sql::{self, Failed, Row, values};
 use crate::store::Board;
 use assay_bench::stats;
-use rusqlite::{Row, params};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,7 +67,7 @@ fn any(wanted: &[String], is: impl Fn(&String) -> bool) -> bool {
     wanted.is_empty() || wanted.iter().any(is)
 }
 
-/// Every source at every place, with its middle run.
+/// Every source at every place, with its middle run. Columns are named: names from a damaged schema need not be text.
 const ENTRIES: &str = "
 WITH numbered AS (
     SELECT id, place, source,
@@ -82,7 +82,10 @@ WITH numbered AS (
     WHERE record.id IN (SELECT max(id) FROM record GROUP BY place)
 )
 SELECT place.kernel, place.kernel_set, place.dtype, place.size_set, place.sizes, place.device, place.origin,
-       place.mode, holder.source IS NOT NULL AS is_holder, holder.old_time, holder.new_time, holder.record_ratio, numbered.runs, numbered.fastest, numbered.slowest, run.*
+       place.mode, CASE WHEN holder.source IS NULL THEN 0 ELSE 1 END AS is_holder, holder.old_time, holder.new_time, holder.record_ratio, numbered.runs, numbered.fastest, numbered.slowest,
+       run.id, run.source, run.source_path, run.taken_at, run.chip, run.gpu_cores, run.seed, run.comparisons,
+       run.max_relative, run.median, run.samples, run.warm_up, run.buffer_sets, run.stop, run.remarks, run.flops, run.bytes,
+       run.environment, run.reference, run.reference_samples, run.compared, run.elements
 FROM numbered
 JOIN run ON run.id = numbered.id
 JOIN place ON place.id = numbered.place
@@ -94,75 +97,64 @@ ORDER BY place.kernel, place.dtype, place.size_set, place.sizes, place.origin DE
 impl Board {
     /// What the board says: by kernel, type, sizes and device, the holder of the record first, then by time.
     pub fn entries(&self, filter: &Filter) -> Result<Vec<Entry>, Error> {
-        let read = || {
-            let mut statement = self.connection.prepare(ENTRIES)?;
-            let mut rows = statement.query([])?;
-            let mut entries = Vec::new();
-            while let Some(row) = rows.next()? {
-                let mut entry = entry(row)?;
+        let mut entries = Vec::new();
+        self.read(|session| {
+            session.each(ENTRIES, &[], &mut |row| {
+                let entry = entry(row)?;
                 if filter.takes(&entry) {
-                    if filter.with_sources {
-                        entry.source = Some(self.source_text(&entry.source_hash)?);
-                    }
                     entries.push(entry);
                 }
+                Ok(())
+            })
+        })?;
+        if filter.with_sources {
+            for entry in &mut entries {
+                entry.source = Some(self.source(&entry.source_hash)?);
             }
-            Ok(entries)
-        };
-        read().map_err(|error| self.explain(&error))
+        }
+        Ok(entries)
     }
 
     /// The text of a source.
     pub fn source(&self, hash: &str) -> Result<String, Error> {
-        self.source_text(hash).map_err(|error| self.explain(&error))
-    }
-
-    fn source_text(&self, hash: &str) -> rusqlite::Result<String> {
         let query = "SELECT text FROM source WHERE hash = ?1";
-        self.connection.query_row(query, [hash], |row| row.get(0))
+        self.read(|session| {
+            let text = sql::first(session, query, &values![hash], |row| row.at(0))?;
+            text.ok_or_else(|| Failed::Shape(format!("there is no source {hash}")))
+        })
     }
 
     /// Samples, in seconds, of every run of an entry's source at its place, oldest first.
     pub fn samples(&self, entry: &Entry) -> Result<Vec<Vec<f64>>, Error> {
-        let read = || {
-            let mut statement = self.connection.prepare(
-                "SELECT samples FROM run WHERE source = ?1
-                 AND place = (SELECT place FROM run WHERE id = ?2) ORDER BY id",
-            )?;
-            let samples = statement.query_map(params![entry.source_hash, entry.run.id], |row| {
-                numbers(row, 0)
-            })?;
-            samples.collect::<rusqlite::Result<_>>()
-        };
-        read().map_err(|error| self.explain(&error))
+        let query = "SELECT samples FROM run WHERE source = ?1
+                     AND place = (SELECT place FROM run WHERE id = ?2) ORDER BY id";
+        let values = values![&entry.source_hash, entry.run.id];
+        self.read(|session| sql::rows(session, query, &values, |row| numbers(row, "samples")))
     }
 
     /// How many verified runs there are, of all sources at all places.
     pub fn runs(&self) -> Result<u64, Error> {
-        let count = self
-            .connection
-            .query_row("SELECT count(*) FROM run", [], |row| row.get::<_, i64>(0));
-        let count = count.map_err(|error| self.explain(&error))?;
+        let count = self.read(|session| sql::number(session, "SELECT count(*) FROM run", &[]))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry(row: &Row) -> Result<Entry, Failed> {
     let device = Device {
         name: row.get("device")?,
         origin: row.get("origin")?,
         chip: row.get("chip")?,
         gpu_cores: row.get("gpu_cores")?,
     };
-    let ms = |name| row.get::<_, f64>(name).map(|seconds| seconds * 1e3);
+    let ms = |name| row.get::<f64>(name).map(|seconds| seconds * 1e3);
     let some_ms = |name| {
-        row.get::<_, Option<f64>>(name)
+        row.get::<Option<f64>>(name)
             .map(|seconds| seconds.map(|seconds| seconds * 1e3))
     };
     let (old, new) = (some_ms("old_time")?, some_ms("new_time")?);
     let ratio: Option<f64> = row.get("record_ratio")?;
     let beaten = old.zip(new).zip(ratio);
-    let (mode, description_hash) = place::split(&row.get::<_, String>("mode")?);
+    let (mode, description_hash) = place::split(&row.get::<String>("mode")?);
     Ok(Entry {
         description_hash,
         beaten: beaten.map(|((old_ms, new_ms), ratio)| Beaten {
@@ -174,7 +166,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         set: row.get("kernel_set")?,
         dtype: row.get("dtype")?,
         size_set: row.get("size_set")?,
-        sizes: sizes(&row.get::<_, String>("sizes")?),
+        sizes: sizes(&row.get::<String>("sizes")?),
         mode,
         record: row.get("is_holder")?,
         source_hash: row.get("source")?,
@@ -186,8 +178,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     })
 }
 
-fn run(row: &Row<'_>, device: &Device) -> rusqlite::Result<Run> {
-    let samples = numbers(row, row.as_ref().column_index("samples")?)?;
+fn run(row: &Row, device: &Device) -> Result<Run, Failed> {
+    let samples = numbers(row, "samples")?;
     let median: f64 = row.get("median")?;
     let reference = reference(row, median)?;
     let mut run = Run {
@@ -208,7 +200,7 @@ fn run(row: &Row<'_>, device: &Device) -> rusqlite::Result<Run> {
         warm_up: count(row, "warm_up")?,
         buffer_sets: count(row, "buffer_sets")?,
         stop: row.get("stop")?,
-        remarks: serde_json::from_str(&row.get::<_, String>("remarks")?).unwrap_or_default(),
+        remarks: serde_json::from_str(&row.get::<String>("remarks")?).unwrap_or_default(),
         flops: count(row, "flops")?,
         bytes: count(row, "bytes")?,
         gflops: 0.0,
@@ -216,8 +208,7 @@ fn run(row: &Row<'_>, device: &Device) -> rusqlite::Result<Run> {
         intensity: None,
         stability: 0.0,
         roofline: None,
-        environment: serde_json::from_str(&row.get::<_, String>("environment")?)
-            .unwrap_or_default(),
+        environment: serde_json::from_str(&row.get::<String>("environment")?).unwrap_or_default(),
         reference,
     };
     entry::figures(&mut run, device, &samples, None);
@@ -225,18 +216,18 @@ fn run(row: &Row<'_>, device: &Device) -> rusqlite::Result<Run> {
 }
 
 /// The part of the elements that was compared, where that was kept.
-fn coverage(row: &Row<'_>) -> rusqlite::Result<Option<f64>> {
+fn coverage(row: &Row) -> Result<Option<f64>, Failed> {
     let compared: Option<i64> = row.get("compared")?;
     let elements: Option<i64> = row.get("elements")?;
     let known = compared.zip(elements.filter(|elements| *elements > 0));
     Ok(known.map(|(compared, elements)| compared as f64 / elements as f64))
 }
 
-fn reference(row: &Row<'_>, median: f64) -> rusqlite::Result<Option<Reference>> {
-    let Some(name) = row.get::<_, Option<String>>("reference")? else {
+fn reference(row: &Row, median: f64) -> Result<Option<Reference>, Failed> {
+    let Some(name) = row.get::<Option<String>>("reference")? else {
         return Ok(None);
     };
-    let samples = numbers(row, row.as_ref().column_index("reference_samples")?)?;
+    let samples = numbers(row, "reference_samples")?;
     Ok(stats::median(&samples).map(|time| Reference {
         name,
         median_ms: time * 1e3,
@@ -253,13 +244,13 @@ fn sizes(text: &str) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn count(row: &Row<'_>, name: &str) -> rusqlite::Result<u64> {
-    Ok(u64::try_from(row.get::<_, i64>(name)?).unwrap_or(0))
+fn count(row: &Row, name: &str) -> Result<u64, Failed> {
+    Ok(u64::try_from(row.get::<i64>(name)?).unwrap_or(0))
 }
 
 /// Numbers from the bytes they are kept as.
-pub(crate) fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<f64>> {
-    let bytes = row.get_ref(column)?.as_blob_or_null()?.unwrap_or_default();
+fn numbers(row: &Row, column: &str) -> Result<Vec<f64>, Failed> {
+    let bytes = row.get::<Option<Vec<u8>>>(column)?.unwrap_or_default();
     let (numbers, _) = bytes.as_chunks::<8>();
     Ok(numbers
         .iter()

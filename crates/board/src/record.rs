@@ -4,10 +4,10 @@ use crate::error::Error;
 use crate::outcome::{Outcome, Raced};
 use crate::place::Place;
 use crate::query::text_of;
+use crate::sql::{self, Failed, Session, Value, values};
 use crate::store::Board;
 use assay_bench::registry::hash;
 use assay_bench::stats::{self, Comparison, Order};
-use rusqlite::{OptionalExtension, Transaction, params};
 
 /// Differences below this part are ties, however certain.
 pub const LEAST: f64 = 0.01;
@@ -45,6 +45,8 @@ pub enum Standing {
     Slower(Comparison),
     /// It was not timed in turns with the holder, so nothing is decided.
     Unraced,
+    /// The job that it answers was answered before: nothing was written.
+    Known,
 }
 
 /// How a record changed hands.
@@ -78,17 +80,15 @@ impl Board {
              WHERE place.kernel = ?1 AND place.dtype = ?2 AND place.size_set = ?3 AND place.sizes = ?4
              AND place.device = ?5 AND place.origin = ?6 AND place.mode = ?7
              ORDER BY record.id DESC LIMIT 1";
-        let held = self
-            .connection
-            .query_row(query, identity(place), |row| {
+        self.read(|session| {
+            sql::first(session, query, &identity(place), |row| {
                 Ok(Held {
-                    hash: row.get(0)?,
-                    text: row.get(1)?,
-                    path: row.get(2)?,
+                    hash: row.at(0)?,
+                    text: row.at(1)?,
+                    path: row.at(2)?,
                 })
             })
-            .optional();
-        held.map_err(|error| self.explain(&error))
+        })
     }
 
     /// The run of a source at a place that came from a seed: a sweep that was ended between writing it here and noting
@@ -103,117 +103,125 @@ impl Board {
              WHERE place.kernel = ?1 AND place.dtype = ?2 AND place.size_set = ?3 AND place.sizes = ?4
              AND place.device = ?5 AND place.origin = ?6 AND place.mode = ?7
              AND run.source = ?8 AND run.seed = ?9 ORDER BY run.id DESC LIMIT 1";
-        let seed = seed.to_string();
-        let mut values: Vec<&dyn rusqlite::ToSql> = identity(place).to_vec();
-        values.extend([&source as &dyn rusqlite::ToSql, &seed]);
-        let run = self
-            .connection
-            .query_row(query, values.as_slice(), |row| row.get(0))
-            .optional();
-        run.map_err(|error| self.explain(&error))
+        let mut values = identity(place).to_vec();
+        values.extend(values![source, seed.to_string()]);
+        self.read(|session| sql::first(session, query, &values, |row| row.at(0)))
     }
 
-    /// Writes a run. When this returns it is on the disk, whole.
+    /// The run that answers a job of a fleet.
+    pub fn run_of_job(&self, job: &str) -> Result<Option<i64>, Error> {
+        self.read(|session| run_of_job(session, job))
+    }
+
+    /// Writes a run. When this returns it is on the disk, whole. A run of a job that is there already is not written
+    /// again.
     pub fn record(&mut self, outcome: &Outcome) -> Result<Recorded, Error> {
-        self.write(|transaction| {
-            let place = place(transaction, &outcome.place)?;
-            let run = insert(transaction, place, outcome)?;
-            let standing = standing(transaction, place, run, outcome)?;
+        self.write(|session| {
+            let place = place(session, &outcome.place)?;
+            // Whoever writes here too waits, so that both do not see the same holder.
+            session.hold(place)?;
+            if let Some(job) = &outcome.job
+                && let Some(run) = run_of_job(session, job)?
+            {
+                let standing = Standing::Known;
+                return Ok(Recorded { run, standing });
+            }
+            let run = insert(session, place, outcome)?;
+            let standing = standing(session, place, run, outcome)?;
             Ok(Recorded { run, standing })
         })
     }
 }
 
+fn run_of_job(session: &dyn Session, job: &str) -> Result<Option<i64>, Failed> {
+    let query = "SELECT id FROM run WHERE job = ?1";
+    sql::first(session, query, &values![job], |row| row.at(0))
+}
+
 /// What tells a place from all others, in the order of the queries.
-fn identity(place: &Place) -> [&dyn rusqlite::ToSql; 7] {
-    [
+fn identity(place: &Place) -> [Value; 7] {
+    values![
         &place.kernel,
-        &place.dtype,
+        place.dtype,
         &place.size_set,
         &place.sizes,
         &place.device,
-        &place.origin,
+        place.origin,
         &place.mode,
     ]
 }
 
 /// The place a run belongs to, made if it is the first.
-fn place(transaction: &Transaction<'_>, place: &Place) -> rusqlite::Result<i64> {
-    transaction.execute(
-        "INSERT OR IGNORE INTO place (kernel, kernel_set, dtype, size_set, sizes, device, origin, mode)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        params![
-            place.kernel,
+fn place(session: &dyn Session, place: &Place) -> Result<i64, Failed> {
+    session.execute(
+        "INSERT INTO place (kernel, kernel_set, dtype, size_set, sizes, device, origin, mode)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
+        &values![
+            &place.kernel,
             place.set,
             place.dtype,
-            place.size_set,
-            place.sizes,
-            place.device,
+            &place.size_set,
+            &place.sizes,
+            &place.device,
             place.origin,
-            place.mode,
+            &place.mode,
         ],
     )?;
-    transaction.query_row(
+    sql::number(
+        session,
         "SELECT id FROM place WHERE kernel = ?1 AND dtype = ?2 AND size_set = ?3 AND sizes = ?4
          AND device = ?5 AND origin = ?6 AND mode = ?7",
-        identity(place),
-        |row| row.get(0),
+        &identity(place),
     )
 }
 
 /// Keeps a source's text under its hash.
-pub(crate) fn keep_source(
-    transaction: &Transaction<'_>,
-    hash: &str,
-    text: &str,
-) -> rusqlite::Result<()> {
-    transaction.execute(
-        "INSERT OR IGNORE INTO source (hash, text) VALUES (?1, ?2)",
-        params![hash, text],
-    )?;
-    Ok(())
+pub(crate) fn keep_source(session: &dyn Session, hash: &str, text: &str) -> Result<(), Failed> {
+    let query = "INSERT INTO source (hash, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    session.execute(query, &values![hash, text]).map(drop)
 }
 
-fn insert(transaction: &Transaction<'_>, place: i64, outcome: &Outcome) -> rusqlite::Result<i64> {
-    keep_source(transaction, &outcome.source.hash, &outcome.source.text)?;
+fn insert(session: &dyn Session, place: i64, outcome: &Outcome) -> Result<i64, Failed> {
+    keep_source(session, &outcome.source.hash, &outcome.source.text)?;
     let description = hash(&outcome.description);
-    keep_source(transaction, &description, &outcome.description)?;
+    keep_source(session, &description, &outcome.description)?;
     let setting = &outcome.setting;
-    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let large = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    transaction.execute(
+    let reference = outcome.reference.as_ref();
+    sql::number(
+        session,
         "INSERT INTO run (place, source, source_path, taken_at, chip, gpu_cores, seed, comparisons, max_relative,
                           median, samples, warm_up, buffer_sets, stop, remarks, flops, bytes, environment,
-                          reference, reference_samples, description, compared, elements)
+                          reference, reference_samples, description, compared, elements, job)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-                 ?23)",
-        params![
+                 ?23, ?24)
+         RETURNING id",
+        &values![
             place,
-            outcome.source.hash,
-            outcome.source.path,
+            &outcome.source.hash,
+            &outcome.source.path,
             setting.taken_at,
-            setting.chip,
+            setting.chip.as_ref(),
             setting.gpu_cores,
             outcome.seed.to_string(),
-            count(outcome.comparisons),
+            outcome.comparisons,
             outcome.max_relative,
             outcome.median,
             blob(&outcome.samples),
-            count(outcome.warm_up),
-            count(outcome.buffer_sets),
+            outcome.warm_up,
+            outcome.buffer_sets,
             outcome.stop,
             text_of(&outcome.remarks),
-            large(outcome.flops),
-            large(outcome.bytes),
+            outcome.flops,
+            outcome.bytes,
             text_of(&setting.environment),
-            outcome.reference.as_ref().map(|reference| &reference.name),
-            outcome.reference.as_ref().map(|reference| blob(&reference.samples)),
+            reference.map(|reference| &reference.name),
+            reference.map(|reference| blob(&reference.samples)),
             description,
-            large(outcome.compared),
-            large(outcome.elements),
+            outcome.compared,
+            outcome.elements,
+            outcome.job.as_ref(),
         ],
-    )?;
-    Ok(transaction.last_insert_rowid())
+    )
 }
 
 fn blob(samples: &[f64]) -> Vec<u8> {
@@ -224,33 +232,27 @@ fn blob(samples: &[f64]) -> Vec<u8> {
 }
 
 fn standing(
-    transaction: &Transaction<'_>,
+    session: &dyn Session,
     place: i64,
     run: i64,
     outcome: &Outcome,
-) -> rusqlite::Result<Standing> {
-    let holder: Option<String> = transaction
-        .query_row(
-            "SELECT run.source FROM record JOIN run ON run.id = record.run
-             WHERE record.place = ?1 ORDER BY record.id DESC LIMIT 1",
-            [place],
-            |row| row.get(0),
-        )
-        .optional()?;
+) -> Result<Standing, Failed> {
+    let holder: Option<String> = sql::first(
+        session,
+        "SELECT run.source FROM record JOIN run ON run.id = record.run
+         WHERE record.place = ?1 ORDER BY record.id DESC LIMIT 1",
+        &values![place],
+        |row| row.at(0),
+    )?;
     let Some(holder) = holder else {
-        transaction.execute(
-            "INSERT INTO record (place, run) VALUES (?1, ?2)",
-            params![place, run],
-        )?;
+        let query = "INSERT INTO record (place, run) VALUES (?1, ?2)";
+        session.execute(query, &values![place, run])?;
         return Ok(Standing::First);
     };
     let own = &outcome.source.hash;
     if holder == *own {
-        let runs: i64 = transaction.query_row(
-            "SELECT count(*) FROM run WHERE place = ?1 AND source = ?2",
-            params![place, own],
-            |row| row.get(0),
-        )?;
+        let query = "SELECT count(*) FROM run WHERE place = ?1 AND source = ?2";
+        let runs = sql::number(session, query, &values![place, own])?;
         return Ok(Standing::Again {
             runs: u64::try_from(runs).unwrap_or(0),
         });
@@ -260,12 +262,12 @@ fn standing(
         return Ok(Standing::Unraced);
     };
     if !raced.holder_is_sound {
-        change_hands(transaction, place, run, None)?;
+        change_hands(session, place, run, None)?;
         return Ok(Standing::Succeeds);
     }
     match decide(raced) {
         Decision::Record(change) => {
-            change_hands(transaction, place, run, Some(change))?;
+            change_hands(session, place, run, Some(change))?;
             Ok(Standing::Record(change))
         }
         Decision::Other(standing) => Ok(standing),
@@ -315,17 +317,17 @@ fn decide(raced: &Raced) -> Decision {
 
 /// Writes who holds the record from now on.
 fn change_hands(
-    transaction: &Transaction<'_>,
+    session: &dyn Session,
     place: i64,
     run: i64,
     change: Option<Change>,
-) -> rusqlite::Result<()> {
+) -> Result<(), Failed> {
     let ratio = change.map(|change| change.comparison.ratio);
-    transaction.execute(
+    session.execute(
         "INSERT INTO record (place, run, beaten, ratio, ratio_low, ratio_high, old_time, new_time)
          VALUES (?1, ?2, (SELECT run FROM record WHERE place = ?1 ORDER BY id DESC LIMIT 1),
                  ?3, ?4, ?5, ?6, ?7)",
-        params![
+        &values![
             place,
             run,
             ratio.map(|ratio| ratio.value),

@@ -1,7 +1,10 @@
 //! Opening a board: whether it is one, which form it has, and what one may do with it.
 
-use crate::error::{Error, WAIT_SECONDS, explain};
+use crate::error::{Error, WAIT_SECONDS, explain, explain_failed};
 use crate::schema::{APPLICATION, NEWEST, STEPS};
+#[cfg(feature = "postgres")]
+use crate::sql::postgresql::Server;
+use crate::sql::{Failed, Session};
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,14 +15,26 @@ use std::time::{Duration, Instant};
 /// readers wait for nobody.
 #[derive(Debug)]
 pub struct Board {
-    pub(crate) connection: Connection,
+    database: Database,
+    /// The file, or the address without its password.
     path: PathBuf,
 }
 
+#[derive(Debug)]
+enum Database {
+    Sqlite(Connection),
+    #[cfg(feature = "postgres")]
+    Postgres(Box<Server>),
+}
+
 impl Board {
-    /// Opens a board to read and write; makes the file, and the folders it lies in, if they are not there.
+    /// Opens a board to read and write; makes the file, and the folders it lies in, if they are not there. An address
+    /// (`postgres://user@host/database`) is a board on a server, whose tables are made if they are not there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
+        if is_address(path) {
+            return Self::on_server(path, false);
+        }
         if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|error| Error::ReadOnly {
                 path: path.to_owned(),
@@ -36,6 +51,9 @@ impl Board {
     /// Opens a board that is there, only to read it. One in an older form is first brought to the newest.
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
+        if is_address(path) {
+            return Self::on_server(path, true);
+        }
         if !path.exists() {
             return Err(Error::Absent {
                 path: path.to_owned(),
@@ -56,7 +74,22 @@ impl Board {
         }
     }
 
-    /// The file.
+    #[cfg(feature = "postgres")]
+    fn on_server(path: &Path, reads: bool) -> Result<Self, Error> {
+        Ok(Self {
+            database: Database::Postgres(Box::new(Server::open(path, reads)?)),
+            path: redacted(path),
+        })
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn on_server(path: &Path, _: bool) -> Result<Self, Error> {
+        Err(Error::NoPostgres {
+            path: redacted(path),
+        })
+    }
+
+    /// The file, or the address without its password.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -92,7 +125,7 @@ impl Board {
         });
         let connection = connection.map_err(|error| explain(path, &error))?;
         Ok(Self {
-            connection,
+            database: Database::Sqlite(connection),
             path: path.to_owned(),
         })
     }
@@ -100,40 +133,29 @@ impl Board {
     /// Brings the file to the newest form, and into the mode in which readers do not wait.
     fn prepare(&mut self) -> Result<(), Error> {
         let form = self.form()?;
+        let path = &self.path;
+        #[allow(irrefutable_let_patterns, reason = "servers are a feature")]
+        let Database::Sqlite(connection) = &mut self.database else {
+            return Ok(());
+        };
         if form != NEWEST {
-            self.write_ahead()?;
-            self.write(upgrade)?;
+            write_ahead(connection, path)?;
+            transaction(connection, |transaction| Ok(upgrade(transaction)?))
+                .map_err(|failed| explain_failed(path, failed))?;
         }
-        self.connection
+        connection
             .pragma_update(None, "synchronous", "FULL")
-            .map_err(|error| self.explain(&error))
-    }
-
-    /// Switches to write-ahead logging. This does not wait for other programs by itself.
-    fn write_ahead(&self) -> Result<(), Error> {
-        let start = Instant::now();
-        loop {
-            let mode =
-                self.connection
-                    .pragma_update_and_check(None, "journal_mode", "WAL", |row| {
-                        row.get::<_, String>(0)
-                    });
-            match mode.map_err(|error| self.explain(&error)) {
-                // Some file systems cannot; the old journal is as safe, readers then wait.
-                Ok(_) => return Ok(()),
-                Err(Error::Locked { .. })
-                    if start.elapsed() < Duration::from_secs(WAIT_SECONDS) =>
-                {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Err(error) => return Err(error),
-            }
-        }
+            .map_err(|error| explain(path, &error))
     }
 
     /// The form of the file, after making sure that it is a board and not too new.
     fn form(&self) -> Result<i64, Error> {
-        let (application, form, tables) = self.header().map_err(|error| self.explain(&error))?;
+        #[allow(irrefutable_let_patterns, reason = "servers are a feature")]
+        let Database::Sqlite(connection) = &self.database else {
+            return Ok(NEWEST);
+        };
+        let (application, form, tables) =
+            header(connection).map_err(|error| explain(&self.path, &error))?;
         if application != APPLICATION && tables > 0 {
             return Err(Error::NotABoard {
                 path: self.path.clone(),
@@ -150,39 +172,95 @@ impl Board {
         Ok(form.max(0))
     }
 
-    /// Whose file it is, its form and how many things it holds, all seen at one moment: another program may be making
-    /// the tables right now, and a file with tables and not yet a name would look like a stranger's.
-    fn header(&self) -> rusqlite::Result<(i64, i64, i64)> {
-        let moment = self.connection.unchecked_transaction()?;
-        let number = |query| moment.query_row(query, [], |row| row.get::<_, i64>(0));
-        Ok((
-            number("PRAGMA application_id")?,
-            number("PRAGMA user_version")?,
-            number("SELECT count(*) FROM sqlite_schema")?,
-        ))
+    /// Reads with what `work` asks.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&dyn Session) -> Result<T, Failed>,
+    ) -> Result<T, Error> {
+        let done = match &self.database {
+            Database::Sqlite(connection) => work(connection),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(server) => work(&**server),
+        };
+        done.map_err(|failed| explain_failed(&self.path, failed))
     }
 
-    /// One transaction, which waits for other writers at its start and not in its middle.
+    /// One transaction. It is there whole when this returns, or not at all.
     pub(crate) fn write<T>(
         &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        work: impl FnOnce(&dyn Session) -> Result<T, Failed>,
     ) -> Result<T, Error> {
-        let path = &self.path;
-        let run = || {
-            let transaction = self
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
+        let done = match &mut self.database {
+            Database::Sqlite(connection) => transaction(connection, |session| work(&**session)),
+            #[cfg(feature = "postgres")]
+            Database::Postgres(server) => server.write(work),
         };
-        run().map_err(|error: rusqlite::Error| explain(path, &error))
+        done.map_err(|failed| explain_failed(&self.path, failed))
     }
+}
 
-    /// What an error of this board's database means.
-    pub(crate) fn explain(&self, error: &rusqlite::Error) -> Error {
-        explain(&self.path, error)
+/// Returns true if a board's place is the address of a server and no file.
+pub(crate) fn is_address(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.starts_with("postgres://") || text.starts_with("postgresql://")
+}
+
+/// An address without its password: `postgres://me:…@host/board`.
+pub(crate) fn redacted(path: &Path) -> PathBuf {
+    let text = path.to_string_lossy();
+    let split = || {
+        let (scheme, rest) = text.split_once("://")?;
+        // A password may hold an `@` that is not written by its number.
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (user, host) = rest.get(..end)?.rsplit_once('@')?;
+        let (name, _) = user.split_once(':')?;
+        Some(format!("{scheme}://{name}:…@{host}{}", rest.get(end..)?))
+    };
+    let shown = split().unwrap_or_else(|| text.clone().into_owned());
+    match shown.split_once("password=") {
+        Some((before, _)) => format!("{before}password=…").into(),
+        None => shown.into(),
     }
+}
+
+/// Switches to write-ahead logging. This does not wait for other programs by itself.
+fn write_ahead(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let start = Instant::now();
+    loop {
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
+        match mode.map_err(|error| explain(path, &error)) {
+            // Some file systems cannot; the old journal is as safe, readers then wait.
+            Ok(_) => return Ok(()),
+            Err(Error::Locked { .. }) if start.elapsed() < Duration::from_secs(WAIT_SECONDS) => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whose file it is, its form and how many things it holds, all seen at one moment: another program may be making
+/// the tables right now, and a file with tables and not yet a name would look like a stranger's.
+fn header(connection: &Connection) -> rusqlite::Result<(i64, i64, i64)> {
+    let moment = connection.unchecked_transaction()?;
+    let number = |query| moment.query_row(query, [], |row| row.get::<_, i64>(0));
+    Ok((
+        number("PRAGMA application_id")?,
+        number("PRAGMA user_version")?,
+        number("SELECT count(*) FROM sqlite_schema")?,
+    ))
+}
+
+/// One transaction of SQLite, which waits for other writers at its start and not in its middle.
+fn transaction<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction<'_>) -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
 }
 
 /// Takes a board through the steps it has not been through. Runs inside a transaction that has the file for itself:
@@ -214,4 +292,31 @@ fn has_journal(path: &Path) -> bool {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     std::fs::metadata(name).is_ok_and(|journal| journal.len() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (address, shown) in [
+            ("postgres://me@host/db", "postgres://me@host/db"),
+            (
+                "postgres://me:secret@host:5432/db",
+                "postgres://me:…@host:5432/db",
+            ),
+            (
+                "postgres://me:a@b@host/db?x=1",
+                "postgres://me:…@host/db?x=1",
+            ),
+            (
+                "postgresql://host/db?user=me&password=secret",
+                "postgresql://host/db?user=me&password=…",
+            ),
+        ] {
+            assert_eq!(redacted(Path::new(address)), Path::new(shown));
+        }
+        assert!(!is_address(Path::new("board.db")));
+    }
 }

@@ -10,9 +10,9 @@ use proptest::prelude::*;
 const SESSION: &[u8] = include_bytes!("data/session.json");
 const RESULT: &[u8] = include_bytes!("data/result.json");
 
-fn on_a_board(files: &[&[u8]]) -> (tempfile::TempDir, Board) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut board = Board::open(folder.path().join("board.db")).unwrap();
+fn on_a_board(files: &[&[u8]]) -> (common::Fresh, Board) {
+    let folder = common::Fresh::new();
+    let mut board = folder.open();
     for file in files {
         board
             .import(&read(file).unwrap().claims, 1_700_000_000)

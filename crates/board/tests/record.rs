@@ -5,15 +5,17 @@ mod common;
 use assay_bench::Dtype;
 use assay_bench::gate::{Finding, Verdict, What};
 use assay_bench::registry::Case;
-use assay_board::{Board, Filter, Outcome, Provenance, Raced, Refused, Standing, Subject, Timed};
+use assay_board::{
+    Board, Filter, Outcome, Provenance, Raced, Refused, Standing, Subject, Timed, Wire,
+};
 use assay_device::Origin;
 use common::{
     BUILT_IN, attempt, challenge, kernel, mac, measurement, outcome, pc, right, source, times,
 };
 
-fn board() -> (tempfile::TempDir, Board) {
-    let folder = tempfile::tempdir().unwrap();
-    let board = Board::open(folder.path().join("deep/er/board.db")).unwrap();
+fn board() -> (common::Fresh, Board) {
+    let folder = common::Fresh::new();
+    let board = folder.open();
     (folder, board)
 }
 
@@ -294,4 +296,112 @@ fn filters_choose() {
         ..Filter::default()
     };
     assert!(found(sizes).is_empty());
+}
+
+#[test]
+fn a_job_is_on_the_board_once_however_often_it_is_answered() {
+    let (_folder, mut board) = board();
+    let answer = outcome("relu", "text", times(1, 2.0), mac()).with_job("job-1");
+    let first = board.record(&answer).unwrap();
+    assert_eq!(first.standing, Standing::First);
+    let again = board.record(&answer).unwrap();
+    assert_eq!((again.run, again.standing), (first.run, Standing::Known));
+    let other = outcome("relu", "text", times(2, 2.0), mac()).with_job("job-2");
+    assert!(matches!(
+        board.record(&other).unwrap().standing,
+        Standing::Again { runs: 2 }
+    ));
+    assert_eq!(board.runs().unwrap(), 2);
+    assert_eq!(board.run_of_job("job-1").unwrap(), Some(first.run));
+    assert_eq!(board.run_of_job("job-3").unwrap(), None);
+}
+
+#[test]
+fn an_outcome_arrives_as_it_was_sent() {
+    let (_folder, mut board) = board();
+    board
+        .record(&outcome("relu", "old", times(1, 2.0), mac()))
+        .unwrap();
+    let sent = challenge("relu", "new", "old", 7, 1.3, mac())
+        .with_remarks(vec!["odd".to_owned()])
+        .with_reference(Timed {
+            name: "mlx".to_owned(),
+            samples: times(2, 3.0),
+        });
+    let text = serde_json::to_string(&Wire::from(&sent)).unwrap();
+    let read: Wire = serde_json::from_str(&text).unwrap();
+    let arrived = read.clone().outcome().unwrap();
+    assert_eq!(arrived, sent);
+    let holders = board.holders("relu", "f32", "reference").unwrap();
+    let held = holders
+        .iter()
+        .find_map(|holder| holder.at(arrived.place()))
+        .unwrap();
+    assert_eq!(held.text, "old");
+    // What was known before decides nothing.
+    let known = read.without_race().outcome().unwrap();
+    assert_eq!(board.record(&known).unwrap().standing, Standing::Unraced);
+    assert!(matches!(
+        board.record(&arrived).unwrap().standing,
+        Standing::Record(_)
+    ));
+    for (from, to) in [
+        ("\"f32\"", "\"f64\""),
+        ("\"host\"", "\"moon\""),
+        ("\"measured\"", "\"modelled\""),
+    ] {
+        let altered = text.replace(from, to);
+        let read: Result<Wire, _> = serde_json::from_str(&altered);
+        assert!(
+            altered == text || read.unwrap().outcome().is_err(),
+            "{from}"
+        );
+    }
+}
+
+#[test]
+fn a_copy_holds_the_same_and_is_made_into_an_empty_board_only() {
+    let (_folder, mut board) = board();
+    for seed in 0..12 {
+        let text = format!("source {}", seed % 4);
+        let run = outcome(
+            "softmax",
+            &text,
+            times(seed, 2.0),
+            if seed % 3 == 0 { pc() } else { mac() },
+        );
+        board.record(&run).unwrap();
+    }
+    board
+        .record(&challenge("softmax", "fast", "source 1", 50, 1.5, mac()))
+        .unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let mut file = Board::open(other.path().join("copy.db")).unwrap();
+    let copied = board.copy_to(&mut file).unwrap();
+    assert_eq!(copied.digest, board.digest().unwrap());
+    assert_eq!(file.runs().unwrap(), 13);
+    let all = Filter {
+        all: true,
+        with_sources: true,
+        ..Filter::default()
+    };
+    assert_eq!(file.entries(&all).unwrap(), board.entries(&all).unwrap());
+    // And back, into a new one.
+    let third = common::Fresh::new();
+    let mut back = third.open();
+    file.copy_to(&mut back).unwrap();
+    assert_eq!(back.digest().unwrap(), copied.digest);
+    // Both are written on after a copy.
+    for board in [&mut file, &mut back] {
+        board
+            .record(&outcome("relu", "more", times(99, 2.0), mac()))
+            .unwrap();
+        assert_eq!(board.runs().unwrap(), 14);
+    }
+    let error = board.copy_to(&mut back).unwrap_err();
+    assert!(
+        matches!(error, assay_board::Error::NotEmpty { runs: 14, .. }),
+        "{error}"
+    );
+    assert_ne!(back.digest().unwrap(), copied.digest);
 }

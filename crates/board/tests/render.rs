@@ -4,7 +4,7 @@ mod common;
 
 use assay_board::import::read;
 use assay_board::render::{TextStyle, View, csv, html, markdown, text};
-use assay_board::{Board, Entry, Filter, Timed};
+use assay_board::{Entry, Filter, Timed};
 use assay_report::style::Painter;
 use common::{mac, outcome, pc};
 use expect_test::expect;
@@ -15,8 +15,8 @@ fn view(all: bool) -> View {
 
 /// What is shown, and all sources with their texts.
 fn view_and_history(all: bool) -> (View, Vec<Entry>) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut board = Board::open(folder.path().join("board.db")).unwrap();
+    let folder = common::Fresh::new();
+    let mut board = folder.open();
     let exactly = |ms: f64| vec![ms / 1e3; 20];
     let reference = |ms| Timed {
         name: "mlx compiled".to_owned(),

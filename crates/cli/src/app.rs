@@ -106,6 +106,8 @@ commands! {
     Asm asm;
     Chips chips;
     Lsp lsp;
+    #[cfg(feature = "fleet")]
+    Fleet fleet;
     #[cfg(feature = "mcp")]
     Mcp mcp;
     Doctor doctor;
@@ -133,7 +135,8 @@ pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         (_, true) => Verbosity::Verbose,
         _ => Verbosity::Normal,
     };
-    let context = Context::new(cli.out, verbosity);
+    let mut context = Context::new(cli.out, verbosity);
+    context.line = arguments.into_iter().skip(1).collect();
     match cli.command.run(&context) {
         Ok(outcome) => outcome.status(),
         Err(failure) if failure.kind == Kind::ClosedPipe => 0,

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
 /// Confines this process, once and for all.
-#[cfg(feature = "mcp")]
+#[cfg(any(feature = "mcp", feature = "fleet"))]
 pub(crate) fn to(folders: Vec<PathBuf>) {
     // Whoever was first had the right to.
     let _ = FOLDERS.set(folders);

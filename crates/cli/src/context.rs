@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::output::{Captured, Output};
 use crate::terminal;
 use assay_report::style::Painter;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -29,6 +30,12 @@ pub(crate) struct Context {
     pub(crate) progress: bool,
     /// Takes what would go to standard output.
     pub(crate) captured: Option<Captured>,
+    /// The words after the program's name, as they were written; empty for commands called as functions.
+    #[cfg_attr(
+        not(feature = "fleet"),
+        allow(dead_code, reason = "sent to other machines")
+    )]
+    pub(crate) line: Vec<OsString>,
 }
 
 /// Width used when the result does not go to a terminal.
@@ -53,6 +60,7 @@ impl Context {
             width: width.unwrap_or(PIPE_WIDTH).max(20),
             progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,
             captured: None,
+            line: Vec::new(),
         }
     }
 

@@ -12,6 +12,8 @@
 pub mod api;
 mod app;
 mod apple;
+#[cfg(any(feature = "mcp", feature = "fleet"))]
+mod child;
 mod commands;
 mod confine;
 mod context;

@@ -11,6 +11,64 @@ use assay_bench::stats::{Stop, Summary};
 use assay_board::{Outcome, Provenance, ROUNDS, Raced, Refused, Setting, Subject};
 use assay_device::Origin;
 
+/// A new board: a file, or, where `ASSAY_TEST_POSTGRES` names a server, a database of its own there. Every test that is
+/// not about files is run with both.
+pub(crate) struct Fresh {
+    folder: tempfile::TempDir,
+    address: Option<String>,
+}
+
+impl Fresh {
+    pub(crate) fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            address: database(),
+        }
+    }
+
+    /// Where the board is.
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        match &self.address {
+            Some(address) => address.into(),
+            None => self.folder.path().join("deep/er/board.db"),
+        }
+    }
+
+    pub(crate) fn is_file(&self) -> bool {
+        self.address.is_none()
+    }
+
+    pub(crate) fn open(&self) -> assay_board::Board {
+        assay_board::Board::open(self.path()).unwrap()
+    }
+}
+
+/// An empty database on the server of `ASSAY_TEST_POSTGRES`, an address that ends at the server: `postgres://me@host:port`.
+#[cfg(feature = "postgres")]
+pub(crate) fn database() -> Option<String> {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let server = std::env::var("ASSAY_TEST_POSTGRES").ok()?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let name = format!(
+        "board_{}_{}_{number}",
+        std::process::id(),
+        now.unwrap().as_nanos()
+    );
+    let mut client =
+        postgres::Client::connect(&format!("{server}/postgres"), postgres::NoTls).unwrap();
+    client
+        .batch_execute(&format!("CREATE DATABASE {name}"))
+        .unwrap();
+    Some(format!("{server}/{name}"))
+}
+
+#[cfg(not(feature = "postgres"))]
+pub(crate) fn database() -> Option<String> {
+    None
+}
+
 /// A kernel of the registry.
 pub(crate) fn kernel(name: &str) -> &'static Kernel {
     Registry::embedded().unwrap().kernel(name).unwrap()

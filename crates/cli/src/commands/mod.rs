@@ -17,6 +17,8 @@ pub(crate) mod disasm;
 pub(crate) mod doctor;
 pub(crate) mod emu;
 pub(crate) mod explain;
+#[cfg(feature = "fleet")]
+pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod inspect;
 pub(crate) mod ir;

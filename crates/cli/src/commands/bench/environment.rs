@@ -4,10 +4,10 @@ use crate::machine;
 use assay_chip::Chip;
 use assay_device::Device;
 use assay_msl::Compiler;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a figure depends on besides the kernel.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Environment {
     /// `cpu` or `metal`.
@@ -35,7 +35,7 @@ pub(super) struct Environment {
 }
 
 /// A machine with an Apple chip.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Mac {
     /// As the system names the chip.
@@ -66,6 +66,22 @@ impl Environment {
                 memory_bytes: mac.memory,
                 macos: mac.system,
             }),
+        }
+    }
+
+    /// Nothing is known: no job came back.
+    #[cfg(feature = "fleet")]
+    pub(super) fn unknown() -> Self {
+        Self {
+            device: "unknown".to_owned(),
+            device_name: "unknown".to_owned(),
+            started: 0,
+            platform: "unknown".to_owned(),
+            cpu: None,
+            cpu_threads: 0,
+            load: None,
+            compiler: None,
+            mac: None,
         }
     }
 

@@ -5,6 +5,8 @@ mod challenge;
 mod describe;
 mod engine;
 mod environment;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod includes;
 mod modelled;
 mod mutants;
@@ -177,6 +179,10 @@ pub(crate) struct Args {
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    fleet: crate::commands::fleet::FleetArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -206,7 +212,7 @@ pub(crate) enum DeviceName {
 }
 
 impl DeviceName {
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
             Self::Metal => "metal",
@@ -254,6 +260,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             Format::Json => Envelope::new("assay.bench-plan", 1, &planned).to_json(),
         })?;
         return Ok(Outcome::Fine);
+    }
+    #[cfg(feature = "fleet")]
+    if args.fleet.fleet.is_some() {
+        return fleet::run(args, &kernels, context);
     }
     let report = work::run(args, &kernels, context)?;
     let text = match args.format {

@@ -119,7 +119,8 @@ pub(super) struct OnBoard {
     /// The number of the run.
     pub(super) run: i64,
     /// `first` at its place, `again` the source that holds the record, a new `record`, a `tie` with the record, `slower`,
-    /// `succeeds` a holder that is wrong now, or `unraced`: not timed in turns with the holder.
+    /// `succeeds` a holder that is wrong now, `unraced`: not timed in turns with the holder, or `known`: the answer of a job
+    /// that was on the board already.
     pub(super) standing: String,
     /// When the record changes hands: the median of the old holder, in turns with the new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

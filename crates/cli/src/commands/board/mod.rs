@@ -1,5 +1,7 @@
 //! `assay board`: what has been verified, and what beats what.
 
+pub(crate) mod capsule;
+mod copy;
 mod export;
 mod import;
 pub(crate) mod location;
@@ -31,9 +33,13 @@ Examples:
   assay board export --format html -o board.html
   assay board import session.json results/apple-m2/*.json
   assay board verify softmax
+  assay board copy board.db postgres://team@db.example/assay
+  assay board --board postgres://team@db.example/assay
 
 Environment:
-  ASSAY_BOARD  the board, instead of board.db in your data folder"
+  ASSAY_BOARD  the board, instead of board.db in your data folder: a file, or
+               postgres://user@host/database in a program with the feature postgres
+  PGPASSWORD   the password of a board on a server, where its address has none"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -57,6 +63,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Copy(copy::Args),
     Export(export::Args),
     Import(import::Args),
     Verify(verify::Args),
@@ -73,6 +80,7 @@ enum Format {
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     match &args.command {
         None => show(args, context),
+        Some(Command::Copy(args)) => copy::run(args, context),
         Some(Command::Export(args)) => export::run(args, context),
         Some(Command::Import(args)) => import::run(args, context),
         Some(Command::Verify(args)) => verify::run(args, context),

@@ -1,5 +1,6 @@
 //! What `assay bench` finds goes on the board at once, kernel by kernel: what is finished is never lost.
 
+use super::capsule::{self, Capsule};
 use super::{location, setting};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -16,8 +17,10 @@ use std::path::Path;
 /// Where runs are saved, if they are.
 pub(crate) struct Saver {
     board: Option<Board>,
+    /// Takes runs in place of a board, for whoever asked this machine to measure.
+    capsule: Option<Capsule>,
     /// What became of them, by kind of standing.
-    counts: [(usize, &'static str); 7],
+    counts: [(usize, &'static str); 8],
     refused: usize,
 }
 
@@ -33,6 +36,11 @@ pub(crate) struct Extras {
 impl Saver {
     /// Opens the board. One that was asked for must open; the user's own may be missing, and nothing is saved then.
     pub(crate) fn open(option: Option<&Path>, context: &Context) -> Result<Self, Failure> {
+        if let Some(folder) = option.and_then(capsule::folder) {
+            let mut saver = Self::new(None);
+            saver.capsule = Some(Capsule::open(folder)?);
+            return Ok(saver);
+        }
         let asked = option.is_some() || std::env::var_os("ASSAY_BOARD").is_some();
         match location::to_write(option) {
             Ok(board) => Ok(Self::new(Some(board))),
@@ -52,6 +60,7 @@ impl Saver {
     fn new(board: Option<Board>) -> Self {
         Self {
             board,
+            capsule: None,
             counts: [
                 (0, "new"),
                 (0, "again"),
@@ -60,13 +69,26 @@ impl Saver {
                 (0, "slower than the record"),
                 (0, "in place of a holder that is wrong"),
                 (0, "not timed beside the holder of the record"),
+                (0, "known"),
             ],
             refused: 0,
         }
     }
 
+    /// The board, where there is one.
+    #[cfg_attr(
+        not(feature = "fleet"),
+        allow(dead_code, reason = "for other machines")
+    )]
+    pub(crate) fn board(&self) -> Option<&Board> {
+        self.board.as_ref()
+    }
+
     /// Who holds the record at a place.
     pub(crate) fn holder(&self, place: &Place) -> Result<Option<Held>, Failure> {
+        if let Some(capsule) = &self.capsule {
+            return Ok(capsule.holder(place));
+        }
         match &self.board {
             Some(board) => board.holder(place).map_err(location::failure),
             None => Ok(None),
@@ -97,9 +119,9 @@ impl Saver {
         setting: Setting,
         extras: Extras,
     ) -> Result<Option<Recorded>, Failure> {
-        let Some(board) = &mut self.board else {
+        if self.board.is_none() && self.capsule.is_none() {
             return Ok(None);
-        };
+        }
         let Ok(outcome) = Outcome::new(subject, verdict, measured, setting) else {
             self.refused += 1;
             return Ok(None);
@@ -113,7 +135,19 @@ impl Saver {
             Some(raced) => outcome.with_race(raced),
             None => outcome,
         };
-        let recorded = board.record(&outcome).map_err(location::failure)?;
+        if let Some(capsule) = &self.capsule {
+            capsule.put(&outcome)?;
+            return Ok(None);
+        }
+        self.record(&outcome)
+    }
+
+    /// Puts an outcome on the board, wherever it was measured.
+    pub(crate) fn record(&mut self, outcome: &Outcome) -> Result<Option<Recorded>, Failure> {
+        let Some(board) = &mut self.board else {
+            return Ok(None);
+        };
+        let recorded = board.record(outcome).map_err(location::failure)?;
         let kind = match recorded.standing {
             Standing::First => 0,
             Standing::Again { .. } => 1,
@@ -122,6 +156,7 @@ impl Saver {
             Standing::Slower(_) => 4,
             Standing::Succeeds => 5,
             Standing::Unraced => 6,
+            Standing::Known => 7,
         };
         if let Some((count, _)) = self.counts.get_mut(kind) {
             *count += 1;
@@ -179,5 +214,6 @@ pub(crate) fn word(standing: Standing) -> &'static str {
         Standing::Slower(_) => "slower",
         Standing::Succeeds => "succeeds",
         Standing::Unraced => "unraced",
+        Standing::Known => "known",
     }
 }

@@ -1,5 +1,8 @@
 //! `assay board verify`: runs what holds a record again, and compares.
 
+#[cfg(feature = "fleet")]
+mod fleet;
+
 use super::location;
 use super::save::{Extras, Saver};
 use super::selection::Selection;
@@ -62,14 +65,19 @@ pub(super) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    fleet: crate::commands::fleet::FleetArgs,
 }
 
 /// What came of running records again.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Report {
-    /// Where all random inputs came from.
-    seed: u64,
+    /// Where all random inputs came from; absent where each worker chose its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
     /// One per source; results of other devices were passed over.
     results: Vec<Again>,
 }
@@ -127,11 +135,16 @@ struct Runs {
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     let board = args.selection.open()?;
-    let found = entries(args, &board)?;
     let mut saver = match args.no_save {
         true => Saver::nowhere(),
         false => Saver::open(args.selection.board.as_deref(), context)?,
     };
+    #[cfg(feature = "fleet")]
+    if args.fleet.fleet.is_some() {
+        let report = fleet::run(args, &board, &mut saver, context)?;
+        return show(&report, args, &saver, context);
+    }
+    let found = entries(args, &board)?;
     interrupt::cooperate();
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let mut results = Vec::new();
@@ -154,9 +167,16 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
             results.push(work.again(entry)?);
         }
     }
-    let report = Report { seed, results };
+    let report = Report {
+        seed: Some(seed),
+        results,
+    };
+    show(&report, args, &saver, context)
+}
+
+fn show(report: &Report, args: &Args, saver: &Saver, context: &Context) -> CommandResult {
     let text = match args.format {
-        super::Format::Json => Envelope::new("assay.board-verify", 1, &report).to_json(),
+        super::Format::Json => Envelope::new("assay.board-verify", 1, report).to_json(),
         super::Format::Text => report.text(context, saver.told()),
     };
     context.write(&text)?;
@@ -487,7 +507,10 @@ impl Report {
                 clocks.push(clock);
             }
         }
-        let clocks = format!("\nseed {}; {}", self.seed, clocks.join(", "));
+        let seed = self.seed.map_or("seeds of the workers".to_owned(), |seed| {
+            format!("seed {seed}")
+        });
+        let clocks = format!("\n{seed}; {}", clocks.join(", "));
         text += &assay_report::wrap::wrap(&clocks, context.width, 0).join("\n      ");
         text.push('\n');
         if let Some(saved) = saved {

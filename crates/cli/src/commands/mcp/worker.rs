@@ -8,18 +8,19 @@
 use super::tools::SCRATCH;
 use super::{Limits, broken, compare};
 use crate::api;
+use crate::child;
 use crate::confine;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::progress::{self, Step};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStdin};
 
 /// What a process is to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -136,8 +137,8 @@ pub(super) fn work() -> CommandResult {
     let job: Job = serde_json::from_str(&line)
         .map_err(|error| Failure::usage(format!("--worker is for the server alone: {error}")))?;
     drop(line);
-    end_with_the_server();
-    limit_memory(job.memory);
+    child::end_with_input();
+    child::limit_memory(job.memory);
     tell_steps();
     if let Some(root) = job.roots.first() {
         std::env::set_current_dir(root)?;
@@ -178,32 +179,6 @@ fn tell_steps() {
     }));
 }
 
-/// Ends this process and all it has started when standard input ends.
-fn end_with_the_server() {
-    std::thread::spawn(|| {
-        let mut rest = [0; 64];
-        while matches!(std::io::stdin().lock().read(&mut rest), Ok(read) if read > 0) {}
-        #[cfg(unix)]
-        let _ = rustix::process::kill_current_process_group(rustix::process::Signal::KILL);
-        #[allow(clippy::exit, reason = "nobody is left to report to")]
-        std::process::exit(1);
-    });
-}
-
-#[cfg(target_os = "linux")]
-fn limit_memory(bytes: u64) {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    let limit = Rlimit {
-        current: Some(bytes),
-        maximum: Some(bytes),
-    };
-    // A lower limit that stands already is fine too.
-    let _ = setrlimit(Resource::As, limit);
-}
-
-#[cfg(not(target_os = "linux"))]
-fn limit_memory(_: u64) {}
-
 /// A process that runs a job, from the server's side.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -219,7 +194,7 @@ const LARGEST_ANSWER: u64 = 256 << 20;
 impl Process {
     /// Starts a process for a job.
     pub(super) fn start(limits: &Limits) -> Result<Process, Failure> {
-        let mut command = program()?;
+        let mut command = child::program()?;
         command
             .args(["mcp", "--worker"])
             .stdin(Stdio::piped())
@@ -278,32 +253,9 @@ impl Process {
 /// Ends the process and all it has started.
 impl Drop for Process {
     fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else {
+        let Some(child) = self.child.take() else {
             return;
         };
-        #[cfg(unix)]
-        if let Some(id) = child.id()
-            && let Some(id) = rustix::process::Pid::from_raw(id.cast_signed())
-        {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
-        let _ = child.start_kill();
-        // Somebody has to ask how it ended, or the system keeps it.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { child.wait().await });
-        }
+        child::kill(child);
     }
-}
-
-/// This program: in the Python package it is a module of the interpreter.
-fn program() -> Result<Command, Failure> {
-    let this = std::env::current_exe().map_err(|error| broken("this program", error))?;
-    let python = this
-        .file_stem()
-        .is_some_and(|stem| stem.to_string_lossy().starts_with("python"));
-    let mut command = Command::new(this);
-    if python {
-        command.args(["-m", "assay"]);
-    }
-    Ok(command)
 }

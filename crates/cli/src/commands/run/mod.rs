@@ -3,6 +3,8 @@
 mod advice;
 mod counts;
 mod engine;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod report;
 mod resource_work;
 mod work;
@@ -116,6 +118,10 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     source: SourceArgs,
+
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    fleet: crate::commands::fleet::FleetArgs,
 }
 
 /// What --check looks for.
@@ -231,6 +237,10 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    #[cfg(feature = "fleet")]
+    if args.fleet.fleet.is_some() {
+        return fleet::run(args, context);
+    }
     let destinations = destinations(args)?;
     let reports = work::run(args, &destinations, context)?;
     let outcome = match reports.iter().any(Report::found) {

@@ -1,0 +1,69 @@
+//! Processes of this program that run commands for others: agents (`assay mcp`) and fleets (`assay fleet worker`).
+//!
+//! Such a process leads a process group of its own, compilers included. Whoever started it kills the group when the time is
+//! over; if that one dies, standard input ends and the group kills itself.
+
+use crate::failure::{Failure, Kind};
+use std::io::Read;
+use tokio::process::{Child, Command};
+
+/// This program: in the Python package it is a module of the interpreter.
+pub(crate) fn program() -> Result<Command, Failure> {
+    let this = std::env::current_exe()
+        .map_err(|error| Failure::new(Kind::Missing, format!("this program: {error}")))?;
+    let python = this
+        .file_stem()
+        .is_some_and(|stem| stem.to_string_lossy().starts_with("python"));
+    let mut command = Command::new(this);
+    if python {
+        command.args(["-m", "assay"]);
+    }
+    Ok(command)
+}
+
+/// Ends this process and all it has started when standard input ends.
+pub(crate) fn end_with_input() {
+    std::thread::spawn(|| {
+        let mut rest = [0; 64];
+        while matches!(std::io::stdin().lock().read(&mut rest), Ok(read) if read > 0) {}
+        end();
+    });
+}
+
+/// Ends this process and all it has started.
+pub(crate) fn end() {
+    #[cfg(unix)]
+    let _ = rustix::process::kill_current_process_group(rustix::process::Signal::KILL);
+    #[allow(clippy::exit, reason = "nobody is left to report to")]
+    std::process::exit(1);
+}
+
+/// Limits the memory of this process, where the system can.
+#[cfg(target_os = "linux")]
+pub(crate) fn limit_memory(bytes: u64) {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Rlimit {
+        current: Some(bytes),
+        maximum: Some(bytes),
+    };
+    // A lower limit that stands already is fine too.
+    let _ = setrlimit(Resource::As, limit);
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn limit_memory(_: u64) {}
+
+/// Ends a process and all it has started.
+pub(crate) fn kill(mut child: Child) {
+    #[cfg(unix)]
+    if let Some(id) = child.id()
+        && let Some(id) = rustix::process::Pid::from_raw(id.cast_signed())
+    {
+        let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+    }
+    let _ = child.start_kill();
+    // Somebody has to ask how it ended, or the system keeps it.
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        runtime.spawn(async move { child.wait().await });
+    }
+}

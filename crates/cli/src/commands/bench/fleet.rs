@@ -1,0 +1,364 @@
+//! `assay bench --fleet`: one job per kernel, element type and pool; answers become rows and go on the board.
+
+use super::environment::Environment;
+use super::report::{OnBoard, Report, Row};
+use super::{Args, Format, includes, select};
+use crate::commands::board::save::Saver;
+use crate::commands::fleet::submit::{Line, Session};
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Outcome};
+use crate::input;
+use assay_bench::registry::Kernel;
+use assay_board::Wire;
+use assay_fleet::{Answer, Ending, Submission};
+use assay_report::envelope::Envelope;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was asked of one pool.
+struct Asked {
+    pool: String,
+    kernel: String,
+    set: &'static str,
+    dtype: String,
+    /// Of several runs only the first is shown, and what went wrong in others.
+    first: bool,
+}
+
+/// The part of a worker's `assay.bench` document that is used.
+#[derive(Deserialize)]
+struct Document {
+    seed: u64,
+    environment: Environment,
+    kernels: Vec<Row>,
+}
+
+/// What came back from one pool.
+#[derive(Default)]
+struct Pool {
+    seed: u64,
+    environment: Option<Environment>,
+    workers: BTreeMap<String, usize>,
+    cached: usize,
+    rows: BTreeMap<usize, Row>,
+}
+
+pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context) -> CommandResult {
+    if args.kernels.is_some() {
+        return Err(
+            Failure::usage("--kernels cannot be sent to another machine").advice(
+                "workers know the kernels that come with assay; --source sends a source of yours",
+            ),
+        );
+    }
+    let session = Session::open(&args.fleet)?;
+    let pools = session.pools(&args.fleet)?;
+    let mut saver = match args.no_save || args.no_time {
+        true => Saver::nowhere(),
+        false => Saver::open(args.board.as_deref(), context)?,
+    };
+    let (asked, submissions) = ask(args, kernels, &pools, &saver, context)?;
+    let mut found: BTreeMap<String, Pool> = BTreeMap::new();
+    let mut answers = Vec::new();
+    session.evaluate(submissions, context, |place, answer| {
+        let Some(asked) = asked.get(place) else {
+            return Ok(());
+        };
+        let pool = found.entry(asked.pool.clone()).or_default();
+        answers.push(Told::new(asked, &answer));
+        take(place, asked, answer, pool, &mut saver)
+    })?;
+    let saved = saver.told();
+    let target = args.target.name();
+    let reports = found
+        .into_iter()
+        .map(|(name, pool)| report(name, pool, target));
+    let mut reports: Vec<_> = reports.collect();
+    if let Some((_, _, last)) = reports.last_mut() {
+        last.saved = saved;
+    }
+    let (wrong, refused) = reports
+        .iter()
+        .fold((0, 0), |(wrong, refused), (_, _, report)| {
+            (wrong + report.wrong, refused + report.refused)
+        });
+    let text = match args.format {
+        Format::Text => text(&reports, context),
+        Format::Json => {
+            answers.sort_by(|a, b| {
+                (&a.pool, &a.kernel, &a.dtype).cmp(&(&b.pool, &b.kernel, &b.dtype))
+            });
+            let pools = reports
+                .into_iter()
+                .map(|(pool, _, report)| InPool { pool, report });
+            let document = FleetDocument {
+                pools: pools.collect(),
+                answers,
+            };
+            Envelope::new("assay.bench-fleet", 1, &document).to_json()
+        }
+    };
+    context.write(&text)?;
+    Ok(match (wrong, refused) {
+        (0, 0) => Outcome::Fine,
+        (0, _) => Outcome::Unreadable,
+        _ => Outcome::Failed,
+    })
+}
+
+/// The document of `assay bench --fleet --format json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct FleetDocument {
+    /// What each pool found.
+    pools: Vec<InPool>,
+    /// Where each answer comes from.
+    answers: Vec<Told>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct InPool {
+    pool: String,
+    report: Report,
+}
+
+/// Where an answer comes from.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Told {
+    pool: String,
+    kernel: String,
+    dtype: String,
+    job: String,
+    worker: String,
+    /// `done`, `refused`, `cancelled`, `timed-out` or `gave-up`.
+    ending: String,
+    /// True if it was known from the same question.
+    cached: bool,
+    /// How often the job was delivered.
+    deliveries: u64,
+    /// Seconds that the worker was at it, by its own clock.
+    seconds: f64,
+}
+
+impl Told {
+    fn new(asked: &Asked, answer: &Answer) -> Self {
+        Self {
+            pool: asked.pool.clone(),
+            kernel: asked.kernel.clone(),
+            dtype: asked.dtype.clone(),
+            job: answer.job.clone(),
+            worker: answer.machine.worker.clone(),
+            ending: answer.ending.name().to_owned(),
+            cached: answer.cached,
+            deliveries: answer.deliveries,
+            seconds: answer.seconds,
+        }
+    }
+}
+
+/// One job per pool, kernel and element type.
+fn ask(
+    args: &Args,
+    kernels: &select::Kernels<'_>,
+    pools: &[String],
+    saver: &Saver,
+    context: &Context,
+) -> Result<(Vec<Asked>, Vec<Submission>), Failure> {
+    let words = context.line.iter().position(|word| word == "bench");
+    let words = words.and_then(|place| context.line.get(place + 1..));
+    let mut line = Line::read("bench", words.unwrap_or_default())?;
+    line.flags.retain(|flag| {
+        !["--dtype=", "--source=", "--format="]
+            .iter()
+            .any(|one| flag.starts_with(one))
+    });
+    line.inputs.clear();
+    line.objects.clear();
+    let mut own = None;
+    if let Some(path) = &args.source {
+        if kernels.sound.len() != 1 {
+            return Err(Failure::usage("--source is for one kernel")
+                .advice("name the kernel it stands for"));
+        }
+        let bytes = input::open(path)?;
+        let source = includes::whole(
+            path,
+            &String::from_utf8_lossy(&bytes),
+            kernels.registry.headers(),
+        );
+        let source = source.map_err(Failure::input)?;
+        line.bytes("source.metal", source.text.as_bytes());
+        line.flags.push("--source=source.metal".to_owned());
+        own = Some(source.hash);
+    }
+    let (mut asked, mut submissions) = (Vec::new(), Vec::new());
+    for pool in pools {
+        for kernel in &kernels.sound {
+            let wanted = kernel
+                .dtypes
+                .iter()
+                .filter(|one| args.dtype.is_empty() || args.dtype.contains(one));
+            for dtype in wanted {
+                let mut words = vec!["bench".to_owned(), kernel.name.clone()];
+                words.extend(line.flags.iter().cloned());
+                words.push(format!("--dtype={}", dtype.name()));
+                words.push("--format=json".to_owned());
+                let mut submission = line.job(&args.fleet, words, pool);
+                challenge(
+                    &mut submission,
+                    args,
+                    kernel,
+                    dtype.name(),
+                    own.as_deref(),
+                    saver,
+                )?;
+                for run in 0..args.fleet.runs {
+                    asked.push(Asked {
+                        pool: pool.clone(),
+                        kernel: kernel.name.clone(),
+                        set: kernel.set.name(),
+                        dtype: dtype.name().to_owned(),
+                        first: run == 0,
+                    });
+                    submissions.push(submission.clone());
+                }
+            }
+        }
+    }
+    Ok((asked, submissions))
+}
+
+/// A source that may take a record brings its holders along, and is measured for this question alone: a pair on one worker.
+fn challenge(
+    submission: &mut Submission,
+    args: &Args,
+    kernel: &Kernel,
+    dtype: &str,
+    own: Option<&str>,
+    saver: &Saver,
+) -> Result<(), Failure> {
+    let (Some(board), Some(_)) = (saver.board(), own) else {
+        return Ok(());
+    };
+    let holders = board.holders(&kernel.name, dtype, &args.sizes);
+    let holders = holders.map_err(crate::commands::board::location::failure)?;
+    if !holders.is_empty() {
+        submission.job.extra = serde_json::to_string(&holders)
+            .map_err(|error| Failure::input(format!("holders of records: {error}")))?;
+        submission.job.fresh = true;
+    }
+    Ok(())
+}
+
+/// An answer becomes a row, and its run goes on the board.
+fn take(
+    place: usize,
+    asked: &Asked,
+    answer: Answer,
+    pool: &mut Pool,
+    saver: &mut Saver,
+) -> Result<(), Failure> {
+    *pool
+        .workers
+        .entry(answer.machine.worker.clone())
+        .or_default() += 1;
+    pool.cached += usize::from(answer.cached);
+    let mut row = match &answer.ending {
+        Ending::Done { output, error, .. } => match serde_json::from_str::<Document>(output) {
+            Ok(document) => {
+                pool.seed = document.seed;
+                pool.environment.get_or_insert(document.environment);
+                let rows = document.kernels.into_iter();
+                let mut rows = rows.filter(|row| row.dtype == asked.dtype || row.dtype.is_empty());
+                rows.next()
+                    .unwrap_or_else(|| refused(asked, "the answer has no such row"))
+            }
+            Err(_) => refused(asked, error.as_deref().unwrap_or(output)),
+        },
+        other => refused(asked, &other.trouble().unwrap_or_default()),
+    };
+    if let Ending::Done { outcomes, .. } = &answer.ending {
+        for text in outcomes.lines() {
+            let wire: Result<Wire, _> = serde_json::from_str(text);
+            let Ok(wire) = wire else { continue };
+            if wire.about() != (asked.kernel.as_str(), asked.dtype.as_str()) {
+                continue;
+            }
+            let wire = if answer.cached {
+                wire.without_race()
+            } else {
+                wire
+            };
+            match wire.outcome() {
+                Ok(outcome) => {
+                    let recorded = saver.record(&outcome.with_job(answer.job.clone()))?;
+                    row.board = recorded.map(|recorded| OnBoard::new(&recorded));
+                }
+                Err(why) => row
+                    .findings
+                    .push(format!("its run is not on the board: {why}")),
+            }
+        }
+    }
+    if asked.first || !row.right {
+        pool.rows.insert(place, row);
+    }
+    Ok(())
+}
+
+/// A row for a job that has no other. An error of a command is a document; its message is enough.
+fn refused(asked: &Asked, why: &str) -> Row {
+    let document: Result<serde_json::Value, _> = serde_json::from_str(why);
+    let message = document.ok().and_then(|document| {
+        let message = document["error"]["message"].as_str()?;
+        Some(message.to_owned())
+    });
+    let mut row = Row::refused(
+        &asked.kernel,
+        asked.set,
+        message.unwrap_or_else(|| why.to_owned()),
+    );
+    row.dtype.clone_from(&asked.dtype);
+    row
+}
+
+fn report(name: String, pool: Pool, target: &str) -> (String, String, Report) {
+    let environment = pool.environment.unwrap_or_else(Environment::unknown);
+    let workers: Vec<String> = pool
+        .workers
+        .iter()
+        .map(|(name, jobs)| format!("{name} ({jobs})"))
+        .collect();
+    let known = match pool.cached {
+        0 => String::new(),
+        cached => format!(", {cached} known before"),
+    };
+    let heading = format!(
+        "Pool {name}: {}{known}; {}",
+        workers.join(", "),
+        environment.device_name
+    );
+    let rows = pool.rows.into_values().collect();
+    let report = Report::new(pool.seed, environment, target, rows, None);
+    (name, heading, report)
+}
+
+fn text(reports: &[(String, String, Report)], context: &Context) -> String {
+    let pages = reports.iter().map(|(_, heading, report)| {
+        let heading = context
+            .painter
+            .paint(assay_report::style::Role::Heading, heading);
+        format!("{heading}\n\n{}", report.text(context))
+    });
+    pages.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::FleetDocument>("assay.bench-fleet", 1);
+    }
+}
