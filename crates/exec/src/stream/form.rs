@@ -55,8 +55,8 @@ impl Form {
     /// The least and the greatest number in a grid whose last thread is at `last`.
     pub(super) fn bounds(&self, last: [u32; 3]) -> Option<(i64, i64)> {
         let (mut least, mut greatest) = (self.base, self.base);
-        for axis in 0..3 {
-            let far = self.step[axis].checked_mul(i64::from(last[axis]))?;
+        for (step, last) in self.step.into_iter().zip(last) {
+            let far = step.checked_mul(i64::from(last))?;
             least = least.checked_add(far.min(0))?;
             greatest = greatest.checked_add(far.max(0))?;
         }

@@ -44,7 +44,12 @@ pub(crate) struct Plan<'a> {
 unsafe impl Sync for Plan<'_> {}
 
 /// A worker's scratch memory: slots of as many lanes as a chunk has.
-struct Scratch(Vec<Narrow>);
+struct Scratch(Vec<Aligned>);
+
+/// Lanes at the start of a cache line: vector loads across two lines cost twice.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Aligned(Narrow);
 
 /// Some threads of a row.
 #[derive(Clone, Copy)]
@@ -103,9 +108,9 @@ impl<'a> Plan<'a> {
 
     fn scratch(&self) -> Scratch {
         let slot = (self.chunk / 32) as usize;
-        let mut lanes = vec![[0; 32]; slot * self.placed.slots as usize];
+        let mut lanes = vec![Aligned([0; 32]); slot * self.placed.slots as usize];
         for (place, &constant) in lanes.chunks_exact_mut(slot).zip(&self.placed.constants) {
-            place.fill([constant; 32]);
+            place.fill(Aligned([constant; 32]));
         }
         Scratch(lanes)
     }
@@ -225,7 +230,7 @@ impl<'a> Plan<'a> {
     #[inline(always)]
     fn slot(&self, scratch: &Scratch, slot: u32) -> *mut Narrow {
         let at = slot as usize * (self.chunk / 32) as usize;
-        scratch.0.as_ptr().wrapping_add(at).cast_mut()
+        scratch.0.as_ptr().wrapping_add(at).cast_mut().cast()
     }
 }
 

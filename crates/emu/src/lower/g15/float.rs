@@ -4,10 +4,7 @@ use super::{G15, bits_of, without_hint};
 use crate::lower::alu::{condition, half_dest, is_plain, sum_or_product};
 use crate::lower::operand::{Lowered, Problem, STRANGE, register, with_mods};
 use crate::op::{Choice, Compared, Dest, FloatSource, Operation, Part, Source, WIDENED};
-use assay_agx::{
-    Compare, Condition, ConvertMode, Field, Format, Instruction, MiniFloat, Modifiers, Op, Operand,
-    Order, Predicate, Reg, Width,
-};
+use assay_agx::{Compare, ConvertMode, Field, Modifiers, Op, Operand, Predicate, Width};
 
 impl G15<'_, '_> {
     /// A float source; a brain float is widened to a row of its own first.
