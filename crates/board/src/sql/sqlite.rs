@@ -43,7 +43,6 @@ impl Session for Connection {
         let mut statement = self.prepare(sql)?;
         let columns: Arc<[String]> = statement
             .column_names()
-            .into_iter()
             .map(str::to_owned)
             .collect();
         let mut rows = statement.query(params_from_iter(values))?;

@@ -142,7 +142,8 @@ fn silence_and_broken_connections_are_errors() {
 
 #[test]
 fn answers_that_are_none_are_the_models_fault() {
-    let cases: [(Play, fn(&Error) -> bool); 4] = [
+    type Expected = fn(&Error) -> bool;
+    let cases: [(Play, Expected); 4] = [
         (Play::Cut, |it| matches!(it, Error::Cut { limit: 256 })),
         (Play::Malformed, |it| matches!(it, Error::Malformed { .. })),
         (Play::Page, |it| matches!(it, Error::Malformed { .. })),
