@@ -25,7 +25,7 @@ fi
 bin=$(ls -d /usr/lib/postgresql/*/bin /opt/homebrew/opt/postgresql*/bin 2>/dev/null | sort -V | tail -n 1 || true)
 if [ -z "$bin" ] && command -v initdb >/dev/null; then bin=$(dirname "$(command -v initdb)"); fi
 if [ -z "$bin" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  flock /tmp/apt.lock apt-get install -y --no-install-recommends postgresql >/dev/null 2>&1 || true
+  apt-get install -y --no-install-recommends postgresql >/dev/null 2>&1 || true
   bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1 || true)
 fi
 [ -n "$bin" ] || { say "no PostgreSQL (apt-get install postgresql, brew install postgresql)"; exit 3; }
