@@ -51,6 +51,8 @@ pub struct Command {
     pub name: &'static str,
     /// What stands without a flag.
     pub names: Names,
+    /// Words that would be commands of their own where a name stands.
+    pub subcommands: &'static [&'static str],
     /// Its flags.
     pub flags: &'static [Flag],
 }
@@ -68,6 +70,7 @@ pub const COMMANDS: [Command; 2] = [
     Command {
         name: "bench",
         names: Names::Kernels,
+        subcommands: &["new", "mutants", "help"],
         flags: &[
             flag("--quick", Takes::Nothing),
             flag(
@@ -103,6 +106,7 @@ pub const COMMANDS: [Command; 2] = [
     Command {
         name: "run",
         names: Names::Input,
+        subcommands: &[],
         flags: &[
             Flag {
                 name: "--function",
@@ -172,7 +176,7 @@ pub fn check(line: &[String], inputs: &BTreeSet<&str>) -> Result<(), Refusal> {
             Names::Kernels => crate::names::is_token(word),
             Names::Input => names == 1 && inputs.contains(word.as_str()),
         };
-        if !fine {
+        if !fine || command.subcommands.contains(&word.as_str()) {
             return forbidden(word);
         }
     }
@@ -256,6 +260,8 @@ mod tests {
             "bench softmax --board=/tmp/b.db",
             "bench softmax --all",
             "bench new x",
+            "bench --quick mutants",
+            "bench help",
             "bench softmax --source=/etc/passwd",
             "bench softmax --source=../k.metal",
             "bench softmax --source",

@@ -352,6 +352,20 @@ mod tests {
         assert!(read.inputs.is_empty());
     }
 
+    /// A word that clap takes for a command of its own would not be a kernel's name.
+    #[test]
+    fn commands_below_those_that_jobs_use_are_known() {
+        use clap::CommandFactory;
+        let program = crate::app::Cli::command();
+        for known in &allow::COMMANDS {
+            let command = program.find_subcommand(known.name).expect("a command");
+            for below in command.get_subcommands() {
+                let name = below.get_name();
+                assert!(known.subcommands.contains(&name), "{} {name}", known.name);
+            }
+        }
+    }
+
     #[test]
     fn what_is_more_than_a_kernel_is_refused() {
         for text in [
