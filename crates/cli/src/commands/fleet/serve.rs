@@ -157,11 +157,18 @@ fn board_page(board: Option<PathBuf>) -> Result<String, String> {
     let board = board.map_err(|error| error.to_string())?;
     let read = |error: assay_board::Error| error.to_string();
     let filter = Filter::default();
-    Ok(render::html(&View {
+    let view = View {
         results: board.entries(&filter).map_err(read)?,
         claims: board.claims(&filter).map_err(read)?,
         modelled: Vec::new(),
-    }))
+    };
+    let history = Filter {
+        all: true,
+        with_sources: true,
+        ..Filter::default()
+    };
+    let history = board.entries(&history).map_err(read)?;
+    Ok(render::html(&view, &history))
 }
 
 const STYLE: &str = "
