@@ -41,10 +41,7 @@ impl Session for Connection {
         take: &mut dyn FnMut(&Row) -> Result<(), Failed>,
     ) -> Result<(), Failed> {
         let mut statement = self.prepare(sql)?;
-        let columns: Arc<[String]> = statement
-            .column_names()
-            .map(str::to_owned)
-            .collect();
+        let columns: Arc<[String]> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {
             let values = (0..columns.len()).map(|place| row.get_ref(place).map(value));
