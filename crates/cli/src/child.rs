@@ -5,9 +5,11 @@
 
 use crate::failure::{Failure, Kind};
 use std::io::Read;
+use std::process::Stdio;
 use tokio::process::{Child, Command};
 
-/// This program: in the Python package it is a module of the interpreter.
+/// This program, to be started for others: it leads a process group, is spoken to by pipes, and does not outlive its handle. In
+/// the Python package it is a module of the interpreter.
 pub(crate) fn program() -> Result<Command, Failure> {
     let this = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Missing, format!("this program: {error}")))?;
@@ -18,6 +20,13 @@ pub(crate) fn program() -> Result<Command, Failure> {
     if python {
         command.args(["-m", "assay"]);
     }
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
     Ok(command)
 }
 

@@ -11,6 +11,15 @@ fn assay() -> Command {
     Command::new(env!("CARGO_BIN_EXE_assay"))
 }
 
+/// `assay write` of a specification; what is written and tried goes into the folder.
+fn written(folder: &Path, spec: &Path) -> Output {
+    let mut command = assay();
+    command.arg("write").arg(spec);
+    command.arg("--into").arg(folder.join("k"));
+    command.arg("--attempts").arg(folder.join("a.db"));
+    command.output().unwrap()
+}
+
 fn said(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
@@ -128,16 +137,7 @@ fn expressions_of_every_shape_become_kernels() {
             "summary = \"a test\"\noracle = {{ expression = \"{expression}\" }}\narguments = [\n  {x},\n  {y},\n  {cols},\n]\n{rows}{tail}"
         );
         std::fs::write(&spec, text).unwrap();
-        let output = assay()
-            .arg("write")
-            .arg(&spec)
-            .arg("--into")
-            .arg(folder.path().join("k"))
-            .arg("--attempts")
-            .arg(folder.path().join("a.db"))
-            .output()
-            .unwrap();
-        let (code, out, err) = said(&output);
+        let (code, out, err) = said(&written(folder.path(), &spec));
         if lacks_clang(code, &err) {
             return;
         }
@@ -153,16 +153,7 @@ fn expressions_of_every_shape_become_kernels() {
         quick = { M = 3, N = 5, K = 37 }\nodd = { M = 9, N = 7, K = 41 }\nheld_out = { M = 11, N = 13, K = 17 }\n";
     let spec = folder.path().join("product.toml");
     std::fs::write(&spec, format!("{matmul}{tail}")).unwrap();
-    let output = assay()
-        .arg("write")
-        .arg(&spec)
-        .arg("--into")
-        .arg(folder.path().join("k"))
-        .arg("--attempts")
-        .arg(folder.path().join("a.db"))
-        .output()
-        .unwrap();
-    let (code, out, err) = said(&output);
+    let (code, out, err) = said(&written(folder.path(), &spec));
     assert!(
         code == Some(0) && out.contains("a plain matmul"),
         "{out}{err}"

@@ -11,7 +11,6 @@ use assay_fleet::{Ending, Job, Runner};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
@@ -136,13 +135,7 @@ impl Children {
             .args(["fleet", "child", "--memory"])
             .arg(self.memory.to_string())
             .arg("--folder")
-            .arg(self.folder.path())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
+            .arg(self.folder.path());
         let started = |error: std::io::Error| format!("cannot start a process: {error}");
         let mut child = command.spawn().map_err(started)?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

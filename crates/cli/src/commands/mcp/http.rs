@@ -183,15 +183,7 @@ fn checked_token(text: &str, place: &str) -> Result<String, Failure> {
 }
 
 fn announce(limits: &Limits, bound: SocketAddr, token: &Token, context: &Context) {
-    let roots: Vec<String> = limits
-        .roots
-        .iter()
-        .map(|root| root.display().to_string())
-        .collect();
-    context.note(&format!(
-        "assay mcp: serving {} at http://{bound}{PATH}",
-        roots.join(", ")
-    ));
+    super::announce(limits, &format!("at http://{bound}{PATH}"), context);
     match token {
         Token::Made(token) => context.note(&format!(
             "requests need the header Authorization: Bearer {token}"

@@ -90,17 +90,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         http::serve(limits, address, &args.http, context)?;
         return Ok(Outcome::Fine);
     }
+    announce(&limits, "on standard input and output", context);
+    server::serve(limits)?;
+    Ok(Outcome::Fine)
+}
+
+/// Says which folders are served where.
+fn announce(limits: &Limits, place: &str, context: &Context) {
     let roots: Vec<String> = limits
         .roots
         .iter()
         .map(|root| root.display().to_string())
         .collect();
-    context.note(&format!(
-        "assay mcp: serving {} on standard input and output",
-        roots.join(", ")
-    ));
-    server::serve(limits)?;
-    Ok(Outcome::Fine)
+    context.note(&format!("assay mcp: serving {} {place}", roots.join(", ")));
 }
 
 fn limits(args: &Args) -> Result<Limits, Failure> {

@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -195,14 +194,7 @@ impl Process {
     /// Starts a process for a job.
     pub(super) fn start(limits: &Limits) -> Result<Process, Failure> {
         let mut command = child::program()?;
-        command
-            .args(["mcp", "--worker"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
+        command.args(["mcp", "--worker"]);
         if let Some(root) = limits.roots.first() {
             command.current_dir(root);
         }
