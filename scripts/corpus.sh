@@ -10,7 +10,7 @@
 #   lines       how many instructions of MetalBench's kernels carry a line of their source
 #   fidelity    MLX's source compiled by us against Apple's AIR of the same version: barriers, group
 #               and matrix operations of every kernel
-#   wild        the sources of fifteen public repositories (scripts/wild.tsv) compile, have code, and a sample of their kernels is
+#   wild        the sources of the public repositories in scripts/wild.tsv compile, have code, and a sample of their kernels is
 #               judged; writes docs/corpus.md
 #
 # Usage: scripts/corpus.sh [PART]...   The first three when none is named.

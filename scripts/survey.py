@@ -5,7 +5,8 @@ Usage: survey.py FOLDER [--assay PROGRAM] [--most N] [--share N] [--page FILE] [
 
 FOLDER holds one checkout per project of scripts/wild.tsv (scripts/corpus.sh wild fetches them). Every kernel that binds a texture or a
 sampler, or whose file includes tensors, is launched once with one threadgroup: buffers are zeros, textures small and random, function constants 1 or false. That says
-whether a kernel runs, not whether it is right. Exit 1: a file does not compile, or fewer than 95 % of the kernels run.
+whether a kernel runs, not whether it is right. What is found out about a project is kept in FOLDER/survey: with NAMEs only those are
+done again, and the page is made of all. Exit 1: a file does not compile, or fewer than 95 % of the kernels run.
 """
 
 import argparse
@@ -18,6 +19,8 @@ import sys
 import wild
 
 BYTES = 1 << 20
+# Besides those of the page on all kernels, one whose tensor kernels are of interest.
+PROJECTS = {**wild.PROJECTS, "mlx-native": dict(files=["**/*.metal"], in_place=True)}
 # Projects whose tensor code is behind a macro.
 DEFINES = {"llama.cpp": ["GGML_METAL_HAS_TENSOR=1"]}
 TENSORS = re.compile(r"metal_tensor|MetalPerformancePrimitives|nax\.h")
@@ -46,10 +49,12 @@ def texture(kind):
     element = re.search(r"<\s*(\w+)", bare)
     element = element[1] if element else "float"
     form = "depth32Float" if bare.startswith("depth") else "rgba32Float"
+    # What is written and read may be the target of atomic operations, which need one channel.
+    channels = "r" if "read_write" in bare or "atomic" in bare else "rgba"
     if element in ("int", "short", "int32_t", "int16_t"):
-        form = "rgba32Sint"
+        form = f"{channels}32Sint"
     if element in ("uint", "ushort", "uint32_t", "uint16_t"):
-        form = "r32Uint" if "read_write" in bare or "atomic" in bare else "rgba32Uint"
+        form = f"{channels}32Uint"
     layers = ":layers=6" if "array" in bare.split("<")[0] else ""
     samples = ":samples=4" if "_ms" in bare.split("<")[0] else ""
     return f"random:{form}:{EXTENTS[shape]}{layers}{samples}"
@@ -132,7 +137,7 @@ def examine(args, name, project):
             break
         kernels, error = compiled(args, file, flags)
         if kernels is None:
-            bad.append((file, error))
+            bad.append((str(file), error, wild.outside(file, error, []), "tensors" if tensors else "textures"))
             continue
         wanted = [kernel for kernel in kernels if tensors or any(a["kind"] in ("texture", "sampler") for a in kernel["arguments"])]
         if not wanted:
@@ -145,13 +150,56 @@ def examine(args, name, project):
     return rows, bad
 
 
+INTRODUCTION = """# Texture and tensor kernels in the wild
+
+Made by `scripts/survey.py corpus/wild --page docs/survey.md`, after `scripts/corpus.sh wild`. The kernels that bind a texture or a
+sampler, and those of files with tensors, of the same projects as on [the page on all kernels](corpus.md): an even share where a file
+or a project has very many. A kernel is launched once, with one threadgroup, buffers of zeros and small random textures: that says
+whether it runs, not whether it is right; `scripts/texture_reference.py` and `scripts/tensor_reference.py` compare results with NumPy.
+*Profiled* is for M1 and M2. Nothing here was measured on a GPU.
+"""
+
+
 def table(title, reasons):
+    """Reasons, the most frequent first, each with a kernel to look at."""
     found = {}
-    for name, kernel, why in reasons:
-        found.setdefault(why, []).append(f"{name}: `{kernel}`")
+    for name, what, why in reasons:
+        found.setdefault(re.sub(r"\s+", " ", why).replace("|", "\\|"), []).append(f"{name}: `{what}`")
     ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     lines = [f"| {why} | {len(where)} | {where[0]} |" for why, where in ordered]
-    return ["", title, "", "| reason | | such as |", "|---|---|---|", *lines] if lines else []
+    return ["", f"## {title}", "", "| reason | | such as |", "|---|---|---|", *lines] if lines else []
+
+
+def page(results):
+    """The page, and whether the figures are good enough."""
+    commits = wild.commits()
+    lines = [INTRODUCTION, "| project | uses | files | compiled | kernels launched | run | profiled |", "|---|---|---|---|---|---|---|"]
+    broken, refused, failing, costless = [], [], [], []
+    total, run, profiles = 0, 0, 0
+    for name, result in results.items():
+        address = commits.get(PROJECTS[name].get("folder", name), ("",))[0]
+        shown = f"[{name}]({address})" if address else name
+        share = PROJECTS[name].get("one_in")
+        shown += f", one file in {share}" if share else ""
+        bad = [row for row in result["bad"] if not row[2]]
+        for uses in ("textures", "tensors"):
+            own = [row for row in result["rows"] if row[2] == uses]
+            if not own:
+                continue
+            files = {row[0] for row in own}
+            missing = [row for row in bad if row[3] == uses]
+            runs, costs = (sum(not row[at] for row in own) for at in (3, 4))
+            lines.append(f"| {shown} | {uses} | {len(files) + len(missing)} | {len(files)} | {len(own)} | {runs} | {costs} |")
+            total, run, profiles = total + len(own), run + runs, profiles + costs
+        broken += [(name, pathlib.Path(row[0]).name, row[1]) for row in bad]
+        refused += [(name, pathlib.Path(row[0]).name, row[2]) for row in result["bad"] if row[2]]
+        failing += [(name, row[1], row[3]) for row in result["rows"] if row[3]]
+        costless += [(name, row[1], row[4]) for row in result["rows"] if row[4]]
+    percent = lambda part: f"{100 * part / max(total, 1):.1f} %"
+    lines += ["", f"Of {total} kernels {run} run, {percent(run)}, and {profiles} have a profile, {percent(profiles)}; files that do not compile: {len(broken)}."]
+    lines += table("Files that do not compile", broken) + table("Files left out", refused)
+    lines += table("Kernels that do not run", failing) + table("Kernels without a profile", costless)
+    return "\n".join(lines) + "\n", not broken and run >= 0.95 * total
 
 
 def main():
@@ -163,32 +211,24 @@ def main():
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     args = parser.parse_intermixed_args()
-    lines = ["| project | uses | files that do not compile | kernels | run | profiled |", "|---|---|---|---|---|---|"]
-    failing, refused, broken, total, run = [], [], 0, 0, 0
-    for name, project in wild.PROJECTS.items():
-        if args.names and name not in args.names:
-            continue
-        rows, bad = examine(args, name, project)
-        broken += len(bad)
-        for file, error in bad:
-            print(f"{name}: {file}: {error}", file=sys.stderr)
-        for uses in ("textures", "tensors"):
-            own = [row for row in rows if row[2] == uses]
-            if not own:
-                continue
-            runs, costs = (sum(not row[at] for row in own) for at in (3, 4))
-            lines.append(f"| {name} | {uses} | {len(bad)} | {len(own)} | {runs} | {costs} |")
-            total, run = total + len(own), run + runs
-        failing += [(name, row[1], row[3]) for row in rows if row[3]]
-        refused += [(name, row[1], row[4]) for row in rows if row[4]]
-        print(lines[-1], file=sys.stderr, flush=True)
-    lines += table("Kernels that do not run:", failing) + table("Kernels without a profile:", refused)
-    text = "\n".join(lines) + "\n"
+    kept = args.folder / "survey"
+    kept.mkdir(exist_ok=True)
+    results = {}
+    for name, project in PROJECTS.items():
+        file = kept / f"{name}.json"
+        if not args.names or name in args.names:
+            rows, bad = examine(args, name, project)
+            file.write_text(json.dumps(dict(rows=rows, bad=bad), indent=1), encoding="utf-8")
+            runs, costs = (sum(not row[at] for row in rows) for at in (3, 4))
+            print(f"{name}: {len(rows)} kernels, {runs} run, {costs} profiled, {len(bad)} files do not compile", file=sys.stderr, flush=True)
+        if file.is_file():
+            results[name] = json.loads(wild.read(file))
+    text, fine = page(results)
     if args.page:
         args.page.write_text(text, encoding="utf-8")
     else:
         print(text)
-    return 0 if not broken and run >= 0.95 * total else 1
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":

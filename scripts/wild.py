@@ -15,6 +15,7 @@ import hashlib
 import json
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 
@@ -38,7 +39,7 @@ PROJECTS = {
     ),
     "TNN": dict(files=["source/tnn/device/metal/**/*.metal"], include=["source", "include", "."], in_place=True),
     "Paddle-Lite": dict(files=["lite/backends/metal/**/*.metal"], include=["."], in_place=True),
-    "zkMetal": dict(files=["**/*.metal"], in_place=True),
+    "zkMetal": dict(files=["**/*.metal"], in_place=True, define=["USE_LUT"]),
     "mopro": dict(files=["**/*.metal"], in_place=True),
     "risc0": dict(
         files=["risc0/**/*.metal"], in_place=True,
@@ -123,18 +124,26 @@ def refusals(said, files):
 MISSING = re.compile(r"(?:unknown type name|undeclared identifier|no template named) '(\w+)'")
 
 
+def declaring(name):
+    return re.compile(rf"\b(?:struct|class|typedef|using|define|constant|inline|constexpr|enum)\b[^;(\n]*\b{name}\b")
+
+
 def outside(path, message, others):
     """Why a file does not count: what it needs from elsewhere, what is refused by name, what Apple's compiler refused too."""
     if "file not found" in message:
         return "a header that is not there"
     if "not supported" in message:
         return "a feature that is refused by name"
+    if "it declares no kernels" in message:
+        return "a part of other files, whose kernels need their macros"
+    twice = re.search(r"redefinition of '(\w+)'", message)
+    if twice and sum(bool(declaring(twice[1]).search(text)) for text in others) > 1:
+        return "a definition that a file it includes has too: the host program takes out the includes"
     verdict = path.with_name(path.name.replace("_candidate.metal", "_result.json"))
     if verdict != path and verdict.is_file() and not json.loads(read(verdict)).get("compile_ok", True):
         return "refused by Apple's compiler too, by the project's own records"
     name = MISSING.search(message)
-    declares = name and re.compile(rf"\b(?:struct|class|typedef|using|define|constant|inline|constexpr|enum)\b[^;(\n]*\b{name[1]}\b")
-    if declares and any(declares.search(text) for text in others):
+    if name and any(declaring(name[1]).search(text) for text in others):
         return "a name of another file, which the host program puts before it"
     return ""
 
@@ -143,17 +152,35 @@ def outside(path, message, others):
 SLOW = 5
 
 
+# What one run of the judge may take: bytes of address space and seconds.
+MOST_MEMORY = 10 << 30
+MOST_SECONDS = 1800
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+
+
 def fates(judge, mode, flags, files):
     """What became of each kernel (file, kernel, fate, reason), and of files that do not compile."""
-    run = subprocess.run([judge, "--tsv", *mode, *flags, *files], capture_output=True, check=False, text=True)
-    rows = [line.split("\t") for line in run.stdout.splitlines()]
-    if run.returncode not in (0, 1):
-        print(run.stderr[-2000:], file=sys.stderr)
+    try:
+        run = subprocess.run([judge, "--tsv", *mode, *flags, *files], capture_output=True, check=False, text=True, timeout=MOST_SECONDS, preexec_fn=limited)
+        out, said, ended = run.stdout, run.stderr, run.returncode in (0, 1)
+    except subprocess.TimeoutExpired:
+        out, said, ended = "", "", False
+    if not ended and len(files) > 1:
+        # One of them takes all the others with it.
+        halves = [fates(judge, mode, flags, part) for part in (files[: len(files) // 2], files[len(files) // 2 :])]
+        return halves[0][0] + halves[1][0], halves[0][1] | halves[1][1]
+    if not ended:
+        print(f"not to an end: {files[0]}: {said[-500:]}", file=sys.stderr, flush=True)
+        return [[files[0], pathlib.Path(files[0]).name, "not generated", "more memory or time than the judge is given"]], {}
+    rows = [line.split("\t") for line in out.splitlines()]
     rows = [row for row in rows if len(row) == 5]
     for file, kernel, _, _, seconds in rows:
         if float(seconds) > SLOW:
             print(f"{seconds} s: {kernel} of {file}", file=sys.stderr, flush=True)
-    return [row[:4] for row in rows], refusals(run.stderr, files)
+    return [row[:4] for row in rows], refusals(said, files)
 
 
 def examine(args, name, project):
@@ -180,17 +207,29 @@ def judge_sample(args, results):
         return hashlib.sha256(f"{name} {inside} {kernel}".encode()).hexdigest()
 
     kernels = [(name, file, kernel) for name, result in results.items() for file, kernel, fate, _ in result["kernels"] if fate == "same"]
-    sample = sorted(kernels, key=lambda one: rank(*one))[: args.sample]
-    for name, result in results.items():
-        wanted = [(file, kernel) for project, file, kernel in sample if project == name]
-        known = {(row[0], row[1]): row for row in result["judged"]}
-        missing = [one for one in wanted if one not in known]
-        only = [flag for file, kernel in missing for flag in ("--only", f"{file}:{kernel}")]
-        flags = options(args.folder, name, PROJECTS[name])
-        rows, _ = fates(args.judge, only, flags, sorted({file for file, _ in missing})) if missing else ([], {})
-        known.update({(row[0], row[1]): row for row in rows})
-        result["judged"] = [known[one] for one in wanted if one in known]
-        keep(args, name, result)
+    ranked = sorted(kernels, key=lambda one: rank(*one))
+    while True:
+        # The judge makes buffers only: kernels that take textures leave their places to the next.
+        textured = {(name, *row) for name, result in results.items() for row in result.setdefault("textured", [])}
+        sample = [(name, file, kernel) for name, file, kernel in ranked if (name, file, kernel) not in textured][: args.sample]
+        if not any([judge_more(args, name, result, sample) for name, result in results.items()]):
+            return
+
+
+def judge_more(args, name, result, sample):
+    """Judges the kernels of a project's part of the sample that are not known yet; whether a texture was found."""
+    wanted = [(file, kernel) for project, file, kernel in sample if project == name]
+    known = {(row[0], row[1]): row for row in result["judged"]}
+    missing = [one for one in wanted if one not in known]
+    only = [flag for file, kernel in missing for flag in ("--only", f"{file}:{kernel}")]
+    flags = options(args.folder, name, PROJECTS[name])
+    rows, _ = fates(args.judge, only, flags, sorted({file for file, _ in missing})) if missing else ([], {})
+    known.update({(row[0], row[1]): row for row in rows})
+    textured = [list(one) for one in wanted if one in known and known[one][2] not in ("same", "differs") and NOT_YET.search(known[one][3])]
+    result["textured"] += textured
+    result["judged"] = [known[one] for one in wanted if one in known and list(one) not in textured]
+    keep(args, name, result)
+    return bool(textured)
 
 
 def keep(args, name, result):
@@ -294,6 +333,9 @@ def report(results):
         f"of {without} no trial ran to its end, on either side alike.",
         "",
     ]
+    absent = [name for name in PROJECTS if name not in results]
+    if absent:
+        lines += [f"Not in this run: {', '.join(absent)}.", ""]
     lines += reasons(results)
     fine = compiled_files >= 0.99 * files and have >= 0.99 * wanted and not different and compiled_files
     return "\n".join(lines) + "\n", fine

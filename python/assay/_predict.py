@@ -25,7 +25,7 @@ class Prediction(Record):
     >>> import assay
     >>> p = assay.predict(
     ...     "kernel void k(device float* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }",
-    ...     launch={"grid": 1 << 20, "threadgroup": 256},
+    ...     launch={"grid": 1 << 24, "threadgroup": 256},
     ... )
     >>> p.low_us < p.time_us < p.high_us, p.limited_by
     (True, 'DRAM bandwidth')

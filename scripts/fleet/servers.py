@@ -1,5 +1,6 @@
 """Servers for tests: nats-server, PostgreSQL, workers, and a proxy that misbehaves. All on 127.0.0.1, all ended at the end."""
 
+import base64
 import json
 import os
 import pwd
@@ -13,10 +14,14 @@ import threading
 import time
 from pathlib import Path
 
+import nats
+import nkeys
+
 ROOT = Path(__file__).resolve().parents[2]
 ASSAY = os.environ.get("ASSAY", str(ROOT / "target/debug/assay"))
 # A server of PyPI's package lies beside the interpreter.
 NATS = shutil.which("nats-server")
+QUICK = ["bench", "relu", "--quick", "--dtype", "f32", "--reference", "none"]
 
 
 def free_port():
@@ -103,8 +108,8 @@ class Nats:
 class Worker:
     """`assay fleet worker`, each with a cache of its own: a machine of its own as far as locks are concerned."""
 
-    def __init__(self, nats, name, folder, *more, port=None, pool="cpu"):
-        self.name, self.nats = name, nats
+    def __init__(self, nats, name, folder, *more, port=None, pool="cpu", env=None):
+        self.name, self.nats, self.env = name, nats, env or {}
         self.log = Path(folder) / f"{name}-{time.monotonic_ns()}.log"
         self.cache = Path(folder) / f"cache-{name}"
         self.words = [ASSAY, "fleet", "worker", *nats.as_(name, port), "--pool", pool, *map(str, more)]
@@ -113,7 +118,7 @@ class Worker:
 
     def start(self):
         log = open(self.log, "ab")
-        env = {**os.environ, "ASSAY_CACHE": os.environ.get("FLEET_CACHE", str(self.cache))}
+        env = {**os.environ, "ASSAY_CACHE": os.environ.get("FLEET_CACHE", str(self.cache)), **self.env}
         self.process = subprocess.Popen(self.words, stdout=log, stderr=log, env=env)
 
     def ready(self):
@@ -142,7 +147,8 @@ class Worker:
 class Postgres:
     """A PostgreSQL server in a folder; as root it runs as somebody else, as it must."""
 
-    def __init__(self):
+    def __init__(self, tls=False):
+        self.tls = tls
         self.bin = Path(os.environ["POSTGRES_BIN"])
         self.folder = Path(tempfile.mkdtemp(prefix="assay-postgres-", dir="/tmp"))
         self.port = free_port()
@@ -158,18 +164,38 @@ class Postgres:
 
     def command(self, *words):
         more = dict(user=self.user.pw_uid, group=self.user.pw_gid, extra_groups=[]) if self.user else {}
-        return dict(args=[str(self.bin / words[0]), *words[1:]], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
+        return dict(args=[str(self.bin / words[0]), *words[1:]], cwd=self.folder, env={**os.environ, "HOME": str(self.folder)},
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **more)
 
     def start(self):
         data = str(self.folder / "data")
         subprocess.run(**self.command("initdb", "-D", data, "-U", "assay", "-A", "trust", "-E", "UTF8", "--no-locale", "-N"), check=True)
+        encrypted = self.certificates(Path(data)) if self.tls else []
         self.process = subprocess.Popen(
-            **self.command("postgres", "-D", data, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
+            **self.command("postgres", "-D", data, "-p", str(self.port), "-c", "listen_addresses=127.0.0.1", *encrypted,
                            "-c", f"unix_socket_directories={self.folder}", "-c", "fsync=off", "-c", "max_connections=60")
         )
         wait_for(lambda: answers(self.port), 30)
         wait_for(lambda: subprocess.run(**self.command("psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "assay", "-d", "postgres", "-c", "select 1")).returncode == 0, 30)
         return self
+
+    def certificates(self, data):
+        """An authority and a certificate for 127.0.0.1; connections in the clear are refused."""
+        extensions = self.folder / "san.txt"
+        extensions.write_text("subjectAltName=IP:127.0.0.1\n")
+        extensions.chmod(0o644)
+        new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        for words in (
+            ["req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=authority"],
+            ["req", *new, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=board"],
+            ["x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+             "-extfile", "san.txt", "-out", "server.pem"],
+        ):
+            subprocess.run(**{**self.command("initdb"), "args": ["openssl", *words]}, check=True)
+        access = data / "pg_hba.conf"
+        access.write_text("hostssl all all 127.0.0.1/32 trust\n")
+        return [word for name, value in (("ssl", "on"), ("ssl_cert_file", self.folder / "server.pem"), ("ssl_key_file", self.folder / "server.key"))
+                for word in ("-c", f"{name}={value}")]
 
     @property
     def server(self):
@@ -243,3 +269,46 @@ class Proxy:
                 except OSError:
                     pass
         self.pairs.clear()
+
+
+def overview(server, who="alice"):
+    return json.loads(assay("fleet", "jobs", *server.as_(who), "--format", "json", check=0).stdout)
+
+
+def running(server):
+    found = json.loads(assay("fleet", "workers", *server.as_("alice"), "--format", "json", check=0).stdout)
+    return [worker["job"] for worker in found["workers"] if worker["job"]]
+
+
+def in_background(*words):
+    return subprocess.Popen([ASSAY, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def seed(server, who):
+    """The secret of a key file."""
+    return next(line for line in Path(server.key(who)).read_text().splitlines() if line.startswith("SU"))
+
+
+async def publish(server, who, subject, payloads):
+    client = await nats.connect(server.url, nkeys_seed_str=seed(server, who), inbox_prefix=f"_INBOX_{who}".encode())
+    for payload in payloads:
+        await client.publish(subject, payload)
+    await client.flush()
+    await client.close()
+
+
+def job(number, **changes):
+    """A job as the program writes it."""
+    return {"protocol": 1, "id": f"job{number}", "submitter": "alice", "version": assay("--version").stdout.split()[-1], "pool": "cpu",
+            "priority": "normal", "line": ["bench", "relu", "--quick", "--no-time", "--dtype=f32", "--format=json"], "inputs": [],
+            "extra": "", "timeout": 60, "fresh": True, **changes}
+
+
+def signed(server, who, text):
+    key = nkeys.from_seed(seed(server, who).encode())
+    return {"job": text, "key": key.public_key.decode(), "signature": base64.b64encode(key.sign(text.encode())).decode()}
+
+
+def result(server, number):
+    done = assay("fleet", "jobs", "--job", f"job{number}", *server.as_("alice"))
+    return done.stdout + done.stderr if done.returncode == 0 else None

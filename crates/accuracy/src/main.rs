@@ -317,7 +317,7 @@ fn ranking(judged: &Judged, tie: f64) {
         pairs.len(),
         pairs::band(&pairs, bands::SHARE)
     );
-    for tie in [1.03, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4] {
+    for tie in [1.01, 1.03, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4] {
         let (called, right) = pairs::called(&pairs, tie);
         let ranked = mean_called(&rank(&variants, tie));
         println!(

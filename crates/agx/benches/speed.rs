@@ -1,8 +1,11 @@
 //! How fast instructions are decoded and printed, beside iced-x86 in the same run.
 //!
 //! `cargo bench -p assay-agx`. Each figure is the median of several passes over a
-//! buffer too large for the caches, on one thread. On Linux time is what the thread spent
+//! buffer too large for the caches, on one thread, all cases in turns; then the ratios. iced-x86 formats with its fast formatter. On Linux time is what the thread spent
 //! on a processor, so that other programs disturb less; elsewhere it is the wall clock.
+//!
+//! `-- 'G13 decode + text'` measures the cases whose name ends with the words; `-- --small=2` makes two passes over a small
+//! buffer, for a tool that counts instructions: two counts differ by one pass without what is done once.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
@@ -11,18 +14,107 @@ use std::hint::black_box;
 use std::time::Instant;
 
 const BUFFER_BYTES: usize = 32 << 20;
-const PASSES: usize = 9;
+const PASSES: usize = 15;
 
 fn main() {
-    for (isa, code) in [(Isa::G13, agx_code()), (Isa::G15, newer_code())] {
-        println!("AGX: {} MiB, {}", code.len() >> 20, isa.name());
-        measure_set(isa, &code);
+    let small = std::env::args().find_map(|word| word.strip_prefix("--small=")?.parse().ok());
+    let (bytes, passes) = small.map_or((BUFFER_BYTES, PASSES), |passes| (1 << 20, passes));
+    let chosen = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let mut cases = Vec::new();
+    for (isa, unit) in [(Isa::G13, agx_code()), (Isa::G15, newer_code())] {
+        add_agx(&mut cases, isa, fill(&unit, bytes));
     }
-    iced();
+    match own_x86_text() {
+        Some(unit) => add_iced(&mut cases, fill(&unit, bytes)),
+        None => {
+            println!("iced-x86: this program is not an x86-64 ELF file, nothing to compare with")
+        }
+    }
+    if let Some(chosen) = chosen {
+        cases.retain(|case| format!("{} {}", case.set, case.name).ends_with(&chosen));
+    }
+    for _ in 0..passes {
+        cases.iter_mut().for_each(Case::measure);
+    }
+    let mut set = "";
+    for case in &cases {
+        if set != case.set {
+            set = case.set;
+            println!("{set}: {} MiB", bytes >> 20);
+        }
+        case.print();
+    }
+    for (what, one, other) in [
+        ("decode", "G15", "G13"),
+        ("decode", "G13", ICED),
+        ("decode + text", "G13", ICED),
+        ("decode + text", "G15", ICED),
+    ] {
+        let median = |set: &str| {
+            let found = cases
+                .iter()
+                .find(|case| (case.set, case.name) == (set, what));
+            found.map(Case::median)
+        };
+        if let (Some(first), Some(second)) = (median(one), median(other)) {
+            println!("{what}: {one} {:.2} × {other}", first / second);
+        }
+    }
 }
 
-fn measure_set(isa: Isa, code: &[u8]) {
-    measure("  decode", || {
+/// The set of the peer.
+const ICED: &str = "iced-x86";
+
+/// Something that is measured again and again, in turns with the others, so that what disturbs one disturbs all.
+struct Case {
+    set: &'static str,
+    name: &'static str,
+    pass: Box<dyn FnMut() -> u64>,
+    /// Instructions of a pass.
+    instructions: u64,
+    /// Instructions per second of each pass, in ascending order.
+    rates: Vec<f64>,
+}
+
+impl Case {
+    fn new(set: &'static str, name: &'static str, pass: impl FnMut() -> u64 + 'static) -> Case {
+        Case {
+            set,
+            name,
+            pass: Box::new(pass),
+            instructions: 0,
+            rates: Vec::new(),
+        }
+    }
+
+    fn measure(&mut self) {
+        let start = Stopwatch::start();
+        self.instructions = black_box((self.pass)());
+        let rate = self.instructions as f64 / start.seconds();
+        let place = self.rates.partition_point(|known| *known < rate);
+        self.rates.insert(place, rate);
+    }
+
+    fn median(&self) -> f64 {
+        self.rates.get(self.rates.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    fn print(&self) {
+        let end = |rate: Option<&f64>| rate.copied().unwrap_or(0.0) / 1e6;
+        println!(
+            "  {:<22} {:7.1} M instructions/s   ({:.1} to {:.1}; {} instructions)",
+            self.name,
+            self.median() / 1e6,
+            end(self.rates.first()),
+            end(self.rates.last()),
+            self.instructions
+        );
+    }
+}
+
+fn add_agx(cases: &mut Vec<Case>, isa: Isa, code: &'static [u8]) {
+    let set = isa.name();
+    cases.push(Case::new(set, "decode", move || {
         let mut instructions = 0;
         for (_, item) in walk(isa, code) {
             if let Item::Known(insn) = item {
@@ -31,8 +123,8 @@ fn measure_set(isa: Isa, code: &[u8]) {
             }
         }
         instructions
-    });
-    measure("  decode + properties", || {
+    }));
+    cases.push(Case::new(set, "decode + properties", move || {
         let mut instructions = 0;
         for (offset, item) in walk(isa, code) {
             if let Item::Known(insn) = item {
@@ -42,10 +134,10 @@ fn measure_set(isa: Isa, code: &[u8]) {
             }
         }
         instructions
-    });
-    measure("  decode + text", || {
+    }));
+    let mut text = String::with_capacity(1 << 12);
+    cases.push(Case::new(set, "decode + text", move || {
         let mut instructions = 0;
-        let mut text = String::with_capacity(1 << 12);
         for (offset, item) in walk(isa, code) {
             if let Item::Known(insn) = item {
                 text.clear();
@@ -55,7 +147,7 @@ fn measure_set(isa: Isa, code: &[u8]) {
             }
         }
         instructions
-    });
+    }));
 }
 
 /// Time on a processor where the system tells it, else wall time.
@@ -85,27 +177,12 @@ fn processor_nanoseconds() -> Option<u64> {
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Runs `pass` several times and prints the median rate.
-fn measure(name: &str, mut pass: impl FnMut() -> u64) {
-    let mut rates: Vec<f64> = (0..PASSES)
-        .map(|_| {
-            let start = Stopwatch::start();
-            let instructions = black_box(pass());
-            instructions as f64 / start.seconds()
-        })
-        .collect();
-    rates.sort_by(f64::total_cmp);
-    let median = rates[PASSES / 2];
-    let (low, high) = (rates[0], rates[PASSES - 1]);
-    println!(
-        "{name:<24} {:7.1} M instructions/s   ({:.1} to {:.1})",
-        median / 1e6,
-        low / 1e6,
-        high / 1e6
-    );
+/// A buffer of at least so many bytes that repeats `unit`.
+fn fill(unit: &[u8], bytes: usize) -> &'static [u8] {
+    unit.repeat(bytes.div_ceil(unit.len().max(1))).leak()
 }
 
-/// A kernel's worth of G15's commonest instructions, repeated.
+/// A kernel's worth of G15's commonest instructions.
 fn newer_code() -> Vec<u8> {
     const SOURCE: &str = "get_sr 0, r1, sr32
         device_load 5, i32, x, r0, u2_u3, r1, lsl 2, 0, wait 0, 1, 1
@@ -128,17 +205,16 @@ fn newer_code() -> Vec<u8> {
         or r0, r6.discard, r11.discard
         device_store i32, x, r0, u0_u1, r1.discard, lsl 2, 0, 1, 1
         stop";
-    let unit = assay_agx::assemble(Isa::G15, SOURCE, 0).map_or_else(
+    assay_agx::assemble(Isa::G15, SOURCE, 0).map_or_else(
         |error| {
             println!("{error}");
             Vec::new()
         },
         |assembly| assembly.code,
-    );
-    unit.repeat(BUFFER_BYTES.div_ceil(unit.len().max(1)))
+    )
 }
 
-/// Compiled programs from the fixtures, repeated.
+/// Compiled programs from the fixtures.
 fn agx_code() -> Vec<u8> {
     let folder = assay_fixtures::path("agx");
     let mut unit = Vec::new();
@@ -153,8 +229,7 @@ fn agx_code() -> Vec<u8> {
             }
         }
     }
-    let repeats = BUFFER_BYTES.div_ceil(unit.len().max(1));
-    unit.repeat(repeats)
+    unit
 }
 
 fn hex_column(line: &str) -> Option<Vec<u8>> {
@@ -164,18 +239,10 @@ fn hex_column(line: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-fn iced() {
+fn add_iced(cases: &mut Vec<Case>, code: &'static [u8]) {
     use iced_x86::{Decoder, DecoderOptions, FastFormatter, Instruction};
-    let Some(code) = own_x86_text() else {
-        println!("iced-x86: this program is not an x86-64 ELF file, nothing to compare with");
-        return;
-    };
-    println!(
-        "iced-x86: {} MiB, this program's own code",
-        code.len() >> 20
-    );
-    measure("  decode", || {
-        let mut decoder = Decoder::new(64, &code, DecoderOptions::NONE);
+    cases.push(Case::new(ICED, "decode", move || {
+        let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
         let mut instructions = 0;
         while decoder.can_decode() {
@@ -184,12 +251,12 @@ fn iced() {
             instructions += 1;
         }
         instructions
-    });
-    measure("  decode + text (fast)", || {
-        let mut decoder = Decoder::new(64, &code, DecoderOptions::NONE);
+    }));
+    let mut text = String::with_capacity(1 << 12);
+    cases.push(Case::new(ICED, "decode + text", move || {
+        let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
         let mut formatter = FastFormatter::new();
         let mut instruction = Instruction::default();
-        let mut text = String::with_capacity(1 << 12);
         let mut instructions = 0;
         while decoder.can_decode() {
             decoder.decode_out(&mut instruction);
@@ -199,10 +266,10 @@ fn iced() {
             instructions += 1;
         }
         instructions
-    });
+    }));
 }
 
-/// The executable section of this program, repeated to the buffer's size.
+/// The executable section of this program.
 fn own_x86_text() -> Option<Vec<u8>> {
     const X86_64: u16 = 62;
     const EXECUTABLE: u32 = 1;
@@ -218,6 +285,5 @@ fn own_x86_text() -> Option<Vec<u8>> {
         .map(|entry| table + entry * size)
         .find(|at| word(*at) == Some(1) && word(at + 4).is_some_and(|f| f & EXECUTABLE != 0))?;
     let start = long(segment + 8)?;
-    let text = file.get(start..start + long(segment + 32)?)?;
-    Some(text.repeat(BUFFER_BYTES.div_ceil(text.len().max(1))))
+    Some(file.get(start..start + long(segment + 32)?)?.to_vec())
 }

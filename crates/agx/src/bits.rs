@@ -126,40 +126,19 @@ impl Bits {
         self.iter().iter().map(|range| range.size).sum()
     }
 
-    /// The same field of instructions of which the bits of `mask` are known to be those of `value`.
-    pub(crate) fn gather(&self, value: u128, mask: u128) -> Gather {
-        let mut ranges: Vec<Range> = Vec::new();
-        for range in self.iter() {
-            for bit in 0..range.size {
-                let (low, at) = (64 * range.half + range.shift + bit, range.at + bit);
-                if mask >> low & 1 != 0 {
-                    continue;
-                }
-                match ranges.last_mut() {
-                    Some(last) if last.continues_at(low, at) => {
-                        *last = Range::new(64 * last.half + last.shift, last.size + 1, last.at);
-                    }
-                    _ => ranges.push(Range::new(low, 1, at)),
-                }
-            }
-        }
-        let run = |range: Option<&Range>| {
-            let range = range.unwrap_or(&Range::EMPTY);
-            Run {
-                mask: range.mask,
-                rotate: range.rotate.into(),
-                half: range.half.into(),
-            }
-        };
-        Gather {
-            fixed: self.extract(Halves::new(value & mask)),
-            first: [run(ranges.first()), run(ranges.get(1))],
-            rest: ranges
-                .iter()
-                .skip(2)
-                .map(|range| run(Some(range)))
-                .collect(),
-        }
+    /// The instruction's bits of the field, lowest bit of the field first.
+    pub(crate) fn places(&self) -> impl Iterator<Item = u8> {
+        let ranges = self.iter().iter();
+        ranges.flat_map(|range| {
+            let low = 64 * range.half + range.shift;
+            low..low + range.size
+        })
+    }
+
+    /// The mask and the rotation of the first two ranges.
+    pub(crate) fn first_two(&self) -> [(u64, u8); 2] {
+        let [first, second, ..] = self.ranges;
+        [(first.mask, first.rotate), (second.mask, second.rotate)]
     }
 
     #[inline]
@@ -168,44 +147,82 @@ impl Bits {
     }
 }
 
-impl Range {
-    /// Returns true if the bit `low` of the instruction, at `at` of the field, follows this range.
-    fn continues_at(self, low: u8, at: u8) -> bool {
-        low / 64 == self.half && low % 64 == self.shift + self.size && at == self.at + self.size
-    }
-}
-
-/// A field of the instructions of one form: bits that the form fixes need not be looked at, and what touches is one range.
+/// Some bits of an instruction, brought together in the order in which they lie there.
 #[derive(Debug)]
 pub(crate) struct Gather {
-    fixed: u64,
-    first: [Run; 2],
-    rest: Box<[Run]>,
+    low: [Run; LOW_RUNS],
+    high: [Run; HIGH_RUNS],
+    /// More, with the machine word they are in; few fields have any.
+    rest: Box<[(usize, Run)]>,
 }
 
-/// A range of a [`Gather`].
+/// Runs that are gathered without a loop. One that a field lacks has no bits.
+const LOW_RUNS: usize = 2;
+const HIGH_RUNS: usize = 1;
+
+/// Neighbouring bits in a machine word.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     mask: u64,
     rotate: u32,
-    half: u32,
 }
 
 impl Run {
+    const EMPTY: Run = Run { mask: 0, rotate: 0 };
+
     #[inline(always)]
-    fn extract(self, word: &Halves) -> u64 {
-        word.0[(self.half & 1) as usize].rotate_right(self.rotate) & self.mask
+    fn extract(self, word: u64) -> u64 {
+        word.rotate_right(self.rotate) & self.mask
     }
 }
 
 impl Gather {
-    /// Collects the field out of an instruction of the form.
+    /// Gathers the bits that are set in `mask`.
+    pub(crate) fn new(mask: u128) -> Gather {
+        let mut gather = Gather {
+            low: [Run::EMPTY; LOW_RUNS],
+            high: [Run::EMPTY; HIGH_RUNS],
+            rest: Box::default(),
+        };
+        let (mut low, mut high) = (gather.low.iter_mut(), gather.high.iter_mut());
+        let mut rest = Vec::new();
+        let mut at = 0;
+        let Halves(halves) = Halves::new(mask);
+        for (half, mut left) in halves.into_iter().enumerate() {
+            while left != 0 {
+                let start = left.trailing_zeros();
+                let size = (left >> start).trailing_ones();
+                let bits = u64::MAX >> (64 - size);
+                left &= !(bits << start);
+                let run = Run {
+                    mask: bits.unbounded_shl(at),
+                    rotate: start.wrapping_sub(at) % 64,
+                };
+                at += size;
+                let place = if half == 0 { low.next() } else { high.next() };
+                match place {
+                    Some(place) => *place = run,
+                    None => rest.push((half, run)),
+                }
+            }
+        }
+        gather.rest = rest.into();
+        gather
+    }
+
+    /// The bits of an instruction, the lowest first.
     #[inline(always)]
     pub(crate) fn extract(&self, word: &Halves) -> u64 {
-        let [first, second] = self.first;
-        let mut value = self.fixed | first.extract(word) | second.extract(word);
-        for range in &self.rest {
-            value |= range.extract(word);
+        let Halves([low, high]) = *word;
+        let mut value = 0;
+        for run in self.low {
+            value |= run.extract(low);
+        }
+        for run in self.high {
+            value |= run.extract(high);
+        }
+        for (half, run) in &self.rest {
+            value |= run.extract(word.0[half & 1]);
         }
         value
     }
@@ -231,14 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_form_fixes_need_not_be_gathered() {
-        let field = bits(&[(4, 7), (0, 1), (8, 9), (10, 12), (70, 71)]);
-        let gather = field.gather(0b10, 0b11);
-        assert_eq!(gather.rest.len(), 1, "4 to 7, 8 to 12, 70 and 71");
-        let word = 0b1_0110_1010_0110 | 0b10 << 70;
-        assert_eq!(
-            gather.extract(&Halves::new(word)),
-            field.extract(Halves::new(word))
-        );
+    fn gathered_bits_keep_their_order() {
+        let mask = 0b1111_0000 | 1 << 20 | 0b11 << 30 | 1 << 40 | 0b111 << 63 | 1 << 100;
+        let gather = Gather::new(mask);
+        assert_eq!(gather.rest.len(), 4, "bits 30 and 31, 40, 63 and 100");
+        for (value, bit) in (0..128).filter(|bit| mask >> bit & 1 != 0).enumerate() {
+            let word = Halves::new(1 << bit | !mask);
+            assert_eq!(gather.extract(&word), 1 << value);
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! From the first bits of an instruction to its form.
 //!
-//! Built once from the table. The lowest bits pick a group; crowded groups are split
-//! further by a selector, so that most instructions are compared with one or two forms.
+//! Built once from the table. The first byte picks a group, a few bits that differ from group to group pick a cell, and the
+//! cell says how long the instruction is and with which forms to compare it: mostly one or two.
 
-use crate::bits::{Bits, Halves, bits, low_mask};
+use crate::bits::{Halves, bits, low_mask};
 use crate::isa::Family;
 use crate::table::{Form, FormId};
 use std::collections::HashMap;
@@ -20,16 +20,32 @@ pub(crate) fn dispatch(family: Family) -> &'static Dispatch {
 /// The form and length of the instruction with these lowest 64 and next 64 bits.
 #[inline(always)]
 pub(crate) fn recognise(dispatch: &'static Dispatch, low: u64, high: u64) -> Option<(FormId, u8)> {
-    for candidate in dispatch.candidates(low) {
-        let length = candidate.length(low);
-        let (low_mask, high_mask) = length_masks(length);
-        let low_differs = (low & low_mask & candidate.low_mask) ^ candidate.low_value;
-        let high_differs = (high & high_mask & candidate.high_mask) ^ candidate.high_value;
+    let cell = dispatch.cell(low);
+    for candidate in dispatch.lists.get(usize::from(cell.first)..)? {
+        let low_differs = (low & candidate.low_mask) ^ candidate.low_value;
+        let high_differs = (high & candidate.high_mask) ^ candidate.high_value;
         if low_differs | high_differs == 0 {
+            let length = match cell.length {
+                0 => length_of(candidate),
+                length => length,
+            };
             return Some((candidate.form, length));
+        }
+        if candidate.is_last {
+            break;
         }
     }
     None
+}
+
+/// The length of an instruction that its cell does not tell.
+///
+/// A call, not a choice between two values: where the next instruction begins then depends on the cell alone, and the
+/// processor goes on to it without waiting for the candidates.
+#[cold]
+#[inline(never)]
+fn length_of(candidate: &Candidate) -> u8 {
+    candidate.length
 }
 
 /// Masks that cut an instruction's bits to its length in bytes.
@@ -64,201 +80,207 @@ static LENGTH_MASKS: [(u64, u64); 32] = {
     masks
 };
 
-/// Bits that split a crowded group.
-const SELECTORS: [Bits; 16] = [
-    bits(&[]),
-    bits(&[(15, 15), (26, 30), (38, 40), (47, 47)]),
-    bits(&[(28, 33)]),
-    bits(&[(15, 15), (26, 27)]),
-    // G15: what is computed and how long it is, in groups 0 to 4.
-    bits(&[(16, 18), (32, 33)]),
-    bits(&[(16, 17), (32, 34)]),
-    bits(&[(16, 18), (32, 33)]),
-    bits(&[(15, 17), (20, 20)]),
-    bits(&[]),
-    bits(&[]),
-    bits(&[]),
-    bits(&[]),
-    bits(&[]),
-    bits(&[]),
-    bits(&[]),
-    bits(&[]),
-];
-
-/// The lowest bits that pick a group: a byte, or the opcode of G15's group 7.
-const fn group_bits(family: Family) -> u64 {
+/// Bits that tell apart the forms whose instructions begin with the same byte, and their lengths: at most two ranges.
+const fn key(family: Family, byte: u8) -> &'static [(u8, u8)] {
     match family {
-        Family::G13 => 0xff,
-        Family::G15 => 0xfff,
-    }
-}
-
-/// The selector of a group.
-fn selector(family: Family, low: u64) -> u16 {
-    match (family, low & 0x7f) {
-        (Family::G13, 0x6f) => 1,
-        (Family::G13, 0x0a | 0x4a) => 2,
-        (Family::G13, 0x2e | 0x3e) => 3,
-        (Family::G13, _) => 0,
-        (Family::G15, byte) => match byte & 7 {
-            0 | 1 => 4,
-            2 => 5,
-            3 => 6,
-            4 => 7,
-            _ => 0,
+        Family::G13 => match byte & 0x7f {
+            0x00 | 0x20 => &[(14, 15)],
+            0x05 | 0x35 | 0x45 => &[(47, 47), (26, 29)],
+            0x0a | 0x4a => &[(15, 15), (28, 33)],
+            0x0e | 0x1e | 0x4e | 0x5e => &[(15, 15), (27, 27)],
+            0x22 | 0x32 => &[(48, 48)],
+            0x2e | 0x3e => &[(15, 15), (26, 27)],
+            0x42 | 0x52 => &[(9, 10)],
+            0x62 => &[(8, 8), (15, 15)],
+            0x6f => &[(26, 30), (38, 40)],
+            _ => &[(15, 15)],
+        },
+        Family::G15 => match byte & 7 {
+            0 | 1 | 3 => &[(16, 18), (32, 33)],
+            2 => &[(16, 17), (32, 34)],
+            4 => &[(15, 17), (20, 20)],
+            7 => &[(8, 11), (60, 60)],
+            _ => &[],
         },
     }
 }
 
-/// What decides whether an instruction has a form, side by side in memory.
+/// What decides whether an instruction has a form, side by side in memory. Bits behind its length do not count.
+#[derive(Clone, Copy)]
 struct Candidate {
     low_value: u64,
     low_mask: u64,
     high_value: u64,
     high_mask: u64,
     form: FormId,
-    short: u8,
-    long: u8,
-    length_bit: u8,
+    length: u8,
+    /// No other candidate of the cell follows.
+    is_last: bool,
 }
+
+/// A form at one of its lengths.
+type Shape = (FormId, u8);
 
 impl Candidate {
-    fn new(id: FormId) -> Candidate {
-        let form = id.form();
-        Candidate {
-            low_value: form.value as u64,
-            low_mask: form.mask as u64,
-            high_value: (form.value >> 64) as u64,
-            high_mask: (form.mask >> 64) as u64,
-            form: id,
-            short: form.short,
-            long: form.long,
-            length_bit: form.length_bit,
-        }
-    }
+    /// What no instruction is.
+    const NONE: Candidate = Candidate {
+        low_value: 1,
+        low_mask: 0,
+        high_value: 1,
+        high_mask: 0,
+        form: FormId::from_bits(0),
+        length: 0,
+        is_last: true,
+    };
 
-    #[inline]
-    fn length(&self, low: u64) -> u8 {
-        if (low >> (self.length_bit & 63)) & 1 != 0 {
-            self.long
-        } else {
-            self.short
+    fn new((form, length): Shape, is_last: bool) -> Candidate {
+        let (value, mask) = fixed_bits(form.form(), length).unwrap_or_default();
+        let (Halves([low_value, high_value]), Halves([low_mask, high_mask])) =
+            (Halves::new(value), Halves::new(mask));
+        Candidate {
+            low_value,
+            low_mask,
+            high_value,
+            high_mask,
+            form,
+            length,
+            is_last,
         }
     }
 }
 
-/// More groups than any family has.
-const GROUPS: usize = 4096;
-
-/// The candidates of a group: from `start` to `end`, or cells that say so.
+/// Instructions that begin with the same byte: which of their bits are the key, and where their cells start.
 #[derive(Clone, Copy, Default)]
 struct Group {
-    start: u16,
-    end: u16,
-    selector: u16,
+    masks: [u16; 2],
+    rotations: [u8; 2],
     first_cell: u16,
 }
 
+/// Instructions that begin with the same byte and have the same key.
+#[derive(Clone, Copy, Default)]
+struct Cell {
+    /// The first of its candidates in `lists`; the others follow.
+    first: u16,
+    /// The length of every candidate; 0 if they differ or there is none.
+    length: u8,
+}
+
+/// How the instructions of a family are recognised: the first byte picks a group, the group's key a cell, and the cell says
+/// how long the instruction is and with which forms to compare it.
 pub(crate) struct Dispatch {
-    groups: Box<[Group; GROUPS]>,
-    /// Which of the lowest bits pick the group.
-    group_bits: u64,
-    /// Start and end in `lists`.
-    cells: Vec<(u16, u16)>,
+    groups: [Group; 256],
+    cells: Box<[Cell; CELLS]>,
+    /// The first is [`Candidate::NONE`].
     lists: Vec<Candidate>,
 }
+
+/// More cells than any family has; a power of two, so that an index is cut by a mask.
+const CELLS: usize = 2048;
 
 impl Dispatch {
     fn build(family: Family) -> Dispatch {
         let mut dispatch = Dispatch {
-            groups: Box::new([Group::default(); GROUPS]),
-            group_bits: group_bits(family),
-            cells: Vec::new(),
-            lists: Vec::new(),
+            groups: [Group::default(); 256],
+            cells: Box::new([Cell::default(); CELLS]),
+            lists: vec![Candidate::NONE],
         };
-        // Many cells have the same candidates, which are kept once.
-        let mut known = HashMap::new();
-        for low in 0..=dispatch.group_bits {
-            // Outside group 7 the lowest byte is enough.
-            if low > 0xff && low & 7 != 7 {
-                dispatch.groups[low as usize % GROUPS] = dispatch.groups[low as usize & 0xff];
-                continue;
-            }
-            let picked = match low & 7 {
-                7 => u128::from(dispatch.group_bits),
-                _ => 0xff,
-            };
-            let here: Vec<FormId> = FormId::of(family)
-                .filter(|id| can_match(id.form(), u128::from(low), picked))
-                .collect();
-            let selector = selector(family, low);
-            let chooser = SELECTORS[usize::from(selector)];
-            let first_cell = dispatch.cells.len() as u16;
-            let covered = picked | chooser.deposit(u64::MAX >> 1);
-            let mut range = (0, 0);
-            for key in 0..=low_mask(chooser.width()) {
-                let word = u128::from(low) | chooser.deposit(key);
-                let found = candidates(&here, word, covered);
-                range = *known
-                    .entry(found)
-                    .or_insert_with_key(|found| dispatch.push(found));
-                if selector != 0 {
-                    dispatch.cells.push(range);
+        let shapes: Vec<Shape> = FormId::of(family)
+            .flat_map(|id| lengths(id.form()).map(move |length| (id, length)))
+            .collect();
+        // Many bytes begin the same forms, and many cells have the same candidates: both are kept once.
+        let mut cells = 0..CELLS;
+        let mut known_groups = HashMap::new();
+        let mut known_lists = HashMap::new();
+        for byte in 0..=u8::MAX {
+            let here = candidates(&shapes, byte.into(), 0xff);
+            let ranges = key(family, byte);
+            let group = known_groups.entry((here, ranges));
+            let group = group.or_insert_with_key(|(here, ranges)| {
+                let first_cell = cells.start as u16;
+                let key = bits(ranges);
+                let covered = 0xff | key.deposit(low_mask(key.width()));
+                for value in 0..=low_mask(key.width()) {
+                    let word = u128::from(byte) | key.deposit(value);
+                    let found = candidates(here, word, covered);
+                    let cell = known_lists
+                        .entry(found)
+                        .or_insert_with_key(|found| dispatch.push(found));
+                    if let Some(place) = cells.next() {
+                        dispatch.cells[place] = *cell;
+                    }
                 }
-            }
-            dispatch.groups[low as usize % GROUPS] = Group {
-                start: range.0,
-                end: range.1,
-                selector,
-                first_cell,
-            };
+                let [first, second] = key.first_two();
+                Group {
+                    masks: [first.0 as u16, second.0 as u16],
+                    rotations: [first.1, second.1],
+                    first_cell,
+                }
+            });
+            dispatch.groups[usize::from(byte)] = *group;
         }
         dispatch
     }
 
     /// Adds a list of candidates.
-    fn push(&mut self, found: &[FormId]) -> (u16, u16) {
-        let start = self.lists.len() as u16;
-        self.lists.extend(found.iter().copied().map(Candidate::new));
-        (start, self.lists.len() as u16)
-    }
-
-    #[inline]
-    fn candidates(&self, low: u64) -> &[Candidate] {
-        let group = &self.groups[(low & self.group_bits) as usize % GROUPS];
-        let (start, end) = match group.selector {
-            0 => (group.start, group.end),
-            selector => {
-                let key = SELECTORS[usize::from(selector & 15)].extract(Halves([low, 0]));
-                let cell = usize::from(group.first_cell) + key as usize;
-                self.cells.get(cell).copied().unwrap_or_default()
-            }
+    fn push(&mut self, found: &[Shape]) -> Cell {
+        let Some((last, others)) = found.split_last() else {
+            return Cell::default();
         };
-        self.lists
-            .get(usize::from(start)..usize::from(end))
-            .unwrap_or_default()
+        let first = self.lists.len() as u16;
+        let others = others.iter().map(|shape| Candidate::new(*shape, false));
+        self.lists.extend(others);
+        self.lists.push(Candidate::new(*last, true));
+        let is_same = found.iter().all(|(_, length)| *length == last.1);
+        Cell {
+            first,
+            length: if is_same { last.1 } else { 0 },
+        }
+    }
+
+    #[inline(always)]
+    fn cell(&self, low: u64) -> Cell {
+        let group = self.groups[usize::from(low as u8)];
+        let part = |range: usize| {
+            let word = low.rotate_right(u32::from(group.rotations[range]));
+            word & u64::from(group.masks[range])
+        };
+        let cell = u64::from(group.first_cell) + (part(0) | part(1));
+        self.cells[cell as usize % CELLS]
     }
 }
 
-/// Returns true if a word of which only the `covered` bits are known can have this form.
-fn can_match(form: &Form, word: u128, covered: u128) -> bool {
-    [form.short, form.long].into_iter().any(|length| {
-        let mask = form.mask & length_mask(length);
-        form.value & !mask == 0 && (word ^ form.value) & mask & covered == 0
-    })
+/// The bits that every instruction of this form and length has, as value and mask, if there can be one.
+fn fixed_bits(form: &Form, length: u8) -> Option<(u128, u128)> {
+    let mask = form.mask & length_mask(length);
+    let choice = if form.short == form.long {
+        0
+    } else {
+        1 << form.length_bit
+    };
+    let chosen = if length == form.long { choice } else { 0 };
+    let is_possible = form.value & !mask == 0 && (form.value ^ chosen) & mask & choice == 0;
+    is_possible.then_some((form.value | chosen, mask | choice))
 }
 
-/// The forms that such a word can have, up to one that it certainly has.
-fn candidates(forms: &[FormId], word: u128, covered: u128) -> Vec<FormId> {
+/// The lengths of a form, each once.
+fn lengths(form: &Form) -> impl Iterator<Item = u8> {
+    let long = (form.long != form.short).then_some(form.long);
+    std::iter::once(form.short).chain(long)
+}
+
+/// The shapes that a word can have of which only the `covered` bits are known, up to one that it certainly has.
+fn candidates(shapes: &[Shape], word: u128, covered: u128) -> Vec<Shape> {
     let mut found = Vec::new();
-    for id in forms {
-        let form = id.form();
-        if !can_match(form, word, covered) {
+    for shape in shapes {
+        let Some((value, mask)) = fixed_bits(shape.0.form(), shape.1) else {
             continue;
-        }
-        found.push(*id);
-        if form.mask & !covered == 0 && form.short == form.long {
-            break;
+        };
+        if (word ^ value) & mask & covered == 0 {
+            found.push(*shape);
+            if mask & !covered == 0 {
+                break;
+            }
         }
     }
     found
@@ -267,12 +289,66 @@ fn candidates(forms: &[FormId], word: u128, covered: u128) -> Vec<FormId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::Op;
 
     #[test]
-    fn indices_fit_in_16_bits() {
+    fn cells_and_candidates_have_room() {
         for dispatch in [&G13, &G15] {
-            assert!(dispatch.cells.len() < usize::from(u16::MAX));
+            assert_eq!(dispatch.cells[CELLS - 1].first, 0);
             assert!(dispatch.lists.len() < usize::from(u16::MAX));
+        }
+    }
+
+    /// Every form in the table's order, the first whose fixed bits are there.
+    fn recognise_slowly(family: Family, word: u128) -> Option<(FormId, u8)> {
+        FormId::of(family).find_map(|id| {
+            let form = id.form();
+            let is_long = word >> form.length_bit & 1 != 0;
+            let length = if is_long { form.long } else { form.short };
+            let matches = word & length_mask(length) & form.mask == form.value;
+            matches.then_some((id, length))
+        })
+    }
+
+    #[test]
+    fn the_first_form_of_the_table_is_found() {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        for (family, dispatch) in [(Family::G13, &G13), (Family::G15, &G15)] {
+            for id in FormId::of(family) {
+                for _ in 0..2000 {
+                    let noise = u128::from(next()) << 64 | u128::from(next());
+                    // Of the form, of the form but for some bits, and anything.
+                    let near = id.form().value | noise & !id.form().mask;
+                    let flipped = near ^ 1 << (next() % 128);
+                    for word in [near, flipped, noise] {
+                        let Halves([low, high]) = Halves::new(word);
+                        let found = recognise(dispatch, low, high);
+                        assert_eq!(found, recognise_slowly(family, word), "{word:#x}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cells_tell_the_length_but_of_shuffles_and_matrices() {
+        for (family, dispatch) in [(Family::G13, &G13), (Family::G15, &G15)] {
+            for cell in dispatch.cells.iter() {
+                let list = &dispatch.lists[usize::from(cell.first)..];
+                let end = list.iter().position(|candidate| candidate.is_last);
+                if cell.length == 0 && cell.first != 0 {
+                    let list = &list[..=end.unwrap()];
+                    let is_there = |op| list.iter().any(|c| c.form.form().op == op);
+                    assert_eq!(family, Family::G13);
+                    assert!(is_there(Op::SimdMatrixFmadd32) || is_there(Op::SimdMatrixFmadd16));
+                }
+            }
         }
     }
 

@@ -77,34 +77,35 @@ impl Instruction {
         match code.first_chunk::<MAX_LENGTH>() {
             Some(chunk) => {
                 let dispatch = dispatch(isa.family());
-                Instruction::decode_chunk(isa, dispatch, chunk).ok_or_else(|| {
-                    DecodeError::Unknown {
-                        parcel: u16::from_le_bytes([chunk[0], chunk[1]]),
-                    }
-                })
+                let decoded = Instruction::decode_chunk(isa, dispatch, chunk);
+                let (instruction, _) = decoded.ok_or_else(|| DecodeError::Unknown {
+                    parcel: u16::from_le_bytes([chunk[0], chunk[1]]),
+                })?;
+                Ok(instruction)
             }
             None => decode_short(isa, code),
         }
     }
 
-    /// Decodes from enough bytes for any instruction. Always inlined, because a call
-    /// would return the instruction through memory and cost as much as decoding it.
+    /// Decodes from enough bytes for any instruction; also returns its length, which is known before its form is. Always
+    /// inlined, because a call would return the instruction through memory and cost as much as decoding it.
     #[inline(always)]
     pub(crate) fn decode_chunk(
         isa: Isa,
         dispatch: &'static Dispatch,
         chunk: &[u8; MAX_LENGTH],
-    ) -> Option<Instruction> {
+    ) -> Option<(Instruction, u8)> {
         let (low, rest) = chunk.split_first_chunk::<8>()?;
         let low = u64::from_le_bytes(*low);
         let high = u64::from_le_bytes(*rest.first_chunk::<8>()?);
         let (form, length) = recognise(dispatch, low, high)?;
         let (low_mask, high_mask) = length_masks(length);
-        Some(Instruction {
+        let instruction = Instruction {
             low: low & low_mask,
             high: high & high_mask,
             tail: u64::from(length) | (isa as u64) << 8 | form.bits() << 16,
-        })
+        };
+        Some((instruction, length))
     }
 
     /// The number of its encoding.

@@ -54,6 +54,7 @@ mod properties;
 mod random_tests;
 mod regset;
 mod semantics;
+mod special;
 mod standing;
 mod table;
 mod text;
@@ -65,7 +66,7 @@ pub use builder::{Builder, EncodeError};
 pub use instruction::{Argument, DecodeError, Encoded, Instruction, MAX_LENGTH};
 pub use isa::{Family, Isa, UnsupportedIsa};
 pub use memory::{AccessKind, MemoryAccess, Space};
-pub use names::{List, special_register_name, special_register_name_g15};
+pub use names::List;
 pub use op::{Class, Op};
 pub use operand::{Hint, MiniFloat, Modifiers, Operand, Predicate, Reg, Uniform, Width};
 pub use parse::ParseError;
@@ -76,6 +77,7 @@ pub use semantics::{
     AtomicOp, Compare, Condition, ConvertMode, FloatOrder, Format, Order, ReduceOp, Reduction,
     Scope, Shuffle, ShuffleKind,
 };
+pub use special::SpecialRegister;
 pub use standing::{Standing, forms_of};
 pub use table::{Field, Role};
 pub use walk::{Item, Walk, walk};

@@ -4,7 +4,7 @@
 //! tables, as eight bytes at a time, of which only the first few count. That is several
 //! times faster than formatting, and needs no branches for the usual operands.
 
-use crate::memo::Name;
+use crate::memo::{Name, PLACE};
 use crate::operand::{Hint, MiniFloat, Modifiers, Width};
 
 /// A line whose pieces are copied whole, although only their first bytes count: the next piece overwrites the rest. The end is
@@ -34,7 +34,7 @@ impl<'text> Padded<'text> {
     /// Copies `piece` to the end and moves the end by `length`.
     #[inline(always)]
     fn copy<const SIZE: usize>(&mut self, piece: &[u8; SIZE], length: u8) {
-        // SAFETY: the string has room: `begin` has reserved bytes for a name and a place for every operand, and each is copied
+        // SAFETY: the string has room: `begin` has reserved bytes for a name and two places for every piece, and each is copied
         // once. Bytes behind a string's length may hold anything.
         unsafe { self.end.cast::<[u8; SIZE]>().write_unaligned(*piece) };
         self.end = self.end.wrapping_add(usize::from(length));
@@ -46,11 +46,11 @@ impl<'text> Padded<'text> {
     }
 
     #[inline(always)]
-    pub(crate) fn operand(&mut self, [first, second, third]: [u64; 3], length: u8) {
+    pub(crate) fn piece(&mut self, words: [u64; PLACE / 8], length: u8) {
         let end = self.end;
-        self.copy(&first.to_le_bytes(), 8);
-        self.copy(&second.to_le_bytes(), 8);
-        self.copy(&third.to_le_bytes(), 8);
+        for word in words {
+            self.copy(&word.to_le_bytes(), 8);
+        }
         self.end = end.wrapping_add(usize::from(length));
     }
 
@@ -199,7 +199,7 @@ impl<'text> Line<'text> {
             rest /= 10;
         }
         at -= usize::from(value < 0);
-        self.push(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+        self.bytes.extend_from_slice(&digits[at..]);
     }
 
     /// Upper-case hexadecimal without leading zeros.

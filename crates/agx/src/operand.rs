@@ -1,6 +1,7 @@
 //! Operands as values: what an instruction names once its bits are understood.
 
 use crate::names::List;
+use crate::special::SpecialRegister;
 use std::fmt;
 
 /// How wide one register of an operand is.
@@ -264,7 +265,7 @@ pub enum Operand {
     /// A float immediate of a float source.
     Float(MiniFloat, Modifiers),
     /// A special register, read by `get_sr`.
-    Special(u8),
+    Special(SpecialRegister),
     /// A texture state register `ts0`...
     Texture(u8),
     /// A sampler state register `ss0`...
@@ -390,6 +391,14 @@ impl Operand {
                 compare: false,
                 offset: true,
             } => Operand::Reg(Reg::half(half)),
+            Operand::CompareOffset {
+                half,
+                compare: true,
+                offset: true,
+            } => Operand::Reg(Reg {
+                count: 3,
+                ..Reg::half(half)
+            }),
             Operand::Choice(list, value) if list.name(value) == Some("") => Operand::Empty,
             other => other,
         }

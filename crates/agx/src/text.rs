@@ -16,8 +16,7 @@
 
 use crate::instruction::Instruction;
 use crate::line::{File, Line, Padded};
-use crate::memo::{MEMO, Name};
-use crate::names::special_register_name;
+use crate::memo::{MEMO, Name, PLACE};
 use crate::operand::{MiniFloat, Modifiers, Operand, Predicate, Width};
 use crate::table::{Alias, Field, Spec};
 use std::fmt;
@@ -73,7 +72,7 @@ impl Instruction {
         let memo = &*MEMO;
         let plan = memo.plan(self.form_id());
         let (name, skipped) = match plan.alias {
-            Alias::None => (None, Skipped(0)),
+            Alias::None => (None, Skipped::NONE),
             alias => self.alias(alias),
         };
         let own = if word.meets(&plan.saturate) {
@@ -87,15 +86,16 @@ impl Instruction {
         // Every operand is written with a comma before it; the first comma then becomes
         // the last character of the name, which leaves a blank after the name.
         let first_comma = line.length();
-        for (position, operand) in plan.operands.iter().enumerate() {
-            if skipped.contains(position) {
-                continue;
-            }
-            match memo.text(operand, &word) {
-                Some((text, length)) => line.operand(text, length),
+        for piece in plan.pieces(skipped) {
+            match memo.text(piece, &word) {
+                Some(kept) if usize::from(kept.length) > PLACE => {
+                    line.piece(kept.words, PLACE as u8);
+                    line.piece(memo.rest(&kept), kept.length - PLACE as u8);
+                }
+                Some(kept) => line.piece(kept.words, kept.length),
                 None => {
                     line = line.compose(plan.room, |text| {
-                        memo.compose(text, operand, &word, offset);
+                        memo.compose(text, piece, &word, offset);
                     })
                 }
             }
@@ -111,7 +111,9 @@ impl Instruction {
             Alias::Bitop | Alias::BitopG15 => self.bitop_alias(),
             Alias::PushExec => self.push_exec_alias(),
         };
-        found.map_or((None, Skipped(0)), |(name, skipped)| (Some(name), skipped))
+        found.map_or((None, Skipped::NONE), |(name, skipped)| {
+            (Some(name), skipped)
+        })
     }
 
     fn bitop_alias(&self) -> Option<(&'static Name, Skipped)> {
@@ -120,7 +122,7 @@ impl Instruction {
         };
         let code = table.bits.extract(self.halves()) as u8;
         if let Some(name) = BITOP_NAMES.get(usize::from(code)).and_then(Option::as_ref) {
-            return Some((name, Skipped(0b0001)));
+            return Some((name, Skipped::TRUTH_TABLE));
         }
         if self.form().alias == Alias::BitopG15 {
             return None;
@@ -128,9 +130,9 @@ impl Instruction {
         if b.operand(self.halves()) == Operand::Imm(0)
             && let Some(name) = UNARY_NAMES.get(usize::from(code)).and_then(Option::as_ref)
         {
-            return Some((name, Skipped(0b1001)));
+            return Some((name, Skipped::TRUTH_TABLE_AND_B));
         }
-        matches!(code, 0b1100 | 0b0011).then_some((&MOV_A, Skipped(0)))
+        matches!(code, 0b1100 | 0b0011).then_some((&MOV_A, Skipped::NONE))
     }
 
     fn push_exec_alias(&self) -> Option<(&'static Name, Skipped)> {
@@ -144,8 +146,8 @@ impl Instruction {
             return None;
         }
         match self.get_int(Field::Nest) {
-            Some(0) => Some((&UPDATE_EXEC, Skipped(0b11110))),
-            _ => Some((&PUSH_EXEC, Skipped(0b01110))),
+            Some(0) => Some((&UPDATE_EXEC, Skipped::COMPARISON_AND_NEST)),
+            _ => Some((&PUSH_EXEC, Skipped::COMPARISON)),
         }
     }
 
@@ -162,12 +164,28 @@ impl Instruction {
 }
 
 /// Positions of operands an alias replaces.
-#[derive(Clone, Copy)]
-struct Skipped(u32);
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Skipped(u32);
 
 impl Skipped {
+    pub(crate) const NONE: Skipped = Skipped(0);
+    const TRUTH_TABLE: Skipped = Skipped(0b0001);
+    const TRUTH_TABLE_AND_B: Skipped = Skipped(0b1001);
+    const COMPARISON: Skipped = Skipped(0b01110);
+    const COMPARISON_AND_NEST: Skipped = Skipped(0b11110);
+
+    /// What the aliases of a form can replace.
+    pub(crate) const fn of(alias: Alias) -> &'static [Skipped] {
+        match alias {
+            Alias::None => &[],
+            Alias::Bitop => &[Skipped::TRUTH_TABLE, Skipped::TRUTH_TABLE_AND_B],
+            Alias::BitopG15 => &[Skipped::TRUTH_TABLE],
+            Alias::PushExec => &[Skipped::COMPARISON, Skipped::COMPARISON_AND_NEST],
+        }
+    }
+
     #[inline]
-    fn contains(self, position: usize) -> bool {
+    pub(crate) fn contains(self, position: usize) -> bool {
         self.0 & (1 << (position & 31)) != 0
     }
 }
@@ -217,9 +235,9 @@ pub(crate) fn write_operand(line: &mut Line<'_>, operand: Operand, offset: Optio
 
 fn write_rare(line: &mut Line<'_>, operand: Operand, offset: Option<u64>) {
     match operand {
-        Operand::Special(number) => {
-            numbered(line, "sr", number);
-            if let Some(name) = special_register_name(number) {
+        Operand::Special(register) => {
+            numbered(line, "sr", register.number);
+            if let Some(name) = register.name() {
                 line.push(" (");
                 line.push(name);
                 line.push(")");

@@ -1,9 +1,11 @@
 //! The words of a line, and what each can mean in a given place.
 
+use crate::isa::Family;
 use crate::kind::Kind;
-use crate::names::{List, special_register_number};
+use crate::names::List;
 use crate::operand::{Hint, MiniFloat, Modifiers, Operand, Predicate, Reg, Uniform, Width};
 use crate::parse::{Labels, ParseError};
+use crate::special::SpecialRegister;
 
 /// A line cut into a name and operands, with columns from 1.
 pub(crate) struct Tokens<'text> {
@@ -77,7 +79,7 @@ pub(crate) fn meanings(
             .and_then(|value| u8::try_from(value).ok())
             .map(Operand::Shift),
         Kind::BitMask => after_word(text, "mask").and_then(bit_mask),
-        Kind::Special => special(text),
+        Kind::Special(family) => special(family, text),
         Kind::WaitMask | Kind::WaitSlot => wait_mask(text),
         _ => generic(text),
     };
@@ -130,7 +132,7 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::BitMask => "a mask such as `mask 0xFF`",
         Kind::TruthTable => "a truth table of four binary digits",
         Kind::Target(_) => "a branch target: pc+16, an address such as 0x40, or a label",
-        Kind::Special => "a special register such as sr80",
+        Kind::Special(_) => "a special register such as sr80",
         Kind::Choice(list) => return one_of(list),
         Kind::Word | Kind::WordByHalf => "a 32-bit register such as r3",
         Kind::Half => "a 16-bit register such as r3l",
@@ -263,17 +265,17 @@ fn bit_mask(mask: i64) -> Option<Operand> {
 }
 
 /// `sr80`, `sr80 (name)` or `name`.
-fn special(text: &str) -> Option<Operand> {
+fn special(family: Family, text: &str) -> Option<Operand> {
     let (text, name) = match text.split_once('(') {
         Some((number, name)) => (number.trim_end(), Some(name.strip_suffix(')')?.trim())),
         None => (text, None),
     };
-    let number = match text.strip_prefix("sr").and_then(decimal) {
-        Some(number) => u8::try_from(number).ok()?,
-        None => special_register_number(text)?,
+    let register = match text.strip_prefix("sr").and_then(decimal) {
+        Some(number) => SpecialRegister::new(family, u8::try_from(number).ok()?),
+        None => SpecialRegister::named(family, text)?,
     };
-    let agrees = name.is_none_or(|name| special_register_number(name) == Some(number));
-    agrees.then_some(Operand::Special(number))
+    let agrees = name.is_none_or(|name| register.name() == Some(name));
+    agrees.then_some(Operand::Special(register))
 }
 
 /// `wait 05`: the digits are slots, in ascending order.

@@ -103,16 +103,23 @@ impl Iterator for Walk<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<(u64, Item)> {
         let rest = self.code.get(self.offset..)?;
-        let item = match rest.first_chunk::<MAX_LENGTH>() {
+        let (item, length) = match rest.first_chunk::<MAX_LENGTH>() {
             Some(chunk) => match Instruction::decode_chunk(self.isa, self.dispatch, chunk) {
-                Some(instruction) => Item::Known(instruction),
-                None => Item::Unknown(u16::from_le_bytes([chunk[0], chunk[1]])),
+                Some((instruction, length)) => (Item::Known(instruction), usize::from(length)),
+                None => {
+                    self.unknown += 1;
+                    let parcel = u16::from_le_bytes([chunk[0], chunk[1]]);
+                    (Item::Unknown(parcel), size_of_val(&parcel))
+                }
             },
-            None => last_item(self.isa, rest)?,
+            None => {
+                let item = last_item(self.isa, rest)?;
+                self.unknown += u64::from(item.known().is_none());
+                (item, item.len())
+            }
         };
         let offset = self.offset as u64;
-        self.offset += item.len();
-        self.unknown += u64::from(item.known().is_none());
+        self.offset += length;
         Some((offset, item))
     }
 }

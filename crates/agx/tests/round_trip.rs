@@ -2,7 +2,7 @@
 
 mod common;
 
-use assay_agx::{Instruction, Isa, Item, assemble, walk};
+use assay_agx::{Family, Instruction, Isa, Item, SpecialRegister, assemble, walk};
 use common::Case;
 
 fn all_cases() -> Vec<Case> {
@@ -86,7 +86,7 @@ fn every_listing_line_assembles_to_its_bytes() {
 #[test]
 fn words_of_g15_read_as_applegpu_writes_them() {
     for (hex, words) in [
-        ("1ca01006", "get_sr 0, r1, sr32"),
+        ("1ca01006", "get_sr 0, r1, sr32 (thread_position_in_grid.x)"),
         (
             "6710540001012000510100404600",
             "device_load 5, i32, x, r0, u2_u3, r1, lsl 2, 0, wait 0, 1, 1",
@@ -122,4 +122,28 @@ fn words_of_g15_read_as_applegpu_writes_them() {
         assert_eq!(insn.words(0), words);
         assert_eq!(insn.bytes(), bytes);
     }
+}
+
+/// Each family numbers special registers in its own way.
+#[test]
+fn special_registers_have_the_names_of_their_family() {
+    for number in 0..128u8 {
+        let register = SpecialRegister::new(Family::G15, number);
+        let plain = format!("get_sr 0, r1, sr{number}");
+        let insn = Instruction::parse(Isa::G15, &plain, 0).expect("every number can be read");
+        let expected = match register.name() {
+            Some(name) => format!("{plain} ({name})"),
+            None => plain,
+        };
+        assert_eq!(insn.words(0), expected);
+        let again = Instruction::parse(Isa::G15, &expected, 0).expect("the words are read back");
+        assert_eq!(again.bytes(), insn.bytes());
+    }
+    let g13_name = "get_sr 0, r1, sr80 (thread_position_in_grid.x)";
+    assert!(Instruction::parse(Isa::G15, g13_name, 0).is_err());
+    let by_name = Instruction::parse(Isa::G15, "get_sr 0, r1, thread_position_in_grid.x", 0);
+    assert_eq!(
+        by_name,
+        Instruction::parse(Isa::G15, "get_sr 0, r1, sr32", 0)
+    );
 }

@@ -116,6 +116,9 @@ impl Error {
                 Some("name a file you can write with --board or ASSAY_BOARD, or say --no-save")
             }
             Self::Damaged { .. } => Some("sqlite3 FILE .recover saves what can be saved"),
+            Self::Unreachable { why, .. } if why.contains("certificate") => {
+                Some("name the authority that signed its certificate: PGSSLROOTCERT=ca.pem")
+            }
             Self::Unreachable { .. } => {
                 Some("is it running, and is the address right: postgres://user@host:5432/database?")
             }

@@ -26,6 +26,8 @@ pub(crate) struct Context {
     pub(crate) painter: Painter,
     /// Columns to lay text out for.
     pub(crate) width: usize,
+    /// True if somebody said how wide: a terminal or `COLUMNS`. Lines of prose are folded then.
+    pub(crate) folds: bool,
     /// Whether standard error is a terminal, so that progress may be drawn.
     pub(crate) progress: bool,
     /// Takes what would go to standard output.
@@ -58,6 +60,7 @@ impl Context {
             verbosity,
             painter: Painter::new(terminal && !no_colour),
             width: width.unwrap_or(PIPE_WIDTH).max(20),
+            folds: width.is_some(),
             progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,
             captured: None,
             line: Vec::new(),
@@ -69,6 +72,7 @@ impl Context {
         Context {
             painter: Painter::new(false),
             width: PIPE_WIDTH,
+            folds: false,
             progress: false,
             captured: Some(captured.clone()),
             ..Context::new(out, Verbosity::Quiet)
@@ -93,6 +97,14 @@ impl Context {
             output.write_all(b"\n")?;
         }
         output.finish()
+    }
+
+    /// Writes a complete text for people: lines longer than the terminal are folded between words.
+    pub(crate) fn write_prose(&self, text: &str) -> Result<(), Failure> {
+        match self.folds {
+            true => self.write(&assay_report::wrap::fold(text, self.width)),
+            false => self.write(text),
+        }
     }
 
     /// A remark on standard error, unless `-q` was given.

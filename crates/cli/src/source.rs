@@ -7,7 +7,7 @@ use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::{confine, input, names, toolchain};
 use assay_bench::registry::Resolved;
-use assay_container::SelectError;
+use assay_container::{SelectError, fat, macho};
 use assay_front::{
     Blame, Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
 };
@@ -140,16 +140,31 @@ pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec
 
 /// Returns true if a file holds programs rather than machine code, by its name or its first bytes.
 pub(crate) fn is_program_file(path: &Path) -> bool {
-    use std::io::Read;
-    let mut start = [0; 4];
     let named = path
         .extension()
         .is_some_and(|extension| extension == "metal");
-    let read = match input::lent(path) {
-        Some(bytes) => (&*bytes).read_exact(&mut start),
-        None => std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start)),
-    };
-    named || read.is_ok() && (&start == b"MTLB" || start == [b'B', b'C', 0xc0, 0xde])
+    named || first_bytes(path).is_ok_and(|start| matches!(&start, b"MTLB" | b"BC\xc0\xde"))
+}
+
+/// Returns true if these are the bytes of a binary archive or a GPU Mach-O.
+pub(crate) fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(fat::MAGIC) || bytes.starts_with(macho::MAGIC)
+}
+
+/// The same of a file. A pipe is not looked into: its bytes come once.
+pub(crate) fn is_archive_file(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    is_file && first_bytes(path).is_ok_and(|start| is_archive(&start))
+}
+
+fn first_bytes(path: &Path) -> std::io::Result<[u8; 4]> {
+    use std::io::Read;
+    let mut start = [0; 4];
+    match input::lent(path) {
+        Some(bytes) => (&*bytes).read_exact(&mut start)?,
+        None => std::fs::File::open(path)?.read_exact(&mut start)?,
+    }
+    Ok(start)
 }
 
 /// An error of the front end as the failure of a command.

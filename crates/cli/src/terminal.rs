@@ -2,7 +2,7 @@
 //!
 //! Names come from files, devices and references of strangers, and a terminal obeys control characters: it renames
 //! windows, moves the cursor, hides lines. On the way to one every control character becomes visible; only line
-//! ends, tabs and the colours that reports are painted with pass.
+//! ends, tabs and the weights and colours of letters that reports are painted with pass.
 
 use std::io::Write;
 
@@ -23,7 +23,7 @@ enum State {
     Escape(Vec<u8>),
 }
 
-/// Longest colour: `ESC [ 38;2;255;255;255 m` and some more.
+/// Longest colour: `ESC [ 1;4;31 m` and some more.
 const LONGEST_COLOUR: usize = 32;
 
 impl<W: Write> Visible<W> {
@@ -73,7 +73,7 @@ fn escape(mut seen: Vec<u8>, byte: u8, out: &mut Vec<u8>) -> State {
         None => byte == b'[',
         Some(_) => byte.is_ascii_digit() || byte == b';',
     };
-    if !seen.is_empty() && byte == b'm' {
+    if !seen.is_empty() && byte == b'm' && leaves_text_readable(&seen) {
         out.push(b'\x1b');
         out.extend(&seen);
         out.push(b'm');
@@ -86,6 +86,24 @@ fn escape(mut seen: Vec<u8>, byte: u8, out: &mut Vec<u8>) -> State {
     out.extend("␛".as_bytes());
     out.extend(&seen);
     text(byte, out)
+}
+
+/// Returns true if all parameters of a colour (`[1;31`) are weights, underlines or foregrounds: names may hold colours too, and what
+/// conceals, blinks or paints the background would hide the text behind them.
+fn leaves_text_readable(seen: &[u8]) -> bool {
+    let parameters = seen
+        .get(1..)
+        .unwrap_or_default()
+        .split(|&byte| byte == b';');
+    let mut numbers = parameters.map(|digits| std::str::from_utf8(digits).unwrap_or("?"));
+    numbers.all(|digits| {
+        let number = if digits.is_empty() {
+            Ok(0)
+        } else {
+            digits.parse::<u8>()
+        };
+        matches!(number, Ok(0..=4 | 22..=24 | 31..=37 | 39 | 90..=97))
+    })
 }
 
 impl<W: Write> Write for Visible<W> {
@@ -130,6 +148,9 @@ mod tests {
         assert_eq!(visible("a\x1b]0;title\x07b"), "a␛]0;title␇b");
         assert_eq!(visible("\x1b[2J"), "␛[2J");
         assert_eq!(visible("\x1b\x1b[31m"), "␛\x1b[31m");
+        for hidden in ["8", "30", "0;8", "7", "40", "38;5;0", "107", "31;8", "999"] {
+            assert_eq!(visible(&format!("\x1b[{hidden}m")), format!("␛[{hidden}m"));
+        }
         assert_eq!(visible("x\r\x08\u{9b}2J"), "x␍␈\u{fffd}2J");
         assert_eq!(
             visible(&format!("\x1b[{}m", "1;".repeat(40)))

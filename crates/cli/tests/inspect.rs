@@ -263,3 +263,31 @@ fn source_and_bitcode_list_kernels_with_arguments() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("scale"));
 }
+
+#[test]
+fn code_of_a_capture_is_named_by_its_chip() {
+    let folder = Folder::new();
+    let capture = folder.0.path().join("kernel.gputrace");
+    std::fs::create_dir(&capture).expect("a folder");
+    let members = assay_trace::synth::bundle::example("relu_f32", 1).expect("a bundle");
+    for (name, bytes) in members {
+        std::fs::write(capture.join(name), bytes).expect("a file");
+    }
+    std::fs::write(capture.join("7A0C"), archive(&["G16P"])).expect("a file");
+    let output = inspect(&capture, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    for part in ["code of a .gputrace capture", "G16P", "7A0C", "softmax_f32"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let document = json(&inspect(&capture, &["--format", "json"]));
+    let slices = document["slices"].as_array().expect("slices");
+    let code = slices.iter().find(|slice| slice["target"] == "G16P");
+    assert_eq!(code.expect("a slice")["member"], "7A0C");
+    let report = Command::new(env!("CARGO_BIN_EXE_assay"))
+        .args(["trace", "report"])
+        .arg(&capture)
+        .output()
+        .expect("assay runs");
+    assert!(stdout(&report).contains("G16P"), "{}", stdout(&report));
+}

@@ -1,5 +1,8 @@
 //! `assay tune --llm` and `assay write` as a user runs them.
 
+#[path = "llm/hostile.rs"]
+mod hostile;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
@@ -9,6 +12,15 @@ const SECRET: &str = "sk-cli-do-not-show-0815";
 
 fn assay() -> Command {
     Command::new(env!("CARGO_BIN_EXE_assay"))
+}
+
+/// The program where `assay` is on the path, as oracles that are references need it.
+fn found_by_name() -> Command {
+    let own = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = assay();
+    command.env("PATH", format!("{}:{path}", own.display()));
+    command
 }
 
 /// `assay write` of a specification; what is written and tried goes into the folder.
@@ -106,6 +118,61 @@ fn write_keeps_what_passes_both_stages_and_nothing_else() {
     assert_eq!(names, ["kernel.toml", "row_sum.metal"]);
     let (code, _, err) = said(&write("kernels", "6"));
     assert!(code == Some(2) && err.contains("is there already"), "{err}");
+}
+
+/// A reference kernel says what is right: taken as it is without a model, and held against what a model writes.
+#[test]
+fn a_reference_kernel_is_a_specification() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/naive/row_sum.metal");
+    let tape = folder.path().join("tape.jsonl");
+    let write = |name: &str, more: &[&str]| {
+        let mut command = assay();
+        command.arg("write").arg(&reference).args(["--name", name]);
+        command.arg("--into").arg(folder.path().join("k"));
+        command.arg("--attempts").arg(folder.path().join("a.db"));
+        said(&command.args(more).output().unwrap())
+    };
+    let (code, out, err) = write("plain_sum", &[]);
+    if lacks_clang(code, &err) {
+        return;
+    }
+    assert!(
+        code == Some(0) && out.contains("the reference as it is by skeleton"),
+        "{out}{err}"
+    );
+    let source = |body: &str| {
+        format!(
+            "```toml\ntechnique = \"t\"\n[geometry]\ngrid = [\"R\"]\nthreadgroup = [\"32\"]\n```\n```metal\n\
+             #include <metal_stdlib>\nusing namespace metal;\n\
+             kernel void fast_sum_f32(device float *y [[buffer(0)]], device const float *x [[buffer(1)]],\n\
+             constant uint &rows [[buffer(2)]], constant uint &columns [[buffer(3)]], uint r [[thread_position_in_grid]]) {{\n\
+             if (r >= rows) return;\n{body}\n}}\n```\n"
+        )
+    };
+    let answers = [
+        source("y[r] = x[r * columns] * columns;"),
+        source(
+            "float a = 0, b = 0; uint c = 0; for (; c + 1 < columns; c += 2) { a += x[r * columns + c]; b += x[r * columns + c + 1]; }\n\
+                y[r] = a + b + (c < columns ? x[r * columns + c] : 0.0f);",
+        ),
+    ];
+    cassette(&tape, &answers);
+    let model = format!("replay:{}", tape.display());
+    let (code, out, err) = write("fast_sum", &["--llm", &model, "--rounds", "3"]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("source 1: refused (A): "), "{out}");
+    let written = folder.path().join("k/common/fast_sum");
+    for file in ["kernel.toml", "fast_sum.metal", "reference.metal"] {
+        assert!(written.join(file).is_file(), "{file}");
+    }
+    // The folder stands on its own: its oracle is this program with the reference beside it.
+    let mut bench = found_by_name();
+    bench.args(["bench", "fast_sum", "--quick", "--no-save", "--kernels"]);
+    bench.arg(folder.path().join("k"));
+    let (code, out, err) = said(&bench.output().unwrap());
+    assert_eq!(code, Some(0), "{out}{err}");
 }
 
 #[test]
@@ -217,12 +284,14 @@ fn what_is_missing_or_wrong_is_said_with_the_right_exit_code() {
     }
 }
 
-/// A server that answers every request with the same recipe.
-fn server() -> String {
+const RECIPE: &str = r#"{"proposals":[{"technique":"a simdgroup per row","hypothesis":{"term":"memory latency","falls_by":0.5},"steps":["simdgroup-rows:rows=1"]}]}"#;
+
+/// A server that gives these answers in order, then the last for ever.
+fn server(answers: Vec<String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}/v1", listener.local_addr().unwrap());
     std::thread::spawn(move || {
-        for stream in listener.incoming() {
+        for (number, stream) in listener.incoming().enumerate() {
             let mut stream = stream.unwrap();
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             let mut length = 0;
@@ -238,7 +307,7 @@ fn server() -> String {
             }
             let mut body = vec![0; length];
             reader.read_exact(&mut body).unwrap();
-            let answer = r#"{"proposals":[{"technique":"a simdgroup per row","hypothesis":{"term":"memory latency","falls_by":0.5},"steps":["simdgroup-rows:rows=1"]}]}"#;
+            let answer = &answers[number.min(answers.len() - 1)];
             let body = serde_json::json!({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}],
                 "usage": {"prompt_tokens": 900, "completion_tokens": 60}})
             .to_string();
@@ -255,7 +324,7 @@ fn server() -> String {
 #[test]
 fn a_session_over_http_keeps_its_gain_and_no_key() {
     let folder = tempfile::tempdir().unwrap();
-    let base = server();
+    let base = server(vec![RECIPE.to_owned()]);
     let tune = |more: &[&str]| {
         let mut command = assay();
         command.current_dir(folder.path());
@@ -327,4 +396,64 @@ fn a_session_over_http_keeps_its_gain_and_no_key() {
         .unwrap();
     let (_, table, _) = said(&output);
     assert!(table.contains("tiny"), "{table}");
+}
+
+/// A set of kernels with a model: killed, resumed to its end, and told again without asking anybody.
+#[test]
+fn a_set_is_tuned_to_its_end_wherever_it_was_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference = |name: &str| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        root.join("../../examples/naive").join(name)
+    };
+    for (name, source) in [("summed", "row_sum.metal"), ("greatest", "row_max.metal")] {
+        let mut command = assay();
+        command
+            .arg("write")
+            .arg(reference(source))
+            .args(["--name", name]);
+        command.arg("--into").arg(folder.path().join("k"));
+        command
+            .arg("--attempts")
+            .arg(folder.path().join("write.db"));
+        let (code, out, err) = said(&command.output().unwrap());
+        if lacks_clang(code, &err) {
+            return;
+        }
+        assert_eq!(code, Some(0), "{out}{err}");
+    }
+    let base = server(vec![RECIPE.to_owned()]);
+    let tune = |database: &str| {
+        let mut command = found_by_name();
+        command
+            .args(["tune", "--all", "--kernels"])
+            .arg(folder.path().join("k"));
+        command.args(["--llm", "openai:tiny", "--llm-url", &base, "--rounds", "1"]);
+        command.args(["--jobs", "1", "--evaluations", "6", "--only", "model"]);
+        command
+            .args(["--format", "json", "--attempts"])
+            .arg(folder.path().join(database));
+        command
+    };
+    let (code, whole, err) = said(&tune("whole.db").output().unwrap());
+    assert_eq!(code, Some(0), "{whole}{err}");
+    let document: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    let kernels = document["kernels"].as_array().unwrap();
+    assert!(
+        kernels.len() == 2 && kernels.iter().all(|it| it["improved"] == true),
+        "{whole}"
+    );
+    for pause in [300, 900, 1500] {
+        let mut child = tune("killed.db")
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(pause));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    for _ in 0..2 {
+        let (code, again, err) = said(&tune("killed.db").output().unwrap());
+        assert!(code == Some(0) && again == whole, "{again}{err}");
+    }
 }

@@ -145,8 +145,12 @@ fn place(function: Function, bounds: Bounds) -> Result<(Function, Allocation), E
     let mut best: Option<((u32, usize), Function, Allocation)> = None;
     let mut schedules = schedule::Schedules::new(&function, bounds);
     for aim in schedule::Aim::ALL {
-        let (mut tried, needed) = schedules.schedule(aim);
-        let allocation = match fit::fit(&mut tried, bounds) {
+        let Some((mut tried, needed)) = schedules.schedule(aim) else {
+            continue;
+        };
+        // What keeps more on the stack than the best is no better.
+        let most_stack = best.as_ref().map_or(u32::MAX, |((stack, _), ..)| *stack);
+        let allocation = match fit::fit(&mut tried, bounds, most_stack) {
             Ok(allocation) => allocation,
             Err(_) if aim != schedule::Aim::AsIs || best.is_some() => continue,
             Err(error) => return Err(error),

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Problem};
 use crate::gpu::Gpu;
-use crate::image::{CompiledFunction, Role};
+use crate::image::{CompiledFunction, Image, Role};
 use assay_agx::{Isa, Op, Program};
 use std::ops::Range;
 
@@ -38,6 +38,27 @@ impl Gpu {
             return None;
         }
         self.name()?.parse().ok()
+    }
+}
+
+impl Image<'_> {
+    /// The instruction set: the GPU's, or for one whose number is not published, that of the first function that tells.
+    pub fn isa(&self) -> Option<Isa> {
+        let functions = || self.functions.iter().find_map(CompiledFunction::isa);
+        self.gpu.isa().or_else(functions)
+    }
+
+    /// The GPU for people: its name, or for one whose number is not published, what its code is.
+    pub fn target(&self) -> String {
+        let gpu = self.gpu;
+        match self.isa().filter(|_| gpu.name().is_none()) {
+            Some(isa) => format!(
+                "an Apple GPU with {} code (cpusubtype {})",
+                isa.name(),
+                gpu.subtype
+            ),
+            None => gpu.to_string(),
+        }
     }
 }
 

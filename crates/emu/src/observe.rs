@@ -112,7 +112,7 @@ impl<'a> Step<'a> {
                 let span = access::group_span(simdgroup, access);
                 (Memory::Threadgroup, AccessKind::Store, span)
             }
-            Operation::GroupAtomic { atomic } => {
+            Operation::GroupAtomic { atomic, .. } => {
                 let span = access::atomic_span(simdgroup, atomic);
                 (Memory::Threadgroup, AccessKind::Atomic, span)
             }

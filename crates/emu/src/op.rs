@@ -116,6 +116,27 @@ pub(crate) struct Dest {
     pub(crate) pair: bool,
 }
 
+impl Dest {
+    /// The place of the same width behind it.
+    pub(crate) const fn next(self) -> Dest {
+        match self.part {
+            Part::Whole => Dest {
+                row: self.row + 1,
+                ..self
+            },
+            Part::Low | Part::LowSigned => Dest {
+                part: Part::High,
+                ..self
+            },
+            Part::High | Part::HighSigned => Dest {
+                row: self.row + 1,
+                part: Part::Low,
+                ..self
+            },
+        }
+    }
+}
+
 /// Where a memory access starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Base {
@@ -352,6 +373,20 @@ pub(crate) enum Operation {
         signed: bool,
         nearest: bool,
     },
+    /// Two floats as normalised integers side by side.
+    Pack {
+        to: Dest,
+        a: FloatSource,
+        b: FloatSource,
+        format: Format,
+    },
+    /// The first of two normalised integers as a float, or both in places that follow each other.
+    Unpack {
+        to: Dest,
+        a: Source,
+        format: Format,
+        both: bool,
+    },
     Select {
         to: Dest,
         condition: Condition,
@@ -489,6 +524,8 @@ pub(crate) enum Operation {
     },
     GroupAtomic {
         atomic: Atomic,
+        /// Delivers at once without.
+        slot: Option<u8>,
     },
     StackLoad {
         access: Access,

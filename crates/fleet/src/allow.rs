@@ -22,6 +22,8 @@ pub enum Takes {
     Input,
     /// `INDEX=WHAT`: a generator (`random:…`) or the name of an input.
     Contents,
+    /// An equation: `y[i] = 2 * x[i]`, and neither a program nor a file.
+    Equation,
 }
 
 /// A flag of a command.
@@ -42,6 +44,8 @@ pub enum Names {
     Kernels,
     /// One input.
     Input,
+    /// One input, or the name of a kernel of the registry.
+    InputOrKernel,
 }
 
 /// A command that jobs may use.
@@ -66,7 +70,7 @@ const fn flag(name: &'static str, takes: Takes) -> Flag {
 }
 
 /// Everything a job may say.
-pub const COMMANDS: [Command; 2] = [
+pub const COMMANDS: [Command; 3] = [
     Command {
         name: "bench",
         names: Names::Kernels,
@@ -135,6 +139,37 @@ pub const COMMANDS: [Command; 2] = [
             flag("--format", Takes::OneOf(&["json", "text"])),
         ],
     },
+    // One candidate of a search: the search itself stays with whoever asks.
+    Command {
+        name: "tune",
+        names: Names::InputOrKernel,
+        subcommands: &["replay", "help"],
+        flags: &[
+            Flag {
+                name: "--function",
+                short: "-f",
+                takes: Takes::Word,
+            },
+            flag("--size", Takes::Word),
+            flag("--grid", Takes::Word),
+            flag("--groups", Takes::Word),
+            flag("--threadgroup", Takes::Word),
+            flag("--buffer", Takes::Contents),
+            flag("--bytes", Takes::Word),
+            flag("--tgmem", Takes::Word),
+            flag("--const", Takes::Word),
+            flag("--knob", Takes::Word),
+            flag("--restrict", Takes::Word),
+            flag("--chip", Takes::Word),
+            flag("--oracle", Takes::Equation),
+            flag("--tolerance", Takes::Word),
+            flag("--std", Takes::Word),
+            flag("--no-fast-math", Takes::Nothing),
+            flag("--candidate", Takes::Word),
+            flag("--prove", Takes::OneOf(&["quick", "full", "held-out"])),
+            flag("--format", Takes::OneOf(&["json"])),
+        ],
+    },
 ];
 
 /// Words of one line.
@@ -175,10 +210,18 @@ pub fn check(line: &[String], inputs: &BTreeSet<&str>) -> Result<(), Refusal> {
         let fine = match command.names {
             Names::Kernels => crate::names::is_token(word),
             Names::Input => names == 1 && inputs.contains(word.as_str()),
+            Names::InputOrKernel => {
+                let token = crate::names::is_token(word);
+                names == 1 && (token || inputs.contains(word.as_str()))
+            }
         };
         if !fine || command.subcommands.contains(&word.as_str()) {
             return forbidden(word);
         }
+    }
+    let evaluates = |word: &String| word.starts_with("--candidate=");
+    if command.name == "tune" && !words.iter().any(evaluates) {
+        return forbidden("tune without a candidate");
     }
     // A bench without names would be about nothing, and about everything with a flag.
     if names == 0 {
@@ -204,6 +247,7 @@ fn check_flag(command: &Command, word: &str, inputs: &BTreeSet<&str>) -> Result<
         (Takes::Input, Some(value)) => inputs.contains(value),
         (Takes::Contents, Some(value)) => contents(value)
             .is_some_and(|contents| is_generated(contents) || inputs.contains(file(contents))),
+        (Takes::Equation, Some(value)) => is_equation(value),
         _ => false,
     };
     if fine { Ok(()) } else { Err(forbidden()) }
@@ -217,6 +261,11 @@ pub fn contents(value: &str) -> Option<&str> {
 /// The file that contents name: a texture's may have its format behind it, `photo.png:rgba8Unorm`.
 pub fn file(contents: &str) -> &str {
     contents.split(':').next().unwrap_or(contents)
+}
+
+/// Returns true if an oracle is an equation; others are programs that would be run.
+pub fn is_equation(value: &str) -> bool {
+    value.contains('=') && !value.trim_end().ends_with(".py")
 }
 
 /// Returns true if contents are made and not read from a file.
@@ -242,6 +291,8 @@ mod tests {
             "run k.metal --grid=64 --threadgroup=32 --buffer=0=x.npy --buffer=1=zeros:f32:64",
             "run k.metal --check --function=f",
             "run k.metal --check=arithmetic",
+            "tune k.metal --grid=64 --knob=TM=1,2 --candidate={} --format=json",
+            "tune softmax --candidate={} --prove=held-out --oracle=y[i]=x[i]",
         ] {
             assert_eq!(said(line), Ok(()), "{line}");
         }
@@ -276,6 +327,16 @@ mod tests {
             "run k.metal --include=/etc",
             "run k.metal --device=metal",
             "run -",
+            "tune softmax",
+            "tune softmax --quick --candidate={}",
+            "tune /etc/passwd --candidate={}",
+            "tune replay --candidate={}",
+            "tune softmax relu --candidate={}",
+            "tune softmax --candidate={} --oracle=cat",
+            "tune softmax --candidate={} --oracle=/tmp/a=b.py",
+            "tune softmax --candidate={} --source=k.metal",
+            "tune softmax --candidate={} --llm-command=sh",
+            "tune softmax --candidate={} --attempts=x.db",
             "bench softmax --quick=yes",
             "bench softmax \u{1b}[2J",
         ] {

@@ -20,6 +20,14 @@ pub enum Dtype {
 }
 
 impl Dtype {
+    /// All of them.
+    pub const ALL: [Dtype; 5] = [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::U32, Dtype::I32];
+
+    /// The type of a name.
+    pub fn named(name: &str) -> Option<Dtype> {
+        Dtype::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
     /// The name in registry files and behind function names.
     pub const fn name(self) -> &'static str {
         match self {

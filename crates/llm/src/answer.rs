@@ -2,6 +2,7 @@
 //!
 //! An answer is data. What cannot be read is returned with the reason, part by part, so that the model can repair it.
 
+use crate::edits::edited;
 use assay_rewrite::recipe::{Parameter, RECIPES, Recipe};
 use assay_tune::advice;
 use assay_tune::attempts::{Geometry, Hypothesis};
@@ -204,8 +205,8 @@ struct Asked {
     threadgroup: Vec<String>,
 }
 
-/// Reads an answer in source mode: a block of TOML, then a block of Metal.
-pub fn source(text: &str) -> Result<Parts, String> {
+/// Reads an answer in source mode: a block of TOML, then a block of Metal, or edits of the source that the model was shown.
+pub fn source(text: &str, shown: Option<&str>) -> Result<Parts, String> {
     let blocks = fenced(text)?;
     let find = |names: &[&str]| {
         let mut found = blocks
@@ -214,9 +215,24 @@ pub fn source(text: &str) -> Result<Parts, String> {
         found.next().map(|(_, body)| *body)
     };
     let header = find(&["toml"]).ok_or("there is no block ```toml with the header")?;
-    let source = find(&["metal", "cpp", "c++", "msl"])
-        .ok_or("there is no block ```metal with the source")?;
-    Ok(vec![written(header, source)])
+    if let Some(source) = find(&["metal", "cpp", "c++", "msl"]) {
+        return Ok(vec![written(header, source)]);
+    }
+    let edits = find(&["edit", "diff"]).ok_or("there is no block ```metal with the source")?;
+    let shown = shown.ok_or("there is no source to edit: answer with a block ```metal")?;
+    Ok(vec![
+        edited(shown, edits).and_then(|source| written(header, &source)),
+    ])
+}
+
+/// The source that a prompt showed last: the fastest so far, or else the original.
+pub fn shown(prompt: &str) -> Option<&str> {
+    let blocks = fenced(prompt).ok()?;
+    let mut sources = blocks
+        .iter()
+        .filter(|(language, _)| *language == "metal")
+        .map(|(_, body)| *body);
+    sources.next_back()
 }
 
 /// The fenced blocks of a text: language and body.
@@ -318,9 +334,9 @@ mod tests {
         assert_eq!(why("I cannot help."), "the answer holds no JSON object");
         assert!(why("{\"proposals\": [").starts_with("the answer holds no JSON"));
         assert_eq!(why("{\"a\":1}"), "the JSON has no list \"proposals\"");
-        assert!(source("no blocks").unwrap_err().contains("```toml"));
+        assert!(source("no blocks", None).unwrap_err().contains("```toml"));
         assert!(
-            source("```toml\ntechnique = \"x\"")
+            source("```toml\ntechnique = \"x\"", None)
                 .unwrap_err()
                 .contains("cut")
         );
@@ -330,7 +346,7 @@ mod tests {
     fn a_source_has_a_header_with_geometry_and_knobs() {
         let answer = "Sure.\n```toml\ntechnique = \"a simdgroup a row\"\n[hypothesis]\nterm = \"memory latency\"\nfalls_by = 0.6\n\
             [geometry]\ngrid = [\"R*32\"]\nthreadgroup = [\"TG\"]\n[knobs]\nTG = [64, 128]\n```\n```metal\n#define TG 64\nkernel void k() {}\n```\n";
-        let proposed = source(answer).unwrap().remove(0).unwrap();
+        let proposed = source(answer, None).unwrap().remove(0).unwrap();
         let Content::Source(written) = proposed.content else {
             panic!("a source");
         };
@@ -339,6 +355,29 @@ mod tests {
             written.source.ends_with("// assay: tune TG = 64,128\n"),
             "{}",
             written.source
+        );
+    }
+
+    #[test]
+    fn a_long_source_may_be_answered_with_edits_of_the_one_shown_last() {
+        let prompt = "# The original\n```metal\nint a;\n```\n\n# The fastest so far\n```metal\nint a;\nint b;\n```\n";
+        let answer = "```toml\ntechnique = \"t\"\n```\n```edit\n<<<<<<< SEARCH\nint b;\n=======\nint4 b;\n>>>>>>> REPLACE\n```\n";
+        let proposed = source(answer, shown(prompt)).unwrap().remove(0).unwrap();
+        let Content::Source(written) = proposed.content else {
+            panic!("a source");
+        };
+        assert_eq!(written.source, "int a;\nint4 b;\n");
+        let why = source(answer, shown("# The original\n```metal\nint a;\n```\n"));
+        assert!(
+            why.unwrap()
+                .remove(0)
+                .unwrap_err()
+                .contains("not in the source")
+        );
+        assert!(
+            source(answer, None)
+                .unwrap_err()
+                .contains("no source to edit")
         );
     }
 

@@ -173,10 +173,14 @@ impl Proposer for Author {
         }
     }
 
-    fn read(&self, _ask: &Ask, answer: &str) -> Result<Vec<Result<Proposed, String>>, String> {
-        match self.mode {
-            Mode::Recipe => answer::recipes(answer),
-            Mode::Source => answer::source(answer),
+    fn read(&self, ask: &Ask, answer: &str) -> Result<Vec<Result<Proposed, String>>, String> {
+        if self.mode == Mode::Recipe {
+            return answer::recipes(answer);
         }
+        let request = request_of(ask);
+        let prompt = request
+            .as_ref()
+            .and_then(|request| request.messages.first());
+        answer::source(answer, prompt.and_then(|first| answer::shown(&first.text)))
     }
 }

@@ -10,7 +10,7 @@
 //! | a provider | [`provider`]: Anthropic's messages and OpenAI-compatible chat (feature `http`), a command, a script |
 //! | calls that are retried, counted and recorded | [`client`], [`budget`], [`cassette`] |
 //! | keys that cannot be shown | [`key`] |
-//! | what models are told, and how their answers are read | [`prompt`], [`answer`] |
+//! | what models are told, and how their answers are read | [`prompt`], [`answer`], [`edits`] |
 //! | all of it as a proposer of a tuning session | [`author`] |
 
 // Library code returns errors; tests may panic.
@@ -26,6 +26,7 @@ pub mod budget;
 pub mod cassette;
 pub mod chat;
 pub mod client;
+pub mod edits;
 pub mod error;
 pub mod key;
 pub mod prompt;

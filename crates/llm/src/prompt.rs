@@ -26,7 +26,7 @@ impl Mode {
     pub const fn version(self) -> &'static str {
         match self {
             Mode::Recipe => "recipe-1",
-            Mode::Source => "source-1",
+            Mode::Source => "source-2",
         }
     }
 

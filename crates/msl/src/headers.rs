@@ -228,6 +228,14 @@ fn swizzle(components: &[usize], packed: bool, out: &mut String) {
         out,
         "METAL_FUNC {vector} __g{name}() const {{ return {value}; }}"
     );
+    // Of volatile vectors, single elements.
+    let single = length == 1 && !packed;
+    if single {
+        let _ = writeln!(
+            out,
+            "METAL_FUNC {vector} __g{name}() const volatile {{ return {value}; }}"
+        );
+    }
     let distinct = components.iter().collect::<HashSet<_>>().len() == length;
     let mut setter = String::new();
     if distinct {
@@ -248,6 +256,14 @@ fn swizzle(components: &[usize], packed: bool, out: &mut String) {
             "METAL_FUNC {vector} __p{name}({vector} value) & {{ {body} return value; }}\n\
              {vector} __p{name}({vector} value) && __METAL_NESTED;"
         );
+        if single {
+            let _ = writeln!(
+                out,
+                "METAL_FUNC {vector} __p{name}({vector} value) volatile & \
+                 {{ reinterpret_cast<volatile __component *>(&__v)[{}] = (__component)value; return value; }}",
+                components[0]
+            );
+        }
         setter = format!(", put=__p{name}");
     }
     for property in [name.as_str(), colour.as_str()] {

@@ -5,6 +5,8 @@
 //! which is one [`Kind::Directive`] token. A token is a range of the text; nothing
 //! is copied.
 
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// What a token is.
@@ -42,6 +44,8 @@ impl Token {
 pub(crate) struct Tokens<'t> {
     pub(crate) text: &'t str,
     pub(crate) list: Vec<Token>,
+    /// Where the bodies of structs open, by name, once somebody asks.
+    structs: OnceCell<HashMap<&'t str, usize>>,
 }
 
 /// Attributes and the like in brackets are looked for so many tokens back, and no further: in a text of
@@ -56,6 +60,20 @@ const LONG: [&str; 17] = [
 ];
 
 impl<'t> Tokens<'t> {
+    /// Where the body of a struct opens: the first of this name.
+    pub(crate) fn struct_body(&self, name: &str) -> Option<usize> {
+        let index = || {
+            let mut found = HashMap::new();
+            for at in 0..self.len() {
+                if self.is(at, "struct") && self.is(at + 2, "{") {
+                    found.entry(self.get(at + 1)).or_insert(at + 2);
+                }
+            }
+            found
+        };
+        self.structs.get_or_init(index).get(name).copied()
+    }
+
     /// Cuts `text` into tokens. Anything unknown becomes a punctuation token of its
     /// own, so that nothing is lost.
     pub(crate) fn new(text: &'t str) -> Self {
@@ -89,7 +107,11 @@ impl<'t> Tokens<'t> {
                 end: u32::try_from(cursor.at).unwrap_or(u32::MAX),
             });
         }
-        Tokens { text, list }
+        Tokens {
+            text,
+            list,
+            structs: OnceCell::new(),
+        }
     }
 
     /// The text of token `index`, empty past the end.

@@ -71,10 +71,7 @@ const MOST_DIMENSIONS: u32 = 16;
 
 /// The body of a struct.
 fn body(tokens: &Tokens<'_>, name: &str) -> Option<Range<usize>> {
-    let is_it = |index: &usize| {
-        tokens.is(*index, "struct") && tokens.is(index + 1, name) && tokens.is(index + 2, "{")
-    };
-    let start = (0..tokens.len()).find(is_it)? + 2;
+    let start = tokens.struct_body(name)?;
     let end = tokens.after_group(start, tokens.len());
     Some(start + 1..end.saturating_sub(1))
 }

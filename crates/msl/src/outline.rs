@@ -172,11 +172,10 @@ impl Outline {
         depth: usize,
     ) -> Entered {
         let inside = body.start + 1..body.end.saturating_sub(1);
-        let keyword = (declaration..head.end).find(|&index| {
-            matches!(
-                tokens.get(index),
-                "namespace" | "extern" | "struct" | "class" | "union" | "enum"
-            )
+        let keyword = (declaration..head.end).find(|&index| match tokens.get(index) {
+            // `extern "C" {`; without the brace it belongs to the one declaration that follows.
+            "extern" => index + 2 >= head.end,
+            word => matches!(word, "namespace" | "struct" | "class" | "union" | "enum"),
         });
         let Some(keyword) = keyword.filter(|_| depth < MAX_DEPTH) else {
             return Entered::No;
@@ -374,6 +373,16 @@ mod tests {
                 " template < > void g < float , 8 > ( float )",
                 " fn k"
             ]
+        );
+    }
+
+    #[test]
+    fn linkage_of_a_class_is_no_block() {
+        assert_eq!(
+            shapes(
+                "extern \"C\" struct S { int m; }; extern \"C\" { struct T { int n; }; void f(int i) { } }"
+            ),
+            [" class", "/S int m", " class", "/T int n", " fn f"]
         );
     }
 

@@ -6,7 +6,7 @@
 //! matter whether the loop would have reached them. Loads stay: they might be out of
 //! bounds where the loop would not have run.
 
-use assay_ssa::analysis::{Cfg, Dominators, Loops};
+use assay_ssa::analysis::{Cfg, Dominators, Loop, Loops};
 use assay_ssa::{Block, BlockCall, Function, IdMap, Inst, InstData, Module, Type, Value, ValueDef};
 
 /// Hoists invariants out of all loops, inner ones first.
@@ -17,12 +17,7 @@ pub fn hoist_invariants(_: &Module, function: &mut Function) -> bool {
         let dominators = Dominators::new(&cfg, function);
         Loops::new(&cfg, &dominators, function)
     };
-    let loops = analyse(function);
-    for (_, found) in loops.iter() {
-        if found.preheader.is_none() {
-            add_preheader(function, found.header, &found.blocks);
-        }
-    }
+    add_preheaders(function, &analyse(function));
     let loops = analyse(function);
     let mut blocks = function.inst_blocks();
     // Inner loops are found first, so what leaves one can go on to leave the next.
@@ -76,26 +71,34 @@ fn move_to_end(function: &mut Function, from: Block, to: Block, moving: Vec<Inst
     function.set_insts(to, target);
 }
 
-/// Puts a block in front of a loop: all ways in from outside go through it.
-fn add_preheader(function: &mut Function, header: Block, inside: &[Block]) {
-    if function.entry() == Some(header) {
-        return;
+/// Puts a block in front of each loop that has none: all ways in from outside go through it.
+fn add_preheaders(function: &mut Function, loops: &Loops) {
+    let order = function.blocks().to_vec();
+    let mut before: IdMap<Block, Option<Block>> = IdMap::new(None);
+    for (_, found) in loops.iter() {
+        if found.preheader.is_none() && function.entry() != Some(found.header) {
+            before[found.header] = Some(add_preheader(function, found));
+        }
     }
+    let with_new = order
+        .into_iter()
+        .flat_map(|block| before[block].into_iter().chain([block]));
+    function.set_block_order(with_new.collect());
+}
+
+fn add_preheader(function: &mut Function, found: &Loop) -> Block {
+    let header = found.header;
     let types: Vec<Type> = function
         .params(header)
         .iter()
         .map(|&param| function.ty(param))
         .collect();
-    let mut order = function.blocks().to_vec();
     let preheader = function.add_block();
     let params: Vec<Value> = types
         .into_iter()
         .map(|ty| function.add_param(preheader, ty))
         .collect();
-    for &block in &order {
-        if inside.contains(&block) {
-            continue;
-        }
+    for &block in &found.entering {
         let Some(terminator) = function.terminator(block) else {
             continue;
         };
@@ -113,10 +116,5 @@ fn add_preheader(function: &mut Function, header: Block, inside: &[Block]) {
     let target = function.block_call(header, &params);
     let jump = function.make_inst(InstData::Jump { target }, Type::VOID, None);
     function.append(preheader, jump);
-    let at = order
-        .iter()
-        .position(|&block| block == header)
-        .unwrap_or(order.len());
-    order.insert(at, preheader);
-    function.set_block_order(order);
+    preheader
 }

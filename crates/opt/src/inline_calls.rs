@@ -9,14 +9,15 @@ use assay_ssa::{
     Block, Callee, Function, FunctionId, IdMap, IdSet, Inst, InstData, Loc, LoopHint, Module,
     Value, ValueDef,
 };
+use std::collections::HashMap;
 
-/// Bodies grow by inlining; a kernel of more instructions than this is refused.
+/// Bodies grow by inlining; a module whose functions have more instructions than this together is refused.
 const LARGEST: usize = 4_000_000;
 
 /// Why calls could not be inlined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InlineError {
-    /// The flattened body would be unreasonably large.
+    /// The flattened bodies would be unreasonably large.
     TooLarge {
         /// Name of the function it grew in.
         function: String,
@@ -29,7 +30,7 @@ impl std::fmt::Display for InlineError {
             Self::TooLarge { function } => {
                 write!(
                     f,
-                    "{function} grows beyond {LARGEST} instructions when its calls are inlined"
+                    "{function} and what it calls grow beyond {LARGEST} instructions when calls are inlined"
                 )
             }
         }
@@ -42,10 +43,12 @@ impl std::error::Error for InlineError {}
 pub fn inline_calls(module: &mut Module) -> Result<bool, InlineError> {
     let mut changed = false;
     let (order, recursive) = callees_first(module);
+    let mut room = LARGEST;
     for id in order {
         let placeholder = Function::new("", assay_ssa::Type::VOID);
         let mut caller = std::mem::replace(&mut module.functions[id], placeholder);
-        let result = inline_into(module, &mut caller, &recursive);
+        let result = inline_into(module, &mut caller, &recursive, room);
+        room = room.saturating_sub(caller.num_insts());
         module.functions[id] = caller;
         changed |= result?;
     }
@@ -126,49 +129,56 @@ fn inline_into(
     module: &mut Module,
     caller: &mut Function,
     recursive: &IdSet<FunctionId>,
+    room: usize,
 ) -> Result<bool, InlineError> {
-    let mut changed = false;
     let mut replacement: IdMap<Value, Option<Value>> = IdMap::new(None);
-    let mut position = 0;
-    // Blocks behind an inlined call come later in the order and are looked at in turn.
-    while let Some(&block) = caller.blocks().get(position) {
-        position += 1;
-        let found = caller
-            .insts(block)
-            .iter()
-            .enumerate()
-            .find_map(|(at, &inst)| {
-                let callee = callee_of(caller, inst)?;
-                let known = module.functions.contains(callee) && !recursive.contains(callee);
-                known.then_some((at, inst, callee))
-            });
-        let Some((at, call, callee)) = found else {
-            continue;
-        };
-        if caller.num_insts() > LARGEST {
-            return Err(InlineError::TooLarge {
-                function: caller.name.clone(),
-            });
+    let mut changed = false;
+    let mut order = Vec::with_capacity(caller.blocks().len());
+    for block in caller.blocks().to_vec() {
+        order.push(block);
+        // Instructions behind a call go on in a new block.
+        let mut block = block;
+        for inst in caller.take_insts(block) {
+            let Some(callee) = callee_of(caller, inst)
+                .filter(|&id| module.functions.contains(id) && !recursive.contains(id))
+            else {
+                caller.append(block, inst);
+                continue;
+            };
+            if caller.num_insts() > room {
+                return Err(InlineError::TooLarge {
+                    function: caller.name.clone(),
+                });
+            }
+            changed = true;
+            let placeholder = Function::new("", assay_ssa::Type::VOID);
+            let body = std::mem::replace(&mut module.functions[callee], placeholder);
+            let behind = add_block_behind(caller, inst, &mut replacement);
+            order.extend(Copier::new(module, caller, &body, inst).copy(block, behind));
+            order.push(behind);
+            module.functions[callee] = body;
+            block = behind;
         }
-        let body = std::mem::replace(
-            &mut module.functions[callee],
-            Function::new("", assay_ssa::Type::VOID),
-        );
-        let before = caller.blocks().len();
-        let behind = split(caller, block, at, call, &mut replacement);
-        let blocks = Copier::new(module, caller, &body, call).copy(block, behind);
-        module.functions[callee] = body;
-        // The new blocks were added at the end; they belong behind the one with the call.
-        let mut order = caller.blocks().to_vec();
-        order.truncate(before);
-        order.splice(position..position, blocks.into_iter().chain([behind]));
-        caller.set_block_order(order);
-        changed = true;
     }
     if changed {
+        caller.set_block_order(order);
         caller.replace_values(&replacement);
     }
     Ok(changed)
+}
+
+/// A block for what follows a call; its parameter stands for the call's result.
+fn add_block_behind(
+    caller: &mut Function,
+    call: Inst,
+    replacement: &mut IdMap<Value, Option<Value>>,
+) -> Block {
+    let behind = caller.add_block();
+    if let Some(result) = caller.result(call) {
+        let ty = caller.ty(result);
+        replacement[result] = Some(caller.add_param(behind, ty));
+    }
+    behind
 }
 
 /// Splits `block` at the call: what follows goes to a new block whose parameter stands for
@@ -180,17 +190,12 @@ pub(crate) fn split(
     call: Inst,
     replacement: &mut IdMap<Value, Option<Value>>,
 ) -> Block {
-    let behind = caller.add_block();
+    let behind = add_block_behind(caller, call, replacement);
     let mut insts = caller.take_insts(block);
     let rest = insts.split_off(at + 1);
     insts.pop();
     caller.set_insts(block, insts);
     caller.set_insts(behind, rest);
-    if let Some(result) = caller.result(call) {
-        let ty = caller.ty(result);
-        let param = caller.add_param(behind, ty);
-        replacement[result] = Some(param);
-    }
     behind
 }
 
@@ -201,7 +206,7 @@ struct Copier<'a> {
     body: &'a Function,
     values: IdMap<Value, Option<Value>>,
     blocks: IdMap<Block, Option<Block>>,
-    locs: IdMap<Loc, Option<Loc>>,
+    locs: HashMap<Loc, Loc>,
     call_loc: Option<Loc>,
     args: Vec<Value>,
 }
@@ -224,7 +229,7 @@ impl<'a> Copier<'a> {
             body,
             values: IdMap::with_len(None, body.num_values()),
             blocks: IdMap::with_len(None, body.num_blocks()),
-            locs: IdMap::new(None),
+            locs: HashMap::new(),
             call_loc,
             args,
         }
@@ -280,10 +285,8 @@ impl<'a> Copier<'a> {
             (Some(inner), Some(outer)) => (inner, outer),
             (inner, outer) => return inner.or(outer),
         };
-        if self.locs[inner].is_none() {
-            self.locs[inner] = Some(self.module.locations.inline(inner, outer));
-        }
-        self.locs[inner]
+        let locations = &mut self.module.locations;
+        Some(locations.inline(inner, outer, &mut self.locs))
     }
 
     /// Gives every copied instruction its operands and targets.

@@ -140,14 +140,14 @@ fn narrow(
     };
     *function.inst_mut(increment) = widen(next);
     let start = function.constant(Type::I32, start);
-    for block in function.blocks().to_vec() {
+    let back = found.latches.iter().map(|&block| (block, next));
+    let into = found.entering.iter().map(|&block| (block, start));
+    let mut ways: Vec<_> = back.chain(into).collect();
+    ways.sort_unstable();
+    ways.dedup();
+    for (block, passed) in ways {
         let Some(terminator) = function.terminator(block) else {
             continue;
-        };
-        let passed = if found.blocks.contains(&block) {
-            next
-        } else {
-            start
         };
         function.map_targets(terminator, |function, call| {
             if call.block != found.header {

@@ -195,7 +195,7 @@ pub fn optimize_function(module: &Module, function: &mut Function, options: &Opt
     if let Some(checks) = options.checks {
         prepare_checks(module, function, checks);
     }
-    run(module, function, CLEAN);
+    clean(module, function);
     for _ in 0..ROUNDS {
         if !options.unroll || !crate::unroll_loops::unroll_loops(module, function) {
             break;
@@ -221,18 +221,26 @@ fn prepare_checks(module: &Module, function: &mut Function, checks: Checks) {
         crate::expect_arithmetic::expect_arithmetic(module, function);
     }
     crate::split_aggregates::split_aggregates(module, function);
-    let allocas = |function: &Function| count(function, |d| matches!(d, InstData::Alloca { .. }));
-    for _ in 0..ROUNDS {
-        let before = allocas(function);
-        run(module, function, CLEAN);
-        if allocas(function) == before {
-            break;
-        }
-    }
+    clean(module, function);
     if crate::store_elements::store_elements(module, function) {
         run(module, function, CLEAN);
     }
     crate::split_vector_loads::split_vector_loads(module, function);
+}
+
+/// Cleans until no more memory becomes values: a variable that a lambda holds by reference is reached through a pointer
+/// kept in memory, which has to become a value first.
+fn clean(module: &Module, function: &mut Function) {
+    let allocas = |function: &Function| count(function, |d| matches!(d, InstData::Alloca { .. }));
+    let mut before = allocas(function);
+    for _ in 0..ROUNDS {
+        run(module, function, CLEAN);
+        let left = allocas(function);
+        if left == 0 || left == before {
+            break;
+        }
+        before = left;
+    }
 }
 
 /// Conditions inside others become small enough once the inner ones are gone.

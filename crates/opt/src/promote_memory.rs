@@ -22,26 +22,21 @@ pub fn promote_memory(module: &Module, function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(&cfg, function);
     let frontier = Frontier::new(function, &cfg, &dominators);
+    let cells: Vec<Cell> = slots
+        .slots
+        .iter()
+        .flat_map(|slot| slot.cells.iter().copied())
+        .collect();
     let mut renamer = Renamer {
         types: &module.types,
         slots: &slots,
-        cells: slots
-            .slots
-            .iter()
-            .flat_map(|slot| slot.cells.iter().copied())
-            .collect(),
+        values: Values::new(cells.len()),
+        cells,
         params: IdMap::with_len(Vec::new(), function.num_blocks()),
-        at_end: IdMap::with_len(Vec::new(), function.num_blocks()),
         replacement: IdMap::new(None),
     };
     renamer.place_params(function, &frontier);
-    for &block in cfg.order() {
-        renamer.enter(&dominators, block);
-        renamer.rewrite(function, block);
-    }
-    for &block in cfg.order() {
-        renamer.pass_values(function, block);
-    }
+    renamer.walk(function, &cfg, &dominators);
     remove_pointers(function, &slots);
     function.replace_values(&renamer.replacement);
     true
@@ -75,6 +70,54 @@ impl Frontier {
     }
 }
 
+/// The value of every cell (unset: undefined) at a place in the program, and what it was before.
+///
+/// A block starts with the values at the end of its dominator. The walk goes down the dominator tree and takes changes back on
+/// its way up, so that its work is that of the stores, whatever the number of cells and blocks.
+struct Values {
+    now: Vec<Option<Value>>,
+    changes: Vec<(u32, Option<Value>)>,
+}
+
+impl Values {
+    fn new(cells: usize) -> Values {
+        Values {
+            now: vec![None; cells],
+            changes: Vec::new(),
+        }
+    }
+
+    fn get(&self, cell: usize) -> Option<Value> {
+        self.now.get(cell).copied().flatten()
+    }
+
+    fn set(&mut self, cell: usize, value: Value) {
+        if let Some(now) = self.now.get_mut(cell) {
+            self.changes.push((cell as u32, *now));
+            *now = Some(value);
+        }
+    }
+
+    /// Takes back all changes but the first so many.
+    fn back_to(&mut self, count: usize) {
+        while self.changes.len() > count {
+            let Some((cell, before)) = self.changes.pop() else {
+                return;
+            };
+            if let Some(now) = self.now.get_mut(cell as usize) {
+                *now = before;
+            }
+        }
+    }
+}
+
+/// A step of the walk over the dominator tree.
+enum Step {
+    Enter(Block),
+    /// All that a block dominates is done: so many changes stay.
+    Leave(usize),
+}
+
 struct Renamer<'a> {
     types: &'a assay_ssa::Aggregates,
     slots: &'a Slots,
@@ -82,8 +125,7 @@ struct Renamer<'a> {
     cells: Vec<Cell>,
     /// For each block, which cells have a parameter there, and the parameter.
     params: IdMap<Block, Vec<(u32, Value)>>,
-    /// For each block done, the value of every cell at its end (unset: undefined).
-    at_end: IdMap<Block, Vec<Option<Value>>>,
+    values: Values,
     replacement: IdMap<Value, Option<Value>>,
 }
 
@@ -121,28 +163,44 @@ impl Renamer<'_> {
         }
     }
 
-    /// The values of all cells when a block starts.
-    fn enter(&mut self, dominators: &Dominators, block: Block) {
-        let mut values = match dominators.immediate(block) {
-            Some(dominator) => self.at_end[dominator].clone(),
-            None => vec![None; self.cells.len()],
-        };
-        for &(cell, param) in &self.params[block] {
-            values[cell as usize] = Some(param);
+    /// Renames block by block, each after its dominator.
+    fn walk(&mut self, function: &mut Function, cfg: &Cfg, dominators: &Dominators) {
+        let mut below: IdMap<Block, Vec<Block>> =
+            IdMap::with_len(Vec::new(), function.num_blocks());
+        let mut steps = Vec::new();
+        for &block in cfg.order().iter().rev() {
+            match dominators.immediate(block) {
+                Some(dominator) => below[dominator].push(block),
+                None => steps.push(Step::Enter(block)),
+            }
         }
-        self.at_end[block] = values;
+        while let Some(step) = steps.pop() {
+            let block = match step {
+                Step::Enter(block) => block,
+                Step::Leave(count) => {
+                    self.values.back_to(count);
+                    continue;
+                }
+            };
+            steps.push(Step::Leave(self.values.changes.len()));
+            for &(cell, param) in &self.params[block] {
+                self.values.set(cell as usize, param);
+            }
+            self.rewrite(function, block);
+            self.pass_values(function, block);
+            steps.extend(below[block].iter().map(|&block| Step::Enter(block)));
+        }
     }
 
     /// Replaces the loads and stores of a block by values.
     fn rewrite(&mut self, function: &mut Function, block: Block) {
         let insts = function.take_insts(block);
-        let mut values = std::mem::take(&mut self.at_end[block]);
         for inst in insts {
             match *function.inst(inst) {
                 InstData::Load { ptr, .. } => {
                     if let Some((slot, offset)) = self.slots.place(function, ptr) {
                         let mut maker = Maker::new(function, block, inst);
-                        let value = maker.load(self.types, slot, offset, inst, &values);
+                        let value = maker.load(self.types, slot, offset, inst, &self.values);
                         if let Some(result) = function.result(inst) {
                             self.replacement[result] = Some(value);
                         }
@@ -152,7 +210,7 @@ impl Renamer<'_> {
                 InstData::Store { ptr, value, .. } => {
                     if let Some((slot, offset)) = self.slots.place(function, ptr) {
                         let mut maker = Maker::new(function, block, inst);
-                        maker.store(self.types, slot, offset, value, &mut values);
+                        maker.store(self.types, slot, offset, value, &mut self.values);
                         continue;
                     }
                 }
@@ -160,7 +218,6 @@ impl Renamer<'_> {
             }
             function.append(block, inst);
         }
-        self.at_end[block] = values;
     }
 
     /// Adds the arguments for the parameters placed in a block's successors.
@@ -168,8 +225,7 @@ impl Renamer<'_> {
         let Some(terminator) = function.terminator(block) else {
             return;
         };
-        let values = &self.at_end[block];
-        let (params, cells) = (&self.params, &self.cells);
+        let (params, cells, values) = (&self.params, &self.cells, &self.values);
         function.map_targets(terminator, |function, call| {
             let added = &params[call.block];
             if added.is_empty() {
@@ -177,7 +233,7 @@ impl Renamer<'_> {
             }
             let mut args = function.list_values(call.args).to_vec();
             for &(cell, _) in added {
-                let value = values[cell as usize];
+                let value = values.get(cell as usize);
                 args.push(value.unwrap_or_else(|| function.undef(cells[cell as usize].ty)));
             }
             BlockCall {
@@ -208,7 +264,7 @@ impl<'a> Maker<'a> {
         slot: &Slot,
         offset: u32,
         inst: Inst,
-        values: &[Option<Value>],
+        values: &Values,
     ) -> Value {
         let ty = self.builder.function().result_type(inst);
         let TypeKind::Vector(scalar, lanes) = ty.kind() else {
@@ -228,12 +284,12 @@ impl<'a> Maker<'a> {
         offset: u32,
         size: u32,
         ty: Type,
-        values: &[Option<Value>],
+        values: &Values,
     ) -> Value {
         let covered = slot.covered(offset, size);
         if covered.len() == 1 {
             let (cell, number) = (slot.cells[covered.start], slot.first + covered.start);
-            return match values[number] {
+            return match values.get(number) {
                 Some(value) => self.reinterpret(value, cell.ty, ty, size),
                 None => self.builder.function().undef(ty),
             };
@@ -242,7 +298,7 @@ impl<'a> Maker<'a> {
         let mut sum: Option<Value> = None;
         for index in covered {
             let cell = slot.cells[index];
-            let Some(value) = values[slot.first + index] else {
+            let Some(value) = values.get(slot.first + index) else {
                 continue;
             };
             let piece = self.reinterpret(value, cell.ty, int_type(cell.size), cell.size);
@@ -265,7 +321,7 @@ impl<'a> Maker<'a> {
         slot: &Slot,
         offset: u32,
         value: Value,
-        values: &mut [Option<Value>],
+        values: &mut Values,
     ) {
         let ty = self.builder.function().ty(value);
         let TypeKind::Vector(scalar, lanes) = ty.kind() else {
@@ -292,12 +348,13 @@ impl<'a> Maker<'a> {
         size: u32,
         value: Value,
         ty: Type,
-        values: &mut [Option<Value>],
+        values: &mut Values,
     ) {
         let covered = slot.covered(offset, size);
         if covered.len() == 1 {
             let cell = slot.cells[covered.start];
-            values[slot.first + covered.start] = Some(self.reinterpret(value, ty, cell.ty, size));
+            let held = self.reinterpret(value, ty, cell.ty, size);
+            values.set(slot.first + covered.start, held);
             return;
         }
         let whole = int_type(size);
@@ -308,7 +365,7 @@ impl<'a> Maker<'a> {
             let narrow = int_type(cell.size);
             let piece = self.builder.cast(CastOp::Trunc, moved, narrow, Flags::NONE);
             let held = self.reinterpret(piece, narrow, cell.ty, cell.size);
-            values[slot.first + index] = Some(held);
+            values.set(slot.first + index, held);
         }
     }
 

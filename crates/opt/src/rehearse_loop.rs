@@ -11,9 +11,7 @@
 
 use crate::evaluate;
 use assay_ssa::analysis::{Cfg, Dominators, Loop};
-use assay_ssa::{
-    Aggregates, Block, Function, IdMap, IndexExtend, InstData, TypeKind, Value, ValueDef,
-};
+use assay_ssa::{Aggregates, Block, Function, IndexExtend, InstData, TypeKind, Value, ValueDef};
 
 /// Rounds tried before giving up.
 const MOST_ROUNDS: u64 = 256;
@@ -60,7 +58,7 @@ pub(crate) fn rounds(
         if !seen {
             return None;
         }
-        state.advance(function, found.header, latch)?;
+        state.advance(function, latch)?;
     }
     None
 }
@@ -196,16 +194,16 @@ fn touch(types: &Aggregates, function: &Function, pointer: Value, size: u32) -> 
 
 /// The header's parameters during one round, as far as they are known.
 struct State {
-    params: IdMap<Value, Option<u64>>,
+    header: Block,
+    params: Vec<Option<u64>>,
 }
 
 impl State {
     /// The first round; nothing when no parameter starts as a constant.
     fn new(function: &Function, cfg: &Cfg, found: &Loop) -> Option<Self> {
-        let mut params: IdMap<Value, Option<u64>> = IdMap::new(None);
-        let mut any = false;
         let header = found.header;
-        for (position, &param) in function.params(header).iter().enumerate() {
+        let mut params = vec![None; function.params(header).len()];
+        for (position, param) in params.iter_mut().enumerate() {
             let mut start = None;
             let mut same = true;
             for &pred in cfg.predecessors(header) {
@@ -224,27 +222,25 @@ impl State {
                     }
                 });
             }
-            if same && start.is_some() {
-                params[param] = start;
-                any = true;
-            }
+            *param = start.filter(|_| same);
         }
-        any.then_some(State { params })
+        let any = params.iter().any(Option::is_some);
+        any.then_some(State { header, params })
     }
 
     /// Goes to the next round.
-    fn advance(&mut self, function: &Function, header: Block, latch: Block) -> Option<()> {
-        let mut next: IdMap<Value, Option<u64>> = IdMap::new(None);
+    fn advance(&mut self, function: &Function, latch: Block) -> Option<()> {
+        let mut next = vec![None; self.params.len()];
         let mut jumps = 0;
         function.for_each_target(function.terminator(latch)?, |call| {
-            if call.block != header {
+            if call.block != self.header {
                 return;
             }
             jumps += 1;
             let args = function.list_values(call.args);
-            for (&param, &arg) in function.params(header).iter().zip(args) {
-                if self.params[param].is_some() {
-                    next[param] = self.value(function, arg, DEEPEST);
+            for ((next, now), &arg) in next.iter_mut().zip(&self.params).zip(args) {
+                if now.is_some() {
+                    *next = self.value(function, arg, DEEPEST);
                 }
             }
         });
@@ -257,8 +253,9 @@ impl State {
         if let Some(bits) = function.const_bits(value) {
             return Some(bits);
         }
-        if let ValueDef::Param(..) = function.def(value) {
-            return self.params[value];
+        if let ValueDef::Param(block, index) = function.def(value) {
+            let known = self.params.get(index as usize).copied().flatten();
+            return known.filter(|_| block == self.header);
         }
         let depth = depth.checked_sub(1)?;
         let scalar = |value: Value| match function.ty(value).kind() {

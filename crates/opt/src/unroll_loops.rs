@@ -14,9 +14,10 @@
 use crate::rehearse_loop;
 use assay_ssa::analysis::{Cfg, Dominators, Loop, LoopId, Loops, Trips};
 use assay_ssa::{
-    Access, Block, BlockCall, Builder, Function, IdMap, IdSet, InstData, LoopHint, Module, Type,
-    Value,
+    Access, Block, BlockCall, Builder, Function, IdMap, IdSet, Inst, InstData, LoopHint, Module,
+    Type, Value,
 };
+use std::collections::HashSet;
 
 /// Instructions after unrolling that a hint or an indexed array justifies.
 const WANTED_SIZE: usize = 6000;
@@ -33,7 +34,7 @@ pub fn unroll_loops(module: &Module, function: &mut Function) -> bool {
     let dominators = Dominators::new(&cfg, function);
     let loops = Loops::new(&cfg, &dominators, function);
     let mut touched: IdSet<LoopId> = IdSet::new();
-    let mut any = false;
+    let mut unroller: Option<Unroller<'_>> = None;
     let mut inner_first: Vec<_> = loops.iter().collect();
     inner_first.sort_by_key(|(_, found)| std::cmp::Reverse(found.depth));
     for (id, found) in inner_first {
@@ -45,19 +46,20 @@ pub fn unroll_loops(module: &Module, function: &mut Function) -> bool {
             .at_most
             .or_else(|| rehearse_loop::rounds(&module.types, function, &cfg, &dominators, found));
         let count = back.and_then(|back| back.checked_add(1));
-        let unrolled = match count {
-            Some(count) if worth_it(function, found, count) => {
-                unroll(module, function, found, count as usize);
-                true
-            }
-            _ => false,
+        let Some(count) = count.filter(|&count| worth_it(function, found, count)) else {
+            continue;
         };
+        let unroller = unroller.get_or_insert_with(|| Unroller::new(module, function, &loops));
+        unroller.unroll(function, found, count as usize);
         // Loops around it have changed: their turn comes in the next round.
-        let mut outer = found.parent.filter(|_| unrolled);
-        any |= unrolled;
+        let mut outer = found.parent;
         while let Some(parent) = outer.filter(|&parent| touched.insert(parent)) {
             outer = loops.get(parent).parent;
         }
+    }
+    let any = unroller.is_some();
+    if let Some(unroller) = unroller {
+        unroller.finish(function);
     }
     any
 }
@@ -113,170 +115,152 @@ fn is_thread_memory(function: &Function, mut pointer: Value) -> bool {
     false
 }
 
-fn unroll(module: &Module, function: &mut Function, found: &Loop, count: usize) {
-    let inside: IdSet<Block> = {
-        let mut set = IdSet::new();
-        found.blocks.iter().for_each(|&block| {
-            set.insert(block);
-        });
-        set
-    };
-    send_through_memory(module, function, found, &inside);
-    function.set_loop_hint(found.header, LoopHint::None);
-    let mut order = function.blocks().to_vec();
-    let at = order
-        .iter()
-        .position(|&block| block == found.header)
-        .map_or(order.len(), |at| at + 1);
-    let dead_end = add_dead_end(function);
-    let mut copies: Vec<Vec<Block>> = vec![found.blocks.clone()];
-    for _ in 1..count {
-        copies.push(copy_blocks(function, &found.blocks));
-    }
-    // Ways back go to the next copy; copies were made from the untouched original, so their
-    // own header still is the target of theirs.
-    for (index, blocks) in copies.iter().enumerate() {
-        let header = blocks[0];
-        let next = copies.get(index + 1).map_or(dead_end, |next| next[0]);
-        for &block in blocks {
-            let Some(terminator) = function.terminator(block) else {
-                continue;
-            };
-            function.map_targets(terminator, |function, call| {
-                if call.block != header {
-                    return call;
-                }
-                if next == dead_end {
-                    return function.block_call(dead_end, &[]);
-                }
-                BlockCall {
-                    block: next,
-                    ..call
-                }
-            });
-        }
-    }
-    let made: Vec<Block> = copies
-        .into_iter()
-        .skip(1)
-        .flatten()
-        .chain([dead_end])
-        .collect();
-    order.splice(at..at, made);
-    function.set_block_order(order);
+/// Unrolls loops that have no blocks in common. What takes a look at the whole function is done once for all of them.
+struct Unroller<'a> {
+    module: &'a Module,
+    /// Values made in loops, with the other blocks that use them; sorted.
+    users: Vec<(Value, Block)>,
+    /// The order of blocks before anything was unrolled.
+    order: Vec<Block>,
+    /// Blocks to come behind the header of each unrolled loop.
+    behind: IdMap<Block, Vec<Block>>,
+    /// The copies that were made of each block.
+    copies: IdMap<Block, Vec<Block>>,
+    /// While a loop's values are sent through thread memory: where they are there.
+    slots: IdMap<Value, Option<Value>>,
+    allocas: Vec<Inst>,
+    /// While blocks are copied: what became of values and blocks.
+    copied_values: IdMap<Value, Option<Value>>,
+    copied_blocks: IdMap<Block, Option<Block>>,
 }
 
-/// A block that control never reaches.
-fn add_dead_end(function: &mut Function) -> Block {
-    let block = function.add_block();
-    let end = function.make_inst(InstData::Unreachable, Type::VOID, None);
-    function.append(block, end);
-    block
-}
+impl<'a> Unroller<'a> {
+    fn new(module: &'a Module, function: &Function, loops: &Loops) -> Self {
+        Self {
+            module,
+            users: users(function, loops),
+            order: function.blocks().to_vec(),
+            behind: IdMap::new(Vec::new()),
+            copies: IdMap::new(Vec::new()),
+            slots: IdMap::new(None),
+            allocas: Vec::new(),
+            copied_values: IdMap::new(None),
+            copied_blocks: IdMap::new(None),
+        }
+    }
 
-/// Copies blocks; values and targets among them become the copies'.
-fn copy_blocks(function: &mut Function, blocks: &[Block]) -> Vec<Block> {
-    let mut values: IdMap<Value, Option<Value>> = IdMap::new(None);
-    let mut places: IdMap<Block, Option<Block>> = IdMap::new(None);
-    let mut made = Vec::with_capacity(blocks.len());
-    for &block in blocks {
-        let copy = function.add_block();
-        places[block] = Some(copy);
-        made.push(copy);
-        function.set_loop_hint(copy, function.block(block).loop_hint);
-        for param in function.params(block).to_vec() {
-            let ty = function.ty(param);
-            values[param] = Some(function.add_param(copy, ty));
+    fn unroll(&mut self, function: &mut Function, found: &Loop, count: usize) {
+        self.send_through_memory(function, found);
+        function.set_loop_hint(found.header, LoopHint::None);
+        let dead_end = add_dead_end(function);
+        let mut copies: Vec<Vec<Block>> = vec![found.blocks.clone()];
+        for _ in 1..count {
+            copies.push(self.copy_blocks(function, &found.blocks));
         }
-        for inst in function.insts(block).to_vec() {
-            let (ty, loc) = (function.result_type(inst), function.loc(inst));
-            let data = function.copy_lists(*function.inst(inst));
-            let new = function.make_inst(data, ty, loc);
-            if let (Some(old), Some(result)) = (function.result(inst), function.result(new)) {
-                values[old] = Some(result);
-            }
-            function.append(copy, new);
-        }
-    }
-    for &copy in &made {
-        for inst in function.insts(copy).to_vec() {
-            function.map_operands(inst, |value| values[value].unwrap_or(value));
-            function.map_targets(inst, |_, call| BlockCall {
-                block: places[call.block].unwrap_or(call.block),
-                ..call
-            });
-        }
-    }
-    made
-}
-
-/// Values defined inside and used outside are stored when they are made and loaded where
-/// they are used.
-fn send_through_memory(
-    module: &Module,
-    function: &mut Function,
-    found: &Loop,
-    inside: &IdSet<Block>,
-) {
-    let mut made_inside: IdSet<Value> = IdSet::new();
-    for &block in &found.blocks {
-        for &param in function.params(block) {
-            made_inside.insert(param);
-        }
-        for &inst in function.insts(block) {
-            if let Some(result) = function.result(inst) {
-                made_inside.insert(result);
-            }
-        }
-    }
-    let mut slots: IdMap<Value, Option<Value>> = IdMap::new(None);
-    let mut leaving: Vec<Value> = Vec::new();
-    let mut users: Vec<Block> = Vec::new();
-    for &block in function.blocks() {
-        if inside.contains(block) {
-            continue;
-        }
-        let mut uses = false;
-        for &inst in function.insts(block) {
-            function.for_each_operand(inst, |value| {
-                if made_inside.contains(value) {
-                    uses = true;
-                    if !leaving.contains(&value) {
-                        leaving.push(value);
+        // Ways back go to the next copy; copies were made from the untouched original, so their
+        // own header still is the target of theirs.
+        for (index, blocks) in copies.iter().enumerate() {
+            let header = blocks[0];
+            let next = copies.get(index + 1).map_or(dead_end, |next| next[0]);
+            for &block in blocks {
+                let Some(terminator) = function.terminator(block) else {
+                    continue;
+                };
+                function.map_targets(terminator, |function, call| {
+                    if call.block != header {
+                        return call;
                     }
-                }
-            });
+                    if next == dead_end {
+                        return function.block_call(dead_end, &[]);
+                    }
+                    BlockCall {
+                        block: next,
+                        ..call
+                    }
+                });
+            }
         }
-        if uses {
-            users.push(block);
-        }
+        let made = copies.into_iter().skip(1).flatten();
+        self.behind[found.header] = made.chain([dead_end]).collect();
     }
-    let Some(entry) = function.entry().filter(|_| !leaving.is_empty()) else {
-        return;
-    };
-    for &value in &leaving {
-        let ty = function.ty(value);
-        let align = module.types.align(ty);
-        let alloca = InstData::Alloca { ty, align };
-        let pointer = Type::pointer(assay_ssa::Space::Thread);
-        let inst = function.make_inst(alloca, pointer, None);
-        function.insert_at(entry, 0, inst);
-        slots[value] = function.result(inst);
-    }
-    store_inside(module, function, found, &leaving, &slots);
-    for block in users {
-        load_outside(module, function, block, &slots);
-    }
-}
 
-fn store_inside(
-    module: &Module,
-    function: &mut Function,
-    found: &Loop,
-    leaving: &[Value],
-    slots: &IdMap<Value, Option<Value>>,
-) {
-    for &block in &found.blocks {
+    /// Puts the new blocks and the slots where they belong.
+    fn finish(self, function: &mut Function) {
+        let mut order = Vec::with_capacity(function.blocks().len());
+        for block in self.order {
+            order.push(block);
+            order.extend_from_slice(&self.behind[block]);
+        }
+        function.set_block_order(order);
+        let Some(entry) = function.entry().filter(|_| !self.allocas.is_empty()) else {
+            return;
+        };
+        let insts = function.take_insts(entry);
+        for inst in self.allocas.into_iter().rev().chain(insts) {
+            function.append(entry, inst);
+        }
+    }
+
+    /// Copies blocks; values and targets among them become the copies'.
+    fn copy_blocks(&mut self, function: &mut Function, blocks: &[Block]) -> Vec<Block> {
+        let (values, places) = (&mut self.copied_values, &mut self.copied_blocks);
+        let made = function.copy_blocks(blocks, values, places);
+        for (&block, &copy) in blocks.iter().zip(&made) {
+            self.copies[block].push(copy);
+        }
+        for &block in blocks {
+            places[block] = None;
+            for value in made_in(function, block) {
+                values[value] = None;
+            }
+        }
+        made
+    }
+
+    /// Values defined inside and used outside are stored when they are made and loaded where
+    /// they are used.
+    fn send_through_memory(&mut self, function: &mut Function, found: &Loop) {
+        let inside: HashSet<Block> = found.blocks.iter().copied().collect();
+        let (mut leaving, mut using) = (Vec::new(), Vec::new());
+        for &block in &found.blocks {
+            for value in made_in(function, block) {
+                let first = self.users.partition_point(|(other, _)| *other < value);
+                let all = self.users.get(first..).unwrap_or_default().iter();
+                let before = using.len();
+                let of_value = all.take_while(|(other, _)| *other == value);
+                for (_, user) in of_value.filter(|(_, user)| !inside.contains(user)) {
+                    using.push(*user);
+                    using.extend_from_slice(&self.copies[*user]);
+                }
+                if using.len() > before {
+                    let ty = function.ty(value);
+                    let align = self.module.types.align(ty);
+                    let alloca = InstData::Alloca { ty, align };
+                    let pointer = Type::pointer(assay_ssa::Space::Thread);
+                    let inst = function.make_inst(alloca, pointer, None);
+                    self.allocas.push(inst);
+                    self.slots[value] = function.result(inst);
+                    leaving.push(value);
+                }
+            }
+        }
+        if using.is_empty() {
+            return;
+        }
+        using.sort_unstable();
+        using.dedup();
+        for &block in &found.blocks {
+            self.store_inside(function, block);
+        }
+        for block in using {
+            self.load_outside(function, block);
+        }
+        for value in leaving {
+            self.slots[value] = None;
+        }
+    }
+
+    fn store_inside(&self, function: &mut Function, block: Block) {
         let insts = function.take_insts(block);
         let params = function.params(block).to_vec();
         let made = params.into_iter().map(|param| (None, Some(param)));
@@ -286,47 +270,85 @@ fn store_inside(
                 function.append(block, inst);
             }
             let value = param.or_else(|| inst.and_then(|inst| function.result(inst)));
-            let Some(value) = value.filter(|value| leaving.contains(value)) else {
+            let slot = value.and_then(|value| Some((value, self.slots[value]?)));
+            let Some((value, pointer)) = slot else {
                 continue;
             };
-            let Some(pointer) = slots[value] else {
-                continue;
-            };
-            let access = Access::aligned(module.types.align(function.ty(value)));
+            let access = Access::aligned(self.module.types.align(function.ty(value)));
             let mut builder = Builder::new(function);
             builder.switch_to(block);
             builder.store(pointer, value, access);
         }
     }
+
+    fn load_outside(&self, function: &mut Function, block: Block) {
+        for inst in function.take_insts(block) {
+            let mut loaded: Vec<(Value, Value)> = Vec::new();
+            let mut wanted: Vec<Value> = Vec::new();
+            function.for_each_operand(inst, |value| wanted.push(value));
+            for value in wanted {
+                let Some(pointer) = self.slots[value] else {
+                    continue;
+                };
+                if loaded.iter().any(|&(old, _)| old == value) {
+                    continue;
+                }
+                let ty = function.ty(value);
+                let access = Access::aligned(self.module.types.align(ty));
+                let mut builder = Builder::new(function);
+                builder.switch_to(block);
+                loaded.push((value, builder.load(ty, pointer, access)));
+            }
+            if !loaded.is_empty() {
+                let find = |value: Value| loaded.iter().find(|&&(old, _)| old == value);
+                function.map_operands(inst, |value| find(value).map_or(value, |&(_, new)| new));
+            }
+            function.append(block, inst);
+        }
+    }
 }
 
-fn load_outside(
-    module: &Module,
-    function: &mut Function,
-    block: Block,
-    slots: &IdMap<Value, Option<Value>>,
-) {
-    for inst in function.take_insts(block) {
-        let mut loaded: Vec<(Value, Value)> = Vec::new();
-        let mut wanted: Vec<Value> = Vec::new();
-        function.for_each_operand(inst, |value| wanted.push(value));
-        for value in wanted {
-            let Some(pointer) = slots[value] else {
-                continue;
-            };
-            if loaded.iter().any(|&(old, _)| old == value) {
-                continue;
+/// The values that loops make and blocks use in which they are not made, with those blocks.
+fn users(function: &Function, loops: &Loops) -> Vec<(Value, Block)> {
+    let mut home: IdMap<Value, Option<Block>> = IdMap::with_len(None, function.num_values());
+    for &block in function.blocks() {
+        if loops.innermost(block).is_some() {
+            for value in made_in(function, block) {
+                home[value] = Some(block);
             }
-            let ty = function.ty(value);
-            let access = Access::aligned(module.types.align(ty));
-            let mut builder = Builder::new(function);
-            builder.switch_to(block);
-            loaded.push((value, builder.load(ty, pointer, access)));
         }
-        if !loaded.is_empty() {
-            let find = |value: Value| loaded.iter().find(|&&(old, _)| old == value);
-            function.map_operands(inst, |value| find(value).map_or(value, |&(_, new)| new));
-        }
-        function.append(block, inst);
     }
+    let mut users = Vec::new();
+    for &block in function.blocks() {
+        for &inst in function.insts(block) {
+            function.for_each_operand(inst, |value| {
+                if home[value].is_some_and(|home| home != block) {
+                    users.push((value, block));
+                }
+            });
+        }
+    }
+    users.sort_unstable();
+    users.dedup();
+    users
+}
+
+/// The values that a block makes.
+fn made_in(function: &Function, block: Block) -> Vec<Value> {
+    let insts = function.insts(block).iter();
+    let results = insts.filter_map(|&inst| function.result(inst));
+    function
+        .params(block)
+        .iter()
+        .copied()
+        .chain(results)
+        .collect()
+}
+
+/// A block that control never reaches.
+fn add_dead_end(function: &mut Function) -> Block {
+    let block = function.add_block();
+    let end = function.make_inst(InstData::Unreachable, Type::VOID, None);
+    function.append(block, end);
+    block
 }

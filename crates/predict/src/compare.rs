@@ -2,8 +2,9 @@
 //!
 //! What two variants of a task have in common errs alike and cancels: the ratio of two
 //! predictions is better known than each. What it is worth was measured on pairs of variants
-//! of one task: `band_pair` holds four of five ratios. The same program compiled another way differs
-//! by up to `pair_tie`, so predictions nearer than that are a tie ([`Constants`](crate::Constants)).
+//! of one task: `band_pair` holds four of five ratios. The same program differs from itself by up to
+//! `pair_tie` when other threadgroups of it are executed, so predictions nearer than that are a tie
+//! ([`Constants`](crate::Constants)).
 
 use crate::document::{Predicted, Target, TermTime, rounded};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use crate::constants::Constants;
 use crate::error::Error;
-use crate::execution::Execution;
+use crate::execution::{BufferFootprint, Execution};
 use crate::gains::gains;
 use crate::machine::Machine;
 use crate::predict::{Cache, CommandBuffer, MODEL, predict};
@@ -105,7 +105,7 @@ pub struct Work {
     pub flops: Option<f64>,
     /// Bytes that lanes move to and from device memory, whichever cache answers.
     pub device_bytes: f64,
-    /// Bytes of distinct cache lines.
+    /// Bytes of distinct cache lines that are read, and of those that are written.
     pub touched_bytes: f64,
     /// Bytes that lanes move to and from threadgroup memory.
     pub threadgroup_bytes: f64,
@@ -115,7 +115,7 @@ pub struct Work {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rates {
-    /// Float operations per byte of distinct cache lines: the intensity of a roofline.
+    /// Float operations per touched byte: the intensity of a roofline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flops_per_byte: Option<f64>,
     /// Thousand million float operations per second.
@@ -302,7 +302,9 @@ fn work(buffer: &CommandBuffer<'_>) -> Work {
         all.flops = flops.map(|(sum, flops)| sum + times * flops * groups);
         all.device_bytes += times * bytes.device;
         all.threadgroup_bytes += times * bytes.threadgroup;
-        let touched = execution.lines() * crate::execution::LINE as f64;
+        let of_buffer = |buffer: &BufferFootprint| buffer.read + buffer.written;
+        let lines: f64 = execution.footprint.buffers.iter().map(of_buffer).sum();
+        let touched = lines * crate::execution::LINE as f64;
         all.touched_bytes = all.touched_bytes.max(touched);
     }
     Work {

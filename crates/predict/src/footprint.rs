@@ -24,6 +24,7 @@ pub(crate) trait Buffers {
 }
 
 /// What an instruction (or several that move alike) touches.
+#[derive(Clone)]
 struct Stream {
     buffer: u32,
     /// Bytes of that buffer.
@@ -33,6 +34,7 @@ struct Stream {
 }
 
 /// How the touched bytes depend on the threadgroup's position.
+#[derive(Clone)]
 enum Rule {
     /// Those of the threadgroup at the origin, moved by a stride per axis.
     Moved { base: Ranges, strides: [i64; 3] },
@@ -55,8 +57,14 @@ pub(crate) fn footprint(records: &[Record], groups: [u32; 3], buffers: &dyn Buff
     for (&buffer, members) in &by_buffer {
         let size = members.iter().map(|&n| streams[n].size).max().unwrap_or(0);
         let most = size.div_ceil(LINE).max(1) as f64;
+        // A line that is read and written is one line.
+        let joined = joined(members.iter().map(|&n| &streams[n]));
+        let distinct: Vec<Vec<f64>> = match joined.len() == members.len() {
+            true => members.iter().map(|&n| curves[n].clone()).collect(),
+            false => joined.iter().map(|s| curve(s, groups, &points)).collect(),
+        };
         for (point, total) in totals.iter_mut().enumerate() {
-            let sum: f64 = members.iter().map(|&n| curves[n][point]).sum();
+            let sum: f64 = distinct.iter().map(|curve| curve[point]).sum();
             *total += sum.min(most);
         }
         let whole = |writes: bool| {
@@ -166,6 +174,30 @@ fn streams(records: &[Record], groups: [u32; 3], buffers: &dyn Buffers) -> Vec<S
         });
     }
     streams
+}
+
+/// The streams of one buffer, whether they read or write: those that move alike are one.
+fn joined<'a>(streams: impl Iterator<Item = &'a Stream>) -> Vec<Stream> {
+    let mut joined: Vec<Stream> = Vec::new();
+    for stream in streams {
+        let alike = joined
+            .iter_mut()
+            .find_map(|known| match (&mut known.rule, &stream.rule) {
+                (
+                    Rule::Moved { base, strides },
+                    Rule::Moved {
+                        base: more,
+                        strides: other,
+                    },
+                ) => (strides == other).then_some((base, more)),
+                _ => None,
+            });
+        match alike {
+            Some((base, more)) => base.unite(more, 0),
+            None => joined.push(stream.clone()),
+        }
+    }
+    joined
 }
 
 fn rule(records: &[Record], sets: &[(usize, &Ranges, Kind)], groups: [u32; 3]) -> Rule {
@@ -378,6 +410,23 @@ mod tests {
         let lines = moved_curve(&set(&[(0, 1024)]), [1024, 0, 0], groups, &points);
         assert_eq!(*lines.last().unwrap(), (8u64 << 22) as f64);
         assert_eq!(points.len(), 23);
+    }
+
+    #[test]
+    fn a_line_that_is_read_and_written_is_one_line() {
+        let stream = |writes, strides| Stream {
+            buffer: 0,
+            size: 1 << 32,
+            writes,
+            rule: Rule::Moved {
+                base: set(&[(0, 1024)]),
+                strides,
+            },
+        };
+        let in_place = [stream(false, [1024, 0, 0]), stream(true, [1024, 0, 0])];
+        assert_eq!(joined(in_place.iter()).len(), 1);
+        let elsewhere = [stream(false, [1024, 0, 0]), stream(true, [2048, 0, 0])];
+        assert_eq!(joined(elsewhere.iter()).len(), 2);
     }
 
     #[test]

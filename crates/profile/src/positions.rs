@@ -8,7 +8,7 @@
 use crate::cfg::Cfg;
 use crate::code::Code;
 use crate::{BlockId, InsnId};
-use assay_agx::{AccessKind, Op, Operand, Space};
+use assay_agx::{AccessKind, Family, Op, Operand, Space, SpecialRegister};
 use std::collections::BTreeMap;
 
 /// A set of coordinates: three of the threadgroup in the grid, three of the thread in its threadgroup.
@@ -18,13 +18,13 @@ const GROUP: Coordinates = 0b00_0111;
 const LOCAL: Coordinates = 0b11_1000;
 
 /// The coordinates a special register tells.
-fn coordinates(special: u8) -> Coordinates {
-    match special {
-        0..=2 => 1 << special,
-        48..=50 => 1 << (special - 48 + 3),
+fn coordinates(register: SpecialRegister) -> Coordinates {
+    match register.in_family(Family::G13).map(|same| same.number) {
+        Some(axis @ 0..=2) => 1 << axis,
+        Some(axis @ 48..=50) => 1 << (axis - 48 + 3),
         // Indices of threads and simdgroups count over all axes.
-        51..=58 => LOCAL,
-        80..=82 => 0b00_1001 << (special - 80),
+        Some(51..=58) => LOCAL,
+        Some(axis @ 80..=82) => 0b00_1001 << (axis - 80),
         _ => 0,
     }
 }
@@ -122,7 +122,7 @@ impl Positions {
         }
         let read = match insn.op() {
             Op::GetSr => insn.operands().fold(0, |all, operand| match operand {
-                Operand::Special(number) => all | coordinates(number),
+                Operand::Special(register) => all | coordinates(register),
                 _ => all,
             }),
             _ => entry.reads.iter().fold(0, |all, half| {

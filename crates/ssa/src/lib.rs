@@ -23,6 +23,7 @@ pub mod builtin;
 mod aggregate;
 mod builder;
 mod constants;
+mod copy;
 mod flags;
 mod function;
 mod import;

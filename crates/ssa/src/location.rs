@@ -1,6 +1,7 @@
 //! Where an instruction came from: file, line, column, and the calls it was inlined through.
 
 use crate::id::{Id, IdVec, define_ids};
+use std::collections::HashMap;
 
 define_ids! {
     /// A source location of a module.
@@ -140,19 +141,25 @@ impl Locations {
         }
     }
 
-    /// Enters `outer` as the place the chain of `inner` was inlined at; what an inliner needs.
-    pub fn inline(&mut self, inner: Loc, outer: Loc) -> Loc {
+    /// Enters `outer` as the place the chain of `inner` was inlined at; what an inliner needs. `known` holds
+    /// what was entered for this `outer` before.
+    pub fn inline(&mut self, inner: Loc, outer: Loc, known: &mut HashMap<Loc, Loc>) -> Loc {
+        if let Some(&known) = known.get(&inner) {
+            return known;
+        }
         let Some(location) = self.entries.get(inner).cloned() else {
             return outer;
         };
         let inlined_at = match location.inlined_at {
-            Some(at) if at.index() < inner.index() => self.inline(at, outer),
+            Some(at) if at.index() < inner.index() => self.inline(at, outer, known),
             _ => outer,
         };
-        self.entries.push(Location {
+        let made = self.entries.push(Location {
             inlined_at: Some(inlined_at),
             ..location
-        })
+        });
+        known.insert(inner, made);
+        made
     }
 }
 

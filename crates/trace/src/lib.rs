@@ -66,7 +66,7 @@ pub use analysis::document::{Analysis, VerdictKind};
 pub use analysis::gaps::Cause;
 pub use analysis::labels::label_family;
 pub use analysis::{Options, analyze};
-pub use capture::{Bundle, Capture, is_capture, read_capture, read_capture_member};
+pub use capture::{Bundle, Capture, capture_code, is_capture, read_capture, read_capture_member};
 pub use compare::document as compare_document;
 pub use compare::{CompareOptions, Gate, compare};
 pub use error::{Error, Problem};

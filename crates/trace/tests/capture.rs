@@ -155,3 +155,31 @@ fn a_bundle_without_calls_is_an_error() {
     assert!(!is_capture(&bundle));
     assert!(matches!(read_capture(&bundle), Err(Error::Unrecognised(_))));
 }
+
+#[test]
+fn machine_code_among_the_members_is_named_by_its_chip() {
+    use assay_container::builder::{ArchiveBuilder, FunctionBuilder, MetadataBuilder, image};
+    use assay_container::gpu::Gpu;
+    let mut archive = ArchiveBuilder::new();
+    for name in ["G13G", "G16P"] {
+        let gpu = Gpu::named(name).expect("known");
+        let metadata = MetadataBuilder::new().name("relu_f32").build();
+        let function = FunctionBuilder::new(gpu)
+            .main(&[0x0e, 0, 0, 0])
+            .metadata(&metadata)
+            .build();
+        archive = archive.gpu(gpu, &image(gpu, &[function]));
+    }
+    let mut bundle = example(1);
+    bundle.insert("7A0C".to_owned(), archive.build());
+    // Numbers are not taken for code.
+    bundle.insert("MTLBuffer-7-0".to_owned(), vec![0x88, 0, 0x88, 0]);
+    let capture = read(&bundle).capture.expect("a capture");
+    let named: Vec<_> = capture
+        .code
+        .iter()
+        .map(|slice| (&*slice.member, &*slice.target, slice.functions))
+        .collect();
+    assert_eq!(named, [("7A0C", "G13G", 1), ("7A0C", "G16P", 1)]);
+    assert!(capture.code.iter().all(|slice| slice.decodable));
+}

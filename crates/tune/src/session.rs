@@ -20,6 +20,7 @@ mod knobs;
 mod parameters;
 mod propose;
 pub mod proposer;
+mod shared;
 
 pub use decide::{Found, Proof};
 pub use journal::Error;
@@ -28,6 +29,7 @@ pub use proposer::{Proposer, Written};
 use crate::attempts::{Database, Failure, Genome, Geometry, Prediction, SessionId, Verified};
 use crate::space::Space;
 use journal::Journal;
+use rayon::prelude::*;
 
 /// Sequences that are extended at each depth.
 pub const BEAM: usize = 4;
@@ -82,13 +84,36 @@ impl Level {
     }
 }
 
+/// Why a workbench cannot go on; says nothing about a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+    /// Whoever evaluates does not answer.
+    Away(String),
+}
+
+/// What a workbench says about several candidates, in their order.
+pub type AllPrepared<M> = Vec<Result<Prepared<M>, Failure>>;
+
 /// Makes, predicts and proves candidates. Every answer is a function of the genome.
 pub trait Workbench: Sync {
     /// What is needed to predict a candidate.
     type Made: Send + Sync;
 
+    /// Candidates that are evaluated together. What is tried, and in which order, does not depend on it.
+    fn at_once(&self) -> usize {
+        4
+    }
+
     /// Makes a candidate: applies steps, prints, compiles, checks limits.
     fn prepare(&self, genome: &Genome) -> Result<Prepared<Self::Made>, Failure>;
+
+    /// Makes several candidates in parallel.
+    fn prepare_all(&self, genomes: &[&Genome]) -> Result<AllPrepared<Self::Made>, Halt> {
+        let genomes = genomes.par_iter();
+        Ok(genomes.map(|genome| self.prepare(genome)).collect())
+    }
 
     /// Predicts its time.
     fn predict(&self, prepared: &Prepared<Self::Made>) -> Result<Prediction, Failure>;
@@ -103,6 +128,11 @@ pub trait Workbench: Sync {
 
     /// Proves it.
     fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure>;
+
+    /// Proves it here or elsewhere.
+    fn prove(&self, genome: &Genome, level: Level) -> Result<Result<Verified, Failure>, Halt> {
+        Ok(self.verify(genome, level))
+    }
 }
 
 /// What a session is told.

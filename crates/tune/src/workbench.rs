@@ -117,7 +117,7 @@ pub struct Bench<'a, L: Launch> {
     subject: Subject<'a>,
     launch: &'a L,
     target: &'a Target,
-    /// Whatever decides a prediction besides program and geometry.
+    /// Whatever decides a prediction or a proof besides program and geometry.
     context: String,
     applied: Mutex<FxHashMap<Genome, Result<Arc<Applied>, Failure>>>,
     original: proof::Original,
@@ -125,8 +125,8 @@ pub struct Bench<'a, L: Launch> {
 }
 
 impl<'a, L: Launch> Bench<'a, L> {
-    /// The workbench of a subject; `context` names what the launch says about contents, so that predictions are found again
-    /// only where they hold.
+    /// The workbench of a subject; `context` names what the launch says about contents and what results are compared with,
+    /// so that predictions and proofs are found again only where they hold.
     pub fn new(
         subject: Subject<'a>,
         launch: &'a L,
@@ -137,7 +137,7 @@ impl<'a, L: Launch> Bench<'a, L> {
             subject,
             launch,
             target,
-            context: context.to_owned(),
+            context: format!("{} {context}", env!("CARGO_PKG_VERSION")),
             applied: Mutex::default(),
             original: proof::Original::default(),
             written: Mutex::default(),

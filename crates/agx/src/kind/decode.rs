@@ -2,6 +2,7 @@
 
 use super::Kind;
 use crate::operand::{Hint, MiniFloat, Modifiers, Operand, Reg, Uniform, Width};
+use crate::special::SpecialRegister;
 
 /// `size` bits of `field` starting at `low`.
 #[inline]
@@ -154,7 +155,7 @@ impl Kind {
             }
             Kind::TruthTable => Operand::TruthTable(field as u8),
             Kind::Target(size) => Operand::Target(sign_extend(field, size) as i32),
-            Kind::Special => Operand::Special(field as u8),
+            Kind::Special(family) => Operand::Special(SpecialRegister::new(family, field as u8)),
             Kind::Binary(digits) => Operand::Binary {
                 value: field as u16,
                 digits,

@@ -176,8 +176,10 @@ impl Kind {
                 }
                 _ => None,
             }),
-            Kind::Special => placed(match operand {
-                Operand::Special(number) => Some(u64::from(number)),
+            Kind::Special(family) => placed(match operand {
+                Operand::Special(register) if register.family == family => {
+                    Some(u64::from(register.number))
+                }
                 _ => None,
             }),
             Kind::Vector | Kind::Base | Kind::Index => self.encode_memory(operand),
@@ -421,7 +423,8 @@ impl Kind {
             (Kind::CompareOffset, _) => placed(
                 half(operand)
                     .map(|half| half | 1 << 9)
-                    .or(word(operand).map(|half| half | 1 << 8)),
+                    .or(word(operand).map(|half| half | 1 << 8))
+                    .or(bare(operand, Width::W16, 3).map(|half| half | 0b11 << 8)),
             ),
             (Kind::Lod, Operand::Imm(0)) => caring(0, 0xff),
             (Kind::Lod, Operand::None) => caring(0, 0),

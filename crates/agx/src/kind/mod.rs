@@ -12,10 +12,11 @@ mod g15;
 
 pub(crate) use encode::Placed;
 
+use crate::isa::Family;
 use crate::names::List;
 
 /// An operand encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// Arithmetic destination: cache, size, register. At most 16, 32 or 64 bits.
     Dst16,
@@ -53,7 +54,8 @@ pub(crate) enum Kind {
     TruthTable,
     /// Branch target, signed, of this many bits.
     Target(u8),
-    Special,
+    /// A special register of this family.
+    Special(Family),
     Choice(List),
     /// A 32-bit register by number.
     Word,

@@ -2,6 +2,7 @@
 
 use super::{Alias, Field, Form, Spec, dest, plain, source};
 use crate::bits::bits;
+use crate::isa::Family;
 use crate::kind::Kind;
 use crate::names::List;
 use crate::op::{Class, Op};
@@ -275,7 +276,7 @@ const GET_SR: &[Spec] = &[
     dest(Field::Dest, Kind::Dst32, bits(&[(7, 14), (28, 29)])),
     plain(
         Field::SpecialRegister,
-        Kind::Special,
+        Kind::Special(Family::G13),
         bits(&[(16, 21), (26, 27)]),
     ),
 ];

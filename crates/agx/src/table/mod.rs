@@ -383,6 +383,11 @@ impl Spec {
         self.default = default;
         self
     }
+
+    /// Returns true if it is where a branch goes to, whose text depends on where the instruction stands.
+    pub(crate) const fn is_target(&self) -> bool {
+        matches!(self.kind, Kind::Target(_))
+    }
 }
 
 /// The forms of G13 and G14, by kind of instruction, in the order they are tried.

@@ -155,6 +155,9 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     pub(super) fn binary(&mut self, op: From, flags: u8, operands: [ValueId; 2]) -> Lowered<Value> {
+        if self.is_wide(operands[0]) {
+            return self.wide_binary(op, operands);
+        }
         let odd = self.odd(operands[0])?;
         let [a, b] = [self.value(operands[0])?, self.value(operands[1])?];
         let ty = self.function.ty(a);
@@ -231,6 +234,9 @@ impl FunctionLowering<'_, '_, '_> {
             .checked_sub(32)
             .and_then(|index| INT_CONDITIONS.get(index));
         let &cond = cond.ok_or_else(|| LowerError::new("an unknown comparison"))?;
+        if self.is_wide(operands[0]) {
+            return self.wide_compare(cond, operands);
+        }
         if let (Some(width), true) = (odd, cond.is_signed()) {
             a = self.sign_extended(a, width);
             b = self.sign_extended(b, width);
@@ -288,6 +294,12 @@ impl FunctionLowering<'_, '_, '_> {
         let to = self.lowering.ty(to_id)?;
         match op {
             FromCast::Bitcast => return self.bitcast(value, from_odd, to, to_odd),
+            FromCast::Trunc if self.is_wide(operand) => {
+                return Ok(self.narrowed(value, to, to_odd));
+            }
+            _ if self.is_wide(operand) || self.lowering.is_wide(to_id) => {
+                return self.widened(value, op, from_odd);
+            }
             FromCast::PtrToInt | FromCast::PtrToAddr => {
                 return Ok(self
                     .builder()

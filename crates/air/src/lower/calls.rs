@@ -3,7 +3,7 @@
 use super::arithmetic::fast_math;
 use super::function::FunctionLowering;
 use super::odd_calls::Odd;
-use super::{LowerError, Lowered};
+use super::{LowerError, Lowered, wide};
 use crate::llvm::{Attributes, Op, TypeId, ValueId, ValueKind};
 use assay_ssa::builtin::{AtomicName, Family, Resolved};
 use assay_ssa::{
@@ -58,6 +58,11 @@ impl FunctionLowering<'_, '_, '_> {
         };
         if resolved == Resolved::Ignored || defined.is_none() && self.is_escape(callee) {
             return self.lifetime_start(callee, arguments).map(|()| None);
+        }
+        let is_wide = type_id.is_some_and(|ty| self.lowering.is_wide(ty))
+            || arguments.iter().any(|&id| self.is_wide(ValueId(id)));
+        if is_wide && defined.is_none() {
+            return Err(wide::refused("a function"));
         }
         let ret = match type_id {
             Some(ty) => self.lowering.ty(ty)?,

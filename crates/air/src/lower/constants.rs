@@ -82,6 +82,9 @@ impl FunctionLowering<'_, '_, '_> {
         match constant {
             Constant::Null => Ok(self.function.zero(ty)),
             Constant::Undef | Constant::Poison => Ok(self.function.undef(ty)),
+            Constant::WideInt(words) if self.lowering.is_wide(type_id) => {
+                Ok(self.wide_constant(pool.data(words)))
+            }
             Constant::Int(number) => {
                 let mask = match self.lowering.odd_width(type_id) {
                     Some(width) => u64::MAX >> (64 - width.min(64)),

@@ -36,6 +36,7 @@ mod signature;
 mod tables;
 mod types;
 mod vectors;
+mod wide;
 
 use crate::llvm;
 use assay_ssa::{self as ssa, FunctionId, GlobalId, Id, Symbol, Type, builtin::Resolved};

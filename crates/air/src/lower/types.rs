@@ -1,5 +1,6 @@
 //! Types.
 
+use super::wide::HELD;
 use super::{Dialect, LowerError, Lowered, Lowering};
 use crate::llvm::{self, TypeId};
 use assay_ssa::{Aggregate, Field, MAX_VECTOR_LANES, Scalar, Space, Type};
@@ -50,6 +51,7 @@ impl Lowering<'_, '_> {
                 })
             }
             Some(llvm::Type::Struct { fields, .. }) => self.structure(id, fields, depth)?,
+            _ if self.is_wide(id) => HELD,
             _ => Type::scalar(self.scalar(id)?),
         };
         if let Some(slot) = self.type_cache.get_mut(id.0 as usize) {
@@ -101,7 +103,7 @@ impl Lowering<'_, '_> {
     /// The width of an integer that fills no type of the form, or of its elements.
     pub(crate) fn odd_width(&self, id: TypeId) -> Option<u32> {
         match self.source.types.get(self.source.types.scalar(id)) {
-            Some(llvm::Type::Int(1 | 8 | 16 | 32 | 64)) => None,
+            Some(llvm::Type::Int(1 | 8 | 16 | 32 | 64 | 128)) => None,
             Some(llvm::Type::Int(bits)) => Some(*bits),
             _ => None,
         }

@@ -22,7 +22,7 @@ pub struct Comparison {
     pub not_finite: usize,
     /// The largest error.
     pub max_absolute: f64,
-    /// The largest error relative to the element's scale.
+    /// The largest error relative to the element's scale; errors of elements whose scale is 0 are not among them.
     pub max_relative: f64,
     /// The element furthest beyond what is allowed, or nearest to it.
     pub worst: Option<Element>,
@@ -174,8 +174,10 @@ impl Comparison {
         }
         let error = (got - expected).abs();
         self.max_absolute = self.max_absolute.max(error);
-        if error > 0.0 {
-            self.max_relative = self.max_relative.max(error / scale);
+        // Relative to nothing, an error is neither small nor large: the absolute one says it.
+        let relative = error / scale;
+        if relative.is_finite() {
+            self.max_relative = self.max_relative.max(relative);
         }
         if let Some(distance) = dtype.ulps(got, expected) {
             self.ulps.add(distance);
@@ -236,5 +238,31 @@ impl fmt::Display for Comparison {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_relative_to_nothing_is_absolute_alone() {
+        let answer = Answer {
+            values: vec![0.0, 2.0],
+            scale: vec![0.0, 2.0],
+        };
+        let tolerance = Tolerance {
+            relative: 1e-6,
+            absolute: 1e-6,
+            reason: String::new(),
+        };
+        let bytes: Vec<u8> = [1e-8f32, 2.0]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect();
+        let comparison = Comparison::new(&bytes, Dtype::F32, &answer, &tolerance);
+        assert!(comparison.is_right());
+        assert!(comparison.max_absolute > 0.0);
+        assert_eq!(comparison.max_relative, 0.0);
     }
 }

@@ -69,7 +69,7 @@ impl Program {
     }
 
     /// Says where the kernel's folder is.
-    pub(crate) fn locate(&self, folder: PathBuf) {
+    pub fn locate(&self, folder: PathBuf) {
         if let Ok(mut place) = self.folder.lock() {
             *place = Some(folder);
         }

@@ -124,6 +124,10 @@ impl Registry {
                 Some((first, chip)) if first == name => {
                     folder.sources.variants.insert(chip.to_owned(), source);
                 }
+                // The kernel that says what is right.
+                None if stem == "reference" => {
+                    folder.extras.insert(file.to_owned(), source.1);
+                }
                 _ => return Err(strange()),
             }
         }

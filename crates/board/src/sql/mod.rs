@@ -6,6 +6,8 @@
 #[cfg(feature = "postgres")]
 pub(crate) mod postgresql;
 pub(crate) mod sqlite;
+#[cfg(feature = "postgres")]
+mod tls;
 
 use std::sync::Arc;
 

@@ -3,11 +3,13 @@
 //! The tables lie in a schema of their own, `assay`, so that a database may hold other things too. Writers of different
 //! places do not wait for each other; writers of one place do, on its row.
 
+use super::tls::Tls;
 use super::{Failed, Row, Session, Value};
 use crate::error::{Error, WAIT_SECONDS};
 use crate::schema::{APPLICATION, NEWEST, STEPS, for_postgres};
 use crate::store::redacted;
 use bytes::BytesMut;
+use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{IsNull, ToSql, Type};
@@ -15,7 +17,7 @@ use postgres::{Client, Config, GenericClient, NoTls};
 use std::cell::{RefCell, RefMut};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 impl From<postgres::Error> for Failed {
     fn from(error: postgres::Error) -> Self {
@@ -27,13 +29,18 @@ impl From<postgres::Error> for Failed {
 #[derive(Debug)]
 pub(crate) struct Server {
     config: Config,
+    /// For addresses with `sslmode=require`; others are not encrypted.
+    tls: Option<Tls>,
     client: RefCell<Conn>,
     /// Only reads: the server refuses anything else.
     reads: bool,
 }
 
-/// A client; its `Debug` shows no password.
-struct Conn(Client);
+/// A client and when it was last asked for; its `Debug` shows no password.
+struct Conn {
+    client: Client,
+    used: Instant,
+}
 
 impl std::fmt::Debug for Conn {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -43,6 +50,9 @@ impl std::fmt::Debug for Conn {
 
 /// How long a server may take to answer the first time.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// A connection that was not used for so long may have been lost, and is tried first.
+const IDLE: Duration = Duration::from_millis(100);
 
 impl Server {
     /// Connects, and brings the tables to the newest form.
@@ -61,10 +71,21 @@ impl Server {
             .connect_timeout(CONNECT)
             .keepalives(true)
             .keepalives_idle(Duration::from_secs(30));
-        let client = connect(&config).map_err(|error| explain(&shown, &error))?;
+        let tls = match config.get_ssl_mode() {
+            SslMode::Require => Some(Tls::new().map_err(|why| Error::Refused {
+                path: shown.clone(),
+                why,
+            })?),
+            _ => None,
+        };
+        let client = connect(&config, tls.as_ref()).map_err(|error| explain(&shown, &error))?;
         let server = Self {
             config,
-            client: RefCell::new(Conn(client)),
+            tls,
+            client: RefCell::new(Conn {
+                client,
+                used: Instant::now(),
+            }),
             reads,
         };
         server.prepare(&shown)?;
@@ -96,14 +117,18 @@ impl Server {
     /// The client, connected again if the connection was lost between two uses.
     pub(crate) fn ready(&self) -> Result<RefMut<'_, Client>, postgres::Error> {
         let mut conn = self.client.borrow_mut();
-        if conn.0.is_closed() {
-            conn.0 = connect(&self.config)?;
+        // What the server said in the meantime is read only when something is asked.
+        let lost = conn.client.is_closed()
+            || conn.used.elapsed() > IDLE && conn.client.is_valid(CONNECT).is_err();
+        if lost {
+            conn.client = connect(&self.config, self.tls.as_ref())?;
             if self.reads {
-                conn.0
+                conn.client
                     .batch_execute("SET default_transaction_read_only = on")?;
             }
         }
-        Ok(RefMut::map(conn, |conn| &mut conn.0))
+        conn.used = Instant::now();
+        Ok(RefMut::map(conn, |conn| &mut conn.client))
     }
 
     /// One transaction.
@@ -119,8 +144,11 @@ impl Server {
     }
 }
 
-fn connect(config: &Config) -> Result<Client, postgres::Error> {
-    let mut client = config.connect(NoTls)?;
+fn connect(config: &Config, tls: Option<&Tls>) -> Result<Client, postgres::Error> {
+    let mut client = match tls {
+        Some(tls) => config.connect(tls.clone())?,
+        None => config.connect(NoTls)?,
+    };
     client.batch_execute(&format!(
         "SET lock_timeout = '{WAIT_SECONDS}s'; SET client_min_messages = warning; SET search_path TO assay"
     ))?;

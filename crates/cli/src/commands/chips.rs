@@ -180,7 +180,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             (None, None) => render_list(&chosen, context.painter, context.width),
         },
     };
-    context.write(&text)?;
+    match args.format {
+        Format::Text => context.write_prose(&text)?,
+        Format::Json => context.write(&text)?,
+    }
     Ok(match failed {
         true => Outcome::Failed,
         false => Outcome::Fine,

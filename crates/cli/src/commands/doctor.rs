@@ -95,7 +95,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         Format::Json => Envelope::new("assay.doctor", 1, document).to_json(),
         Format::Text => render(&document, context),
     };
-    context.write(&text)?;
+    match args.format {
+        Format::Text => context.write_prose(&text)?,
+        Format::Json => context.write(&text)?,
+    }
     Ok(if ready {
         Outcome::Fine
     } else {

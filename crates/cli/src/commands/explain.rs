@@ -6,6 +6,7 @@ use assay_report::envelope::Envelope;
 use assay_report::rule::Rule;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
+use assay_report::wrap;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -111,7 +112,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         (Format::Text, None) => list(&pages, context),
         (Format::Text, Some(_)) => pages.iter().map(|page| show(page, context)).collect(),
     };
-    context.write(&text)?;
+    match args.format {
+        Format::Text => context.write_prose(&text)?,
+        Format::Json => context.write(&text)?,
+    }
     Ok(Outcome::Fine)
 }
 
@@ -134,9 +138,18 @@ fn list(pages: &[Page], context: &Context) -> String {
 
 fn show(page: &Page, context: &Context) -> String {
     let mut out = format!("{}\n", context.painter.paint(Role::Name, page.id));
-    for line in page.page.lines() {
+    let text = match context.folds {
+        true => wrap::unwrap_paragraphs(&page.page),
+        false => page.page.clone(),
+    };
+    for line in text.lines() {
         match line.strip_prefix("## ") {
             Some(heading) => out += &context.painter.paint(Role::Heading, heading),
+            None if context.folds && !line.starts_with("    ") => {
+                let rest = if line.starts_with(['-', '*']) { 2 } else { 0 };
+                let separator = format!("\n{:rest$}", "");
+                out += &wrap::hanging(line, context.width, 0, rest).join(&separator);
+            }
             None => out += line,
         }
         out.push('\n');

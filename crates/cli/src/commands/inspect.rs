@@ -9,7 +9,7 @@ use assay_front::inspect::{self, Document};
 use assay_report::envelope::Envelope;
 use std::path::PathBuf;
 
-/// List what is inside a metallib, bitcode, Metal source, binary archive, GPU Mach-O, or a file that carries metallibs
+/// List what is inside a metallib, bitcode, Metal source, binary archive, GPU Mach-O, .gputrace capture, or a file that carries metallibs
 ///
 /// The file is recognised by its content. For a metallib: its functions with type, AIR
 /// and Metal versions, size and hash. For bitcode and Metal source (compiled on the way),
@@ -22,7 +22,7 @@ use std::path::PathBuf;
   assay inspect softmax.metal
   assay inspect kernels.gpubin -f softmax_float32")]
 pub(crate) struct Args {
-    /// The file; `-` is standard input
+    /// The file, or the folder of a .gputrace capture; `-` is standard input
     file: PathBuf,
 
     /// Only this function
@@ -49,8 +49,14 @@ enum Format {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let bytes = input::open(&args.file)?;
     let path = args.file.display().to_string();
+    if args.file.is_dir() {
+        crate::confine::check(&args.file)?;
+        if let Some(members) = crate::commands::trace::capture_code(&args.file) {
+            return capture(args, context, Document::of_capture(&path, &members));
+        }
+    }
+    let bytes = input::open(&args.file)?;
     let fail = |error: assay_container::Error| {
         let failure = Failure::input(format!("{path}: {error}"));
         failure.advised(error.advice())
@@ -76,11 +82,33 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         select(&mut document, name)?;
     }
     document.add_arguments(&contents, MOST_READ);
+    write(args, context, document)
+}
+
+/// A `.gputrace` folder: the metallibs and the machine code among its members.
+fn capture(args: &Args, context: &Context, mut document: Document) -> CommandResult {
+    if document.slices.is_empty() && document.metallibs.is_empty() {
+        let message = format!(
+            "{}: no member of this capture holds code",
+            document.file.path
+        );
+        return Err(Failure::input(message).advice("assay trace report shows its calls"));
+    }
+    if let Some(name) = &args.function {
+        select(&mut document, name)?;
+    }
+    write(args, context, document)
+}
+
+fn write(args: &Args, context: &Context, document: Document) -> CommandResult {
     let text = match args.format {
         Format::Text => inspect::render(&document, context.painter, context.width),
         Format::Json => Envelope::new("assay.inspect", 1, document).to_json(),
     };
-    context.write(&text)?;
+    match args.format {
+        Format::Text => context.write_prose(&text)?,
+        Format::Json => context.write(&text)?,
+    }
     Ok(Outcome::Fine)
 }
 

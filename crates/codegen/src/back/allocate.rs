@@ -110,7 +110,53 @@ pub(crate) fn allocate(groups: Groups, needed: u16, bounds: Bounds) -> Result<Al
     }
 }
 
+/// How many more halves than there are these groups take in the order in which they come to life.
+pub(crate) fn beyond(groups: &Groups, bounds: Bounds) -> u16 {
+    let wide = Bounds {
+        limit: bounds.limit.saturating_mul(2),
+        ..bounds
+    };
+    let end = place_all(groups, Order::Start, wide).map_or(wide.limit, |(end, _)| end);
+    end.saturating_sub(bounds.limit)
+}
+
+/// The registers that find no place when the dearest are placed first, or in the order in which they come to life: the
+/// cheaper lot. Empty if either way a register is among them that has no cost, because it cannot be kept elsewhere.
+pub(crate) fn left_over(
+    groups: &Groups,
+    bounds: Bounds,
+    cost: impl Fn(VReg) -> Option<f64>,
+) -> Vec<VReg> {
+    let price = |group: &Group| {
+        let costs = group.members().iter().map(|reg| cost(*reg));
+        costs.sum::<Option<f64>>()
+    };
+    let by_start = sorted(groups, Order::Start);
+    let mut by_cost = by_start.clone();
+    // A register's cost is for all its life; what is dear for each point of it comes first.
+    by_cost.sort_by_cached_key(|(_, group)| {
+        let dear = price(group).map_or(f64::MAX, |cost| cost / (group.weight() as f64 + 1.0));
+        std::cmp::Reverse(dear.to_bits())
+    });
+    let lots = [by_start, by_cost].into_iter().filter_map(|list| {
+        let left = place(&list, bounds, true)?.left;
+        let total = left.iter().map(|group| price(group)).sum::<Option<f64>>()?;
+        Some((total, left))
+    });
+    let cheapest = lots.min_by(|(a, _), (b, _)| a.total_cmp(b));
+    let left = cheapest.map(|(_, left)| left).unwrap_or_default();
+    left.iter()
+        .flat_map(|group| group.members())
+        .copied()
+        .collect()
+}
+
 fn place_all(groups: &Groups, order: Order, bounds: Bounds) -> Option<(u16, Vec<u16>)> {
+    let placed = place(&sorted(groups, order), bounds, false)?;
+    Some((placed.end, placed.places))
+}
+
+fn sorted(groups: &Groups, order: Order) -> Vec<(u32, &Group)> {
     let mut list: Vec<(u32, &Group)> = groups.iter().collect();
     match order {
         Order::Start => list.sort_by_cached_key(|(_, group)| group.start()),
@@ -129,16 +175,38 @@ fn place_all(groups: &Groups, order: Order, bounds: Bounds) -> Option<(u16, Vec<
             list.sort_by_cached_key(|(_, group)| (std::cmp::Reverse(group.weight()), group.start()))
         }
     }
+    list
+}
+
+/// Where groups are that were placed one after the other.
+struct Placed<'a> {
+    /// One more than the highest half in use.
+    end: u16,
+    /// First half of each group by its number.
+    places: Vec<u16>,
+    /// Groups without a place.
+    left: Vec<&'a Group>,
+}
+
+/// Places groups in this order. If one finds no place it is left over, or, unless `leave`, all are given up.
+fn place<'a>(list: &[(u32, &'a Group)], bounds: Bounds, leave: bool) -> Option<Placed<'a>> {
     let size = list
         .iter()
         .map(|(number, _)| *number + 1)
         .max()
         .unwrap_or(0);
     let mut places = vec![NOWHERE; size as usize];
-    let mut taken = vec![Vec::new(); usize::from(bounds.limit.min(FILE))];
+    let mut taken = vec![Vec::new(); usize::from(bounds.limit)];
     let mut end = bounds.first;
-    for (number, group) in list {
-        let base = find(&taken, group, bounds)?;
+    let mut left = Vec::new();
+    for &(number, group) in list {
+        let Some(base) = find(&taken, group, bounds) else {
+            if leave {
+                left.push(group);
+                continue;
+            }
+            return None;
+        };
         for (half, stretches) in group.halves.iter().enumerate() {
             if let Some(taken) = taken.get_mut(usize::from(base) + half) {
                 stretches.iter().for_each(|stretch| take(taken, *stretch));
@@ -151,7 +219,7 @@ fn place_all(groups: &Groups, order: Order, bounds: Bounds) -> Option<(u16, Vec<
             *place = base;
         }
     }
-    Some((end, places))
+    Some(Placed { end, places, left })
 }
 
 /// The lowest free place. A single half goes beside one that is taken, if it can: words

@@ -38,6 +38,11 @@ impl Group {
         lasts.map(|(_, end)| *end).max().unwrap_or(0)
     }
 
+    /// Its registers.
+    pub(crate) fn members(&self) -> &[VReg] {
+        &self.members
+    }
+
     /// How many points it is alive at, over all halves.
     pub(crate) fn weight(&self) -> u64 {
         let stretches = self.halves.iter().flatten();

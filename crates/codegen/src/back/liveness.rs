@@ -1,25 +1,18 @@
 //! Which half registers hold a value that is still needed, at every point.
 //!
 //! Every half of every virtual register has its own life: of a loaded vector, each
-//! element dies at its own last use. Registers that live inside one block never enter
-//! the data flow; the others are numbered densely.
+//! element dies at its own last use. Each register is followed backwards from the blocks that read it to those that
+//! write it, so the work is that of the lives, not registers times blocks. Registers of one block are not followed.
 
-use crate::mir::{Function, Inst, Slice, VReg};
-use assay_graph::BitSet;
+use crate::mir::{Function, Slice, VReg};
 use assay_ssa::id::Id;
 
-/// Half registers live between blocks.
+/// Half registers live between blocks: for each block the live registers, ascending, with their live halves.
 #[derive(Debug)]
 pub(crate) struct Liveness {
-    /// First number of each register's halves; `LOCAL` for registers of one block.
-    base: Vec<u32>,
-    /// The register and half of each number.
-    halves: Vec<(VReg, u8)>,
-    live_in: Vec<BitSet>,
-    live_out: Vec<BitSet>,
+    live_in: Vec<Vec<(VReg, u16)>>,
+    live_out: Vec<Vec<(VReg, u16)>>,
 }
-
-const LOCAL: u32 = u32::MAX;
 
 /// The halves of a slice, as bits.
 pub(crate) fn mask(slice: Slice) -> u16 {
@@ -39,153 +32,150 @@ pub(crate) fn members(mask: u16) -> impl Iterator<Item = u8> {
     })
 }
 
-impl Liveness {
-    /// Solves the data flow of a function.
-    pub(crate) fn new(function: &Function) -> Liveness {
-        let (base, halves) = number(function);
-        let mut liveness = Liveness {
-            base,
-            halves,
-            live_in: Vec::new(),
-            live_out: Vec::new(),
-        };
-        liveness.solve(function);
-        liveness
-    }
+/// What a block does with a register: the halves it reads before it writes them, and those it writes.
+#[derive(Clone, Copy)]
+struct Effect {
+    block: u32,
+    read: u16,
+    written: u16,
+}
 
-    fn solve(&mut self, function: &Function) {
-        let size = self.halves.len();
+/// Halves by block of the register that is followed.
+#[derive(Clone, Copy, Default)]
+struct Halves {
+    written: u16,
+    live_in: u16,
+    live_out: u16,
+}
+
+impl Liveness {
+    /// Follows the registers of a function.
+    pub(crate) fn new(function: &Function) -> Liveness {
         let blocks = function.blocks.as_slice();
-        let effects: Vec<(BitSet, BitSet)> = blocks
-            .iter()
-            .map(|block| {
-                let (mut used, mut defined) = (BitSet::new(size), BitSet::new(size));
-                for inst in block.insts.iter().rev() {
-                    self.each(inst.defs(), |at| {
-                        used.remove(at);
-                        defined.insert(at);
-                    });
-                    self.each(inst.uses(), |at| used.insert(at));
-                }
-                (used, defined)
-            })
-            .collect();
-        let mut live_in: Vec<BitSet> = effects.iter().map(|(used, _)| used.clone()).collect();
-        let mut live_out = vec![BitSet::new(size); blocks.len()];
-        let mut changed = size != 0;
-        while changed {
-            changed = false;
-            for (index, block) in blocks.iter().enumerate().rev() {
-                let Some(out) = live_out.get_mut(index) else {
-                    continue;
-                };
-                for successor in &block.successors {
-                    if let Some(live) = live_in.get(successor.index()) {
-                        out.union(live);
-                    }
-                }
-                if let (Some(live), Some((used, defined))) =
-                    (live_in.get_mut(index), effects.get(index))
-                {
-                    changed |= live.flow(used, out, defined);
+        let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); blocks.len()];
+        for (index, block) in blocks.iter().enumerate() {
+            for successor in &block.successors {
+                if let Some(list) = predecessors.get_mut(successor.index()) {
+                    list.push(index as u32);
                 }
             }
         }
-        (self.live_in, self.live_out) = (live_in, live_out);
+        let mut liveness = Liveness {
+            live_in: vec![Vec::new(); blocks.len()],
+            live_out: vec![Vec::new(); blocks.len()],
+        };
+        let mut halves = vec![Halves::default(); blocks.len()];
+        for (reg, effects) in function.vregs.ids().zip(effects(function)) {
+            liveness.follow(reg, &effects, &predecessors, &mut halves);
+        }
+        liveness
     }
 
-    fn each(&self, slices: impl Iterator<Item = Slice>, mut act: impl FnMut(usize)) {
-        for slice in slices {
-            match self.base.get(slice.reg.index()) {
-                Some(&base) if base != LOCAL => {
-                    slice
-                        .range()
-                        .for_each(|half| act(base as usize + usize::from(half)));
+    /// Finds where one register is live. All of `halves` are empty before and after.
+    fn follow(
+        &mut self,
+        reg: VReg,
+        effects: &[Effect],
+        predecessors: &[Vec<u32>],
+        halves: &mut [Halves],
+    ) {
+        let mut work: Vec<(u32, u16)> = Vec::new();
+        let mut touched: Vec<u32> = Vec::new();
+        for effect in effects {
+            if let Some(at) = halves.get_mut(effect.block as usize) {
+                at.written = effect.written;
+                at.live_in = effect.read;
+            }
+            touched.push(effect.block);
+            if effect.read != 0 {
+                work.push((effect.block, effect.read));
+            }
+        }
+        while let Some((block, needed)) = work.pop() {
+            let before = predecessors.get(block as usize);
+            for &before in before.map_or(&[][..], Vec::as_slice) {
+                let Some(at) = halves.get_mut(before as usize) else {
+                    continue;
+                };
+                if at.written | at.live_in | at.live_out == 0 {
+                    touched.push(before);
                 }
-                _ => {}
+                at.live_out |= needed;
+                let more = needed & !at.written & !at.live_in;
+                at.live_in |= more;
+                if more != 0 {
+                    work.push((before, more));
+                }
+            }
+        }
+        for block in touched {
+            let block = block as usize;
+            let Some(at) = halves.get_mut(block).map(std::mem::take) else {
+                continue;
+            };
+            for (list, halves) in [
+                (self.live_in.get_mut(block), at.live_in),
+                (self.live_out.get_mut(block), at.live_out),
+            ] {
+                if let Some(list) = list.filter(|_| halves != 0) {
+                    list.push((reg, halves));
+                }
             }
         }
     }
 
     /// The registers live at the start of a block, with their live halves.
     pub(crate) fn live_in(&self, block: usize) -> impl Iterator<Item = (VReg, u16)> + '_ {
-        self.named(self.live_in.get(block))
+        self.live_in.get(block).into_iter().flatten().copied()
     }
 
     /// Whether any half of a slice is live at the start of a block.
     pub(crate) fn is_live_in(&self, block: usize, slice: Slice) -> bool {
-        let Some(live) = self.live_in.get(block) else {
+        let Some(list) = self.live_in.get(block) else {
             return false;
         };
-        let mut found = false;
-        self.each(std::iter::once(slice), |at| found |= live.contains(at));
-        found
+        let found = list.binary_search_by_key(&slice.reg.index(), |(reg, _)| reg.index());
+        let found = found.ok().and_then(|at| list.get(at));
+        found.is_some_and(|(_, halves)| halves & mask(slice) != 0)
     }
 
     /// The registers live at the end of a block, with their live halves.
     pub(crate) fn live_out(&self, block: usize) -> impl Iterator<Item = (VReg, u16)> + '_ {
-        self.named(self.live_out.get(block))
-    }
-
-    fn named<'a>(&'a self, set: Option<&'a BitSet>) -> impl Iterator<Item = (VReg, u16)> + 'a {
-        let mut halves = set
-            .into_iter()
-            .flat_map(BitSet::iter)
-            .filter_map(|at| self.halves.get(at).copied())
-            .peekable();
-        std::iter::from_fn(move || {
-            let (reg, half) = halves.next()?;
-            let mut mask = 1 << half;
-            while let Some((_, half)) = halves.next_if(|(other, _)| *other == reg) {
-                mask |= 1 << half;
-            }
-            Some((reg, mask))
-        })
+        self.live_out.get(block).into_iter().flatten().copied()
     }
 }
 
-/// Numbers the halves of registers that live between blocks.
-fn number(function: &Function) -> (Vec<u32>, Vec<(VReg, u8)>) {
-    let mut seen: Vec<Option<u32>> = vec![None; function.vregs.len()];
-    let mut written = vec![0u16; function.vregs.len()];
-    let mut global = vec![false; function.vregs.len()];
-    for (index, block) in function.blocks.as_slice().iter().enumerate() {
-        let index = index as u32;
-        let mut meet = |inst: &Inst| {
-            for (slice, is_use) in inst
-                .uses()
-                .map(|slice| (slice, true))
-                .chain(inst.defs().map(|slice| (slice, false)))
-            {
-                let at = slice.reg.index();
-                let (Some(seen), Some(written), Some(global)) =
-                    (seen.get_mut(at), written.get_mut(at), global.get_mut(at))
-                else {
-                    continue;
-                };
-                let exposed = is_use && mask(slice) & !*written != 0;
-                *global |= exposed || seen.is_some_and(|other| other != index);
-                *seen = Some(index);
-                if !is_use {
-                    *written |= mask(slice);
-                }
-            }
+/// Of each register that is read before it is written in some block, what each block does with it.
+fn effects(function: &Function) -> Vec<Vec<Effect>> {
+    let mut effects: Vec<Vec<Effect>> = vec![Vec::new(); function.vregs.len()];
+    let mut note = |slice: Slice, block: u32, is_read: bool| {
+        let Some(list) = effects.get_mut(slice.reg.index()) else {
+            return;
         };
-        block.insts.iter().for_each(&mut meet);
-    }
-    let mut halves = Vec::new();
-    let base = function
-        .vregs
-        .iter()
-        .zip(global)
-        .map(|((reg, data), global)| {
-            if !global {
-                return LOCAL;
+        if list.last().is_none_or(|last| last.block != block) {
+            list.push(Effect {
+                block,
+                read: 0,
+                written: 0,
+            });
+        }
+        if let Some(last) = list.last_mut() {
+            match is_read {
+                true => last.read |= mask(slice) & !last.written,
+                false => last.written |= mask(slice),
             }
-            let base = halves.len() as u32;
-            halves.extend((0..data.halves).map(|half| (reg, half)));
-            base
-        })
-        .collect();
-    (base, halves)
+        }
+    };
+    for (index, block) in (0..).zip(function.blocks.as_slice()) {
+        for inst in &block.insts {
+            inst.uses().for_each(|slice| note(slice, index, true));
+            inst.defs().for_each(|slice| note(slice, index, false));
+        }
+    }
+    for list in &mut effects {
+        if list.iter().all(|effect| effect.read == 0) {
+            list.clear();
+        }
+    }
+    effects
 }

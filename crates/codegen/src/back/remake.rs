@@ -109,7 +109,7 @@ fn step(inst: &Inst, reg: VReg) -> Option<Inst> {
 /// Whether a special register is the same wherever a thread reads it.
 fn is_steady(inst: &Inst) -> bool {
     let named = inst.operands.iter().find_map(|(_, operand)| match operand {
-        Operand::Fixed(Fixed::Special(number)) => assay_agx::special_register_name(*number),
+        Operand::Fixed(Fixed::Special(register)) => register.name(),
         _ => None,
     });
     named.is_some_and(|name| name.contains("_in_"))

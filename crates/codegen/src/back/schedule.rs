@@ -69,6 +69,8 @@ pub(crate) struct Schedules<'a> {
     function: &'a Function,
     bounds: Bounds,
     blocks: Vec<Orders<'a>>,
+    /// The orders of all blocks that were handed out.
+    tried: Vec<Vec<Vec<u32>>>,
 }
 
 impl<'a> Schedules<'a> {
@@ -86,12 +88,13 @@ impl<'a> Schedules<'a> {
             function,
             bounds,
             blocks: blocks.collect(),
+            tried: Vec::new(),
         }
     }
 
     /// The function with its blocks in order, and the halves it needs then, reserved ones
-    /// included.
-    pub(crate) fn schedule(&mut self, aim: Aim) -> (Function, u16) {
+    /// included. None if an earlier aim had the same orders.
+    pub(crate) fn schedule(&mut self, aim: Aim) -> Option<(Function, u16)> {
         let as_is = |block: &Orders<'_>| block.as_is().map_or(0, |as_is| as_is.peak);
         let narrowest = match aim {
             Aim::AsIs => self.blocks.iter().map(as_is).max(),
@@ -115,15 +118,22 @@ impl<'a> Schedules<'a> {
             let enough = self.blocks.iter().map(|block| block.enough(room, threads));
             needed = enough.max().unwrap_or(0);
         }
+        let chosen = |block: &Orders<'_>| {
+            let order = block.fastest(aim, needed);
+            order.map_or_else(Vec::new, |order| order.order.clone())
+        };
+        let orders: Vec<Vec<u32>> = self.blocks.iter().map(chosen).collect();
+        if self.tried.contains(&orders) {
+            return None;
+        }
         let mut function = self.function.clone();
         let blocks = function.blocks.as_mut_slice().iter_mut();
-        for (block, orders) in blocks.zip(&self.blocks) {
-            if let Some(chosen) = orders.fastest(aim, needed) {
-                let head = block.head();
-                reorder(&mut block.insts, head, &chosen.order);
-            }
+        for (block, order) in blocks.zip(&orders) {
+            let head = block.head();
+            reorder(&mut block.insts, head, order);
         }
-        (function, needed.max(0) as u16 + self.bounds.first)
+        self.tried.push(orders);
+        Some((function, needed.max(0) as u16 + self.bounds.first))
     }
 }
 

@@ -50,6 +50,18 @@ pub(crate) fn candidates(function: &Function) -> Vec<Candidate> {
     list
 }
 
+/// Everything about every register, with what can be made again; and where registers occur.
+fn with_remakes(
+    function: &Function,
+    pressure: &[u16],
+    target: u16,
+) -> (Vec<Candidate>, Occurrences) {
+    let mut candidates = candidates(function);
+    let occurrences = Occurrences::new(function);
+    find_remakes(function, &mut candidates, &occurrences, pressure, target);
+    (candidates, occurrences)
+}
+
 /// Finds what can be made again wherever it is read with at most `target` halves alive.
 fn find_remakes(
     function: &Function,
@@ -87,6 +99,45 @@ fn is_while(inst: &Inst) -> bool {
     )
 }
 
+/// What it costs to keep registers elsewhere.
+pub(crate) struct Costs<'a> {
+    candidates: Vec<Candidate>,
+    keep: &'a [bool],
+}
+
+impl<'a> Costs<'a> {
+    /// Those of a function, but for the registers to keep.
+    pub(crate) fn new(function: &Function, keep: &'a [bool]) -> Costs<'a> {
+        Costs {
+            candidates: candidates(function),
+            keep,
+        }
+    }
+
+    /// Per run of the function; none for a register that must stay one.
+    pub(crate) fn of(&self, reg: VReg) -> Option<f64> {
+        let kept = self.keep.get(reg.index()).copied().unwrap_or(false);
+        let candidate = self.candidates.get(reg.index());
+        let candidate = candidate.filter(|candidate| !kept && !candidate.fixed);
+        candidate.map(|candidate| candidate.cost)
+    }
+}
+
+/// These registers, to keep elsewhere.
+pub(crate) fn these(
+    function: &Function,
+    pressure: &[u16],
+    target: u16,
+    registers: Vec<VReg>,
+) -> Vec<(VReg, Candidate)> {
+    let (mut candidates, _) = with_remakes(function, pressure, target);
+    let each = registers.into_iter().filter_map(|reg| {
+        let candidate = candidates.get_mut(reg.index())?;
+        Some((reg, std::mem::take(candidate)))
+    });
+    each.collect()
+}
+
 /// Registers to keep elsewhere so that at no point more than `target` halves are alive.
 pub(crate) fn choose(
     function: &Function,
@@ -95,9 +146,7 @@ pub(crate) fn choose(
     target: u16,
     keep: &[bool],
 ) -> Vec<(VReg, Candidate)> {
-    let mut candidates = candidates(function);
-    let occurrences = Occurrences::new(function);
-    find_remakes(function, &mut candidates, &occurrences, pressure, target);
+    let (mut candidates, occurrences) = with_remakes(function, pressure, target);
     let scores: Vec<f64> = function
         .vregs
         .ids()

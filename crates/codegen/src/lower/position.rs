@@ -3,17 +3,18 @@
 use super::operand::Src;
 use super::select::{Done, Lowerer};
 use crate::mir::{Inst, Operand, Slice};
-use assay_agx::{Field, Op, Operand as Fixed, SystemValue, Width};
+use assay_agx::{Family, Field, Op, Operand as Fixed, SpecialRegister, SystemValue, Width};
 use assay_ssa::Value;
 use assay_ssa::builtin::Builtin;
 
 impl Lowerer<'_> {
     pub(super) fn special_register(&mut self, dest: Slice, number: u8) {
+        let register = SpecialRegister::new(Family::G13, number);
         let inst = Inst::new(Op::GetSr)
             .with(Field::Dest, Operand::Def(dest))
             .with(
                 Field::SpecialRegister,
-                Operand::Fixed(Fixed::Special(number)),
+                Operand::Fixed(Fixed::Special(register)),
             );
         self.push(inst);
     }

@@ -87,7 +87,10 @@ impl Lowerer<'_> {
                 self.texture_write(kind, index, args)
             }
             (
-                Builtin::TextureSample | Builtin::TextureSampleCompare | Builtin::TextureGather,
+                Builtin::TextureSample
+                | Builtin::TextureSampleCompare
+                | Builtin::TextureGather
+                | Builtin::TextureGatherCompare,
                 Some(result),
             ) if args.len() == 10 => self.texture_sample(call.builtin, kind, index, args, result),
             (
@@ -371,21 +374,29 @@ impl Lowerer<'_> {
             .with(Field::Coordinates, used(coordinates));
         inst = self.sample_level(inst, options, axes, args)?;
         let offset = self.sample_offset(args[7], axes)?;
-        match (builtin, offset) {
-            (Builtin::TextureSampleCompare, None) => {
-                let reference = self.src(args[2], 3)?;
-                let reference = self.reg(reference);
-                inst = inst
-                    .with(Field::Compare, imm(1))
-                    .with(Field::CompareOffset, used(reference));
-            }
-            (Builtin::TextureSampleCompare, Some(_)) => {
-                return self.unsupported("a comparison with an offset");
-            }
-            (_, Some(offset)) => inst = inst.with(Field::CompareOffset, used(offset)),
-            (_, None) => {}
+        let gathers = matches!(
+            builtin,
+            Builtin::TextureGather | Builtin::TextureGatherCompare
+        );
+        let compares = matches!(
+            builtin,
+            Builtin::TextureSampleCompare | Builtin::TextureGatherCompare
+        );
+        if compares {
+            let reference = self.src(args[2], 3)?;
+            let reference = Src::Reg(self.reg(reference));
+            // The offset comes behind what is compared with.
+            let both = match offset {
+                Some(offset) => self.coordinates(&[reference], Some(Src::Reg(offset))),
+                None => self.side_by_side(&[reference]),
+            };
+            inst = inst
+                .with(Field::Compare, imm(1))
+                .with(Field::CompareOffset, used(both));
+        } else if let Some(offset) = offset {
+            inst = inst.with(Field::CompareOffset, used(offset));
         }
-        if builtin == Builtin::TextureGather {
+        if gathers {
             let component = (options >> 8 & 3) as u8;
             inst = inst.with(Field::Gather, choice(List::Gather, 2 + 4 * component));
         }

@@ -4,7 +4,7 @@ use super::mask::holds;
 use crate::host::vectorised;
 use crate::op::{Dest, Extend, LANES, MatrixSource, MicroOp, Operation, Part, Row, WideSource};
 use crate::ops::integer::{Product, WideRow};
-use crate::ops::{compare, float, integer, lanes, special};
+use crate::ops::{compare, float, integer, lanes, packed, special};
 use crate::simdgroup::{Simdgroup, fill};
 use assay_agx::Scope;
 
@@ -98,6 +98,22 @@ fn rare_arithmetic_body<const VECTOR: bool>(simdgroup: &Simdgroup, op: &MicroOp)
             let result = float::to_int(&float::single(simdgroup, a), bits, signed, nearest);
             simdgroup.write(to, &result);
         }
+        Operation::Pack { to, a, b, format } => {
+            let values = [a, b].map(|source| float::single(simdgroup, source));
+            simdgroup.write(to, &packed::pack(format, &values));
+        }
+        Operation::Unpack {
+            to,
+            a,
+            format,
+            both,
+        } => {
+            let [first, second] = packed::unpack(format, &get(a), to.part == Part::Whole);
+            simdgroup.write(to, &first);
+            if both {
+                simdgroup.write(to.next(), &second);
+            }
+        }
         Operation::Ballot {
             to,
             condition,
@@ -182,21 +198,7 @@ fn matrix<const VECTOR: bool>(
             float::finish::<VECTOR>(simdgroup, to, false);
         }
     };
-    let next = match to.part {
-        Part::Whole => Dest {
-            row: to.row + 1,
-            ..to
-        },
-        Part::Low | Part::LowSigned => Dest {
-            part: Part::High,
-            ..to
-        },
-        Part::High | Part::HighSigned => Dest {
-            row: to.row + 1,
-            part: Part::Low,
-            ..to
-        },
-    };
+    let next = to.next();
     write(to, first);
     write(next, second);
 }

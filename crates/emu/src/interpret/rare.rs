@@ -47,8 +47,12 @@ pub(super) fn rare<const VECTOR: bool, const STRICT: bool>(
         Operation::GroupStore { access } => {
             return done(access::group_store(simdgroup, &mut machine.group, &access));
         }
-        Operation::GroupAtomic { atomic } => {
-            return done(access::group_atomic(simdgroup, &mut machine.group, &atomic));
+        Operation::GroupAtomic { atomic, slot } => {
+            let next = done(access::group_atomic(simdgroup, &mut machine.group, &atomic));
+            return match slot {
+                Some(slot) => pending(next, slot),
+                None => next,
+            };
         }
         Operation::StackLoad { access, slot } => {
             return stack_load::<STRICT>(simdgroup, op, index, &access, slot);

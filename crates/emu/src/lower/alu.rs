@@ -4,7 +4,9 @@ use super::operand::{Lowered, Operands, Problem, dest, matrix};
 use crate::op::{
     Arith, BitField, BitUnary, Clamp, Compared, Dest, FloatSource, FloatUnary, Operation, Part,
 };
-use assay_agx::{Compare, Condition, ConvertMode, Field, Instruction, Op, Operand, Scope, Width};
+use assay_agx::{
+    Compare, Condition, ConvertMode, Field, Instruction, Op, Operand, Scope, SpecialRegister, Width,
+};
 
 /// The micro-operation of an arithmetic instruction; `None` for other classes.
 pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<Option<Operation>> {
@@ -194,9 +196,10 @@ pub(super) fn narrow(operand: Option<Operand>) -> Lowered<Option<Operand>> {
 /// The special registers the emulator can answer.
 fn special(insn: &Instruction) -> Lowered<u8> {
     match insn.get(Field::SpecialRegister) {
-        Some(Operand::Special(
-            number @ (0..=2 | 4..=6 | 8..=10 | 48..=53 | 56..=59 | 63 | 80..=82),
-        )) => Ok(number),
+        Some(Operand::Special(SpecialRegister {
+            number: number @ (0..=2 | 4..=6 | 8..=10 | 48..=53 | 56..=59 | 63 | 80..=82),
+            ..
+        })) => Ok(number),
         _ => Err(Problem::Unsupported(
             "what this special register holds in a compute kernel is not known",
         )),

@@ -36,6 +36,7 @@ pub(super) fn lower(insn: &Instruction, operands: &mut Operands<'_>) -> Lowered<
         },
         (Space::Threadgroup, AccessKind::Atomic(_)) => Operation::GroupAtomic {
             atomic: atomic(&memory, operands)?,
+            slot: None,
         },
         (Space::Stack, AccessKind::Load) => Operation::StackLoad {
             access: access(&memory, operands)?,

@@ -7,4 +7,5 @@ pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod lanes;
+pub(crate) mod packed;
 pub(crate) mod special;

@@ -204,7 +204,7 @@ impl Fleet {
     async fn ask(&self, what: &str, with: &serde_json::Value) -> Result<serde_json::Value, Error> {
         let asked = self.jetstream.request(what.to_owned(), with).await;
         asked.map_err(|error: async_nats::jetstream::context::RequestError| {
-            Error::failed(what, self.with_violation(error.to_string()))
+            self.unanswered(what, error.to_string())
         })
     }
 }

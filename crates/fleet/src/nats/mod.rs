@@ -113,6 +113,7 @@ pub struct Fleet {
     pub(crate) client: async_nats::Client,
     pub(crate) jetstream: jetstream::Context,
     pub(crate) user: String,
+    server: String,
     pub(crate) key: Option<Arc<Key>>,
     /// The last thing that the server said this user may not do: the request itself is only never answered.
     violation: Arc<Mutex<Option<String>>>,
@@ -142,10 +143,11 @@ impl Fleet {
         options = options.event_callback(move |event| {
             let noted = Arc::clone(&noted);
             async move {
+                let Ok(mut noted) = noted.lock() else { return };
                 let text = event.to_string();
-                if text.to_lowercase().contains("permissions")
-                    && let Ok(mut noted) = noted.lock()
-                {
+                if event == async_nats::Event::Connected {
+                    *noted = None;
+                } else if text.to_lowercase().contains("permissions") || is_refusal(&text) {
                     *noted = Some(text);
                 }
             }
@@ -183,9 +185,23 @@ impl Fleet {
             client,
             jetstream,
             user: access.user.clone(),
+            server: access.server.clone(),
             key,
             violation,
         })
+    }
+
+    /// A request that failed, with what the server said about it, if it did: one by a user whom the server no longer knows is
+    /// never answered.
+    pub(crate) fn unanswered(&self, what: &str, why: String) -> Error {
+        let said = self.violation.lock().ok().and_then(|said| said.clone());
+        match said {
+            Some(why) if is_refusal(&why) => Error::Unauthorized {
+                server: self.server.clone(),
+                why,
+            },
+            _ => Error::failed(what, self.with_violation(why)),
+        }
     }
 
     /// A failure, with what the server said about it, if it did: a forbidden request is never answered.
@@ -226,6 +242,12 @@ impl Fleet {
             },
         }
     }
+}
+
+/// Returns true if an event says that the server does not let this user in: the key is revoked, or its time is up.
+fn is_refusal(event: &str) -> bool {
+    let event = event.to_lowercase();
+    event.contains("authorization violation") || event.contains("authentication expired")
 }
 
 /// A message that a stream keeps.

@@ -13,6 +13,7 @@ use futures_util::StreamExt;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A job with the bytes that are too many to travel inside it.
@@ -64,6 +65,16 @@ const CHUNK: usize = 64;
 /// How long a full or absent server is waited for.
 const PATIENCE: Duration = Duration::from_secs(600);
 
+/// What becomes of a question whose answer is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// The answer is taken, and nothing is submitted.
+    Taken,
+    /// It is submitted all the same: its worker answers with what is known, under the job's own name.
+    Asked,
+}
+
+#[derive(Default)]
 struct Waiting {
     /// Places by job.
     jobs: BTreeMap<String, usize>,
@@ -76,7 +87,7 @@ impl Fleet {
     /// nothing, unless `stop` was asked for.
     pub async fn evaluate(
         &self,
-        submissions: Vec<Submission>,
+        submissions: Vec<Arc<Submission>>,
         window: usize,
         stop: &Stop,
         tell: &mut dyn FnMut(Event),
@@ -90,10 +101,7 @@ impl Fleet {
         let mut results = listen("results").await?;
         let mut progress = listen("progress").await?;
         let mut left = submissions.into_iter().enumerate();
-        let mut waiting = Waiting {
-            jobs: BTreeMap::new(),
-            next: String::new(),
-        };
+        let mut waiting = Waiting::default();
         let mut looked = Instant::now();
         let mut more = true;
         loop {
@@ -101,7 +109,8 @@ impl Fleet {
                 let room = (window.max(1) - waiting.jobs.len()).min(CHUNK);
                 let chunk: Vec<_> = left.by_ref().take(room).collect();
                 more = chunk.len() == room;
-                self.submit_chunk(chunk, &mut waiting, stop, tell).await?;
+                let sent = (chunk, Known::Taken);
+                self.submit_chunk(sent, &mut waiting, stop, tell).await?;
             }
             if waiting.jobs.is_empty() && !more {
                 return Ok(Outstanding::default());
@@ -133,9 +142,29 @@ impl Fleet {
         }
     }
 
+    /// Submits jobs and waits for none: `tell` hears their names. Ends early if `stop` is asked for.
+    pub async fn enqueue(
+        &self,
+        submissions: Vec<Arc<Submission>>,
+        stop: &Stop,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<(), Error> {
+        let mut left = submissions.into_iter().enumerate();
+        while !stop.is_asked() {
+            let chunk: Vec<_> = left.by_ref().take(CHUNK).collect();
+            if chunk.is_empty() {
+                break;
+            }
+            let mut queued = Waiting::default();
+            let sent = (chunk, Known::Asked);
+            self.submit_chunk(sent, &mut queued, stop, tell).await?;
+        }
+        Ok(())
+    }
+
     async fn submit_chunk(
         &self,
-        chunk: Vec<(usize, Submission)>,
+        (chunk, known): (Vec<(usize, Arc<Submission>)>, Known),
         waiting: &mut Waiting,
         stop: &Stop,
         tell: &mut dyn FnMut(Event),
@@ -143,7 +172,7 @@ impl Fleet {
         let begun = Instant::now();
         let mut left = chunk;
         while !left.is_empty() {
-            let sent = join_all(left.iter().map(|(_, one)| self.submit(one))).await;
+            let sent = join_all(left.iter().map(|(_, one)| self.submit(one, known))).await;
             let mut again = Vec::new();
             let mut why = None;
             for ((place, submission), sent) in left.into_iter().zip(sent) {
@@ -174,8 +203,8 @@ impl Fleet {
         Ok(())
     }
 
-    /// Submits one job, unless its answer is known.
-    async fn submit(&self, submission: &Submission) -> Result<Sent, Error> {
+    /// Submits one job, unless its answer is known and taken.
+    async fn submit(&self, submission: &Submission, known: Known) -> Result<Sent, Error> {
         let mut job = submission.job.clone();
         job.submitter.clone_from(&self.user);
         job.id = self.new_id();
@@ -183,6 +212,7 @@ impl Fleet {
         job.check(&version)
             .map_err(|refusal| Error::failed("the job", refusal))?;
         if !job.fresh
+            && known == Known::Taken
             && let Some(answer) = self.known(&job).await?
         {
             return Ok(Sent::Known(Box::new(answer)));
@@ -272,6 +302,14 @@ impl Fleet {
         let answer = serde_json::from_slice(&kept.payload)
             .map_err(|error| Error::failed("an answer", error))?;
         self.whole(answer).await.map(Some)
+    }
+
+    /// Names of the user's own jobs that have an answer, at most so many.
+    pub async fn answered(&self, most: usize) -> Result<Vec<String>, Error> {
+        let own = names::result(&self.user, "");
+        let subjects = self.subjects(names::RESULTS, &format!("{own}>")).await?;
+        let jobs = subjects.keys().filter_map(|one| one.strip_prefix(&own));
+        Ok(jobs.take(most).map(str::to_owned).collect())
     }
 
     /// Takes answers that are there. What cannot be read now is looked for again.

@@ -47,6 +47,9 @@ pub struct File {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Slice {
+    /// The member of a capture that holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
     /// `G13G`, `AIR 2.6`, or the numbers in the file where they have no name.
     pub target: String,
     /// Where it starts in the file.
@@ -66,6 +69,9 @@ pub struct Slice {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Library {
+    /// The member of a capture that holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub member: Option<String>,
     /// Where it starts in the file.
     pub offset: u64,
     /// How long it is.
@@ -215,33 +221,70 @@ impl Document {
         Ok(document)
     }
 
+    /// What the members of a `.gputrace` capture hold: each is opened like a file of its own.
+    pub fn of_capture(path: &str, members: &[(String, Vec<u8>)]) -> Self {
+        let mut document = Document {
+            file: File {
+                path: path.to_owned(),
+                bytes: members.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+                kind: "code of a .gputrace capture".to_owned(),
+            },
+            kernels: Some(Vec::new()),
+            ..Document::default()
+        };
+        for (name, bytes) in members {
+            let opened = assay_container::open(bytes).ok();
+            let inside =
+                opened.and_then(|contents| Document::new(name, bytes.len() as u64, &contents).ok());
+            if let Some(inside) = inside {
+                document.absorb(name, inside);
+            }
+        }
+        document
+    }
+
+    /// Adds what a member holds.
+    fn absorb(&mut self, member: &str, inside: Document) {
+        let before = self.metallibs.len() as u64;
+        let shifted = |mut kernel: Kernel| {
+            kernel.metallib = kernel.metallib.map(|index| index + before);
+            kernel
+        };
+        let slices = inside.slices.into_iter();
+        self.slices.extend(slices.map(|slice| Slice {
+            member: Some(member.to_owned()),
+            ..slice
+        }));
+        let libraries = inside.metallibs.into_iter();
+        self.metallibs.extend(libraries.map(|library| Library {
+            member: Some(member.to_owned()),
+            ..library
+        }));
+        let kernels = inside.kernels.into_iter().flatten().map(shifted);
+        self.kernels.get_or_insert_default().extend(kernels);
+        self.functions
+            .extend(inside.functions.into_iter().map(shifted));
+    }
+
     fn add_slices(&mut self, contents: &Contents<'_>) {
         match contents {
             Contents::Archive(archive) => {
                 for part in &archive.slices {
-                    let functions = match &part.content {
-                        SliceContent::Image(image) => image.functions.len(),
-                        SliceContent::Metallib(library) => library.functions().len(),
-                        _ => 0,
-                    };
                     let range = part.view.range();
-                    self.slices.push(slice(
-                        part.target,
-                        range.start,
-                        range.end - range.start,
-                        functions,
-                    ));
+                    let bytes = range.end - range.start;
+                    self.slices.push(match &part.content {
+                        SliceContent::Image(image) => code_slice(image, range.start, bytes),
+                        SliceContent::Metallib(library) => {
+                            let functions = library.functions().len();
+                            slice(part.target, range.start, bytes, functions)
+                        }
+                        _ => slice(part.target, range.start, bytes, 0),
+                    });
                 }
             }
-            Contents::Image(Image {
-                gpu,
-                functions,
-                offset,
-                ..
-            }) => {
-                let target = Target::AppleGpu(*gpu);
-                self.slices
-                    .push(slice(target, *offset, self.file.bytes, functions.len()));
+            Contents::Image(image) => {
+                let slice = code_slice(image, image.offset, self.file.bytes);
+                self.slices.push(slice);
             }
             _ => {}
         }
@@ -315,6 +358,21 @@ impl Document {
     }
 }
 
+/// A slice of machine code, named by what its code is when the GPU's number is not published.
+fn code_slice(image: &Image<'_>, offset: u64, bytes: u64) -> Slice {
+    let target = Target::AppleGpu(image.gpu);
+    let named = slice(target, offset, bytes, image.functions.len());
+    if image.isa().is_none() {
+        return named;
+    }
+    Slice {
+        target: image.target(),
+        decodable: true,
+        advice: None,
+        ..named
+    }
+}
+
 fn slice(target: Target, offset: u64, bytes: u64, functions: usize) -> Slice {
     let (decodable, advice) = match target {
         Target::AppleGpu(gpu) => (gpu.is_decodable(), gpu.advice().map(str::to_owned)),
@@ -322,6 +380,7 @@ fn slice(target: Target, offset: u64, bytes: u64, functions: usize) -> Slice {
         _ => (false, Some("only Apple GPUs are supported".to_owned())),
     };
     Slice {
+        member: None,
         target: target.to_string(),
         offset,
         bytes,
@@ -334,6 +393,7 @@ fn slice(target: Target, offset: u64, bytes: u64, functions: usize) -> Slice {
 fn library(metallib: &Metallib<'_>, section: Option<String>) -> Result<Library, Error> {
     let header = metallib.header();
     Ok(Library {
+        member: None,
         offset: metallib.offset(),
         bytes: metallib.bytes().len() as u64,
         section,

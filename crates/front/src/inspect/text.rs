@@ -71,6 +71,9 @@ fn library_line(library: &Library, index: Option<usize>) -> String {
     }
     parts.push(count(library.functions, "function"));
     let place = match (&library.section, index) {
+        _ if library.member.is_some() => {
+            format!(" in {}", library.member.as_deref().unwrap_or_default())
+        }
         (Some(section), _) => format!(" in {section} at {:#x}", library.offset),
         (None, Some(_)) => format!(" at {:#x}", library.offset),
         (None, None) => String::new(),
@@ -87,20 +90,28 @@ fn count(number: u64, what: &str) -> String {
 }
 
 fn slices(slices: &[Slice], painter: Painter, width: usize) -> String {
-    let mut table = Table::new([
+    let mut columns = vec![
         Column::left("slice for"),
         Column::right("offset"),
         Column::right("size"),
         Column::right("functions"),
-    ])
-    .painter(painter);
+    ];
+    let members = slices.iter().any(|slice| slice.member.is_some());
+    if members {
+        columns.push(Column::left("member").shrink());
+    }
+    let mut table = Table::new(columns).painter(painter);
     for slice in slices {
-        table.row([
+        let mut row = vec![
             slice.target.clone(),
             format!("{:#x}", slice.offset),
             bytes(slice.bytes),
             grouped(slice.functions),
-        ]);
+        ];
+        if members {
+            row.push(slice.member.clone().unwrap_or_default());
+        }
+        table.row(row);
     }
     let mut out = table.render(width);
     for slice in slices {

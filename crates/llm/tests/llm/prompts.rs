@@ -80,7 +80,7 @@ fn recipe_mode() {
 
 #[test]
 fn source_mode() {
-    expect_file!["snapshots/source-1.txt"].assert_eq(&said(Mode::Source));
+    expect_file!["snapshots/source-2.txt"].assert_eq(&said(Mode::Source));
 }
 
 #[test]

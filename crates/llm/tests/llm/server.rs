@@ -43,16 +43,28 @@ pub(crate) struct Server {
 impl Server {
     /// A server that plays these in order, then the last for ever.
     pub(crate) fn start(plays: Vec<Play>) -> Server {
+        Server::playing(move |number, _| plays[number.min(plays.len() - 1)].clone())
+    }
+
+    /// A server whose answer follows from the request alone.
+    pub(crate) fn answering(answer: fn(&str) -> String) -> Server {
+        Server::playing(move |_, request| Play::Answer(answer(request)))
+    }
+
+    fn playing(play: impl Fn(usize, &str) -> Play + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}/v1", listener.local_addr().unwrap());
         let heard = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&heard);
+        let play = Arc::new(play);
         std::thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
-                let play = plays[number.min(plays.len() - 1)].clone();
                 let noted = Arc::clone(&noted);
+                let play = Arc::clone(&play);
                 // A client that went away is its own affair.
-                std::thread::spawn(move || stream.and_then(|it| serve(it, &play, &noted)));
+                std::thread::spawn(move || {
+                    stream.and_then(|it| serve(it, &|request| play(number, request), &noted))
+                });
             }
         });
         Server { base, heard }
@@ -65,7 +77,7 @@ impl Server {
 
 fn serve(
     stream: TcpStream,
-    play: &Play,
+    play: &dyn Fn(&str) -> Play,
     noted: &Mutex<Vec<(String, String)>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -84,8 +96,9 @@ fn serve(
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = String::from_utf8_lossy(&body).into_owned();
+    let play = play(&body);
     noted.lock().unwrap().push((headers.clone(), body));
-    answer(stream, play, &headers)
+    answer(stream, &play, &headers)
 }
 
 fn event(text: &str) -> String {

@@ -24,13 +24,23 @@ use std::time::Duration;
 
 /// A workbench: a source's program is its text without comments and blanks, its time is in `// time: 40`.
 #[derive(Default)]
-struct Fake {
+pub(crate) struct Fake {
     written: Mutex<HashMap<String, Written>>,
     predicted: Mutex<HashMap<String, usize>>,
+    /// Proofs by source and level.
+    proven: Mutex<HashMap<(String, &'static str), usize>>,
     pause: Duration,
 }
 
 impl Fake {
+    /// One whose predictions and proofs take so long.
+    pub(crate) fn slow(pause: Duration) -> Fake {
+        Fake {
+            pause,
+            ..Fake::default()
+        }
+    }
+
     fn text(&self, genome: &Genome) -> Option<String> {
         match genome.steps.first() {
             None => Some("kernel void k() {}".to_owned()),
@@ -84,6 +94,9 @@ impl Workbench for Fake {
             .entry(prepared.program.clone())
             .or_default() += 1;
         std::thread::sleep(self.pause);
+        if prepared.source.contains("endless") {
+            return Err(Failure::new(Stage::Abandoned, "it does not end"));
+        }
         Ok(Prediction {
             time_us: prepared.made,
             low_us: prepared.made / 1.3,
@@ -115,7 +128,10 @@ impl Workbench for Fake {
         Some(step)
     }
 
-    fn verify(&self, genome: &Genome, _level: Level) -> Result<Verified, Failure> {
+    fn verify(&self, genome: &Genome, level: Level) -> Result<Verified, Failure> {
+        let proven = (self.text(genome).unwrap_or_default(), level.name());
+        *self.proven.lock().unwrap().entry(proven).or_default() += 1;
+        std::thread::sleep(self.pause);
         match self.text(genome).is_some_and(|text| text.contains("cheat")) {
             true => Err(Failure::new(
                 Stage::Results,
@@ -140,8 +156,12 @@ fn options(evaluations: usize) -> Options {
 }
 
 fn start(database: &mut Database) -> SessionId {
+    start_as(database, "key")
+}
+
+pub(crate) fn start_as(database: &mut Database, key: &str) -> SessionId {
     let new = NewSession {
-        key: "key",
+        key,
         kernel: "k",
         chip: "m2",
         seed: 1,
@@ -151,7 +171,7 @@ fn start(database: &mut Database) -> SessionId {
     database.start(&new).unwrap()
 }
 
-fn author(clients: Vec<Client>, mode: Mode, rounds: u32, limits: Limits) -> Author {
+pub(crate) fn author(clients: Vec<Client>, mode: Mode, rounds: u32, limits: Limits) -> Author {
     Author {
         clients,
         surroundings: surroundings(limits, None),
@@ -178,7 +198,7 @@ fn scripted(answers: Vec<String>) -> Vec<Client> {
     }]
 }
 
-fn run(
+pub(crate) fn run(
     fake: &Fake,
     database: &mut Database,
     session: SessionId,
@@ -195,7 +215,7 @@ fn run(
     session::run_with(fake, None, &options(60), surroundings, Some(author))
 }
 
-fn source(technique: &str, body: &str) -> String {
+pub(crate) fn source(technique: &str, body: &str) -> String {
     format!(
         "```toml\ntechnique = \"{technique}\"\n```\n```metal\nkernel void k() {{ {body} }}\n```\n"
     )
@@ -299,6 +319,7 @@ fn answers() -> Vec<String> {
         .collect();
     answers.insert(3, "no blocks at all".to_owned());
     answers.insert(6, source("again", "int v2; // time: 1"));
+    answers.insert(7, source("for ever", "endless();"));
     answers
 }
 
@@ -333,7 +354,7 @@ fn a_session_that_was_stopped_anywhere_ends_the_same() {
 }
 
 #[test]
-fn two_sessions_on_one_database_predict_every_program_once() {
+fn two_sessions_on_one_database_evaluate_every_program_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("attempts.db");
     let fake = Fake {
@@ -356,6 +377,53 @@ fn two_sessions_on_one_database_predict_every_program_once() {
         predicted.len() > 5 && predicted.values().all(|count| *count == 1),
         "{predicted:?}"
     );
+    // Those that cannot be predicted are not tried twice either.
+    assert!(predicted.contains_key(&fingerprint::of("kernelvoidk(){endless();}")));
+    let proven = fake.proven.lock().unwrap();
+    assert!(
+        proven.len() > 5 && proven.values().all(|count| *count == 1),
+        "{proven:?}"
+    );
+}
+
+/// Two sessions that come to the same programs in opposite order: each waits for what the other is at, and both end.
+#[test]
+fn sessions_that_meet_do_not_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("attempts.db");
+    let fake = Fake {
+        pause: Duration::from_millis(60),
+        ..Fake::default()
+    };
+    drop(Database::open(&path).unwrap());
+    let start_of_all = std::time::Instant::now();
+    let steps = ["coarsen:x=2", "coarsen:x=3", "coarsen:x=4", "coarsen:x=5"];
+    std::thread::scope(|scope| {
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0]] {
+            let (path, fake) = (&path, &fake);
+            scope.spawn(move || {
+                let mut database = Database::open(path).unwrap();
+                let session = start(&mut database);
+                let answers = order.map(|at: usize| recipe(steps[at])).to_vec();
+                let author = author(scripted(answers), Mode::Recipe, 4, Limits::default());
+                let surroundings = Surroundings {
+                    database: &mut database,
+                    session,
+                    stop: &|| false,
+                    interrupted: &|| false,
+                    progress: &|_| {},
+                };
+                let options = Options {
+                    recipes: true,
+                    ..options(30)
+                };
+                session::run_with(fake, None, &options, surroundings, Some(&author)).unwrap();
+            });
+        }
+    });
+    assert!(start_of_all.elapsed() < Duration::from_secs(60));
+    let predicted = fake.predicted.lock().unwrap();
+    assert!(predicted.values().all(|count| *count == 1), "{predicted:?}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ kernel void names(device float* o, array<device float*, 2> more [[buffer(4)]], u
   assert(small > 0);
   volatile float4 v;
   v = float4(simd_sum(o[i]), simd_max(o[i]), 0, 0);
+  v.z = v.x;
   float4 w = v;
   bool4 b = w > float4(1);
   int2 exponents;

@@ -1,6 +1,6 @@
 //! Copies of blocks within a function.
 
-use assay_ssa::{Block, BlockCall, Function, IdMap, Value};
+use assay_ssa::{Block, Function, IdMap, Value};
 
 /// Copied blocks, and what became of the values they make.
 pub(super) struct Copied {
@@ -20,35 +20,7 @@ impl Copied {
 pub(super) fn blocks(function: &mut Function, originals: &[Block]) -> Copied {
     let mut values: IdMap<Value, Option<Value>> = IdMap::with_len(None, function.num_values());
     let mut places: IdMap<Block, Option<Block>> = IdMap::with_len(None, function.num_blocks());
-    let mut made = Vec::with_capacity(originals.len());
-    for &block in originals {
-        let copy = function.add_block();
-        places.set(block, Some(copy));
-        made.push(copy);
-        function.set_loop_hint(copy, function.block(block).loop_hint);
-        for param in function.params(block).to_vec() {
-            let ty = function.ty(param);
-            values.set(param, Some(function.add_param(copy, ty)));
-        }
-        for inst in function.insts(block).to_vec() {
-            let (ty, loc) = (function.result_type(inst), function.loc(inst));
-            let data = function.copy_lists(*function.inst(inst));
-            let new = function.make_inst(data, ty, loc);
-            if let (Some(old), Some(result)) = (function.result(inst), function.result(new)) {
-                values.set(old, Some(result));
-            }
-            function.append(copy, new);
-        }
-    }
-    for &copy in &made {
-        for inst in function.insts(copy).to_vec() {
-            function.map_operands(inst, |value| values[value].unwrap_or(value));
-            function.map_targets(inst, |_, call| BlockCall {
-                block: places[call.block].unwrap_or(call.block),
-                ..call
-            });
-        }
-    }
+    let made = function.copy_blocks(originals, &mut values, &mut places);
     Copied {
         blocks: made,
         values,
@@ -109,15 +81,7 @@ pub(super) fn from(
             target.append(copy, new);
         }
     }
-    for &copy in &made {
-        for inst in target.insts(copy).to_vec() {
-            target.map_operands(inst, |value| values[value].unwrap_or(value));
-            target.map_targets(inst, |_, call| BlockCall {
-                block: places[call.block].unwrap_or(call.block),
-                ..call
-            });
-        }
-    }
+    target.rename(&made, &values, &places);
     Taken {
         blocks: made,
         values,

@@ -27,6 +27,8 @@ pub struct Loop {
     pub blocks: Vec<Block>,
     /// Edges that leave the loop: from inside, to outside.
     pub exits: Vec<(Block, Block)>,
+    /// Blocks outside that lead to the header, those that are never reached too.
+    pub entering: Vec<Block>,
     /// The only block outside from which control enters, if it goes nowhere else.
     pub preheader: Option<Block>,
 }
@@ -55,6 +57,7 @@ impl Loops {
                 latches: found.latches.iter().filter_map(|&at| block(at)).collect(),
                 blocks: Vec::new(),
                 exits: Vec::new(),
+                entering: Vec::new(),
                 preheader: None,
             })
         });
@@ -88,16 +91,19 @@ impl Loops {
         }
         for id in self.loops.ids() {
             let header = self.loops[id].header;
-            let mut entering = cfg
-                .predecessors(header)
-                .iter()
-                .copied()
-                .filter(|&pred| cfg.is_reached(pred) && !self.contains(id, pred));
-            let preheader = match (entering.next(), entering.next()) {
-                (Some(block), None) if cfg.successors(block).len() == 1 => Some(block),
+            let before = cfg.predecessors(header).iter().copied();
+            let mut entering: Vec<Block> =
+                before.filter(|&pred| !self.contains(id, pred)).collect();
+            // A switch may lead to one block in several ways.
+            entering.sort_unstable();
+            entering.dedup();
+            let mut reached = entering.iter().filter(|&&pred| cfg.is_reached(pred));
+            let preheader = match (reached.next(), reached.next()) {
+                (Some(&block), None) if cfg.successors(block).len() == 1 => Some(block),
                 _ => None,
             };
             self.loops[id].preheader = preheader;
+            self.loops[id].entering = entering;
         }
     }
 

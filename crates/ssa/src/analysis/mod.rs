@@ -4,6 +4,7 @@
 
 pub mod cfg;
 pub mod dominators;
+pub mod held_pointers;
 pub mod loops;
 pub mod spaces;
 pub mod trips;

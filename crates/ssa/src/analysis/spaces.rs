@@ -10,8 +10,10 @@
 //! A pointer made of an integer that is not itself made of a pointer is a device pointer: an address the host gave.
 //!
 //! A pointer *loaded* from device or constant memory is a device pointer: nothing else can have been put there before
-//! the dispatch. One loaded from memory of the thread stays generic (scalar replacement usually removes such loads).
+//! the dispatch. One loaded from an array of the thread has the space of the pointers that were stored there, if the
+//! array's address goes nowhere else.
 
+use super::held_pointers::{Held, HeldPointers};
 use crate::flags::Flags;
 use crate::function::{Function, ValueDef};
 use crate::id::{Id, IdMap};
@@ -44,7 +46,12 @@ pub fn infer(module: &mut Module) -> SpaceReport {
     for kernel in &module.kernels {
         kernel_roots(module, kernel, &mut spaces);
     }
-    while flow_all(module, &mut spaces) {}
+    let held: Vec<HeldPointers> = module
+        .functions
+        .iter()
+        .map(|(_, function)| HeldPointers::new(function))
+        .collect();
+    while flow_all(module, &held, &mut spaces) {}
     let mut report = SpaceReport::default();
     let ids: Vec<FunctionId> = module.functions.ids().collect();
     for id in ids.iter().copied() {
@@ -98,15 +105,21 @@ fn kernel_roots(module: &Module, kernel: &crate::Kernel, spaces: &mut [IdMap<Val
     }
 }
 
-fn flow_all(module: &Module, spaces: &mut [IdMap<Value, Known>]) -> bool {
+fn flow_all(module: &Module, held: &[HeldPointers], spaces: &mut [IdMap<Value, Known>]) -> bool {
     let mut changed = false;
     for (id, function) in module.functions.iter() {
+        let Some(own) = held.get(id.index()) else {
+            continue;
+        };
         let mut known = std::mem::replace(&mut spaces[id.index()], IdMap::new(None));
         let mut calls: Vec<(FunctionId, usize, Known)> = Vec::new();
         for &block in function.blocks() {
             for &inst in function.insts(block) {
-                changed |= flow(module, function, inst, &mut known, spaces, &mut calls);
+                changed |= flow(module, function, inst, own, &mut known, spaces, &mut calls);
             }
+        }
+        for held in own.iter() {
+            changed |= flow_through(function, held, &mut known);
         }
         spaces[id.index()] = known;
         for (callee, index, space) in calls {
@@ -120,6 +133,17 @@ fn flow_all(module: &Module, spaces: &mut [IdMap<Value, Known>]) -> bool {
                 changed |= is_generic && join(&mut spaces[callee.index()], param, space);
             }
         }
+    }
+    changed
+}
+
+/// From the pointers stored in thread memory to those loaded.
+fn flow_through(function: &Function, held: &Held, known: &mut IdMap<Value, Known>) -> bool {
+    let spaces = held.stored.iter().filter_map(|&stored| known[stored]);
+    let joined = spaces.reduce(|a, b| if a == b { a } else { Space::Generic });
+    let mut changed = false;
+    for &loaded in &held.loaded {
+        changed |= is_generic(function, loaded) && join(known, loaded, joined);
     }
     changed
 }
@@ -143,6 +167,7 @@ fn flow(
     module: &Module,
     function: &Function,
     inst: Inst,
+    own: &HeldPointers,
     known: &mut IdMap<Value, Known>,
     others: &[IdMap<Value, Known>],
     calls: &mut Vec<(FunctionId, usize, Known)>,
@@ -193,8 +218,8 @@ fn flow(
         } => origin(function, arg).map_or(Some(Space::Device), |pointer| known[pointer]),
         InstData::Load { ptr, .. } => match known[ptr] {
             Some(Space::Device | Space::Constant) => Some(Space::Device),
-            Some(_) => Some(Space::Generic),
-            None => None,
+            Some(_) if !own.is_loaded(result) => Some(Space::Generic),
+            _ => None,
         },
         InstData::Call {
             callee: Callee::Function(callee),

@@ -61,7 +61,7 @@ impl Trips {
             return Self::default();
         };
         let invariant = Invariant::new(function, loops, id);
-        let inductions = inductions(function, the_loop, latch, loops, id);
+        let inductions = inductions(function, the_loop, latch);
         let mut tests: Vec<ExitTest> = Vec::new();
         let mut all_understood = true;
         let mut exiting: Vec<Block> = the_loop.exits.iter().map(|(from, _)| *from).collect();
@@ -117,16 +117,13 @@ impl Invariant {
     }
 }
 
-fn inductions(
-    function: &Function,
-    the_loop: &Loop,
-    latch: Block,
-    loops: &Loops,
-    id: LoopId,
-) -> Vec<Induction> {
+fn inductions(function: &Function, the_loop: &Loop, latch: Block) -> Vec<Induction> {
     let mut found = Vec::new();
     let header = the_loop.header;
-    let entering = entering(function, loops, id);
+    let entering = match &the_loop.preheader {
+        Some(preheader) => std::slice::from_ref(preheader),
+        None => &the_loop.entering,
+    };
     for (index, &param) in function.params(header).iter().enumerate() {
         let Some(next) = passed(function, latch, header, index) else {
             continue;
@@ -137,7 +134,7 @@ fn inductions(
         if base != param || step == 0 || function.int_type(param).is_none() {
             continue;
         }
-        if let Some(init) = initial(function, &entering, header, index) {
+        if let Some(init) = initial(function, entering, header, index) {
             found.push(Induction {
                 param,
                 init,
@@ -161,20 +158,6 @@ fn passed(function: &Function, from: Block, to: Block, index: usize) -> Option<V
         }
     });
     value.filter(|_| !several)
-}
-
-/// The blocks outside a loop that lead to its header.
-fn entering(function: &Function, loops: &Loops, id: LoopId) -> Vec<Block> {
-    let the_loop = loops.get(id);
-    if let Some(preheader) = the_loop.preheader {
-        return vec![preheader];
-    }
-    let leads_in = |&block: &Block| {
-        let mut found = false;
-        function.for_each_successor(block, |to| found |= to == the_loop.header);
-        found && !loops.contains(id, block)
-    };
-    function.blocks().iter().copied().filter(leads_in).collect()
 }
 
 /// The value all entering blocks pass as a parameter, if it is one.

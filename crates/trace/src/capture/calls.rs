@@ -401,6 +401,7 @@ impl Calls {
                 .map(|(selector, &count)| (format!("{selector:08x}"), count))
                 .collect(),
             members: Vec::new(),
+            code: Vec::new(),
         }
     }
 

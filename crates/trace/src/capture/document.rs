@@ -19,6 +19,8 @@ document! {
         pub buffers: Vec<BufferInfo>,
         /// Shader libraries.
         pub libraries: Vec<Library>,
+        /// Machine code among the members.
+        pub code: Vec<CodeSlice>,
         /// Command queues.
         pub queues: u64,
         /// Dispatches.
@@ -192,6 +194,18 @@ document! {
         pub bytes: Option<u64>,
         /// Its functions that the capture uses.
         pub functions: Vec<String>,
+    }
+
+    /// Machine code for one GPU.
+    pub struct CodeSlice {
+        /// The member that holds it.
+        pub member: String,
+        /// The GPU: `G16P`, or the number in the file where it has no name.
+        pub target: String,
+        /// Functions in it.
+        pub functions: u64,
+        /// Whether Assay can read the code.
+        pub decodable: bool,
     }
 
     /// A member of the bundle.

@@ -7,6 +7,7 @@
 
 mod archive;
 mod calls;
+mod code;
 pub mod document;
 mod mtsp;
 mod statistics;
@@ -106,6 +107,20 @@ impl<'a> Members<'a> {
             .map_err(|error| Error::Read(format!("{name}: {error}")))
     }
 
+    /// The bytes of a member, if it begins like a file of code.
+    fn code(&self, member: &Member) -> Option<Vec<u8>> {
+        let head = match member.packed {
+            true => None,
+            false => Some(self.bundle.read(&member.name, 4).ok()?),
+        };
+        if head.is_some_and(|head| !code::is_code(&head)) {
+            return None;
+        }
+        self.get(&member.name)
+            .ok()
+            .filter(|bytes| code::is_code(bytes))
+    }
+
     fn list(&self) -> Vec<Member> {
         let files = self.bundle.names().into_iter().map(|name| Member {
             bytes: self.bundle.size(&name).unwrap_or(0),
@@ -124,6 +139,14 @@ impl<'a> Members<'a> {
 /// The bytes of a member of a bundle: a metallib, a buffer's contents.
 pub fn read_capture_member(bundle: &dyn Bundle, name: &str) -> Result<Vec<u8>, Error> {
     Members::open(bundle, &mut Vec::new()).get(name)
+}
+
+/// The members of a bundle that begin like metallibs, binary archives or Mach-Os, with their bytes.
+pub fn capture_code(bundle: &dyn Bundle) -> Vec<(String, Vec<u8>)> {
+    let members = Members::open(bundle, &mut Vec::new());
+    let list = members.list().into_iter();
+    list.filter_map(|member| Some((member.name.clone(), members.code(&member)?)))
+        .collect()
 }
 
 /// Reads a bundle.
@@ -163,6 +186,7 @@ pub fn read_capture(bundle: &dyn Bundle) -> Result<Recording, Error> {
         }
     });
     capture.members = members.list();
+    capture.code = code::slices(&members, &capture.members);
     capture.device = members
         .get("(device info)")
         .ok()

@@ -54,6 +54,7 @@ pub(crate) fn render(capture: &Capture, style: TextStyle) -> String {
         statistics(&mut out, pipeline, style);
     }
     libraries(&mut out, capture, style);
+    code(&mut out, capture, style);
     if style.verbose && !capture.unknown_selectors.is_empty() {
         let selector = |(name, count): (&String, &u64)| format!("{name} ×{count}");
         let all: Vec<String> = capture.unknown_selectors.iter().map(selector).collect();
@@ -236,4 +237,29 @@ fn libraries(out: &mut String, capture: &Capture, style: TextStyle) {
             library.functions.join(", ")
         );
     }
+}
+
+fn code(out: &mut String, capture: &Capture, style: TextStyle) {
+    if capture.code.is_empty() {
+        return;
+    }
+    heading(out, "Machine code", style);
+    let mut table = Table::new([
+        Column::left("member").shrink(),
+        Column::left("GPU"),
+        Column::right("functions"),
+        Column::left("can be read"),
+    ])
+    .painter(style.painter)
+    .indent(2);
+    for slice in &capture.code {
+        let readable = if slice.decodable { "yes" } else { "no" };
+        table.row([
+            slice.member.clone(),
+            slice.target.clone(),
+            grouped(slice.functions),
+            readable.to_owned(),
+        ]);
+    }
+    out.push_str(&table.render(style.width));
 }

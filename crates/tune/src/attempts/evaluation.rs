@@ -1,13 +1,17 @@
 //! Whose turn it is to evaluate a program, when several sessions share a database.
 //!
-//! Before a program is predicted its session takes the turn. Another session that makes the same program waits for the
-//! prediction. A turn whose process is gone, or that is older than [`STALE_SECONDS`], goes to whoever asks.
+//! Before a program is predicted or proven its session takes the turn. Another session that comes to the same program waits
+//! for the result. A turn whose process is gone goes to whoever asks, as does one that is older than [`LONGEST_SECONDS`],
+//! or than [`STALE_SECONDS`] where nothing tells which processes run.
 
 use super::{Database, Error, SessionId};
 use rusqlite::{OptionalExtension, params};
+use std::path::Path;
 
-/// A turn older than this is taken over.
+/// A turn older than this is taken over where nothing tells which processes run.
 const STALE_SECONDS: i64 = 120;
+/// A turn older than this is taken over although a process of that number runs: it may be another by now.
+const LONGEST_SECONDS: i64 = 3600;
 
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +23,7 @@ pub enum Turn {
 }
 
 impl Database {
-    /// Takes the turn to evaluate a program, unless another session has it.
+    /// Takes the turn to evaluate a program (or to prove it, under another name), unless another session has it.
     pub fn take_turn(
         &mut self,
         session: SessionId,
@@ -38,7 +42,7 @@ impl Database {
                 )
                 .optional()?;
             let taken = holder.is_some_and(|(holder, of, since)| {
-                holder != session.0 && now - since < STALE_SECONDS && is_running(of)
+                holder != session.0 && is_at_it(of, now - since)
             });
             if taken {
                 return Ok(Turn::Other);
@@ -97,13 +101,13 @@ impl Database {
 
 /// Returns true if a process of this machine is running, as far as `/proc` tells.
 fn is_known_to_run(process: i64) -> bool {
-    std::path::Path::new("/proc")
-        .join(process.to_string())
-        .exists()
+    Path::new("/proc").join(process.to_string()).exists()
 }
 
-/// Returns true if a process of this machine may be running. Where there is no `/proc`, age alone decides.
-fn is_running(process: i64) -> bool {
-    let processes = std::path::Path::new("/proc");
-    !processes.join("self").exists() || processes.join(process.to_string()).exists()
+/// Returns true if a process may still be at what it took a turn for, so many seconds ago.
+fn is_at_it(process: i64, seconds: i64) -> bool {
+    match Path::new("/proc/self").exists() {
+        true => seconds < LONGEST_SECONDS && is_known_to_run(process),
+        false => seconds < STALE_SECONDS,
+    }
 }

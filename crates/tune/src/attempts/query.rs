@@ -249,7 +249,7 @@ impl Database {
     }
 }
 
-fn verified(row: &Row<'_>, from: usize) -> rusqlite::Result<Result<Verified, Failure>> {
+pub(super) fn verified(row: &Row<'_>, from: usize) -> rusqlite::Result<Result<Verified, Failure>> {
     let stage: Option<String> = row.get(from)?;
     Ok(match stage {
         Some(stage) => Err(Failure {

@@ -9,7 +9,7 @@ pub(super) const APPLICATION: i64 = 0x4153_4154;
 pub(super) const NEWEST: i64 = STEPS.len() as i64;
 
 /// What leads from each form to the next.
-pub(super) const STEPS: [&str; 2] = [ATTEMPTS, CALLS];
+pub(super) const STEPS: [&str; 3] = [ATTEMPTS, CALLS, SHARED];
 
 /// Form 1.
 const ATTEMPTS: &str = "
@@ -144,4 +144,18 @@ CREATE TABLE evaluation (
     started_at INTEGER NOT NULL,
     PRIMARY KEY (program, chip, model)
 ) WITHOUT ROWID;
+";
+
+/// Form 3: what sessions share besides predicted times: programs that cannot be predicted, and proofs, found by program.
+const SHARED: &str = "
+CREATE TABLE unpredicted (
+    program TEXT NOT NULL,
+    chip TEXT NOT NULL,
+    model TEXT NOT NULL,
+    stage TEXT NOT NULL,
+    why TEXT NOT NULL,
+    PRIMARY KEY (program, chip, model)
+) WITHOUT ROWID;
+
+CREATE INDEX attempt_of_program ON attempt (program);
 ";

@@ -4,7 +4,7 @@ use super::{
     Attempt, Database, Decision, Error, Failure, Measurement, Outcome, Prediction, Verified,
 };
 use crate::fingerprint;
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 use serde::Serialize;
 
 /// A session of a database.
@@ -108,22 +108,6 @@ impl Database {
         })
     }
 
-    /// A predicted time that some session recorded.
-    pub fn prediction(
-        &self,
-        program: &str,
-        (chip, model): (&str, &str),
-    ) -> Result<Option<Prediction>, Error> {
-        let query = "SELECT time_us, low_us, high_us, limited_by, class, terms FROM prediction \
-                     WHERE program = ?1 AND chip = ?2 AND model = ?3";
-        let found = self.connection.query_row(
-            query,
-            params![program, chip, model],
-            super::query::prediction,
-        );
-        found.optional().map_err(|error| self.explain(&error))
-    }
-
     /// Records what was proven at a level, or what was not.
     pub fn verified(
         &mut self,
@@ -197,7 +181,7 @@ impl Database {
     }
 }
 
-fn keep(
+pub(super) fn keep(
     transaction: &Transaction<'_>,
     program: &str,
     (chip, model): (&str, &str),

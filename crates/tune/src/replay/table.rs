@@ -98,6 +98,11 @@ impl Report {
 }
 
 impl Claimed {
+    /// The standard error of the share of claims that are not above the truth.
+    pub fn standard_error(&self) -> f64 {
+        (self.not_above * (1.0 - self.not_above) / self.searches.max(1) as f64).sqrt()
+    }
+
     fn new(evaluations: usize, claims: &Claims) -> Claimed {
         Claimed {
             evaluations,
@@ -220,7 +225,11 @@ fn claims(out: &mut String, report: &Report, painter: Painter, width: usize) {
         table.row([
             claimed.evaluations.to_string(),
             claimed.searches.to_string(),
-            format!("{:.0} %", 100.0 * claimed.not_above),
+            format!(
+                "{:.0} ± {:.0} %",
+                100.0 * claimed.not_above,
+                100.0 * claimed.standard_error()
+            ),
             format!("{:.2}", claimed.median),
             format!("{:.0} %", 100.0 * claimed.unshrunk_not_above),
             format!("{:.2}", claimed.unshrunk_median),
@@ -228,7 +237,7 @@ fn claims(out: &mut String, report: &Report, painter: Painter, width: usize) {
     }
     let _ = writeln!(
         out,
-        "\nGains claimed by searches that see only such a model's times:"
+        "\nGains claimed by searches that see only such a model's times (±: a standard error, by the number of searches):"
     );
     *out += &table.render(width);
 }

@@ -1,12 +1,10 @@
 //! Attempts of a session: recorded ones answer, new ones are made, predicted and recorded.
 
 use super::proposer::Ask;
-use super::{Level, Options, Prepared, Progress, Surroundings, Workbench};
+use super::{Halt, Level, Options, Progress, Surroundings, Workbench};
 use crate::attempts::{
-    self, Attempt, Call, Failure, Genome, Outcome, Phase, Prediction, ProposalRow, Stage, Turn,
-    Verified,
+    self, Attempt, Call, Failure, Genome, Outcome, Phase, ProposalRow, Stage, Verified,
 };
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 /// Why a session could not go on.
@@ -21,16 +19,22 @@ pub enum Error {
     /// The model that proposes does not answer; what was finished is recorded.
     #[error("{0}")]
     Proposer(String),
+    /// Whoever evaluates candidates does not answer; what was finished is recorded.
+    #[error("{0}")]
+    Away(String),
     /// Somebody wants it to end; what was finished is recorded.
     #[error("the session was interrupted")]
     Interrupted,
 }
 
-/// Candidates that are made at once: fixed, so that what is tried does not depend on the machine.
-const BATCH: usize = 4;
-
-/// How long to wait before looking again for what another session predicts.
-const WAIT: std::time::Duration = std::time::Duration::from_millis(20);
+impl From<Halt> for Error {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Interrupted => Self::Interrupted,
+            Halt::Away(why) => Self::Away(why),
+        }
+    }
+}
 
 /// Something to try.
 #[derive(Clone, Debug)]
@@ -43,12 +47,12 @@ pub(super) struct Wanted {
 pub(super) struct Journal<'a, W: Workbench> {
     pub(super) workbench: &'a W,
     pub(super) options: &'a Options,
-    surroundings: Surroundings<'a>,
+    pub(super) surroundings: Surroundings<'a>,
     /// What an earlier run of the session recorded, from the next ordinal on.
     recorded: std::vec::IntoIter<Attempt>,
     pub(super) attempts: Vec<Attempt>,
     /// The first attempt with each program.
-    programs: FxHashMap<String, u32>,
+    pub(super) programs: FxHashMap<String, u32>,
     /// The attempt of each genome.
     genomes: FxHashMap<Genome, u32>,
     /// No further batch begins.
@@ -58,7 +62,7 @@ pub(super) struct Journal<'a, W: Workbench> {
     /// Calls so far.
     called: u32,
     /// The session has turns at programs.
-    has_turns: bool,
+    pub(super) has_turns: bool,
     /// Why models were not asked any more.
     pub(super) end_of_budget: Option<String>,
 }
@@ -153,7 +157,7 @@ impl<'a, W: Workbench> Journal<'a, W> {
             }
         }
         let mut made = Vec::new();
-        for batch in fresh.chunks(BATCH) {
+        for batch in fresh.chunks(self.workbench.at_once().max(1)) {
             let batch = batch
                 .get(..self.left().min(batch.len()))
                 .unwrap_or_default();
@@ -200,10 +204,7 @@ impl<'a, W: Workbench> Journal<'a, W> {
                 .record(session, &attempt, of, self.options.now)?;
             made.push(self.keep(attempt));
         }
-        if std::mem::take(&mut self.has_turns) {
-            let session = self.surroundings.session;
-            self.surroundings.database.end_turns(session)?;
-        }
+        self.end_turns()?;
         Ok(made)
     }
 
@@ -217,100 +218,6 @@ impl<'a, W: Workbench> Journal<'a, W> {
             .or_insert(ordinal);
         self.attempts.push(attempt);
         ordinal
-    }
-
-    /// Makes and predicts a batch: in parallel, with a result that does not depend on it.
-    fn fresh(&mut self, phase: Phase, wanted: &[Wanted]) -> Result<Vec<Attempt>, Error> {
-        let workbench = self.workbench;
-        let prepared: Vec<_> = wanted
-            .par_iter()
-            .map(|one| workbench.prepare(&one.genome))
-            .collect();
-        let mut known: Vec<Option<Result<Prediction, Failure>>> = Vec::new();
-        let mut programs = self.programs.clone();
-        for (place, prepared) in prepared.iter().enumerate() {
-            let Ok(prepared) = prepared else {
-                known.push(None);
-                continue;
-            };
-            let ordinal = (self.attempts.len() + place) as u32;
-            let first = *programs.entry(prepared.program.clone()).or_insert(ordinal);
-            known.push(if first != ordinal {
-                let why = format!("the same program as attempt {first}");
-                Some(Err(Failure::new(Stage::Duplicate, why)))
-            } else {
-                self.predicted(&prepared.program)?.map(Ok)
-            });
-        }
-        let mut theirs = Vec::new();
-        for (prepared, known) in prepared.iter().zip(&mut known) {
-            let mut waits = false;
-            if let (Ok(prepared), None) = (prepared, &known) {
-                waits = self.turn(&prepared.program)? == Turn::Other;
-                // Another session may have ended its turn just before.
-                *known = self.predicted(&prepared.program)?.map(Ok);
-            }
-            theirs.push(waits && known.is_none());
-        }
-        let own = prepared.par_iter().zip(known).zip(&theirs);
-        let predicted: Vec<Option<Result<Prediction, Failure>>> = own
-            .map(|((prepared, known), theirs)| match prepared {
-                Err(failure) => Some(Err(failure.clone())),
-                Ok(_) if *theirs => None,
-                Ok(prepared) => Some(known.unwrap_or_else(|| workbench.predict(prepared))),
-            })
-            .collect();
-        let mut all = Vec::new();
-        for (prepared, predicted) in prepared.iter().zip(predicted) {
-            all.push(match (predicted, prepared) {
-                (Some(predicted), _) => predicted,
-                (None, Ok(prepared)) => self.awaited(prepared)?,
-                (None, Err(failure)) => Err(failure.clone()),
-            });
-        }
-        let predicted = all;
-        let first = self.attempts.len() as u32;
-        let all = wanted.iter().zip(prepared).zip(predicted).zip(first..);
-        Ok(all
-            .map(|(((wanted, prepared), predicted), ordinal)| {
-                attempt(phase, wanted, prepared.ok(), predicted, ordinal)
-            })
-            .collect())
-    }
-
-    /// A prediction that some session recorded.
-    fn predicted(&self, program: &str) -> Result<Option<Prediction>, Error> {
-        let of = (self.options.chip.as_str(), self.options.model.as_str());
-        Ok(self.surroundings.database.prediction(program, of)?)
-    }
-
-    /// Whose turn it is to evaluate a program.
-    fn turn(&mut self, program: &str) -> Result<Turn, Error> {
-        let of = (self.options.chip.as_str(), self.options.model.as_str());
-        let session = self.surroundings.session;
-        let turn = self.surroundings.database.take_turn(session, program, of)?;
-        self.has_turns |= turn == Turn::Own;
-        Ok(turn)
-    }
-
-    /// The prediction that another session is at; made here if it gives up.
-    fn awaited(
-        &mut self,
-        prepared: &Prepared<W::Made>,
-    ) -> Result<Result<Prediction, Failure>, Error> {
-        loop {
-            let turn = self.turn(&prepared.program)?;
-            if let Some(known) = self.predicted(&prepared.program)? {
-                return Ok(Ok(known));
-            }
-            if turn == Turn::Own {
-                return Ok(self.workbench.predict(prepared));
-            }
-            if (self.surroundings.interrupted)() {
-                return Err(Error::Interrupted);
-            }
-            std::thread::sleep(WAIT);
-        }
     }
 
     /// What is proven about an attempt at a level: recorded, or proven now.
@@ -337,12 +244,16 @@ impl<'a, W: Workbench> Journal<'a, W> {
             return Err(Error::Interrupted);
         }
         self.tell(&format!("proving {genome}"));
-        let verified = self.workbench.verify(&genome, level);
+        let verified = match self.proven_elsewhere(ordinal, level)? {
+            Some(known) => known,
+            None => self.workbench.prove(&genome, level)?,
+        };
         // A session that was cut short proves what a whole one would not.
         if !self.stopped {
             let database = &mut self.surroundings.database;
             database.verified(session, ordinal, level.name(), &verified)?;
         }
+        self.end_turns()?;
         Ok(verified)
     }
 
@@ -432,37 +343,5 @@ impl<'a, W: Workbench> Journal<'a, W> {
             best_us: best,
             trying: trying.to_owned(),
         });
-    }
-}
-
-fn attempt<M>(
-    phase: Phase,
-    wanted: &Wanted,
-    prepared: Option<Prepared<M>>,
-    predicted: Result<Prediction, Failure>,
-    ordinal: u32,
-) -> Attempt {
-    let (program, class, geometry, source) = match prepared {
-        Some(made) => (
-            Some(made.program),
-            Some(made.class),
-            Some(made.geometry),
-            Some(made.source),
-        ),
-        None => (None, None, None, None),
-    };
-    Attempt {
-        ordinal,
-        parent: Some(wanted.parent).filter(|parent| *parent < ordinal),
-        phase,
-        genome: wanted.genome.clone(),
-        program,
-        class,
-        geometry,
-        source,
-        outcome: match predicted {
-            Ok(prediction) => Outcome::Timed(prediction),
-            Err(failure) => Outcome::Failed(failure),
-        },
     }
 }

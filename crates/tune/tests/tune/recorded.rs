@@ -84,19 +84,22 @@ fn with_a_model_that_errs_by_a_third_the_search_is_near_the_optimum() {
 #[test]
 fn claimed_gains_are_true_and_not_timid() {
     let spaces: Vec<Recorded> = spaces().into_iter().map(|(_, space)| space).collect();
-    let claims = calibrate(
-        &spaces,
-        &Calibration {
-            strategy: Strategy::Gaussian,
-            evaluations: 50,
-            seeds: 20,
-            model_error: 0.2,
-        },
-    );
-    assert!(
-        claims.not_above >= 0.8 && claims.median >= 0.7,
-        "{claims:?}"
-    );
-    // What nobody corrects is nearly always too good to be true.
-    assert!(claims.unshrunk_not_above < 0.3, "{claims:?}");
+    // A hundred searches tell a share to within four percent.
+    for (evaluations, least) in [(25, 0.76), (50, 0.8)] {
+        let claims = calibrate(
+            &spaces,
+            &Calibration {
+                strategy: Strategy::Gaussian,
+                evaluations,
+                seeds: 20,
+                model_error: 0.2,
+            },
+        );
+        assert!(
+            claims.not_above >= least && claims.median >= 0.7,
+            "{evaluations}: {claims:?}"
+        );
+        // What nobody corrects is nearly always too good to be true.
+        assert!(claims.unshrunk_not_above < 0.3, "{evaluations}: {claims:?}");
+    }
 }

@@ -6,6 +6,7 @@ use super::{
     var_source, wide,
 };
 use crate::bits::bits;
+use crate::isa::Family;
 use crate::kind::Kind;
 use crate::op::{Class, Op};
 use crate::standing::Standing;
@@ -147,7 +148,11 @@ const MOV_8: &[Spec] = &[
 const GET_SR: &[Spec] = &[
     SLOT_29,
     short_dest(18, 60, (22, 23), 21),
-    plain(Field::SpecialRegister, Kind::Special, bits(&[(8, 14)])),
+    plain(
+        Field::SpecialRegister,
+        Kind::Special(Family::G15),
+        bits(&[(8, 14)]),
+    ),
     hidden(Field::Schedule, Kind::Int, bits(&[(24, 28)])).usually(0b00110),
     hidden(Field::U0, Kind::Int, bits(&[(32, 59)])),
 ];

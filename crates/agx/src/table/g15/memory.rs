@@ -135,6 +135,24 @@ const ATOMIC: &[Spec] = &[
     hidden(Field::U3, Kind::Int, bits(&[(105, 105)])),
 ];
 
+/// In threadgroup memory the value found has a register of its own. Where an address other than 0 is encoded no program shows.
+const GROUP_ATOMIC: &[Spec] = &[
+    plain(Field::Slot, Kind::Int, bits(&[(72, 74)])),
+    plain(
+        Field::AtomicOp,
+        Kind::Choice(List::AtomicOpG15),
+        bits(&[(86, 89)]),
+    ),
+    written(Field::Dest, Kind::Word, bits(&[(24, 30)])),
+    read(Field::Value, Kind::AtomicWord, bits(&[(40, 46), (86, 89)])),
+    WAIT,
+    plain(Field::U0, Kind::Int, bits(&[(69, 69)])),
+    SCHEDULE,
+    hidden(Field::U1, Kind::Int, bits(&[(65, 65)])).usually(1),
+    hidden(Field::U2, Kind::Int, bits(&[(90, 90)])).usually(1),
+    hidden(Field::U3, Kind::Int, bits(&[(47, 63)])),
+];
+
 const BARRIER: &[Spec] = &[
     plain(Field::BarrierA, Kind::Int, bits(&[(24, 31)])),
     plain(Field::BarrierB, Kind::Int, bits(&[(32, 47)])),
@@ -165,6 +183,14 @@ pub(super) const FORMS: &[Form] = &[
         GROUP_STORE,
     ),
     wide("atomic", Op::Atomic, DEVICE, 14, 0x167, ATOMIC),
+    wide(
+        "threadgroup_atomic",
+        Op::ThreadgroupAtomic,
+        GROUP,
+        12,
+        0x367,
+        GROUP_ATOMIC,
+    ),
     wide(
         "threadgroup_barrier",
         Op::ThreadgroupBarrier,

@@ -22,12 +22,6 @@ pub(super) const FORMS: &[Form] = &[
     unknown("TODO.move4", Class::Other, 4, 0x8004, 3 << 16 | 0x8007),
     unknown("TODO.move8", Class::Other, 8, 0x2_8004, 3 << 16 | 0x8007),
     unknown("TODO.move10", Class::Other, 10, 0x3_8004, 3 << 16 | 0x8007),
-    wide(
-        "TODO.threadgroup_atomic",
-        Class::ThreadgroupMemory,
-        12,
-        0x367,
-    ),
     wide("TODO.simd_shuffle_fill", Class::CrossLane, 12, 0x647),
     wide("TODO.simd_shuffle_fill_down", Class::CrossLane, 12, 0x6c7),
     wide("TODO.quad_ballot", Class::CrossLane, 10, 0x217),

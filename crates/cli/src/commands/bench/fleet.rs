@@ -4,7 +4,8 @@ use super::environment::Environment;
 use super::report::{OnBoard, Report, Row};
 use super::{Args, Format, includes, select};
 use crate::commands::board::save::Saver;
-use crate::commands::fleet::submit::{Line, Session};
+use crate::commands::fleet::line::Line;
+use crate::commands::fleet::submit::Session;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::input;
@@ -14,6 +15,8 @@ use assay_fleet::{Answer, Ending, Submission};
 use assay_report::envelope::Envelope;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// What was asked of one pool.
 struct Asked {
@@ -24,6 +27,9 @@ struct Asked {
     /// Of several runs only the first is shown, and what went wrong in others.
     first: bool,
 }
+
+/// What is asked, and the jobs that ask it, in the same order.
+type Questions = (Vec<Rc<Asked>>, Vec<Arc<Submission>>);
 
 /// The part of a worker's `assay.bench` document that is used.
 #[derive(Deserialize)]
@@ -58,6 +64,9 @@ pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context)
         false => Saver::open(args.board.as_deref(), context)?,
     };
     let (asked, submissions) = ask(args, kernels, &pools, &saver, context)?;
+    if args.fleet.detach {
+        return session.detach(submissions, context);
+    }
     let mut found: BTreeMap<String, Pool> = BTreeMap::new();
     let mut answers = Vec::new();
     session.evaluate(submissions, context, |place, answer| {
@@ -65,7 +74,9 @@ pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context)
             return Ok(());
         };
         let pool = found.entry(asked.pool.clone()).or_default();
-        answers.push(Told::new(asked, &answer));
+        if args.format == Format::Json {
+            answers.push(Told::new(asked, &answer));
+        }
         take(place, asked, answer, pool, &mut saver)
     })?;
     let saved = saver.told();
@@ -165,7 +176,7 @@ fn ask(
     pools: &[String],
     saver: &Saver,
     context: &Context,
-) -> Result<(Vec<Asked>, Vec<Submission>), Failure> {
+) -> Result<Questions, Failure> {
     let words = context.line.iter().position(|word| word == "bench");
     let words = words.and_then(|place| context.line.get(place + 1..));
     let mut line = Line::read("bench", words.unwrap_or_default())?;
@@ -214,15 +225,21 @@ fn ask(
                     own.as_deref(),
                     saver,
                 )?;
-                for run in 0..args.fleet.runs {
-                    asked.push(Asked {
+                // Many runs are one question: what they have in common is kept once.
+                let submission = Arc::new(submission);
+                let about = |first: bool| {
+                    Rc::new(Asked {
                         pool: pool.clone(),
                         kernel: kernel.name.clone(),
                         set: kernel.set.name(),
                         dtype: dtype.name().to_owned(),
-                        first: run == 0,
-                    });
-                    submissions.push(submission.clone());
+                        first,
+                    })
+                };
+                let (first, other) = (about(true), about(false));
+                for run in 0..args.fleet.runs {
+                    asked.push(Rc::clone(if run == 0 { &first } else { &other }));
+                    submissions.push(Arc::clone(&submission));
                 }
             }
         }
@@ -275,7 +292,11 @@ fn take(
                 rows.next()
                     .unwrap_or_else(|| refused(asked, "the answer has no such row"))
             }
-            Err(_) => refused(asked, error.as_deref().unwrap_or(output)),
+            Err(unread) => {
+                let told = message(error.as_deref().unwrap_or(output));
+                let why = told.unwrap_or_else(|| format!("its answer cannot be read: {unread}"));
+                refused(asked, &why)
+            }
         },
         other => refused(asked, &other.trouble().unwrap_or_default()),
     };
@@ -308,18 +329,17 @@ fn take(
     Ok(())
 }
 
-/// A row for a job that has no other. An error of a command is a document; its message is enough.
+/// What an error says: a document's message, or its text.
+fn message(error: &str) -> Option<String> {
+    match serde_json::from_str::<serde_json::Value>(error) {
+        Ok(document) => Some(document["error"]["message"].as_str()?.to_owned()),
+        Err(_) => Some(error.to_owned()),
+    }
+}
+
+/// A row for a job that has no other.
 fn refused(asked: &Asked, why: &str) -> Row {
-    let document: Result<serde_json::Value, _> = serde_json::from_str(why);
-    let message = document.ok().and_then(|document| {
-        let message = document["error"]["message"].as_str()?;
-        Some(message.to_owned())
-    });
-    let mut row = Row::refused(
-        &asked.kernel,
-        asked.set,
-        message.unwrap_or_else(|| why.to_owned()),
-    );
+    let mut row = Row::refused(&asked.kernel, asked.set, why.to_owned());
     row.dtype.clone_from(&asked.dtype);
     row
 }

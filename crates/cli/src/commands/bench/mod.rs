@@ -15,7 +15,7 @@ mod profile;
 mod reference;
 mod report;
 mod score;
-mod select;
+pub(crate) mod select;
 mod sweep;
 mod table;
 mod text;

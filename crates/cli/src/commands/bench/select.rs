@@ -38,6 +38,12 @@ pub(super) fn registry(args: &Args) -> Result<Chosen, Failure> {
     let Some(folder) = &args.kernels else {
         return Ok(Chosen::BuiltIn);
     };
+    let (registry, broken) = of_folder(folder)?;
+    Ok(Chosen::Folder(registry, broken))
+}
+
+/// The kernels of a folder.
+pub(crate) fn of_folder(folder: &Path) -> Result<(Registry, Vec<Broken>), Failure> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
     let files = files
@@ -47,7 +53,7 @@ pub(super) fn registry(args: &Args) -> Result<Chosen, Failure> {
     let (registry, broken) =
         read.map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
     registry.locate(folder);
-    Ok(Chosen::Folder(registry, broken))
+    Ok((registry, broken))
 }
 
 /// Largest file of a kernel's folder that is read; oracles are smaller.

@@ -10,7 +10,9 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::{self, CodeArgs};
 use crate::output::Output;
 use crate::{confine, input, source};
-use assay_agx::{Instruction, Isa, Item, Op, Standing, walk};
+use assay_agx::{Instruction, Isa, Item, Op, Program, Standing, walk};
+use assay_container::Contents;
+use assay_front::{Bytes, Kind};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
 use json::{Row, Summary, Totals};
@@ -21,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// Disassemble AGX machine code (M1 to M4 and A18 GPUs), in applegpu's syntax
 ///
+/// Of a binary archive or a GPU Mach-O the code of one function is listed, in the instruction set it is for.
 /// Lines are `OFFSET: HEX MNEMONIC OPERANDS`. Bytes that are no known instruction become
 /// `.short` lines, and how many there were is said on standard error. `assay asm` turns
 /// the listing back into the same bytes. For Metal source, metallibs and bitcode the
@@ -33,13 +36,14 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   assay disasm kernel.bin
   assay disasm kernels.metal -f softmax
+  assay disasm kernels.gpubin -f softmax
   assay disasm --isa g15 --explain m4.bin
   assay disasm --hex 0e0140160000000088000800
   assay disasm --offset 0x180 --all --format json kernel.bin | jq .mnemonic
   assay disasm kernel.bin | assay asm - -o same.bin")]
 pub(crate) struct Args {
-    /// Raw machine code, or a program to generate code for (.metal, .metallib, bitcode);
-    /// `-` is standard input
+    /// Raw machine code, a binary archive, or a program to generate code for (.metal, .metallib,
+    /// bitcode); `-` is standard input
     #[arg(required_unless_present = "hex", conflicts_with = "hex")]
     file: Option<PathBuf>,
 
@@ -47,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "STRING")]
     hex: Option<String>,
 
-    /// The kernel of a program, when it has several
+    /// The kernel of a program or an archive, when it has several
     #[arg(short, long, value_name = "NAME")]
     function: Option<String>,
 
@@ -88,6 +92,13 @@ enum Format {
     Json,
 }
 
+impl Args {
+    /// Returns true if no bytes of the file were chosen.
+    fn takes_all(&self) -> bool {
+        self.offset == 0 && self.length.is_none()
+    }
+}
+
 /// Bytes read from a pipe at a time.
 const PIECE: usize = 1 << 20;
 /// An item needs at most this many bytes, so fewer are kept for the next piece.
@@ -115,16 +126,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             listing.stream(std::io::stdin().lock(), &name, args, context)?;
             name
         }
-        (None, Some(path)) if source::is_program_file(path) || input::lent(path).is_some() => {
-            let function = args.function.as_deref();
-            let bytes = input::open(path)?;
-            match assay_front::File::open(path, &bytes) {
-                Ok(file) if file.needs_code() => {
-                    let made = generate::one(path, &file, function, &args.code, args.isa)?;
-                    listing.whole(window(&made.program.code, args)?, args.offset)?;
-                }
-                _ => listing.whole(window(&bytes, args)?, args.offset)?,
-            }
+        (None, Some(path))
+            if source::is_program_file(path)
+                || input::lent(path).is_some()
+                || args.takes_all() && source::is_archive_file(path) =>
+        {
+            listing.file(path, &input::open(path)?, args)?;
             path.display().to_string()
         }
         (None, Some(path)) => {
@@ -157,6 +164,41 @@ impl Listing {
     fn whole(&mut self, code: &[u8], offset: u64) -> Result<(), Failure> {
         self.piece(code, offset, true)?;
         Ok(())
+    }
+
+    /// Lists what a file holds: code generated for a program, a function of an archive, or its bytes.
+    fn file(&mut self, path: &Path, bytes: &Bytes, args: &Args) -> Result<(), Failure> {
+        let function = args.function.as_deref();
+        let is_archive = args.takes_all() && source::is_archive(bytes);
+        match assay_front::File::open(path, bytes) {
+            Ok(file) if file.needs_code() => {
+                let made = generate::one(path, &file, function, &args.code, args.isa)?;
+                self.whole(window(&made.program.code, args)?, args.offset)
+            }
+            Ok(assay_front::File {
+                kind: Kind::Container(contents),
+                ..
+            }) if is_archive => self.archived(&contents, path, function),
+            Err(error) if is_archive => Err(source::failure(path, error)),
+            _ => self.whole(window(bytes, args)?, args.offset),
+        }
+    }
+
+    /// Lists a function of an archive, from its first instruction.
+    fn archived(
+        &mut self,
+        contents: &Contents<'_>,
+        path: &Path,
+        function: Option<&str>,
+    ) -> Result<(), Failure> {
+        let chosen = contents.program(function);
+        let chosen = chosen.map_err(|error| source::select_failure(path, &error))?;
+        let Program {
+            isa, code, entry, ..
+        } = &chosen.program;
+        self.isa = *isa;
+        let start = *entry as usize;
+        self.whole(code.get(start..).unwrap_or_default(), start as u64)
     }
 
     /// Lists code as it is read.

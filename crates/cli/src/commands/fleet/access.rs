@@ -67,8 +67,25 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "SECONDS", requires = "fleet", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) job_timeout: Option<u64>,
 
+    /// Submit and do not wait: the jobs' names are printed, and assay fleet results collects their answers
+    #[arg(long, requires = "fleet")]
+    pub(crate) detach: bool,
+
+    /// What Ctrl-C does with jobs that have no answer
+    #[arg(long, value_enum, value_name = "WHAT", requires = "fleet")]
+    pub(crate) on_interrupt: Option<OnInterrupt>,
+
     #[command(flatten)]
     pub(crate) identity: Identity,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum OnInterrupt {
+    /// They are no longer wanted; the default
+    #[default]
+    Cancel,
+    /// They stay, and their names are told: assay fleet results collects them
+    Detach,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -52,10 +52,13 @@ pub(super) fn run(args: &Args) -> CommandResult {
     let _ = toolchain::find();
     confine::to(vec![folder.clone()]);
     let (send, tasks) = crossbeam_channel::unbounded::<String>();
+    let own = folder.clone();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             let _ = send.send(line);
         }
+        // The worker was killed: one that lives kills this process before it lets go of its input.
+        let _ = std::fs::remove_dir_all(own);
         child::end();
     });
     for line in tasks {
@@ -124,7 +127,7 @@ impl Children {
         Ok(Self {
             device,
             memory,
-            folder: tempfile::Builder::new().prefix("assay-job-").tempdir()?,
+            folder: super::folder::make()?,
             process: None,
         })
     }

@@ -5,7 +5,7 @@ use super::{failure, runtime};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::interrupt;
-use assay_fleet::{Fleet, Overview};
+use assay_fleet::{Fleet, Overview, WorkerState};
 use assay_report::envelope::Envelope;
 use assay_report::number;
 use assay_report::table::{Column, Table};
@@ -13,10 +13,10 @@ use serde::Serialize;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For people
     Text,
-    /// For programs; follows schemas/assay.fleet.json
+    /// For programs; follows the document's schema under schemas/
     Json,
 }
 
@@ -267,27 +267,36 @@ fn workers_text(found: &Overview, context: &Context) -> String {
     ];
     let mut table = Table::new(columns).painter(context.painter);
     for worker in &found.workers {
-        let facts = &worker.machine.facts;
-        let machine = facts.get("chip").or_else(|| facts.get("processor"));
-        let at = match &worker.running {
-            Some(running) => format!(
-                "{} for {}, {:.0} s",
-                running.what, running.submitter, running.seconds
-            ),
-            None => "idle".to_owned(),
-        };
         table.row([
             worker.machine.worker.clone(),
             worker.pool.clone(),
             worker.machine.device.clone(),
-            machine.cloned().unwrap_or_default(),
+            hardware(worker),
             worker.machine.version.clone(),
             number::grouped(worker.answered),
             number::grouped(worker.failed),
-            at,
+            at(worker),
         ]);
     }
     table.render(context.width)
+}
+
+/// The chip or processor of a worker.
+pub(super) fn hardware(worker: &WorkerState) -> String {
+    let facts = &worker.machine.facts;
+    let machine = facts.get("chip").or_else(|| facts.get("processor"));
+    machine.cloned().unwrap_or_default()
+}
+
+/// What a worker is at.
+pub(super) fn at(worker: &WorkerState) -> String {
+    match &worker.running {
+        Some(running) => format!(
+            "{} for {}, {:.0} s",
+            running.what, running.submitter, running.seconds
+        ),
+        None => "idle".to_owned(),
+    }
 }
 
 fn queue_text(found: &Overview, context: &Context) -> String {

@@ -1,14 +1,18 @@
 //! `assay fleet`: kernels examined on other machines.
 //!
 //! Everything goes through a NATS server: workers and submitters only connect outward. [`worker`] takes jobs and has a
-//! process of its own run each ([`child`]); [`submit`] is what `--fleet` of other commands does; [`init`] writes the server's
-//! configuration.
+//! process of its own run each ([`child`]); [`submit`] is what `--fleet` of other commands does, with what [`line`] makes of
+//! their command lines; [`init`] writes the server's configuration.
 
 mod access;
 pub(crate) mod child;
 mod doctor;
+mod folder;
 mod init;
+pub(crate) mod line;
 mod look;
+mod page;
+mod results;
 mod serve;
 mod setup;
 pub(crate) mod submit;
@@ -23,7 +27,7 @@ use crate::failure::{CommandResult, Failure, Kind};
 ///
 /// A server (nats-server 2.10 or newer, with JetStream) keeps jobs and answers. Workers connect to it from anywhere, also from
 /// behind NAT, take jobs of their pool (m1, m2, cpu, …), and run each in a process of its own with limits. Submitters are
-/// assay bench --fleet and assay run --fleet. A job can only compile and run kernels.
+/// assay bench --fleet, assay run --fleet, assay tune --fleet and assay board verify --fleet. A job can only compile and run kernels.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -51,6 +55,7 @@ enum Command {
     Workers(look::WorkersArgs),
     Cancel(look::CancelArgs),
     Retry(look::RetryArgs),
+    Results(results::Args),
     Top(look::TopArgs),
     Serve(serve::Args),
     #[command(hide = true)]
@@ -67,6 +72,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         Command::Workers(args) => look::workers(args, context),
         Command::Cancel(args) => look::cancel(args, context),
         Command::Retry(args) => look::retry(args, context),
+        Command::Results(args) => results::run(args, context),
         Command::Top(args) => look::top(args, context),
         Command::Serve(args) => serve::run(args, context),
         Command::Child(args) => child::run(args),

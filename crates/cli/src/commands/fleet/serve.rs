@@ -4,16 +4,16 @@
 //! are at that moment; the page asks again by itself.
 
 use super::access::AccessArgs;
-use super::{failure, runtime};
+use super::look::Document;
+use super::{failure, page, runtime};
 use crate::commands::board::location;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
 use assay_board::render::{self, View};
 use assay_board::{Board, Filter};
-use assay_fleet::{Fleet, Overview};
-use assay_report::html::{escape, page};
-use std::fmt::Write as _;
+use assay_fleet::Fleet;
+use assay_report::envelope::Envelope;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -99,7 +99,11 @@ async fn serve(
         (Some("GET"), Some("/")) => match fleet.overview().await {
             Ok(found) => {
                 let recent = fleet.recent(20).await.unwrap_or_default();
-                ("200 OK", "text/html; charset=utf-8", front(&found, &recent))
+                (
+                    "200 OK",
+                    "text/html; charset=utf-8",
+                    page::front(&found, &recent),
+                )
             }
             Err(error) => (
                 "503 Service Unavailable",
@@ -109,7 +113,7 @@ async fn serve(
         },
         (Some("GET"), Some("/overview.json")) => match fleet.overview().await {
             Ok(found) => {
-                let text = serde_json::to_string(&found).unwrap_or_default();
+                let text = Envelope::new("assay.fleet", 1, Document::from(found)).to_json();
                 ("200 OK", "application/json", text)
             }
             Err(error) => (
@@ -169,112 +173,4 @@ fn board_page(board: Option<PathBuf>) -> Result<String, String> {
     };
     let history = board.entries(&history).map_err(read)?;
     Ok(render::html(&view, &history))
-}
-
-const STYLE: &str = "
-body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 70rem; padding: 0 1rem; color: #1b1f24; background: #fff }
-table { border-collapse: collapse; width: 100%; margin: .5rem 0 1.5rem }
-th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #d8dee4; vertical-align: top }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
-h2 { font-size: 1.1rem; margin: 1.5rem 0 0 } .wide { overflow-x: auto } .quiet { color: #57606a }
-@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3 } th, td { border-color: #30363d } a { color: #58a6ff } .quiet { color: #8b949e } }
-";
-
-const SCRIPT: &str = "setTimeout(function () { location.reload() }, 5000)";
-
-fn front(found: &Overview, recent: &[assay_fleet::Answer]) -> String {
-    let mut body = String::from(
-        "<h1>Fleet</h1>\n<p><a href=\"/board\">The board</a> · <a href=\"/overview.json\">as JSON</a></p>\n",
-    );
-    let mut table = |title: &str, heads: &[&str], rows: Vec<Vec<String>>, none: &str| {
-        let _ = writeln!(body, "<h2>{title}</h2>");
-        if rows.is_empty() {
-            let _ = writeln!(body, "<p class=\"quiet\">{none}</p>");
-            return;
-        }
-        body += "<div class=\"wide\"><table><tr>";
-        for head in heads {
-            let _ = write!(body, "<th>{head}</th>");
-        }
-        body += "</tr>\n";
-        for row in rows {
-            body += "<tr>";
-            for cell in row {
-                let _ = write!(body, "<td>{}</td>", escape(&cell));
-            }
-            body += "</tr>\n";
-        }
-        body += "</table></div>\n";
-    };
-    let workers = found.workers.iter().map(|worker| {
-        let facts = &worker.machine.facts;
-        let machine = facts.get("chip").or_else(|| facts.get("processor"));
-        let at = worker
-            .running
-            .as_ref()
-            .map_or("idle".to_owned(), |running| {
-                format!(
-                    "{} for {}, {:.0} s",
-                    running.what, running.submitter, running.seconds
-                )
-            });
-        vec![
-            worker.machine.worker.clone(),
-            worker.pool.clone(),
-            machine.cloned().unwrap_or_default(),
-            worker.machine.version.clone(),
-            worker.answered.to_string(),
-            worker.failed.to_string(),
-            at,
-        ]
-    });
-    let heads = [
-        "worker", "pool", "machine", "assay", "answered", "failed", "at",
-    ];
-    table("Workers", &heads, workers.collect(), "Nobody works.");
-    let lanes = found.lanes.iter().map(|lane| {
-        let jobs = lane.jobs.to_string();
-        vec![
-            lane.pool.clone(),
-            lane.priority.name().to_owned(),
-            lane.submitter.clone(),
-            jobs,
-        ]
-    });
-    table(
-        "Queues",
-        &["pool", "priority", "submitter", "jobs"],
-        lanes.collect(),
-        "Nothing waits.",
-    );
-    let answers = recent.iter().map(|answer| {
-        vec![
-            answer.job.clone(),
-            answer
-                .ending
-                .trouble()
-                .unwrap_or_else(|| answer.ending.name().to_owned()),
-            answer.machine.worker.clone(),
-            format!("{:.2} s", answer.seconds),
-            answer.deliveries.to_string(),
-        ]
-    });
-    let heads = ["job", "ended", "worker", "took (host)", "deliveries"];
-    table(
-        "Recent answers",
-        &heads,
-        answers.collect(),
-        "None, or the key is not a viewer's.",
-    );
-    let dead = found
-        .dead
-        .iter()
-        .map(|(pool, submitter, job)| vec![job.clone(), pool.clone(), submitter.clone()]);
-    table(
-        "Given up",
-        &["job", "pool", "submitter"],
-        dead.collect(),
-        "Nothing.",
-    );
-    page("Fleet", STYLE, &body, SCRIPT)
 }

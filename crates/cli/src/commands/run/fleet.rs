@@ -1,11 +1,13 @@
 //! `assay run --fleet`: the same command line on other machines, once per pool.
 
 use super::Args;
-use crate::commands::fleet::submit::{Line, Session};
+use crate::commands::fleet::line::Line;
+use crate::commands::fleet::submit::Session;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use assay_fleet::{Answer, Ending};
 use assay_report::style::Role;
+use std::sync::Arc;
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     let session = Session::open(&args.fleet)?;
@@ -17,10 +19,14 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         let mut words = vec!["run".to_owned()];
         words.extend(line.names.iter().cloned());
         words.extend(line.flags.iter().cloned());
-        line.job(&args.fleet, words, pool)
+        Arc::new(line.job(&args.fleet, words, pool))
     });
+    let submissions: Vec<_> = submissions.collect();
+    if args.fleet.detach {
+        return session.detach(submissions, context);
+    }
     let mut answers: Vec<Option<Answer>> = vec![None; pools.len()];
-    session.evaluate(submissions.collect(), context, |place, answer| {
+    session.evaluate(submissions, context, |place, answer| {
         if let Some(slot) = answers.get_mut(place) {
             *slot = Some(answer);
         }

@@ -7,6 +7,7 @@ mod engine;
 mod fleet;
 mod report;
 mod resource_work;
+mod serve;
 mod work;
 
 use crate::context::Context;
@@ -103,6 +104,11 @@ pub(crate) struct Args {
     /// Count about N threadgroups, spread over the grid, instead of all
     #[arg(long, value_name = "N", requires = "counts", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
+
+    /// Answer requests on standard input with what the kernel computes, as an oracle of other kernels (docs/references.md):
+    /// oracle = { program = "assay run reference.metal --serve" }. The launch is a comment of the source, over named sizes
+    #[arg(long, conflicts_with_all = ["repeat", "check", "counts", "out", "print"])]
+    serve: bool,
 
     /// Threads of this CPU to use [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -241,6 +247,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     if args.fleet.fleet.is_some() {
         return fleet::run(args, context);
     }
+    if args.serve {
+        return serve::run(args, context);
+    }
     let destinations = destinations(args)?;
     let reports = work::run(args, &destinations, context)?;
     let outcome = match reports.iter().any(Report::found) {
@@ -267,6 +276,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             texts.collect::<Vec<_>>().join("\n")
         }
     };
+    // Findings are a line each, as a compiler's: editors and grep read them.
     context.write(&text)?;
     Ok(outcome)
 }

@@ -30,14 +30,14 @@ pub(super) struct Work<'a> {
     args: &'a Args,
     pub(super) engine: Engine,
     pipeline: PipelineId,
-    facts: PipelineFacts,
+    pub(super) facts: PipelineFacts,
     /// Whether the kernel must be named, because the file has several.
     several: bool,
     /// The flags, and what a comment of the source adds.
     launch: LaunchArgs,
     tgmem: Vec<String>,
     pub(super) inputs: Inputs,
-    buffers: Vec<(u32, BufferId)>,
+    pub(super) buffers: Vec<(u32, BufferId)>,
     resource_args: ResourceArgs,
     pub(super) resources: Resources,
     /// The textures that have texels of their own.
@@ -124,7 +124,7 @@ enum Ran {
 }
 
 impl<'a> Work<'a> {
-    fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
+    pub(super) fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
         let checks = args.check.map(|class| Checks {
             arithmetic: class == CheckClass::Arithmetic,
         });
@@ -189,13 +189,8 @@ impl<'a> Work<'a> {
         Ok(work)
     }
 
-    /// Runs the kernel at certain sizes.
-    fn case(
-        &mut self,
-        sizes: &Sizes,
-        files: &Destinations,
-        context: &Context,
-    ) -> Result<Report, Failure> {
+    /// What the launch says is bound at certain sizes.
+    pub(super) fn prepare(&mut self, sizes: &Sizes) -> Result<(), Failure> {
         let old = self.buffers.drain(..).chain(self.textures.drain(..));
         let old = old
             .chain(self.members.drain(..))
@@ -208,6 +203,17 @@ impl<'a> Work<'a> {
         for (index, bytes) in &mut self.inputs.bytes {
             pad_three(&self.facts, *index, bytes);
         }
+        Ok(())
+    }
+
+    /// Runs the kernel at certain sizes.
+    fn case(
+        &mut self,
+        sizes: &Sizes,
+        files: &Destinations,
+        context: &Context,
+    ) -> Result<Report, Failure> {
+        self.prepare(sizes)?;
         self.remark(context);
         let bound = |index: u32| {
             self.inputs
@@ -284,7 +290,7 @@ impl<'a> Work<'a> {
     }
 
     /// The pass that flags or comment ask for.
-    fn pass(&self, sizes: &Sizes) -> Result<Pass, Failure> {
+    pub(super) fn pass(&self, sizes: &Sizes) -> Result<Pass, Failure> {
         let missing =
             |what: &str| self.with_arguments(Failure::usage(format!("{what} is missing")));
         let extent = self.launch.extent(sizes);
@@ -300,7 +306,7 @@ impl<'a> Work<'a> {
     }
 
     /// The dispatch of a pass, with buffers made.
-    fn dispatch(&mut self, pass: &Pass) -> Result<Dispatch, Failure> {
+    pub(super) fn dispatch(&mut self, pass: &Pass) -> Result<Dispatch, Failure> {
         let extent = match pass.extent {
             assay_launch::Extent::Threads(threads) => Extent::Threads(threads),
             assay_launch::Extent::Groups(groups) => Extent::Groups(groups),
@@ -326,7 +332,11 @@ impl<'a> Work<'a> {
     }
 
     /// Runs as often as asked, each time from the same contents.
-    fn repeat(&mut self, dispatch: &Dispatch, context: &Context) -> Result<Vec<Duration>, Failure> {
+    pub(super) fn repeat(
+        &mut self,
+        dispatch: &Dispatch,
+        context: &Context,
+    ) -> Result<Vec<Duration>, Failure> {
         let times = self.args.repeat;
         let groups = groups(dispatch).saturating_mul(u64::from(times));
         self.watched(groups, context, |work| {

@@ -203,6 +203,12 @@ fn spool() -> Result<tempfile::NamedTempFile, Failure> {
     Ok(file)
 }
 
+/// The members with code of the capture that a folder is; nothing if it is none.
+pub(crate) fn capture_code(path: &Path) -> Option<Vec<(String, Vec<u8>)>> {
+    let folder = Folder(path.to_owned());
+    assay_trace::is_capture(&folder).then(|| assay_trace::capture_code(&folder))
+}
+
 /// The files of a bundle.
 struct Folder(PathBuf);
 

@@ -8,6 +8,8 @@ mod record;
 mod report;
 mod selection;
 
+pub(crate) use inputs::capture_code;
+
 use crate::context::Context;
 use crate::failure::CommandResult;
 

@@ -17,6 +17,10 @@ pub(super) struct SearchArgs {
     #[arg(long, conflicts_with_all = ["target", "save", "patch"])]
     pub(super) all: bool,
 
+    /// A folder of kernels (as assay write makes one), in place of those built in
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) kernels: Option<PathBuf>,
+
     /// The kernel, when the file has several
     #[arg(short, long, value_name = "NAME")]
     pub(super) function: Option<String>,
@@ -104,6 +108,34 @@ pub(super) struct SearchArgs {
 
     #[command(flatten)]
     pub(super) options: SourceArgs,
+
+    /// Evaluate this candidate alone, for somebody else: a genome as JSON
+    #[arg(long, value_name = "JSON", hide = true, conflicts_with_all = ["all", "save", "patch", "llm"])]
+    pub(super) candidate: Option<String>,
+
+    /// Prove the candidate instead of predicting it
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        hide = true,
+        requires = "candidate"
+    )]
+    pub(super) prove: Option<LevelName>,
+
+    #[cfg(feature = "fleet")]
+    #[command(flatten)]
+    pub(super) fleet: crate::commands::fleet::FleetArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum LevelName {
+    /// Small and odd sizes
+    Quick,
+    /// All sizes, several inputs
+    Full,
+    /// Sizes nobody has looked at
+    HeldOut,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -1,9 +1,9 @@
 //! A session from its start to its report.
 
 use super::args::{Format, Only, SearchArgs};
-use super::brief;
 use super::location;
 use super::model::{self, SharedLedger};
+use super::{brief, candidate};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
@@ -19,7 +19,7 @@ use assay_tune::attempts::{Database, Filter, Geometry, NewSession, SessionId, St
 use assay_tune::diff;
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::report::{About, Report, Setting, text};
-use assay_tune::session::{self, Found, Options, Progress, Proposer, Surroundings};
+use assay_tune::session::{self, Found, Options, Progress, Proposer, Surroundings, Workbench};
 use assay_tune::space::Space;
 use assay_tune::workbench::{Bench, Launch, Subject};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -55,11 +55,16 @@ pub(super) struct Task<'a, L: Launch> {
     pub(super) head: &'a dyn Fn(&Report) -> String,
 }
 
-/// A session that ended.
-pub(super) struct Finished {
-    pub(super) report: Report,
-    /// The winner's number.
-    winner: u32,
+/// What was asked for.
+pub(super) enum Finished {
+    /// A session that ended.
+    Session {
+        report: Box<Report>,
+        /// The winner's number.
+        winner: u32,
+    },
+    /// A candidate that was evaluated for somebody else.
+    Candidate(Box<candidate::Document>),
 }
 
 /// Runs a session to its report.
@@ -80,6 +85,11 @@ pub(super) fn tune<L: Launch>(
     if args.only == Some(Only::Knobs) && space.is_none() {
         return Err(Failure::usage(format!("{} has no knobs", task.name))
             .advice("declare some: // assay: tune TM = 1,2,4 in the source, or --knob TM=1,2,4"));
+    }
+    if args.candidate.is_some() {
+        let bench = Bench::new(task.subject, task.launch, target, &task.identity);
+        let document = candidate::evaluate(args, &bench)?;
+        return Ok(Finished::Candidate(Box::new(document)));
     }
     let options = options(args, target);
     let space = space.filter(|_| !matches!(args.only, Some(Only::Recipes | Only::Model)));
@@ -104,21 +114,25 @@ pub(super) fn tune<L: Launch>(
     let session = session_of(args, context, &mut database, &key, &task, &options)?;
     enter(&mut database, session)?;
     let (described, tolerance) = (task.described.clone(), task.tolerance.clone());
-    let bench = Bench::new(task.subject, task.launch, target, &task.identity);
+    // What results are compared with decides what is proven, besides the kernel and its launch.
+    let about = format!("{:?} {:?} {}", args.oracle, args.tolerance, task.identity);
+    let bench = Bench::new(task.subject, task.launch, target, &about);
     let bar = bar(args, context);
     let brief = match args.model.is_asked() {
         true => brief::brief(&bench, target, &task.name, described, tolerance)?,
         false => Brief::default(),
     };
     let author = model::author(&args.model, context, brief, &bar, ledger)?;
-    let found = searched(
-        (args, &bar),
-        &bench,
-        space.as_ref(),
-        &options,
-        (&mut database, session),
-        author.as_ref(),
-    );
+    let work = Search {
+        args,
+        context,
+        bar: &bar,
+        space: space.as_ref(),
+        options: &options,
+        author: author.as_ref(),
+        function: &bench.subject().function,
+    };
+    let found = work.run(&bench, (&mut database, session));
     bar.finish_and_clear();
     let left = database.leave(session);
     let found = found?;
@@ -143,25 +157,28 @@ pub(super) fn tune<L: Launch>(
     if let Some(path) = &args.model.report {
         write_session(&database, session, path)?;
     }
-    Ok(Finished {
-        report,
+    Ok(Finished::Session {
+        report: Box::new(report),
         winner: found.winner.map_or(0, |winner| winner.ordinal),
     })
 }
 
 /// Shows what a session found.
 pub(super) fn show(args: &SearchArgs, context: &Context, finished: &Finished) -> CommandResult {
-    let report = &finished.report;
+    let (report, winner) = match finished {
+        Finished::Session { report, winner } => (report, winner),
+        Finished::Candidate(document) => {
+            context.write(&Envelope::new("assay.tune-candidate", 1, document).to_json())?;
+            return Ok(Outcome::Fine);
+        }
+    };
     let shown = match args.format {
         Format::Text => text(report, context.painter, context.width),
         Format::Json => Envelope::new("assay.tune", 1, report).to_json(),
     };
     context.write(&shown)?;
     if report.improved && args.save.is_none() && args.format == Format::Text {
-        context.note(&format!(
-            "assay attempts show {} prints the source",
-            finished.winner
-        ));
+        context.note(&format!("assay attempts show {winner} prints the source"));
     }
     Ok(Outcome::Fine)
 }
@@ -284,18 +301,71 @@ fn session_of<L: Launch>(
     database.start(&new).map_err(fail)
 }
 
-fn searched<L: Launch>(
-    (args, bar): (&SearchArgs, &ProgressBar),
-    bench: &Bench<'_, L>,
-    space: Option<&Space>,
-    options: &Options,
-    (database, session): (&mut Database, SessionId),
-    author: Option<&Author>,
-) -> Result<Found, Failure> {
-    interrupt::cooperate();
-    let start = Instant::now();
-    let progress = |progress: &Progress| {
-        bar.set_position(progress.attempts as u64);
+/// What a search needs besides a workbench and a database.
+struct Search<'a> {
+    args: &'a SearchArgs,
+    #[cfg_attr(
+        not(feature = "fleet"),
+        allow(dead_code, reason = "the line for other machines")
+    )]
+    context: &'a Context,
+    bar: &'a ProgressBar,
+    space: Option<&'a Space>,
+    options: &'a Options,
+    author: Option<&'a Author>,
+    function: &'a str,
+}
+
+impl Search<'_> {
+    /// Searches, with candidates evaluated here or on other machines.
+    fn run<W: Workbench>(
+        &self,
+        bench: &W,
+        attempts: (&mut Database, SessionId),
+    ) -> Result<Found, Failure> {
+        #[cfg(feature = "fleet")]
+        if self.args.fleet.fleet.is_some() {
+            let fleet = super::fleet::Fleet::open(bench, self.args, self.context)?;
+            return self.run_on(&fleet, attempts);
+        }
+        self.run_on(bench, attempts)
+    }
+
+    fn run_on<W: Workbench>(
+        &self,
+        bench: &W,
+        (database, session): (&mut Database, SessionId),
+    ) -> Result<Found, Failure> {
+        interrupt::cooperate();
+        let start = Instant::now();
+        let surroundings = Surroundings {
+            database,
+            session,
+            stop: &|| start.elapsed() >= self.args.budget,
+            interrupted: &interrupt::requested,
+            progress: &|progress| self.show(progress),
+        };
+        let proposer = self.author.map(|author| author as &dyn Proposer);
+        let found = session::run_with(bench, self.space, self.options, surroundings, proposer);
+        found.map_err(|error| match error {
+            session::Error::Database(error) => location::failure(&error),
+            session::Error::Original(failure) => original_failure(self.function, &failure),
+            session::Error::Proposer(why) | session::Error::Away(why) => {
+                Failure::new(Kind::Missing, why).advice(format!(
+                    "--resume continues session {}; what was finished is kept",
+                    session.0
+                ))
+            }
+            session::Error::Interrupted => Failure::new(
+                Kind::Interrupted,
+                format!("stopped; session {} has what was finished", session.0),
+            )
+            .advice("--resume continues it"),
+        })
+    }
+
+    fn show(&self, progress: &Progress) {
+        self.bar.set_position(progress.attempts as u64);
         let best = match (progress.original_us, progress.best_us) {
             (Some(original), Some(best)) => {
                 format!(
@@ -306,35 +376,13 @@ fn searched<L: Launch>(
             }
             _ => String::new(),
         };
-        bar.set_message(format!("{best}{}", progress.trying));
+        self.bar.set_message(format!("{best}{}", progress.trying));
         crate::progress::count(
             &format!("candidates, {best}{}", progress.trying),
             progress.attempts as u64,
-            u64::from(args.evaluations),
+            u64::from(self.args.evaluations),
         );
-    };
-    let surroundings = Surroundings {
-        database,
-        session,
-        stop: &|| start.elapsed() >= args.budget,
-        interrupted: &interrupt::requested,
-        progress: &progress,
-    };
-    let proposer = author.map(|author| author as &dyn Proposer);
-    let found = session::run_with(bench, space, options, surroundings, proposer);
-    found.map_err(|error| match error {
-        session::Error::Database(error) => location::failure(&error),
-        session::Error::Original(failure) => original_failure(&bench.subject().function, &failure),
-        session::Error::Proposer(why) => Failure::new(Kind::Missing, why).advice(format!(
-            "--resume continues session {}; what was finished is kept",
-            session.0
-        )),
-        session::Error::Interrupted => Failure::new(
-            Kind::Interrupted,
-            format!("stopped; session {} has what was finished", session.0),
-        )
-        .advice("--resume continues it"),
-    })
+    }
 }
 
 fn bar(args: &SearchArgs, context: &Context) -> ProgressBar {

@@ -19,8 +19,8 @@ const TOLERANCE: f64 = 1e-4;
 const HALF_TOLERANCE: f64 = 2e-2;
 
 /// A launch by flags.
-pub(super) struct FileLaunch {
-    pub(super) launched: Launched,
+pub(crate) struct FileLaunch {
+    pub(crate) launched: Launched,
     geometry: Geometry,
     timed: Sizes,
     /// Where candidates are proven.
@@ -31,7 +31,7 @@ pub(super) struct FileLaunch {
 }
 
 impl FileLaunch {
-    pub(super) fn new(launched: Launched, tolerance: Option<f64>) -> Result<FileLaunch, Failure> {
+    pub(crate) fn new(launched: Launched, tolerance: Option<f64>) -> Result<FileLaunch, Failure> {
         let geometry = relaunch::geometry(&launched)?;
         let timed = launched.launch.cases()?.into_iter().next();
         Ok(FileLaunch {

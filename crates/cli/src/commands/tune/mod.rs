@@ -2,10 +2,13 @@
 
 mod args;
 pub(crate) mod brief;
+mod candidate;
 #[cfg(test)]
 mod door;
 mod drive;
-mod file;
+pub(crate) mod file;
+#[cfg(feature = "fleet")]
+mod fleet;
 pub(crate) mod location;
 pub(crate) mod model;
 pub(crate) mod model_args;
@@ -52,6 +55,7 @@ Examples:
   assay tune softmax.metal --llm anthropic:MODEL --rounds 4 --max-tokens 200000
   assay tune softmax.metal --llm openai:MODEL --llm-url http://localhost:8080/v1 --llm-mode source
   assay tune --all --llm openai:MODEL --llm-url http://localhost:8080/v1 --rounds 3
+  assay tune --all --kernels kernels --evaluations 60
 
 Environment:
   ASSAY_ATTEMPTS  the database of attempts, instead of attempts.db in your data folder

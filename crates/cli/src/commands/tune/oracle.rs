@@ -165,9 +165,7 @@ fn dtype(input: &Input, contents: &str) -> Option<Dtype> {
         Input::Buffer(element, _) => element.name,
         Input::Bytes(_) => contents.split(':').next()?,
     };
-    [Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::U32, Dtype::I32]
-        .into_iter()
-        .find(|dtype| dtype.name() == name)
+    Dtype::named(name)
 }
 
 /// The axes of a buffer: factors of its shape, if they multiply to its length.

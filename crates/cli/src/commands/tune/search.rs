@@ -6,6 +6,7 @@ use super::file::FileLaunch;
 use super::model::{self, SharedLedger};
 use super::oracle::FileOracle;
 use super::registry::RegistryLaunch;
+use crate::commands::bench::select;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
@@ -54,17 +55,46 @@ pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
         let bytes = input::open(&path)?;
         return of_bytes(args, &path, &bytes, context, &ledger).and_then(|it| shown(&it));
     }
-    of_registry(args, target, context, &ledger).and_then(|it| shown(&it))
+    let registry = Kernels::of(args)?;
+    of_registry(args, (registry.get()?, target), context, &ledger).and_then(|it| shown(&it))
 }
 
-/// Tunes a kernel of the registry.
+/// The registry that was asked for.
+pub(super) enum Kernels {
+    BuiltIn,
+    Folder(Registry),
+}
+
+impl Kernels {
+    pub(super) fn of(args: &SearchArgs) -> Result<Kernels, Failure> {
+        let Some(folder) = &args.kernels else {
+            return Ok(Kernels::BuiltIn);
+        };
+        let (registry, broken) = select::of_folder(folder)?;
+        match broken.first() {
+            None => Ok(Kernels::Folder(registry)),
+            Some(broken) => Err(Failure::input(format!("{}: {}", broken.name, broken.error))
+                .advice("assay bench --kernels FOLDER --list says what can be read")),
+        }
+    }
+
+    pub(super) fn get(&self) -> Result<&Registry, Failure> {
+        match self {
+            Kernels::BuiltIn => {
+                Registry::embedded().map_err(|error| Failure::input(error.to_string()))
+            }
+            Kernels::Folder(registry) => Ok(registry),
+        }
+    }
+}
+
+/// Tunes a kernel of a registry.
 pub(super) fn of_registry(
     args: &SearchArgs,
-    target: &str,
+    (registry, target): (&Registry, &str),
     context: &Context,
     ledger: &SharedLedger,
 ) -> Result<Finished, Failure> {
-    let registry = Registry::embedded().map_err(|error| Failure::input(error.to_string()))?;
     let kernel = registry.kernel(target).map_err(|error| {
         Failure::usage(error.to_string())
             .advice("name a file with a launch, or a kernel that assay bench --list shows")
@@ -115,7 +145,10 @@ fn of_bytes(
             "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
         ));
     }
-    prepare(args, context, &subject, &mut launch)?;
+    // A candidate that is only predicted runs at no other sizes.
+    if args.candidate.is_none() || args.prove.is_some() {
+        prepare(args, context, &subject, &mut launch)?;
+    }
     let mut notes = Vec::new();
     if launch.timed().is_empty() {
         notes.push(

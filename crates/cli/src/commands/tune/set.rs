@@ -1,11 +1,12 @@
 //! `assay tune --all`: every kernel of the registry, one session each, resumable.
 
 use super::args::{Format, SearchArgs};
-use super::{model, search};
+use super::drive::Finished;
+use super::model;
+use super::search::{self, Kernels};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::interrupt;
-use assay_bench::registry::Registry;
 use assay_report::envelope::Envelope;
 use assay_report::table::{Column, Table};
 use serde::Serialize;
@@ -41,25 +42,25 @@ struct Row {
 
 /// Tunes all kernels; one that cannot be tuned does not keep the others from it.
 pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
-    let registry = Registry::embedded().map_err(|error| Failure::input(error.to_string()))?;
+    let registry = Kernels::of(args)?;
+    let registry = registry.get()?;
     let ledger = model::ledger(&args.model);
     let mut kernels = Vec::new();
     for kernel in registry.kernels() {
         if interrupt::requested() {
             break;
         }
-        let finished = search::of_registry(args, &kernel.name, context, &ledger);
+        let finished = search::of_registry(args, (registry, &kernel.name), context, &ledger);
         let row = match finished {
-            Ok(finished) => {
-                let report = &finished.report;
-                Row {
-                    kernel: kernel.name.clone(),
-                    improved: report.improved,
-                    claimed_gain: report.claimed_gain,
-                    session: Some(report.session),
-                    why: (!report.improved).then(|| report.reason.clone()),
-                }
-            }
+            // One candidate is of one kernel.
+            Ok(Finished::Candidate(_)) => continue,
+            Ok(Finished::Session { report, .. }) => Row {
+                kernel: kernel.name.clone(),
+                improved: report.improved,
+                claimed_gain: report.claimed_gain,
+                session: Some(report.session),
+                why: (!report.improved).then(|| report.reason.clone()),
+            },
             // Nobody answers, or somebody pressed Ctrl-C: the next kernel would fare no better.
             Err(failure) if ends_all(&failure) => return Err(failure),
             Err(failure) => Row {

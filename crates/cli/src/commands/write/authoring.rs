@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Kind};
 use crate::prediction::Choice;
 use crate::source::ThisMachine;
-use assay_bench::oracle::Definition;
+use assay_bench::oracle::{Definition, Language};
 use assay_bench::registry::Kernel;
 use assay_front::SourceOptions;
 use assay_llm::answer;
@@ -62,6 +62,16 @@ pub(super) fn write(
 
 /// The oracle's expression as a plain kernel.
 fn skeleton(specification: &Specification, outline: &Kernel) -> Result<Candidate, Failure> {
+    if let Some(reference) = &specification.reference {
+        let [grid, groups, threadgroup] = reference.geometry.clone();
+        return Ok(Candidate {
+            technique: "the reference as it is".to_owned(),
+            source: reference.renamed(&format!("{}_{}", specification.name, reference.dtype)),
+            grid,
+            groups,
+            threadgroup,
+        });
+    }
     let Definition::Expression(expression) = &outline.oracle else {
         return Err(Failure::usage(
             "without a model, only an oracle that is an expression becomes a kernel",
@@ -172,7 +182,7 @@ fn repaired(messages: Vec<Message>, answer: &str, failure: TuneFailure) -> Vec<M
     messages
 }
 
-/// What a model is told of a specification: no size that is held out, and no oracle.
+/// What a model is told of a specification: what is computed, but no size that is held out.
 fn description(specification: &Specification, outline: &Kernel) -> String {
     let mut text = format!(
         "# Specification\n{}: {}\n",
@@ -180,6 +190,20 @@ fn description(specification: &Specification, outline: &Kernel) -> String {
     );
     if let Definition::Expression(expression) = &outline.oracle {
         text += &format!("\nWhat it computes, in exact arithmetic:\n{expression}\n");
+    }
+    if let Definition::Program(program) = &outline.oracle
+        && program.language == Language::Python
+    {
+        text += &format!(
+            "\nWhat it computes, with NumPy:\n```python\n{}\n```\n",
+            program.text.trim_end()
+        );
+    }
+    if let Some(reference) = &specification.reference {
+        let source = reference.text.trim_end();
+        text += &format!(
+            "\nWhat it computes, as a reference kernel that may be slow:\n```metal\n{source}\n```\n"
+        );
     }
     let name = outline
         .passes
@@ -297,7 +321,7 @@ impl Log {
         call: u32,
         target: &Target,
     ) -> Result<Option<TuneFailure>, Failure> {
-        let parts = answer::source(text).and_then(|mut parts| parts.remove(0));
+        let parts = answer::source(text, None).and_then(|mut parts| parts.remove(0));
         let proposed = match parts {
             Ok(proposed) => proposed,
             Err(why) => {

@@ -1,6 +1,7 @@
 //! `assay write`: a new kernel from a specification, proven before it is written.
 
 mod authoring;
+mod reference;
 mod specification;
 mod stages;
 
@@ -15,10 +16,13 @@ use std::path::{Path, PathBuf};
 /// Write a new kernel from a specification, and prove it
 ///
 /// SPEC is a description as `assay bench` reads it (kernel.toml): arguments, sizes, tolerance and an oracle, which is an
-/// expression, a NumPy function beside it or a program. It needs no [[passes]]: those come with the kernel.
+/// expression, a NumPy function beside it (oracle = { python = "row_sum.py" }) or a program. It needs no [[passes]]: those
+/// come with the kernel. Or SPEC is a reference: a Metal file whose kernel has a launch comment over named sizes. Then its
+/// results are what is right.
 ///
 /// Without a model an oracle that is an expression becomes a plain kernel: a thread per element or per row, loops for sums (map,
-/// row reduction, matmul, stencil, scan). With --llm a language model writes it, and repairs what is refused.
+/// row reduction, matmul, stencil, scan); a reference is taken as it is. With --llm a language model writes it, and repairs what
+/// is refused; it is shown the expression or the function that says what is right.
 ///
 /// Stage A: it compiles, is right at the sizes that SPEC shows, and clean under the sanitizer. Stage B, with the source fixed:
 /// sizes that are held out or drawn at random then, and inputs that separate right from nearly right. Only what passes both is
@@ -28,6 +32,7 @@ use std::path::{Path, PathBuf};
 Examples:
   assay write row_sum.toml
   assay write row_sum.toml --into kernels --name fast_row_sum
+  assay write reference.metal -f softmax --name fast_softmax --llm anthropic:MODEL
   assay write row_sum.toml --llm anthropic:MODEL --rounds 4 --max-tokens 200000
   assay bench row_sum --kernels kernels
   assay tune row_sum.metal --llm replay:demo
@@ -52,9 +57,13 @@ A specification:
   [cost]
   flops = \"rows * cols\"")]
 pub(crate) struct Args {
-    /// The specification
-    #[arg(value_name = "SPEC.toml")]
+    /// The specification, or a reference kernel
+    #[arg(value_name = "SPEC.toml|REFERENCE.metal")]
     spec: PathBuf,
+
+    /// The reference's kernel, when its file has several
+    #[arg(short, long, value_name = "NAME")]
+    function: Option<String>,
 
     /// The kernel's name: small letters, digits and _ [default: that of the file]
     #[arg(long, value_name = "NAME")]
@@ -127,7 +136,8 @@ struct Tried {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let specification = Specification::read(&args.spec, args.name.as_deref())?;
+    let specification =
+        Specification::read(&args.spec, args.name.as_deref(), args.function.as_deref())?;
     let folder = args.into.join("common").join(&specification.name);
     if folder.exists() {
         return Err(

@@ -1,10 +1,13 @@
-//! The specification of a kernel: a description of the registry's, with or without its dispatch.
+//! The specification of a kernel: a description of the registry's, with or without its dispatch, or a reference kernel.
 
+use super::reference::{self, Reference};
 use crate::failure::Failure;
 use crate::input;
+use assay_bench::oracle::{Definition, Language, Program};
 use assay_bench::registry::{Kernel, Registry};
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A specification, read.
 pub(super) struct Specification {
@@ -15,8 +18,20 @@ pub(super) struct Specification {
     has_passes: bool,
     /// Files beside it that the oracle needs.
     extras: Vec<(String, String)>,
+    /// Where programs that are oracles run.
+    folder: Folder,
+    /// The kernel that says what is right, where one does.
+    pub(super) reference: Option<Reference>,
     /// The kernel that passed.
     pub(super) passed: RefCell<Option<Passed>>,
+}
+
+/// The folder of an oracle.
+enum Folder {
+    /// That of the specification.
+    Own(PathBuf),
+    /// Made for a reference.
+    Made(tempfile::TempDir),
 }
 
 /// A kernel with its files.
@@ -35,7 +50,11 @@ pub(super) struct Candidate {
 }
 
 impl Specification {
-    pub(super) fn read(path: &Path, name: Option<&str>) -> Result<Specification, Failure> {
+    pub(super) fn read(
+        path: &Path,
+        name: Option<&str>,
+        function: Option<&str>,
+    ) -> Result<Specification, Failure> {
         let bytes = input::open(path)?;
         let text = std::str::from_utf8(&bytes)
             .map_err(|_| Failure::input(format!("{} is not text", path.display())))?;
@@ -56,6 +75,15 @@ impl Specification {
                     .advice("--name NAME: small letters, digits and _, a letter first"),
             );
         }
+        if path.extension().is_some_and(|it| it == "metal") {
+            return Specification::of_reference(Reference::read(path, text, function)?, name);
+        }
+        if function.is_some() {
+            return Err(
+                Failure::usage("-f names a kernel of a reference, which is a .metal file")
+                    .advice("a description names its function itself: function = \"…\""),
+            );
+        }
         let mut extras = Vec::new();
         // Programs that are oracles lie beside the description; one without them says so when it is read.
         for word in text
@@ -72,8 +100,50 @@ impl Specification {
             name,
             text: text.to_owned(),
             extras,
+            folder: Folder::Own(path.parent().unwrap_or(Path::new(".")).to_owned()),
+            reference: None,
             passed: RefCell::new(None),
         })
+    }
+
+    /// The specification that a reference kernel is.
+    fn of_reference(reference: Reference, name: String) -> Result<Specification, Failure> {
+        let fail = |error: std::io::Error| Failure::input(format!("a temporary folder: {error}"));
+        let made = tempfile::Builder::new().prefix("assay-write-").tempdir();
+        let made = made.map_err(fail)?;
+        std::fs::write(made.path().join(reference::FILE), &reference.text).map_err(fail)?;
+        Ok(Specification {
+            name,
+            text: reference.specification.clone(),
+            has_passes: false,
+            extras: vec![(reference::FILE.to_owned(), reference.text.clone())],
+            folder: Folder::Made(made),
+            reference: Some(reference),
+            passed: RefCell::new(None),
+        })
+    }
+
+    /// The oracle with its folder; `assay` is this program, whatever else has the name.
+    fn located(&self, oracle: Definition) -> Definition {
+        let Definition::Program(program) = &oracle else {
+            return oracle;
+        };
+        if program.language != Language::Shell {
+            return oracle;
+        }
+        let words = match (
+            program.words.strip_prefix("assay "),
+            std::env::current_exe(),
+        ) {
+            (Some(rest), Ok(own)) => format!("'{}' {rest}", own.display()),
+            _ => program.words.clone(),
+        };
+        let program = Program::new(Language::Shell, &words, "");
+        program.locate(match &self.folder {
+            Folder::Own(folder) => folder.clone(),
+            Folder::Made(folder) => folder.path().to_owned(),
+        });
+        Definition::Program(Arc::new(program))
     }
 
     /// The files of a kernel: description, source, what the oracle needs.
@@ -113,7 +183,9 @@ impl Specification {
         let kernel = registry
             .kernel(&self.name)
             .map_err(|error| error.to_string())?;
-        Ok(kernel.clone())
+        let mut kernel = kernel.clone();
+        kernel.oracle = self.located(kernel.oracle);
+        Ok(kernel)
     }
 
     /// The kernel with a dispatch that stands in for one: to look at the specification itself.

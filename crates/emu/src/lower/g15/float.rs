@@ -4,7 +4,9 @@ use super::{G15, bits_of, without_hint};
 use crate::lower::alu::{condition, half_dest, is_plain, sum_or_product};
 use crate::lower::operand::{Lowered, Problem, STRANGE, register, with_mods};
 use crate::op::{Choice, Compared, Dest, FloatSource, Operation, Part, Source, WIDENED};
-use assay_agx::{Compare, ConvertMode, Field, Modifiers, Op, Operand, Predicate, Width};
+use assay_agx::{
+    Compare, ConvertMode, Field, Format, Modifiers, Op, Operand, Predicate, Reg, Width,
+};
 
 impl G15<'_, '_> {
     /// A float source; a brain float is widened to a row of its own first.
@@ -126,6 +128,66 @@ impl G15<'_, '_> {
                 _ => Err(STRANGE),
             },
         }
+    }
+
+    /// The format of the two integers that are packed.
+    fn packed_format(&self) -> Lowered<Format> {
+        match self.insn.get_int(Field::Mode) {
+            Some(2) => Ok(Format::S16Norm),
+            Some(3) => Ok(Format::S8Norm),
+            Some(4) => Ok(Format::U16Norm),
+            Some(6) => Ok(Format::U8Norm),
+            _ => Err(Problem::Unsupported("this packed format is not understood")),
+        }
+    }
+
+    /// The place of two integers that are packed: a register for 16 bits each, half of one for 8.
+    fn packed(&self, field: Field) -> Lowered<Source> {
+        let wide = matches!(self.packed_format()?, Format::S16Norm | Format::U16Norm);
+        match self.get(field) {
+            Some(Operand::Reg(reg)) if reg.count == if wide { 2 } else { 1 } => Ok(Source {
+                row: reg.half / 2,
+                part: match (wide, reg.half % 2) {
+                    (true, _) => Part::Whole,
+                    (_, 0) => Part::Low,
+                    _ => Part::High,
+                },
+            }),
+            _ => Err(Problem::Unsupported(
+                "one packed integer of 16 bits is not understood",
+            )),
+        }
+    }
+
+    pub(super) fn pack(&mut self) -> Lowered<Operation> {
+        let to = self.packed(Field::Dest)?;
+        Ok(Operation::Pack {
+            to: Dest {
+                row: to.row as u8,
+                part: to.part,
+                pair: false,
+            },
+            a: self.float(self.get(Field::A))?,
+            b: self.float(self.get(Field::B))?,
+            format: self.packed_format()?,
+        })
+    }
+
+    pub(super) fn unpack(&mut self) -> Lowered<Operation> {
+        let Some(Operand::Reg(to)) = self.get(Field::Dest) else {
+            return Err(STRANGE);
+        };
+        let first = register(Reg { count: 1, ..to }, false)?;
+        Ok(Operation::Unpack {
+            to: Dest {
+                row: first.row as u8,
+                part: first.part,
+                pair: false,
+            },
+            a: self.packed(Field::A)?,
+            format: self.packed_format()?,
+            both: to.count == 2,
+        })
     }
 
     pub(super) fn select(&mut self) -> Lowered<Operation> {

@@ -24,6 +24,10 @@ impl G15<'_, '_> {
             Op::ThreadgroupStore => Ok(Operation::GroupStore {
                 access: self.access()?,
             }),
+            Op::ThreadgroupAtomic => Ok(Operation::GroupAtomic {
+                atomic: self.group_atomic()?,
+                slot: Some(slot),
+            }),
             Op::Atomic => Ok(Operation::DeviceAtomic {
                 atomic: self.atomic()?,
                 slot: ATOMIC_SLOT,
@@ -99,15 +103,43 @@ impl G15<'_, '_> {
         }
     }
 
-    pub(super) fn atomic(&mut self) -> Lowered<Atomic> {
-        let op = self
-            .insn
+    fn atomic_op(&self) -> Lowered<AtomicOp> {
+        self.insn
             .atomic_op()
             .filter(|op| !matches!(op, AtomicOp::Unknown(_)))
-            .ok_or(Problem::Unsupported("this atomic is not understood"))?;
+            .ok_or(Problem::Unsupported("this atomic is not understood"))
+    }
+
+    /// The first of the registers an atomic combines with memory: of a pair, the new value comes first.
+    fn atomic_value(&self) -> Lowered<u8> {
         let Some(Operand::Reg(value)) = self.get(Field::Value) else {
             return Err(STRANGE);
         };
+        Ok(register(Reg::word(value.half / 2), false)?.row as u8)
+    }
+
+    /// Programs show atomics at the start of threadgroup memory only.
+    fn group_atomic(&mut self) -> Lowered<Atomic> {
+        if self.insn.get_int(Field::U3) != Some(0) {
+            return Err(Problem::Unsupported(
+                "where its address is encoded is not known",
+            ));
+        }
+        let Some(Operand::Reg(result)) = self.get(Field::Dest) else {
+            return Err(STRANGE);
+        };
+        Ok(Atomic {
+            base: Base::Fixed(0),
+            index: Index::Fixed(0),
+            op: self.atomic_op()?,
+            value: self.atomic_value()?,
+            result: Some(register(Reg::word(result.half / 2), false)?.row as u8),
+        })
+    }
+
+    pub(super) fn atomic(&mut self) -> Lowered<Atomic> {
+        let op = self.atomic_op()?;
+        let value = self.atomic_value()?;
         let offset = self.insn.get_int(Field::Offset).unwrap_or(0);
         let base = match self.base()? {
             Base::Fixed(address) => Base::Fixed(address.wrapping_add_signed(offset)),
@@ -118,9 +150,9 @@ impl G15<'_, '_> {
             base,
             index: self.index()?,
             op,
-            // Of a pair, the new value comes first.
-            value: register(Reg::word(value.half / 2), false)?.row as u8,
-            result: Some(ATOMIC),
+            value,
+            // Only if the value found is wanted.
+            result: (self.insn.get_int(Field::U0) == Some(1)).then_some(ATOMIC),
         })
     }
 }

@@ -13,7 +13,8 @@ use crate::op::{
 };
 use crate::touch::{Touch, Touches};
 use assay_agx::{
-    Compare, Condition, Field, Instruction, MiniFloat, Modifiers, Op, Operand, Order, Predicate,
+    Compare, Condition, Family, Field, Instruction, MiniFloat, Modifiers, Op, Operand, Order,
+    Predicate,
 };
 
 mod float;
@@ -108,6 +109,8 @@ impl G15<'_, '_> {
             Op::Fadd32 | Op::Fmul32 | Op::Fmadd32 => self.single(),
             Op::Fadd16 | Op::Fmul16 | Op::Fmadd16 => self.half(),
             Op::Convert => self.convert(),
+            Op::Pack => self.pack(),
+            Op::Unpack => self.unpack(),
             Op::Cmpsel | Op::Cmov | Op::Minmax => self.select(),
             Op::Ballot => self.ballot(),
             Op::Shuffle => Ok(Operation::Shuffle {
@@ -136,6 +139,7 @@ impl G15<'_, '_> {
             | Op::DeviceStore
             | Op::ThreadgroupLoad
             | Op::ThreadgroupStore
+            | Op::ThreadgroupAtomic
             | Op::Atomic
             | Op::AtomicResult => self.memory(),
             _ => self.control(offset),
@@ -167,7 +171,7 @@ impl G15<'_, '_> {
                 halves: 0b11,
             });
         }
-        if matches!(operation, Operation::DeviceAtomic { .. }) {
+        if matches!(operation, Operation::DeviceAtomic { atomic, .. } if atomic.result.is_some()) {
             touches.write(Touch {
                 row: ATOMIC,
                 halves: 0b11,
@@ -229,13 +233,14 @@ impl G15<'_, '_> {
         Ok(Operation::Bitwise { to, a, b, table })
     }
 
-    /// Two of the ballot's conditions are seen: equal, and one that holds of 1 and 0 negated.
+    /// Of the ballot's conditions these are seen: equal, one that holds of 1 and 1, and its opposite, which holds of 1 and 0.
     fn ballot(&mut self) -> Lowered<Operation> {
         let code = self.insn.get_int(Field::Mode).unwrap_or(0);
         let (a, b) = (self.get(Field::A), self.get(Field::B));
-        let both = (a, b) == (Some(Operand::Imm(1)), Some(Operand::Imm(0)));
+        let are = |x, y| (a, b) == (Some(Operand::Imm(x)), Some(Operand::Imm(y)));
+        let always = code == 0b1100 && are(1, 0) || code == 0b0100 && are(1, 1);
         let (condition, compared) = match code {
-            0b1100 if both => {
+            _ if always => {
                 let zero = self.operands.constant(0)?;
                 (ALWAYS, Compared::Int(zero, zero))
             }
@@ -375,22 +380,11 @@ fn bits_of(mini: MiniFloat, wide: bool) -> u32 {
 
 /// The number G13 has for what a special register holds.
 fn special(operand: Option<Operand>) -> Lowered<u8> {
-    let Some(Operand::Special(number)) = operand else {
+    let Some(Operand::Special(register)) = operand else {
         return Err(STRANGE);
     };
-    Ok(match number {
-        2 => 52,
-        5 => 53,
-        21 => 58,
-        24..=26 => number - 24 + 4,
-        28..=30 => number - 28,
-        32..=34 => number - 32 + 80,
-        36..=38 => number - 36 + 48,
-        39 => 51,
-        _ => {
-            return Err(Problem::Unsupported(
-                "what this special register holds is not known",
-            ));
-        }
-    })
+    let same = register.in_family(Family::G13);
+    same.map(|same| same.number).ok_or(Problem::Unsupported(
+        "what this special register holds is not known",
+    ))
 }

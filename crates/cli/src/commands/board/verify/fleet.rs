@@ -6,12 +6,14 @@
 use super::{Again, Args, Compared, Report};
 use crate::commands::board::location;
 use crate::commands::board::save::Saver;
-use crate::commands::fleet::submit::{Line, Session};
+use crate::commands::fleet::line::Line;
+use crate::commands::fleet::submit::Session;
 use crate::context::Context;
 use crate::failure::Failure;
 use assay_board::verify::judge;
 use assay_board::{Board, Entry, Wire};
 use assay_fleet::{Answer, Ending, Submission};
+use std::sync::Arc;
 
 /// What workers said about one entry.
 #[derive(Default)]
@@ -27,6 +29,11 @@ pub(super) fn run(
     saver: &mut Saver,
     context: &Context,
 ) -> Result<Report, Failure> {
+    if args.fleet.detach {
+        return Err(
+            Failure::usage("a verification waits for its answers").advice("leave --detach out")
+        );
+    }
     let session = Session::open(&args.fleet)?;
     let pools = session.pools(&args.fleet)?;
     let mut filter = args.selection.filter(true);
@@ -40,7 +47,7 @@ pub(super) fn run(
         };
         for _ in 0..args.rounds {
             places.push(asked.len());
-            submissions.push(job(args, &entry, pool));
+            submissions.push(Arc::new(job(args, &entry, pool)));
         }
         asked.push((entry, Said::default()));
     }
