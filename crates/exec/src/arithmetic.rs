@@ -3,6 +3,7 @@
 //! Nothing is computed here: the functions are `assay-num`'s.
 
 use crate::lanes::{LaneFn, Rule, each_lane};
+use crate::single_lanes::single_lanes;
 use assay_num::{self as num, Rounding, brain, half, int, single};
 use assay_ssa::{BinaryOp, CastOp, FloatCond, IntCond, Scalar, TernaryOp};
 
@@ -107,13 +108,26 @@ pub(crate) fn cast_rule(op: CastOp, from: Scalar, to: Scalar) -> Rule {
     }
 }
 
-/// A function of two floats of any type, from one for each.
+/// A function of two floats of any type, from one for each. With `single::add = _mm512_add_ps` the CPU has an instruction for it.
 macro_rules! float2 {
+    ($scalar:expr, $single:path = $instruction:ident, $half:expr, $brain:expr) => {
+        match $scalar {
+            Scalar::F32 => Some($crate::single_lanes::single_lanes!(
+                N2 |a, b| $single, $instruction, denormals in [a, b]
+            )),
+            other => float2!(@narrow other, $half, $brain),
+        }
+    };
     ($scalar:expr, $single:path, $half:expr, $brain:expr) => {
         match $scalar {
             Scalar::F32 => Some(each_lane!(N2 |a: u32, b: u32| -> u32 {
                 $single(float(a), float(b)).to_bits()
             })),
+            other => float2!(@narrow other, $half, $brain),
+        }
+    };
+    (@narrow $scalar:expr, $half:expr, $brain:expr) => {
+        match $scalar {
             Scalar::F16 => Some(each_lane!(N2 |a: u32, b: u32| -> u32 {
                 u32::from($half(a as u16, b as u16))
             })),
@@ -128,9 +142,9 @@ pub(crate) use float2;
 
 fn float_binary(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
     match op {
-        BinaryOp::FAdd => float2!(scalar, single::add, half::add, brain::add),
-        BinaryOp::FSub => float2!(scalar, single::sub, half::sub, brain::sub),
-        BinaryOp::FMul => float2!(scalar, single::mul, half::mul, brain::mul),
+        BinaryOp::FAdd => float2!(scalar, single::add = _mm512_add_ps, half::add, brain::add),
+        BinaryOp::FSub => float2!(scalar, single::sub = _mm512_sub_ps, half::sub, brain::sub),
+        BinaryOp::FMul => float2!(scalar, single::mul = _mm512_mul_ps, half::mul, brain::mul),
         BinaryOp::FDiv => float2!(scalar, single::div, half::div, brain::div),
         BinaryOp::FRem => float2!(
             scalar,
@@ -146,16 +160,14 @@ fn float_binary(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
 pub(crate) fn binary_flushed(op: BinaryOp, scalar: Scalar) -> Option<LaneFn> {
     use single::flushed;
     macro_rules! plain {
-        ($function:path) => {
-            Some(each_lane!(N2 |a: u32, b: u32| -> u32 {
-                $function(float(a), float(b)).to_bits()
-            }))
+        ($function:path, $instruction:ident) => {
+            Some(single_lanes!(N2 |a, b| $function, $instruction, denormals in []))
         };
     }
     match (op, scalar) {
-        (BinaryOp::FAdd, Scalar::F32) => plain!(flushed::add),
-        (BinaryOp::FSub, Scalar::F32) => plain!(flushed::sub),
-        (BinaryOp::FMul, Scalar::F32) => plain!(flushed::mul),
+        (BinaryOp::FAdd, Scalar::F32) => plain!(flushed::add, _mm512_add_ps),
+        (BinaryOp::FSub, Scalar::F32) => plain!(flushed::sub, _mm512_sub_ps),
+        (BinaryOp::FMul, Scalar::F32) => plain!(flushed::mul, _mm512_mul_ps),
         _ => None,
     }
 }
@@ -173,9 +185,9 @@ pub(crate) fn negate(scalar: Scalar) -> Option<LaneFn> {
 pub(crate) fn ternary(op: TernaryOp, scalar: Scalar) -> Option<LaneFn> {
     let (TernaryOp::Fma | TernaryOp::MulAdd) = op;
     match scalar {
-        Scalar::F32 => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
-            single::fma(float(a), float(b), float(c)).to_bits()
-        })),
+        Scalar::F32 => Some(single_lanes!(
+            N3 |a, b, c| single::fma, _mm512_fmadd_ps, denormals in [a, b, c]
+        )),
         Scalar::F16 => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
             u32::from(half::fma(a as u16, b as u16, c as u16))
         })),
@@ -188,14 +200,13 @@ pub(crate) fn ternary(op: TernaryOp, scalar: Scalar) -> Option<LaneFn> {
 
 /// The same as [`ternary`] for operands of which some have no denormals, where that is less work.
 pub(crate) fn ternary_flushed(scalar: Scalar, [a, b, c]: [bool; 3]) -> Option<LaneFn> {
-    use single::flushed;
     match (scalar, a && b, c) {
-        (Scalar::F32, true, true) => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
-            flushed::fma(float(a), float(b), float(c)).to_bits()
-        })),
-        (Scalar::F32, false, true) => Some(each_lane!(N3 |a: u32, b: u32, c: u32| -> u32 {
-            flushed::fma(num::flush(float(a)), num::flush(float(b)), float(c)).to_bits()
-        })),
+        (Scalar::F32, true, true) => Some(single_lanes!(
+            N3 |a, b, c| single::flushed::fma, _mm512_fmadd_ps, denormals in []
+        )),
+        (Scalar::F32, false, true) => Some(single_lanes!(
+            N3 |a, b, c| single::fma, _mm512_fmadd_ps, denormals in [a, b]
+        )),
         _ => None,
     }
 }

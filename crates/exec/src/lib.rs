@@ -90,6 +90,7 @@ mod memory;
 mod operands;
 mod position;
 mod simd;
+mod single_lanes;
 mod stream;
 mod texture;
 

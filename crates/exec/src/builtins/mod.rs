@@ -238,10 +238,10 @@ fn rounding(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
     }
 }
 
-fn choosing(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
+pub(crate) fn choosing(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
     match builtin {
-        Builtin::Fmin => float2!(scalar, single::min, half::min, brain::min),
-        Builtin::Fmax => float2!(scalar, single::max, half::max, brain::max),
+        Builtin::Fmin => float2!(scalar, single::min = _mm512_min_ps, half::min, brain::min),
+        Builtin::Fmax => float2!(scalar, single::max = _mm512_max_ps, half::max, brain::max),
         Builtin::Fminimum => lifted2!(scalar, single::minimum),
         Builtin::Fmaximum => lifted2!(scalar, single::maximum),
         Builtin::Fmin3 => chosen3!(scalar, single::min3, half::min3, brain::min3),

@@ -43,8 +43,23 @@ pub(crate) struct Plan<'a> {
 // SAFETY: the streams point into the job's regions, which workers may share; no two threads access what one of them writes.
 unsafe impl Sync for Plan<'_> {}
 
-/// A worker's scratch memory: slots of as many lanes as a chunk has.
+/// A worker's scratch memory: a simdgroup of lanes for each constant, then slots of as many lanes as a chunk has.
 struct Scratch(Vec<Aligned>);
+
+/// The lanes of an operand, one simdgroup after the other.
+#[derive(Clone, Copy)]
+struct Lanes {
+    first: *const Narrow,
+    /// Simdgroups to the next one: 0 for a constant. Reading a whole chunk of equal numbers instead would take half as long again
+    /// as a kernel that waits for memory.
+    stride: usize,
+}
+
+impl Lanes {
+    fn at(self, simdgroup: usize) -> *const Narrow {
+        self.first.wrapping_add(simdgroup * self.stride)
+    }
+}
 
 /// Lanes at the start of a cache line: vector loads across two lines cost twice.
 #[derive(Clone, Copy)]
@@ -107,12 +122,14 @@ impl<'a> Plan<'a> {
     }
 
     fn scratch(&self) -> Scratch {
-        let slot = (self.chunk / 32) as usize;
-        let mut lanes = vec![Aligned([0; 32]); slot * self.placed.slots as usize];
-        for (place, &constant) in lanes.chunks_exact_mut(slot).zip(&self.placed.constants) {
-            place.fill(Aligned([constant; 32]));
-        }
-        Scratch(lanes)
+        let constants = self
+            .placed
+            .constants
+            .iter()
+            .map(|&bits| Aligned([bits; 32]));
+        let slots = self.placed.slots as usize * (self.chunk / 32) as usize;
+        let empty = std::iter::repeat_n(Aligned([0; 32]), slots);
+        Scratch(constants.chain(empty).collect())
     }
 
     fn run_segment(&self, scratch: &mut Scratch, segment: Segment) -> Result<(), Box<Fault>> {
@@ -165,25 +182,49 @@ impl<'a> Plan<'a> {
         let count = chunk.threads.div_ceil(32) as usize;
         let result = self.home(scratch, step.result, chunk);
         let operand = |at: usize| match step.operands[at] {
-            Operand::Home(home) => self.home(scratch, home, chunk).cast_const(),
-            Operand::Constant(slot) => self.slot(scratch, slot).cast_const(),
+            Operand::Home(home) => Lanes {
+                first: self.home(scratch, home, chunk).cast_const(),
+                stride: 1,
+            },
+            Operand::Constant(at) => Lanes {
+                first: scratch.0.as_ptr().wrapping_add(at as usize).cast(),
+                stride: 0,
+            },
+        };
+        // Lane functions walk through all operands alike: where one is constant, they are called for each simdgroup.
+        let (calls, each) = if step.reads_constant() {
+            (count, 1)
+        } else {
+            (1, count)
         };
         // SAFETY: `result` and operands are slots or streams with so many whole simdgroups: a stream is used directly only by
         // whole chunks, inside the addresses that `plan` has checked, and aligned. No other thread accesses what is written (`Plan`).
         // Lane functions are those for the program's level.
         unsafe {
             match step.action {
-                Action::N1(f) => f(result, operand(0), count),
-                Action::N2(f) => f(result, operand(0), operand(1), count),
-                Action::N3(f) => f(result, operand(0), operand(1), operand(2), count),
+                Action::N1(f) => {
+                    let a = operand(0);
+                    for at in 0..calls {
+                        f(result.add(at), a.at(at), each);
+                    }
+                }
+                Action::N2(f) => {
+                    let (a, b) = (operand(0), operand(1));
+                    for at in 0..calls {
+                        f(result.add(at), a.at(at), b.at(at), each);
+                    }
+                }
+                Action::N3(f) => {
+                    let (a, b, c) = (operand(0), operand(1), operand(2));
+                    for at in 0..calls {
+                        f(result.add(at), a.at(at), b.at(at), c.at(at), each);
+                    }
+                }
                 Action::Select => {
+                    let (cond, yes, no) = (operand(0), operand(1), operand(2));
                     for at in 0..count {
                         one_simdgroup();
-                        let (cond, yes, no) = (
-                            *operand(0).add(at),
-                            *operand(1).add(at),
-                            *operand(2).add(at),
-                        );
+                        let (cond, yes, no) = (*cond.at(at), *yes.at(at), *no.at(at));
                         let to = &mut *result.add(at);
                         for lane in 0..32 {
                             to[lane] = if cond[lane] & 1 != 0 {
@@ -210,8 +251,16 @@ impl<'a> Plan<'a> {
                     load(stream, chunk, result.cast());
                 }
                 Action::Store(stream) => {
-                    let stream = &self.streams[stream];
-                    store(stream, chunk, operand(0).cast());
+                    let (stream, from) = (&self.streams[stream], operand(0));
+                    for at in 0..calls {
+                        let done = at as u32 * 32;
+                        let [x, y, z] = chunk.start;
+                        let part = Segment {
+                            start: [x + done, y, z],
+                            threads: (chunk.threads - done).min(each as u32 * 32),
+                        };
+                        store(stream, part, from.at(at).cast());
+                    }
                 }
             }
         }
@@ -223,14 +272,12 @@ impl<'a> Plan<'a> {
             Some(stream) if chunk.threads.is_multiple_of(32) => {
                 self.streams[stream].at(chunk.start).cast()
             }
-            _ => self.slot(scratch, home.slot),
+            _ => {
+                let at = home.slot as usize * (self.chunk / 32) as usize;
+                let slots = scratch.0.as_ptr().wrapping_add(self.placed.constants.len());
+                slots.wrapping_add(at).cast_mut().cast()
+            }
         }
-    }
-
-    #[inline(always)]
-    fn slot(&self, scratch: &Scratch, slot: u32) -> *mut Narrow {
-        let at = slot as usize * (self.chunk / 32) as usize;
-        scratch.0.as_ptr().wrapping_add(at).cast_mut().cast()
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) struct Home {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
     Home(Home),
-    /// A place in scratch memory that is filled once.
+    /// One of [`Placed::constants`].
     Constant(u32),
 }
 
@@ -116,10 +116,18 @@ pub(super) struct PlacedStep {
     pub(super) elided: bool,
 }
 
+impl PlacedStep {
+    /// Returns true if an operand is the same in all threads.
+    pub(super) fn reads_constant(&self) -> bool {
+        let mut operands = self.operands.iter().take(self.action.arity());
+        operands.any(|operand| matches!(operand, Operand::Constant(_)))
+    }
+}
+
 /// The steps of a plan with their places.
 pub(super) struct Placed {
     pub(super) steps: Vec<PlacedStep>,
-    /// What the constant slots hold. They come first.
+    /// Operands that are the same in all threads.
     pub(super) constants: Vec<u32>,
     /// How many slots there are.
     pub(super) slots: u32,
@@ -143,7 +151,7 @@ pub(super) fn place(found: &Found) -> Placed {
         }
     }
     let mut homes = vec![Home::default(); found.values as usize];
-    // For each slot behind the constants, the last step that reads it.
+    // For each slot, the last step that reads it.
     let mut busy: Vec<usize> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         let Some(Value(value)) = step.result else {
@@ -157,7 +165,7 @@ pub(super) fn place(found: &Found) -> Placed {
             None => busy.push(until),
         }
         homes[value as usize] = Home {
-            slot: (constants.len() + slot) as u32,
+            slot: slot as u32,
             direct: directs[value as usize],
         };
     }
@@ -192,8 +200,8 @@ pub(super) fn place(found: &Found) -> Placed {
     used.dedup();
     Placed {
         steps: placed.collect(),
-        slots: (constants.len() + busy.len()) as u32,
-        used: (constants.len() + used.len()) as u32,
+        slots: busy.len() as u32,
+        used: used.len() as u32,
         constants,
     }
 }
