@@ -57,8 +57,14 @@ pub struct Command {
     pub names: Names,
     /// Words that would be commands of their own where a name stands.
     pub subcommands: &'static [&'static str],
+    groups: &'static [&'static [Flag]],
+}
+
+impl Command {
     /// Its flags.
-    pub flags: &'static [Flag],
+    pub fn flags(&self) -> impl Iterator<Item = &'static Flag> + use<> {
+        self.groups.iter().copied().flatten()
+    }
 }
 
 const fn flag(name: &'static str, takes: Takes) -> Flag {
@@ -69,13 +75,31 @@ const fn flag(name: &'static str, takes: Takes) -> Flag {
     }
 }
 
+/// Which kernel of an input, and how it is dispatched.
+const LAUNCH: &[Flag] = &[
+    Flag {
+        name: "--function",
+        short: "-f",
+        takes: Takes::Word,
+    },
+    flag("--size", Takes::Word),
+    flag("--grid", Takes::Word),
+    flag("--groups", Takes::Word),
+    flag("--threadgroup", Takes::Word),
+    flag("--buffer", Takes::Contents),
+    flag("--bytes", Takes::Word),
+    flag("--tgmem", Takes::Word),
+    flag("--const", Takes::Word),
+    flag("--std", Takes::Word),
+];
+
 /// Everything a job may say.
 pub const COMMANDS: [Command; 3] = [
     Command {
         name: "bench",
         names: Names::Kernels,
         subcommands: &["new", "mutants", "help"],
-        flags: &[
+        groups: &[&[
             flag("--quick", Takes::Nothing),
             flag(
                 "--sizes",
@@ -105,38 +129,27 @@ pub const COMMANDS: [Command; 3] = [
             flag("--seed", Takes::Word),
             flag("--source", Takes::Input),
             flag("--format", Takes::OneOf(&["json"])),
-        ],
+        ]],
     },
     Command {
         name: "run",
         names: Names::Input,
         subcommands: &[],
-        flags: &[
-            Flag {
-                name: "--function",
-                short: "-f",
-                takes: Takes::Word,
-            },
-            flag("--size", Takes::Word),
-            flag("--grid", Takes::Word),
-            flag("--groups", Takes::Word),
-            flag("--threadgroup", Takes::Word),
-            flag("--buffer", Takes::Contents),
-            flag("--bytes", Takes::Word),
-            flag("--texture", Takes::Contents),
-            flag("--sampler", Takes::Word),
-            flag("--tgmem", Takes::Word),
-            flag("--const", Takes::Word),
-            flag("--print", Takes::Word),
-            flag("--repeat", Takes::Word),
-            flag("--check", Takes::MaybeWord),
-            flag("--counts", Takes::Nothing),
-            flag("--by", Takes::Word),
-            flag("--sample", Takes::Word),
-            flag("--threads", Takes::Word),
-            flag("--max-steps", Takes::Word),
-            flag("--std", Takes::Word),
-            flag("--format", Takes::OneOf(&["json", "text"])),
+        groups: &[
+            LAUNCH,
+            &[
+                flag("--texture", Takes::Contents),
+                flag("--sampler", Takes::Word),
+                flag("--print", Takes::Word),
+                flag("--repeat", Takes::Word),
+                flag("--check", Takes::MaybeWord),
+                flag("--counts", Takes::Nothing),
+                flag("--by", Takes::Word),
+                flag("--sample", Takes::Word),
+                flag("--threads", Takes::Word),
+                flag("--max-steps", Takes::Word),
+                flag("--format", Takes::OneOf(&["json", "text"])),
+            ],
         ],
     },
     // One candidate of a search: the search itself stays with whoever asks.
@@ -144,30 +157,19 @@ pub const COMMANDS: [Command; 3] = [
         name: "tune",
         names: Names::InputOrKernel,
         subcommands: &["replay", "help"],
-        flags: &[
-            Flag {
-                name: "--function",
-                short: "-f",
-                takes: Takes::Word,
-            },
-            flag("--size", Takes::Word),
-            flag("--grid", Takes::Word),
-            flag("--groups", Takes::Word),
-            flag("--threadgroup", Takes::Word),
-            flag("--buffer", Takes::Contents),
-            flag("--bytes", Takes::Word),
-            flag("--tgmem", Takes::Word),
-            flag("--const", Takes::Word),
-            flag("--knob", Takes::Word),
-            flag("--restrict", Takes::Word),
-            flag("--chip", Takes::Word),
-            flag("--oracle", Takes::Equation),
-            flag("--tolerance", Takes::Word),
-            flag("--std", Takes::Word),
-            flag("--no-fast-math", Takes::Nothing),
-            flag("--candidate", Takes::Word),
-            flag("--prove", Takes::OneOf(&["quick", "full", "held-out"])),
-            flag("--format", Takes::OneOf(&["json"])),
+        groups: &[
+            LAUNCH,
+            &[
+                flag("--knob", Takes::Word),
+                flag("--restrict", Takes::Word),
+                flag("--chip", Takes::Word),
+                flag("--oracle", Takes::Equation),
+                flag("--tolerance", Takes::Word),
+                flag("--no-fast-math", Takes::Nothing),
+                flag("--candidate", Takes::Word),
+                flag("--prove", Takes::OneOf(&["quick", "full", "held-out"])),
+                flag("--format", Takes::OneOf(&["json"])),
+            ],
         ],
     },
 ];
@@ -238,7 +240,7 @@ fn check_flag(command: &Command, word: &str, inputs: &BTreeSet<&str>) -> Result<
         None => (word, None),
     };
     let forbidden = || Refusal::Forbidden(format!("{} {word}", command.name));
-    let flag = command.flags.iter().find(|flag| flag.name == name);
+    let flag = command.flags().find(|flag| flag.name == name);
     let flag = flag.ok_or_else(forbidden)?;
     let fine = match (flag.takes, value) {
         (Takes::Nothing | Takes::MaybeWord, None) => true,

@@ -107,8 +107,7 @@ impl Line {
                 continue;
             }
             let known = command
-                .flags
-                .iter()
+                .flags()
                 .find(|one| one.name == flag || one.short == flag);
             let Some(known) = known.filter(|_| !flag.is_empty()) else {
                 return Err(Failure::usage(format!("{flag} cannot be sent to another machine"))
@@ -261,7 +260,7 @@ mod tests {
             if ["--help", "--version"].contains(&name.as_str()) {
                 continue;
             }
-            let is_sent = sent.flags.iter().any(|flag| flag.name == name);
+            let is_sent = sent.flags().any(|flag| flag.name == name);
             let stays = stays_here("tune", &name);
             let is_format = name == "--format";
             let known = usize::from(is_sent)
