@@ -2,8 +2,9 @@
 # Shows the best the project can do so far, on files that come with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo build --release --quiet -p assay-metal
-assay=./target/release/assay
+# Unoptimised and without agents and language models: what is shown takes seconds either way, and an optimised build takes minutes.
+cargo build --quiet -p assay-metal --no-default-features
+assay=./target/debug/assay
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 say "A naive matrix product in Metal: what does it cost, and why?"
@@ -20,4 +21,4 @@ grep -v '^wait 0' examples/agx/matmul_naive.agx | $assay asm - -o target/no_wait
 $assay emu target/no_wait.bin --grid 4,4,1 --threadgroup 4,4,1 --arg 0=zeros:64 --arg 4=zeros:64 \
   --arg 8=zeros:64 --arg 12=u32:4 --arg 14=u32:4 || true
 
-say "More: $assay --help, and the tour in README.md"
+say "More: $assay --help, and the tour in README.md. For daily use: cargo build --release -p assay-metal"
