@@ -32,7 +32,9 @@ use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
 use assay_agx::{Call, Line, Program};
 use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
-use assay_ssa::{Block, Function, Id, IdMap, IdVec, Loc, Location, Locations, Module, ValueDef};
+use assay_ssa::{
+    Binding, Block, Function, Id, IdMap, IdVec, Loc, Location, Locations, Module, ValueDef,
+};
 use select::{Lowerer, Mode, NodeCode};
 use std::collections::HashMap;
 
@@ -119,6 +121,7 @@ fn depths(function: &Function) -> IdMap<Block, u32> {
 
 /// Arguments, threadgroup variables and constant data in order.
 fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> {
+    lowerer.lay_out_textures();
     for index in 0..function.num_values() {
         let value = assay_ssa::Id::from_index(index);
         if let ValueDef::Global(id) = function.def(value)
@@ -136,8 +139,14 @@ fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> 
         .iter()
         .enumerate()
     {
-        if lowerer.uses[param] > 0 {
-            lowerer.param_uniform(index as u32);
+        let index = index as u32;
+        let argument = lowerer.kernel.argument_of_param(index);
+        // Most textures and samplers are in state registers, and only the others have a handle.
+        let has_state = argument.is_some_and(|argument| {
+            matches!(argument.binding, Binding::Texture(_) | Binding::Sampler(_))
+        });
+        if lowerer.uses[param] > 0 && !has_state {
+            lowerer.param_uniform(index);
         }
     }
     Ok(())

@@ -155,7 +155,9 @@ impl Dispatch<'_> {
                     SystemValue::TextureSize(_) | SystemValue::TextureCounts(_),
                     _,
                 ) => return Err(Error::Unsupported("textures")),
-                BoundValue::DescriptorHeap => {
+                BoundValue::DescriptorHeap
+                | BoundValue::TextureHandle { .. }
+                | BoundValue::SamplerHandle { .. } => {
                     return Err(Error::Unsupported("a heap of texture descriptors"));
                 }
                 BoundValue::DataAddress { .. } | BoundValue::System(..) => continue,
