@@ -50,6 +50,11 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         .functions
         .get(found.function)
         .ok_or_else(|| ErrorKind::Internal("the kernel has no function".to_owned()))?;
+    let rewritten = texture::index_arrays(found, function);
+    let (function, texture_elements) = match &rewritten {
+        Some((function, elements)) => (function, elements.clone()),
+        None => (function, texture::Elements::new()),
+    };
     let tree = assay_opt::structurize::structurize(function)
         .map_err(|error| ErrorKind::Unsupported(format!("this control flow ({error})")))?;
     let uses = function.use_counts();
@@ -79,6 +84,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         inst_blocks: function.inst_blocks(),
         lane_place: None,
         lane_indices: Vec::new(),
+        texture_elements,
         samplers: Vec::new(),
     };
     lay_out(&mut lowerer, function)?;

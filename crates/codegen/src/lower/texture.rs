@@ -6,6 +6,7 @@
 //!
 //! Faces of cubes that are read or written are layers of a two-dimensional array, as Mesa has them.
 
+mod array;
 mod handle;
 mod unencoded;
 
@@ -16,6 +17,8 @@ use assay_agx::{Field, List, Op, Operand as Fixed, SystemValue, Width};
 use assay_ssa::builtin::{Builtin, BuiltinCall, TextureKind};
 use assay_ssa::{ArgumentAccess, Binding, Scalar, Value};
 use handle::Texture;
+
+pub(super) use array::{Elements, index_arrays};
 
 /// Dimensions by the numbers of the instruction set.
 mod dimension {

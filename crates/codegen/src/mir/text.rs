@@ -15,7 +15,7 @@
 //!   device_load 0, i32, xyzw, %1[0:32x4], u0_u1, %0, unsigned !alias 1
 //!   copy %0 = %1[2:32], %2 = u4, %3 = 7
 //!   undefined %4
-//!   placeholder texture atomic; 4; %0; %3, %4 !memory
+//!   placeholder texture atomic | 4 | %0 | %3, %4 !memory
 //! mb1 depth 0
 //!   stop
 //! ```

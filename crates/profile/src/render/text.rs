@@ -367,7 +367,7 @@ fn tensors(operations: &[TensorOperation]) -> String {
 }
 
 /// Operations without a known encoding, and what that means for the figures.
-fn unknown_operations(operations: &[UnknownOperation]) -> String {
+pub(super) fn unknown_operations(operations: &[UnknownOperation]) -> String {
     let named: Vec<String> = operations
         .iter()
         .take(MOST_OPERATIONS)

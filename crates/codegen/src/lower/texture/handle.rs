@@ -1,12 +1,13 @@
 //! Which texture and which sampler an instruction names.
 //!
 //! The texture of an argument is the state register of its index, a sampler likewise; `constexpr` samplers follow the bound
-//! ones. A texture that is chosen while the kernel runs (an element of an array, a member of an argument buffer) is known by
-//! its handle, and named as Mesa names bindless textures: a heap of descriptors, whose address is in a uniform, and a byte
+//! ones. An element of an array of arguments is a state register whose number is in a register of 16 bits. Another texture
+//! that is chosen while the kernel runs, such as a member of an argument buffer, is known by its handle, and named as Mesa names bindless textures: a heap of descriptors, whose address is in a uniform, and a byte
 //! offset there in a 32-bit register, the low word of the handle. Such a sampler is named by a 16-bit register with its
 //! index in the heap of samplers, the low half of its handle. Which bits of a handle these are is chosen here: what Apple's
 //! driver puts into argument buffers is not publicly known.
 
+use super::array::Elements;
 use crate::lower::integer::arithmetic::OR;
 use crate::lower::memory::layout::Carrier;
 use crate::lower::operand::{Src, uniform, used};
@@ -19,7 +20,7 @@ use assay_ssa::{
 };
 
 /// Texture and sampler state registers there are.
-const TEXTURES: u32 = 128;
+pub(super) const TEXTURES: u32 = 128;
 const SAMPLERS: u32 = 64;
 /// Choices that are looked through to find where a sampler comes from.
 const MOST_CHOICES: u32 = 16;
@@ -29,6 +30,8 @@ const MOST_CHOICES: u32 = 16;
 pub(super) enum Texture {
     /// A state register.
     State(u32),
+    /// A register with the number of a state register.
+    Indexed(Slice),
     /// The uniform with the address of a heap, and a register with a byte offset there.
     Heap(u16, Slice),
 }
@@ -40,6 +43,7 @@ impl Texture {
             Texture::State(index) => {
                 inst.with(Field::Texture, Operand::Fixed(Fixed::Texture(index as u8)))
             }
+            Texture::Indexed(number) => inst.with(Field::Texture, used(number)),
             Texture::Heap(base, offset) => inst
                 .with(Field::Heap, uniform(base, Width::W64, Modifiers::NONE))
                 .with(Field::Texture, used(offset)),
@@ -48,7 +52,11 @@ impl Texture {
 }
 
 /// The argument behind a value, through conversions.
-fn argument_behind(kernel: &Kernel, function: &Function, mut value: Value) -> Option<Binding> {
+pub(super) fn argument_behind(
+    kernel: &Kernel,
+    function: &Function,
+    mut value: Value,
+) -> Option<Binding> {
     loop {
         if let ValueDef::Param(block, index) = function.def(value) {
             let own = Some(block) == function.entry();
@@ -75,7 +83,7 @@ fn state_register(kernel: &Kernel, function: &Function, handle: Value) -> Option
 }
 
 /// Returns true if an instruction of the function names a texture by its handle.
-fn needs_heap(kernel: &Kernel, function: &Function) -> bool {
+fn needs_heap(kernel: &Kernel, function: &Function, elements: &Elements) -> bool {
     let named = |builtin| {
         matches!(
             builtin,
@@ -98,7 +106,10 @@ fn needs_heap(kernel: &Kernel, function: &Function) -> bool {
             ..
         } if call.info().family == Family::Texture && named(call.builtin) => {
             let handle = function.list_values(*args).first();
-            handle.is_some_and(|&handle| state_register(kernel, function, handle).is_none())
+            handle.is_some_and(|handle| {
+                state_register(kernel, function, *handle).is_none()
+                    && !elements.contains_key(handle)
+            })
         }
         _ => false,
     })
@@ -107,7 +118,7 @@ fn needs_heap(kernel: &Kernel, function: &Function) -> bool {
 impl Lowerer<'_> {
     /// Binds the heap of textures before other uniforms, if it is needed: only the first ones can be named.
     pub(in crate::lower) fn lay_out_textures(&mut self) {
-        if needs_heap(self.kernel, self.function) {
+        if needs_heap(self.kernel, self.function, &self.texture_elements) {
             self.layout.texture_heap();
         }
     }
@@ -117,12 +128,32 @@ impl Lowerer<'_> {
         if let Some(index) = state_register(self.kernel, self.function, handle) {
             return Ok(Texture::State(index));
         }
+        if let Some(number) = self.element_register(handle)? {
+            return Ok(Texture::Indexed(number));
+        }
         let base = match self.layout.texture_heap() {
             Carrier::Uniform(base) => base,
             Carrier::Unsupported(what) => return self.unsupported(what),
         };
         let word = self.scalar(handle)?.low();
         Ok(Texture::Heap(base, self.reg(word)))
+    }
+
+    /// A register with the number of the state register of an array's element, if a handle is one.
+    pub(super) fn element_register(&mut self, handle: Value) -> Done<Option<Slice>> {
+        let Some(element) = self.texture_elements.get(&handle).copied() else {
+            return Ok(None);
+        };
+        let index = self.scalar(element.index)?.part(0, Width::W16);
+        let number = match element.first as u16 {
+            0 => self.reg(index),
+            first => {
+                let sum = self.temp(Width::W16);
+                self.add_into(sum, index, Src::Const(u64::from(first), Width::W16));
+                sum
+            }
+        };
+        Ok(Some(number))
     }
 
     /// What names a sampler: its state register, or a register with its index in the heap.
@@ -194,7 +225,7 @@ impl Lowerer<'_> {
     /// Whether there is a texture: bound ones are, a handle is 0 if there is none.
     pub(super) fn texture_is_null(&mut self, handle: Value, result: Value) -> Done {
         for (_, dest) in self.needed(result) {
-            if !self.is_chosen(handle) {
+            if !self.is_chosen(handle) || self.texture_elements.contains_key(&handle) {
                 self.copy(dest, Src::Const(0, dest.width));
                 continue;
             }

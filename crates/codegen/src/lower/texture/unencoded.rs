@@ -85,6 +85,10 @@ impl Lowerer<'_> {
             if self.is_state(arg) {
                 continue;
             }
+            if let Some(number) = self.element_register(arg)? {
+                uses.push(number);
+                continue;
+            }
             let elements = u32::from(self.function.ty(arg).lanes().max(1));
             let elements = if atomic { ONE_CHANNEL } else { elements };
             for element in 0..elements {

@@ -1,4 +1,4 @@
-//! Placeholders as text: `placeholder texture atomic; 4; %1; %2, %3`, a kind, its bytes (`?` if they are not known),
+//! Placeholders as text: `placeholder texture atomic | 4 | %1 | %2, %3`, a kind, its bytes (`?` if they are not known),
 //! what it writes and what it reads.
 
 use super::{Parsed, number};
@@ -13,7 +13,7 @@ impl Function {
         };
         let bytes = operation.bytes.map(|bytes| bytes.to_string());
         format!(
-            "placeholder {}; {}; {}; {}",
+            "placeholder {} | {} | {} | {}",
             operation.kind.name(),
             bytes.as_deref().unwrap_or("?"),
             listed(inst.defs().collect()),
@@ -22,9 +22,9 @@ impl Function {
     }
 
     pub(super) fn read_placeholder(&self, text: &str) -> Parsed<Inst> {
-        let parts: Vec<&str> = text.split(';').map(str::trim).collect();
+        let parts: Vec<&str> = text.split('|').map(str::trim).collect();
         let [name, bytes, defs, uses] = parts[..] else {
-            return Err("expected `placeholder kind; bytes; results; sources`".to_owned());
+            return Err("expected `placeholder kind | bytes | results | sources`".to_owned());
         };
         let kind = UnencodedKind::named(name);
         let operation = Unencoded {
