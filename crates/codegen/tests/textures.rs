@@ -26,20 +26,17 @@ fn unknown(program: &Program) -> Vec<UnencodedKind> {
     placeholders.map(|one| one.operation.kind).collect()
 }
 
-fn texture(index: u32) -> String {
-    format!(
-        "\"t[{index}]\" texture {index} param {} read_write type \"texture2d<uint, access::read_write>\" size 8 align 8\n",
-        index
-    )
-}
-
 /// A buffer `o` and the textures 2, 3 and 4 as an array that `body` may index through `v4`.
 fn with_array(body: &str) -> Program {
     let mut arguments =
         "\"o\" buffer 0 param 0 space device read_write type \"uint\" size 4 align 4 noalias\n\
          \"w\" buffer 1 param 1 space device read type \"uint\" size 4 align 4 noalias\n"
             .to_owned();
-    (2..5).for_each(|index| arguments += &texture(index));
+    for index in 2..5 {
+        arguments += &format!(
+            "\"t[{index}]\" texture {index} param {index} read_write type \"texture2d<uint, access::read_write>\" size 8 align 8\n"
+        );
+    }
     let body = format!(
         "v5: ptr.thread = alloca %2 align 8\n\
          store v5, v2 align 8\n\
