@@ -27,6 +27,7 @@
 //! | a new instruction | [`Builder`] |
 //! | a whole source text | [`assemble`] |
 //! | a whole kernel | [`Program`] |
+//! | an operation whose encoding is not publicly known | [`Placeholder`] |
 
 // Library code returns errors; tests may panic.
 #![cfg_attr(
@@ -48,6 +49,7 @@ mod names;
 mod op;
 mod operand;
 mod parse;
+mod placeholder;
 mod program;
 mod properties;
 #[cfg(test)]
@@ -70,6 +72,7 @@ pub use names::List;
 pub use op::{Class, Op};
 pub use operand::{Hint, MiniFloat, Modifiers, Operand, Predicate, Reg, Uniform, Width};
 pub use parse::ParseError;
+pub use placeholder::{Placeholder, Unencoded, UnencodedKind};
 pub use program::{Axis, Binding, BoundValue, Call, Line, Program, SystemValue, UniformConstants};
 pub use properties::{ExecEffect, Flow};
 pub use regset::{HalfSet, RegSet, UniformSet};

@@ -2,6 +2,7 @@
 //! and profilers read.
 
 use crate::isa::Isa;
+use crate::placeholder::Placeholder;
 
 /// A compiled compute kernel.
 ///
@@ -33,6 +34,8 @@ pub struct Program {
     /// it at an address that is a multiple of 256; [`BoundValue::DataAddress`] says where
     /// the program expects to find it.
     pub data: Vec<u8>,
+    /// Operations of the main program whose encoding is not publicly known, ascending by offset.
+    pub placeholders: Vec<Placeholder>,
     /// Where arguments and system values are found.
     pub bindings: Vec<Binding>,
     /// Half registers the program needs (highest used plus one), if stated.
@@ -98,8 +101,20 @@ pub enum BoundValue {
         /// Which byte.
         offset: u32,
     },
-    /// A heap of texture or sampler descriptors: a 64-bit uniform.
+    /// The address of the heap of texture descriptors: a 64-bit uniform. The low word of a texture's handle is the byte
+    /// offset of its descriptor there.
     DescriptorHeap,
+    /// The handle of the texture at `[[texture(index)]]`, as argument buffers hold them: a 64-bit uniform.
+    TextureHandle {
+        /// Index of the texture.
+        index: u32,
+    },
+    /// The handle of the sampler at `[[sampler(index)]]`: a 64-bit uniform, of which the low 16 bits are the index of its
+    /// descriptor in the heap of samplers.
+    SamplerHandle {
+        /// Index of the sampler.
+        index: u32,
+    },
     /// A value of the dispatch, one axis at a time.
     System(SystemValue, Axis),
 }
@@ -188,5 +203,12 @@ impl Program {
     pub fn line_at(&self, offset: u32) -> Option<&Line> {
         let after = self.lines.partition_point(|line| line.offset <= offset);
         self.lines.get(after.checked_sub(1)?)
+    }
+
+    /// The placeholder at byte `offset`.
+    pub fn placeholder_at(&self, offset: u32) -> Option<&Placeholder> {
+        let key = |placeholder: &Placeholder| placeholder.offset;
+        let found = self.placeholders.binary_search_by_key(&offset, key).ok()?;
+        self.placeholders.get(found)
     }
 }

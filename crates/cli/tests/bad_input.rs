@@ -299,7 +299,7 @@ fn a_source_of_other_stages_is_said_to_hold_them() {
 }
 
 #[test]
-fn texture_atomics_are_refused_alike() {
+fn texture_atomics_are_listed_and_not_run() {
     if !has_clang() {
         return;
     }
@@ -309,11 +309,25 @@ fn texture_atomics_are_refused_alike() {
         t.atomic_fetch_add(g, uint4(1)); }\n";
     let path = folder.file("shade.metal", text.as_bytes());
     let launch = ["--grid", "4", "--threadgroup", "4"];
-    refused(&run("profile", &path, &[]), 3, &["texture"]);
-    refused(&run("disasm", &path, &[]), 3, &["texture"]);
-    for command in ["emu", "predict"] {
-        refused(&run(command, &path, &launch), 3, &["texture"]);
-    }
+    let unknown = "texture atomic, 4 bytes a thread: encoding not publicly known";
+    let listed = run("disasm", &path, &[]);
+    assert_eq!(listed.status.code(), Some(0));
+    let listing = String::from_utf8_lossy(&listed.stdout);
+    assert!(listing.contains(&format!("; {unknown}")), "{listing}");
+    let rows = run("disasm", &path, &["--format", "json"]);
+    let rows = String::from_utf8_lossy(&rows.stdout);
+    assert!(
+        rows.contains(&format!("\"stands_for\":\"{unknown}\"")),
+        "{rows}"
+    );
+    let profiled = run("profile", &path, &["--format", "json"]);
+    let profiled: serde_json::Value = serde_json::from_slice(&profiled.stdout).expect("JSON");
+    let found = &profiled["profiles"][0]["unknown_operations"][0];
+    assert_eq!(found["operation"], "texture atomic");
+    assert_eq!(found["bytes_per_thread"], 4);
+    let words = ["the encoding of a texture atomic is not publicly known"];
+    refused(&run("emu", &path, &launch), 1, &words);
+    refused(&run("predict", &path, &launch), 3, &words);
     let unbound = ["texture 0 (\"t\")", "--texture 0=zeros:rgba8Uint:WxH"];
     refused(&run("run", &path, &launch), 2, &unbound);
 }

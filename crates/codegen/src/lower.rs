@@ -32,7 +32,9 @@ use crate::mir::{self, Kernel};
 use crate::{Error, ErrorKind, Options};
 use assay_agx::{Call, Line, Program};
 use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
-use assay_ssa::{Block, Function, Id, IdMap, IdVec, Loc, Location, Locations, Module, ValueDef};
+use assay_ssa::{
+    Binding, Block, Function, Id, IdMap, IdVec, Loc, Location, Locations, Module, ValueDef,
+};
 use select::{Lowerer, Mode, NodeCode};
 use std::collections::HashMap;
 
@@ -48,6 +50,11 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         .functions
         .get(found.function)
         .ok_or_else(|| ErrorKind::Internal("the kernel has no function".to_owned()))?;
+    let rewritten = texture::index_arrays(found, function);
+    let (function, texture_elements) = match &rewritten {
+        Some((function, elements)) => (function, elements.clone()),
+        None => (function, texture::Elements::new()),
+    };
     let tree = assay_opt::structurize::structurize(function)
         .map_err(|error| ErrorKind::Unsupported(format!("this control flow ({error})")))?;
     let uses = function.use_counts();
@@ -77,6 +84,7 @@ pub fn lower(module: &Module, kernel: &str, options: &Options) -> Result<Kernel,
         inst_blocks: function.inst_blocks(),
         lane_place: None,
         lane_indices: Vec::new(),
+        texture_elements,
         samplers: Vec::new(),
     };
     lay_out(&mut lowerer, function)?;
@@ -119,6 +127,7 @@ fn depths(function: &Function) -> IdMap<Block, u32> {
 
 /// Arguments, threadgroup variables and constant data in order.
 fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> {
+    lowerer.lay_out_textures();
     for index in 0..function.num_values() {
         let value = assay_ssa::Id::from_index(index);
         if let ValueDef::Global(id) = function.def(value)
@@ -136,8 +145,14 @@ fn lay_out(lowerer: &mut Lowerer<'_>, function: &Function) -> Result<(), Error> 
         .iter()
         .enumerate()
     {
-        if lowerer.uses[param] > 0 {
-            lowerer.param_uniform(index as u32);
+        let index = index as u32;
+        let argument = lowerer.kernel.argument_of_param(index);
+        // Most textures and samplers are in state registers, and only the others have a handle.
+        let has_state = argument.is_some_and(|argument| {
+            matches!(argument.binding, Binding::Texture(_) | Binding::Sampler(_))
+        });
+        if lowerer.uses[param] > 0 && !has_state {
+            lowerer.param_uniform(index);
         }
     }
     Ok(())

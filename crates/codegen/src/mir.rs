@@ -38,7 +38,7 @@ mod verify;
 
 pub use text::TextError;
 
-use assay_agx::{Field, Modifiers, Op, Operand as Fixed, Uniform, Width};
+use assay_agx::{Field, Modifiers, Op, Operand as Fixed, Unencoded, Uniform, Width};
 use assay_ssa::Loc;
 use assay_ssa::id::define_ids;
 
@@ -106,6 +106,9 @@ pub enum Opcode {
     ParallelCopy,
     /// The registers hold anything: what an undefined value is. No code.
     Undefined,
+    /// An operation whose encoding is not publicly known: [`assay_agx::Placeholder`]. Its operands are the registers that
+    /// are read and written, in fields that mean nothing; it is complete when the next instruction begins.
+    Placeholder(Unencoded),
 }
 
 /// How an instruction touches memory, for whoever wants to move it.
@@ -235,6 +238,18 @@ impl Inst {
             memory: None,
             convergent: false,
             loc: None,
+        }
+    }
+
+    /// An operation without a known encoding.
+    pub fn placeholder(operation: Unencoded, defs: &[Slice], uses: &[Slice]) -> Inst {
+        let def = |slice: &Slice| (Field::Dest, Operand::Def(*slice));
+        let used = |slice: &Slice| (Field::A, Operand::Use(*slice, Modifiers::NONE));
+        Inst {
+            opcode: Opcode::Placeholder(operation),
+            operands: defs.iter().map(def).chain(uses.iter().map(used)).collect(),
+            memory: Some(Memory::default()),
+            ..Inst::new(Op::Unknown)
         }
     }
 

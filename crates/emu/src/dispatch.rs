@@ -5,7 +5,7 @@ use crate::device::DeviceMemory;
 use crate::fault::{Fault, FaultKind, Site, Thread};
 use crate::interpret::{self, Exit, Failure, Machine, Trouble};
 use crate::launch::{Geometry, Launch, LaunchError};
-use crate::lower::{Lowered, lower};
+use crate::lower::{Lowered, lower, lower_main};
 use crate::observe::Observer;
 use crate::op::{OpIndex, Operation};
 use crate::ops::access::GroupMemory;
@@ -130,7 +130,7 @@ impl<'a> Runner<'a> {
         let geometry = launch.geometry(program)?;
         let mut uniforms = launch.all_uniforms(program)?;
         let constant_instructions = run_constant_program(program, launch, memory, &mut uniforms)?;
-        let code = lower(program.isa, &program.code, &uniforms, launch.lenient);
+        let code = lower_main(program, &uniforms, launch.lenient);
         let entry = code.at(i64::from(program.entry)).ok_or_else(|| {
             let kind = match program.code.is_empty() {
                 true => FaultKind::RanOffTheEnd,

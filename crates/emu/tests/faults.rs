@@ -2,7 +2,7 @@
 #![allow(clippy::needless_range_loop, reason = "threads and lanes are numbers")]
 
 mod common;
-use assay_agx::{Isa, Program};
+use assay_agx::{Isa, Placeholder, Program, Unencoded, UnencodedKind};
 use assay_emu::{
     DeviceMemory, EmuError, FaultKind, Launch, LaunchError, Memory, NestingFault, run,
 };
@@ -305,6 +305,30 @@ fn what_is_not_known_stops_with_its_text() {
     );
     let sr = fault("get_sr r1, sr20 (core_index)\nstop", &[]);
     assert!(sr.to_string().contains("sr20"), "{sr}");
+}
+
+#[test]
+fn a_placeholder_is_refused_by_what_it_stands_for() {
+    let operation = Unencoded {
+        kind: UnencodedKind::TextureAtomic,
+        bytes: Some(4),
+    };
+    let program = Program {
+        code: vec![0xff, 0xff, 0x88, 0],
+        placeholders: vec![Placeholder {
+            offset: 0,
+            operation,
+            reads: vec![0, 1],
+            writes: vec![2, 3],
+        }],
+        ..Program::new(Isa::G13, "atomic")
+    };
+    let launch = Launch::new([32, 1, 1], [32, 1, 1]);
+    let Err(EmuError::Fault(fault)) = run(&program, &launch, &DeviceMemory::new()) else {
+        panic!("no fault");
+    };
+    let why = "the encoding of a texture atomic is not publicly known";
+    assert_eq!(fault.kind, FaultKind::Unsupported { why });
 }
 
 #[test]

@@ -236,8 +236,13 @@ fn parts_of(cost: &LineCost) -> String {
     let parts: Vec<String> = parts
         .map(|(name, cycles)| format!("{name} {cycles:.0}"))
         .collect();
-    match parts.is_empty() {
+    let known = match parts.is_empty() {
         true => "no modelled cycles".to_owned(),
         false => format!("{} cycles", parts.join(", ")),
+    };
+    match cost.unknown {
+        0 => known,
+        1 => format!("{known}; 1 instruction has an unknown cost"),
+        unknown => format!("{known}; {unknown} instructions have unknown costs"),
     }
 }

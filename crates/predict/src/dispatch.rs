@@ -117,6 +117,9 @@ pub struct Dispatch<'a> {
 impl Dispatch<'_> {
     /// The launch of the emulator; adds arguments given by value to the memory.
     pub fn launch(&self, memory: &mut Memory, max_steps: u64) -> Result<Launch, Error> {
+        if let Some(placeholder) = self.program.placeholders.first() {
+            return Err(Error::Unencoded(placeholder.operation.kind));
+        }
         let mut launch = Launch::new(self.grid, self.threadgroup);
         // Checks of waits and hints are for tests of compilers.
         launch.lenient = true;
@@ -155,7 +158,9 @@ impl Dispatch<'_> {
                     SystemValue::TextureSize(_) | SystemValue::TextureCounts(_),
                     _,
                 ) => return Err(Error::Unsupported("textures")),
-                BoundValue::DescriptorHeap => {
+                BoundValue::DescriptorHeap
+                | BoundValue::TextureHandle { .. }
+                | BoundValue::SamplerHandle { .. } => {
                     return Err(Error::Unsupported("a heap of texture descriptors"));
                 }
                 BoundValue::DataAddress { .. } | BoundValue::System(..) => continue,

@@ -59,6 +59,9 @@ pub enum Error {
     /// The program binds something that a dispatch cannot give.
     #[error("the program expects {0}, which is not emulated")]
     Unsupported(&'static str),
+    /// The program has an operation that cannot be run.
+    #[error("there is no predicted time: {}", .0.refusal())]
+    Unencoded(assay_agx::UnencodedKind),
     /// A buffer cannot be made.
     #[error(transparent)]
     Buffer(#[from] NoBuffer),

@@ -1,7 +1,7 @@
 //! Decoded code: a dense table of instructions that everything else indexes.
 
 use crate::InsnId;
-use assay_agx::{Instruction, Isa, Item, Op, RegSet, walk};
+use assay_agx::{Instruction, Isa, Item, Op, Placeholder, RegSet, Unencoded, walk};
 
 /// One entry of a listing: an instruction, or bytes that are none.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub struct Entry {
     pub reads: RegSet,
     /// Half-registers written; none for what is unknown.
     pub writes: RegSet,
+    /// What the bytes stand for, if they are no instruction because its encoding is not publicly known.
+    pub stands_for: Option<Unencoded>,
 }
 
 impl Entry {
@@ -42,13 +44,16 @@ impl Entry {
         self.slot
     }
 
-    /// Whether what this does is not known.
+    /// Returns true if what this does is not known: no instruction, and no placeholder.
     pub fn is_unknown(&self) -> bool {
-        self.op() == Op::Unknown
+        self.op() == Op::Unknown && self.stands_for.is_none()
     }
 
     /// The words of a listing.
     pub fn words(&self) -> String {
+        if let Some(stands_for) = self.stands_for {
+            return format!("<{stands_for}>");
+        }
         match self.item {
             Item::Known(instruction) => instruction.words(u64::from(self.offset)),
             Item::Truncated { instruction, .. } => {
@@ -85,9 +90,25 @@ impl Code {
                 slot: known.and_then(|insn| insn.slot()),
                 reads: known.map_or(RegSet::EMPTY, |insn| insn.reads()),
                 writes: known.map_or(RegSet::EMPTY, |insn| insn.writes()),
+                stands_for: None,
             });
         }
         Code { entries }
+    }
+
+    /// With what the bytes at some places stand for.
+    #[must_use]
+    pub fn with_placeholders(mut self, placeholders: &[Placeholder]) -> Code {
+        for placeholder in placeholders {
+            let found = self.at(u64::from(placeholder.offset));
+            let entry = found.and_then(|id| self.entries.get_mut(id.index()));
+            if let Some(entry) = entry.filter(|entry| matches!(entry.item, Item::Unknown(_))) {
+                entry.reads = placeholder.reads.iter().copied().collect();
+                entry.writes = placeholder.writes.iter().copied().collect();
+                entry.stands_for = Some(placeholder.operation);
+            }
+        }
+        self
     }
 
     /// The entries in order of address.

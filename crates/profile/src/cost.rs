@@ -185,15 +185,21 @@ impl Charges {
 
 fn charge(entry: &Entry, table: &CostTable, on_core: Option<f64>) -> Charge {
     let Some(insn) = entry.known() else {
+        // What a placeholder stands for accesses memory, and nothing else is known of what it costs.
+        let stands_for = entry.stands_for;
+        let bytes = stands_for.and_then(|stands_for| stands_for.bytes);
         return Charge {
             key: Key::Unknown,
-            unit: Unit::Control,
+            unit: match stands_for {
+                Some(_) => Unit::Memory,
+                None => Unit::Control,
+            },
             issue: None,
             cycles: None,
             latency: None,
-            device_bytes: 0,
+            device_bytes: bytes.map_or(0, |bytes| u32::from(bytes) * LANES as u32),
             threadgroup_bytes: 0,
-            bytes_unknown: true,
+            bytes_unknown: bytes.is_none(),
             flops: 0.0,
         };
     };

@@ -81,6 +81,7 @@ pub use paths::{Paths, paths, weights};
 pub use positions::Positions;
 pub use profile::{
     Error, NextStep, OccupancyReport, Options, Origin, Profile, Symbol, TensorOperation,
+    UnknownOperation,
 };
 pub use schedule::{Chain, Mode, Timing};
 pub use survey::{AccessSurvey, Known, LoopSurvey, Remark, Share, Survey};

@@ -153,9 +153,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Analyses `bytes`, entered at `entry`.
-    pub(crate) fn new(program: &Program, bytes: &[u8], entry: u32, options: &Options) -> Part {
-        let code = Code::decode(program.isa, bytes);
+    /// Analyses `code`, entered at `entry`.
+    pub(crate) fn new(program: &Program, code: Code, entry: u32, options: &Options) -> Part {
         let mut cfg = Cfg::new(&code, entry);
         let dominators = Dominators::new(&cfg);
         let loop_nest = Loops::new(&code, &mut cfg, &dominators);

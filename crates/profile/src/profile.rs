@@ -1,5 +1,6 @@
 //! The whole profile of a program.
 
+use crate::code::Code;
 use crate::findings::{self, Finding};
 use crate::part::Part;
 use assay_agx::{BoundValue, Program, SystemValue};
@@ -82,6 +83,20 @@ pub struct TensorOperation {
     pub inner: Option<u32>,
     /// Multiply-adds of one operation, if they are known.
     pub multiply_adds: Option<u64>,
+}
+
+/// An operation whose encoding is not publicly known: an access of memory whose cost is not known.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UnknownOperation {
+    /// `texture atomic`, `texture read`, `texture write`, `texture sample` or `texture size`.
+    pub operation: &'static str,
+    /// Bytes of memory that a thread accesses; absent when the texture's format decides.
+    pub bytes_per_thread: Option<u32>,
+    /// Byte offset in the code.
+    pub offset: u32,
+    /// File and line, when they are known.
+    pub place: Option<String>,
 }
 
 impl Options {
@@ -212,6 +227,9 @@ pub struct Profile {
     /// Tensor operations of the source, which M1 and M2 have no instructions for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tensor_operations: Vec<TensorOperation>,
+    /// Operations that the code has no instruction for, because their encoding is not publicly known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown_operations: Vec<UnknownOperation>,
     /// The most threads a core holds, over several threadgroups; the steps from registers to threads are published up to
     /// 1024 only.
     pub max_resident_threads: Option<f64>,
@@ -252,7 +270,9 @@ impl Profile {
             let isa = program.isa.name();
             return Err(Error::NoCosts { isa });
         }
-        let mut main = Part::new(program, &program.code, program.entry, options);
+        let code = Code::decode(program.isa, &program.code);
+        let code = code.with_placeholders(&program.placeholders);
+        let mut main = Part::new(program, code, program.entry, options);
         main.lines.clone_from(&program.lines);
         main.calls.clone_from(&program.calls);
         main.files.clone_from(&program.files);
@@ -274,7 +294,8 @@ impl Profile {
         let simdgroups = schedulers.map(|count| f64::from(occupancy.simdgroups) / count);
         main.apply_occupancy(options, simdgroups);
         let constant_program = (!program.constant_program.is_empty()).then(|| {
-            let mut part = Part::new(program, &program.constant_program, 0, options);
+            let code = Code::decode(program.isa, &program.constant_program);
+            let mut part = Part::new(program, code, 0, options);
             part.apply_occupancy(options, None);
             part
         });
@@ -302,6 +323,7 @@ impl Profile {
             },
             assumed_constants: options.assumed_constants.clone(),
             tensor_operations: options.tensor_operations.clone(),
+            unknown_operations: unknown_operations(&main),
             max_resident_threads: options.chip.get(Parameter::MaxResidentThreads),
             threadgroup,
             main,
@@ -329,6 +351,27 @@ impl Profile {
             .filter_map(|wait| wait.stall)
             .sum()
     }
+}
+
+/// The placeholders that can be executed, in order of address.
+fn unknown_operations(main: &Part) -> Vec<UnknownOperation> {
+    let reached = main.cfg.reached().flat_map(|(_, block)| block.ids());
+    let entries = reached.filter_map(|id| main.code.get(id));
+    entries
+        .filter_map(|entry| {
+            let stands_for = entry.stands_for?;
+            let place = main.line_at(entry.offset).map(|(file, line)| {
+                let file = main.files.get(file as usize);
+                format!("{}:{line}", file.map_or("?", String::as_str))
+            });
+            Some(UnknownOperation {
+                operation: stands_for.kind.name(),
+                bytes_per_thread: stands_for.bytes.map(u32::from),
+                offset: entry.offset,
+                place,
+            })
+        })
+        .collect()
 }
 
 /// Threadgroup memory of a threadgroup: what the program states and what was given for its arguments.

@@ -1,9 +1,9 @@
 //! Instructions that other static profilers do not know: products of 8 × 8 matrices,
 //! texture sampling and loading, image writes.
 
-use assay_agx::{Isa, Program, assemble};
+use assay_agx::{Isa, Placeholder, Program, Unencoded, UnencodedKind, assemble};
 use assay_chip::{Chip, CostModel, Key, Unit};
-use assay_profile::render::{Style, rows, text};
+use assay_profile::render::{Style, lines, rows, text};
 use assay_profile::{BoundKind, Options, Profile};
 
 const SAMPLE: &str = "texture_sample 0, 0b1100, 0b0, none, xyzw, 0b00, r4_r5_r6_r7, None, ts2, \
@@ -141,4 +141,106 @@ fn an_image_write_reads_its_data_and_its_place() {
     // Four registers of data, one of coordinates and a half.
     assert_eq!(rows(main)[0].pressure, 11);
     assert_eq!(main.once.issue.exact(), Some(2.0));
+}
+
+/// A load, a texture atomic of two half registers that gives two others, and their store; on line 7.
+fn with_atomic(bytes: Option<u8>) -> Profile {
+    let before = "get_sr r0, sr80\ndevice_load 0, i32, x, r1, u0_u1, r0, unsigned\nwait 0";
+    let after = "device_store 0, i32, x, r2, u2_u3, r0, unsigned, 0\nstop";
+    let bytes_of = |text: &str| assemble(Isa::G13, text, 0).expect("it assembles").code;
+    let mut code = bytes_of(before);
+    let offset = code.len() as u32;
+    code.extend(Placeholder::PARCEL.to_le_bytes());
+    code.extend(bytes_of(after));
+    let program = Program {
+        code,
+        placeholders: vec![Placeholder {
+            offset,
+            operation: Unencoded {
+                kind: UnencodedKind::TextureAtomic,
+                bytes,
+            },
+            reads: vec![2, 3],
+            writes: vec![4, 5],
+        }],
+        lines: vec![assay_agx::Line {
+            offset: 0,
+            file: 0,
+            line: 7,
+            column: 0,
+            call: None,
+        }],
+        files: vec!["count.metal".to_owned()],
+        ..Program::new(Isa::G13, "count")
+    };
+    Profile::new(&program, &Options::new(Chip::named("m1").expect("m1"))).expect("a profile")
+}
+
+#[test]
+fn an_operation_without_an_encoding_is_a_memory_access_of_unknown_cost() {
+    let profile = with_atomic(Some(4));
+    let main = &profile.main;
+    let charge = main.charges.get(3).expect("a charge");
+    assert_eq!((charge.key, charge.unit), (Key::Unknown, Unit::Memory));
+    assert_eq!(
+        (charge.issue, charge.cycles, charge.latency),
+        (None, None, None)
+    );
+    // The load, the texels and the store, of 32 threads.
+    assert_eq!(main.once.device_bytes, 3.0 * 4.0 * 32.0);
+    assert_eq!(main.once.unsized_accesses, 0);
+    assert_eq!(main.once.memory.exact(), None);
+    assert_eq!(main.once.issue.unknown, 1);
+    assert_eq!(main.bounds.verdict, None);
+}
+
+#[test]
+fn the_registers_of_an_operation_without_an_encoding_are_known() {
+    let profile = with_atomic(Some(4));
+    assert!(profile.main.registers_exact);
+    assert_eq!(profile.main.trouble, []);
+    // The position and what the atomic reads, then the position and what it gives.
+    let live: Vec<u16> = rows(&profile.main).iter().map(|row| row.pressure).collect();
+    assert_eq!(live[2..5], [4, 4, 4]);
+}
+
+#[test]
+fn the_report_names_operations_without_an_encoding() {
+    let profile = with_atomic(Some(4));
+    let [operation] = &profile.unknown_operations[..] else {
+        panic!("{:?}", profile.unknown_operations);
+    };
+    assert_eq!(operation.operation, "texture atomic");
+    assert_eq!(operation.bytes_per_thread, Some(4));
+    assert_eq!(operation.place.as_deref(), Some("count.metal:7"));
+    let report = text(&profile, &Style::default());
+    let report = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "unknown operations: texture atomic at count.metal:7 (4 bytes a thread)",
+        "totals are lower bounds",
+        "6 (1 unknown)",
+    ] {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+    assert_eq!(lines(&profile)[0].unknown, 1);
+    let row = &rows(&profile.main)[3];
+    assert_eq!(
+        row.text,
+        "<texture atomic, 4 bytes a thread: encoding not publicly known>"
+    );
+    // It is not code of another chip, which the finding on unknown instructions warns of.
+    let rules: Vec<&str> = profile
+        .findings
+        .iter()
+        .map(|finding| finding.rule)
+        .collect();
+    assert!(!rules.contains(&"unknown-instruction"), "{rules:?}");
+}
+
+#[test]
+fn an_operation_may_move_an_unknown_number_of_bytes() {
+    let profile = with_atomic(None);
+    assert_eq!(profile.main.once.unsized_accesses, 1);
+    assert_eq!(profile.main.once.device_bytes, 2.0 * 4.0 * 32.0);
+    assert_eq!(profile.unknown_operations[0].bytes_per_thread, None);
 }

@@ -20,7 +20,9 @@ pub(crate) fn assign(function: &Function, allocation: &Allocation) -> Result<Cod
                     out.extend(sequentialise(&copies, inst.loc));
                 }
                 Opcode::Undefined => {}
-                Opcode::Machine { .. } => out.extend(machine(inst, allocation)?),
+                Opcode::Machine { .. } | Opcode::Placeholder(_) => {
+                    out.extend(machine(inst, allocation)?)
+                }
             }
         }
         code.push(out);

@@ -48,19 +48,24 @@ pub(crate) fn is_slow_load(inst: &Inst) -> bool {
         Opcode::Machine {
             op: Op::DeviceLoad | Op::Atomic | Op::TextureLoad | Op::TextureSample,
             ..
-        }
+        } | Opcode::Placeholder(_)
     );
     slow && inst.defs().next().is_some()
 }
 
 fn effect(inst: &Inst) -> Option<Effect> {
-    let Opcode::Machine { op, .. } = inst.opcode else {
-        return None;
+    let is_load = match inst.opcode {
+        Opcode::Machine { op, .. } => matches!(
+            op,
+            Op::DeviceLoad
+                | Op::ThreadgroupLoad
+                | Op::StackLoad
+                | Op::TextureLoad
+                | Op::TextureSample
+        ),
+        Opcode::Placeholder(_) => false,
+        Opcode::ParallelCopy | Opcode::Undefined => return None,
     };
-    let is_load = matches!(
-        op,
-        Op::DeviceLoad | Op::ThreadgroupLoad | Op::StackLoad | Op::TextureLoad | Op::TextureSample
-    );
     match inst.memory {
         Some(Memory { fence: true, .. }) => Some(Effect::Fence),
         Some(Memory {

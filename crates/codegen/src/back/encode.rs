@@ -3,7 +3,7 @@
 use super::machine::{Code, Machine};
 use crate::mir::Kernel;
 use crate::{Error, ErrorKind};
-use assay_agx::{Builder, Field, Instruction, Isa, Line, Op, Operand};
+use assay_agx::{Builder, Field, Instruction, Isa, Line, Op, Operand, Placeholder};
 use assay_ssa::id::Id;
 
 /// After `stop` come this many traps, so that fetching ahead meets nothing strange.
@@ -14,6 +14,7 @@ const TRAPS: usize = 8;
 pub(crate) struct Encoded {
     pub(crate) code: Vec<u8>,
     pub(crate) lines: Vec<Line>,
+    pub(crate) placeholders: Vec<Placeholder>,
 }
 
 /// Encodes the start and all blocks in order, then fills in the jumps.
@@ -38,8 +39,19 @@ pub(crate) fn encode(
             if let Some(target) = inst.target {
                 jumps.push((offset, inst, target));
             }
-            let encoded = build(inst, 0, isa).map_err(|error| at(error, inst, kernel))?;
-            out.code.extend_from_slice(&encoded.bytes());
+            if let Some(operation) = inst.placeholder {
+                out.code
+                    .extend_from_slice(&Placeholder::PARCEL.to_le_bytes());
+                out.placeholders.push(Placeholder {
+                    offset: offset as u32,
+                    operation,
+                    reads: inst.reads.iter().collect(),
+                    writes: inst.writes.iter().collect(),
+                });
+            } else {
+                let encoded = build(inst, 0, isa).map_err(|error| at(error, inst, kernel))?;
+                out.code.extend_from_slice(&encoded.bytes());
+            }
             let line = inst.loc.and_then(|loc| kernel.lines.get(loc)).copied();
             if let Some(line) = line.filter(|line| Some(*line) != last) {
                 last = Some(line);

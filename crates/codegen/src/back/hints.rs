@@ -45,6 +45,7 @@ impl Machine {
     /// Whether its operands say whether they are read again: arithmetic does.
     fn takes_hints(&self) -> bool {
         !self.is_asynchronous()
+            && self.placeholder.is_none()
             && !matches!(
                 self.op,
                 Op::ThreadgroupLoad

@@ -1,7 +1,7 @@
 //! Instructions over physical registers, on their way to bytes.
 
 use crate::mir::{BlockId, Opcode};
-use assay_agx::{Field, Op, Operand, Reg, RegSet};
+use assay_agx::{Field, Op, Operand, Reg, RegSet, Unencoded};
 use assay_ssa::Loc;
 
 /// An instruction whose registers are chosen.
@@ -14,6 +14,8 @@ pub(crate) struct Machine {
     /// Half registers it reads and writes, the nesting counter left out.
     pub(crate) reads: RegSet,
     pub(crate) writes: RegSet,
+    /// What it stands for, if its encoding is not known.
+    pub(crate) placeholder: Option<Unencoded>,
     /// Where it jumps.
     pub(crate) target: Option<BlockId>,
     pub(crate) loc: Option<Loc>,
@@ -31,18 +33,23 @@ impl Machine {
             operands: Vec::new(),
             reads: RegSet::EMPTY,
             writes: RegSet::EMPTY,
+            placeholder: None,
             target: None,
             loc,
         }
     }
 
-    /// With the operation of a virtual instruction, if it is one of the machine's.
+    /// With the operation of a virtual instruction, if it leaves something in the code.
     pub(crate) fn of(opcode: Opcode, loc: Option<Loc>) -> Option<Machine> {
         match opcode {
             Opcode::Machine { op, name, saturate } => Some(Machine {
                 name,
                 saturate,
                 ..Machine::new(op, loc)
+            }),
+            Opcode::Placeholder(operation) => Some(Machine {
+                placeholder: Some(operation),
+                ..Machine::new(Op::Unknown, loc)
             }),
             Opcode::ParallelCopy | Opcode::Undefined => None,
         }

@@ -102,7 +102,7 @@ fn step(inst: &Inst, reg: VReg) -> Option<Inst> {
             };
             (same && inst.defs().count() == 1).then(|| inst.clone())
         }
-        Opcode::Undefined => None,
+        Opcode::Undefined | Opcode::Placeholder(_) => None,
     }
 }
 

@@ -61,6 +61,12 @@ pub(crate) fn costs(insts: &[Inst]) -> Vec<Cost> {
                 bytes: data_halves(inst) * cycles_per_half,
             }
         }
+        // Its cost is not known: it takes a slot, like whatever the table has no number for.
+        Opcode::Placeholder(_) => Cost {
+            issue: 1.0,
+            latency: 1.0,
+            bytes: 0.0,
+        },
         // Most copies disappear.
         Opcode::ParallelCopy | Opcode::Undefined => Cost::default(),
     };

@@ -38,7 +38,7 @@ fn worth(inst: &Inst) -> Option<u32> {
     }
     match inst.opcode {
         Opcode::ParallelCopy => Some(0),
-        Opcode::Undefined => None,
+        Opcode::Undefined | Opcode::Placeholder(_) => None,
         Opcode::Machine { op, .. } => match op {
             Op::Rcp | Op::Rsqrt | Op::RsqrtSpecial | Op::Log2 | Op::Exp2 | Op::Convert => Some(4),
             Op::Iadd

@@ -106,6 +106,8 @@ pub(super) struct Lowerer<'a> {
     /// Registers for `row · stride + column`, by stride and whether rows and columns change
     /// places.
     pub(super) lane_indices: Vec<((u64, bool), Slice)>,
+    /// Textures that are elements of arrays of arguments.
+    pub(super) texture_elements: super::texture::Elements,
     /// States of `constexpr` samplers, in the order they are met.
     pub(super) samplers: Vec<u64>,
 }

@@ -1,17 +1,24 @@
 //! Textures: loads, samples and writes of G13, and sizes as uniforms.
 //!
-//! The encodings are those that Mesa and applegpu know. An argument's texture is the state register of its index, a
-//! sampler likewise; `constexpr` samplers follow the bound ones. What the emulator cannot run it says so: machine code of
-//! textures is for looking at and for costs, and its results are not judged.
+//! The encodings are those that Mesa and applegpu know; `handle` says which texture and sampler an instruction names. An
+//! operation without a known encoding is a placeholder (`unencoded`). What the emulator cannot run it says so: machine code
+//! of textures is for looking at and for costs, and its results are not judged.
 //!
 //! Faces of cubes that are read or written are layers of a two-dimensional array, as Mesa has them.
+
+mod array;
+mod handle;
+mod unencoded;
 
 use super::operand::{Src, choice, imm, used};
 use super::select::{Done, Lowerer, element};
 use crate::mir::{Inst, Memory, Operand, Slice};
 use assay_agx::{Field, List, Op, Operand as Fixed, SystemValue, Width};
 use assay_ssa::builtin::{Builtin, BuiltinCall, TextureKind};
-use assay_ssa::{ArgumentAccess, Binding, CastOp, InstData, Scalar, Value, ValueDef};
+use assay_ssa::{ArgumentAccess, Binding, Scalar, Value};
+use handle::Texture;
+
+pub(super) use array::{Elements, index_arrays};
 
 /// Dimensions by the numbers of the instruction set.
 mod dimension {
@@ -60,10 +67,6 @@ fn is_cube(kind: TextureKind) -> bool {
     )
 }
 
-/// Texture and sampler state registers there are.
-const TEXTURES: u32 = 128;
-const SAMPLERS: u32 = 64;
-
 impl Lowerer<'_> {
     pub(super) fn texture(
         &mut self,
@@ -78,13 +81,19 @@ impl Lowerer<'_> {
             self.memory_fence();
             return Ok(());
         }
-        let index = self.texture_index(handle)?;
+        if let (Builtin::TextureIsNull, Some(result)) = (call.builtin, result) {
+            return self.texture_is_null(handle, result);
+        }
+        if self.lacks_encoding(call.builtin, kind, args)? {
+            return self.unencoded(call.builtin, args, result);
+        }
+        let texture = self.texture_handle(handle)?;
         match (call.builtin, result) {
             (Builtin::TextureRead, Some(result)) if args.len() == 6 => {
-                self.texture_read(kind, index, args, result)
+                self.texture_read(kind, texture, args, result)
             }
             (Builtin::TextureWrite, None) if args.len() == 7 => {
-                self.texture_write(kind, index, args)
+                self.texture_write(kind, texture, args)
             }
             (
                 Builtin::TextureSample
@@ -92,7 +101,7 @@ impl Lowerer<'_> {
                 | Builtin::TextureGather
                 | Builtin::TextureGatherCompare,
                 Some(result),
-            ) if args.len() == 10 => self.texture_sample(call.builtin, kind, index, args, result),
+            ) if args.len() == 10 => self.texture_sample(call.builtin, kind, texture, args, result),
             (
                 Builtin::TextureGetWidth
                 | Builtin::TextureGetHeight
@@ -101,66 +110,9 @@ impl Lowerer<'_> {
                 | Builtin::TextureGetNumMipLevels
                 | Builtin::TextureGetNumSamples,
                 Some(result),
-            ) => self.texture_size(call.builtin, index, args, result),
-            (Builtin::TextureIsNull, Some(result)) => {
-                for (_, dest) in self.needed(result) {
-                    self.copy(dest, Src::Const(0, dest.width));
-                }
-                Ok(())
-            }
-            (Builtin::TextureAtomic, _) => self.unsupported(
-                "an atomic operation on a texture (the instructions for it are not publicly known)",
-            ),
+            ) => self.texture_size(call.builtin, texture, args, result),
             _ => self.unsupported(format!("the builtin {}", call.info().name)),
         }
-    }
-
-    /// The argument behind a value, through conversions.
-    fn argument_behind(&self, mut value: Value) -> Option<Binding> {
-        loop {
-            if let ValueDef::Param(block, index) = self.function.def(value) {
-                let own = Some(block) == self.function.entry();
-                let argument = self.kernel.argument_of_param(index).filter(|_| own);
-                return argument.map(|argument| argument.binding);
-            }
-            match self.function.def_data(value)? {
-                InstData::Cast {
-                    op: CastOp::Bitcast | CastOp::SpaceCast | CastOp::PtrToInt,
-                    arg,
-                    ..
-                } => value = *arg,
-                _ => return None,
-            }
-        }
-    }
-
-    fn texture_index(&self, handle: Value) -> Done<u32> {
-        match self.argument_behind(handle) {
-            Some(Binding::Texture(index)) if index < TEXTURES => Ok(index),
-            _ => self.unsupported("a texture that is chosen while the kernel runs"),
-        }
-    }
-
-    /// The state register of a sampler.
-    fn sampler_index(&mut self, state: Value) -> Done<u32> {
-        if let Some(Binding::Sampler(index)) = self.argument_behind(state) {
-            return Ok(index.min(SAMPLERS - 1));
-        }
-        let Some(bits) = self.src_if_known(state, 0)? else {
-            return self.unsupported("a sampler that is chosen while the kernel runs");
-        };
-        let arguments = self.kernel.arguments.iter();
-        let bound = arguments.filter_map(|argument| match argument.binding {
-            Binding::Sampler(index) => Some(index + 1),
-            _ => None,
-        });
-        let first = bound.max().unwrap_or(0);
-        let known = self.samplers.iter().position(|known| *known == bits);
-        let place = known.unwrap_or_else(|| {
-            self.samplers.push(bits);
-            self.samplers.len() - 1
-        });
-        Ok((first + place as u32).min(SAMPLERS - 1))
     }
 
     /// Coordinates of 32 bits each, and behind them a layer or sample of 16.
@@ -237,7 +189,10 @@ impl Lowerer<'_> {
     }
 
     /// Nothing writes the texture of an argument that is only read.
-    fn texture_memory(&self, index: u32) -> Memory {
+    fn texture_memory(&self, texture: Texture) -> Memory {
+        let Texture::State(index) = texture else {
+            return Memory::default();
+        };
         let mut arguments = self.kernel.arguments.iter();
         let argument = arguments.find(|argument| argument.binding == Binding::Texture(index));
         let read = argument.is_some_and(|argument| argument.access == ArgumentAccess::Read);
@@ -248,7 +203,7 @@ impl Lowerer<'_> {
     }
 
     /// An instruction that leaves the needed components of a result, and the copies to where they are needed.
-    fn components(&mut self, mut inst: Inst, index: u32, result: Value) -> Done {
+    fn components(&mut self, mut inst: Inst, texture: Texture, result: Value) -> Done {
         let needed = self.needed(result);
         if needed.is_empty() {
             return Ok(());
@@ -259,7 +214,7 @@ impl Lowerer<'_> {
         inst = inst
             .with(Field::Mask, choice(List::SampleMask, mask & ALL_COMPONENTS))
             .with(Field::Data, Operand::Def(data));
-        inst.memory = Some(self.texture_memory(index));
+        inst.memory = Some(self.texture_memory(texture));
         self.push(inst);
         let copies: Vec<(Slice, Src)> = (0u8..)
             .zip(needed)
@@ -272,7 +227,7 @@ impl Lowerer<'_> {
     fn texture_read(
         &mut self,
         kind: TextureKind,
-        index: u32,
+        texture: Texture,
         args: &[Value],
         result: Value,
     ) -> Done {
@@ -280,8 +235,8 @@ impl Lowerer<'_> {
             return self.unsupported("a texture of 64-bit numbers");
         }
         let (dimension, coordinates) = self.texel_place(kind, args)?;
-        let mut inst = Inst::new(Op::TextureLoad)
-            .with(Field::Texture, Operand::Fixed(Fixed::Texture(index as u8)))
+        let mut inst = texture
+            .named_by(Inst::new(Op::TextureLoad))
             .with(Field::Sampler, Operand::Fixed(Fixed::Sampler(0)))
             .with(Field::Dimension, choice(List::Dimension, dimension))
             .with(Field::Coordinates, used(coordinates));
@@ -301,10 +256,10 @@ impl Lowerer<'_> {
                     .with(Field::Lod, used(half))
             }
         };
-        self.components(inst, index, result)
+        self.components(inst, texture, result)
     }
 
-    fn texture_write(&mut self, kind: TextureKind, index: u32, args: &[Value]) -> Done {
+    fn texture_write(&mut self, kind: TextureKind, texture: Texture, args: &[Value]) -> Done {
         let value = args[6];
         if self.scalar_type(value) == Some(Scalar::I64) {
             return self.unsupported("a texture of 64-bit numbers");
@@ -316,10 +271,10 @@ impl Lowerer<'_> {
             sources.push(self.src(value, lane.min(lanes - 1))?);
         }
         let data = self.side_by_side(&sources);
-        let mut inst = Inst::new(Op::ImageWrite)
+        let mut inst = texture
+            .named_by(Inst::new(Op::ImageWrite))
             .with(Field::Data, used(data))
             .with(Field::Coordinates, used(coordinates))
-            .with(Field::Texture, Operand::Fixed(Fixed::Texture(index as u8)))
             .with(Field::Dimension, choice(List::Dimension, dimension))
             .with(Field::Round, choice(List::ImageRound, 0));
         inst = match self.src_if_known(args[5], 0)? {
@@ -340,14 +295,14 @@ impl Lowerer<'_> {
         &mut self,
         builtin: Builtin,
         kind: TextureKind,
-        index: u32,
+        texture: Texture,
         args: &[Value],
         result: Value,
     ) -> Done {
         let Some([(dimension, axes), _]) = dimensions(kind) else {
             return self.unsupported(format!("a {}", kind.name()));
         };
-        let sampler = self.sampler_index(args[1])?;
+        let sampler = self.sampler_handle(args[1])?;
         let mut sources = Vec::new();
         for axis in 0..axes {
             sources.push(self.src(args[2], axis)?);
@@ -364,12 +319,9 @@ impl Lowerer<'_> {
         let Some(options) = self.src_if_known(args[4], 0)? else {
             return self.unsupported("options of a sample that are chosen while the kernel runs");
         };
-        let mut inst = Inst::new(Op::TextureSample)
-            .with(Field::Texture, Operand::Fixed(Fixed::Texture(index as u8)))
-            .with(
-                Field::Sampler,
-                Operand::Fixed(Fixed::Sampler(sampler as u8)),
-            )
+        let mut inst = texture
+            .named_by(Inst::new(Op::TextureSample))
+            .with(Field::Sampler, sampler)
             .with(Field::Dimension, choice(List::Dimension, dimension))
             .with(Field::Coordinates, used(coordinates));
         inst = self.sample_level(inst, options, axes, args)?;
@@ -400,7 +352,7 @@ impl Lowerer<'_> {
             let component = (options >> 8 & 3) as u8;
             inst = inst.with(Field::Gather, choice(List::Gather, 2 + 4 * component));
         }
-        self.components(inst, index, result)
+        self.components(inst, texture, result)
     }
 
     /// The level of a sample: none in a kernel is level 0.
@@ -460,10 +412,13 @@ impl Lowerer<'_> {
     fn texture_size(
         &mut self,
         builtin: Builtin,
-        index: u32,
+        texture: Texture,
         args: &[Value],
         result: Value,
     ) -> Done {
+        let Texture::State(index) = texture else {
+            return self.unencoded(builtin, args, Some(result));
+        };
         let (value, axis) = match builtin {
             Builtin::TextureGetWidth => (SystemValue::TextureSize(index), 0),
             Builtin::TextureGetHeight => (SystemValue::TextureSize(index), 1),

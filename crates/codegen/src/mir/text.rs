@@ -15,12 +15,15 @@
 //!   device_load 0, i32, xyzw, %1[0:32x4], u0_u1, %0, unsigned !alias 1
 //!   copy %0 = %1[2:32], %2 = u4, %3 = 7
 //!   undefined %4
+//!   placeholder texture atomic | 4 | %0 | %3, %4 !memory
 //! mb1 depth 0
 //!   stop
 //! ```
 //!
 //! `%1[half:width x count]`; `%0` alone is the whole register as one value. After `!`
 //! come `memory`, `alias N`, `invariant`, `fence` and `convergent`.
+
+mod placeholder;
 
 use super::{Block, BlockId, Function, Inst, Memory, Opcode, Operand, Slice, VReg, VRegData};
 use assay_agx::{Builder, Field, Instruction, Isa, Op, Operand as Fixed, Reg, Uniform, Width};
@@ -134,6 +137,7 @@ impl Function {
                 let defs = inst.defs().map(|slice| self.slice_text(slice));
                 format!("undefined {}", defs.collect::<Vec<_>>().join(", "))
             }
+            Opcode::Placeholder(operation) => self.placeholder_text(inst, operation),
             Opcode::Machine { op, name, saturate } => self.machine_text(inst, op, name, saturate),
         };
         if let Some(memory) = inst.memory {
@@ -335,6 +339,7 @@ impl Function {
                 }
                 inst
             }
+            Some(("placeholder", parts)) => self.read_placeholder(parts)?,
             _ => self.read_machine(text)?,
         };
         let notes: Vec<&str> = parts.flat_map(str::split_whitespace).collect();

@@ -13,7 +13,7 @@ mod operand;
 use crate::op::{MicroOp, NOWHERE, OpIndex, Operation, Row};
 use crate::touch::Touches;
 use crate::uniforms::Uniforms;
-use assay_agx::{Family, Instruction, Isa, Item};
+use assay_agx::{Family, Instruction, Isa, Item, Program};
 use operand::{Operands, Problem};
 
 /// Code in the form the interpreter runs.
@@ -35,6 +35,21 @@ impl Lowered {
         let index = *self.starts.get(parcel)?;
         (index != NOWHERE).then_some(index)
     }
+}
+
+/// Lowers the main program with these uniforms; uniforms without value read as zero when
+/// `lenient`. Placeholders stop with an explanation when they are reached.
+pub(crate) fn lower_main(program: &Program, uniforms: &Uniforms, lenient: bool) -> Lowered {
+    let mut lowered = lower(program.isa, &program.code, uniforms, lenient);
+    for placeholder in &program.placeholders {
+        let index = lowered.at(i64::from(placeholder.offset));
+        let op = index.and_then(|index| lowered.ops.get_mut(index as usize));
+        if let Some(op) = op.filter(|op| matches!(op.operation, Operation::Undecodable { .. })) {
+            let why = placeholder.operation.kind.refusal();
+            op.operation = Operation::Unsupported { why };
+        }
+    }
+    lowered
 }
 
 /// Lowers `code` with these uniforms; uniforms without value read as zero when

@@ -16,9 +16,11 @@ impl Report<'_> {
         let mut counts: Vec<(&'static str, u32)> = Vec::new();
         for (_, block) in part.cfg.reached() {
             for entry in part.code.range(block.insns.clone()) {
-                let name = entry
-                    .known()
-                    .map_or("unknown", |insn| class_name(insn.class()));
+                let name = match (entry.known(), entry.stands_for) {
+                    (Some(insn), _) => class_name(insn.class()),
+                    (None, Some(stands_for)) => stands_for.kind.name(),
+                    (None, None) => "unknown",
+                };
                 match counts.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, count)) => *count += 1,
                     None => counts.push((name, 1)),

@@ -2,7 +2,7 @@
 
 use super::listing::rows;
 use super::side::{SCRIPT, STYLE, source};
-use super::text::loop_name;
+use super::text::{loop_name, unknown_operations};
 use super::{Lead, Sources};
 use crate::cfg::EdgeKind;
 use crate::cost::number;
@@ -66,10 +66,11 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
         if part.loops.len() == 1 { "" } else { "s" }
     );
     if let Some(sentence) = profile.origin.sentence() {
-        let mut letters = sentence.chars();
-        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-        let sentence: String = first.into_iter().chain(letters).collect();
-        body += &format!("<p>{}.</p>", escape(&sentence));
+        body += &format!("<p>{}.</p>", escape(&capitalised(sentence)));
+    }
+    if !profile.unknown_operations.is_empty() {
+        let text = unknown_operations(&profile.unknown_operations);
+        body += &format!("<p>{}.</p>", escape(&capitalised(&text)));
     }
     let occupancy = &profile.occupancy;
     body += &format!(
@@ -148,6 +149,13 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
     }
     let style = format!("{CSS}{STYLE}");
     page(&format!("{name} – assay profile"), &style, &body, SCRIPT)
+}
+
+/// A sentence with a capital letter at its start.
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 fn findings(profile: &Profile) -> String {

@@ -24,6 +24,8 @@ pub struct LineCost {
     pub memory: f64,
     /// Cycles a simdgroup alone stands at waits for what this line loads, likewise.
     pub stall: f64,
+    /// How many of the instructions have an unknown cost, which the sums leave out.
+    pub unknown: u32,
 }
 
 impl LineCost {
@@ -42,6 +44,7 @@ impl LineCost {
         self.complex += other.complex;
         self.memory += other.memory;
         self.stall += other.stall;
+        self.unknown += other.unknown;
     }
 }
 
@@ -89,11 +92,17 @@ pub(super) fn lines_by_call(profile: &Profile) -> Vec<(Option<u32>, LineCost)> {
         cost.instructions += 1;
         cost.loop_depth = cost.loop_depth.max(row.loop_depth);
         cost.issue += row.issue.unwrap_or(0.0) * times;
-        match row.unit {
-            "IC" => cost.complex += row.cycles.unwrap_or(0.0) * times,
-            "memory" => cost.memory += row.cycles.unwrap_or(0.0) * times,
-            _ => {}
+        let mut is_known = row.issue.is_some();
+        let unit = match row.unit {
+            "IC" => Some(&mut cost.complex),
+            "memory" => Some(&mut cost.memory),
+            _ => None,
+        };
+        if let Some(unit) = unit {
+            *unit += row.cycles.unwrap_or(0.0) * times;
+            is_known &= row.cycles.is_some();
         }
+        cost.unknown += u32::from(!is_known);
     }
     found
         .into_iter()

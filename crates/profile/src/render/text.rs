@@ -4,7 +4,7 @@ use super::listing::listing;
 use super::{Style, View};
 use crate::cost::{Costs, number};
 use crate::part::{LoopReport, Part};
-use crate::profile::{Profile, TensorOperation};
+use crate::profile::{Profile, TensorOperation, UnknownOperation};
 use assay_chip::Unit;
 use assay_report::bar::bar;
 use assay_report::style::{Painter, Role};
@@ -124,6 +124,10 @@ impl Report<'_> {
         }
         if !profile.tensor_operations.is_empty() {
             let text = tensors(&profile.tensor_operations);
+            self.line(&self.painter.paint(Role::Warn, &text));
+        }
+        if !profile.unknown_operations.is_empty() {
+            let text = unknown_operations(&profile.unknown_operations);
             self.line(&self.painter.paint(Role::Warn, &text));
         }
         self.line(&self.painter.paint(Role::Dim, MODEL_ERROR));
@@ -362,5 +366,35 @@ fn tensors(operations: &[TensorOperation]) -> String {
     )
 }
 
-/// Tensor operations that are named.
+/// Operations without a known encoding, and what that means for the figures.
+pub(super) fn unknown_operations(operations: &[UnknownOperation]) -> String {
+    let named: Vec<String> = operations
+        .iter()
+        .take(MOST_OPERATIONS)
+        .map(|operation| {
+            let place = match &operation.place {
+                Some(place) => place.clone(),
+                None => format!("{:#x}", operation.offset),
+            };
+            let bytes = match operation.bytes_per_thread {
+                Some(bytes) => format!("{bytes} bytes a thread"),
+                None => "bytes unknown".to_owned(),
+            };
+            format!("{} at {place} ({bytes})", operation.operation)
+        })
+        .collect();
+    let more = operations.len().saturating_sub(MOST_OPERATIONS);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    format!(
+        "unknown operations: {}{more}. Their encoding is not publicly known: each counts as an access of memory whose cost is \
+         unknown, and totals are lower bounds",
+        named.join(", ")
+    )
+}
+
+/// Operations that are named.
 const MOST_OPERATIONS: usize = 4;

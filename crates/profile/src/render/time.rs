@@ -268,7 +268,10 @@ impl Report<'_> {
             let base = file.rsplit('/').next().unwrap_or(file);
             table.row([
                 Cell::from(format!("{base}:{}", cost.line)),
-                cost.instructions.to_string().into(),
+                match cost.unknown {
+                    0 => cost.instructions.to_string().into(),
+                    unknown => format!("{} ({unknown} unknown)", cost.instructions).into(),
+                },
                 number(cost.issue).into(),
                 number(cost.memory).into(),
                 number(cost.stall).into(),

@@ -51,6 +51,9 @@ pub(super) struct Row {
     pub(super) waits: Vec<u8>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) unknown: bool,
+    /// The operation of generated code whose encoding is not publicly known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stands_for: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) truncated: bool,
 }
@@ -81,6 +84,7 @@ impl Row {
                 .filter(|slot| instruction.waits() >> slot & 1 != 0)
                 .collect(),
             unknown: false,
+            stands_for: None,
             truncated,
         }
     }
@@ -99,6 +103,7 @@ impl Row {
             standing: None,
             waits: Vec::new(),
             unknown: true,
+            stands_for: None,
             truncated: false,
         }
     }

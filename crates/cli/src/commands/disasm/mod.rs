@@ -10,7 +10,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::{self, CodeArgs};
 use crate::output::Output;
 use crate::{confine, input, source};
-use assay_agx::{Instruction, Isa, Item, Op, Program, Standing, walk};
+use assay_agx::{Instruction, Isa, Item, Op, Placeholder, Program, Standing, Unencoded, walk};
 use assay_container::Contents;
 use assay_front::{Bytes, Kind};
 use assay_report::envelope::Envelope;
@@ -113,6 +113,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         line: String::with_capacity(256),
         totals: Totals::default(),
         stopped: false,
+        placeholders: Vec::new(),
         explained: args.explain.then(BTreeMap::new),
     };
     let name = match (&args.hex, &args.file) {
@@ -152,6 +153,8 @@ struct Listing {
     line: String,
     totals: Totals,
     stopped: bool,
+    /// What unknown parcels of generated code stand for.
+    placeholders: Vec<Placeholder>,
     /// Kinds of instruction seen, if they are to be explained.
     explained: Option<Kinds>,
 }
@@ -173,6 +176,7 @@ impl Listing {
         match assay_front::File::open(path, bytes) {
             Ok(file) if file.needs_code() => {
                 let made = generate::one(path, &file, function, &args.code, args.isa)?;
+                self.placeholders = made.program.placeholders;
                 self.whole(window(&made.program.code, args)?, args.offset)
             }
             Ok(assay_front::File {
@@ -284,6 +288,7 @@ impl Listing {
 
     /// Columns as applegpu has them; the offset starts the line.
     fn text_line(&mut self, offset: u64, bytes: &[u8], item: Item) {
+        let stands_for = self.stands_for(offset);
         let line = &mut self.line;
         push_hex(line, offset);
         line.push(':');
@@ -315,6 +320,17 @@ impl Listing {
             line.push_str("  ; ");
             line.push_str(instruction.standing().name());
         }
+        if let Some(stands_for) = stands_for {
+            line.push_str("  ; ");
+            line.push_str(&stands_for.to_string());
+        }
+    }
+
+    /// What the parcel at an offset stands for.
+    fn stands_for(&self, offset: u64) -> Option<Unencoded> {
+        let mut all = self.placeholders.iter();
+        let found = all.find(|placeholder| u64::from(placeholder.offset) == offset);
+        found.map(|placeholder| placeholder.operation)
     }
 
     fn json_line(&mut self, offset: u64, bytes: &[u8], item: Item) {
@@ -325,7 +341,10 @@ impl Listing {
         let row = match item {
             Item::Known(instruction) => Row::of(offset, hex, &instruction, false),
             Item::Truncated { instruction, .. } => Row::of(offset, hex, &instruction, true),
-            Item::Unknown(parcel) => Row::data(offset, hex, ".short", format!("{parcel:#06x}")),
+            Item::Unknown(parcel) => Row {
+                stands_for: self.stands_for(offset).map(|one| one.to_string()),
+                ..Row::data(offset, hex, ".short", format!("{parcel:#06x}"))
+            },
             Item::Odd(byte) => Row::data(offset, hex, ".byte", format!("{byte:#04x}")),
         };
         // A row is made of strings and numbers, which always serialise.

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 const HALVES: u16 = 512;
 /// Bases of memory accesses are below this one.
 pub(in crate::lower) const BASES: u16 = 256;
+/// Heaps of textures are below this one.
+const HEAPS: u16 = 128;
 /// Constants leave this much room to values.
 const CONSTANTS: u16 = 192;
 /// What computed values and constants leave to the sizes of a dispatch, which are bound
@@ -29,6 +31,7 @@ pub(in crate::lower) struct Layout {
     listed: Vec<(u16, u64, Width)>,
     constant_halves: u16,
     params: Vec<Option<u16>>,
+    heap: Option<u16>,
     systems: HashMap<(SystemValue, u8), u16>,
     globals: HashMap<GlobalId, u32>,
     tables: HashMap<GlobalId, u16>,
@@ -144,8 +147,8 @@ impl Layout {
                 BoundValue::System(SystemValue::ThreadgroupOffset(index), Axis::X),
                 Width::W16,
             ),
-            Bound::Texture(_) => return Carrier::Unsupported("a texture argument"),
-            Bound::Sampler(_) => return Carrier::Unsupported("a sampler argument"),
+            Bound::Texture(index) => (BoundValue::TextureHandle { index }, Width::W64),
+            Bound::Sampler(index) => (BoundValue::SamplerHandle { index }, Width::W64),
             _ => return Carrier::Unsupported("a stage-in argument"),
         };
         let Some(first_half) = self.bind(value, width) else {
@@ -156,6 +159,23 @@ impl Layout {
         }
         self.params[index] = Some(first_half);
         Carrier::Uniform(first_half)
+    }
+
+    /// The uniform with the address of the heap of textures, bound when it is first asked for.
+    pub(in crate::lower) fn texture_heap(&mut self) -> Carrier {
+        if let Some(half) = self.heap {
+            return Carrier::Uniform(half);
+        }
+        let half = self.bind(BoundValue::DescriptorHeap, Width::W64);
+        match half.filter(|half| *half < HEAPS) {
+            Some(half) => {
+                self.heap = Some(half);
+                Carrier::Uniform(half)
+            }
+            None => {
+                Carrier::Unsupported("a heap of textures behind the uniforms that can name one")
+            }
+        }
     }
 
     /// The uniform of a value of the dispatch.
