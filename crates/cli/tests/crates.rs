@@ -67,6 +67,52 @@ fn every_crate_is_in_the_code_map_and_uses_only_crates_above_it() {
     }
 }
 
+/// Rust files below a folder.
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder)
+        .expect("a folder")
+        .filter_map(Result::ok)
+    {
+        let path = entry.path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// A packed crate is built without its neighbours.
+#[test]
+fn crates_embed_only_files_of_their_own() {
+    let mut wrong = Vec::new();
+    for name in code_map() {
+        let source = Path::new("crates").join(&name).join("src");
+        let mut files = Vec::new();
+        rust_files(&root().join(&source), &mut files);
+        files.retain(|path| path.file_name().is_some_and(|file| file != "tests.rs"));
+        for path in files {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let inside = path
+                .strip_prefix(root().join("crates").join(&name))
+                .expect("below the crate");
+            let depth = inside.components().count() - 1;
+            for embedded in text
+                .replace("include_bytes!", "include_str!")
+                .split("include_str!(\"")
+                .skip(1)
+            {
+                let up = embedded.split('/').take_while(|part| *part == "..").count();
+                if up > depth {
+                    let line = embedded.lines().next().unwrap_or_default();
+                    wrong.push(format!("{name}: {} embeds {line}", inside.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// The documentation of a crate as a page outside rustdoc: links to items become code, hidden lines of examples go, and
 /// examples are marked as Rust.
 fn readme(name: &str, description: &str, source: &str) -> String {

@@ -12,6 +12,7 @@
 //! | keys that cannot be shown | [`key`] |
 //! | what models are told, and how their answers are read | [`prompt`], [`answer`], [`edits`] |
 //! | all of it as a proposer of a tuning session | [`author`] |
+//! | a session to look at without a model | [`demo`] |
 
 // Library code returns errors; tests may panic.
 #![cfg_attr(
@@ -26,6 +27,7 @@ pub mod budget;
 pub mod cassette;
 pub mod chat;
 pub mod client;
+pub mod demo;
 pub mod edits;
 pub mod error;
 pub mod key;

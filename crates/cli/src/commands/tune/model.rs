@@ -18,8 +18,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The demonstration that ships with the program.
-const DEMO: &str = include_str!("../../../../llm/demo/softmax_naive.jsonl");
 /// How long a user's command may take for an answer.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(900);
 
@@ -173,7 +171,7 @@ fn replay(context: &Context, name: &str) -> Result<(String, Box<dyn Provider>), 
             return Err(Failure::usage("--llm replay: which cassette?")
                 .advice("replay:demo or replay:FILE"));
         }
-        "demo" => DEMO.to_owned(),
+        "demo" => assay_llm::demo::CASSETTE.to_owned(),
         path => {
             let bytes = input::open(Path::new(path))?;
             let text = std::str::from_utf8(&bytes);

@@ -17,6 +17,7 @@ use crate::source::{self, ThisMachine};
 use assay_bench::registry::Registry;
 use assay_front::{Bytes, File};
 use assay_launch::extent;
+use assay_llm::demo;
 use assay_tune::attempts::Geometry;
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::knobs::Knobs;
@@ -29,12 +30,6 @@ use std::time::Duration;
 /// Instructions of all simdgroups up to which a launch is run whole on this CPU.
 const AFFORDABLE: f64 = 1e8;
 
-/// A naive kernel that ships with the program, for demonstrations.
-const EXAMPLE: (&str, &str) = (
-    "softmax_naive",
-    include_str!("../../../../../examples/naive/softmax.metal"),
-);
-
 pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
     if args.only == Some(Only::Model) && !args.model.is_asked() {
         return Err(Failure::usage("--only model needs a model").advice("--llm PROVIDER:MODEL"));
@@ -46,9 +41,9 @@ pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
     let path = PathBuf::from(target);
     let ledger = model::ledger(&args.model);
     let shown = |found: &Finished| show(args, context, found);
-    if target == EXAMPLE.0 && !path.exists() {
+    if target == demo::KERNEL && !path.exists() {
         let path = Path::new("softmax_naive.metal");
-        let bytes = Bytes::from(EXAMPLE.1.as_bytes().to_vec());
+        let bytes = Bytes::from(demo::SOURCE.as_bytes().to_vec());
         return of_bytes(args, path, &bytes, context, &ledger).and_then(|it| shown(&it));
     }
     if path.is_file() || path.extension().is_some() {

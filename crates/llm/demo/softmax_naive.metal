@@ -1,0 +1,1 @@
+../../../examples/naive/softmax.metal
