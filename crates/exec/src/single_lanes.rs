@@ -43,6 +43,32 @@ macro_rules! single_lanes {
         }
 
         /// # Safety
+        /// All registers must exist.
+        #[inline(always)]
+        unsafe fn exact(result: *mut Narrow, $($x: *const Narrow),+) {
+            let mut lanes = [0; 32];
+            for (lane, bits) in lanes.iter_mut().enumerate() {
+                // SAFETY: as the caller promises.
+                *bits = unsafe { $exact($(f32::from_bits((*$x)[lane])),+).to_bits() };
+            }
+            // SAFETY: as the caller promises.
+            unsafe { *result = lanes };
+        }
+
+        /// [`exact`] as a function of its own, so that its constants are not made ready where they are not used.
+        ///
+        /// # Safety
+        /// All registers must exist, and the CPU must have the features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
+        #[cold]
+        #[inline(never)]
+        unsafe fn special(result: *mut Narrow, $($x: *const Narrow),+) {
+            // SAFETY: as the caller promises.
+            unsafe { exact(result, $($x),+) };
+        }
+
+        /// # Safety
         /// See the shapes.
         #[inline(always)]
         unsafe fn each<S: $crate::simd::Simd>(_simd: S, result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
@@ -52,14 +78,13 @@ macro_rules! single_lanes {
                 unsafe {
                     let (result, $($x),+) = (result.add(at), $($x.add(at)),+);
                     #[cfg(target_arch = "x86_64")]
-                    if S::VECTOR_BYTES == 64 && ordinary(result, $($x),+) {
+                    if S::VECTOR_BYTES == 64 {
+                        if !ordinary(result, $($x),+) {
+                            special(result, $($x),+);
+                        }
                         continue;
                     }
-                    let mut lanes = [0; 32];
-                    for (lane, bits) in lanes.iter_mut().enumerate() {
-                        *bits = $exact($(f32::from_bits((*$x)[lane])),+).to_bits();
-                    }
-                    *result = lanes;
+                    exact(result, $($x),+);
                 }
             }
         }

@@ -113,11 +113,18 @@ impl<'a> Plan<'a> {
                 },
             )
         };
-        let fault = (0..segments as usize)
-            .into_par_iter()
-            .with_min_len((SEGMENT / width.min(SEGMENT)).clamp(1, 1024) as usize)
-            .map_init(|| self.scratch(), run)
-            .find_map_any(Result::err);
+        let all = 0..segments as usize;
+        // Waking another thread takes as long as tens of thousands of lanes.
+        let fault = if rayon::current_num_threads() == 1 {
+            let mut scratch = self.scratch();
+            all.map(|number| run(&mut scratch, number))
+                .find_map(Result::err)
+        } else {
+            all.into_par_iter()
+                .with_min_len((SEGMENT / width.min(SEGMENT)).clamp(1, 1024) as usize)
+                .map_init(|| self.scratch(), run)
+                .find_map_any(Result::err)
+        };
         fault.map_or(Ok(()), Err)
     }
 
