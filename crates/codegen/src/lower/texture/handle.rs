@@ -2,10 +2,11 @@
 //!
 //! The texture of an argument is the state register of its index, a sampler likewise; `constexpr` samplers follow the bound
 //! ones. An element of an array of arguments is a state register whose number is in a register of 16 bits. Another texture
-//! that is chosen while the kernel runs, such as a member of an argument buffer, is known by its handle, and named as Mesa names bindless textures: a heap of descriptors, whose address is in a uniform, and a byte
-//! offset there in a 32-bit register, the low word of the handle. Such a sampler is named by a 16-bit register with its
-//! index in the heap of samplers, the low half of its handle. Which bits of a handle these are is chosen here: what Apple's
-//! driver puts into argument buffers is not publicly known.
+//! that is chosen while the kernel runs, such as a member of an argument buffer, is known by its handle, and named as Mesa
+//! names bindless textures: a heap of descriptors, whose address is in a uniform, and a byte offset there in a 32-bit
+//! register, the low word of the handle. Such a sampler is named by a 16-bit register with its index in the heap of samplers,
+//! the low half of its handle. Which bits of a handle these are is chosen here: what Apple's driver puts into argument
+//! buffers is not publicly known.
 
 use super::array::Elements;
 use crate::lower::integer::arithmetic::OR;
