@@ -43,49 +43,51 @@ macro_rules! single_lanes {
         }
 
         /// # Safety
-        /// All registers must exist.
+        /// See the shapes.
         #[inline(always)]
-        unsafe fn exact(result: *mut Narrow, $($x: *const Narrow),+) {
-            let mut lanes = [0; 32];
-            for (lane, bits) in lanes.iter_mut().enumerate() {
-                // SAFETY: as the caller promises.
-                *bits = unsafe { $exact($(f32::from_bits((*$x)[lane])),+).to_bits() };
+        unsafe fn exact(result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
+            for at in 0..count {
+                $crate::lanes::one_simdgroup();
+                let mut lanes = [0; 32];
+                // SAFETY: the caller promises that the registers are there.
+                unsafe {
+                    for (lane, bits) in lanes.iter_mut().enumerate() {
+                        *bits = $exact($(f32::from_bits((*$x.add(at))[lane])),+).to_bits();
+                    }
+                    *result.add(at) = lanes;
+                }
             }
-            // SAFETY: as the caller promises.
-            unsafe { *result = lanes };
         }
 
-        /// [`exact`] as a function of its own, so that its constants are not made ready where they are not used.
+        /// [`exact`] as a function of its own: the loop over ordinary numbers saves no registers and makes no constants ready for it.
         ///
         /// # Safety
-        /// All registers must exist, and the CPU must have the features.
+        /// See the shapes.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
         #[cold]
         #[inline(never)]
-        unsafe fn special(result: *mut Narrow, $($x: *const Narrow),+) {
+        unsafe fn rest(result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
             // SAFETY: as the caller promises.
-            unsafe { exact(result, $($x),+) };
+            unsafe { exact(result, $($x,)+ count) };
         }
 
         /// # Safety
         /// See the shapes.
         #[inline(always)]
         unsafe fn each<S: $crate::simd::Simd>(_simd: S, result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
-            for at in 0..count {
-                $crate::lanes::one_simdgroup();
-                // SAFETY: the caller promises that the registers are there; the token proves the features.
-                unsafe {
-                    let (result, $($x),+) = (result.add(at), $($x.add(at)),+);
-                    #[cfg(target_arch = "x86_64")]
-                    if S::VECTOR_BYTES == 64 {
-                        if !ordinary(result, $($x),+) {
-                            special(result, $($x),+);
+            // SAFETY: the caller promises that the registers are there; the token proves the features.
+            unsafe {
+                #[cfg(target_arch = "x86_64")]
+                if S::VECTOR_BYTES == 64 {
+                    for at in 0..count {
+                        if !ordinary(result.add(at), $($x.add(at)),+) {
+                            return rest(result.add(at), $($x.add(at),)+ count - at);
                         }
-                        continue;
                     }
-                    exact(result, $($x),+);
+                    return;
                 }
+                exact(result, $($x,)+ count);
             }
         }
         $crate::lanes::LaneFn::$shape($crate::simd::simd_variants!(
