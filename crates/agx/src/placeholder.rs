@@ -36,6 +36,13 @@ pub struct Placeholder {
 impl Placeholder {
     /// What lies in the code where a placeholder is. It begins no instruction of any set.
     pub const PARCEL: u16 = 0xffff;
+
+    /// The placeholder at byte `offset` among some in ascending order.
+    pub fn at(placeholders: &[Placeholder], offset: u32) -> Option<&Placeholder> {
+        let key = |placeholder: &Placeholder| placeholder.offset;
+        let found = placeholders.binary_search_by_key(&offset, key).ok()?;
+        placeholders.get(found)
+    }
 }
 
 /// What a [`Placeholder`] stands for.

@@ -207,8 +207,6 @@ impl Program {
 
     /// The placeholder at byte `offset`.
     pub fn placeholder_at(&self, offset: u32) -> Option<&Placeholder> {
-        let key = |placeholder: &Placeholder| placeholder.offset;
-        let found = self.placeholders.binary_search_by_key(&offset, key).ok()?;
-        self.placeholders.get(found)
+        Placeholder::at(&self.placeholders, offset)
     }
 }

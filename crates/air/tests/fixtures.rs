@@ -28,10 +28,9 @@ fn program(bitcode: &[u8], options: &Options) -> Module {
 fn instructions<'p>(program: &'p Module, kernel: &str) -> Vec<&'p InstData> {
     let kernel = program.kernel(kernel).expect("the kernel");
     let function = &program.functions[kernel.function];
-    let blocks = function.blocks().iter();
-    blocks
-        .flat_map(|&block| function.insts(block))
-        .map(|&inst| function.inst(inst))
+    function
+        .all_insts()
+        .map(|inst| function.inst(inst))
         .collect()
 }
 
@@ -133,13 +132,9 @@ fn instructions_know_their_source_lines() {
         let program = program(bitcode, &Options::default());
         let (mut with, mut all) = (0, 0);
         for (_, function) in program.functions.iter() {
-            for inst in function
-                .blocks()
-                .iter()
-                .flat_map(|&block| function.insts(block))
-            {
+            for inst in function.all_insts() {
                 all += 1;
-                let line = function.loc(*inst).and_then(|loc| {
+                let line = function.loc(inst).and_then(|loc| {
                     program
                         .locations
                         .resolve(loc, |file| file == "/src/kernels.cpp")

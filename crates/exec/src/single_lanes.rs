@@ -59,35 +59,28 @@ macro_rules! single_lanes {
             }
         }
 
-        /// [`exact`] as a function of its own: the loop over ordinary numbers saves no registers and makes no constants ready for it.
-        ///
-        /// # Safety
-        /// See the shapes.
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
-        #[cold]
-        #[inline(never)]
-        unsafe fn rest(result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
-            // SAFETY: as the caller promises.
-            unsafe { exact(result, $($x,)+ count) };
-        }
-
         /// # Safety
         /// See the shapes.
         #[inline(always)]
-        unsafe fn each<S: $crate::simd::Simd>(_simd: S, result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
+        unsafe fn each<S: $crate::simd::Simd>(simd: S, result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
+            // A function of its own: the loop over ordinary numbers saves no registers and makes no constants ready for it.
+            let rest = $crate::simd::simd_variants!(
+                [] (result: *mut Narrow, $($x: *const Narrow,)+ count: usize),
+                // SAFETY: as the caller promises.
+                |_simd| unsafe { exact(result, $($x,)+ count) }
+            );
             // SAFETY: the caller promises that the registers are there; the token proves the features.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 if S::VECTOR_BYTES == 64 {
                     for at in 0..count {
                         if !ordinary(result.add(at), $($x.add(at)),+) {
-                            return rest(result.add(at), $($x.add(at),)+ count - at);
+                            return rest.select(simd.level())(result.add(at), $($x.add(at),)+ count - at);
                         }
                     }
                     return;
                 }
-                exact(result, $($x,)+ count);
+                rest.select(simd.level())(result, $($x,)+ count);
             }
         }
         $crate::lanes::LaneFn::$shape($crate::simd::simd_variants!(
@@ -149,19 +142,29 @@ mod tests {
                 let b = lanes(&|lane| operand(group[lane].1));
                 // Some simdgroups have nothing special in any lane.
                 let ordinary = lanes(&|lane| 1.5 + lane as f32);
-                for (a, b) in [(a, b), (a, ordinary), (ordinary, b), (ordinary, ordinary)] {
-                    let c = lanes(&|lane| operand((lane + at) as u32));
-                    let mut result = [0; 32];
-                    // SAFETY: the registers are there, and the level is one of this CPU's.
-                    unsafe {
-                        match function {
-                            LaneFn::N2(f) => f.select(level)(&mut result, &a, &b, 1),
-                            LaneFn::N3(f) => f.select(level)(&mut result, &a, &b, &c, 1),
-                            _ => panic!("{name} has two or three operands"),
-                        }
+                let c = lanes(&|lane| operand((lane + at) as u32));
+                // One call: what comes after a special simdgroup is right too.
+                let [all_a, all_b] = [[ordinary, a, ordinary, a], [ordinary, ordinary, b, b]];
+                let all_c = [ordinary, c, c, c];
+                let mut results = [[0; 32]; 4];
+                let (to, a, b, c) = (
+                    results.as_mut_ptr(),
+                    all_a.as_ptr(),
+                    all_b.as_ptr(),
+                    all_c.as_ptr(),
+                );
+                // SAFETY: the registers are there, and the level is one of this CPU's.
+                unsafe {
+                    match function {
+                        LaneFn::N2(f) => f.select(level)(to, a, b, 4),
+                        LaneFn::N3(f) => f.select(level)(to, a, b, c, 4),
+                        _ => panic!("{name} has two or three operands"),
                     }
+                }
+                for (simdgroup, result) in results.iter().enumerate() {
+                    let operands = [all_a, all_b, all_c].map(|all| all[simdgroup]);
                     for lane in 0..32 {
-                        let [a, b, c] = [a, b, c].map(|bits| f32::from_bits(bits[lane]));
+                        let [a, b, c] = operands.map(|bits| f32::from_bits(bits[lane]));
                         let (is, wanted) = (result[lane], exact(a, b, c).to_bits());
                         assert_eq!(
                             is,

@@ -106,12 +106,9 @@ pub(crate) fn callees_first(module: &Module) -> (Vec<FunctionId>, IdSet<Function
 }
 
 pub(crate) fn callees(function: &Function) -> Vec<FunctionId> {
-    let insts = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.insts(block));
-    insts
-        .filter_map(|&inst| callee_of(function, inst))
+    function
+        .all_insts()
+        .filter_map(|inst| callee_of(function, inst))
         .collect()
 }
 

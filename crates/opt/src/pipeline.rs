@@ -184,9 +184,8 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
 }
 
 fn count(function: &Function, fits: impl Fn(&InstData) -> bool) -> usize {
-    let blocks = function.blocks().iter();
-    let insts = blocks.flat_map(|&block| function.insts(block));
-    insts.filter(|&&inst| fits(function.inst(inst))).count()
+    let insts = function.all_insts();
+    insts.filter(|&inst| fits(function.inst(inst))).count()
 }
 
 /// Optimises one function without calls.

@@ -54,11 +54,8 @@ pub fn split_pointers(_: &Module, function: &mut Function) -> bool {
 
 /// Whether any access goes through a pointer without a space.
 fn needed(function: &Function) -> bool {
-    let mut insts = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.insts(block));
-    insts.any(|&inst| accessed(function, inst).is_some_and(|ptr| is_generic(function, ptr)))
+    let mut insts = function.all_insts();
+    insts.any(|inst| accessed(function, inst).is_some_and(|ptr| is_generic(function, ptr)))
 }
 
 fn is_generic(function: &Function, value: Value) -> bool {

@@ -66,10 +66,8 @@ fn copies(calls: usize) -> usize {
 
 /// The calls of functions of a circle in a body.
 fn calls_of(function: &Function, circle: &[FunctionId]) -> Vec<Inst> {
-    let blocks = function.blocks().iter();
-    let insts = blocks.flat_map(|&block| function.insts(block));
-    insts
-        .copied()
+    function
+        .all_insts()
         .filter(|&inst| calls_one(function, inst, circle))
         .collect()
 }

@@ -213,6 +213,12 @@ impl Function {
         &self.blocks[block].insts
     }
 
+    /// The instructions of all blocks, in order.
+    pub fn all_insts(&self) -> impl Iterator<Item = Inst> + Clone + '_ {
+        let blocks = self.blocks().iter();
+        blocks.flat_map(|&block| self.insts(block)).copied()
+    }
+
     /// Replaces the instruction list of a block.
     pub fn set_insts(&mut self, block: Block, insts: Vec<Inst>) {
         self.blocks[block].insts = insts;

@@ -118,10 +118,9 @@ mod tests {
         let locations = module.locations.clone();
         let function = &mut module.functions.as_mut_slice()[0];
         fill(function, &locations);
-        let blocks = function.blocks().iter();
-        let lines: Vec<u32> = blocks
-            .flat_map(|&block| function.insts(block))
-            .map(|&inst| {
+        let lines: Vec<u32> = function
+            .all_insts()
+            .map(|inst| {
                 let line = function.loc(inst).and_then(|loc| locations.get(loc));
                 line.map_or(0, |line| line.line)
             })

@@ -1,5 +1,6 @@
 //! A repository with thirty kernels, made for tests of `assay gate`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -117,30 +118,38 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
+fn files() -> Vec<(String, String)> {
+    let maps = (0..28).map(|number| (format!("kernels/map{number}.metal"), elementwise(number)));
+    let others = [
+        ("kernels/tiled.metal", TILED),
+        ("kernels/rows.metal", ROWS),
+        ("include/scale.h", "#pragma once\n#define SCALE 2\n"),
+        ("assay.toml", CONFIG),
+    ];
+    let others = others.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    maps.chain(others).collect()
+}
+
 /// A repository with thirty kernels, committed on `main`; made once, and looked at once.
 pub(crate) fn origin() -> &'static Path {
     static MADE: OnceLock<PathBuf> = OnceLock::new();
     MADE.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gate-origin");
-        let _ = std::fs::remove_dir_all(&folder);
-        write(&folder, "kernels/tiled.metal", TILED);
-        write(&folder, "kernels/rows.metal", ROWS);
-        write(
-            &folder,
-            "include/scale.h",
-            "#pragma once\n#define SCALE 2\n",
-        );
-        for number in 0..28 {
-            write(
-                &folder,
-                &format!("kernels/map{number}.metal"),
-                &elementwise(number),
-            );
+        // Tests may run in processes of their own: each makes the folder under another name, and the first one gives it its own.
+        let mut hasher = DefaultHasher::new();
+        files().hash(&mut hasher);
+        let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let folder = parent.join(format!("gate-origin-{:016x}", hasher.finish()));
+        if !folder.exists() {
+            let making = tempfile::tempdir_in(parent).expect("a folder");
+            for (name, text) in files() {
+                write(making.path(), &name, &text);
+            }
+            git(making.path(), &["init", "-q"]);
+            git(making.path(), &["add", "-A"]);
+            git(making.path(), &["commit", "-q", "-m", "Thirty kernels"]);
+            let renamed = std::fs::rename(making.path(), &folder);
+            assert!(renamed.is_ok() || folder.exists(), "{renamed:?}");
         }
-        write(&folder, "assay.toml", CONFIG);
-        git(&folder, &["init", "-q"]);
-        git(&folder, &["add", "-A"]);
-        git(&folder, &["commit", "-q", "-m", "Thirty kernels"]);
         let first = assay(&folder, &["gate"]);
         if first.status.code() == Some(4) {
             assay_fixtures::skip(assay_fixtures::Tool::Clang);

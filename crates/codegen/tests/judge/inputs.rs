@@ -200,11 +200,8 @@ fn calls(module: &Module, kernel: &Kernel, is: impl Fn(Family) -> bool) -> bool 
     let Some(function) = module.functions.get(kernel.function) else {
         return false;
     };
-    let mut insts = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.insts(block));
-    insts.any(|&inst| match function.inst(inst) {
+    let mut insts = function.all_insts();
+    insts.any(|inst| match function.inst(inst) {
         InstData::Call {
             callee: Callee::Builtin(call),
             ..

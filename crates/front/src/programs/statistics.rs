@@ -114,11 +114,8 @@ impl Counts {
 /// How many kernels have arrays or structs in thread memory, in themselves or in what they call.
 fn with_thread_memory(module: &Module) -> usize {
     let has = |function: &assay_ssa::Function| {
-        let mut insts = function
-            .blocks()
-            .iter()
-            .flat_map(|&block| function.insts(block));
-        insts.any(|&inst| matches!(function.inst(inst), InstData::Alloca { .. }))
+        let mut insts = function.all_insts();
+        insts.any(|inst| matches!(function.inst(inst), InstData::Alloca { .. }))
     };
     match module.kernels.as_slice() {
         [_] => usize::from(module.functions.as_slice().iter().any(has)),
@@ -222,8 +219,7 @@ impl Cooperation {
         let Some(function) = module.functions.get(id).filter(|_| depth > 0) else {
             return;
         };
-        let blocks = function.blocks().iter();
-        for &inst in blocks.flat_map(|&block| function.insts(block)) {
+        for inst in function.all_insts() {
             let InstData::Call { callee, .. } = *function.inst(inst) else {
                 continue;
             };

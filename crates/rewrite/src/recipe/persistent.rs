@@ -120,11 +120,9 @@ fn whole_groups(geometry: &Geometry) -> Result<Formula, Refusal> {
 }
 
 fn float_atomics(function: &Function) -> Result<(), Refusal> {
-    let blocks = function.blocks().iter();
-    let mut insts = blocks.flat_map(|&block| function.insts(block));
-    let float = insts.any(
-        |&inst| matches!(function.inst(inst), InstData::AtomicRmw { op, .. } if op.is_float()),
-    );
+    let mut insts = function.all_insts();
+    let float = insts
+        .any(|inst| matches!(function.inst(inst), InstData::AtomicRmw { op, .. } if op.is_float()));
     if float {
         let why = "floats are added atomically, in an order that would change";
         return Err(Refusal::new(RefusalKind::Atomics, why));
@@ -249,10 +247,9 @@ fn uses_threadgroup_memory(kernel: &Kernel, function: &Function) -> bool {
         .arguments
         .iter()
         .any(|argument| argument.space == Some(Space::Threadgroup));
-    let blocks = function.blocks().iter();
-    let mut insts = blocks.flat_map(|&block| function.insts(block));
+    let mut insts = function.all_insts();
     argument
-        || insts.any(|&inst| {
+        || insts.any(|inst| {
             let mut found = false;
             function.for_each_operand(inst, |value| {
                 found |= function.ty(value).space() == Some(Space::Threadgroup);

@@ -85,9 +85,8 @@ pub(super) fn read(function: &Function) -> BTreeSet<(Builtin, usize)> {
 }
 
 fn only_extracted(function: &Function, vector: Value) -> bool {
-    let blocks = function.blocks().iter();
-    let mut insts = blocks.flat_map(|&block| function.insts(block));
-    insts.all(|&inst| {
+    let mut insts = function.all_insts();
+    insts.all(|inst| {
         let mut used = false;
         function.for_each_operand(inst, |operand| used |= operand == vector);
         match *function.inst(inst) {
@@ -172,9 +171,8 @@ pub(super) fn resized(function: &mut Function, block: Block, number: Value, ty: 
 
 /// Returns true if a position or size of several axes is used other than axis by axis.
 pub(super) fn used_as_vector(function: &Function) -> bool {
-    let blocks = function.blocks().iter();
-    let mut insts = blocks.flat_map(|&block| function.insts(block));
-    insts.any(|&inst| {
+    let mut insts = function.all_insts();
+    insts.any(|inst| {
         let Some(value) = function.result(inst) else {
             return false;
         };

@@ -34,11 +34,7 @@ impl HeldPointers {
             of: IdMap::with_len(None, function.num_values()),
             held: Vec::new(),
         };
-        let insts = || {
-            let blocks = function.blocks().iter();
-            blocks.flat_map(|&block| function.insts(block))
-        };
-        for &inst in insts() {
+        for inst in function.all_insts() {
             if let (InstData::Alloca { .. }, Some(pointer)) =
                 (function.inst(inst), function.result(inst))
             {
@@ -48,7 +44,7 @@ impl HeldPointers {
         }
         if !finder.held.is_empty() {
             // An address is computed before it is used, and blocks are listed so; otherwise it counts as gone elsewhere.
-            insts().for_each(|&inst| finder.visit(inst));
+            function.all_insts().for_each(|inst| finder.visit(inst));
         }
         let held: Vec<Held> = finder.held.into_iter().flatten().collect();
         let mut known = IdMap::with_len(false, function.num_values());

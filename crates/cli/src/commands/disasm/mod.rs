@@ -328,9 +328,8 @@ impl Listing {
 
     /// What the parcel at an offset stands for.
     fn stands_for(&self, offset: u64) -> Option<Unencoded> {
-        let mut all = self.placeholders.iter();
-        let found = all.find(|placeholder| u64::from(placeholder.offset) == offset);
-        found.map(|placeholder| placeholder.operation)
+        let offset = u32::try_from(offset).ok()?;
+        Placeholder::at(&self.placeholders, offset).map(|placeholder| placeholder.operation)
     }
 
     fn json_line(&mut self, offset: u64, bytes: &[u8], item: Item) {

@@ -106,11 +106,7 @@ impl Array {
 fn arrays(kernel: &Kernel, function: &Function) -> HashMap<Inst, Array> {
     let mut arrays: HashMap<Inst, Array> = HashMap::new();
     let handles_only = used_as_handles(function);
-    let insts = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.insts(block));
-    for &inst in insts {
+    for inst in function.all_insts() {
         let data = function.inst(inst);
         function.for_each_operand(inst, |operand| {
             let Some(variable) = variable_behind(function, operand) else {
@@ -157,31 +153,29 @@ fn arrays(kernel: &Kernel, function: &Function) -> HashMap<Inst, Array> {
 fn used_as_handles(function: &Function) -> HashSet<Inst> {
     let mut handles = HashSet::new();
     let mut others = HashSet::new();
-    for &block in function.blocks() {
-        for &inst in function.insts(block) {
-            let texture = match function.inst(inst) {
-                InstData::Call {
-                    callee: Callee::Builtin(call),
-                    args,
-                    ..
-                } if call.info().family == Family::Texture => {
-                    function.list_values(*args).first().copied()
-                }
-                _ => None,
+    for inst in function.all_insts() {
+        let texture = match function.inst(inst) {
+            InstData::Call {
+                callee: Callee::Builtin(call),
+                args,
+                ..
+            } if call.info().family == Family::Texture => {
+                function.list_values(*args).first().copied()
+            }
+            _ => None,
+        };
+        let mut position = 0;
+        function.for_each_operand(inst, |operand| {
+            position += 1;
+            let Some(load) = function.def_inst(operand) else {
+                return;
             };
-            let mut position = 0;
-            function.for_each_operand(inst, |operand| {
-                position += 1;
-                let Some(load) = function.def_inst(operand) else {
-                    return;
-                };
-                if position == 1 && texture == Some(operand) {
-                    handles.insert(load);
-                } else {
-                    others.insert(load);
-                }
-            });
-        }
+            if position == 1 && texture == Some(operand) {
+                handles.insert(load);
+            } else {
+                others.insert(load);
+            }
+        });
     }
     handles.retain(|load| {
         matches!(function.inst(*load), InstData::Load { .. }) && !others.contains(load)

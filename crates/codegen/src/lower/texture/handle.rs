@@ -96,11 +96,8 @@ fn needs_heap(kernel: &Kernel, function: &Function, elements: &Elements) -> bool
                 | Builtin::TextureGatherCompare
         )
     };
-    let mut insts = function
-        .blocks()
-        .iter()
-        .flat_map(|&block| function.insts(block));
-    insts.any(|&inst| match function.inst(inst) {
+    let mut insts = function.all_insts();
+    insts.any(|inst| match function.inst(inst) {
         InstData::Call {
             callee: Callee::Builtin(call),
             args,
