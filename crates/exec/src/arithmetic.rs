@@ -108,12 +108,16 @@ pub(crate) fn cast_rule(op: CastOp, from: Scalar, to: Scalar) -> Rule {
     }
 }
 
-/// A function of two floats of any type, from one for each. With `single::add = _mm512_add_ps` the CPU has an instruction for it.
+/// A function of two floats of any type, from one for each. With `single::add = _mm512_add_ps` the CPU has an instruction for it:
+/// see [`single_lanes!`](crate::single_lanes).
 macro_rules! float2 {
     ($scalar:expr, $single:path = $instruction:ident, $half:expr, $brain:expr) => {
+        float2!($scalar, $single = $instruction, denormals in [a, b] of |a, b|, $half, $brain)
+    };
+    ($scalar:expr, $single:path = $instruction:ident, denormals in $checked:tt of |$a:ident, $b:ident|, $half:expr, $brain:expr) => {
         match $scalar {
             Scalar::F32 => Some($crate::single_lanes::single_lanes!(
-                N2 |a, b| $single, $instruction, denormals in [a, b]
+                N2 |$a, $b| $single, $instruction, denormals in $checked
             )),
             other => float2!(@narrow other, $half, $brain),
         }

@@ -8,23 +8,25 @@
 /// ```
 #[derive(Debug, Default)]
 pub struct Buffer {
-    /// The bytes, from the first one that begins a cache line.
-    words: Vec<u128>,
+    memory: Memory,
     len: usize,
-    lent: Option<Lent>,
 }
 
-/// Memory of someone else's.
+/// Where the bytes of a buffer are.
 #[derive(Debug)]
-struct Lent {
-    base: *mut u8,
-    writable: bool,
+enum Memory {
+    /// From the first one on that begins a cache line. They stay where they are, so that is always the same one.
+    Words(Vec<u128>),
+    #[cfg(all(target_os = "linux", not(miri)))]
+    HugePages(crate::huge_pages::HugePages),
+    /// Memory of someone else's.
+    Lent { base: *mut u8, writable: bool },
 }
 
 // SAFETY: who lends memory promises that it may be accessed from any thread ([`Buffer::lent`]).
-unsafe impl Send for Lent {}
+unsafe impl Send for Memory {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for Memory {}
 
 /// Bytes of a cache line. Rows of numbers mostly begin with one in a kernel; here too, a load of one takes half the time.
 const LINE: usize = 64;
@@ -32,27 +34,43 @@ const LINE: usize = 64;
 /// Words that may lie before the start of a line.
 const BEFORE: usize = LINE / 16 - 1;
 
-/// Bytes of a huge page, and of the pages that kernels usually have.
-#[cfg(target_os = "linux")]
-const HUGE: usize = 2 << 20;
-#[cfg(target_os = "linux")]
-const PAGE: usize = 4096;
-
-/// Asks for huge pages where a buffer has several: threads that walk through it wait less for address translation, and it takes
-/// fewer page faults to fill. The system may decline; nothing depends on it.
-fn advise_huge_pages(words: &mut [u128]) {
-    #[cfg(all(target_os = "linux", not(miri)))]
-    if size_of_val(words) >= 2 * HUGE {
-        let range = words.as_mut_ptr_range();
-        let start = (range.start as usize).next_multiple_of(PAGE);
-        let length = (range.end as usize - start) / PAGE * PAGE;
-        // SAFETY: the range is inside the buffer, and this advice changes neither contents nor addresses.
-        let _ = unsafe {
-            rustix::mm::madvise(start as *mut _, length, rustix::mm::Advice::LinuxHugepage)
-        };
+impl Default for Memory {
+    fn default() -> Self {
+        Self::Words(Vec::new())
     }
-    #[cfg(any(not(target_os = "linux"), miri))]
-    let _ = words;
+}
+
+impl Memory {
+    fn zeroed(len: usize) -> Self {
+        #[cfg(all(target_os = "linux", not(miri)))]
+        if let Some(pages) = crate::huge_pages::HugePages::zeroed(len) {
+            return Self::HugePages(pages);
+        }
+        Self::Words(vec![0; len.div_ceil(16) + BEFORE])
+    }
+
+    fn first(&self) -> *const u8 {
+        match self {
+            Self::Words(words) => line_start(words.as_ptr()).cast(),
+            #[cfg(all(target_os = "linux", not(miri)))]
+            Self::HugePages(pages) => pages.as_ptr(),
+            Self::Lent { base, .. } => *base,
+        }
+    }
+
+    fn first_mut(&mut self) -> *mut u8 {
+        match self {
+            Self::Words(words) => line_start(words.as_mut_ptr()).cast_mut().cast(),
+            #[cfg(all(target_os = "linux", not(miri)))]
+            Self::HugePages(pages) => pages.as_ptr(),
+            Self::Lent { base, .. } => *base,
+        }
+    }
+}
+
+/// The first word that begins a line.
+fn line_start(words: *const u128) -> *const u128 {
+    words.wrapping_add(words.align_offset(LINE).min(BEFORE))
 }
 
 impl Clone for Buffer {
@@ -96,13 +114,8 @@ elements!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 impl Buffer {
     /// `len` zero bytes.
     pub fn zeroed(len: usize) -> Self {
-        let mut words = vec![0; len.div_ceil(16) + BEFORE];
-        advise_huge_pages(&mut words);
-        Self {
-            words,
-            len,
-            lent: None,
-        }
+        let memory = Memory::zeroed(len);
+        Self { memory, len }
     }
 
     /// Memory of someone else's, not copied: a kernel reads it and, if it is `writable`, writes it where it lies. A write to
@@ -125,16 +138,19 @@ impl Buffer {
             0 => std::ptr::NonNull::dangling().as_ptr(),
             _ => base,
         };
-        Self {
-            words: Vec::new(),
-            len,
-            lent: Some(Lent { base, writable }),
-        }
+        let memory = Memory::Lent { base, writable };
+        Self { memory, len }
     }
 
     /// Returns true if a kernel may write it: only lent memory may be read-only.
     pub fn is_writable(&self) -> bool {
-        self.lent.as_ref().is_none_or(|lent| lent.writable)
+        !matches!(
+            self.memory,
+            Memory::Lent {
+                writable: false,
+                ..
+            }
+        )
     }
 
     /// These bytes.
@@ -158,19 +174,10 @@ impl Buffer {
         self.bytes().chunks_exact(T::SIZE).map(T::take).collect()
     }
 
-    /// Words before the first one that begins a line. The memory stays where it is, so this does not change.
-    fn start(&self) -> usize {
-        self.words.as_ptr().align_offset(LINE).min(BEFORE)
-    }
-
     /// The contents.
     pub fn bytes(&self) -> &[u8] {
-        let first = match &self.lent {
-            Some(lent) => lent.base.cast_const(),
-            None => self.words.as_ptr().wrapping_add(self.start()).cast(),
-        };
-        // SAFETY: from there on there are `len` initialised bytes, of `words` or lent, and bytes have no alignment.
-        unsafe { std::slice::from_raw_parts(first, self.len) }
+        // SAFETY: from there on there are `len` initialised bytes, and bytes have no alignment.
+        unsafe { std::slice::from_raw_parts(self.memory.first(), self.len) }
     }
 
     /// The contents, to be changed; nothing of memory that was lent read-only.
@@ -194,11 +201,7 @@ impl Buffer {
     }
 
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
-        if let Some(lent) = &self.lent {
-            return lent.base;
-        }
-        let start = self.start();
-        self.words.as_mut_ptr().wrapping_add(start).cast()
+        self.memory.first_mut()
     }
 }
 
@@ -217,6 +220,20 @@ mod tests {
             copies.extend([Buffer::zeroed(len), last]);
         }
         assert!(Buffer::default().clone().bytes().is_empty());
+    }
+
+    #[test]
+    fn large_buffers_are_zero_and_hold_what_is_written() {
+        let len = (9 << 20) + 5;
+        for _ in 0..3 {
+            let mut buffer = Buffer::zeroed(len);
+            assert!(buffer.bytes().iter().all(|&byte| byte == 0));
+            assert_eq!(buffer.as_mut_ptr() as usize % LINE, 0);
+            buffer.bytes_mut().fill(7);
+            let copy = buffer.clone();
+            drop(buffer);
+            assert!(copy.len() == len && copy.bytes().iter().all(|&byte| byte == 7));
+        }
     }
 
     #[test]

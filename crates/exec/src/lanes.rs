@@ -11,19 +11,61 @@ pub(crate) type Narrow = [u32; 32];
 /// 32 values of 64 bits (integers and pointers), one per lane.
 pub(crate) type Wide = [u64; 32];
 
-/// A function over lanes: of the registers of `count` (the last parameter) simdgroups, which follow each other in memory.
+/// The registers of an operand, of one simdgroup after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lanes<T> {
+    first: *const T,
+    /// Bytes to the next simdgroup's register; 0 if all simdgroups have the same lanes.
+    stride: usize,
+}
+
+impl<T: Copy> Lanes<T> {
+    /// Each simdgroup has a register of its own.
+    #[inline(always)]
+    pub(crate) fn each(first: *const T) -> Self {
+        let stride = size_of::<T>();
+        Self { first, stride }
+    }
+
+    /// One register for all simdgroups.
+    #[inline(always)]
+    pub(crate) fn same(register: *const T) -> Self {
+        let (first, stride) = (register, 0);
+        Self { first, stride }
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(self, simdgroup: usize) -> *const T {
+        self.first.wrapping_byte_add(simdgroup * self.stride)
+    }
+
+    /// Returns true if there is one register for all simdgroups.
+    #[inline(always)]
+    pub(crate) fn is_same(self) -> bool {
+        self.stride == 0
+    }
+
+    /// Without the first simdgroups.
+    #[inline(always)]
+    pub(crate) fn from(self, simdgroup: usize) -> Self {
+        let first = self.at(simdgroup);
+        Self { first, ..self }
+    }
+}
+
+/// A function over lanes: of the registers of `count` (the last parameter) simdgroups. Those of the result follow each other in memory.
 /// Each simdgroup's operands are read before its result is written, so an operand may be the result's register.
 ///
 /// # Safety
 /// All registers must exist, and the CPU must have the features the variant was compiled for.
-pub(crate) type N1 = unsafe fn(*mut Narrow, *const Narrow, usize);
-pub(crate) type N2 = unsafe fn(*mut Narrow, *const Narrow, *const Narrow, usize);
-pub(crate) type N3 = unsafe fn(*mut Narrow, *const Narrow, *const Narrow, *const Narrow, usize);
-pub(crate) type W1 = unsafe fn(*mut Wide, *const Wide, usize);
-pub(crate) type W2 = unsafe fn(*mut Wide, *const Wide, *const Wide, usize);
-pub(crate) type Widen = unsafe fn(*mut Wide, *const Narrow, usize);
-pub(crate) type Narrowing = unsafe fn(*mut Narrow, *const Wide, usize);
-pub(crate) type Compare = unsafe fn(*mut Narrow, *const Wide, *const Wide, usize);
+pub(crate) type N1 = unsafe fn(*mut Narrow, Lanes<Narrow>, usize);
+pub(crate) type N2 = unsafe fn(*mut Narrow, Lanes<Narrow>, Lanes<Narrow>, usize);
+pub(crate) type N3 = unsafe fn(*mut Narrow, Lanes<Narrow>, Lanes<Narrow>, Lanes<Narrow>, usize);
+pub(crate) type W1 = unsafe fn(*mut Wide, Lanes<Wide>, usize);
+pub(crate) type W2 = unsafe fn(*mut Wide, Lanes<Wide>, Lanes<Wide>, usize);
+pub(crate) type Widen = unsafe fn(*mut Wide, Lanes<Narrow>, usize);
+pub(crate) type Narrowing = unsafe fn(*mut Narrow, Lanes<Wide>, usize);
+pub(crate) type Compare = unsafe fn(*mut Narrow, Lanes<Wide>, Lanes<Wide>, usize);
 
 /// A lane function of any shape, in its variants. `N`: narrow operands and result, `W`: wide ones.
 #[derive(Clone, Copy, Debug)]
@@ -109,15 +151,15 @@ macro_rules! each_lane {
         /// # Safety
         /// See the shapes.
         #[inline(always)]
-        unsafe fn each(result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize) {
+        unsafe fn each(result: *mut [$d; 32], $($x: $crate::lanes::Lanes<[$t; 32]>,)* count: usize) {
             for at in 0..count {
                 $crate::lanes::one_simdgroup();
                 // SAFETY: the caller promises that the registers are there.
-                unsafe { *result.add(at) = all($(&*$x.add(at)),*) };
+                unsafe { *result.add(at) = all($(&*$x.at(at)),*) };
             }
         }
         $crate::lanes::LaneFn::$shape($crate::simd::simd_variants!(
-            [] (result: *mut [$d; 32], $($x: *const [$t; 32],)* count: usize),
+            [] (result: *mut [$d; 32], $($x: $crate::lanes::Lanes<[$t; 32]>,)* count: usize),
             // SAFETY: as the caller promises.
             |_simd| unsafe { each(result, $($x,)* count) }
         ))

@@ -83,6 +83,8 @@ mod dispatch;
 mod error;
 mod geometry;
 mod group_batching;
+#[cfg(all(target_os = "linux", not(miri)))]
+mod huge_pages;
 mod interpret;
 mod lanes;
 mod matrix;

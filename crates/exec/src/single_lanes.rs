@@ -4,57 +4,72 @@
 //! classes of numbers apart with one. Where no operand of a simdgroup is denormal and no result is denormal or NaN, flushing
 //! changes nothing, and the CPU's results are the right ones; other simdgroups, and other levels, are computed by `assay-num`.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::{Operand, denormals_and_nans};
+
 /// `single_lanes!(N2 |a, b| single::add, _mm512_add_ps, denormals in [a, b])`: a [`LaneFn`](crate::lanes::LaneFn) of the named shape
 /// that computes `single::add`. The instruction must give the same result for operands that are not denormal, unless that
 /// is denormal or NaN; only the listed operands may be denormal.
 macro_rules! single_lanes {
     ($shape:ident |$($x:ident),+| $exact:path, $instruction:ident, denormals in [$($checked:ident),*]) => {{
-        use $crate::lanes::Narrow;
-
-        /// Computes the lanes of a simdgroup; writes nothing and returns false if a number among them is special.
-        ///
-        /// # Safety
-        /// All registers must exist, and the CPU must have the features.
-        #[cfg(target_arch = "x86_64")]
-        #[target_feature(enable = "avx512f,avx512dq")]
-        #[inline]
-        unsafe fn ordinary(result: *mut Narrow, $($x: *const Narrow),+) -> bool {
-            use std::arch::x86_64::{_mm512_fpclass_ps_mask, _mm512_loadu_ps, _mm512_storeu_ps, $instruction};
-            const DENORMAL: i32 = 0x20;
-            const NAN: i32 = 0x81;
-            // SAFETY: a simdgroup has two times sixteen lanes.
-            let half = |first: usize| unsafe {
-                $(let $x = _mm512_loadu_ps($x.cast::<f32>().add(first));)+
-                let result = $instruction($($x),+);
-                let special = _mm512_fpclass_ps_mask::<{ DENORMAL | NAN }>(result);
-                $(let special = special | _mm512_fpclass_ps_mask::<DENORMAL>($checked);)*
-                (result, special)
-            };
-            let (low, high) = (half(0), half(16));
-            if low.1 | high.1 != 0 {
-                return false;
-            }
-            // SAFETY: as above.
-            unsafe {
-                _mm512_storeu_ps(result.cast(), low.0);
-                _mm512_storeu_ps(result.cast::<f32>().add(16), high.0);
-            }
-            true
-        }
+        use $crate::lanes::{Lanes, Narrow};
 
         /// # Safety
         /// See the shapes.
         #[inline(always)]
-        unsafe fn exact(result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
+        unsafe fn exact(result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize) {
             for at in 0..count {
                 $crate::lanes::one_simdgroup();
                 let mut lanes = [0; 32];
                 // SAFETY: the caller promises that the registers are there.
                 unsafe {
                     for (lane, bits) in lanes.iter_mut().enumerate() {
-                        *bits = $exact($(f32::from_bits((*$x.add(at))[lane])),+).to_bits();
+                        *bits = $exact($(f32::from_bits((*$x.at(at))[lane])),+).to_bits();
                     }
                     *result.add(at) = lanes;
+                }
+            }
+        }
+
+        /// [`exact`] as a function of its own: the loop over ordinary numbers saves no registers and makes no constants ready for it.
+        ///
+        /// # Safety
+        /// See the shapes.
+        #[cold]
+        #[inline(never)]
+        unsafe fn rest(level: $crate::SimdLevel, result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize) {
+            let variants = $crate::simd::simd_variants!(
+                [] (result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize),
+                // SAFETY: as the caller promises.
+                |_simd| unsafe { exact(result, $($x,)+ count) }
+            );
+            // SAFETY: as the caller promises; a level exists only where the CPU has its instructions.
+            unsafe { variants.select(level)(result, $($x,)+ count) };
+        }
+
+        /// Simdgroups up to the first one with a special number; that one and what follows by `rest`.
+        ///
+        /// # Safety
+        /// See the shapes; and the CPU must have the features.
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq")]
+        #[inline]
+        unsafe fn ordinary(level: $crate::SimdLevel, mut result: *mut Narrow, $($x: Lanes<Narrow>,)+ mut count: usize) {
+            use std::arch::x86_64::{_mm512_storeu_ps, $instruction};
+            use $crate::single_lanes::{Operand, denormals_and_nans};
+            // SAFETY: as the caller promises.
+            unsafe {
+                $(let mut $x = Operand::of($x);)+
+                while count > 0 {
+                    let (low, high) = ($instruction($($x.low()),+), $instruction($($x.high()),+));
+                    let special = denormals_and_nans(low, high) $(| $checked.denormals())*;
+                    if special != 0 {
+                        return rest(level, result, $($x.lanes,)+ count);
+                    }
+                    _mm512_storeu_ps(result.cast(), low);
+                    _mm512_storeu_ps(result.cast::<f32>().add(16), high);
+                    (result, count) = (result.add(1), count - 1);
+                    $($x.lanes = $x.lanes.from(1);)+
                 }
             }
         }
@@ -62,29 +77,18 @@ macro_rules! single_lanes {
         /// # Safety
         /// See the shapes.
         #[inline(always)]
-        unsafe fn each<S: $crate::simd::Simd>(simd: S, result: *mut Narrow, $($x: *const Narrow,)+ count: usize) {
-            // A function of its own: the loop over ordinary numbers saves no registers and makes no constants ready for it.
-            let rest = $crate::simd::simd_variants!(
-                [] (result: *mut Narrow, $($x: *const Narrow,)+ count: usize),
-                // SAFETY: as the caller promises.
-                |_simd| unsafe { exact(result, $($x,)+ count) }
-            );
+        unsafe fn each<S: $crate::simd::Simd>(simd: S, result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize) {
             // SAFETY: the caller promises that the registers are there; the token proves the features.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 if S::VECTOR_BYTES == 64 {
-                    for at in 0..count {
-                        if !ordinary(result.add(at), $($x.add(at)),+) {
-                            return rest.select(simd.level())(result.add(at), $($x.add(at),)+ count - at);
-                        }
-                    }
-                    return;
+                    return ordinary(simd.level(), result, $($x,)+ count);
                 }
-                rest.select(simd.level())(result, $($x,)+ count);
+                exact(result, $($x,)+ count);
             }
         }
         $crate::lanes::LaneFn::$shape($crate::simd::simd_variants!(
-            [] (result: *mut Narrow, $($x: *const Narrow,)+ count: usize),
+            [] (result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize),
             // SAFETY: as the caller promises.
             |simd| unsafe { each(simd, result, $($x,)+ count) }
         ))
@@ -92,10 +96,81 @@ macro_rules! single_lanes {
 }
 pub(crate) use single_lanes;
 
+/// Classes of numbers in vector registers.
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use crate::lanes::{Lanes, Narrow};
+    use std::arch::x86_64::{__m512, _mm512_fpclass_ps_mask, _mm512_loadu_ps};
+
+    const DENORMAL: i32 = 0x20;
+    const NAN: i32 = 0x81;
+
+    /// An operand, at some simdgroup. Its register must exist wherever a method is called.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Operand {
+        pub(crate) lanes: Lanes<Narrow>,
+        /// Whether a number may be denormal: one register for all simdgroups is looked at once.
+        may_be_denormal: bool,
+    }
+
+    impl Operand {
+        #[target_feature(enable = "avx512f,avx512dq")]
+        #[inline]
+        pub(crate) unsafe fn of(lanes: Lanes<Narrow>) -> Self {
+            let may_be_denormal = true;
+            let all = Self {
+                lanes,
+                may_be_denormal,
+            };
+            Self {
+                // SAFETY: as the caller promises.
+                may_be_denormal: !lanes.is_same() || unsafe { all.denormals() } != 0,
+                ..all
+            }
+        }
+
+        /// The first sixteen lanes.
+        #[target_feature(enable = "avx512f")]
+        #[inline]
+        pub(crate) unsafe fn low(self) -> __m512 {
+            // SAFETY: as the caller promises.
+            unsafe { _mm512_loadu_ps(self.lanes.at(0).cast()) }
+        }
+
+        /// The other sixteen.
+        #[target_feature(enable = "avx512f")]
+        #[inline]
+        pub(crate) unsafe fn high(self) -> __m512 {
+            // SAFETY: as the caller promises.
+            unsafe { _mm512_loadu_ps(self.lanes.at(0).cast::<f32>().add(16)) }
+        }
+
+        /// Not 0 if a number is denormal.
+        #[target_feature(enable = "avx512f,avx512dq")]
+        #[inline]
+        pub(crate) unsafe fn denormals(self) -> u16 {
+            if !self.may_be_denormal {
+                return 0;
+            }
+            let class = |lanes| _mm512_fpclass_ps_mask::<DENORMAL>(lanes);
+            // SAFETY: as the caller promises.
+            unsafe { class(self.low()) | class(self.high()) }
+        }
+    }
+
+    /// Not 0 if a number is denormal or NaN.
+    #[target_feature(enable = "avx512f,avx512dq")]
+    #[inline]
+    pub(crate) fn denormals_and_nans(low: __m512, high: __m512) -> u16 {
+        let class = |lanes| _mm512_fpclass_ps_mask::<{ DENORMAL | NAN }>(lanes);
+        class(low) | class(high)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::SimdLevel;
-    use crate::lanes::{LaneFn, Narrow};
+    use crate::lanes::{LaneFn, Lanes, Narrow};
     use assay_num::single;
     use assay_ssa::{BinaryOp, Builtin, Scalar, TernaryOp};
 
@@ -144,36 +219,72 @@ mod tests {
                 let ordinary = lanes(&|lane| 1.5 + lane as f32);
                 let c = lanes(&|lane| operand((lane + at) as u32));
                 // One call: what comes after a special simdgroup is right too.
-                let [all_a, all_b] = [[ordinary, a, ordinary, a], [ordinary, ordinary, b, b]];
-                let all_c = [ordinary, c, c, c];
-                let mut results = [[0; 32]; 4];
-                let (to, a, b, c) = (
-                    results.as_mut_ptr(),
-                    all_a.as_ptr(),
-                    all_b.as_ptr(),
-                    all_c.as_ptr(),
-                );
-                // SAFETY: the registers are there, and the level is one of this CPU's.
-                unsafe {
-                    match function {
-                        LaneFn::N2(f) => f.select(level)(to, a, b, 4),
-                        LaneFn::N3(f) => f.select(level)(to, a, b, c, 4),
-                        _ => panic!("{name} has two or three operands"),
-                    }
+                let all = [
+                    [ordinary, a, ordinary, a],
+                    [ordinary, ordinary, b, b],
+                    [ordinary, c, c, c],
+                ];
+                check(name, function, level, all, &exact);
+                // One operand is the same for all simdgroups: a special one, or an ordinary one.
+                for (which, register) in [a, b, c, ordinary, ordinary, ordinary].iter().enumerate()
+                {
+                    let mut one = all;
+                    one[which % 3] = [*register; 4];
+                    check(name, function, level, one, &exact);
                 }
-                for (simdgroup, result) in results.iter().enumerate() {
-                    let operands = [all_a, all_b, all_c].map(|all| all[simdgroup]);
-                    for lane in 0..32 {
-                        let [a, b, c] = operands.map(|bits| f32::from_bits(bits[lane]));
-                        let (is, wanted) = (result[lane], exact(a, b, c).to_bits());
-                        assert_eq!(
-                            is,
-                            wanted,
-                            "{name}({a:e}, {b:e}, {c:e}) at {}",
-                            level.name()
-                        );
-                    }
-                }
+            }
+            // A pair in one lane: nothing else sends its simdgroup to `assay-num`.
+            for (at, &(first, second)) in pairs.iter().enumerate() {
+                let ordinary: Narrow = std::array::from_fn(|lane| (1.5 + lane as f32).to_bits());
+                let with = |seed: u32| {
+                    let mut lanes = ordinary;
+                    lanes[at % 32] = operand(seed).to_bits();
+                    lanes
+                };
+                let [a, b] = [with(first), with(second)];
+                let all = [
+                    [ordinary, a, ordinary, a],
+                    [ordinary, b, ordinary, b],
+                    [ordinary; 4],
+                ];
+                check(name, function, level, all, &exact);
+            }
+        }
+    }
+
+    /// Runs a lane function on four simdgroups. An operand whose registers are all equal is passed as one register.
+    #[track_caller]
+    fn check(
+        name: &str,
+        function: LaneFn,
+        level: SimdLevel,
+        operands: [[Narrow; 4]; 3],
+        exact: &impl Fn(f32, f32, f32) -> f32,
+    ) {
+        let [a, b, c] = operands.each_ref().map(|registers| {
+            let first = registers.as_ptr();
+            if registers.iter().all(|register| *register == registers[0]) {
+                Lanes::same(first)
+            } else {
+                Lanes::each(first)
+            }
+        });
+        let mut results = [[0; 32]; 4];
+        let to = results.as_mut_ptr();
+        // SAFETY: the registers are there, and the level is one of this CPU's.
+        unsafe {
+            match function {
+                LaneFn::N2(f) => f.select(level)(to, a, b, 4),
+                LaneFn::N3(f) => f.select(level)(to, a, b, c, 4),
+                _ => panic!("{name} has two or three operands"),
+            }
+        }
+        for (simdgroup, result) in results.iter().enumerate() {
+            for lane in 0..32 {
+                let [a, b, c] = operands.map(|all| f32::from_bits(all[simdgroup][lane]));
+                let (is, wanted) = (result[lane], exact(a, b, c).to_bits());
+                let level = level.name();
+                assert_eq!(is, wanted, "{name}({a:e}, {b:e}, {c:e}) at {level}");
             }
         }
     }

@@ -240,8 +240,19 @@ fn rounding(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
 
 pub(crate) fn choosing(builtin: Builtin, scalar: Scalar) -> Option<LaneFn> {
     match builtin {
-        Builtin::Fmin => float2!(scalar, single::min = _mm512_min_ps, half::min, brain::min),
-        Builtin::Fmax => float2!(scalar, single::max = _mm512_max_ps, half::max, brain::max),
+        // Of two denormals or zeros these choose the second: so does the instruction, unless that one is denormal.
+        Builtin::Fmin => float2!(
+            scalar,
+            single::min = _mm512_min_ps, denormals in [b] of |a, b|,
+            half::min,
+            brain::min
+        ),
+        Builtin::Fmax => float2!(
+            scalar,
+            single::max = _mm512_max_ps, denormals in [b] of |a, b|,
+            half::max,
+            brain::max
+        ),
         Builtin::Fminimum => lifted2!(scalar, single::minimum),
         Builtin::Fmaximum => lifted2!(scalar, single::maximum),
         Builtin::Fmin3 => chosen3!(scalar, single::min3, half::min3, brain::min3),

@@ -10,7 +10,7 @@ use super::lazy::{MATERIALISED, PREDICATE};
 use super::masks::{BatchMask, Masks};
 use super::registers::Registers;
 use crate::code::{Op, Program, Reg};
-use crate::lanes::{Narrow, Wide, ballot};
+use crate::lanes::{Lanes, Narrow, Wide, ballot};
 use crate::matrix::MatrixOp;
 use crate::operands::{Role, for_each_register};
 use crate::simd::Simd;
@@ -213,6 +213,12 @@ impl Batch {
         self.registers.narrow.ptr(index, self.masks.active.first)
     }
 
+    /// A narrow register of the active simdgroups, as an operand.
+    #[inline(always)]
+    pub(super) fn narrow_lanes(&self, index: u32) -> Lanes<Narrow> {
+        Lanes::each(self.narrow_ptr(index))
+    }
+
     /// A narrow register of the active simdgroups, to be written.
     #[inline(always)]
     pub(super) fn narrow_ptr_mut(&mut self, index: u32) -> *mut Narrow {
@@ -224,6 +230,12 @@ impl Batch {
     #[inline(always)]
     pub(super) fn wide_ptr(&self, index: u32) -> *const Wide {
         self.registers.wide.ptr(index, self.masks.active.first)
+    }
+
+    /// A wide register of the active simdgroups, as an operand.
+    #[inline(always)]
+    pub(super) fn wide_lanes(&self, index: u32) -> Lanes<Wide> {
+        Lanes::each(self.wide_ptr(index))
     }
 
     /// A wide register of the active simdgroups, to be written.

@@ -21,7 +21,7 @@ impl Batch {
             }
             self.registers.narrow.materialise(a);
         }
-        let a = self.narrow_ptr(a);
+        let a = self.narrow_lanes(a);
         let (d, count) = (self.narrow_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, count) };
@@ -49,7 +49,7 @@ impl Batch {
             self.registers.narrow.materialise(a);
             self.registers.narrow.materialise(b);
         }
-        let (a, b) = (self.narrow_ptr(a), self.narrow_ptr(b));
+        let (a, b) = (self.narrow_lanes(a), self.narrow_lanes(b));
         let (d, count) = (self.narrow_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, b, count) };
@@ -65,7 +65,11 @@ impl Batch {
             self.registers.narrow.materialise(b);
             self.registers.narrow.materialise(c);
         }
-        let (a, b, c) = (self.narrow_ptr(a), self.narrow_ptr(b), self.narrow_ptr(c));
+        let (a, b, c) = (
+            self.narrow_lanes(a),
+            self.narrow_lanes(b),
+            self.narrow_lanes(c),
+        );
         let (d, count) = (self.narrow_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, b, c, count) };
@@ -79,7 +83,7 @@ impl Batch {
             }
             self.registers.wide.materialise(a);
         }
-        let a = self.wide_ptr(a);
+        let a = self.wide_lanes(a);
         let (d, count) = (self.wide_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, count) };
@@ -96,7 +100,7 @@ impl Batch {
         if O::LAZY && self.try_lazy_wide(simd, op, a, b) {
             return;
         }
-        let (a, b) = (self.wide_ptr(a), self.wide_ptr(b));
+        let (a, b) = (self.wide_lanes(a), self.wide_lanes(b));
         let (d, count) = (self.wide_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, b, count) };
@@ -113,7 +117,7 @@ impl Batch {
         if O::LAZY && self.try_lazy_wide(simd, op, a, b) {
             return;
         }
-        let (a, b) = (self.wide_ptr(a), self.wide_ptr(b));
+        let (a, b) = (self.wide_lanes(a), self.wide_lanes(b));
         let (d, count) = (self.narrow_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, b, count) };
@@ -145,7 +149,7 @@ impl Batch {
             }
             self.registers.narrow.materialise(a);
         }
-        let a = self.narrow_ptr(a);
+        let a = self.narrow_lanes(a);
         let (d, count) = (self.wide_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, count) };
@@ -165,7 +169,7 @@ impl Batch {
             }
             self.registers.wide.materialise(a);
         }
-        let a = self.wide_ptr(a);
+        let a = self.wide_lanes(a);
         let (d, count) = (self.narrow_ptr_mut(d), self.masks.active.count);
         // SAFETY: see above.
         unsafe { f(d, a, count) };

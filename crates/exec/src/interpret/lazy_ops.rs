@@ -8,7 +8,7 @@ use super::lazy::{AFFINE, PREDICATE, UNIFORM};
 use super::registers::Scratch;
 use super::{Batch, ExecutionContext, MAX_SIMDGROUPS};
 use crate::code::{Index, Op};
-use crate::lanes::{Compare, N1, N2, N3, Narrowing, Rule, W1, W2, Widen, ballot};
+use crate::lanes::{Compare, Lanes, N1, N2, N3, Narrowing, Rule, W1, W2, Widen, ballot};
 use crate::simd::{Portable, Simd, outlined};
 use assay_ssa::IntCond;
 
@@ -58,7 +58,7 @@ impl Batch {
         let [result, first, ..] = &mut self.registers.scratch.narrow;
         *first = [self.registers.narrow.lazy.affine(a).base as u32; 32];
         // SAFETY: one simdgroup each; the functions were chosen for this CPU.
-        unsafe { f(result, first, 1) };
+        unsafe { f(result, Lanes::same(first), 1) };
         self.registers
             .narrow
             .lazy
@@ -79,7 +79,7 @@ impl Batch {
         *first = [self.registers.narrow.lazy.affine(a).base as u32; 32];
         *second = [self.registers.narrow.lazy.affine(b).base as u32; 32];
         // SAFETY: as above.
-        unsafe { f(result, first, second, 1) };
+        unsafe { f(result, Lanes::same(first), Lanes::same(second), 1) };
         self.registers
             .narrow
             .lazy
@@ -100,7 +100,15 @@ impl Batch {
         *second = [self.registers.narrow.lazy.affine(b).base as u32; 32];
         *third = [self.registers.narrow.lazy.affine(c).base as u32; 32];
         // SAFETY: as above.
-        unsafe { f(result, first, second, third, 1) };
+        unsafe {
+            f(
+                result,
+                Lanes::same(first),
+                Lanes::same(second),
+                Lanes::same(third),
+                1,
+            )
+        };
         self.registers
             .narrow
             .lazy
@@ -116,7 +124,7 @@ impl Batch {
         let [result, first, _] = &mut self.registers.scratch.wide;
         *first = [self.registers.wide.lazy.affine(a).base; 32];
         // SAFETY: as above.
-        unsafe { f(result, first, 1) };
+        unsafe { f(result, Lanes::same(first), 1) };
         self.registers
             .wide
             .lazy
@@ -144,7 +152,7 @@ impl Batch {
         let [result, left, right] = &mut self.registers.scratch.wide;
         (*left, *right) = ([first.base; 32], [second.base; 32]);
         // SAFETY: as above.
-        unsafe { f(result, left, right, 1) };
+        unsafe { f(result, Lanes::same(left), Lanes::same(right), 1) };
         self.registers
             .wide
             .lazy
@@ -169,7 +177,7 @@ impl Batch {
                 );
                 *first = [number.base as u32; 32];
                 // SAFETY: as above.
-                unsafe { f(result, first, 1) };
+                unsafe { f(result, Lanes::same(first), 1) };
                 Some(Affine::uniform(result[0]))
             }
             _ => None,
@@ -193,7 +201,7 @@ impl Batch {
                 );
                 *first = [number.base; 32];
                 // SAFETY: as above.
-                unsafe { f(result, first, 1) };
+                unsafe { f(result, Lanes::same(first), 1) };
                 Some(Affine::uniform(result[0].into()))
             }
             _ => None,
@@ -251,7 +259,7 @@ impl Batch {
             first.materialise_narrow(std::slice::from_mut(left), at);
             second.materialise_narrow(std::slice::from_mut(right), at);
             // SAFETY: as above.
-            unsafe { f(result, left, right, 1) };
+            unsafe { f(result, Lanes::same(left), Lanes::same(right), 1) };
         });
         true
     }
@@ -377,7 +385,7 @@ impl Batch {
             first.materialise_wide(std::slice::from_mut(left), at);
             second.materialise_wide(std::slice::from_mut(right), at);
             // SAFETY: as above.
-            unsafe { f(result, left, right, 1) };
+            unsafe { f(result, Lanes::same(left), Lanes::same(right), 1) };
         });
         true
     }

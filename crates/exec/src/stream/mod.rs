@@ -16,7 +16,7 @@ mod tests;
 use crate::code::Cell;
 use crate::dispatch::Job;
 use crate::error::{Fault, FaultKind};
-use crate::lanes::{Narrow, one_simdgroup};
+use crate::lanes::{Lanes, Narrow, one_simdgroup};
 use crate::memory::{Region, View};
 use crate::simd::{Simd, SimdLevel, simd_variants};
 use rayon::prelude::*;
@@ -45,21 +45,6 @@ unsafe impl Sync for Plan<'_> {}
 
 /// A worker's scratch memory: a simdgroup of lanes for each constant, then slots of as many lanes as a chunk has.
 struct Scratch(Vec<Aligned>);
-
-/// The lanes of an operand, one simdgroup after the other.
-#[derive(Clone, Copy)]
-struct Lanes {
-    first: *const Narrow,
-    /// Simdgroups to the next one: 0 for a constant. Reading a whole chunk of equal numbers instead would take half as long again
-    /// as a kernel that waits for memory.
-    stride: usize,
-}
-
-impl Lanes {
-    fn at(self, simdgroup: usize) -> *const Narrow {
-        self.first.wrapping_add(simdgroup * self.stride)
-    }
-}
 
 /// Lanes at the start of a cache line: vector loads across two lines cost twice.
 #[derive(Clone, Copy)]
@@ -189,44 +174,19 @@ impl<'a> Plan<'a> {
         let count = chunk.threads.div_ceil(32) as usize;
         let result = self.home(scratch, step.result, chunk);
         let operand = |at: usize| match step.operands[at] {
-            Operand::Home(home) => Lanes {
-                first: self.home(scratch, home, chunk).cast_const(),
-                stride: 1,
-            },
-            Operand::Constant(at) => Lanes {
-                first: scratch.0.as_ptr().wrapping_add(at as usize).cast(),
-                stride: 0,
-            },
-        };
-        // Lane functions walk through all operands alike: where one is constant, they are called for each simdgroup.
-        let (calls, each) = if step.reads_constant() {
-            (count, 1)
-        } else {
-            (1, count)
+            Operand::Home(home) => Lanes::each(self.home(scratch, home, chunk).cast_const()),
+            Operand::Constant(at) => {
+                Lanes::same(scratch.0.as_ptr().wrapping_add(at as usize).cast())
+            }
         };
         // SAFETY: `result` and operands are slots or streams with so many whole simdgroups: a stream is used directly only by
         // whole chunks, inside the addresses that `plan` has checked, and aligned. No other thread accesses what is written (`Plan`).
         // Lane functions are those for the program's level.
         unsafe {
             match step.action {
-                Action::N1(f) => {
-                    let a = operand(0);
-                    for at in 0..calls {
-                        f(result.add(at), a.at(at), each);
-                    }
-                }
-                Action::N2(f) => {
-                    let (a, b) = (operand(0), operand(1));
-                    for at in 0..calls {
-                        f(result.add(at), a.at(at), b.at(at), each);
-                    }
-                }
-                Action::N3(f) => {
-                    let (a, b, c) = (operand(0), operand(1), operand(2));
-                    for at in 0..calls {
-                        f(result.add(at), a.at(at), b.at(at), c.at(at), each);
-                    }
-                }
+                Action::N1(f) => f(result, operand(0), count),
+                Action::N2(f) => f(result, operand(0), operand(1), count),
+                Action::N3(f) => f(result, operand(0), operand(1), operand(2), count),
                 Action::Select => {
                     let (cond, yes, no) = (operand(0), operand(1), operand(2));
                     for at in 0..count {
@@ -257,18 +217,7 @@ impl<'a> Plan<'a> {
                     let stream = &self.streams[stream];
                     load(stream, chunk, result.cast());
                 }
-                Action::Store(stream) => {
-                    let (stream, from) = (&self.streams[stream], operand(0));
-                    for at in 0..calls {
-                        let done = at as u32 * 32;
-                        let [x, y, z] = chunk.start;
-                        let part = Segment {
-                            start: [x + done, y, z],
-                            threads: (chunk.threads - done).min(each as u32 * 32),
-                        };
-                        store(stream, part, from.at(at).cast());
-                    }
-                }
+                Action::Store(stream) => store(&self.streams[stream], chunk, operand(0)),
             }
         }
     }
@@ -319,31 +268,49 @@ unsafe fn load(stream: &Stream, chunk: Segment, to: *mut u32) {
     }
 }
 
-/// Copies a chunk's numbers to a stream.
+/// Copies a chunk's numbers to a stream: whole simdgroups, or some lanes of one.
 ///
 /// # Safety
 /// As for [`load`].
 #[inline(always)]
-unsafe fn store(stream: &Stream, chunk: Segment, from: *const u32) {
+unsafe fn store(stream: &Stream, chunk: Segment, from: Lanes<Narrow>) {
     let to = stream.at(chunk.start);
     let threads = chunk.threads as usize;
     // SAFETY: as above; no other thread accesses them. `from` may be the same memory or another stream that does not overlap.
     unsafe {
-        match stream.cell {
-            Cell::Word => std::ptr::copy(from, to.cast(), threads),
+        if threads < 32 {
+            let lanes = *from.at(0);
+            return store_lanes(stream.cell, to, &lanes[..threads]);
+        }
+        for at in 0..threads / 32 {
+            let lanes = *from.at(at);
+            let distance = at * 32 * stream.cell.bytes() as usize;
+            store_lanes(stream.cell, to.add(distance), &lanes);
+        }
+    }
+}
+
+/// # Safety
+/// There is memory for the lanes, aligned as their cells are.
+#[inline(always)]
+unsafe fn store_lanes(cell: Cell, to: *mut u8, lanes: &[u32]) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match cell {
+            Cell::Word => std::ptr::copy_nonoverlapping(lanes.as_ptr(), to.cast(), lanes.len()),
             Cell::Short => {
-                for at in 0..threads {
-                    *to.cast::<u16>().add(at) = *from.add(at) as u16;
+                for (at, &number) in lanes.iter().enumerate() {
+                    *to.cast::<u16>().add(at) = number as u16;
                 }
             }
             Cell::Truth => {
-                for at in 0..threads {
-                    *to.add(at) = *from.add(at) as u8 & 1;
+                for (at, &number) in lanes.iter().enumerate() {
+                    *to.add(at) = number as u8 & 1;
                 }
             }
             Cell::Byte | Cell::Long => {
-                for at in 0..threads {
-                    *to.add(at) = *from.add(at) as u8;
+                for (at, &number) in lanes.iter().enumerate() {
+                    *to.add(at) = number as u8;
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::steps::{Action, Argument, Step, Stream, Value};
 use crate::code::{Cell, Index, Op, Program, Transfer};
 use crate::dispatch::Job;
 use crate::interpret::decide;
-use crate::lanes::{Narrow, Rule, Wide};
+use crate::lanes::{Lanes, Narrow, Rule, Wide};
 use crate::memory::{self, View};
 use assay_ssa::builtin::Builtin;
 
@@ -233,7 +233,7 @@ impl Finder<'_> {
             Op::W1 { f, d, a } => {
                 let a = splat_wide(self.wide_form(a)?)?;
                 // SAFETY: one simdgroup of registers, and functions for the program's level.
-                self.evaluate_wide(d, |result| unsafe { f(result, &raw const a, 1) })
+                self.evaluate_wide(d, |result| unsafe { f(result, Lanes::same(&a), 1) })
             }
             Op::W2 { f, rule, d, a, b } => {
                 let (first, second) = (self.wide_form(a)?, self.wide_form(b)?);
@@ -243,7 +243,7 @@ impl Finder<'_> {
                 let (a, b) = (splat_wide(first)?, splat_wide(second)?);
                 // SAFETY: as above.
                 self.evaluate_wide(d, |result| unsafe {
-                    f(result, &raw const a, &raw const b, 1);
+                    f(result, Lanes::same(&a), Lanes::same(&b), 1);
                 })
             }
             Op::Widen { f, rule, d, a } => {
@@ -253,7 +253,8 @@ impl Finder<'_> {
                 if form.is_uniform() {
                     let a = [form.base as u32; 32];
                     // SAFETY: as above.
-                    return self.evaluate_wide(d, |result| unsafe { f(result, &raw const a, 1) });
+                    return self
+                        .evaluate_wide(d, |result| unsafe { f(result, Lanes::same(&a), 1) });
                 }
                 let signed = match rule {
                     Rule::ZeroExtend => false,
@@ -269,7 +270,7 @@ impl Finder<'_> {
                 }
                 let a = splat_wide(form)?;
                 // SAFETY: as above.
-                self.evaluate_narrow(d, |result| unsafe { f(result, &raw const a, 1) })
+                self.evaluate_narrow(d, |result| unsafe { f(result, Lanes::same(&a), 1) })
             }
             Op::Compare { f, d, a, b, .. } => {
                 let (a, b) = (
@@ -278,7 +279,7 @@ impl Finder<'_> {
                 );
                 // SAFETY: as above.
                 self.evaluate_narrow(d, |result| unsafe {
-                    f(result, &raw const a, &raw const b, 1);
+                    f(result, Lanes::same(&a), Lanes::same(&b), 1);
                 })
             }
             Op::PtrAdd {
@@ -386,7 +387,7 @@ impl Finder<'_> {
         let [a, b, c] = arguments;
         if let (Argument::Uniform(a), Argument::Uniform(b), Argument::Uniform(c)) = (a, b, c) {
             let (a, b, c) = ([a; 32], [b; 32], [c; 32]);
-            let (a, b, c) = (&raw const a, &raw const b, &raw const c);
+            let (a, b, c) = (Lanes::same(&a), Lanes::same(&b), Lanes::same(&c));
             // SAFETY: one simdgroup of registers, and functions for the program's level.
             return self.evaluate_narrow(d, |result| unsafe {
                 match action {

@@ -116,14 +116,6 @@ pub(super) struct PlacedStep {
     pub(super) elided: bool,
 }
 
-impl PlacedStep {
-    /// Returns true if an operand is the same in all threads.
-    pub(super) fn reads_constant(&self) -> bool {
-        let mut operands = self.operands.iter().take(self.action.arity());
-        operands.any(|operand| matches!(operand, Operand::Constant(_)))
-    }
-}
-
 /// The steps of a plan with their places.
 pub(super) struct Placed {
     pub(super) steps: Vec<PlacedStep>,
