@@ -1,12 +1,19 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test lint docs unit corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet
+.PHONY: demo test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet
 
 CARGO ?= cargo
 
 demo: setup
 	@./scripts/demo.sh
 
-test: setup lint docs unit
+# Tests for which a tool is missing are counted, and their reasons shown.
+test: setup
+	@mkdir -p target && rm -f target/skipped
+	ASSAY_SKIPPED=$(CURDIR)/target/skipped $(CARGO) test --workspace --quiet
+	@./scripts/skipped.sh target/skipped
+
+# What is found without running anything.
+check: setup lint docs
 
 lint:
 	$(CARGO) fmt --all --check
@@ -14,12 +21,6 @@ lint:
 
 docs:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
-
-# Tests for which a tool is missing are counted, and their reasons shown.
-unit:
-	@mkdir -p target && rm -f target/skipped
-	ASSAY_SKIPPED=$(CURDIR)/target/skipped $(CARGO) test --workspace --quiet
-	@./scripts/skipped.sh target/skipped
 
 # The Python package under python/: wheel, tests, types, notebook. Exit 3 where a package registry is missing.
 test-python:

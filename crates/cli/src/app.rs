@@ -195,9 +195,14 @@ fn usage_error(error: &clap::Error, json: bool) -> u8 {
         let _ = if is_help {
             error.print()
         } else {
-            // An argument may be the name of a stranger's file.
-            let text = terminal::visible(&error.render().ansi().to_string());
-            write!(anstream::stderr(), "{text}")
+            // An argument may be the name of a stranger's file: one that paints gets no colours at all.
+            let text = error.render();
+            let plain = text.to_string();
+            let visible = terminal::visible(&plain);
+            match visible == plain {
+                true => write!(anstream::stderr(), "{}", text.ansi()),
+                false => write!(std::io::stderr(), "{visible}"),
+            }
         };
     }
     if is_help { 0 } else { Kind::Usage as u8 }

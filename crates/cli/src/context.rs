@@ -45,7 +45,7 @@ const PIPE_WIDTH: usize = 120;
 
 impl Context {
     pub(crate) fn new(out: Option<PathBuf>, verbosity: Verbosity) -> Self {
-        let terminal = out.is_none() && std::io::stdout().is_terminal();
+        let is_terminal = out.is_none() && std::io::stdout().is_terminal();
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         let columns = std::env::var("COLUMNS")
@@ -53,12 +53,12 @@ impl Context {
             .and_then(|text| text.parse().ok());
         let width = columns.or_else(|| {
             let (width, _) = terminal_size::terminal_size()?;
-            terminal.then_some(usize::from(width.0))
+            is_terminal.then_some(usize::from(width.0))
         });
         Context {
             out,
             verbosity,
-            painter: Painter::new(terminal && !no_colour),
+            painter: terminal::painter(is_terminal && !no_colour),
             width: width.unwrap_or(PIPE_WIDTH).max(20),
             folds: width.is_some(),
             progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,

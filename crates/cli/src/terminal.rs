@@ -1,10 +1,35 @@
 //! What may reach a terminal.
 //!
 //! Names come from files, devices and references of strangers, and a terminal obeys control characters: it renames
-//! windows, moves the cursor, hides lines. On the way to one every control character becomes visible; only line
-//! ends, tabs and the weights and colours of letters that reports are painted with pass.
+//! windows, moves the cursor, hides lines, paints. On the way to one every control character becomes visible; only line ends, tabs and
+//! the colours of reports pass. Those are sealed by a number that no name can know.
 
+use assay_report::style::Painter;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
+use std::sync::LazyLock;
+
+/// What the colours of reports begin with, another one in each process: `[`, a number, and `;`.
+static SEAL: LazyLock<(u64, String)> = LazyLock::new(|| {
+    let number = RandomState::new().build_hasher().finish();
+    (number, format!("[{number};"))
+});
+
+/// A painter whose colours pass.
+pub(crate) fn painter(colour: bool) -> Painter {
+    match colour {
+        true => Painter::sealed(SEAL.0),
+        false => Painter::new(false),
+    }
+}
+
+/// Clears the terminal that standard output is, for a page that is drawn again and again.
+#[cfg(feature = "fleet")]
+pub(crate) fn clear() -> std::io::Result<()> {
+    let mut stdout = std::io::stdout();
+    stdout.write_all(b"\x1b[H\x1b[2J")?;
+    stdout.flush()
+}
 
 /// Passes text on to a terminal without what it would obey.
 #[derive(Debug)]
@@ -23,7 +48,7 @@ enum State {
     Escape(Vec<u8>),
 }
 
-/// Longest colour: `ESC [ 1;4;31 m` and some more.
+/// Longest colour: a seal of up to 20 digits, and `1;31`.
 const LONGEST_COLOUR: usize = 32;
 
 impl<W: Write> Visible<W> {
@@ -73,9 +98,11 @@ fn escape(mut seen: Vec<u8>, byte: u8, out: &mut Vec<u8>) -> State {
         None => byte == b'[',
         Some(_) => byte.is_ascii_digit() || byte == b';',
     };
-    if !seen.is_empty() && byte == b'm' && leaves_text_readable(&seen) {
-        out.push(b'\x1b');
-        out.extend(&seen);
+    if byte == b'm'
+        && let Some(code) = seen.strip_prefix(SEAL.1.as_bytes())
+    {
+        out.extend(b"\x1b[");
+        out.extend(code);
         out.push(b'm');
         return State::Text;
     }
@@ -86,24 +113,6 @@ fn escape(mut seen: Vec<u8>, byte: u8, out: &mut Vec<u8>) -> State {
     out.extend("␛".as_bytes());
     out.extend(&seen);
     text(byte, out)
-}
-
-/// Returns true if all parameters of a colour (`[1;31`) are weights, underlines or foregrounds: names may hold colours too, and what
-/// conceals, blinks or paints the background would hide the text behind them.
-fn leaves_text_readable(seen: &[u8]) -> bool {
-    let parameters = seen
-        .get(1..)
-        .unwrap_or_default()
-        .split(|&byte| byte == b';');
-    let mut numbers = parameters.map(|digits| std::str::from_utf8(digits).unwrap_or("?"));
-    numbers.all(|digits| {
-        let number = if digits.is_empty() {
-            Ok(0)
-        } else {
-            digits.parse::<u8>()
-        };
-        matches!(number, Ok(0..=4 | 22..=24 | 31..=37 | 39 | 90..=97))
-    })
 }
 
 impl<W: Write> Write for Visible<W> {
@@ -129,34 +138,28 @@ pub(crate) fn visible(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use super::{painter, visible};
+    use assay_report::style::Role;
 
     #[test]
-    fn colours_lines_and_letters_pass() {
-        for text in [
-            "plain\n\ttext",
-            "\x1b[1;31mred\x1b[0m",
-            "é ü µ █ 日本",
-            "\u{a0}",
-        ] {
+    fn colours_of_reports_lines_and_letters_pass() {
+        for text in ["plain\n\ttext", "é ü µ █ 日本", "\u{a0}"] {
             assert_eq!(visible(text), text);
         }
+        let painted = painter(true).paint(Role::Bad, "red \x1b[32mgreen");
+        assert_eq!(visible(&painted), "\x1b[1;31mred ␛[32mgreen\x1b[0m");
+        assert_eq!(painter(false).paint(Role::Bad, "red"), "red");
     }
 
     #[test]
     fn what_a_terminal_would_obey_becomes_visible() {
         assert_eq!(visible("a\x1b]0;title\x07b"), "a␛]0;title␇b");
-        assert_eq!(visible("\x1b[2J"), "␛[2J");
-        assert_eq!(visible("\x1b\x1b[31m"), "␛\x1b[31m");
-        for hidden in ["8", "30", "0;8", "7", "40", "38;5;0", "107", "31;8", "999"] {
-            assert_eq!(visible(&format!("\x1b[{hidden}m")), format!("␛[{hidden}m"));
+        for escape in ["2J", "31m", "8m", "0m", "m", "1;31m", "38;5;0m", "123;31m"] {
+            assert_eq!(visible(&format!("\x1b[{escape}")), format!("␛[{escape}"));
         }
+        assert_eq!(visible("\x1b\x1b[31m"), "␛␛[31m");
         assert_eq!(visible("x\r\x08\u{9b}2J"), "x␍␈\u{fffd}2J");
-        assert_eq!(
-            visible(&format!("\x1b[{}m", "1;".repeat(40)))
-                .matches('\x1b')
-                .count(),
-            0
-        );
+        let long = format!("\x1b[{}m", "1;".repeat(40));
+        assert!(!visible(&long).contains('\x1b'));
     }
 }

@@ -26,12 +26,28 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Painter {
     colour: bool,
+    seal: Option<u64>,
 }
 
 impl Painter {
     /// A painter that emits ANSI escapes when `colour` is true.
     pub fn new(colour: bool) -> Self {
-        Painter { colour }
+        let seal = None;
+        Painter { colour, seal }
+    }
+
+    /// A painter whose escapes begin with a number. Text that is painted may hold escapes of its own, names of files for example: what
+    /// writes to the terminal knows the number, takes it out, and shows other escapes instead of obeying them.
+    ///
+    /// ```
+    /// use assay_report::style::{Painter, Role};
+    /// assert_eq!(Painter::sealed(77).paint(Role::Good, "ok"), "\u{1b}[77;32mok\u{1b}[77;0m");
+    /// ```
+    pub fn sealed(seal: u64) -> Self {
+        Painter {
+            colour: true,
+            seal: Some(seal),
+        }
     }
 
     /// Whether this painter emits escapes.
@@ -59,6 +75,9 @@ impl Painter {
             Role::Name => "36",
             Role::Figure => "1",
         };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        match self.seal {
+            Some(seal) => format!("\u{1b}[{seal};{code}m{text}\u{1b}[{seal};0m"),
+            None => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        }
     }
 }

@@ -385,14 +385,12 @@ pub(super) fn top(args: &TopArgs, context: &Context) -> CommandResult {
             format!("  {more:.1} answers/s")
         });
         before = Some(found.results);
-        // Home and clear, as terminals know it; a pipe gets one page after the other.
-        let clear = if context.painter.is_colour() {
-            "\u{1b}[H\u{1b}[2J"
-        } else {
-            ""
-        };
+        // A pipe gets one page after the other.
+        if context.painter.is_colour() {
+            crate::terminal::clear()?;
+        }
         context.write(&format!(
-            "{clear}{}{rate}\n\n{}\n{}",
+            "{}{rate}\n\n{}\n{}",
             access.server,
             workers_text(&found, context),
             queue_text(&found, context)
