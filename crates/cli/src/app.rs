@@ -128,7 +128,7 @@ pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let json = asks_for_json(&arguments);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage_error(&error, json),
+        Err(error) => return usage_error(&error, &arguments, json),
     };
     let verbosity = match (cli.quiet, cli.verbose) {
         (true, _) => Verbosity::Quiet,
@@ -179,7 +179,7 @@ fn asks_for_json(arguments: &[OsString]) -> bool {
             .any(|text| text.strip_prefix("--format=").is_some_and(json))
 }
 
-fn usage_error(error: &clap::Error, json: bool) -> u8 {
+fn usage_error(error: &clap::Error, arguments: &[OsString], json: bool) -> u8 {
     use clap::error::ErrorKind;
     let is_help = matches!(
         error.kind(),
@@ -195,17 +195,20 @@ fn usage_error(error: &clap::Error, json: bool) -> u8 {
         let _ = if is_help {
             error.print()
         } else {
-            // An argument may be the name of a stranger's file: one that paints gets no colours at all.
-            let text = error.render();
-            let plain = text.to_string();
-            let visible = terminal::visible(&plain);
-            match visible == plain {
-                true => write!(anstream::stderr(), "{}", text.ansi()),
-                false => write!(std::io::stderr(), "{visible}"),
-            }
+            write!(anstream::stderr(), "{}", painted(error, arguments))
         };
     }
     if is_help { 0 } else { Kind::Usage as u8 }
+}
+
+/// The text of a wrong line, in colours unless an argument brings its own: it may be the name of a stranger's file.
+fn painted(error: &clap::Error, arguments: &[OsString]) -> String {
+    let is_plain = |argument: &OsString| !argument.to_string_lossy().contains(char::is_control);
+    let text = error.render();
+    match arguments.iter().all(is_plain) {
+        true => text.ansi().to_string(),
+        false => terminal::visible(&text.to_string()),
+    }
 }
 
 fn show(failure: &Failure, json: bool) {
@@ -226,5 +229,21 @@ fn show(failure: &Failure, json: bool) {
     if let Some(advice) = &failure.advice {
         let heading = painter.paint(Role::Heading, "help:");
         let _ = writeln!(stderr, "{heading} {}", terminal::visible(advice));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_that_paints_leaves_the_text_of_the_error_plain() {
+        for (argument, coloured) in [("bogus", true), ("bo\x1b[31mgus", false), ("b\x07", false)] {
+            let line = [OsString::from("assay"), OsString::from(argument)];
+            let error = Cli::try_parse_from(&line).expect_err("no such command");
+            let text = painted(&error, &line);
+            assert_eq!(text.contains('\x1b'), coloured, "{text:?}");
+            assert!(!text.contains('\x07'), "{text:?}");
+        }
     }
 }
