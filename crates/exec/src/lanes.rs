@@ -40,12 +40,14 @@ impl<T: Copy> Lanes<T> {
     }
 
     /// Returns true if there is one register for all simdgroups.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn is_same(self) -> bool {
         self.stride == 0
     }
 
     /// Without the first simdgroups.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn from(self, simdgroup: usize) -> Self {
         let first = self.at(simdgroup);

@@ -35,6 +35,7 @@ macro_rules! single_lanes {
         ///
         /// # Safety
         /// See the shapes.
+        #[cfg(target_arch = "x86_64")]
         #[cold]
         #[inline(never)]
         unsafe fn rest(level: $crate::SimdLevel, result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize) {
@@ -77,12 +78,12 @@ macro_rules! single_lanes {
         /// # Safety
         /// See the shapes.
         #[inline(always)]
-        unsafe fn each<S: $crate::simd::Simd>(simd: S, result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize) {
+        unsafe fn each<S: $crate::simd::Simd>(_simd: S, result: *mut Narrow, $($x: Lanes<Narrow>,)+ count: usize) {
             // SAFETY: the caller promises that the registers are there; the token proves the features.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 if S::VECTOR_BYTES == 64 {
-                    return ordinary(simd.level(), result, $($x,)+ count);
+                    return ordinary(_simd.level(), result, $($x,)+ count);
                 }
                 exact(result, $($x,)+ count);
             }
