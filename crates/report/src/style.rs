@@ -25,15 +25,26 @@ pub enum Role {
 /// Paints text by role; plain when colour is off.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Painter {
-    colour: bool,
-    seal: Option<u64>,
+    escapes: Escapes,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Escapes {
+    #[default]
+    None,
+    Plain,
+    /// Each begins with this number.
+    Sealed(u64),
 }
 
 impl Painter {
     /// A painter that emits ANSI escapes when `colour` is true.
     pub fn new(colour: bool) -> Self {
-        let seal = None;
-        Painter { colour, seal }
+        let escapes = match colour {
+            true => Escapes::Plain,
+            false => Escapes::None,
+        };
+        Painter { escapes }
     }
 
     /// A painter whose escapes begin with a number. Text that is painted may hold escapes of its own, names of files for example: what
@@ -44,15 +55,13 @@ impl Painter {
     /// assert_eq!(Painter::sealed(77).paint(Role::Good, "ok"), "\u{1b}[77;32mok\u{1b}[77;0m");
     /// ```
     pub fn sealed(seal: u64) -> Self {
-        Painter {
-            colour: true,
-            seal: Some(seal),
-        }
+        let escapes = Escapes::Sealed(seal);
+        Painter { escapes }
     }
 
     /// Whether this painter emits escapes.
     pub fn is_colour(self) -> bool {
-        self.colour
+        !matches!(self.escapes, Escapes::None)
     }
 
     /// `text` as `role`.
@@ -63,9 +72,11 @@ impl Painter {
     /// assert_eq!(Painter::new(true).paint(Role::Bad, "spills"), "\u{1b}[1;31mspills\u{1b}[0m");
     /// ```
     pub fn paint(self, role: Role, text: &str) -> String {
-        if !self.colour || text.is_empty() {
-            return text.to_owned();
-        }
+        let seal = match self.escapes {
+            Escapes::Plain if !text.is_empty() => String::new(),
+            Escapes::Sealed(seal) if !text.is_empty() => format!("{seal};"),
+            _ => return text.to_owned(),
+        };
         let code = match role {
             Role::Heading => "1",
             Role::Dim => "2",
@@ -75,9 +86,6 @@ impl Painter {
             Role::Name => "36",
             Role::Figure => "1",
         };
-        match self.seal {
-            Some(seal) => format!("\u{1b}[{seal};{code}m{text}\u{1b}[{seal};0m"),
-            None => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-        }
+        format!("\u{1b}[{seal}{code}m{text}\u{1b}[{seal}0m")
     }
 }
