@@ -12,15 +12,16 @@ from ._errors import UsageError
 Extent = Union[int, Sequence[Any], str]
 Launch = Union[str, Mapping[str, Any]]
 
-_KEYS = ("sizes", "grid", "groups", "threadgroup", "buffers", "bytes", "threadgroup_memory")
+_KEYS = ("sizes", "grid", "groups", "threadgroup", "arguments", "buffers", "bytes", "threadgroup_memory")
 
 
 def flags(launch: Launch | None) -> tuple[list[str], list[tuple[str, bytes]]]:
     """The flags of a launch, and the arrays they name as files in memory.
 
     A launch is a string of flags as the program takes them, or a mapping with ``grid`` or ``groups``, ``threadgroup``,
-    ``sizes`` (numbers by name, for formulas), ``buffers`` and ``bytes`` (by index: a description such as ``"random:f32:N"``,
-    an array, a number of a NumPy type) and ``threadgroup_memory`` (bytes by index).
+    ``sizes`` (numbers by name, for formulas), ``arguments`` (by the kernel's own names: a number, an array, a description such as
+    ``"random:N"``), ``buffers`` and ``bytes`` (by index: a description such as ``"random:f32:N"``, an array, a number of a NumPy
+    type) and ``threadgroup_memory`` (bytes by index).
 
     >>> from assay._launch import flags
     >>> flags({"sizes": {"N": 64}, "grid": ("N", "N"), "threadgroup": (8, 8), "bytes": {2: "u32:N"}})[0]
@@ -41,6 +42,9 @@ def flags(launch: Launch | None) -> tuple[list[str], list[tuple[str, bytes]]]:
     for key in ("grid", "groups", "threadgroup"):
         if launch.get(key) is not None:
             words.append(f"--{key}={extent(launch[key])}")
+    for name, value in launch.get("arguments", {}).items():
+        is_array = getattr(value, "ndim", 0) > 0 or isinstance(value, (list, tuple))
+        words.append(f"--arg={name}={_buffer(name, value, files) if is_array else value}")
     for index, value in launch.get("buffers", {}).items():
         words.append(f"--buffer={index}={_buffer(index, value, files)}")
     for index, value in launch.get("bytes", {}).items():

@@ -11,6 +11,7 @@
 use crate::oracle::Tensor;
 use crate::registry::{Case, CaseRole};
 use assay_device::{Binding, BufferId, Device, Error, Finished, Storage};
+use assay_launch::fill::Fill;
 use std::sync::Arc;
 
 /// Bytes of the pattern before and behind each buffer. Keeps the alignment that Metal gives buffers.
@@ -19,6 +20,8 @@ pub const GUARD: usize = 256;
 const AROUND: [u8; 2] = 0x7fe5_u16.to_le_bytes();
 /// The pattern inside outputs and scratch memory before a run: NaN too.
 const UNWRITTEN: [u8; 2] = 0x7fda_u16.to_le_bytes();
+/// The same as a rule.
+pub(crate) const UNWRITTEN_FILL: Fill = Fill::Word(0x7fda_7fda);
 
 /// What lies around buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

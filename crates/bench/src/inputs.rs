@@ -1,9 +1,14 @@
 //! Random inputs of a case: indices are indices, masks are masks.
 
 use crate::Dtype;
+use crate::buffers;
 use crate::oracle::Tensor;
 use crate::random::Random;
-use crate::registry::{Case, CaseRole, Values};
+use crate::registry::{Case, CaseBinding, CasePass, CaseRole};
+use assay_launch::element::Element;
+use assay_launch::fill::Fill;
+use assay_launch::series::Series;
+use assay_launch::{Buffer, Inputs, Start};
 
 /// Which numbers inputs are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,22 +52,17 @@ pub fn random(case: &Case, seed: u64, kind: Kind) -> Vec<Tensor> {
     let mut tensors = Vec::new();
     for argument in &case.arguments {
         let CaseRole::Input {
-            shape,
-            values,
-            below,
-            scale,
-            extremes,
+            shape, extremes, ..
         } = &argument.role
         else {
             continue;
         };
-        let mut random = Random::of(seed, tensors.len() as u64);
-        let columns = shape.last().copied().unwrap_or(1).max(1);
-        let elements = argument.elements();
-        let mut numbers = Vec::with_capacity(elements);
-        while numbers.len() < elements {
-            row(*values, columns, *below, *scale, &mut random, &mut numbers);
-        }
+        let place = tensors.len() as u64;
+        let Some(series) = Series::of(argument, seed, place) else {
+            continue;
+        };
+        let mut numbers = series.numbers(0..argument.elements() as u64);
+        let mut random = Random::of(seed, place);
         if kind == Kind::Extreme && !extremes.is_empty() {
             sprinkle(&mut numbers, extremes, &mut random);
         }
@@ -85,6 +85,48 @@ pub fn random(case: &Case, seed: u64, kind: Kind) -> Vec<Tensor> {
     tensors
 }
 
+/// What a dispatch of a case binds before anything ran, with usual inputs of a seed; buffers are made where they are touched.
+pub fn bound(case: &Case, pass: &CasePass, seed: u64) -> Inputs {
+    let mut inputs = Inputs::default();
+    for (index, binding) in (0..).zip(&pass.bindings) {
+        let place = match binding {
+            CaseBinding::Number(number) => {
+                inputs.bytes.push((index, number.to_le_bytes().to_vec()));
+                continue;
+            }
+            CaseBinding::Argument(place) => *place,
+        };
+        let Some(argument) = case.arguments.get(place) else {
+            continue;
+        };
+        let (CaseRole::Input { shape, .. }
+        | CaseRole::Output { shape }
+        | CaseRole::Scratch { shape }) = &argument.role
+        else {
+            if let CaseRole::Scalar { value } = argument.role {
+                inputs.bytes.push((index, argument.dtype.encode(&[value])));
+            }
+            continue;
+        };
+        let earlier = case.arguments.iter().take(place);
+        let earlier = earlier.filter(|it| matches!(it.role, CaseRole::Input { .. }));
+        let series = Series::of(argument, seed, earlier.count() as u64);
+        inputs.buffers.push(Buffer {
+            index,
+            element: Element::of(argument.dtype),
+            shape: shape.iter().map(|extent| *extent as u64).collect(),
+            start: Start::Fill(series.map_or(buffers::UNWRITTEN_FILL, Fill::Series)),
+            is_output: series.is_none(),
+            starts_as_zeros: false,
+        });
+    }
+    inputs.memory = (0..).zip(pass.threadgroup_memory.iter().copied()).collect();
+    inputs
+}
+
+/// The seed of inputs that nobody asked for another of.
+pub const USUAL_SEED: u64 = 1;
+
 /// Whether any input of a case has extreme numbers.
 pub fn has_extremes(case: &Case) -> bool {
     case.arguments.iter().any(|argument| {
@@ -103,66 +145,6 @@ fn sprinkle(numbers: &mut [f64], extremes: &[f64], random: &mut Random) {
         if random.below(3) == 0 {
             let place = random.below(extremes.len() as u64) as usize;
             *number = extremes.get(place).copied().unwrap_or(*number);
-        }
-    }
-}
-
-/// Appends one row.
-fn row(
-    values: Values,
-    columns: usize,
-    below: u64,
-    scale: f64,
-    random: &mut Random,
-    out: &mut Vec<f64>,
-) {
-    let start = out.len();
-    match values {
-        Values::Normal => out.extend((0..columns).map(|_| random.normal() * scale)),
-        Values::Uniform => out.extend((0..columns).map(|_| (2.0 * random.unit() - 1.0) * scale)),
-        Values::Positive => {
-            let least = 1.0 / 1024.0;
-            out.extend((0..columns).map(|_| (random.normal().abs() * scale).max(least)));
-        }
-        Values::NearOne => out.extend((0..columns).map(|_| {
-            let sign = if random.below(16) == 0 { -1.0 } else { 1.0 };
-            sign * (1.0 + 0.02 * random.normal())
-        })),
-        Values::Index => out.extend((0..columns).map(|_| random.below(below) as f64)),
-        Values::Mask => out.extend((0..columns).map(|_| random.below(2) as f64)),
-        Values::AdditiveMask => {
-            let masked = [0.0, f64::NEG_INFINITY];
-            out.extend((0..columns).map(|_| masked[(random.bits() >> 63) as usize]));
-            let open = start + random.below(columns as u64) as usize;
-            out.get_mut(open).into_iter().for_each(|place| *place = 0.0);
-        }
-        Values::OneHot => {
-            let hot = random.below(columns as u64) as usize;
-            out.extend((0..columns).map(|column| if column == hot { 1.0 } else { 0.0 }));
-        }
-        Values::Sign => {
-            out.extend((0..columns).map(|_| if random.below(2) == 0 { -1.0 } else { 1.0 }))
-        }
-        Values::Probability | Values::LogProbability => {
-            let weights: Vec<f64> = (0..columns)
-                .map(|_| (random.normal() * scale).exp())
-                .collect();
-            let total: f64 = weights.iter().sum();
-            let log = values == Values::LogProbability;
-            out.extend(weights.iter().map(|weight| {
-                let probability = weight / total;
-                if log { probability.ln() } else { probability }
-            }));
-        }
-        Values::Distinct => {
-            let mut places: Vec<usize> = (0..columns).collect();
-            random.shuffle(&mut places);
-            let middle = columns as f64 / 2.0;
-            out.extend(
-                places
-                    .into_iter()
-                    .map(|place| (place as f64 - middle) * scale),
-            );
         }
     }
 }

@@ -3,10 +3,10 @@
 pub use crate::buffers::{Buffers, Contents, Damage, GUARD, Guards, Outcome, is_unwritten};
 
 use crate::oracle::Tensor;
-use crate::registry::{Case, CaseBinding, CaseExtent, CasePass, CaseRole};
+use crate::registry::{Case, CaseBinding, CasePass, CaseRole};
 use assay_device::{
-    Binding, CompileOptions, Constant, ConstantKey, Device, Dispatch, Error, Extent, LibraryId,
-    PipelineId, Source,
+    Binding, CompileOptions, Constant, ConstantKey, Device, Dispatch, Error, LibraryId, PipelineId,
+    Source,
 };
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -137,11 +137,7 @@ fn given(constants: &[(u32, u32)]) -> Vec<Constant> {
 }
 
 fn dispatch(pipeline: PipelineId, pass: &CasePass, case: &Case, buffers: &Buffers) -> Dispatch {
-    let extent = match pass.extent {
-        CaseExtent::Threads(threads) => Extent::Threads(threads),
-        CaseExtent::Groups(groups) => Extent::Groups(groups),
-    };
-    let mut dispatch = Dispatch::new(pipeline, extent, pass.threadgroup);
+    let mut dispatch = Dispatch::new(pipeline, pass.extent, pass.threadgroup);
     for (index, binding) in (0..).zip(&pass.bindings) {
         let binding = match binding {
             CaseBinding::Number(value) => Binding::Bytes(value.to_le_bytes().to_vec()),

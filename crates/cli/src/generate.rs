@@ -12,7 +12,7 @@ use assay_front::{
     tensor_operations,
 };
 use assay_profile::TensorOperation;
-use assay_ssa::Binding;
+use assay_ssa::Argument;
 use std::path::Path;
 
 /// What decides the code of a kernel, besides its source.
@@ -50,8 +50,8 @@ pub(crate) struct Generated {
     pub(crate) tensors: Vec<TensorOperation>,
     /// Number and name of all function constants.
     pub(crate) constants: Vec<(u32, String)>,
-    /// The indices of its buffers, whether the code looks at them or not.
-    pub(crate) buffers: Vec<u32>,
+    /// Its arguments, whether the code looks at them or not.
+    pub(crate) arguments: Vec<Argument>,
 }
 
 /// Why a kernel has no code.
@@ -157,12 +157,7 @@ impl Generator<'_> {
             .module
             .kernel(&kernel.name)
             .map(|found| &found.arguments);
-        let arguments = arguments.into_iter().flatten();
-        let buffers = arguments.filter_map(|argument| match argument.binding {
-            Binding::Buffer(index) => Some(index),
-            _ => None,
-        });
-        let buffers = buffers.collect();
+        let arguments = arguments.cloned().unwrap_or_default();
         let (program, frame) =
             generated.map_err(|error: Error| Refused::new(&kernel.name, &error))?;
         Ok(Generated {
@@ -171,7 +166,7 @@ impl Generator<'_> {
             assumed,
             tensors,
             constants,
-            buffers,
+            arguments,
         })
     }
 }

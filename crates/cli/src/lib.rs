@@ -32,12 +32,11 @@ mod output;
 mod phases;
 mod prediction;
 mod progress;
-mod relaunch;
-mod resources;
+#[cfg(test)]
+mod same_bytes;
 #[cfg(test)]
 mod schema;
 mod source;
-mod tensors;
 mod terminal;
 mod toolchain;
 

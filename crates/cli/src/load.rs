@@ -15,6 +15,7 @@ use assay_device::apple::Route;
 use assay_front::{Bytes, File, Kind, Library, check_constants};
 use assay_profile::render::Sources;
 use assay_profile::{Options, Origin, Profile, Symbol};
+use assay_ssa::Argument;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -27,6 +28,8 @@ pub(crate) struct Loaded {
     assumed: Vec<String>,
     /// Tensor operations of its source.
     tensors: Vec<assay_profile::TensorOperation>,
+    /// The arguments of its kernel; none of machine code.
+    pub(crate) arguments: Vec<Argument>,
     /// The text of its source, as far as there is any.
     pub(crate) sources: Rc<Sources>,
 }
@@ -39,6 +42,7 @@ impl Loaded {
             origin,
             assumed: Vec::new(),
             tensors: Vec::new(),
+            arguments: Vec::new(),
             sources: Rc::default(),
         }
     }
@@ -242,6 +246,12 @@ fn generated(
     let library = phases.step("compile to bitcode (clang)", || {
         source::library(path, file, &model.code.source)
     })?;
+    if let Ok(text) = std::str::from_utf8(file.bytes()) {
+        let names = library.kernels().iter().map(|kernel| kernel.name.as_str());
+        for (line, why) in assay_launch::misplaced(text, names) {
+            context.note(&format!("warning: {}:{line}: {why}", path.display()));
+        }
+    }
     let mut loaded = of_library(path, &library, model, phases, context)?;
     for one in &mut loaded {
         generate::name_files(&mut one.program, path);
@@ -287,6 +297,7 @@ fn of_library(
                 loaded.push(Loaded {
                     assumed: made.assumed,
                     tensors: made.tensors,
+                    arguments: made.arguments,
                     ..Loaded::new(made.program, Origin::Assay)
                 });
             }

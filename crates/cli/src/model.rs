@@ -5,7 +5,6 @@ use crate::generate::{CodeArgs, Generator};
 use crate::launch::LaunchArgs;
 use assay_agx::Isa;
 use assay_chip::{Chip, CostModel, Parameter};
-use assay_launch::{Formula, Sizes};
 use assay_profile::Options;
 use std::path::PathBuf;
 
@@ -30,10 +29,6 @@ pub(crate) struct Model {
 
     #[command(flatten)]
     pub(crate) launch: LaunchArgs,
-
-    /// Threadgroup memory in bytes, for occupancy; or of one argument with [[threadgroup(I)]]
-    #[arg(long, value_name = "BYTES|I=BYTES")]
-    pub(crate) tgmem: Vec<String>,
 
     /// Latency of a device load: a number of cycles, or l1, l2, slc, dram
     #[arg(long, value_name = "CYCLES")]
@@ -71,8 +66,8 @@ impl Model {
 
     /// Threads of a threadgroup, at the first sizes.
     fn threadgroup(&self) -> Result<Option<[u32; 3]>, Failure> {
-        let sizes = self.first_sizes()?;
-        let Some(size) = self.launch.threadgroup(&sizes).transpose()? else {
+        let launch = self.launch.written()?;
+        let Some(size) = launch.threadgroup(&launch.first_sizes()?)? else {
             return Ok(None);
         };
         let threads: u64 = size.iter().map(|&axis| u64::from(axis)).product();
@@ -87,29 +82,8 @@ impl Model {
 
     /// Threadgroup memory: that of all arguments.
     fn threadgroup_bytes(&self) -> Result<Option<u32>, Failure> {
-        let sizes = self.first_sizes()?;
-        let mut sum: Option<u32> = None;
-        for text in &self.tgmem {
-            let value = text
-                .split_once('=')
-                .map_or(text.as_str(), |(_, value)| value);
-            let bad = |why: String| Failure::usage(format!("--tgmem {text}: {why}"));
-            let formula = Formula::parse(value).map_err(|error| bad(error.to_string()))?;
-            let bytes = formula.number_at(&sizes);
-            let bytes = bytes.map_err(|error| bad(error.to_string()))?;
-            sum = Some(sum.unwrap_or(0).saturating_add(bytes));
-        }
-        Ok(sum)
-    }
-
-    fn first_sizes(&self) -> Result<Sizes, Failure> {
-        Ok(self.launch.cases()?.into_iter().next().unwrap_or_default())
-    }
-
-    /// Sizes of arguments in threadgroup memory, as a launch has them.
-    pub(crate) fn threadgroup_arguments(&self) -> Vec<String> {
-        let arguments = self.tgmem.iter().filter(|text| text.contains('='));
-        arguments.cloned().collect()
+        let launch = self.launch.written()?;
+        Ok(launch.threadgroup_bytes(&launch.first_sizes()?)?)
     }
 
     /// How kernels that come without machine code get some.

@@ -13,7 +13,7 @@ pub(crate) fn unknown<'n>(
     names: impl Iterator<Item = &'n str> + Clone,
 ) -> Failure {
     let count = names.clone().count();
-    let offered = assay_container::offered(names, wanted, MOST);
+    let offered = assay_report::nearest::offered(names, wanted, MOST);
     let more = if count > offered.len() { ", …" } else { "" };
     let offered = offered.join(", ");
     let advice = match count {

@@ -184,8 +184,10 @@ fn what_is_missing_is_said_with_an_example() {
 fn mistakes_in_the_line_are_usage_errors() {
     for (arguments, words) in [
         ("--buffer 0=zeros:f99:4", "f99"),
-        ("--buffer x=zeros:f32:4", "INDEX="),
-        ("--buffer 0=nothing.npz", "is no file"),
+        ("--buffer zeros:f32:4", "INDEX="),
+        ("--buffer w=zeros:f32:4", "no argument named w"),
+        ("--arg i=4", "the grid gives it"),
+        ("--buffer 0=nothing.npz", "is not a file"),
         ("--bytes 2=5", "it has no type"),
         ("--buffer 0=zeros:f32:4 --bytes 0=u32:1", "bound twice"),
         ("--print 7", "no --buffer has index 7"),

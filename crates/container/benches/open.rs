@@ -5,7 +5,8 @@ use assay_container::builder::{
     ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image,
 };
 use assay_container::gpu::Gpu;
-use assay_container::{nearest, open};
+use assay_container::open;
+use assay_report::nearest::nearest;
 use divan::{Bencher, black_box};
 
 fn main() {

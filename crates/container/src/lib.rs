@@ -51,14 +51,12 @@ pub mod listing;
 pub mod macho;
 pub mod metadata;
 pub mod mtlb;
-mod nearest;
 mod open;
 mod program;
 mod select;
 mod view;
 
 pub use error::{Error, Problem};
-pub use nearest::{nearest, offered};
 pub use open::{Contents, open};
 pub use program::{CodeSymbol, Extracted, raw_program};
 pub use select::SelectError;

@@ -2,10 +2,10 @@
 
 use crate::error::Error;
 use crate::image::CompiledFunction;
-use crate::nearest;
 use crate::open::Contents;
 use crate::program::{Extracted, raw_program};
 use assay_agx::{Family, Isa};
+use assay_report::nearest::nearest;
 
 /// Why no single program could be chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

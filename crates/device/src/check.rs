@@ -1,8 +1,8 @@
 //! What is checked before anything runs, the same for every device.
 
-use crate::dispatch::Extent;
 use crate::error::Error;
 use crate::facts::{DeviceFacts, PipelineFacts};
+use assay_launch::Extent;
 use assay_ssa::{Argument, Binding as Place};
 
 /// Checks the geometry and gives the number of threads in each direction.

@@ -1,16 +1,8 @@
 //! What is run, over which threads, with what bound to it.
 
 use crate::ids::{BufferId, PipelineId};
+use assay_launch::Extent;
 use assay_texture::{Layout, Sampler};
-
-/// How many threads a dispatch has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Extent {
-    /// So many threads; threadgroups at the edges may be smaller.
-    Threads([u32; 3]),
-    /// So many whole threadgroups.
-    Groups([u32; 3]),
-}
 
 /// What an index of a kernel's arguments is given.
 #[derive(Clone, Debug, PartialEq)]

@@ -175,7 +175,7 @@ impl Error {
     /// No kernel of this name among `names`: suggests the nearest, then any others.
     pub(crate) fn no_function(name: &str, names: &[String]) -> Error {
         let nearest =
-            assay_container::offered(names.iter().map(String::as_str), name, MOST_SUGGESTED);
+            assay_report::nearest::offered(names.iter().map(String::as_str), name, MOST_SUGGESTED);
         Error::NoFunction {
             name: name.to_owned(),
             nearest: nearest.into_iter().map(str::to_owned).collect(),

@@ -62,10 +62,11 @@ mod time;
 
 pub use assay_exec::{Counts, Location, Party, Report, ReportKind, Sample};
 pub use assay_front::{Checks, ConstantKey, GivenConstant as Constant};
+pub use assay_launch::Extent;
 pub use assay_msl::{Diagnostic, Note, Place, Standard};
 pub use assay_ssa::{Argument, Binding as ArgumentBinding};
 pub use cpu::{CpuDevice, CpuKernel, Lent, Settings};
-pub use dispatch::{Binding, Dispatch, Extent, Member};
+pub use dispatch::{Binding, Dispatch, Member};
 pub use error::{Error, Fault, FaultKind};
 pub use facts::{DeviceFacts, PipelineFacts, Storage};
 pub use ids::{BufferId, LibraryId, PipelineId, SubmissionId};

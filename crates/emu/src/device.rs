@@ -5,7 +5,7 @@
 //! atomics with relaxed ordering: plain moves on the host, yet threadgroups may run on
 //! several threads without undefined behaviour, whatever the kernel does.
 
-use crate::fill::Fill;
+use assay_launch::fill::Fill;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -73,9 +73,8 @@ impl Lazy {
 
     fn materialise(&self, page: usize) -> Box<[AtomicU32]> {
         let first = (page * PAGE_WORDS) as u64;
-        (first..first + PAGE_WORDS as u64)
-            .map(|word| AtomicU32::new(self.fill.word(word)))
-            .collect()
+        let words = self.fill.words(first, PAGE_WORDS);
+        words.into_iter().map(AtomicU32::new).collect()
     }
 }
 

@@ -52,7 +52,6 @@ mod counts;
 mod device;
 mod dispatch;
 mod fault;
-mod fill;
 mod format;
 mod host;
 mod interpret;
@@ -68,11 +67,11 @@ mod touch;
 mod trace;
 mod uniforms;
 
+pub use assay_launch::fill::Fill;
 pub use counts::{Counts, InstructionCount};
 pub use device::{BufferId, DeviceMemory, NoBuffer, Place, TooManyBuffers};
 pub use dispatch::{EmuError, GroupOutcome, Outcome, Progress, Runner, run, run_with_progress};
 pub use fault::{Fault, FaultKind, Memory, NestingFault, Site, Thread};
-pub use fill::Fill;
 pub use launch::{
     Launch, LaunchError, MAX_STACK_BYTES, MAX_THREADGROUP_BYTES, MAX_THREADS_PER_THREADGROUP,
 };

@@ -22,6 +22,8 @@ pub enum Takes {
     Input,
     /// `INDEX=WHAT`: a generator (`random:…`) or the name of an input.
     Contents,
+    /// `NAME=WHAT`: the same, or a value.
+    Argument,
     /// An equation: `y[i] = 2 * x[i]`, and neither a program nor a file.
     Equation,
 }
@@ -86,6 +88,7 @@ const LAUNCH: &[Flag] = &[
     flag("--grid", Takes::Word),
     flag("--groups", Takes::Word),
     flag("--threadgroup", Takes::Word),
+    flag("--arg", Takes::Argument),
     flag("--buffer", Takes::Contents),
     flag("--bytes", Takes::Word),
     flag("--tgmem", Takes::Word),
@@ -180,7 +183,7 @@ const MOST_WORDS: usize = 256;
 const LONGEST_WORD: usize = 4096;
 
 /// Words that begin contents that are made and not read.
-const GENERATORS: [&str; 6] = ["zeros", "iota", "random", "index", "empty", "same"];
+const GENERATORS: [&str; 7] = ["zeros", "iota", "random", "index", "empty", "same", "out"];
 
 /// A command by its name.
 pub fn command(name: &str) -> Option<&'static Command> {
@@ -249,6 +252,9 @@ fn check_flag(command: &Command, word: &str, inputs: &BTreeSet<&str>) -> Result<
         (Takes::Input, Some(value)) => inputs.contains(value),
         (Takes::Contents, Some(value)) => contents(value)
             .is_some_and(|contents| is_generated(contents) || inputs.contains(file(contents))),
+        (Takes::Argument, Some(value)) => contents(value).is_some_and(|contents| {
+            is_generated(contents) || is_value(contents) || inputs.contains(file(contents))
+        }),
         (Takes::Equation, Some(value)) => is_equation(value),
         _ => false,
     };
@@ -272,7 +278,14 @@ pub fn is_equation(value: &str) -> bool {
 
 /// Returns true if contents are made and not read from a file.
 pub fn is_generated(contents: &str) -> bool {
-    contents.contains(':') && GENERATORS.contains(&file(contents))
+    contents == "out" || contents.contains(':') && GENERATORS.contains(&file(contents))
+}
+
+/// Returns true if an argument is a number or a formula, and no file: `n=4096`, `bias=f32:0.5`.
+pub fn is_value(contents: &str) -> bool {
+    let part_of_one = |c: char| c.is_ascii_alphanumeric() || "_.,:+-*%()".contains(c);
+    let is_array = contents.ends_with(".npy") || contents.ends_with(".png");
+    !contents.is_empty() && contents.chars().all(part_of_one) && !is_array
 }
 
 #[cfg(test)]
@@ -291,6 +304,7 @@ mod tests {
             "bench softmax --quick --sizes=reference --dtype=f16 --source=k.metal",
             "bench relu --reference=oracle --format=json --seed=7",
             "run k.metal --grid=64 --threadgroup=32 --buffer=0=x.npy --buffer=1=zeros:f32:64",
+            "run k.metal --grid=64 --threadgroup=32 --arg=n=64 --arg=x=x.npy --arg=y=out --arg=b=f32:0.5",
             "run k.metal --check --function=f",
             "run k.metal --check=arithmetic",
             "tune k.metal --grid=64 --knob=TM=1,2 --candidate={} --format=json",
@@ -324,6 +338,8 @@ mod tests {
             "run /etc/passwd",
             "run k.metal k.metal",
             "run k.metal --buffer=0=/etc/passwd",
+            "run k.metal --arg=x=/etc/passwd",
+            "run k.metal --arg=x=y.npy",
             "run k.metal --buffer=0=random",
             "run k.metal --out=1=x.npy",
             "run k.metal --include=/etc",

@@ -1,5 +1,6 @@
 //! Types of numbers as launches, Metal and NumPy call them.
 
+use crate::Dtype;
 use serde_json::Number;
 
 /// A type of number a buffer can hold.
@@ -43,7 +44,7 @@ const fn element(
 }
 
 /// All of them.
-pub const ELEMENTS: [Element; 12] = [
+pub static ELEMENTS: [Element; 12] = [
     element("f32", "float", "<f4", 4, Kind::Float),
     element("f16", "half", "<f2", 2, Kind::Half),
     // NumPy has no brain floats: two bytes without a type, as ml_dtypes writes them.
@@ -65,6 +66,17 @@ impl Element {
         ELEMENTS
             .iter()
             .find(|element| element.name == name || element.metal == name)
+    }
+
+    /// The type of a variant.
+    pub fn of(dtype: Dtype) -> &'static Element {
+        match dtype {
+            Dtype::F32 => &ELEMENTS[0],
+            Dtype::F16 => &ELEMENTS[1],
+            Dtype::Bf16 => &ELEMENTS[2],
+            Dtype::U32 => &ELEMENTS[7],
+            Dtype::I32 => &ELEMENTS[8],
+        }
     }
 
     /// The type of a NumPy array.
@@ -234,6 +246,13 @@ mod tests {
         }
         for (name, text) in [("u8", "256"), ("i16", "1.5"), ("bool", "2"), ("f32", "x")] {
             assert!(Element::named(name).unwrap().parse(text).is_err());
+        }
+    }
+
+    #[test]
+    fn variants_have_elements_of_their_name() {
+        for dtype in crate::Dtype::ALL {
+            assert_eq!(Element::of(dtype).name, dtype.name());
         }
     }
 

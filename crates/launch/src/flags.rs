@@ -4,6 +4,7 @@ use crate::evaluate;
 use crate::formula::{Formula, Sizes};
 use crate::template::Grid;
 use crate::{Error, Extent};
+use std::fmt;
 
 /// A named size with the values it takes: `N=4096,1000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,13 @@ impl std::str::FromStr for Size {
             name: name.to_owned(),
             values: values.collect::<Result<_, String>>()?,
         })
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values: Vec<String> = self.values.iter().map(u64::to_string).collect();
+        write!(f, "{}={}", self.name, values.join(","))
     }
 }
 

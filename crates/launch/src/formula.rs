@@ -203,6 +203,11 @@ impl Formula {
             )
     }
 
+    /// Its text as one word, for flags and comments.
+    pub fn word(&self) -> String {
+        self.text.split_whitespace().collect()
+    }
+
     /// The formula as it was written.
     pub fn text(&self) -> &str {
         &self.text

@@ -90,12 +90,38 @@ pub struct Pass {
 }
 
 /// Extent of a grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
-    /// In threads.
+    /// So many threads; threadgroups at the edges may be smaller.
     Threads([u32; 3]),
-    /// In threadgroups.
+    /// So many whole threadgroups.
     Groups([u32; 3]),
+}
+
+impl Extent {
+    /// Threads along each axis, in whole threadgroups if it is given in those; none if an axis has more than 2^32.
+    pub fn threads(self, threadgroup: [u32; 3]) -> Option<[u32; 3]> {
+        let groups = match self {
+            Extent::Threads(threads) => return Some(threads),
+            Extent::Groups(groups) => groups,
+        };
+        let mut threads = [0; 3];
+        for (axis, place) in threads.iter_mut().enumerate() {
+            *place = groups[axis].checked_mul(threadgroup[axis])?;
+        }
+        Some(threads)
+    }
+
+    /// Threadgroups of this size.
+    pub fn groups(self, threadgroup: [u32; 3]) -> u64 {
+        let along = |axis: usize| match self {
+            Extent::Groups(groups) => groups[axis],
+            Extent::Threads(threads) => threads[axis].div_ceil(threadgroup[axis].max(1)),
+        };
+        (0..3).fold(1u64, |product, axis| {
+            product.saturating_mul(along(axis).into())
+        })
+    }
 }
 
 /// What a pass binds.
@@ -110,28 +136,12 @@ pub enum Binding {
 impl Pass {
     /// Threads of the grid along each axis, in whole threadgroups if it is given in those.
     pub fn threads(&self) -> [u32; 3] {
-        match self.extent {
-            Extent::Threads(threads) => threads,
-            Extent::Groups(groups) => {
-                std::array::from_fn(|axis| groups[axis].saturating_mul(self.threadgroup[axis]))
-            }
-        }
+        let threads = self.extent.threads(self.threadgroup);
+        threads.unwrap_or([u32::MAX; 3])
     }
 
     /// Threadgroups of the grid.
     pub fn groups(&self) -> u64 {
-        let count = |[x, y, z]: [u32; 3]| {
-            u64::from(x)
-                .saturating_mul(u64::from(y))
-                .saturating_mul(u64::from(z))
-        };
-        match self.extent {
-            Extent::Groups(groups) => count(groups),
-            Extent::Threads(threads) => {
-                let [x, y, z] = threads;
-                let [a, b, c] = self.threadgroup.map(|extent| extent.max(1));
-                count([x.div_ceil(a), y.div_ceil(b), z.div_ceil(c)])
-            }
-        }
+        self.extent.groups(self.threadgroup)
     }
 }

@@ -1,25 +1,22 @@
 //! How a kernel is dispatched: one description for every command, file and comment.
 //!
-//! A launch is written once, as formulas over named sizes ([`template`]), and evaluated at certain sizes to plain
-//! numbers ([`Launch`]): arguments with shapes, function constants, and one or more passes, each a dispatch of one
-//! kernel with its grid, threadgroup, threadgroup memory and bindings.
+//! A launch is written once, as formulas over named sizes: as flags ([`Written`]) or as a registry describes it
+//! ([`template`]). At certain sizes it is plain numbers and bytes, the same for whoever runs, checks, predicts or tunes.
 //!
 //! ```
-//! use assay_launch::template::{Binding, Grid, Pass, Template};
-//! use assay_launch::{Dtype, Extent, Sizes, extent};
+//! use assay_launch::{Extent, NoFiles, Written};
+//! use assay_ssa::{Argument, Binding};
 //!
-//! let pass = Pass {
-//!     function: "saxpy".to_owned(),
-//!     bindings: Vec::new(),
-//!     grid: Grid::Threads(extent("N")?),
-//!     threadgroup: extent("min(N, 256)")?,
-//!     threadgroup_memory: Vec::new(),
-//!     repeat: None,
-//! };
-//! let template = Template { passes: std::slice::from_ref(&pass), ..Template::default() };
-//! let launch = template.at(&Sizes::from([("N".to_owned(), 1000)]), Dtype::F32)?;
-//! assert_eq!(launch.passes[0].extent, Extent::Threads([1000, 1, 1]));
-//! assert_eq!(launch.passes[0].groups(), 4);
+//! let text = "// assay: launch scale --size N=1000 --grid N --threadgroup min(N,256) --arg x=random:N";
+//! let mut launch = Written::in_comments(text, "scale")?.expect("a launch");
+//! let mut x = Argument::new("x", Binding::Buffer(0));
+//! (x.type_name, x.size) = ("float".to_owned(), 4);
+//!
+//! launch.resolve("scale", &[x.clone()])?;
+//! let sizes = launch.first_sizes()?;
+//! assert_eq!(launch.geometry(&sizes)?, (Extent::Threads([1000, 1, 1]), [256, 1, 1]));
+//! let inputs = launch.inputs(&[x], &sizes, &NoFiles)?;
+//! assert_eq!(inputs.buffers[0].size(), 4000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -36,18 +33,29 @@ pub mod contents;
 pub mod dtype;
 pub mod element;
 mod evaluate;
+pub mod fill;
 mod flags;
 pub mod formula;
+pub mod guess;
+pub mod inputs;
 mod launch;
+mod mistake;
 pub mod npy;
 pub mod picture;
 pub mod random;
+mod resolve;
+pub mod resources;
+pub mod series;
 pub mod template;
 pub mod texture;
+mod written;
 
 pub use dtype::Dtype;
 pub use evaluate::{Error, LARGEST};
 pub use flags::{Size, cases, describe, extent, is_plain};
 pub use formula::{Formula, Sizes};
+pub use inputs::{Buffer, Files, Inputs, NoFiles, Start};
 pub use launch::{Argument, Binding, Extent, Launch, Pass, Role};
+pub use mistake::{Blame, Mistake};
 pub use template::Values;
+pub use written::{Bound, Comment, LAUNCH_FORMS, Target, Written, comments, misplaced, triple};

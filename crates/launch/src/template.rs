@@ -98,7 +98,7 @@ pub enum Binding {
 }
 
 /// Extent of a grid.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
     /// In threads.
     Threads([Formula; 3]),

@@ -4,7 +4,7 @@ mod files;
 
 pub use files::{of_array, of_picture, split_format, to_array, to_picture};
 
-use crate::contents::Random;
+use crate::fill::mix;
 use crate::formula::{Formula, Sizes};
 use assay_texture::{Class, Dimension, Format, Layout, Shape};
 
@@ -80,22 +80,27 @@ pub struct Contents {
 fn named(format: &str) -> Result<&'static Format, String> {
     Format::named(format).ok_or_else(|| {
         format!(
-            "`{format}` is no pixel format; the nearest is {}",
+            "`{format}` is not a pixel format; the nearest is {}",
             Format::nearest(format)
         )
     })
 }
 
-/// A texture that is described: `zeros:rgba8Unorm:64x64:levels=3`. `None` if the text is not of this form, so that it names a file.
+/// A texture that is described: `zeros:rgba8Unorm:64x64:levels=3`, with random texels of this seed unless it says another. `None` if the text is not of this form, so that it names a file.
 ///
 /// ```
 /// use assay_launch::{Sizes, texture::{Declared, fill}};
 /// let declared = Declared::parse("texture2d<float, access::write>").expect("a texture");
-/// let filled = fill("zeros:rgba8Unorm:W x 4", &declared, &Sizes::from([("W".to_owned(), 16)]))?.expect("described");
+/// let filled = fill("zeros:rgba8Unorm:W x 4", &declared, 1, &Sizes::from([("W".to_owned(), 16)]))?.expect("described");
 /// assert_eq!((filled.layout.to_string().as_str(), filled.data.len()), ("16x4 rgba8Unorm", 256));
 /// # Ok::<(), String>(())
 /// ```
-pub fn fill(text: &str, declared: &Declared, sizes: &Sizes) -> Result<Option<Contents>, String> {
+pub fn fill(
+    text: &str,
+    declared: &Declared,
+    seed: u64,
+    sizes: &Sizes,
+) -> Result<Option<Contents>, String> {
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
     if !matches!(word, "zeros" | "empty" | "iota" | "random") {
         return Ok(None);
@@ -104,19 +109,19 @@ pub fn fill(text: &str, declared: &Declared, sizes: &Sizes) -> Result<Option<Con
     let format = named(parts.next().unwrap_or(""))?;
     let extents = parts.next().ok_or("it has no extents such as 64x64")?;
     let mut shape = extent(extents, declared, sizes)?;
-    let mut seed = 0;
+    let mut seed = seed;
     for option in parts {
         let number = |text: &str| {
             let value = Formula::parse(text)
                 .ok()
                 .and_then(|formula| formula.number_at(sizes).ok());
-            value.ok_or_else(|| format!("`{text}` is no number"))
+            value.ok_or_else(|| format!("`{text}` is not a number"))
         };
         match option.split_once('=') {
             Some(("levels", count)) => shape.levels = number(count)?,
             Some(("samples", count)) => shape.samples = number(count)?,
             Some(("layers", count)) => shape.layers = number(count)?,
-            Some(("seed", count)) => seed = number(count)?,
+            Some(("seed", count)) => seed = number(count)?.into(),
             _ => {
                 return Err(format!(
                     "`{option}`: there are levels=N, samples=N, layers=N and seed=N"
@@ -127,7 +132,11 @@ pub fn fill(text: &str, declared: &Declared, sizes: &Sizes) -> Result<Option<Con
     shape.check()?;
     let layout = Layout { shape, format };
     let mut data = vec![0; layout.bytes() as usize];
-    let mut random = Random(seed.into());
+    let mut drawn = 0;
+    let mut random = || {
+        drawn += 1;
+        mix(seed, drawn - 1)
+    };
     for (number, texel) in (0u32..).zip(data.chunks_exact_mut(format.bytes as usize)) {
         let values = match (word, format.class()) {
             ("iota", Class::Float) if format.is_normalised() => {
@@ -135,10 +144,10 @@ pub fn fill(text: &str, declared: &Declared, sizes: &Sizes) -> Result<Option<Con
             }
             ("iota", Class::Float) => [number as f32; 4].map(f32::to_bits),
             ("iota", _) => [number; 4],
-            ("random", Class::Float) => std::array::from_fn(|_| {
-                ((random.next() >> 40) as f32 / (1u32 << 24) as f32).to_bits()
-            }),
-            ("random", _) => std::array::from_fn(|_| (random.next() >> 40) as u32),
+            ("random", Class::Float) => {
+                std::array::from_fn(|_| ((random() >> 40) as f32 / (1u32 << 24) as f32).to_bits())
+            }
+            ("random", _) => std::array::from_fn(|_| (random() >> 40) as u32),
             _ => break,
         };
         texel.copy_from_slice(&format.encode(values).to_le_bytes()[..format.bytes as usize]);
@@ -217,7 +226,7 @@ mod tests {
     #[test]
     fn descriptions_are_checked() {
         let kind = declared("texture2d_array<float>");
-        let fill = |text: &str| fill(text, &kind, &Sizes::new());
+        let fill = |text: &str| fill(text, &kind, 1, &Sizes::new());
         let filled = fill("zeros:rgba8Unorm:8x4x3:levels=2")
             .expect("fine")
             .expect("described");

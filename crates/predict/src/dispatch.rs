@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::footprint::Buffers;
 use assay_agx::{BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Fill, Launch};
+use assay_launch::{Inputs, Start};
 
 /// A buffer of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +49,21 @@ impl Memory {
     pub fn add_on_touch(&mut self, bytes: u64, fill: Fill) -> Result<Buffer, Error> {
         let id = self.device.add_on_touch(bytes, fill)?;
         Ok(self.give_out(id, bytes))
+    }
+
+    /// The arguments of a launch, with their buffers added.
+    pub fn bind(&mut self, inputs: &Inputs) -> Result<Vec<(u32, Argument)>, Error> {
+        let mut arguments = Vec::new();
+        for buffer in &inputs.buffers {
+            let added = match &buffer.start {
+                Start::Fill(fill) => self.add_on_touch(buffer.size(), *fill)?,
+                Start::Bytes(bytes) => self.add(bytes)?,
+            };
+            arguments.push((buffer.index, Argument::Buffer(added, 0)));
+        }
+        let bytes = inputs.bytes.iter();
+        arguments.extend(bytes.map(|(index, bytes)| (*index, Argument::Bytes(bytes.clone()))));
+        Ok(arguments)
     }
 
     fn give_out(&mut self, id: BufferId, bytes: u64) -> Buffer {

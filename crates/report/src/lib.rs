@@ -16,6 +16,7 @@ pub mod chart;
 pub mod csv;
 pub mod envelope;
 pub mod html;
+pub mod nearest;
 pub mod number;
 pub mod rule;
 pub mod style;

@@ -27,22 +27,16 @@ use crate::attempts::{self, Failure, Genome, Prediction, Stage, Verified};
 use crate::fingerprint::Fingerprint;
 use crate::session::{Level, Prepared, Proposal, Workbench, Written};
 use assay_agx::Program;
-use assay_launch::Sizes;
 use assay_launch::element::Element;
 use assay_launch::template::Grid;
-use assay_predict::{Argument, Memory, Target};
+use assay_launch::{Inputs, Sizes};
+use assay_predict::Target;
 use assay_rewrite::recipe::{Applied, Geometry, Step, apply, choices};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
 
-/// What an index of the kernel's arguments is given.
-#[derive(Clone, Debug)]
-pub enum Input {
-    /// A buffer with its contents.
-    Buffer(&'static Element, Vec<u8>),
-    /// A few values.
-    Bytes(Vec<u8>),
-}
+/// The seed of contents as the launch writes them.
+pub const AS_WRITTEN: u64 = 1;
 
 /// How the kernel is dispatched, and what its buffers hold.
 pub trait Launch: Sync {
@@ -60,12 +54,9 @@ pub trait Launch: Sync {
         true
     }
 
-    /// What is bound at certain sizes; another seed means other random numbers.
-    fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Vec<(u32, Input)>, String>;
-
-    /// The same for a prediction, where contents that nothing touches are never made.
-    fn arguments(&self, sizes: &Sizes, memory: &mut Memory)
-    -> Result<Vec<(u32, Argument)>, String>;
+    /// What is bound at certain sizes. [`AS_WRITTEN`] is the seed of what every other command sees; another means other
+    /// random numbers.
+    fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Inputs, String>;
 
     /// How far results may be from the original's where floats are added in another order, relative to the largest
     /// magnitude of their buffer.
@@ -137,7 +128,11 @@ impl<'a, L: Launch> Bench<'a, L> {
             subject,
             launch,
             target,
-            context: format!("{} {context}", env!("CARGO_PKG_VERSION")),
+            context: format!(
+                "{} {} {context}",
+                env!("CARGO_PKG_VERSION"),
+                assay_launch::contents::VERSION
+            ),
             applied: Mutex::default(),
             original: proof::Original::default(),
             written: Mutex::default(),

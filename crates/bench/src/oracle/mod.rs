@@ -24,6 +24,7 @@ mod convolution;
 mod definition;
 mod elementwise;
 pub mod expression;
+pub mod launched;
 mod matmul;
 mod models;
 mod pool;
@@ -31,6 +32,7 @@ mod program;
 mod rows;
 
 pub use definition::Definition;
+pub use expression::Expression;
 pub use program::{Language, Program};
 
 use crate::formula::Sizes;

@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         let same = |name: &&str| name.eq_ignore_ascii_case(wanted);
         let wanted = names.iter().copied().find(same).unwrap_or(wanted);
         if !names.contains(&wanted) {
-            let near = assay_container::nearest(names.iter().copied(), wanted, 3);
+            let near = assay_report::nearest::nearest(names.iter().copied(), wanted, 3);
             let failure = Failure::usage(format!("no rule is called {wanted}"));
             return Err(match near.is_empty() {
                 true => failure.advice("`assay explain` lists all rules"),

@@ -1,13 +1,13 @@
 //! Predicted times, for every command that shows one: which chips, which launch, which kernels.
 
-pub(crate) mod inputs;
 pub(crate) mod lines;
 pub(crate) mod registry;
 pub(crate) mod targets;
 pub(crate) mod task;
 
+pub(crate) use crate::launch::Launched;
 pub(crate) use targets::{Choice, target};
-pub(crate) use task::{Code, Launched, Pass, Task, failure, launched};
+pub(crate) use task::{Code, Pass, Task, failure};
 
 use crate::failure::Failure;
 use assay_predict::{Cache, CommandBuffer, Predicted, Question, Repeated, Report, Target};

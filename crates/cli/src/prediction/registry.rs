@@ -1,18 +1,18 @@
 //! Kernels of the registry at their sizes.
 
-use super::task::{Pass, failure, threads};
+use super::task::{Pass, failure, too_large};
 use crate::failure::Failure;
 use crate::generate::Generator;
 use crate::phases::Phases;
 use crate::source;
 use assay_agx::{Isa, Program};
-use assay_bench::registry::{
-    Case, CaseArgument, CaseBinding, CasePass, CaseRole, Kernel, Registry, Resolved,
-};
+use assay_bench::inputs::{self, USUAL_SEED};
+use assay_bench::registry::{Case, CaseBinding, CasePass, Kernel, Registry, Resolved};
 use assay_bench::{Dtype, runner};
 use assay_emu::Fill;
 use assay_front::Library;
-use assay_predict::{Argument, Buffer, Dispatch, Memory, Sampling, execute, run_all};
+use assay_launch::{Inputs, Start};
+use assay_predict::{Argument, Dispatch, Memory, Sampling, execute, run_all};
 
 /// Executes the dispatches of a kernel of the registry at the sizes asked for.
 pub(crate) fn executions(
@@ -89,6 +89,16 @@ enum Between {
     Whole,
 }
 
+impl Between {
+    /// What buffers that are no inputs hold before the first pass that is executed.
+    const fn start(self) -> Fill {
+        match self {
+            Between::Sampled(fill) => fill,
+            Between::Whole => Fill::Zero,
+        }
+    }
+}
+
 /// Instructions of simdgroups that running earlier passes whole may take.
 const WHOLE_BUDGET: u64 = 1 << 30;
 
@@ -101,19 +111,19 @@ fn passes(
     between: Between,
 ) -> Result<Vec<Pass>, Failure> {
     let mut memory = Memory::new();
-    let start = match between {
-        Between::Sampled(fill) => fill,
-        Between::Whole => Fill::Zero,
-    };
-    let arguments = arguments(case, &mut memory, start)?;
+    let mut shared = Vec::new();
     let mut executions = Vec::new();
     let numbered = (1..).zip(case.passes.iter().zip(programs));
     for (number, (pass, program)) in numbered.skip(first) {
+        let inputs = inputs::bound(case, pass, USUAL_SEED);
         let dispatch = Dispatch {
             program,
-            grid: threads(pass.extent, pass.threadgroup)?,
+            grid: pass
+                .extent
+                .threads(pass.threadgroup)
+                .ok_or_else(too_large)?,
             threadgroup: pass.threadgroup,
-            arguments: bound(pass, &arguments),
+            arguments: bound(case, pass, inputs, between, &mut shared, &mut memory)?,
             threadgroup_memory: (0..).zip(pass.threadgroup_memory.iter().copied()).collect(),
         };
         let execution = execute(&dispatch, &mut memory, sampling).map_err(failure)?;
@@ -135,70 +145,57 @@ fn passes(
     Ok(executions)
 }
 
-/// What the first dispatch of a case binds, with its buffers added to `memory`.
-pub(crate) fn arguments_of(
+/// The arguments of a pass. Passes share the buffers of a case: each is added to the memory once.
+fn bound(
     case: &Case,
+    pass: &CasePass,
+    mut inputs: Inputs,
+    between: Between,
+    shared: &mut Vec<(usize, Argument)>,
     memory: &mut Memory,
 ) -> Result<Vec<(u32, Argument)>, Failure> {
-    let made = arguments(case, memory, Fill::Zero)?;
-    Ok(case
-        .passes
-        .first()
-        .map_or(Vec::new(), |pass| bound(pass, &made)))
-}
-
-/// A buffer or a value.
-enum Made {
-    Buffer(Buffer),
-    Value(Vec<u8>),
-}
-
-fn arguments(case: &Case, memory: &mut Memory, start: Fill) -> Result<Vec<Made>, Failure> {
-    let mut made = Vec::new();
-    for (seed, argument) in (1..).zip(&case.arguments) {
-        made.push(match &argument.role {
-            CaseRole::Scalar { value } => Made::Value(argument.dtype.encode(&[*value])),
-            _ => {
-                let bytes = argument.elements() as u64 * argument.dtype.size() as u64;
-                let buffer = memory.add_on_touch(bytes, fill(argument, seed, start));
-                Made::Buffer(buffer.map_err(failure)?)
-            }
-        });
-    }
-    Ok(made)
-}
-
-/// Numbers of the same kind as the benchmark's own; what is no input starts as `start`.
-fn fill(argument: &CaseArgument, seed: u64, start: Fill) -> Fill {
-    let CaseRole::Input { below, .. } = &argument.role else {
-        return start;
+    let mut known = Vec::new();
+    let place = |index: u32| match pass.bindings.get(index as usize) {
+        Some(CaseBinding::Argument(place)) => Some(*place),
+        _ => None,
     };
-    match argument.dtype {
-        Dtype::F32 => Fill::Normal32 { seed },
-        Dtype::F16 => Fill::Float16 { seed },
-        Dtype::Bf16 => Fill::BFloat16 { seed },
-        Dtype::U32 | Dtype::I32 => Fill::Index {
-            seed,
-            bound: (*below).clamp(1, u64::from(u32::MAX)) as u32,
-            bytes: 4,
-        },
+    inputs.buffers.retain(|buffer| {
+        let mut shared = shared.iter();
+        let argument = shared.find(|(at, _)| Some(*at) == place(buffer.index));
+        known.extend(argument.map(|(_, argument)| (buffer.index, argument.clone())));
+        argument.is_none()
+    });
+    if case.passes.len() > 1 {
+        let outputs = inputs.buffers.iter_mut().filter(|buffer| buffer.is_output);
+        outputs.for_each(|buffer| buffer.start = Start::Fill(between.start()));
     }
+    let mut arguments = memory.bind(&inputs).map_err(failure)?;
+    for (index, argument) in &arguments {
+        if let (Some(place), Argument::Buffer(..)) = (place(*index), argument) {
+            shared.push((place, argument.clone()));
+        }
+    }
+    arguments.extend(known);
+    Ok(arguments)
 }
 
-fn bound(pass: &CasePass, arguments: &[Made]) -> Vec<(u32, Argument)> {
-    let mut bound = Vec::new();
-    for (index, binding) in (0..).zip(&pass.bindings) {
-        let argument = match binding {
-            CaseBinding::Number(number) => Argument::Bytes(number.to_le_bytes().to_vec()),
-            CaseBinding::Argument(place) => match arguments.get(*place) {
-                Some(Made::Buffer(buffer)) => Argument::Buffer(*buffer, 0),
-                Some(Made::Value(bytes)) => Argument::Bytes(bytes.clone()),
-                None => continue,
-            },
-        };
-        bound.push((index, argument));
-    }
-    bound
+/// What the emulator holds before the first pass of a case, by index.
+#[cfg(test)]
+pub(crate) fn starts(case: &Case, library: &Library) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
+    programs(case, library)?;
+    let pass = case.passes.first();
+    let pass = pass.ok_or_else(|| Failure::input("no dispatch"))?;
+    let (mut memory, mut shared) = (Memory::new(), Vec::new());
+    let inputs = inputs::bound(case, pass, USUAL_SEED);
+    let between = Between::Sampled(Fill::Zero);
+    let arguments = bound(case, pass, inputs, between, &mut shared, &mut memory)?;
+    let held = arguments
+        .into_iter()
+        .map(|(index, argument)| match argument {
+            Argument::Buffer(buffer, _) => (index, memory.contents(buffer)),
+            Argument::Bytes(bytes) => (index, bytes),
+        });
+    Ok(held.collect())
 }
 
 #[cfg(test)]

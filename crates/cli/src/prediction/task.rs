@@ -1,14 +1,13 @@
 //! A kernel with its launch, executed.
 
-use super::inputs::Given;
 use crate::failure::Failure;
 use crate::generate::CodeArgs;
-use crate::launch::{self, LaunchArgs};
+use crate::launch::{LaunchArgs, Launched};
 use crate::{generate, input, load};
 use assay_agx::{BoundValue, Isa, Program};
 use assay_emu::{EmuError, Fill, LaunchError};
 use assay_front::{File, Kind};
-use assay_launch::{Extent, Sizes};
+use assay_launch::{Inputs, Sizes};
 use assay_predict::{Argument, Dispatch, Error, Execution, Memory, Sampling, execute};
 use std::path::Path;
 
@@ -52,7 +51,6 @@ const UNKNOWN_SIZE: u64 = 1 << 32;
 pub(crate) struct Ask<'a> {
     pub(crate) function: Option<&'a str>,
     pub(crate) launch: &'a LaunchArgs,
-    pub(crate) tgmem: &'a [String],
     pub(crate) code: &'a CodeArgs,
     pub(crate) sampling: Sampling,
 }
@@ -61,20 +59,21 @@ pub(crate) struct Ask<'a> {
 pub(crate) fn of_file(path: &Path, ask: &Ask<'_>) -> Result<Vec<Task>, Failure> {
     let bytes = input::open(path)?;
     let file = load::open(path, &bytes)?;
-    let (mut program, code) = match file.needs_code() {
+    let (mut program, arguments, code) = match file.needs_code() {
         true => {
             let made = generate::one(path, &file, ask.function, ask.code, Isa::G13)?;
-            (made.program, Code::Generated)
+            (made.program, made.arguments, Code::Generated)
         }
         false => {
             let program = machine_code(path, &file, ask.function)?;
-            (program, Code::OfFile)
+            (program, Vec::new(), Code::OfFile)
         }
     };
     let text = std::str::from_utf8(&bytes)
         .ok()
         .filter(|_| file.needs_code());
-    let launched = launched(text, &program.name, ask.launch, ask.tgmem)?;
+    let flags = ask.launch.written()?;
+    let launched = Launched::find(text, &program.name, &arguments, flags)?;
     if program.name.is_empty() {
         program.name = path.display().to_string();
     }
@@ -117,40 +116,6 @@ pub(crate) fn tasks(
     Ok(tasks.collect())
 }
 
-/// How a kernel is launched.
-#[derive(Debug)]
-pub(crate) struct Launched {
-    pub(crate) launch: LaunchArgs,
-    pub(crate) tgmem: Vec<String>,
-    /// The command line says how large the grid is, not a comment of the source.
-    pub(crate) by_flags: bool,
-}
-
-/// The launch that flags describe, or a comment of the source; none when neither does.
-pub(crate) fn launched(
-    text: Option<&str>,
-    kernel: &str,
-    flags: &LaunchArgs,
-    tgmem: &[String],
-) -> Result<Option<Launched>, Failure> {
-    if !flags.is_open() {
-        return Ok(Some(Launched {
-            launch: flags.clone(),
-            tgmem: tgmem.to_vec(),
-            by_flags: true,
-        }));
-    }
-    let described = text
-        .map(|text| launch::described(text, kernel))
-        .transpose()?;
-    let described = described.flatten();
-    Ok(described.map(|described| Launched {
-        launch: flags.or(described.launch),
-        tgmem: tgmem.iter().cloned().chain(described.tgmem).collect(),
-        by_flags: false,
-    }))
-}
-
 /// What to say when a launch is needed and there is none.
 pub(crate) fn no_launch() -> Failure {
     Failure::usage("a file needs a launch").advice(
@@ -165,16 +130,19 @@ fn executed(
     sizes: &Sizes,
     sampling: Sampling,
 ) -> Result<Execution, Failure> {
-    let threadgroup = launched.launch.threadgroup(sizes).ok_or_else(no_launch)??;
-    let extent = launched.launch.extent(sizes).ok_or_else(no_launch)??;
-    let grid = threads(extent, threadgroup)?;
-    let given = Given::new(&launched.launch, &launched.tgmem, sizes)?;
+    let launch = &launched.launch;
+    if launch.grid.is_none() || launch.threadgroup.is_none() {
+        return Err(no_launch());
+    }
+    let (extent, threadgroup) = launch.geometry(sizes)?;
+    let grid = extent.threads(threadgroup).ok_or_else(too_large)?;
+    let inputs = launched.inputs(sizes)?;
     // Buffers that were left out: twice with other numbers, to see that these do not matter.
     crate::progress::stage(&format!("executing a sample of {}", program.name));
     let run = |seed: u64| {
         let mut memory = Memory::new();
         let (dispatch, left_out) =
-            dispatch(program, (grid, threadgroup), &given, &mut memory, seed)?;
+            dispatch(program, (grid, threadgroup), &inputs, &mut memory, seed)?;
         let execution = execute(&dispatch, &mut memory, &sampling).map_err(failure)?;
         Ok::<_, Failure>((execution, left_out))
     };
@@ -198,19 +166,9 @@ fn executed(
     Ok(execution)
 }
 
-/// Threads of a grid along each axis.
-pub(crate) fn threads(extent: Extent, threadgroup: [u32; 3]) -> Result<[u32; 3], Failure> {
-    let groups = match extent {
-        Extent::Threads(threads) => return Ok(threads),
-        Extent::Groups(groups) => groups,
-    };
-    let mut threads = [0; 3];
-    for (axis, place) in threads.iter_mut().enumerate() {
-        let product = groups[axis].checked_mul(threadgroup[axis]);
-        *place = product
-            .ok_or_else(|| Failure::usage("the grid has more than 2^32 threads along an axis"))?;
-    }
-    Ok(threads)
+/// What to say when a grid does not fit.
+pub(crate) fn too_large() -> Failure {
+    Failure::usage("the grid has more than 2^32 threads along an axis")
 }
 
 fn machine_code(path: &Path, file: &File<'_>, function: Option<&str>) -> Result<Program, Failure> {
@@ -242,15 +200,37 @@ fn machine_code(path: &Path, file: &File<'_>, function: Option<&str>) -> Result<
     Ok(extracted.program)
 }
 
+/// What the emulator holds before a run, by index.
+#[cfg(test)]
+pub(crate) fn starts(
+    program: &Program,
+    launched: &Launched,
+) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
+    let sizes = launched.launch.first_sizes()?;
+    let (extent, threadgroup) = launched.launch.geometry(&sizes)?;
+    let grid = extent.threads(threadgroup).ok_or_else(too_large)?;
+    let inputs = launched.inputs(&sizes)?;
+    let mut memory = Memory::new();
+    let (dispatch, _) = dispatch(program, (grid, threadgroup), &inputs, &mut memory, 1)?;
+    let held = dispatch.arguments.into_iter().map(|(index, argument)| {
+        let held = match argument {
+            Argument::Buffer(buffer, _) => memory.contents(buffer),
+            Argument::Bytes(bytes) => bytes,
+        };
+        (index, held)
+    });
+    Ok(held.collect())
+}
+
 /// The dispatch, and the indices of buffers that were left out.
 fn dispatch<'p>(
     program: &'p Program,
     (grid, threadgroup): ([u32; 3], [u32; 3]),
-    given: &Given,
+    inputs: &Inputs,
     memory: &mut Memory,
     seed: u64,
 ) -> Result<(Dispatch<'p>, Vec<u32>), Failure> {
-    let mut arguments = given.arguments(memory)?;
+    let mut arguments = memory.bind(inputs).map_err(failure)?;
     let mut left_out = Vec::new();
     for binding in &program.bindings {
         let (BoundValue::BufferAddress { index } | BoundValue::BufferBytes { index, .. }) =
@@ -273,7 +253,7 @@ fn dispatch<'p>(
         grid,
         threadgroup,
         arguments,
-        threadgroup_memory: given.threadgroup_memory(),
+        threadgroup_memory: inputs.memory.clone(),
     };
     Ok((dispatch, left_out))
 }

@@ -504,3 +504,64 @@ fn init_writes_a_configuration_that_passes() {
         text(&again)
     );
 }
+
+/// Buffers that say no seed hold different numbers: with the same in both, `a - b` and `b - a` are zero.
+#[test]
+fn operands_the_wrong_way_round_are_caught_with_the_launches_that_init_writes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let kernel = "kernel void minus(device const float *a [[buffer(0)]], device const float *b [[buffer(1)]],\n\
+                  device float *y [[buffer(2)]], uint i [[thread_position_in_grid]]) { y[i] = a[i] - b[i]; }\n";
+    write(at, "minus.metal", kernel);
+    git(at, &["init", "-q"]);
+    let made = assay(at, &["gate", "init"]);
+    if made.status.code() == Some(4) {
+        assay_fixtures::skip(assay_fixtures::Tool::Clang);
+        return;
+    }
+    assert!(text(&made).contains("1 guessed"), "{}", text(&made));
+    git(at, &["add", "-A"]);
+    git(at, &["commit", "-q", "-m", "A difference"]);
+    edit(at, "minus.metal", "a[i] - b[i]", "b[i] - a[i]");
+    let output = assay(at, &["gate", "--against", "HEAD", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    let rules: Vec<String> = problems(&report)
+        .into_iter()
+        .map(|(rule, _)| rule)
+        .collect();
+    assert_eq!(rules, ["wrong-result"]);
+}
+
+/// A shape is one whichever way its product is written, for every command that takes an oracle.
+#[test]
+fn one_launch_with_one_oracle_is_right_in_tune_and_in_gate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let oracle = "y[r, c] = x[r, c] * (r + 1)";
+    write(
+        at,
+        "assay.toml",
+        &format!("[[kernels]]\nfiles = ['*.metal']\n[oracle]\nscale = '{oracle}'\n"),
+    );
+    for shape in ["R*C", "RxC"] {
+        let kernel = format!(
+            "// assay: launch scale --size R=8 --size C=64 --grid C,R --threadgroup 64 --buffer 0=random:f32:{shape} \
+             --buffer 1=zeros:f32:{shape} --bytes 2=u32:C\n\
+             kernel void scale(device const float *x [[buffer(0)]], device float *y [[buffer(1)]],\n\
+             constant uint &n [[buffer(2)]], uint2 i [[thread_position_in_grid]]) {{\n\
+             y[i.y * n + i.x] = x[i.y * n + i.x] * (i.y + 1); }}\n"
+        );
+        write(at, "scale.metal", &kernel);
+        let gate = assay(at, &["gate"]);
+        if gate.status.code() == Some(4) {
+            assay_fixtures::skip(assay_fixtures::Tool::Clang);
+            return;
+        }
+        assert_eq!(gate.status.code(), Some(0), "{shape}: {}", text(&gate));
+        let search = ["--evaluations", "2", "--attempts", "attempts.db"];
+        let line = [&["tune", "scale.metal", "--oracle", oracle][..], &search].concat();
+        let tune = assay(at, &line);
+        assert_eq!(tune.status.code(), Some(0), "{shape}: {}", text(&tune));
+    }
+}

@@ -4,12 +4,12 @@ use super::library::Library;
 use super::run::{Stop, failure};
 use super::{DEFAULT_MEMORY, device_facts, pipeline_facts};
 use crate::check;
-use crate::dispatch::Extent;
 use crate::error::Error;
 use crate::facts::{DeviceFacts, PipelineFacts};
 use crate::{Constant, Report};
 use assay_exec::{Bindings, Buffer, Counts, Grid, Limits, Program, RunError, Sample};
 use assay_front::Checks;
+use assay_launch::Extent;
 use assay_ssa::Binding as Place;
 use std::sync::atomic::AtomicBool;
 

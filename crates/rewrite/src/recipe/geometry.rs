@@ -2,10 +2,13 @@
 
 use assay_launch::formula::Function;
 use assay_launch::template::{Argument, Binding, Grid, Pass, Role};
-use assay_launch::{Error, Formula, Sizes, extent};
+use assay_launch::{Bound, Error, Formula, Mistake, Sizes, Target, Written, contents, extent};
 
 /// The axes of a grid.
 pub const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// The last index of threadgroup memory that Metal has.
+const MOST_MEMORY: usize = 30;
 
 /// Grid, threadgroup, and the whole numbers among the arguments.
 #[derive(Clone, Debug)]
@@ -58,6 +61,56 @@ impl Geometry {
             numbers: Vec::new(),
             sizes: Sizes::new(),
         }
+    }
+
+    /// The geometry of a launch whose arguments are bound by index.
+    pub fn of_launch(launch: &Written) -> Result<Geometry, Mistake> {
+        let missing = |what: &str| Mistake::usage(format!("{what} is missing"));
+        let mut numbers = Vec::new();
+        for bound in &launch.bytes {
+            let buffer = bound.index().unwrap_or_default();
+            let values = bound.value.numbers().into_iter();
+            numbers.extend(values.map(|(offset, value)| Number {
+                buffer,
+                offset,
+                value,
+                added: false,
+            }));
+        }
+        let mut memory = Vec::new();
+        for bound in &launch.memory {
+            let index = bound.index().unwrap_or_default() as usize;
+            if index > MOST_MEMORY {
+                let why =
+                    format!("--tgmem {bound}: indices of threadgroup memory end at {MOST_MEMORY}");
+                return Err(Mistake::usage(why));
+            }
+            memory.resize(memory.len().max(index + 1), Formula::number(0));
+            memory[index] = bound.value.clone();
+        }
+        Ok(Geometry {
+            grid: launch.grid.clone().ok_or_else(|| missing("--grid"))?,
+            threadgroup: launch
+                .threadgroup
+                .clone()
+                .ok_or_else(|| missing("--threadgroup"))?,
+            threadgroup_memory: memory,
+            numbers,
+            sizes: launch.first_sizes()?,
+        })
+    }
+
+    /// The launch a geometry was made of, with this geometry; numbers that recipes added are bound.
+    pub fn to_launch(&self, launch: &Written) -> Written {
+        let mut launch = launch.clone();
+        launch.grid = Some(self.grid.clone());
+        launch.threadgroup = Some(self.threadgroup.clone());
+        let added = self.numbers.iter().filter(|number| number.added);
+        launch.bytes.extend(added.map(|number| Bound {
+            target: Target::Index(number.buffer),
+            value: contents::Values::new(&format!("u32:{}", number.value.word()), None),
+        }));
+        launch
     }
 
     /// The geometry of a pass of a launch with these arguments.

@@ -1,6 +1,6 @@
 //! Contents of buffers after two runs, side by side.
 
-use super::Input;
+use assay_launch::Inputs;
 use assay_launch::element::Element;
 
 /// How far the second run's buffers are from the first's.
@@ -27,7 +27,7 @@ pub(super) fn first_difference(expected: &Buffers, found: &Buffers) -> Option<St
 
 /// How far floats are apart; an error where something else differs, or a float is none.
 pub(super) fn apart(
-    inputs: &[(u32, Input)],
+    inputs: &Inputs,
     expected: &Buffers,
     found: &Buffers,
     tolerance: &dyn Fn(&Element) -> f64,
@@ -41,10 +41,7 @@ pub(super) fn apart(
             continue;
         }
         all.identical = false;
-        let element = inputs.iter().find_map(|(known, input)| match input {
-            Input::Buffer(element, _) if known == index => Some(*element),
-            _ => None,
-        });
+        let element = inputs.buffer(*index).map(|buffer| buffer.element);
         let numbers = element.and_then(|element| Some((element, floats(element, a)?)));
         let Some((element, expected)) = numbers else {
             return Err(format!("buffer {index}, which holds no floats, differs"));
@@ -85,10 +82,11 @@ fn floats(element: &Element, bytes: &[u8]) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_launch::{NoFiles, Sizes, Written};
 
-    fn inputs() -> Vec<(u32, Input)> {
-        let element = Element::named("f32").unwrap();
-        vec![(0, Input::Buffer(element, Vec::new()))]
+    fn inputs() -> Inputs {
+        let (_, launch) = Written::parse("--buffer 0=zeros:f32:2").unwrap();
+        launch.inputs(&[], &Sizes::new(), &NoFiles).unwrap()
     }
 
     fn buffer(numbers: &[f32]) -> Vec<(u32, Vec<u8>)> {

@@ -2,14 +2,14 @@
 
 use super::compare::{apart, first_difference};
 use super::written::is_written;
-use super::{Bench, Examined, Input, Launch, Subject};
+use super::{AS_WRITTEN, Bench, Examined, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
 use assay_device::{
     Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, FaultKind, PipelineId, Report,
     Settings, Storage,
 };
-use assay_launch::{Sizes, describe};
+use assay_launch::{Inputs, Sizes, Start, describe};
 use assay_rewrite::recipe::{Class, Geometry};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
@@ -61,7 +61,7 @@ impl Runner {
     /// Runs a dispatch on fresh buffers; what they hold afterwards.
     pub(super) fn run(
         &mut self,
-        inputs: &[(u32, Input)],
+        inputs: &Inputs,
         geometry: &Geometry,
         sizes: &Sizes,
     ) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
@@ -74,7 +74,7 @@ impl Runner {
     /// Runs slowly; what the kernel did that it must not.
     pub(super) fn check(
         &mut self,
-        inputs: &[(u32, Input)],
+        inputs: &Inputs,
         geometry: &Geometry,
         sizes: &Sizes,
     ) -> Result<Vec<Report>, Failure> {
@@ -88,7 +88,7 @@ impl Runner {
 
     fn with_buffers<T>(
         &mut self,
-        inputs: &[(u32, Input)],
+        inputs: &Inputs,
         geometry: &Geometry,
         sizes: &Sizes,
         work: impl FnOnce(&mut CpuDevice, Dispatch) -> Result<T, Error>,
@@ -107,19 +107,20 @@ impl Runner {
                 dispatch = dispatch.bind(index, Binding::ThreadgroupMemory(bytes));
             }
         }
+        let fits = inputs.fits();
+        fits.map_err(|mistake| Failure::new(Stage::Limits, mistake.message))?;
         let device = &mut self.device;
         let mut made = Vec::new();
         let run = || {
-            for (index, input) in inputs {
-                let binding = match input {
-                    Input::Bytes(bytes) => Binding::Bytes(bytes.clone()),
-                    Input::Buffer(_, data) => {
-                        let buffer = device.buffer(data.len() as u64, Storage::Shared)?;
-                        made.push((*index, buffer));
-                        device.write(buffer, 0, data)?;
-                        Binding::Buffer { buffer, offset: 0 }
-                    }
-                };
+            for input in &inputs.buffers {
+                let buffer = device.buffer(input.size(), Storage::Shared)?;
+                made.push((input.index, buffer));
+                device.write(buffer, 0, &input.data())?;
+                let binding = Binding::Buffer { buffer, offset: 0 };
+                dispatch = dispatch.clone().bind(input.index, binding);
+            }
+            for (index, bytes) in &inputs.bytes {
+                let binding = Binding::Bytes(bytes.clone());
                 dispatch = dispatch.clone().bind(*index, binding);
             }
             let done = work(device, dispatch.clone())?;
@@ -149,7 +150,7 @@ fn failed(error: Error) -> Failure {
 
 /// What the original left at certain sizes with certain inputs.
 struct Expected {
-    inputs: Vec<(u32, Input)>,
+    inputs: Inputs,
     buffers: Vec<(u32, Vec<u8>)>,
     /// Its error by the oracle, in units of what is allowed.
     error: Option<f64>,
@@ -167,7 +168,7 @@ pub(super) struct Original {
 
 impl<L: Launch> Bench<'_, L> {
     /// What the original leaves in its buffers.
-    fn original_run(&self, inputs: &[(u32, Input)], own: &Sizes) -> Result<Contents, Failure> {
+    fn original_run(&self, inputs: &Inputs, own: &Sizes) -> Result<Contents, Failure> {
         let poisoned = || Failure::new(Stage::Results, "an earlier run was interrupted");
         let mut runner = self.original.runner.lock().map_err(|_| poisoned())?;
         if runner.is_none() {
@@ -189,6 +190,8 @@ impl<L: Launch> Bench<'_, L> {
         let genome = Genome::default();
         let own = self.sizes_of(sizes, &genome);
         let inputs = self.launch.inputs(&own, seed).map_err(model)?;
+        let inputs = inputs.filled();
+        let inputs = inputs.map_err(|mistake| model(mistake.message))?;
         let buffers = self.original_run(&inputs, &own)?;
         let error = match self.launch.judged(&own, seed, &buffers) {
             None => None,
@@ -289,13 +292,15 @@ fn over_old_results<L: Launch>(
     let expected = bench.expected(sizes, 1)?;
     let own = bench.sizes_of(sizes, &Genome::default());
     let mut inputs = expected.inputs.clone();
-    for (index, input) in &mut inputs {
-        let after = expected.buffers.iter().find(|(known, _)| known == index);
-        if let (Input::Buffer(_, data), Some((_, after))) = (input, after)
-            && data != after
+    for input in &mut inputs.buffers {
+        let after = expected.buffers.iter();
+        let mut after = after.filter(|(known, _)| *known == input.index);
+        if after
+            .next()
+            .is_some_and(|(_, after)| input.data() != *after)
         {
-            let length = data.len();
-            *data = OLD.into_iter().cycle().take(length).collect();
+            let old = OLD.into_iter().cycle().take(input.size() as usize);
+            input.start = Start::Bytes(old.collect());
         }
     }
     let again = bench.original_run(&inputs, &own)?;
@@ -380,18 +385,10 @@ fn compare<L: Launch>(
 
 /// The first buffer that the original leaves as it was and a candidate does not.
 fn changed_input(expected: &Expected, found: &[(u32, Vec<u8>)]) -> Option<u32> {
-    let before = |index: u32| {
-        expected
-            .inputs
-            .iter()
-            .find_map(|(known, input)| match input {
-                Input::Buffer(_, data) if *known == index => Some(data),
-                _ => None,
-            })
-    };
+    let before = |index: u32| expected.inputs.buffer(index).map(|buffer| buffer.data());
     let pairs = expected.buffers.iter().zip(found);
     let mut changed = pairs.filter(|((index, original), (_, candidate))| {
-        before(*index) == Some(original) && candidate != original
+        before(*index).is_some_and(|data| data == *original) && candidate != original
     });
     changed.next().map(|((index, _), _)| *index)
 }
@@ -418,7 +415,7 @@ fn check<L: Launch>(
     let mut runner = Runner::new(&bench.subject, genome, source, true)?;
     for sizes in small.take(most) {
         let own = bench.sizes_of(sizes, genome);
-        let inputs = bench.launch.inputs(&own, 1);
+        let inputs = bench.launch.inputs(&own, AS_WRITTEN);
         let inputs = inputs.map_err(|why| Failure::new(Stage::Limits, why))?;
         let reports = runner.check(&inputs, geometry, &own)?;
         if let Some(report) = reports.first() {

@@ -4,7 +4,7 @@ use crate::attempts::{Failure, Genome, Stage};
 use crate::knobs::{Knobs, defined, with_value};
 use assay_agx::{Isa, Program};
 use assay_codegen::Options;
-use assay_device::ArgumentBinding as Binding;
+use assay_device::Argument;
 use assay_front::{
     Compiler, Form, GivenConstant, Kernel, Library, OpenConstants, Request, Source, SourceOptions,
 };
@@ -321,18 +321,12 @@ impl<'a> Subject<'a> {
             .map_err(|error| Failure::new(Stage::Limits, error.to_string()))
     }
 
-    /// Indices and names of the kernel's buffers.
-    pub fn arguments(&self) -> Result<Vec<(u32, String)>, Failure> {
+    /// The arguments of the kernel.
+    pub fn arguments(&self) -> Result<Vec<Argument>, Failure> {
         let applied = self.program(&[], Geometry::plain([1; 3], [1; 3]))?;
         let kernel = applied.candidate.declaration();
         let kernel = kernel.map_err(|refusal| Failure::new(Stage::Compile, refusal.why))?;
-        let arguments = kernel.arguments.iter();
-        Ok(arguments
-            .filter_map(|argument| match argument.binding {
-                Binding::Buffer(index) => Some((index, argument.name.clone())),
-                _ => None,
-            })
-            .collect())
+        Ok(kernel.arguments.clone())
     }
 
     /// A sentence about a knob that reaches nothing, if there is one: no function constant, no macro the source uses, no

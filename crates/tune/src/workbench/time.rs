@@ -1,6 +1,6 @@
 //! Predicted times of candidates.
 
-use super::{Launch, Made, Subject};
+use super::{AS_WRITTEN, Launch, Made, Subject};
 use crate::attempts::{Failure, Genome, Prediction, Stage};
 use assay_agx::Program;
 use assay_launch::Sizes;
@@ -35,7 +35,8 @@ pub(super) fn executed(made: &Made, launch: &impl Launch) -> Result<Execution, F
     let model = |why: String| Failure::new(Stage::Model, why);
     let (grid, threadgroup) = made.geometry.at(&made.sizes).map_err(limits)?;
     let mut memory = Memory::new();
-    let mut arguments = launch.arguments(&made.sizes, &mut memory).map_err(model)?;
+    let inputs = launch.inputs(&made.sizes, AS_WRITTEN).map_err(model)?;
+    let mut arguments = memory.bind(&inputs).map_err(failed)?;
     for number in made.geometry.numbers.iter().filter(|number| number.added) {
         let value = number.value.number_at(&made.sizes).map_err(limits)?;
         let value = Argument::Bytes(value.to_le_bytes().to_vec());

@@ -238,9 +238,36 @@ impl Expression {
         &self.text
     }
 
+    /// Returns true if a line defines an array of this name.
+    pub fn defines(&self, array: &str) -> bool {
+        self.definitions.iter().any(|it| it.array == array)
+    }
+
+    /// How many indices an array has where it first stands; none if it stands nowhere.
+    pub fn rank(&self, array: &str) -> Option<usize> {
+        let mut definitions = self.definitions.iter();
+        definitions.find_map(|it| {
+            let own = (it.array == array).then_some(it.indices.len());
+            own.or_else(|| it.value.rank(array))
+        })
+    }
+
     /// Looks up every name and counts the indices of every element, without computing any.
     pub fn check(&self, case: &Case) -> Result<(), Error> {
         evaluate::Bound::new(self, case).map(|_| ())
+    }
+}
+
+impl Node {
+    fn rank(&self, array: &str) -> Option<usize> {
+        match &self.kind {
+            Kind::Number(_) | Kind::Name(_) => None,
+            Kind::Element(name, indices) if name == array => Some(indices.len()),
+            Kind::Element(_, parts) | Kind::Apply(_, parts) => {
+                parts.iter().find_map(|part| part.rank(array))
+            }
+            Kind::Reduce { limit, body, .. } => limit.rank(array).or_else(|| body.rank(array)),
+        }
     }
 }
 

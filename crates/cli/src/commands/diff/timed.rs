@@ -4,7 +4,7 @@ use super::Args;
 use crate::failure::Failure;
 use crate::launch;
 use crate::load::Loaded;
-use crate::prediction::{self, Launched, Pass, launched, target, targets, task};
+use crate::prediction::{self, Launched, Pass, target, targets, task};
 use assay_chip::Chip;
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
 
@@ -57,14 +57,14 @@ pub(super) fn compared(
 }
 
 fn launch_of(side: &Side<'_>, args: &Args) -> Result<Option<Launched>, Failure> {
-    let mut flags = args.model.launch.clone();
-    let mut tgmem = args.model.threadgroup_arguments();
+    let mut flags = args.model.launch.written()?;
     if let Some(text) = side.own {
-        let own = launch::written(side.option, text)?;
-        flags = own.launch.or(flags);
-        tgmem.extend(own.tgmem);
+        flags = launch::written(side.option, text)?.or(flags);
     }
-    launched(side.text, &side.loaded.program.name, &flags, &tgmem)
+    let Loaded {
+        program, arguments, ..
+    } = side.loaded;
+    Launched::find(side.text, &program.name, arguments, flags)
 }
 
 fn predicted(

@@ -8,11 +8,12 @@ mod setup;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::CodeArgs;
-use crate::launch::LaunchArgs;
+use crate::launch::{LaunchArgs, Launched};
 use assay_agx::{Binding, BoundValue, Isa, Program};
 use assay_emu::{EmuError, FaultKind, run_with_progress};
 use assay_report::envelope::Envelope;
 use clap::ValueEnum;
+use program::Opened;
 use progress::Progress;
 use report::Report;
 use setup::Setup;
@@ -46,11 +47,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
 
-    /// An argument: U=buffer:FILE.npy, U=zeros:BYTES, or a value U=TYPE:VALUE with TYPE one of
-    /// u16 i16 u32 i32 u64 i64 f16 f32
-    #[arg(long = "arg", value_name = "U=VALUE")]
-    arguments: Vec<String>,
-
     /// Bytes for uniforms, in hexadecimal
     #[arg(long, value_name = "U=HEX")]
     uniforms: Vec<String>,
@@ -62,11 +58,6 @@ pub(crate) struct Args {
     /// Byte offset where execution starts
     #[arg(long, value_name = "OFFSET", value_parser = number)]
     entry: Option<u32>,
-
-    /// Threadgroup memory in bytes, in all, or I=BYTES for the argument with [[threadgroup(I)]] of generated code; may be
-    /// repeated [default: what the file states, else 32768]
-    #[arg(long, value_name = "[I=]BYTES", value_parser = threadgroup_memory)]
-    tgmem: Vec<ThreadgroupMemory>,
 
     /// Stack in bytes per thread [default: what the file states, else 65536]
     #[arg(long, value_name = "BYTES", value_parser = number)]
@@ -127,22 +118,6 @@ fn position(text: &str) -> Result<Position, String> {
     }
 }
 
-/// Threadgroup memory of an argument, or all there is.
-#[derive(Clone, Copy, Debug)]
-struct ThreadgroupMemory {
-    argument: Option<u32>,
-    bytes: u32,
-}
-
-fn threadgroup_memory(text: &str) -> Result<ThreadgroupMemory, String> {
-    let (argument, bytes) = match text.split_once('=') {
-        Some((argument, bytes)) => (Some(number(argument.trim())?), bytes),
-        None => (None, text),
-    };
-    let bytes = number(bytes.trim())?;
-    Ok(ThreadgroupMemory { argument, bytes })
-}
-
 fn number(text: &str) -> Result<u32, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -153,11 +128,8 @@ fn number(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let opened = program::open(args)?;
-    let launch = match &opened.described {
-        Some(described) => args.launch.or(described.launch.clone()),
-        None => args.launch.clone(),
-    };
-    let cases = launch.cases()?;
+    let (launch, uniforms) = launch(args, &opened)?;
+    let cases = launch.launch.cases()?;
     if cases.len() > 1 && args.format == Format::Json {
         return Err(
             Failure::usage("--format json shows one run").advice("give each --size one value")
@@ -166,7 +138,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let mut texts = Vec::new();
     let mut destination = None;
     for sizes in &cases {
-        let setup = Setup::new(args, &launch, &opened, sizes)?;
+        let setup = Setup::new(args, &uniforms, &launch, &opened, sizes)?;
         let (text, out) = case(args, &opened.program, setup, context)?;
         if !sizes.is_empty() {
             texts.push(format!("at {}\n", assay_launch::describe(sizes)));
@@ -180,6 +152,28 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     context.write(&texts.concat())?;
     Ok(Outcome::Fine)
+}
+
+/// The launch, and arguments that are about uniforms: those of `--arg` that name a number, or bN.
+fn launch(args: &Args, opened: &Opened) -> Result<(Launched, Vec<String>), Failure> {
+    let mut flags = args.launch.clone();
+    let (uniforms, named) = flags
+        .arguments
+        .into_iter()
+        .partition(|text| setup::is_slot(text));
+    flags.arguments = named;
+    let name = &opened.program.name;
+    let arguments = opened.arguments.as_deref().unwrap_or_default();
+    let flags = Launched::new(flags.written()?, name, arguments)?;
+    let Some(comment) = opened.described.clone() else {
+        return Ok((flags, uniforms));
+    };
+    let comment = Launched::new(comment, name, arguments)?;
+    let both = Launched {
+        launch: flags.launch.or(comment.launch),
+        ..flags
+    };
+    Ok((both, uniforms))
 }
 
 /// Runs the program once: the report, and where it goes.

@@ -2,27 +2,28 @@
 
 use super::Args;
 use crate::failure::Failure;
-use crate::launch::{self, Described};
 use crate::{generate, input, source};
 use assay_agx::{Family, Program};
 use assay_container::Contents;
 use assay_container::image::CompiledFunction;
 use assay_front::{Bytes, File, Kind};
+use assay_launch::Written;
+use assay_ssa::Argument;
 
 /// A program, and what is known about it besides.
 pub(super) struct Opened {
     pub(super) program: Program,
-    /// The indices of the buffers of generated code, whether it looks at them or not.
-    pub(super) buffers: Option<Vec<u32>>,
+    /// The arguments of generated code, whether it looks at them or not.
+    pub(super) arguments: Option<Vec<Argument>>,
     /// How a comment of the source says it is dispatched.
-    pub(super) described: Option<Described>,
+    pub(super) described: Option<Written>,
 }
 
 impl From<Program> for Opened {
     fn from(program: Program) -> Self {
         Opened {
             program,
-            buffers: None,
+            arguments: None,
             described: None,
         }
     }
@@ -63,12 +64,12 @@ fn read_program(bytes: &Bytes, name: &str, args: &Args) -> Result<Opened, Failur
         let function = args.function.as_deref();
         let made = generate::one(&args.code, &file, function, &args.programs, args.isa)?;
         let described = match std::str::from_utf8(bytes) {
-            Ok(text) if args.launch.is_open() => launch::described(text, &made.program.name)?,
+            Ok(text) if args.launch.is_open() => Written::in_comments(text, &made.program.name)?,
             _ => None,
         };
         return Ok(Opened {
             program: made.program,
-            buffers: Some(made.buffers),
+            arguments: Some(made.arguments),
             described,
         });
     }

@@ -1,14 +1,15 @@
 //! Arguments of a launch, and the buffers that come back.
 
 use super::program::Opened;
-use super::{Args, ThreadgroupMemory, number};
+use super::{Args, number};
 use crate::failure::Failure;
-use crate::launch::{self, Inputs, LaunchArgs};
+use crate::launch::{Disk, Launched};
 use crate::output::Output;
+use crate::prediction::task::too_large;
 use assay_agx::{Binding, BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Launch};
 use assay_launch::npy::Array;
-use assay_launch::{Extent, Sizes};
+use assay_launch::{Sizes, Written};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -72,24 +73,23 @@ fn place<'t>(option: &str, text: &'t str) -> Result<(Slot, &'t str), Failure> {
     }
 }
 
+/// Returns true if an argument of `--arg` says where it goes by the number of a uniform or as bN.
+pub(super) fn is_slot(text: &str) -> bool {
+    place("--arg", text).is_ok() || text.starts_with(|c: char| c.is_ascii_digit() || c == '=')
+}
+
 impl Setup {
     pub(super) fn new(
         args: &Args,
-        launch: &LaunchArgs,
+        uniforms: &[String],
+        launched: &Launched,
         opened: &Opened,
         sizes: &Sizes,
     ) -> Result<Setup, Failure> {
         let program = &opened.program;
-        let missing = |what: &str| Failure::usage(format!("{what} is missing"));
-        let threadgroup = launch.threadgroup(sizes);
-        let threadgroup = threadgroup.ok_or_else(|| missing("--threadgroup"))??;
-        let extent = launch.extent(sizes).ok_or_else(|| missing("--grid"))??;
-        let grid = match extent {
-            Extent::Threads(threads) => threads,
-            Extent::Groups(groups) => {
-                std::array::from_fn(|axis| groups[axis].saturating_mul(threadgroup[axis]))
-            }
-        };
+        let launch = &launched.launch;
+        let (extent, threadgroup) = launch.geometry(sizes)?;
+        let grid = extent.threads(threadgroup).ok_or_else(too_large)?;
         let mut setup = Setup {
             launch: Launch::new(grid, threadgroup),
             memory: DeviceMemory::new(),
@@ -99,11 +99,11 @@ impl Setup {
         setup.launch.max_steps = args.max_steps;
         setup.launch.lenient = args.lenient;
         setup.launch.count = args.counts;
-        for argument in &args.arguments {
+        for argument in uniforms {
             let (slot, value) = place("--arg", argument)?;
             setup.argument(slot, value, argument, opened)?;
         }
-        setup.inputs(launch, opened, sizes)?;
+        setup.inputs(launched, opened, sizes)?;
         for text in &args.uniforms {
             let (Slot::Half(half), hex) = place("--uniforms", text)? else {
                 return Err(Failure::usage(format!(
@@ -116,7 +116,15 @@ impl Setup {
             setup.set(half, &bytes)?;
         }
         Self::refuse_textures(program)?;
-        setup.threadgroup_memory(&args.tgmem, program)?;
+        let in_all = launch.memory_in_all.as_ref();
+        let in_all = in_all.map(|bytes| bytes.number_at(sizes)).transpose();
+        let in_all = in_all.map_err(|error| Failure::usage(format!("--tgmem: {error}")))?;
+        let of_arguments = Written {
+            memory_in_all: None,
+            ..launch.clone()
+        };
+        let memory = of_arguments.memory(&[], sizes)?;
+        setup.threadgroup_memory(memory, in_all, program)?;
         let placed = setup.launch.place_data(program, &mut setup.memory);
         placed.map_err(|error| Failure::usage(error.to_string()))?;
         Ok(setup)
@@ -125,18 +133,18 @@ impl Setup {
     /// Buffers and values by the index of `[[buffer(n)]]`, as `assay run` takes them.
     fn inputs(
         &mut self,
-        launch: &LaunchArgs,
+        launched: &Launched,
         opened: &Opened,
         sizes: &Sizes,
     ) -> Result<(), Failure> {
-        let inputs = Inputs::new(launch, &[], sizes)?;
-        for filled in inputs.buffers {
+        let inputs = launched.inputs(sizes)?.filled()?;
+        for buffer in inputs.buffers {
             let array = Array {
-                descr: filled.element.descr.to_owned(),
-                shape: vec![(filled.data.len() / filled.element.size) as u64],
-                data: filled.data,
+                descr: buffer.element.descr.to_owned(),
+                shape: vec![buffer.size() / buffer.element.size as u64],
+                data: buffer.data().into_owned(),
             };
-            self.buffer(Slot::Buffer(filled.index), array, opened)?;
+            self.buffer(Slot::Buffer(buffer.index), array, opened)?;
         }
         for (index, bytes) in inputs.bytes {
             self.buffer(Slot::Buffer(index), untyped(bytes), opened)?;
@@ -167,16 +175,12 @@ impl Setup {
     /// Arguments of threadgroup memory come after what the program declares, in order.
     fn threadgroup_memory(
         &mut self,
-        given: &[ThreadgroupMemory],
+        mut sizes: Vec<(u32, u32)>,
+        in_all: Option<u32>,
         program: &Program,
     ) -> Result<(), Failure> {
-        let mut sizes: Vec<(u32, u32)> = given
-            .iter()
-            .filter_map(|one| Some((one.argument?, one.bytes)))
-            .collect();
         sizes.sort_unstable();
-        let in_all = given.iter().rev().find(|one| one.argument.is_none());
-        self.launch.threadgroup_bytes = in_all.map(|one| one.bytes);
+        self.launch.threadgroup_bytes = in_all;
         let mut end = 0u32;
         let mut offsets = Vec::new();
         for (argument, bytes) in sizes {
@@ -246,7 +250,10 @@ impl Setup {
             };
         }
         let bytes = match kind {
-            "buffer" => return self.buffer(slot, launch::array(Path::new(text))?, opened),
+            "buffer" => {
+                let array = assay_launch::inputs::array(&Disk::default(), text)?;
+                return self.buffer(slot, array, opened);
+            }
             "zeros" => {
                 let bytes = number(text).map_err(|error| bad(&error))?;
                 return self.buffer(slot, untyped(vec![0; bytes as usize]), opened);
@@ -298,7 +305,14 @@ impl Setup {
         data: &[u8],
         opened: &Opened,
     ) -> Result<(), Failure> {
-        match &opened.buffers {
+        let known = opened.arguments.as_ref().map(|arguments| {
+            let buffers = arguments.iter().filter_map(|it| match it.binding {
+                assay_ssa::Binding::Buffer(index) => Some(index),
+                _ => None,
+            });
+            buffers.collect::<Vec<u32>>()
+        });
+        match &known {
             Some(known) if !known.contains(&index) => {
                 let failure = Failure::usage(format!(
                     "--arg b{index}=…: the kernel has no [[buffer({index})]]"

@@ -148,7 +148,8 @@ impl Line {
         };
         let value = match takes {
             Takes::Input => self.file(Path::new(&value))?,
-            Takes::Contents => match allow::contents(&value) {
+            Takes::Contents | Takes::Argument => match allow::contents(&value) {
+                Some(contents) if takes == Takes::Argument && allow::is_value(contents) => value,
                 Some(contents) if !allow::is_generated(contents) => {
                     let file = allow::file(contents);
                     let sent = self.file(Path::new(file))?;

@@ -251,9 +251,8 @@ impl<'a> Comparison<'a> {
             limits: Limits::of(config),
         };
         for launch in all {
-            let launch = launches::rooted(&launch, &tree.root);
             let launch = launches::at_run_sizes(&launch, group).ok()?;
-            for case in launch.launch.cases().ok()? {
+            for case in launch.cases().ok()? {
                 if assay_launch::describe(&case) == sizes {
                     return subject.run(&launch, &case, tree).ok();
                 }

@@ -6,12 +6,12 @@ use super::store::{self, Entry};
 use super::tree::Tree;
 use super::{closure, launches};
 use crate::failure::{Failure, Kind};
-use crate::launch::Described;
 use crate::source::{self, ThisMachine};
 use crate::{interrupt, toolchain};
 use assay_chip::{Chip, CostModel};
 use assay_front::{Blame, CompilerError, Error, Library, SourceOptions};
 use assay_gate::{Check, Config, Failed, FileFailure, Group, Kernel, Place, Snapshot};
+use assay_launch::{Written, misplaced};
 use assay_msl::Diagnostic;
 use assay_predict::Target;
 use assay_tune::fingerprint::Fingerprint;
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Launches that replace a tree's own, by file and kernel.
-pub(super) type Overrides = BTreeMap<(String, String), Vec<Described>>;
+pub(super) type Overrides = BTreeMap<(String, String), Vec<Written>>;
 
 /// What decides an evaluation besides the tree.
 pub(super) struct Evaluator<'a> {
@@ -220,6 +220,12 @@ impl Evaluator<'_> {
             kernels
                 .iter_mut()
                 .for_each(|kernel| kernel.notes.push(note.to_owned()));
+        }
+        let names = library.kernels().iter().map(|kernel| kernel.name.as_str());
+        if let Some(first) = kernels.first_mut() {
+            let misplaced = misplaced(&unit.text, names).into_iter();
+            let notes = misplaced.map(|(line, why)| format!("{}:{line}: {why}", unit.file));
+            first.notes.extend(notes);
         }
         Ok(Entry {
             failure: None,

@@ -1,18 +1,17 @@
 //! Runs a kernel with its launch on the CPU: what it leaves in its buffers, and what a checked run finds.
 
 use super::tree::Tree;
-use crate::commands::run::pad_three;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::launch::{Described, Inputs};
+use crate::launch::{Disk, Launched};
 use assay_device::{
-    ArgumentBinding, Binding, BufferId, Checks, Constant, CpuDevice, Device, Dispatch, Error,
-    Extent, PipelineFacts, PipelineId, Report, Settings, Storage,
+    Binding, BufferId, Checks, Constant, CpuDevice, Device, Dispatch, Error, PipelineFacts,
+    PipelineId, Report, Settings, Storage,
 };
 use assay_front::Library;
 use assay_gate::{Config, Contents, Failed, Found, Place, RunResult};
-use assay_launch::element::Element;
-use assay_launch::{Sizes, describe};
+use assay_launch::inputs::of_buffer;
+use assay_launch::{Inputs, Sizes, Written, describe};
 use assay_tune::fingerprint::{self, Fingerprint};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -49,22 +48,12 @@ impl Limits {
     }
 }
 
-/// A buffer before and after a run.
-#[derive(Debug)]
-pub(super) struct Buffer {
-    pub(super) index: u32,
-    pub(super) name: String,
-    pub(super) element: &'static Element,
-    pub(super) before: Vec<u8>,
-    pub(super) after: Vec<u8>,
-    pub(super) is_output: bool,
-}
-
 /// A finished run.
 #[derive(Debug)]
 pub(super) struct Ran {
-    pub(super) buffers: Vec<Buffer>,
-    pub(super) bytes: Vec<(u32, Vec<u8>)>,
+    pub(super) inputs: Inputs,
+    /// What buffers hold afterwards, by index.
+    pub(super) after: Vec<(u32, Vec<u8>)>,
     pub(super) facts: PipelineFacts,
     pub(super) sizes: Sizes,
 }
@@ -142,6 +131,33 @@ pub(super) fn relative_text(text: &str, tree: &Tree) -> String {
     text.replace(&root, "").replace(&top, "")
 }
 
+/// What buffers and values hold before a run, by index.
+#[cfg(test)]
+type Starts = Vec<(u32, Vec<u8>)>;
+
+/// What the device holds before a run of a library's kernel.
+#[cfg(test)]
+pub(crate) fn starts(
+    library: &Library,
+    function: &str,
+    launch: &Written,
+    root: &std::path::Path,
+) -> Result<Starts, String> {
+    let tree = Tree::here(root, None).map_err(|failure| failure.message)?;
+    let subject = Subject {
+        library,
+        function,
+        constants: &[],
+        limits: Limits {
+            max_steps: MAX_STEPS,
+            time: Duration::from_secs(1),
+        },
+    };
+    let sizes = launch.first_sizes().map_err(|mistake| mistake.message)?;
+    let starts = subject.starts(launch, &sizes, &tree);
+    starts.map_err(|stopped| format!("{stopped:?}"))
+}
+
 struct Ready {
     device: CpuDevice,
     pipeline: PipelineId,
@@ -168,45 +184,61 @@ impl Subject<'_> {
     }
 
     /// Runs the kernel at certain sizes.
-    pub(super) fn run(
-        &self,
-        launch: &Described,
-        sizes: &Sizes,
-        tree: &Tree,
-    ) -> Result<Ran, Stopped> {
+    pub(super) fn run(&self, launch: &Written, sizes: &Sizes, tree: &Tree) -> Result<Ran, Stopped> {
         let fail = |error| stopped(error, tree);
         let mut ready = self.ready(None).map_err(fail)?;
-        let inputs = inputs(launch, sizes, &ready.facts)?;
-        let (dispatch, bound) = ready.dispatch(launch, sizes, &inputs, tree)?;
+        let launched = self.launched(launch, &ready.facts, tree)?;
+        let inputs = launched.inputs(sizes).map_err(Failure::from)?;
+        let (dispatch, bound) = ready.dispatch(&launched, sizes, &inputs, tree)?;
         ready.device.run(vec![dispatch]).map_err(fail)?;
-        let mut buffers = Vec::new();
-        for (filled, id) in inputs.buffers.into_iter().zip(bound) {
-            let after = ready.device.contents(id).map_err(fail)?;
-            let mut arguments = ready.facts.arguments.iter();
-            let argument = arguments.find(|a| a.binding == ArgumentBinding::Buffer(filled.index));
-            let only_read = argument.is_none_or(|a| a.access == assay_ssa::ArgumentAccess::Read);
-            buffers.push(Buffer {
-                index: filled.index,
-                name: argument.map_or_else(String::new, |argument| argument.name.clone()),
-                element: filled.element,
-                is_output: !only_read || after != filled.data,
-                before: filled.data,
-                after,
-            });
+        let mut after = Vec::new();
+        for (buffer, id) in inputs.buffers.iter().zip(bound) {
+            after.push((buffer.index, ready.device.contents(id).map_err(fail)?));
         }
         Ok(Ran {
-            buffers,
-            bytes: inputs.bytes,
+            inputs,
+            after,
             facts: ready.facts,
             sizes: sizes.clone(),
         })
+    }
+
+    /// The launch for this kernel, whose arrays lie below the tree.
+    fn launched(
+        &self,
+        launch: &Written,
+        facts: &PipelineFacts,
+        tree: &Tree,
+    ) -> Result<Launched, Failure> {
+        let launched = Launched::new(launch.clone(), self.function, &facts.arguments)?;
+        Ok(Launched {
+            files: Disk {
+                root: Some(tree.root.clone()),
+            },
+            ..launched
+        })
+    }
+
+    /// What the device holds before a run.
+    #[cfg(test)]
+    fn starts(&self, launch: &Written, sizes: &Sizes, tree: &Tree) -> Result<Starts, Stopped> {
+        let fail = |error| stopped(error, tree);
+        let mut ready = self.ready(None).map_err(fail)?;
+        let launched = self.launched(launch, &ready.facts, tree)?;
+        let inputs = launched.inputs(sizes).map_err(Failure::from)?;
+        let (_, bound) = ready.dispatch(&launched, sizes, &inputs, tree)?;
+        let mut starts = inputs.bytes;
+        for (buffer, id) in inputs.buffers.iter().zip(bound) {
+            starts.push((buffer.index, ready.device.contents(id).map_err(fail)?));
+        }
+        Ok(starts)
     }
 
     /// Runs the kernel with checks. `self.library` was compiled for them. Also says when only the optimised form could be
     /// checked.
     pub(super) fn check(
         &self,
-        launch: &Described,
+        launch: &Written,
         sizes: &Sizes,
         checks: Checks,
         tree: &Tree,
@@ -222,8 +254,9 @@ impl Subject<'_> {
             }
             Err(error) => return Err(fail(error)),
         };
-        let inputs = inputs(launch, sizes, &ready.facts)?;
-        let (dispatch, _) = ready.dispatch(launch, sizes, &inputs, tree)?;
+        let launched = self.launched(launch, &ready.facts, tree)?;
+        let inputs = launched.inputs(sizes).map_err(Failure::from)?;
+        let (dispatch, _) = ready.dispatch(&launched, sizes, &inputs, tree)?;
         let reports = ready.device.check_run(&dispatch).map_err(fail)?;
         Ok((found(&reports, tree), note))
     }
@@ -233,31 +266,26 @@ impl Ready {
     /// The dispatch, with buffers made and filled.
     fn dispatch(
         &mut self,
-        launch: &Described,
+        launched: &Launched,
         sizes: &Sizes,
         inputs: &Inputs,
         tree: &Tree,
     ) -> Result<(Dispatch, Vec<BufferId>), Stopped> {
-        let missing = |what: &str| Failure::input(format!("its launch has no {what}"));
-        let extent = launch
-            .launch
-            .extent(sizes)
-            .ok_or_else(|| missing("--grid"))??;
-        let threadgroup = launch.launch.threadgroup(sizes);
-        let threadgroup = threadgroup.ok_or_else(|| missing("--threadgroup"))??;
-        let extent = match extent {
-            assay_launch::Extent::Threads(threads) => Extent::Threads(threads),
-            assay_launch::Extent::Groups(groups) => Extent::Groups(groups),
-        };
+        let geometry = launched.launch.geometry(sizes);
+        let (extent, threadgroup) = geometry.map_err(|mistake| Failure {
+            message: format!("its launch: {}", mistake.message),
+            ..mistake.into()
+        })?;
+        inputs.fits().map_err(Failure::from)?;
         let fail = |error| stopped(error, tree);
         let mut dispatch = Dispatch::new(self.pipeline, extent, threadgroup);
         let mut bound = Vec::new();
-        for filled in &inputs.buffers {
-            let size = filled.data.len() as u64;
+        for input in &inputs.buffers {
+            let size = input.size();
             let buffer = self.device.buffer(size, Storage::Shared).map_err(fail)?;
-            self.device.write(buffer, 0, &filled.data).map_err(fail)?;
+            self.device.write(buffer, 0, &input.data()).map_err(fail)?;
             bound.push(buffer);
-            dispatch = dispatch.bind(filled.index, Binding::Buffer { buffer, offset: 0 });
+            dispatch = dispatch.bind(input.index, Binding::Buffer { buffer, offset: 0 });
         }
         for (index, bytes) in &inputs.bytes {
             dispatch = dispatch.bind(*index, Binding::Bytes(bytes.clone()));
@@ -267,14 +295,6 @@ impl Ready {
         }
         Ok((dispatch, bound))
     }
-}
-
-fn inputs(launch: &Described, sizes: &Sizes, facts: &PipelineFacts) -> Result<Inputs, Failure> {
-    let mut inputs = Inputs::new(&launch.launch, &launch.tgmem, sizes)?;
-    for (index, bytes) in &mut inputs.bytes {
-        pad_three(facts, *index, bytes);
-    }
-    Ok(inputs)
 }
 
 /// What a checked run found, each mistake of a line once.
@@ -306,26 +326,36 @@ fn found(reports: &[Report], tree: &Tree) -> Vec<Found> {
 }
 
 impl Ran {
-    /// Hashes of what the kernel was given and of what it left.
+    /// The name of the argument at an index.
+    pub(super) fn name(&self, index: u32) -> &str {
+        let argument = of_buffer(&self.facts.arguments, index);
+        argument.map_or("", |argument| argument.name.as_str())
+    }
+
+    /// Hashes of what the kernel was given and of what it left in the buffers it may write, and in others that changed.
     pub(super) fn result(&self) -> RunResult {
         let mut given = Fingerprint::default();
-        for buffer in &self.buffers {
+        for buffer in &self.inputs.buffers {
             given.add(&buffer.index.to_le_bytes());
-            given.add(&buffer.before);
+            given.add(&buffer.data());
         }
-        for (index, bytes) in &self.bytes {
+        for (index, bytes) in &self.inputs.bytes {
             given.add(&index.to_le_bytes());
             given.add(bytes);
         }
-        let outputs = self.buffers.iter().filter(|buffer| buffer.is_output);
+        let pairs = self.inputs.buffers.iter().zip(&self.after);
+        let outputs = pairs.filter(|(buffer, (_, after))| {
+            let is_declared = of_buffer(&self.facts.arguments, buffer.index).is_some();
+            is_declared && buffer.is_output || buffer.data() != *after
+        });
         RunResult {
             sizes: describe(&self.sizes),
             inputs: given.text(),
             buffers: outputs
-                .map(|buffer| Contents {
+                .map(|(buffer, (_, after))| Contents {
                     index: buffer.index,
-                    name: buffer.name.clone(),
-                    hash: fingerprint::of_bytes(&buffer.after),
+                    name: self.name(buffer.index).to_owned(),
+                    hash: fingerprint::of_bytes(after),
                 })
                 .collect(),
         }
@@ -333,18 +363,19 @@ impl Ran {
 
     /// In which element a buffer differs from another run's.
     pub(super) fn difference(&self, other: &Ran, index: u32) -> Option<String> {
-        let buffer = |ran: &'_ Ran| ran.buffers.iter().position(|buffer| buffer.index == index);
-        let (old, new) = (&other.buffers[buffer(other)?], &self.buffers[buffer(self)?]);
-        let size = new.element.size;
-        let pairs = old
-            .after
-            .chunks_exact(size)
-            .zip(new.after.chunks_exact(size));
+        let element = self.inputs.buffer(index)?.element;
+        let after = |ran: &'_ Ran| {
+            let found = ran.after.iter().position(|(known, _)| *known == index)?;
+            Some(ran.after[found].1.clone())
+        };
+        let (old, new) = (after(other)?, after(self)?);
+        let size = element.size;
+        let pairs = old.chunks_exact(size).zip(new.chunks_exact(size));
         let differing = pairs.enumerate().filter(|(_, (old, new))| old != new);
         let count = differing.clone().count();
-        let all = new.after.len() / size;
+        let all = new.len() / size;
         let (place, (old, now)) = differing.into_iter().next()?;
-        let show = |bytes: &[u8]| new.element.show(bytes).0;
+        let show = |bytes: &[u8]| element.show(bytes).0;
         Some(format!(
             "element {place} was {} and is {}; {count} of {all} differ",
             show(old).trim(),

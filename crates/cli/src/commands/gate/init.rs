@@ -11,10 +11,11 @@ use super::tree::Tree;
 use super::{CONFIG, guess, targets};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::launch;
 use crate::output::Output;
 use assay_front::Library;
 use assay_gate::{Config, FIGURES, FileFailure};
+use assay_launch::Written;
+use assay_launch::guess::Guess;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -57,7 +58,7 @@ struct Known {
 enum Launch {
     /// In the source; with sizes to run at, if its own are large for a CPU and the kernel is clean at smaller ones.
     Comment(Vec<String>),
-    Guessed(String),
+    Guessed(Guess),
     Missing,
 }
 
@@ -189,12 +190,12 @@ fn launch(tree: &Tree, text: &str, library: &Library, function: &str) -> Launch 
             time: Duration::from_secs(10),
         },
     };
-    if let Ok(Some(described)) = launch::described(text, function) {
-        let smaller = guess::smaller(&subject, &described, tree);
+    if let Ok(Some(written)) = Written::in_comments(text, function) {
+        let smaller = guess::smaller(&subject, &written, tree);
         return Launch::Comment(smaller.unwrap_or_default());
     }
     match guess::launch(&subject, tree) {
-        Some(flags) => Launch::Guessed(flags),
+        Some(guess) => Launch::Guessed(guess),
         None => Launch::Missing,
     }
 }
@@ -297,8 +298,8 @@ fn launches(sources: &[Source]) -> String {
     for known in sources.iter().flat_map(|source| &source.kernels) {
         match &known.launch {
             Launch::Comment(_) => {}
-            Launch::Guessed(flags) => {
-                guessed.insert(&known.function, flags);
+            Launch::Guessed(Guess(launch)) => {
+                guessed.insert(&known.function, launch.to_string());
             }
             Launch::Missing => {
                 missing.insert(&known.function);

@@ -5,15 +5,15 @@ use super::execute::{Limits, Stopped, Subject, relative_text};
 use super::{launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::generate::Generator;
-use crate::launch::Described;
+use crate::launch::{Disk, Launched};
 use crate::phases::Phases;
-use crate::prediction::{self, Code, Launched, lines, task};
+use crate::prediction::{self, Code, lines, task};
 use crate::source;
 use assay_agx::{Isa, Program};
 use assay_device::Checks;
 use assay_front::Library;
 use assay_gate::{Check, Failed, Group, Kernel, LineCost, Right, Time};
-use assay_launch::describe;
+use assay_launch::{Written, describe};
 use assay_predict::{Cache, Sampling};
 use assay_profile::{Options, Origin, Profile};
 use std::collections::BTreeMap;
@@ -43,10 +43,6 @@ impl Evaluator<'_> {
             });
             Vec::new()
         });
-        let roots = launches
-            .iter()
-            .map(|launch| launches::rooted(launch, &unit.tree.root));
-        let launches: Vec<Described> = roots.collect();
         if launches.is_empty() && kernel.failures.is_empty() {
             kernel.notes.push(
                 "no launch: not run, no predicted time ([launch] in assay.toml, or a comment // assay: launch)".to_owned(),
@@ -63,18 +59,14 @@ impl Evaluator<'_> {
         unit: &Unit<'_>,
         library: &Library,
         function: &str,
-        launches: &[Described],
+        launches: &[Written],
         kernel: &mut Kernel,
     ) -> Result<(), Failure> {
         let constants = constants(unit.group)?;
         let first = launches.first();
-        let sizes = first.map(|launch| launch.launch.cases()).transpose();
-        let sizes = sizes
-            .ok()
-            .flatten()
-            .and_then(|cases| cases.into_iter().next());
+        let sizes = first.and_then(|launch| launch.first_sizes().ok());
         let sizes = sizes.unwrap_or_default();
-        let threadgroup = first.and_then(|launch| launch.launch.threadgroup(&sizes)?.ok());
+        let threadgroup = first.and_then(|launch| launch.threadgroup(&sizes).ok()?);
         let generator = Generator {
             constants: &constants,
             isa: Isa::G13,
@@ -97,18 +89,10 @@ impl Evaluator<'_> {
         for file in &mut program.files {
             *file = unit.tree.relative(file);
         }
-        let memory = first.map(|launch| &launch.tgmem);
-        let memory = memory.into_iter().flatten().filter_map(|text| {
-            let (_, formula) = text.split_once('=')?;
-            assay_launch::Formula::parse(formula)
-                .ok()?
-                .number_at(&sizes)
-                .ok()
-        });
-        let memory: Vec<u32> = memory.collect();
+        let memory = first.and_then(|launch| launch.threadgroup_bytes(&sizes).ok()?);
         let options = Options {
             threadgroup,
-            threadgroup_bytes: (!memory.is_empty()).then(|| memory.iter().sum()),
+            threadgroup_bytes: memory,
             origin: Origin::Assay,
             ..Options::new(self.chip.clone())
         };
@@ -120,19 +104,24 @@ impl Evaluator<'_> {
             Err(error) => kernel.notes.push(format!("not profiled: {error}")),
         }
         for (index, launch) in launches.iter().enumerate() {
-            self.predict(&program, launch, index == 0, kernel);
+            let launched = Launched::new(launch.clone(), function, &made.arguments);
+            match launched {
+                Ok(launched) => {
+                    let files = Disk {
+                        root: Some(unit.tree.root.clone()),
+                    };
+                    let launched = Launched { files, ..launched };
+                    self.predict(&program, &launched, index == 0, kernel);
+                }
+                Err(mistake) => kernel.notes.push(format!("no predicted time: {mistake}")),
+            }
         }
         Ok(())
     }
 
-    fn predict(&self, program: &Program, launch: &Described, first: bool, kernel: &mut Kernel) {
-        let launched = Launched {
-            launch: launch.launch.clone(),
-            tgmem: launch.tgmem.clone(),
-            by_flags: true,
-        };
+    fn predict(&self, program: &Program, launch: &Launched, first: bool, kernel: &mut Kernel) {
         let cases = launch.launch.cases().unwrap_or_default();
-        let tasks = task::tasks(program, Code::Generated, &launched, Sampling::default());
+        let tasks = task::tasks(program, Code::Generated, launch, Sampling::default());
         let tasks = match tasks {
             Ok(tasks) => tasks,
             Err(failure) => {
@@ -193,7 +182,7 @@ impl Evaluator<'_> {
         unit: &Unit<'_>,
         (library, checked): (&Library, Option<&Library>),
         function: &str,
-        launches: &[Described],
+        launches: &[Written],
         kernel: &mut Kernel,
     ) -> Result<(), Failure> {
         let constants = constants(unit.group)?;
@@ -207,13 +196,13 @@ impl Evaluator<'_> {
         kernel.has_oracle = oracle.is_some();
         for launch in launches {
             let launch = launches::at_run_sizes(launch, unit.group)?;
-            let cases = launch.launch.cases()?;
+            let cases = launch.cases()?;
             for sizes in &cases {
                 if unit.group.right != Right::Off {
                     match subject.run(&launch, sizes, unit.tree) {
                         Ok(ran) => {
                             if let Some(oracle) = oracle {
-                                let judged = oracle::judge(oracle, &ran, &launch, self.here);
+                                let judged = oracle::judge(oracle, &ran, self.here);
                                 kernel.wrong.extend(judged.map_err(|why| {
                                     Failure::input(format!("the oracle of {function}: {why}"))
                                         .advice("it is in [oracle] of assay.toml; the guide's chapter on the gate shows one")

@@ -4,9 +4,9 @@
 //! `// assay: launch` of its source; the first that is there counts.
 
 use crate::failure::Failure;
-use crate::launch::{self, Described};
+use crate::launch;
 use assay_gate::{Config, Group};
-use assay_launch::Size;
+use assay_launch::{Size, Written};
 use assay_tune::fingerprint::Fingerprint;
 use std::path::Path;
 
@@ -16,69 +16,48 @@ pub(super) fn of(
     group: &Group,
     text: Option<&str>,
     function: &str,
-) -> Result<Vec<Described>, Failure> {
+) -> Result<Vec<Written>, Failure> {
     let named = config.launch.get(function);
     if let Some(written) = named.or(group.launch.as_ref()) {
         let all = written.all().iter();
         let place = format!("the launch of {function}");
         return all.map(|words| launch::written(&place, words)).collect();
     }
-    let described = text
-        .map(|text| launch::described(text, function))
-        .transpose()?;
-    Ok(described.flatten().into_iter().collect())
+    let comment = text.map(|text| Written::in_comments(text, function));
+    Ok(comment.transpose()?.flatten().into_iter().collect())
 }
 
-/// Returns true if two descriptions give a kernel the same inputs: then each tree uses its own geometry.
-pub(super) fn same_inputs(a: &[Described], b: &[Described]) -> bool {
-    let same = |(a, b): (&Described, &Described)| {
-        let (a, b) = (&a.launch, &b.launch);
-        a.sizes == b.sizes && a.buffers == b.buffers && a.bytes == b.bytes
+/// Returns true if two launches give a kernel the same inputs: then each tree uses its own geometry.
+pub(super) fn same_inputs(a: &[Written], b: &[Written]) -> bool {
+    let inputs = |launch: &Written| Written {
+        grid: None,
+        threadgroup: None,
+        memory: Vec::new(),
+        memory_in_all: None,
+        ..launch.clone()
     };
-    a.len() == b.len() && a.iter().zip(b).all(same)
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| inputs(a) == inputs(b))
 }
 
-/// The launch with paths of arrays below a folder.
-pub(super) fn rooted(launch: &Described, root: &Path) -> Described {
-    let mut rooted = launch.clone();
-    for buffer in &mut rooted.launch.buffers {
-        if let Some((index, value)) = buffer.split_once('=')
-            && is_array(value)
-        {
-            *buffer = format!("{index}={}", root.join(value).display());
-        }
-    }
-    rooted
+/// The launch at the sizes to run at, which need not be those to predict at.
+pub(super) fn at_run_sizes(launch: &Written, group: &Group) -> Result<Written, Failure> {
+    at_sizes(launch, &group.run_sizes)
+}
+
+/// The launch with other values of the sizes it names.
+pub(super) fn at_sizes(launch: &Written, sizes: &[String]) -> Result<Written, Failure> {
+    let sizes = sizes.iter().map(|text| {
+        let size = text.parse();
+        size.map_err(|why| Failure::input(format!("run_sizes: {text}: {why}")))
+    });
+    let sizes: Vec<Size> = sizes.collect::<Result<_, _>>()?;
+    Ok(launch.with_sizes(&sizes))
 }
 
 fn is_array(value: &str) -> bool {
     Path::new(value)
         .extension()
         .is_some_and(|extension| extension == "npy")
-}
-
-/// The launch at the sizes to run at, which need not be those to predict at.
-pub(super) fn at_run_sizes(launch: &Described, group: &Group) -> Result<Described, Failure> {
-    at_sizes(launch, &group.run_sizes)
-}
-
-/// The launch with other values of the sizes it names.
-pub(super) fn at_sizes(launch: &Described, sizes: &[String]) -> Result<Described, Failure> {
-    let mut launch = launch.clone();
-    for text in sizes {
-        let size: Size = text
-            .parse()
-            .map_err(|why| Failure::input(format!("run_sizes: {text}: {why}")))?;
-        let own = launch
-            .launch
-            .sizes
-            .iter_mut()
-            .find(|own| own.name == size.name);
-        if let Some(own) = own {
-            *own = size;
-        }
-    }
-    Ok(launch)
 }
 
 /// Adds the contents of arrays that launches name to a hash. Words are those of the configuration and of the source's
@@ -112,10 +91,7 @@ mod tests {
             let found = of(&config, &group, Some(text), "k");
             found.unwrap_or_else(|failure| panic!("{}", failure.message))
         };
-        let grid = |found: &[Described]| {
-            let extent = found[0].launch.extent(&Default::default()).unwrap();
-            extent.unwrap_or_else(|failure| panic!("{}", failure.message))
-        };
+        let grid = |found: &[Written]| found[0].extent(&Default::default()).unwrap().unwrap();
         let (comment, table) = (
             launch(""),
             launch("launch = { k = '--grid 7 --threadgroup 1' }"),

@@ -3,6 +3,8 @@
 mod closure;
 mod compare;
 mod evaluate;
+#[cfg(test)]
+pub(crate) use execute::starts;
 mod execute;
 mod git;
 mod guess;

@@ -2,17 +2,18 @@
 
 use super::settings::Settings;
 use crate::generate::{self, Generator};
-use crate::launch::LaunchArgs;
 use crate::phases::Phases;
-use crate::prediction::{self, Code, Launched, launched, lines, target, task};
+use crate::prediction::{self, Code, Launched, lines, target, task};
 use crate::source::ThisMachine;
 use assay_agx::{Isa, Program};
 use assay_chip::Chip;
 use assay_front::{CompilerError, Error, Kernel, Library, Source, SourceOptions};
+use assay_launch::Written;
 use assay_lsp::{KernelReport, Problem, ProblemNote};
 use assay_msl::{Diagnostic, Place};
 use assay_predict::{Cache, Predicted, Sampling};
 use assay_profile::{Options, Origin, Profile};
+use assay_ssa::Argument;
 use lsp_types::DiagnosticSeverity;
 use std::path::{Path, PathBuf};
 
@@ -59,18 +60,24 @@ impl Snapshot {
     }
 
     /// How a kernel is launched: by the comment in the source, or by the settings.
-    pub(super) fn launch(&self, kernel: &str) -> Result<Option<Launched>, String> {
-        let none = LaunchArgs::default();
-        let by_comment = launched(Some(&self.text), kernel, &none, &[]);
-        if let Some(launched) = by_comment.map_err(|failure| failure.message)? {
-            return Ok(Some(launched));
-        }
-        let described = self.settings.launch(kernel)?;
-        Ok(described.map(|described| Launched {
-            launch: described.launch,
-            tgmem: described.tgmem,
-            by_flags: true,
-        }))
+    pub(super) fn launch(
+        &self,
+        kernel: &str,
+        arguments: &[Argument],
+    ) -> Result<Option<Launched>, String> {
+        let comment = Written::in_comments(&self.text, kernel);
+        let written = match comment.map_err(|mistake| mistake.message)? {
+            Some(written) => Some(written),
+            None => self.settings.launch(kernel)?,
+        };
+        let launched = written.map(|written| Launched::new(written, kernel, arguments));
+        launched.transpose().map_err(|mistake| mistake.message)
+    }
+
+    /// Returns true if a comment or the settings say how a kernel is launched.
+    pub(super) fn has_launch(&self, kernel: &str) -> bool {
+        matches!(Written::in_comments(&self.text, kernel), Ok(Some(_)))
+            || matches!(self.settings.launch(kernel), Ok(Some(_)))
     }
 
     /// Generates code for a kernel, profiles it and predicts its time.
@@ -90,7 +97,7 @@ impl Snapshot {
         let made = generator.generate(kernel, &mut Phases::default());
         let mut made = made.map_err(|refused| refused.message)?;
         generate::name_files(&mut made.program, &self.path);
-        let launched = self.launch(&kernel.name);
+        let launched = self.launch(&kernel.name, &made.arguments);
         let known = launched.as_ref().ok().and_then(Option::as_ref);
         let options = self.options(known, made.assumed)?;
         let profile = Profile::new(&made.program, &options).map_err(|error| error.to_string())?;
@@ -117,8 +124,8 @@ impl Snapshot {
     ) -> Result<Options, String> {
         let chip = Chip::named(&self.settings.chip).map_err(|error| error.to_string())?;
         let threadgroup = launched.and_then(|launched| {
-            let sizes = launched.launch.cases().ok()?.into_iter().next()?;
-            let threads = launched.launch.threadgroup(&sizes)?.ok()?;
+            let sizes = launched.launch.first_sizes().ok()?;
+            let threads = launched.launch.threadgroup(&sizes).ok()??;
             let count: u64 = threads.iter().map(|&axis| u64::from(axis)).product();
             (1..=1024).contains(&count).then_some(threads)
         });

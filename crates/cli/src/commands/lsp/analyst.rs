@@ -126,7 +126,7 @@ fn look(shared: &Shared, task: &Task) {
     let names = |kernels: &[&Kernel]| kernels.iter().map(|kernel| kernel.name.clone()).collect();
     analysis.waiting = names(&order);
     analysis.left = names(&left);
-    let has_launch = |kernel: &&Kernel| matches!(task.snapshot.launch(&kernel.name), Ok(Some(_)));
+    let has_launch = |kernel: &&Kernel| task.snapshot.has_launch(&kernel.name);
     let launched = library.kernels().iter().filter(has_launch);
     analysis.launched = launched.map(|kernel| kernel.name.clone()).collect();
     let started = store(shared, task, |known| {

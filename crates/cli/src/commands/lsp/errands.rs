@@ -141,7 +141,7 @@ impl Now {
         line.extend(flags.iter().map(Into::into));
         line.extend(self.settings.source_flags().into_iter().map(Into::into));
         // The settings' launch stands in for a comment that is not there.
-        let comment = crate::launch::described(&self.text, kernel);
+        let comment = assay_launch::Written::in_comments(&self.text, kernel);
         if matches!(comment, Ok(None))
             && let Some(flags) = self.settings.launch_flags(kernel)
         {

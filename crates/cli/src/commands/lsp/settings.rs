@@ -1,7 +1,8 @@
 //! What a user can set.
 
 use super::state::Client;
-use crate::launch::{self, Described};
+use crate::launch;
+use assay_launch::Written;
 use assay_lsp::Shown;
 use serde_json::Value;
 use std::time::Duration;
@@ -118,7 +119,7 @@ impl Settings {
     }
 
     /// The same, understood.
-    pub(super) fn launch(&self, kernel: &str) -> Result<Option<Described>, String> {
+    pub(super) fn launch(&self, kernel: &str) -> Result<Option<Written>, String> {
         match self.launch_flags(kernel) {
             Some(flags) => match launch::written("assay.launch", flags) {
                 Ok(described) => Ok(Some(described)),

@@ -289,11 +289,12 @@ impl Reader<'_> {
 
     /// The flags of a launch; no others.
     fn launch(&mut self, parameter: &Parameter) -> Result<(), Failure> {
-        const FLAGS: [&str; 7] = [
+        const FLAGS: [&str; 8] = [
             "--size",
             "--grid",
             "--groups",
             "--threadgroup",
+            "--arg",
             "--buffer",
             "--bytes",
             "--tgmem",

@@ -3,7 +3,7 @@
 use super::worker::{Done, Job};
 use crate::confine;
 use crate::failure::Failure;
-use crate::launch;
+use crate::launch::Disk;
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_report::envelope::Envelope;
@@ -91,7 +91,11 @@ pub(super) fn run(job: &Job) -> Result<Done, Failure> {
         .iter()
         .map(|index| {
             let [before, after] = ["before", "after"].map(|side| file(&place, side, *index));
-            compared(*index, &launch::array(&before)?, &launch::array(&after)?)
+            let array = |path: &Path| {
+                let name = path.display().to_string();
+                assay_launch::inputs::array(&Disk::default(), &name)
+            };
+            compared(*index, &array(&before)?, &array(&after)?)
         })
         .collect();
     let buffers = compared?;

@@ -51,10 +51,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
 
-    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
-    #[arg(long, value_name = "I=BYTES")]
-    tgmem: Vec<String>,
-
     /// All kernels of a set of the registry; may be repeated
     #[arg(long, value_enum, value_name = "SET", conflicts_with = "all")]
     set: Vec<registry::SetName>,
@@ -140,7 +136,6 @@ impl Args {
         let ask = Ask {
             function: self.function.as_deref(),
             launch: &self.launch,
-            tgmem: &self.tgmem,
             code: &self.programs,
             sampling: self.sampling(),
         };

@@ -4,7 +4,7 @@ use super::Args;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::load::Loaded;
-use crate::prediction::{self, launched, lines, target, targets, task};
+use crate::prediction::{self, Launched, lines, target, targets, task};
 use assay_front::Bytes;
 use assay_predict::render::{self, Style, time};
 use assay_predict::{Cache, LineTime, Predicted, Sampling};
@@ -51,8 +51,9 @@ fn of(
 ) -> Result<Option<Predicted>, Failure> {
     let model = &args.model;
     let program = &loaded.program;
-    let memory = model.threadgroup_arguments();
-    let Some(launched) = launched(text, &program.name, &model.launch, &memory)? else {
+    let flags = model.launch.written()?;
+    let found = Launched::find(text, &program.name, &loaded.arguments, flags)?;
+    let Some(launched) = found else {
         return Ok(None);
     };
     let predict = || {

@@ -8,8 +8,7 @@ use crate::generate::Generator;
 use crate::input;
 use crate::launch::LaunchArgs;
 use crate::phases::Phases;
-use crate::prediction::{self, Choice, Code, Launched, launched, task};
-use crate::relaunch::{comment, geometry, relaunched, shape};
+use crate::prediction::{self, Choice, Code, Launched, task};
 use crate::source::{self, SourceArgs, ThisMachine};
 use assay_agx::{Isa, Program};
 use assay_front::{
@@ -19,7 +18,7 @@ use assay_front::{
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
-use assay_rewrite::recipe::{Applied, Candidate, Class, Step, apply, choices};
+use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry, Step, apply, choices};
 use document::Document;
 use std::path::{Path, PathBuf};
 
@@ -61,10 +60,6 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     launch: LaunchArgs,
-
-    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
-    #[arg(long, value_name = "I=BYTES")]
-    tgmem: Vec<String>,
 
     /// The chip to predict for
     #[arg(long, value_name = "CHIP", default_value = assay_chip::DEFAULT_CHIP)]
@@ -110,8 +105,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let text = std::str::from_utf8(&bytes)
         .ok()
         .filter(|_| file.needs_code());
-    let launched = launched(text, &kernel.name, &args.launch, &args.tgmem)?;
-    let launched = launched.ok_or_else(task::no_launch)?;
     let request = Request {
         constants: &args.constants,
         open: OpenConstants::Zero,
@@ -119,11 +112,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     let module = kernel.program_as(&request).map_err(fail)?.module;
     check_constants(&args.constants, constants(&module)).map_err(fail)?;
+    let signature = module.kernel(&kernel.name);
+    let arguments = signature.map_or(&[][..], |kernel| kernel.arguments.as_slice());
+    let flags = args.launch.written()?;
+    let launched = Launched::find(text, &kernel.name, arguments, flags)?;
+    let launched = launched.ok_or_else(task::no_launch)?;
+    let geometry = Geometry::of_launch(&launched.launch).map_err(|_| task::no_launch())?;
     let mut applied = Applied {
         candidate: Candidate {
             module,
             kernel: kernel.name.clone(),
-            geometry: geometry(&launched)?,
+            geometry,
         },
         class: Class::Exact,
     };
@@ -153,6 +152,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
 }
 
+/// The launch of the rewritten kernel.
+fn relaunched(launched: &Launched, geometry: &Geometry) -> Launched {
+    Launched {
+        launch: geometry.to_launch(&launched.launch),
+        ..launched.clone()
+    }
+}
+
 /// The rewritten kernel as source with its launch, and without.
 fn printed(
     args: &Args,
@@ -169,7 +176,7 @@ fn printed(
         "// {} by {}\n// {}\n",
         kernel.name,
         steps.join(" "),
-        comment(&kernel.name, after)
+        after.launch.comment(&kernel.name)
     );
     Ok((head + &printed, printed))
 }
@@ -188,9 +195,9 @@ fn write_json(
         kernel: kernel.name.clone(),
         recipes: args.recipes.iter().map(ToString::to_string).collect(),
         class: applied.class.letter(),
-        before: shape(&launched.launch),
-        after: shape(&after.launch),
-        launch: comment(&kernel.name, &after),
+        before: launched.launch.shape(),
+        after: after.launch.shape(),
+        launch: after.launch.comment(&kernel.name),
         source: None,
         predicted: None,
         not_predicted: None,
@@ -229,8 +236,8 @@ fn write(
         Class::Reassociating => "class R: floats are added in another order",
     };
     context.note(class);
-    context.note(&format!("before: {}", shape(&launched.launch)));
-    context.note(&format!("after: {}", shape(&after.launch)));
+    context.note(&format!("before: {}", launched.launch.shape()));
+    context.note(&format!("after: {}", after.launch.shape()));
     if args.no_predict {
         return Ok(Outcome::Fine);
     }

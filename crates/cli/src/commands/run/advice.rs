@@ -1,8 +1,8 @@
 //! What a kernel wants, told to someone who left something out.
 
-use crate::tensors;
 use assay_device::{Argument, ArgumentBinding, PipelineFacts};
 use assay_launch::element::Element;
+use assay_launch::resources;
 use assay_launch::texture::Declared;
 use assay_ssa::{Member, MemberKind};
 use assay_texture::{Class, Dimension};
@@ -30,7 +30,7 @@ pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> 
         } = argument;
         let access = argument.space.map_or("", |space| space.name());
         let _ = writeln!(text, "  {word} {index}  {access} {type_name}  {name}");
-        if tensors::is_tensor(argument) {
+        if resources::is_tensor(argument) {
             let _ = write!(line, " --tensor {index}={}", tensor(argument));
             continue;
         }
@@ -89,7 +89,7 @@ fn option(argument: &Argument, index: u32) -> String {
 fn tensor(argument: &Argument) -> String {
     let elements = argument.members.first();
     let element = elements.and_then(|member| Element::in_metal(&member.type_name));
-    let shape = vec!["64"; tensors::rank(argument).max(1)].join("x");
+    let shape = vec!["64"; resources::rank(argument).max(1)].join("x");
     format!(
         "zeros:{}:{shape}",
         element.map_or("f32", |element| element.name)

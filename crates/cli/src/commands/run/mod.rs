@@ -12,8 +12,7 @@ mod work;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::launch::{self, LaunchArgs};
-use crate::resources::ResourceArgs;
+use crate::launch::{LaunchArgs, ResourceArgs};
 use crate::source::SourceArgs;
 use assay_device::Constant;
 use assay_report::envelope::Envelope;
@@ -64,10 +63,6 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     resources: ResourceArgs,
-
-    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
-    #[arg(long, value_name = "I=BYTES")]
-    tgmem: Vec<String>,
 
     /// A value for a function constant, by number or name; may be repeated
     #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
@@ -168,6 +163,12 @@ fn printed(text: &str) -> Result<(u32, usize), String> {
     Ok((number(index)?, count))
 }
 
+/// What the device holds before a run by a command line.
+#[cfg(test)]
+pub(crate) fn starts(line: &[String]) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
+    work::starts(line)
+}
+
 /// What a checked run found, as the report of `assay run --check` lists it.
 pub(crate) fn findings_json(reports: &[assay_device::Report]) -> serde_json::Value {
     serde_json::json!(report::Finding::distinct(reports))
@@ -181,11 +182,6 @@ pub(crate) fn counts_json(counts: &assay_device::Counts) -> serde_json::Value {
 /// The failure of a run that a device's error is.
 pub(crate) fn device_failure(error: assay_device::Error) -> Failure {
     work::failure(error)
-}
-
-/// Pads values that a launch gives for a vector of three: in memory it takes the room of four.
-pub(crate) fn pad_three(facts: &assay_device::PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
-    work::pad_three(facts, index, bytes);
 }
 
 /// Where results go: buffers to files, the report to another.
@@ -236,7 +232,10 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
             destinations.members.push((name.to_owned(), file));
             continue;
         }
-        let (index, file) = launch::split("--out", &text)?;
+        let parts = text.split_once('=');
+        let place = parts.and_then(|(index, file)| Some((index.trim().parse().ok()?, file)));
+        let (index, file): (u32, &str) =
+            place.ok_or_else(|| Failure::usage(format!("--out {text}: it starts with INDEX=")))?;
         destinations.files.push((index, PathBuf::from(file)));
     }
     Ok(destinations)

@@ -2,9 +2,9 @@
 
 use super::work::{Work, failure};
 use crate::failure::Failure;
-use crate::resources::{self, BoundTexture, MemberContents};
 use assay_device::{Binding, BufferId, Dispatch, Storage};
 use assay_launch::npy::Array;
+use assay_launch::resources::{self, BoundTexture, MemberContents};
 use assay_launch::texture::Contents;
 use std::path::Path;
 
@@ -159,7 +159,7 @@ impl Work<'_> {
                 Ok(array.to_bytes())
             }
             Some(MemberContents::Texture(contents)) => {
-                resources::file(path, &contents.layout, &data, 0)
+                Ok(resources::texture_file(path, &contents.layout, &data, 0)?)
             }
             _ => Err(none()),
         }

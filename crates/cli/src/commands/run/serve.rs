@@ -8,10 +8,9 @@ use super::Args;
 use super::work::{Work, failure};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::launch::Filled;
 use assay_device::ArgumentBinding;
 use assay_launch::element::Element;
-use assay_launch::{Dtype, Sizes};
+use assay_launch::{Buffer, Dtype, Sizes, Start};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -169,7 +168,7 @@ fn computed(
                 .ok_or_else(|| format!("the launch has no buffer for \"{}\"", argument.name))?;
             let dtype = dtype(found.element)?;
             Ok(Computed {
-                values: dtype.decode(&found.data),
+                values: dtype.decode(&found.data()),
                 dtype,
                 double: argument.dtype == "f64",
             })
@@ -193,20 +192,18 @@ fn dtype(element: &Element) -> Result<Dtype, String> {
 }
 
 /// Replaces contents that a request gives; their lengths must be those of the launch.
-fn replace(filled: &mut Filled, values: &[f64]) -> Result<(), String> {
+fn replace(filled: &mut Buffer, values: &[f64]) -> Result<(), String> {
     let bytes = dtype(filled.element)?.encode(values);
-    match bytes.len() == filled.data.len() {
-        true => {
-            filled.data = bytes;
-            Ok(())
-        }
-        false => Err(format!(
+    if bytes.len() as u64 != filled.size() {
+        return Err(format!(
             "buffer {} has {} bytes by the launch and {} by the request",
             filled.index,
-            filled.data.len(),
+            filled.size(),
             bytes.len()
-        )),
+        ));
     }
+    filled.start = Start::Bytes(bytes);
+    Ok(())
 }
 
 impl Work<'_> {
@@ -232,7 +229,7 @@ impl Work<'_> {
         sizes: &Sizes,
         given: &[(u32, Vec<f64>)],
         context: &Context,
-    ) -> Result<Vec<Filled>, Failure> {
+    ) -> Result<Vec<Buffer>, Failure> {
         self.prepare(sizes)?;
         for (index, values) in given {
             let filled = self.inputs.buffers.iter_mut();
@@ -262,10 +259,10 @@ impl Work<'_> {
         let buffers = self.buffers.clone();
         for ((index, buffer), before) in buffers.into_iter().zip(&self.inputs.buffers) {
             let data = self.engine.device().contents(buffer).map_err(failure)?;
-            after.push(Filled {
+            after.push(Buffer {
                 index,
-                element: before.element,
-                data,
+                start: Start::Bytes(data),
+                ..before.clone()
             });
         }
         Ok(after)

@@ -2,28 +2,32 @@
 
 use super::counts::Counted;
 use super::engine::Engine;
-use super::report::{Finding, Report, Shown, Times, Written};
+use super::report::{Finding, Report, Shown, Times, Written as WrittenFile};
 use super::{Args, CheckClass, Destinations, advice};
 use crate::context::Context;
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::input;
 use crate::interrupt;
-use crate::launch::{self, Filled, Inputs, LaunchArgs};
+use crate::launch::Launched;
 use crate::output::Output;
 use crate::progress;
-use crate::resources::{self, ResourceArgs, Resources};
 use assay_device::{
-    ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Extent, Origin,
-    PipelineFacts, PipelineId, Storage,
+    ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Origin, PipelineFacts,
+    PipelineId, Storage,
 };
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
-use assay_launch::{Pass, Sizes};
+use assay_launch::resources::{self, Resources};
+use assay_launch::{Buffer, Inputs, Pass, Sizes, Written, misplaced};
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
+
+/// What buffers and values hold before a run, by index.
+#[cfg(test)]
+type Starts = Vec<(u32, Vec<u8>)>;
 
 /// A kernel ready to run, and what is bound to it.
 pub(super) struct Work<'a> {
@@ -34,11 +38,9 @@ pub(super) struct Work<'a> {
     /// Whether the kernel must be named, because the file has several.
     several: bool,
     /// The flags, and what a comment of the source adds.
-    launch: LaunchArgs,
-    tgmem: Vec<String>,
+    launched: Launched,
     pub(super) inputs: Inputs,
     pub(super) buffers: Vec<(u32, BufferId)>,
-    resource_args: ResourceArgs,
     pub(super) resources: Resources,
     /// The textures that have texels of their own.
     pub(super) textures: Vec<(u32, BufferId)>,
@@ -48,6 +50,8 @@ pub(super) struct Work<'a> {
     pub(super) argument_buffers: Vec<(u32, BufferId)>,
     /// What clang warns of.
     warnings: Vec<Diagnostic>,
+    /// Launch comments about kernels that are not there, by their lines.
+    misplaced: Vec<(u32, String)>,
     /// Threadgroups that have ended on the CPU.
     finished: Arc<AtomicU64>,
 }
@@ -64,15 +68,7 @@ fn spinner(function: &str, context: &Context) -> indicatif::ProgressBar {
 
 /// Threadgroups of a dispatch.
 fn groups(dispatch: &Dispatch) -> u64 {
-    let each = match dispatch.extent {
-        Extent::Groups(groups) => groups,
-        Extent::Threads(threads) => {
-            let groups = |axis: usize| threads[axis].div_ceil(dispatch.threadgroup[axis].max(1));
-            [groups(0), groups(1), groups(2)]
-        }
-    };
-    each.iter()
-        .fold(1, |product, &axis| product.saturating_mul(u64::from(axis)))
+    dispatch.extent.groups(dispatch.threadgroup)
 }
 
 pub(super) fn run(
@@ -81,7 +77,10 @@ pub(super) fn run(
     context: &Context,
 ) -> Result<Vec<Report>, Failure> {
     let mut work = Work::new(args, context)?;
-    let cases = work.launch.cases()?;
+    let cases = work.launched.launch.cases()?;
+    for (line, why) in &work.misplaced {
+        context.note(&format!("warning: {}:{line}: {why}", args.file.display()));
+    }
     for warning in work.warnings.iter().take(MOST_WARNINGS) {
         context.note(format!("warning: {}", diagnostics::render(warning)).trim_end());
     }
@@ -160,33 +159,28 @@ impl<'a> Work<'a> {
             _ => Opening::Other(failure(error)),
         })?;
         let facts = device.pipeline_facts(pipeline).map_err(failure)?.clone();
-        let mut work = Work {
+        let mut flags = args.launch.written()?;
+        args.resources.add_to(&mut flags)?;
+        let text = std::str::from_utf8(&bytes).ok();
+        let launched = launch_of(text, &facts, flags)?;
+        let misplaced = text.map(|text| misplaced(text, names.iter().map(String::as_str)));
+        Ok(Work {
             args,
             engine,
             pipeline,
             facts,
             several: names.len() > 1,
-            launch: args.launch.clone(),
-            tgmem: args.tgmem.clone(),
+            launched,
             inputs: Inputs::default(),
             buffers: Vec::new(),
-            resource_args: args.resources.clone(),
             resources: Resources::default(),
             textures: Vec::new(),
             members: Vec::new(),
             argument_buffers: Vec::new(),
             warnings,
+            misplaced: misplaced.unwrap_or_default(),
             finished,
-        };
-        if let Ok(text) = std::str::from_utf8(&bytes)
-            && args.launch.is_open()
-            && let Some(described) = launch::described(text, &name)?
-        {
-            work.launch = args.launch.or(described.launch);
-            work.resource_args = args.resources.or(described.resources);
-            work.tgmem.extend(described.tgmem);
-        }
-        Ok(work)
+        })
     }
 
     /// What the launch says is bound at certain sizes.
@@ -198,11 +192,14 @@ impl<'a> Work<'a> {
         for (_, buffer) in old {
             self.engine.device().release(buffer).map_err(failure)?;
         }
-        self.inputs = Inputs::new(&self.launch, &self.tgmem, sizes)?;
-        self.resources = self.resource_args.at(&self.facts.arguments, sizes)?;
-        for (index, bytes) in &mut self.inputs.bytes {
-            pad_three(&self.facts, *index, bytes);
-        }
+        let Launched {
+            launch,
+            arguments,
+            files,
+            ..
+        } = &self.launched;
+        self.inputs = self.launched.inputs(sizes)?.filled()?;
+        self.resources = launch.resources(arguments, sizes, files)?;
         Ok(())
     }
 
@@ -215,12 +212,7 @@ impl<'a> Work<'a> {
     ) -> Result<Report, Failure> {
         self.prepare(sizes)?;
         self.remark(context);
-        let bound = |index: u32| {
-            self.inputs
-                .buffers
-                .iter()
-                .any(|buffer| buffer.index == index)
-        };
+        let bound = |index: u32| self.inputs.buffer(index).is_some();
         let printed = self.args.print.iter().map(|(index, _)| ("--print", *index));
         let written = files.files.iter().map(|(index, _)| ("--out", *index));
         for (option, index) in printed.chain(written) {
@@ -266,7 +258,7 @@ impl<'a> Work<'a> {
                 context.note(&format!("note: {function} has no {what} {index}"));
             }
         }
-        for Filled { index, element, .. } in &self.inputs.buffers {
+        for Buffer { index, element, .. } in &self.inputs.buffers {
             let arguments = self.facts.arguments.iter();
             let mut arguments = arguments.filter(|a| a.binding == ArgumentBinding::Buffer(*index));
             let Some(argument) = arguments.next() else {
@@ -291,15 +283,16 @@ impl<'a> Work<'a> {
 
     /// The pass that flags or comment ask for.
     pub(super) fn pass(&self, sizes: &Sizes) -> Result<Pass, Failure> {
-        let missing =
-            |what: &str| self.with_arguments(Failure::usage(format!("{what} is missing")));
-        let extent = self.launch.extent(sizes);
-        let threadgroup = self.launch.threadgroup(sizes);
+        let geometry = self.launched.launch.geometry(sizes);
+        let (extent, threadgroup) = geometry.map_err(|mistake| match mistake.advice {
+            Some(_) => mistake.into(),
+            None => self.with_arguments(mistake.into()),
+        })?;
         Ok(Pass {
             function: self.facts.function.clone(),
             bindings: Vec::new(),
-            extent: extent.ok_or_else(|| missing("--grid"))??,
-            threadgroup: threadgroup.ok_or_else(|| missing("--threadgroup"))??,
+            extent,
+            threadgroup,
             threadgroup_memory: Vec::new(),
             repeat: 1,
         })
@@ -307,17 +300,11 @@ impl<'a> Work<'a> {
 
     /// The dispatch of a pass, with buffers made.
     pub(super) fn dispatch(&mut self, pass: &Pass) -> Result<Dispatch, Failure> {
-        let extent = match pass.extent {
-            assay_launch::Extent::Threads(threads) => Extent::Threads(threads),
-            assay_launch::Extent::Groups(groups) => Extent::Groups(groups),
-        };
-        let mut dispatch = Dispatch::new(self.pipeline, extent, pass.threadgroup);
+        let mut dispatch = Dispatch::new(self.pipeline, pass.extent, pass.threadgroup);
         for filled in &self.inputs.buffers {
-            let size = filled.data.len() as u64;
-            let buffer = self
-                .engine
-                .device()
-                .buffer(size, Storage::Shared)
+            let device = self.engine.device();
+            let buffer = device
+                .buffer(filled.size(), Storage::Shared)
                 .map_err(failure)?;
             self.buffers.push((filled.index, buffer));
             dispatch = dispatch.bind(filled.index, Binding::Buffer { buffer, offset: 0 });
@@ -388,7 +375,7 @@ impl<'a> Work<'a> {
     /// Gives the buffers the contents they start with.
     fn fill(&mut self) -> Result<(), Failure> {
         for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
-            let written = self.engine.device().write(*buffer, 0, &filled.data);
+            let written = self.engine.device().write(*buffer, 0, &filled.data());
             written.map_err(failure)?;
         }
         self.fill_resources()
@@ -454,7 +441,7 @@ impl<'a> Work<'a> {
             let mut output = Output::open(Some(path))?;
             output.write_all(&array.to_bytes())?;
             output.finish()?;
-            written.push(Written {
+            written.push(WrittenFile {
                 index: *index,
                 path: path.display().to_string(),
                 what: format!("buffer {index}"),
@@ -465,9 +452,9 @@ impl<'a> Work<'a> {
             let layout = contents.layout;
             let data = self.engine.device().contents(buffer).map_err(failure)?;
             let mut output = Output::open(Some(path))?;
-            output.write_all(&resources::file(path, &layout, &data, *level)?)?;
+            output.write_all(&resources::texture_file(path, &layout, &data, *level)?)?;
             output.finish()?;
-            written.push(Written {
+            written.push(WrittenFile {
                 index: *index,
                 path: path.display().to_string(),
                 what: format!("texture {index}"),
@@ -478,7 +465,7 @@ impl<'a> Work<'a> {
             let mut output = Output::open(Some(path))?;
             output.write_all(&bytes)?;
             output.finish()?;
-            written.push(Written {
+            written.push(WrittenFile {
                 index: name
                     .trim_start_matches("tensor:")
                     .split(['.', '['])
@@ -517,7 +504,7 @@ impl<'a> Work<'a> {
         Ok(Report {
             kernel: self.facts.function.clone(),
             sizes: sizes.clone(),
-            plain: self.launch.is_plain(),
+            plain: self.launched.launch.is_plain(),
             grid: pass.threads(),
             threadgroup: pass.threadgroup,
             in_order,
@@ -547,18 +534,16 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Three values for a vector of three: in memory it takes the room of four.
-pub(super) fn pad_three(facts: &PipelineFacts, index: u32, bytes: &mut Vec<u8>) {
-    let mut arguments = facts.arguments.iter();
-    let argument = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
-    let Some(argument) = argument.filter(|a| a.type_name.ends_with('3')) else {
-        return;
-    };
-    let size = argument.buffer_size.map_or(0, |size| size as usize);
-    if Element::in_metal(&argument.type_name)
-        .is_some_and(|element| size == element.size * 4 && bytes.len() == element.size * 3)
-    {
-        bytes.resize(size, 0);
+/// The launch of a kernel: by flags, and by what a comment of the source adds to them.
+fn launch_of(
+    text: Option<&str>,
+    facts: &PipelineFacts,
+    flags: Written,
+) -> Result<Launched, Failure> {
+    let (kernel, arguments) = (&facts.function, &facts.arguments);
+    match Launched::find(text, kernel, arguments, flags.clone())? {
+        Some(launched) => Ok(launched),
+        None => Ok(Launched::new(flags, kernel, arguments)?),
     }
 }
 
@@ -599,4 +584,31 @@ pub(super) fn failure(error: Error) -> Failure {
         Some(advice) => failure.advice(advice),
         None => failure,
     }
+}
+
+/// What the device holds before a run by a command line, at the first of its sizes.
+#[cfg(test)]
+pub(super) fn starts(line: &[String]) -> Result<Starts, Failure> {
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+    let line = <Line as clap::Parser>::try_parse_from(line);
+    let line = line.map_err(|error| Failure::usage(error.to_string()))?;
+    let mut work = Work::new(
+        &line.args,
+        &Context::new(None, crate::context::Verbosity::Quiet),
+    )?;
+    let sizes = work.launched.launch.first_sizes()?;
+    work.prepare(&sizes)?;
+    let pass = work.pass(&sizes)?;
+    work.dispatch(&pass)?;
+    work.fill()?;
+    let mut starts = work.inputs.bytes.clone();
+    for (index, buffer) in work.buffers.clone() {
+        let held = work.engine.device().contents(buffer).map_err(failure)?;
+        starts.push((index, held));
+    }
+    Ok(starts)
 }

@@ -28,10 +28,6 @@ pub(super) struct SearchArgs {
     #[command(flatten)]
     pub(super) launch: LaunchArgs,
 
-    /// Bytes of threadgroup memory for an argument with [[threadgroup(I)]]
-    #[arg(long, value_name = "I=BYTES")]
-    pub(super) tgmem: Vec<String>,
-
     /// A knob with its values, in place of the source's own; may be repeated
     #[arg(long = "knob", value_name = "NAME=VALUE[,VALUE...]")]
     pub(super) knobs: Vec<String>,

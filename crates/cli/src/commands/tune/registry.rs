@@ -8,23 +8,19 @@ use assay_bench::oracle;
 use assay_bench::registry::{Case, CaseBinding, CaseRole, Kernel, Pass, SizeUse};
 use assay_bench::runner::Loaded;
 use assay_device::{CpuDevice, Settings};
-use assay_launch::Sizes;
 use assay_launch::element::Element;
-use assay_predict::{Argument, Memory};
+use assay_launch::{Inputs, Sizes};
 use assay_rewrite::recipe::Geometry;
 use assay_tune::attempts::{Failure as TuneFailure, Stage};
 use assay_tune::fingerprint::Fingerprint;
 use assay_tune::session::Level;
-use assay_tune::workbench::{Examined, Input, Launch, Plan};
+use assay_tune::workbench::{Examined, Launch, Plan};
 use std::time::Duration;
 
 /// Operations a simdgroup may run in loops while a candidate is examined.
 const MOST_STEPS: u64 = 40_000_000;
 /// How long one run of a source that a model wrote may take.
 const LONGEST_RUN: Duration = Duration::from_secs(120);
-
-/// What outputs hold before a run: NaN in every type.
-const UNWRITTEN: [u8; 2] = 0x7fda_u16.to_le_bytes();
 
 /// A kernel of the registry.
 pub(crate) struct RegistryLaunch<'a> {
@@ -205,45 +201,10 @@ impl Launch for RegistryLaunch<'_> {
         self.plan.sizes(level)
     }
 
-    fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Vec<(u32, Input)>, String> {
+    fn inputs(&self, sizes: &Sizes, seed: u64) -> Result<Inputs, String> {
         let case = self.case(sizes)?;
-        let mut tensors = inputs::random(&case, seed, Kind::Usual).into_iter();
-        let mut arguments = Vec::new();
-        for argument in &case.arguments {
-            let element = Element::named(argument.dtype.name()).ok_or("a type without a name")?;
-            arguments.push(match &argument.role {
-                CaseRole::Scalar { value } => Input::Bytes(argument.dtype.encode(&[*value])),
-                CaseRole::Input { .. } => {
-                    let values = tensors.next().map(|tensor| tensor.values);
-                    Input::Buffer(element, argument.dtype.encode(&values.unwrap_or_default()))
-                }
-                CaseRole::Output { .. } | CaseRole::Scratch { .. } => {
-                    let bytes = argument.elements() * argument.dtype.size();
-                    Input::Buffer(element, UNWRITTEN.into_iter().cycle().take(bytes).collect())
-                }
-            });
-        }
         let pass = case.passes.first().ok_or("no dispatch")?;
-        let bound = (0..).zip(&pass.bindings).map(|(index, binding)| {
-            let input = match binding {
-                CaseBinding::Number(number) => Input::Bytes(number.to_le_bytes().to_vec()),
-                CaseBinding::Argument(place) => {
-                    let argument = arguments.get(*place).ok_or("a binding without argument")?;
-                    argument.clone()
-                }
-            };
-            Ok((index, input))
-        });
-        bound.collect()
-    }
-
-    fn arguments(
-        &self,
-        sizes: &Sizes,
-        memory: &mut Memory,
-    ) -> Result<Vec<(u32, Argument)>, String> {
-        crate::prediction::registry::arguments_of(&self.case(sizes)?, memory)
-            .map_err(|failure| failure.message)
+        Ok(inputs::bound(&case, pass, seed))
     }
 
     fn tolerance(&self, _element: &Element) -> f64 {

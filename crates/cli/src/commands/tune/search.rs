@@ -4,19 +4,19 @@ use super::args::{Only, SearchArgs};
 use super::drive::{Finished, Task, original_failure, show, tune};
 use super::file::FileLaunch;
 use super::model::{self, SharedLedger};
-use super::oracle::FileOracle;
+use super::oracle::oracle;
 use super::registry::RegistryLaunch;
 use crate::commands::bench::select;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
-use crate::launch::Triple;
-use crate::prediction::{Launched, launched, task};
-use crate::relaunch;
+use crate::launch::Launched;
+use crate::prediction::task;
 use crate::source::{self, ThisMachine};
 use assay_bench::registry::Registry;
 use assay_front::{Bytes, File};
-use assay_launch::extent;
+use assay_launch::template::Grid;
+use assay_launch::{Written, extent};
 use assay_llm::demo;
 use assay_tune::attempts::Geometry;
 use assay_tune::fingerprint::Fingerprint;
@@ -128,13 +128,16 @@ fn of_bytes(
     let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_source());
     let knobs = knobs(args, text, &[])?;
     let (origin, function) = origin(args, path, &file, text, &knobs)?;
-    let found = launched(text, &function, &args.launch, &args.tgmem)?;
-    let found = found.ok_or_else(task::no_launch)?;
-    let described = relaunch::comment(&function, &found);
-    let mut launch = FileLaunch::new(found, args.tolerance)?;
     let constants = args.constants.clone();
     let mut subject = Subject::new(&ThisMachine, origin, &function, constants, knobs);
     subject.path = path.to_owned();
+    let arguments = subject.arguments();
+    let arguments = arguments.map_err(|failure| original_failure(&function, &failure))?;
+    let flags = args.launch.written()?;
+    let found = Launched::find(text, &function, &arguments, flags)?;
+    let found = found.ok_or_else(task::no_launch)?;
+    let described = found.launch.comment(&function);
+    let mut launch = FileLaunch::new(found, args.tolerance)?;
     if let Some(why) = subject.idle_knob(launch.geometry()) {
         return Err(Failure::usage(why).advice(
             "a knob is a function constant, a macro of the source (#define TM 4), or a name in --grid or --threadgroup",
@@ -150,18 +153,18 @@ fn of_bytes(
             "the launch is in plain numbers, so nothing is proven about others: name sizes with --size".to_owned(),
         );
     }
-    let launched = &launch.launched;
+    let launched = &launch.launched.launch;
     let flags = |geometry: &Geometry, knobs: &[Setting]| match changed(launched, geometry, knobs) {
         Some(changed) => {
             let values = knobs.iter();
             let values = values.map(|knob| format!("--size {}={} ", knob.name, knob.value));
-            values.collect::<String>() + &relaunch::shape(&changed.launch)
+            values.collect::<String>() + &changed.shape()
         }
         None => String::new(),
     };
     let head = |report: &Report| {
         let after = changed(launched, &report.geometry, &report.knobs);
-        let comment = after.map(|after| relaunch::comment(&report.kernel, &after));
+        let comment = after.map(|after| after.comment(&report.kernel));
         format!(
             "// {} by {}\n// {}\n",
             report.kernel,
@@ -198,14 +201,7 @@ fn prepare(
 ) -> Result<(), Failure> {
     let function = &subject.function;
     if let Some(text) = &args.oracle {
-        let names = subject.arguments();
-        let names = names.map_err(|failure| original_failure(function, &failure))?;
-        launch.oracle = Some(FileOracle::new(
-            text,
-            names,
-            launch.written(),
-            args.tolerance,
-        )?);
+        launch.oracle = Some(oracle(text, launch, args.tolerance)?);
     }
     let given = launch.given()?;
     let fixed: &FileLaunch = launch;
@@ -265,28 +261,24 @@ fn only_kernel(text: &str) -> Option<String> {
 }
 
 /// The launch with another geometry; knobs become sizes.
-fn changed(launched: &Launched, geometry: &Geometry, knobs: &[Setting]) -> Option<Launched> {
-    let triple = |formulas: &[String]| Some(Triple(extent(&formulas.join(",")).ok()?));
-    let mut launch = launched.launch.clone();
-    (launch.grid, launch.groups) = match geometry.groups.is_empty() {
-        true => (triple(&geometry.grid), None),
-        false => (None, triple(&geometry.groups)),
-    };
+fn changed(launch: &Written, geometry: &Geometry, knobs: &[Setting]) -> Option<Written> {
+    let triple = |formulas: &[String]| extent(&formulas.join(",")).ok();
+    let mut launch = launch.clone();
+    launch.grid = Some(match geometry.groups.is_empty() {
+        true => Grid::Threads(triple(&geometry.grid)?),
+        false => Grid::Groups(triple(&geometry.groups)?),
+    });
     launch.threadgroup = triple(&geometry.threadgroup);
     for (index, value) in &geometry.numbers {
-        let value: String = value.split_whitespace().collect();
-        launch.bytes.push(format!("{index}=u32:{value}"));
+        let added = launch.add("bytes", &format!("{index}=u32:{value}"));
+        added.ok()?;
     }
     for knob in knobs {
         launch
             .sizes
             .extend(format!("{}={}", knob.name, knob.value).parse());
     }
-    Some(Launched {
-        launch,
-        tgmem: launched.tgmem.clone(),
-        by_flags: launched.by_flags,
-    })
+    Some(launch)
 }
 
 /// The knobs that source, description and command line declare.

@@ -5,12 +5,16 @@
 
 use crate::commands::tune::file::FileLaunch;
 use crate::failure::Failure;
-use crate::launch::{self, LaunchArgs};
-use crate::prediction::{Launched, launched, task};
+use crate::launch::Launched;
+use crate::prediction::task;
 use crate::source::ThisMachine;
 use assay_front::{Library, Source, SourceOptions};
+use assay_launch::contents::{Contents, Values, Word};
 use assay_launch::element::Element;
-use assay_launch::{Dtype, Formula, Sizes};
+use assay_launch::inputs::of_buffer;
+use assay_launch::template::Grid;
+use assay_launch::{Dtype, Formula, Sizes, Written};
+use assay_ssa::{Argument as Parameter, Binding};
 use assay_tune::knobs::Knobs;
 use assay_tune::workbench::{Launch as _, Origin, Plan, Subject, suitable};
 use std::fmt::Write as _;
@@ -57,8 +61,6 @@ impl Reference {
             );
         };
         let function = kernel.name.clone();
-        let found = launched(Some(text), &function, &LaunchArgs::default(), &[])?;
-        let found = found.ok_or_else(task::no_launch)?;
         let origin = Origin::Source(text.to_owned(), options);
         let subject = Subject::new(
             &ThisMachine,
@@ -67,10 +69,11 @@ impl Reference {
             Vec::new(),
             Knobs::default(),
         );
-        let names = subject
-            .arguments()
-            .map_err(|failure| Failure::input(failure.why))?;
-        let arguments = arguments(&names, &found)?;
+        let signature = subject.arguments();
+        let signature = signature.map_err(|failure| Failure::input(failure.why))?;
+        let found = Launched::find(Some(text), &function, &signature, Written::default())?;
+        let found = found.ok_or_else(task::no_launch)?;
+        let arguments = arguments(&found)?;
         let launch = FileLaunch::new(found, None)?;
         if launch.timed().is_empty() {
             return Err(Failure::usage("the reference's launch is in plain numbers")
@@ -89,15 +92,20 @@ impl Reference {
         let dtype = first.dtype;
         let cost: Vec<String> = outputs.map(|it| it.shape.join(" * ")).collect();
         let sizes = sizes(launch.timed(), &plan)?;
-        let grid = |list: Option<&launch::Triple>| {
-            let formulas = list.map_or(&[][..], |launch::Triple(formulas)| formulas);
-            formulas.iter().map(|it| it.text().to_owned()).collect()
+        let texts = |formulas: Option<&[Formula; 3]>| {
+            let formulas = formulas.into_iter().flatten();
+            formulas.map(|it| it.text().to_owned()).collect()
         };
-        let flags = &launch.launched.launch;
+        let written = &launch.launched.launch;
+        let (grid, groups) = match &written.grid {
+            Some(Grid::Threads(threads)) => (Some(threads), None),
+            Some(Grid::Groups(groups)) => (None, Some(groups)),
+            None => (None, None),
+        };
         let geometry = [
-            grid(flags.grid.as_ref()),
-            grid(flags.groups.as_ref()),
-            grid(flags.threadgroup.as_ref()),
+            texts(grid),
+            texts(groups),
+            texts(written.threadgroup.as_ref()),
         ];
         let specification = description(text, &function, &arguments, &sizes, &cost.join(" + "));
         Ok(Reference {
@@ -136,88 +144,63 @@ struct Argument {
 }
 
 /// The arguments in the order of their indices, which a description counts from 0.
-fn arguments(names: &[(u32, String)], launched: &Launched) -> Result<Vec<Argument>, Failure> {
-    let mut arguments = Vec::new();
+fn arguments(launched: &Launched) -> Result<Vec<Argument>, Failure> {
     let launch = &launched.launch;
-    for index in 0..names.len() as u32 {
-        let Some((_, name)) = names.iter().find(|(known, _)| *known == index) else {
-            return Err(Failure::usage(format!(
-                "the reference binds nothing to {index}, and its arguments are counted from 0"
-            )));
-        };
-        let contents = |list: &[String]| {
-            let mut found = list.iter().filter_map(|text| {
-                let (known, text) = launch::split("--buffer", text).ok()?;
-                (known == index).then(|| text.to_owned())
-            });
-            found.next()
-        };
-        let unlike = |text: &str| {
-            Failure::usage(format!("the reference's \"{name}\" is {text}")).advice(
-                "a reference's arguments are random:TYPE:SHAPE, index:TYPE:SHAPE:BOUND, zeros:TYPE:SHAPE and single numbers",
-            )
-        };
-        let (text, is_buffer) = match (contents(&launch.buffers), contents(&launch.bytes)) {
-            (Some(text), _) => (text, true),
-            (None, Some(text)) => (text, false),
-            (None, None) => return Err(unlike("bound to nothing")),
-        };
-        let argument = match is_buffer {
-            true => buffer(name, &text),
-            false => number(name, &text),
-        };
-        arguments.push(argument.ok_or_else(|| unlike(&text))?);
-    }
-    Ok(arguments)
+    let buffers = launched.arguments.iter();
+    let count = buffers.filter(|it| matches!(it.binding, Binding::Buffer(_)));
+    (0..count.count() as u32)
+        .map(|index| {
+            let argument = of_buffer(&launched.arguments, index).ok_or_else(|| {
+                Failure::usage(format!(
+                    "the reference binds nothing to {index}, and its arguments are counted from 0"
+                ))
+            })?;
+            let mut buffers = launch.buffers.iter().filter(|it| it.index() == Some(index));
+            let mut bytes = launch.bytes.iter().filter(|it| it.index() == Some(index));
+            let (described, text) = match (buffers.next(), bytes.next()) {
+                (Some(bound), _) => (buffer(argument, &bound.value), bound.value.to_string()),
+                (None, Some(bound)) => (number(argument, &bound.value), bound.value.to_string()),
+                (None, None) => (None, "bound to nothing".to_owned()),
+            };
+            described.ok_or_else(|| {
+                Failure::usage(format!("the reference's \"{}\" is {text}", argument.name)).advice(
+                    "a reference's arguments are random:TYPE:SHAPE, index:TYPE:SHAPE:BOUND, zeros:TYPE:SHAPE and single numbers",
+                )
+            })
+        })
+        .collect()
 }
 
-fn buffer(name: &str, text: &str) -> Option<Argument> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let (role, below) = match parts.as_slice() {
-        ["zeros", _, _] => ("output", None),
-        ["random", _, _] | ["random", _, _, _] => ("input", None),
-        ["index", _, _, bound] => ("input", Some((*bound).to_owned())),
-        _ => return None,
+fn buffer(argument: &Parameter, contents: &Contents) -> Option<Argument> {
+    let Contents::Made(made) = contents else {
+        return None;
     };
-    let axes = axes(parts[2]);
+    let (role, below) = match &made.word {
+        Word::Zeros | Word::Out => ("output", None),
+        Word::Random => ("input", None),
+        Word::Index(bound) => ("input", Some(bound.text().to_owned())),
+        Word::Iota => return None,
+    };
+    let element = made.element.or(Element::in_metal(&argument.type_name))?;
     Some(Argument {
-        name: name.to_owned(),
+        name: argument.name.clone(),
         role,
-        dtype: Dtype::named(Element::named(parts[1])?.name)?,
-        shape: axes,
+        dtype: Dtype::named(element.name)?,
+        shape: made.shape.as_ref()?.formulas(),
         below,
     })
 }
 
-/// Factors of a shape, if it is a product; else the whole.
-fn axes(text: &str) -> Vec<String> {
-    let factors: Vec<String> = text
-        .split(['*', 'x'])
-        .map(|factor| factor.trim().to_owned())
-        .collect();
-    let is_factor = |factor: &String| {
-        let mut depth = 0i32;
-        let sums = factor.chars().any(|c| {
-            depth += i32::from(c == '(') - i32::from(c == ')');
-            depth == 0 && matches!(c, '+' | '-')
-        });
-        !sums && Formula::parse(factor).is_ok()
-    };
-    match factors.iter().all(is_factor) {
-        true => factors,
-        false => vec![text.to_owned()],
-    }
-}
-
-fn number(name: &str, text: &str) -> Option<Argument> {
+fn number(argument: &Parameter, values: &Values) -> Option<Argument> {
+    let text = values.to_string();
     let (element, value) = text.split_once(':')?;
     if value.contains(',') {
         return None;
     }
     Some(Argument {
-        name: name.to_owned(),
+        name: argument.name.clone(),
         role: "scalar",
-        dtype: Dtype::named(element)?,
+        dtype: Dtype::named(Element::named(element)?.name)?,
         shape: vec![value.to_owned()],
         below: None,
     })
@@ -308,18 +291,23 @@ fn description(
 
 #[cfg(test)]
 mod tests {
-    use super::{Reference, axes, buffer, number};
+    use super::{Contents, Parameter, Reference, Values, buffer, number};
     use assay_launch::Dtype;
+    use assay_ssa::Binding;
 
     #[test]
     fn contents_say_what_an_argument_is() {
-        let x = buffer("x", "random:f16:R*C:7").unwrap();
+        let argument = Parameter::new("x", Binding::Buffer(0));
+        let buffer = |text: &str| buffer(&argument, &text.parse::<Contents>().unwrap());
+        let x = buffer("random:f16:R*C:7").unwrap();
         assert_eq!((x.role, x.dtype), ("input", Dtype::F16));
         assert_eq!(x.shape, ["R", "C"]);
-        assert_eq!(buffer("y", "zeros:f32:R").unwrap().role, "output");
-        let ids = buffer("ids", "index:u32:N:V").unwrap();
+        assert_eq!(buffer("zeros:f32:R").unwrap().role, "output");
+        let ids = buffer("index:u32:N:V").unwrap();
         assert_eq!(ids.below.as_deref(), Some("V"));
-        assert!(buffer("x", "x.npy").is_none() && number("p", "u32:1,2").is_none());
+        let two = Values::new("u32:1,2", None);
+        assert!(buffer("x.npy").is_none() && number(&argument, &two).is_none());
+        let axes = |shape: &str| buffer(&format!("zeros:f32:{shape}")).unwrap().shape;
         assert_eq!(axes("R*(C+1)"), ["R", "(C+1)"]);
         assert_eq!(axes("(R+1)*C+R"), ["(R+1)*C+R"]);
         assert_eq!(axes("(R*C+1)"), ["(R*C+1)"]);

@@ -7,9 +7,9 @@
 ///
 /// ```
 /// let names = ["softmax_f32", "softmax_f16", "rms_norm"];
-/// assert_eq!(assay_container::nearest(names, "sofmax_f32", 1), ["softmax_f32"]);
-/// assert_eq!(assay_container::nearest(names, "softmax", 5), ["softmax_f16", "softmax_f32"]);
-/// assert!(assay_container::nearest(names, "conv2d", 5).is_empty());
+/// assert_eq!(assay_report::nearest::nearest(names, "sofmax_f32", 1), ["softmax_f32"]);
+/// assert_eq!(assay_report::nearest::nearest(names, "softmax", 5), ["softmax_f16", "softmax_f32"]);
+/// assert!(assay_report::nearest::nearest(names, "conv2d", 5).is_empty());
 /// ```
 pub fn nearest<'n>(
     names: impl IntoIterator<Item = &'n str>,
@@ -35,7 +35,7 @@ pub fn nearest<'n>(
 ///
 /// ```
 /// let names = ["rms_norm", "softmax_f32", "relu"];
-/// assert_eq!(assay_container::offered(names, "softmax", 2), ["softmax_f32", "rms_norm"]);
+/// assert_eq!(assay_report::nearest::offered(names, "softmax", 2), ["softmax_f32", "rms_norm"]);
 /// ```
 pub fn offered<'n>(
     names: impl IntoIterator<Item = &'n str> + Clone,
