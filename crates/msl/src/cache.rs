@@ -15,6 +15,9 @@ use std::time::SystemTime;
 /// Precompiled headers kept; the oldest go first. Each takes about 10 MB.
 const KEEP: usize = 8;
 
+/// Descriptions of allowed folders kept, a few hundred bytes each.
+const KEEP_OVERLAYS: usize = 256;
+
 /// Bytes of bitcode kept; the oldest go first. A large library of kernels takes about 10 MB.
 const KEEP_BITCODE: u64 = 256 << 20;
 
@@ -53,6 +56,19 @@ impl<'a> Cache<'a> {
         Ok(folder)
     }
 
+    /// A file with this text, named by it.
+    pub(crate) fn overlay(&self, text: &str) -> io::Result<PathBuf> {
+        let folder = self.folder.join("files");
+        let path = folder.join(format!("files-{}.yaml", hash(&[text])));
+        if fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+            return Ok(path);
+        }
+        fs::create_dir_all(&folder)?;
+        write_whole(&path, text.as_bytes())?;
+        Cache::new(&folder).tidy("files-", ".yaml", KEEP_OVERLAYS);
+        Ok(path)
+    }
+
     /// Where the precompiled header for these options is, whether or not it exists.
     pub(crate) fn precompiled(
         &self,
@@ -68,7 +84,7 @@ impl<'a> Cache<'a> {
             &options.join("\n"),
             library,
         ]);
-        self.folder.join(format!("metal-{key}.pch"))
+        self.folder.join("headers").join(format!("metal-{key}.pch"))
     }
 
     /// Where the bitcode of a rewritten source is, whether or not it exists. The text has every include and macro
@@ -138,7 +154,7 @@ impl<'a> Cache<'a> {
     }
 
     /// A name beside `path` that no other process uses.
-    pub(crate) fn temporary(path: &Path) -> PathBuf {
+    fn temporary(path: &Path) -> PathBuf {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -146,10 +162,19 @@ impl<'a> Cache<'a> {
         path.with_file_name(name)
     }
 
-    /// Removes the oldest precompiled headers.
-    pub(crate) fn tidy(&self) {
-        let files = self.files("metal-", ".pch");
-        let surplus = files.len().saturating_sub(KEEP);
+    /// Keeps a precompiled header.
+    pub(crate) fn keep_header(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(self.folder);
+        fs::create_dir_all(folder)?;
+        write_whole(path, content)?;
+        Cache::new(folder).tidy("metal-", ".pch", KEEP);
+        Ok(())
+    }
+
+    /// Removes the oldest files of a kind.
+    fn tidy(&self, start: &str, end: &str, keep: usize) {
+        let files = self.files(start, end);
+        let surplus = files.len().saturating_sub(keep);
         for (_, _, path) in files.into_iter().take(surplus) {
             // Another process may have removed it already.
             let _ = fs::remove_file(path);

@@ -1,10 +1,10 @@
 //! The clang that does the work, as a value, and the test it must pass.
 
 use crate::flags;
-use crate::limits::Limits;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use crate::limits::{self, Limits};
+use crate::sandbox::{self, Access};
+use std::path::PathBuf;
+use std::process::Stdio;
 
 /// A clang to run: a program and the arguments that come first.
 ///
@@ -21,6 +21,11 @@ pub struct Compiler {
     pub identity: String,
     /// What a run may use, for sources of strangers; whatever it likes when nothing is said.
     pub limits: Option<Limits>,
+    /// Run it in the sandbox of the system, where there is one. Off for a compiler that does not run there, a script for
+    /// instance that starts others.
+    pub confined: bool,
+    /// Folders of its own beside the program's `lib`: packages of an interpreter, for instance.
+    pub toolchain: Vec<PathBuf>,
 }
 
 /// What running the compiler gave.
@@ -96,6 +101,8 @@ impl Compiler {
             arguments: Vec::new(),
             identity: String::new(),
             limits: None,
+            confined: true,
+            toolchain: Vec::new(),
         }
     }
 
@@ -112,7 +119,7 @@ impl Compiler {
     /// The first line of `--version`.
     pub fn version(&self) -> Result<String, Refusal> {
         let run = self
-            .run(["--version"], b"", None)
+            .run(["--version"], b"", Access::Only(Vec::new()))
             .map_err(|error| Refusal::CannotRun(error.to_string()))?;
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
         let first = text.lines().next().unwrap_or("").trim().to_owned();
@@ -123,6 +130,20 @@ impl Compiler {
         }
     }
 
+    /// The compiler with its version if it passes the probe: in the sandbox, or if it does not run there, without.
+    pub fn settled(mut self) -> Result<(Compiler, String), Refusal> {
+        let try_it = |compiler: &Compiler| {
+            let version = compiler.version()?;
+            compiler.probe().map(|()| version)
+        };
+        let confined = try_it(&self);
+        if confined.is_ok() || !sandbox::confines(&self) {
+            return confined.map(|version| (self, version));
+        }
+        self.confined = false;
+        try_it(&self).map(|version| (self, version))
+    }
+
     /// Compiles a small program and looks at the result. The version text decides
     /// nothing: vendors number their compilers as they like.
     pub fn probe(&self) -> Result<(), Refusal> {
@@ -131,7 +152,7 @@ impl Compiler {
             .chain(flags::PRECISE_MATH.iter().copied())
             .chain(["-x", "c++", "-S", "-emit-llvm", "-o", "-", "-"]);
         let run = self
-            .run(options, PROBE.as_bytes(), None)
+            .run(options, PROBE.as_bytes(), Access::Only(Vec::new()))
             .map_err(|error| Refusal::CannotRun(error.to_string()))?;
         if !run.success {
             return Err(Refusal::CannotCompile(first_line(&run.stderr)));
@@ -148,45 +169,21 @@ impl Compiler {
         &self,
         arguments: I,
         input: &[u8],
-        folder: Option<&Path>,
+        access: Access,
     ) -> std::io::Result<Run>
     where
         I: IntoIterator<Item = S>,
         S: AsRef<std::ffi::OsStr>,
     {
-        let mut command = match &self.limits {
-            Some(limits) => limits.command(&self.program),
-            None => Command::new(&self.program),
-        };
+        let mut command = limits::command(&self.program, self.limits.as_ref());
         command
             .args(&self.arguments)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some(folder) = folder {
-            command.current_dir(folder);
-        }
-        if let Some(limits) = &self.limits {
-            return limits.run(command, input);
-        }
-        let mut child = command.spawn()?;
-        let stdin = child.stdin.take();
-        let output = std::thread::scope(|scope| {
-            scope.spawn(move || {
-                if let Some(mut stdin) = stdin {
-                    // A compiler that stops reading says why on its standard error.
-                    let _ = stdin.write_all(input);
-                }
-            });
-            child.wait_with_output()
-        })?;
-        Ok(Run {
-            success: output.status.success(),
-            ended: output.status.to_string(),
-            stdout: output.stdout,
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        let child = sandbox::spawn(command, self, &access)?;
+        limits::watch(child, input, self.limits)
     }
 }
 

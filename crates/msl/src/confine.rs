@@ -1,16 +1,18 @@
 //! Which files a source may make the compiler read.
 //!
-//! Whoever compiles sources of strangers allows some folders. Every file that takes part in a compilation stands in a line
-//! marker of the preprocessor's output, and so does every file that a `#line` pretends to be: one that exists and lies
-//! elsewhere, by its real path, refuses the source before anything of it is shown.
+//! Whoever compiles sources of strangers allows some folders. Of the file system the compiler sees those folders and our own
+//! headers ([`crate::overlay`]), so that a question about any other file has one answer whether it exists or not. Links inside
+//! the folders may lead out of them: every file that takes part in a compilation stands in a line marker of the preprocessor's
+//! output, and so does every file that a `#line` pretends to be. One that lies elsewhere, by its real path, refuses the source
+//! before anything of it is shown, whether it exists or not.
 
 use crate::diagnostic::Raw;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Folders that may be read, by their real paths.
 #[derive(Debug)]
 pub(crate) struct Allowed<'a> {
-    folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
     /// The source itself, whatever it is called.
     main: &'a Path,
     /// Our own headers.
@@ -48,15 +50,51 @@ impl<'a> Allowed<'a> {
     }
 
     fn allows(&self, file: &Path) -> bool {
-        if file == self.main || file.starts_with(self.own) || in_brackets(file) {
+        if file == self.main || in_brackets(file) {
             return true;
         }
-        match file.canonicalize() {
-            Ok(real) => self.folders.iter().any(|folder| real.starts_with(folder)),
-            // What is not there cannot be shown.
-            Err(_) => true,
+        let plain = plain(file);
+        plain.starts_with(self.own) || self.holds(&plain)
+    }
+
+    /// Returns true if a file lies in one of the folders, or would if it existed.
+    fn holds(&self, plain: &Path) -> bool {
+        let real = plain.ancestors().find_map(|there| {
+            let real = there.canonicalize().ok()?;
+            Some(real.join(plain.strip_prefix(there).ok()?))
+        });
+        // A link that leads nowhere may yet lead out.
+        let dangles = || plain.symlink_metadata().is_ok() && !plain.exists();
+        let inside = |real: &PathBuf| self.folders.iter().any(|folder| real.starts_with(folder));
+        real.as_ref().is_some_and(inside) && !dangles()
+    }
+
+    /// The files that the preprocessor has read, by its output.
+    pub(crate) fn read_files(preprocessed: &str) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = preprocessed
+            .lines()
+            .filter_map(marked_file)
+            .map(PathBuf::from)
+            .filter(|file| !in_brackets(file))
+            .collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+}
+
+/// A path from the root without `.` and `..`, as text alone.
+pub(crate) fn plain(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut plain = PathBuf::new();
+    for component in whole.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
         }
     }
+    plain
 }
 
 /// `<stdin>`, `<built-in>`.
@@ -91,8 +129,17 @@ mod tests {
         let folders = [inside.clone()];
         let allowed = Allowed::new(&folders, Path::new("k.metal"), Path::new("/own"));
         let check = |name: String| allowed.first_outside(&format!("# 1 \"{name}\" 1\nint y;\n"));
-        for fine in ["k.metal", "<built-in>", "/own/metal_stdlib", "/not/there"] {
+        for fine in ["k.metal", "<built-in>", "/own/metal_stdlib"] {
             assert_eq!(check(fine.to_owned()), None);
+        }
+        assert_eq!(check(inside.join("not/there").display().to_string()), None);
+        for bad in [
+            "/not/there",
+            "/etc/passwd",
+            "/own/../etc/passwd",
+            "../not.h",
+        ] {
+            assert!(check(bad.to_owned()).is_some(), "{bad}");
         }
         assert_eq!(check(inside.join("x.h").display().to_string()), None);
         let around = inside.join("../out/x.h").display().to_string();

@@ -3,16 +3,19 @@
 use crate::cache::Cache;
 use crate::compiler::{Compiler, Run};
 use crate::confine::Allowed;
-use crate::diagnostic::{self, Diagnostic, Note, source_line};
+use crate::diagnostic::{self, Diagnostic, Note, Place, Raw, source_line};
 use crate::flags;
 use crate::headers::{self, Part};
 use crate::kernel_info::KernelInfo;
 use crate::locate::Locator;
+use crate::overlay::Overlay;
 use crate::patch::Patched;
 use crate::pragmas;
 use crate::rewrite::{self, ModuleRecord, Rewritten};
+use crate::sandbox::Access;
 use crate::specification;
 use crate::standard::Standard;
+use crate::text_rules::{self, Author, Refused};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -188,9 +191,21 @@ pub fn compile(
 ) -> Result<Compiled, Error> {
     let mut session = Session::new(compiler, options);
     let text = text_of(source);
+    refuse_embedding(source.path, &text)?;
     let preprocessed = session.preprocess(source.path, &text)?;
     session.fast_operators &= !pragmas::begins_safe(&preprocessed);
     session.part = Part::of(&preprocessed);
+    text_rules::check(&preprocessed, Author::User).map_err(|refused| {
+        let unchanged = Patched::unchanged("");
+        let locator = Locator {
+            path: source.path,
+            source: &text,
+            preprocessed: &preprocessed,
+            patched: &unchanged,
+        };
+        against_the_rules(&refused, refused.offset, &locator)
+    })?;
+    let preprocessed = session.expand_pragmas(source.path, &text, preprocessed)?;
     let rewritten = session.rewrite(source.path, &preprocessed);
     let locator = Locator {
         path: source.path,
@@ -201,8 +216,12 @@ pub fn compile(
     if !rewritten.problems.is_empty() {
         return Err(Error::Source(problems(&rewritten, &locator)));
     }
-    let macros = session.pragma_macros(source.path, &text, &preprocessed)?;
-    let run = session.compile(&(macros + &rewritten.patched.text))?;
+    let patched = &rewritten.patched;
+    // What clang is given is looked at as it is, whatever the rewriting has made of it.
+    text_rules::check(&patched.text, Author::Rewriting)
+        .map_err(|refused| against_the_rules(&refused, patched.origin(refused.offset), &locator))?;
+    let run = session.compile(&patched.text)?;
+    session.confine_diagnostics(source.path, &run)?;
     if !run.success {
         return Err(failure(&run, &locator));
     }
@@ -212,6 +231,35 @@ pub fn compile(
         kernels: rewritten.kernels,
         others: rewritten.others,
     })
+}
+
+/// Refuses a source that embeds a file.
+fn refuse_embedding(path: &Path, text: &str) -> Result<(), Error> {
+    let Some(line) = text_rules::embeds(text) else {
+        return Ok(());
+    };
+    let place = Place {
+        file: path.to_owned(),
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: 0,
+    };
+    Err(Error::Source(vec![Diagnostic {
+        message: text_rules::EMBED.to_owned(),
+        source_line: source_line(&place, (path, text)),
+        place: Some(place),
+        notes: Vec::new(),
+    }]))
+}
+
+fn against_the_rules(refused: &Refused, offset: usize, locator: &Locator<'_>) -> Error {
+    let place = locator.of_preprocessed(offset);
+    let main = (locator.path, locator.source);
+    Error::Source(vec![Diagnostic {
+        message: refused.message.to_owned(),
+        source_line: place.as_ref().and_then(|place| source_line(place, main)),
+        place,
+        notes: Vec::new(),
+    }])
 }
 
 /// The text clang is given for `source`, for looking at when something is wrong.
@@ -270,7 +318,27 @@ impl<'a> Session<'a> {
     /// Expands macros and includes. Of the library only macros are visible here, so
     /// that the precompiled header can do its work in the next pass.
     fn preprocess(&self, path: &Path, text: &str) -> Result<String, Error> {
-        self.first_pass(path, text, "-E")
+        let run = self.first_pass(path, text)?;
+        let stubs = self.stubs()?;
+        self.confine(path, &stubs, &run)?;
+        if !run.success {
+            return Err(Error::Source(preprocessor_errors(&run, path, text)));
+        }
+        let output = String::from_utf8_lossy(&run.stdout);
+        for file in Allowed::read_files(&output) {
+            let own = file.starts_with(&stubs);
+            if let Some(read) = std::fs::read(&file).ok().filter(|_| !own && file != path) {
+                refuse_embedding(&file, &String::from_utf8_lossy(&read))?;
+            }
+        }
+        // Where the cache is must not show in the result.
+        let stubs = format!("\"{}/", in_line_marker(&stubs));
+        let own = format!("\"{}", headers::OWN_PREFIX);
+        Ok(plain_spaces(&output.replace(&stubs, &own)))
+    }
+
+    fn stubs(&self) -> Result<PathBuf, Error> {
+        self.cache(Cache::new(&self.options.cache).stubs())
     }
 
     /// Metal's words as C++ that clang compiles.
@@ -283,21 +351,28 @@ impl<'a> Session<'a> {
         rewrite::rewrite(preprocessed, &record)
     }
 
-    /// The definitions of macros that pragmas mention: the preprocessor leaves pragmas
-    /// alone, and `#pragma unroll(MIN(a, b))` still needs them.
-    fn pragma_macros(&self, path: &Path, text: &str, preprocessed: &str) -> Result<String, Error> {
-        let words = pragmas::words(preprocessed);
-        if words.is_empty() {
-            return Ok(String::new());
+    /// The text with the macros that pragmas mention expanded: the preprocessor leaves pragmas alone, and no macro is left for
+    /// the next pass.
+    fn expand_pragmas(
+        &self,
+        path: &Path,
+        text: &str,
+        preprocessed: String,
+    ) -> Result<String, Error> {
+        let open = pragmas::open(&preprocessed);
+        if open.is_empty() {
+            return Ok(preprocessed);
         }
-        let defined = self.first_pass(path, text, "-dM")?;
-        Ok(pragmas::definitions(&defined, words))
+        // Behind the source every macro is what it is last.
+        let text = format!("{text}{}", pragmas::questions(&open));
+        let answers = self.preprocess(path, &text)?;
+        Ok(pragmas::expanded(&preprocessed, &open, &answers))
     }
 
-    fn first_pass(&self, path: &Path, text: &str, mode: &str) -> Result<String, Error> {
-        let stubs = self.cache(Cache::new(&self.options.cache).stubs())?;
+    fn first_pass(&self, path: &Path, text: &str) -> Result<Run, Error> {
+        let stubs = self.stubs()?;
         let mut arguments: Vec<String> = flags::of(flags::COMMON).map(str::to_owned).collect();
-        arguments.extend(["-E", mode, "-x", "c++"].map(str::to_owned));
+        arguments.extend(["-E", "-x", "c++"].map(str::to_owned));
         arguments.extend(flags::UNDEFINED.iter().map(|name| format!("-U{name}")));
         arguments.push(format!(
             "-D__METAL_VERSION__={}",
@@ -320,10 +395,7 @@ impl<'a> Session<'a> {
                 .iter()
                 .map(|define| format!("-D{define}")),
         );
-        let beside = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let beside = beside.unwrap_or(Path::new("."));
+        let beside = folder_of(path);
         arguments.extend(["-iquote".to_owned(), beside.display().to_string()]);
         for folder in &self.options.include_folders {
             arguments.push(format!("-I{}", folder.display()));
@@ -338,19 +410,32 @@ impl<'a> Session<'a> {
             whole.push_str(&format!("#include \"{}\"\n", in_line_marker(file)));
         }
         whole.push_str(&format!("# 1 \"{}\"\n{text}", in_line_marker(path)));
-        if self.options.within.is_some() {
-            arguments.retain(|argument| argument != "-w");
-            arguments.extend(flags::CONFINED.iter().map(|&flag| flag.to_owned()));
-        }
-        let run = self.run(&arguments, whole.as_bytes())?;
-        self.confine(path, &stubs, &run)?;
-        if run.success {
-            // Where the cache is must not show in the result.
-            let stubs = format!("\"{}/", in_line_marker(&stubs));
-            let own = format!("\"{}", headers::OWN_PREFIX);
-            return Ok(String::from_utf8_lossy(&run.stdout).replace(&stubs, &own));
-        }
-        Err(Error::Source(preprocessor_errors(&run, path, text)))
+        let access = match &self.options.within {
+            None => Access::Everything,
+            Some(folders) => {
+                let overlay = self.overlay(folders, path, &stubs)?;
+                arguments.extend(["-ivfsoverlay".to_owned(), overlay.display().to_string()]);
+                let own = [stubs, folder_of(&overlay).to_owned()];
+                Access::Only(folders.iter().cloned().chain(own).collect())
+            }
+        };
+        self.run(&arguments, whole.as_bytes(), access)
+    }
+
+    /// The file system as a confined compiler sees it.
+    fn overlay(&self, folders: &[PathBuf], path: &Path, stubs: &Path) -> Result<PathBuf, Error> {
+        let own = self.cache(stubs.canonicalize())?;
+        let mut allowed = Allowed::new(folders, path, stubs).folders;
+        allowed.push(own);
+        let before = self.options.include_files.iter();
+        let named = [folder_of(path), stubs].into_iter();
+        let named = named
+            .chain(folders.iter().map(PathBuf::as_path))
+            .chain(self.options.include_folders.iter().map(PathBuf::as_path))
+            .chain(before.map(|file| folder_of(file)));
+        let mut overlay = Overlay::default();
+        overlay.show(named, &allowed);
+        self.cache(Cache::new(&self.options.cache).overlay(&overlay.text()))
     }
 
     /// Refuses a source that has made the compiler read a file outside the allowed folders.
@@ -362,15 +447,23 @@ impl<'a> Session<'a> {
         let outside = allowed.first_outside(&String::from_utf8_lossy(&run.stdout));
         let outside =
             outside.or_else(|| allowed.first_blamed_outside(&diagnostic::parse(&run.stderr)));
-        let Some(file) = outside else {
+        outside.map_or(Ok(()), |file| Err(is_outside(&file)))
+    }
+
+    /// The same for the messages of the second pass.
+    fn confine_diagnostics(&self, path: &Path, run: &Run) -> Result<(), Error> {
+        let Some(folders) = &self.options.within else {
             return Ok(());
         };
-        Err(Error::Source(vec![Diagnostic {
-            message: format!("{} is outside the allowed folders", file.display()),
-            place: None,
-            source_line: None,
-            notes: Vec::new(),
-        }]))
+        let raw: Vec<Raw<'_>> = diagnostic::parse(&run.stderr);
+        let ours = |file: &str| headers::is_own_header(file);
+        let theirs: Vec<Raw<'_>> = raw
+            .into_iter()
+            .filter(|raw| !raw.place.is_some_and(|(file, _, _)| ours(file)))
+            .collect();
+        let stubs = self.stubs()?;
+        let outside = Allowed::new(folders, path, &stubs).first_blamed_outside(&theirs);
+        outside.map_or(Ok(()), |file| Err(is_outside(&file)))
     }
 
     /// Compiles the rewritten text, with the precompiled header.
@@ -426,9 +519,22 @@ impl<'a> Session<'a> {
         if self.options.checked {
             arguments.retain(|argument| argument != "-w");
         }
-        arguments.extend(["-include-pch".to_owned(), header.display().to_string()]);
+        // Of preprocessed text clang expands no macro.
+        let header = header.display().to_string();
+        let clang = "-Xclang".to_owned();
+        arguments.extend([
+            clang.clone(),
+            "-include-pch".to_owned(),
+            clang,
+            header.clone(),
+        ]);
         arguments.extend(self.code_arguments());
-        self.run(&arguments, text.as_bytes())
+        self.run(
+            &arguments,
+            text.as_bytes(),
+            // The folder: another process may put a new header in the place of this one.
+            Access::Only(vec![folder_of(Path::new(&header)).to_owned()]),
+        )
     }
 
     /// What code is made, and of which language.
@@ -441,7 +547,7 @@ impl<'a> Session<'a> {
         let lines = lines.into_iter().flatten();
         let checked = self.options.checked.then(|| flags::of(flags::CHECKED));
         let lines = lines.chain(checked.into_iter().flatten());
-        let first = ["-x", "c++", form].into_iter().chain(lines);
+        let first = ["-x", "c++-cpp-output", form].into_iter().chain(lines);
         let all = first.chain(["-emit-llvm", "-o", "-", "-"]);
         all.map(str::to_owned).collect()
     }
@@ -453,23 +559,16 @@ impl<'a> Session<'a> {
         options: &[String],
         library: &str,
     ) -> Result<(), Error> {
-        self.cache(std::fs::create_dir_all(&self.options.cache))?;
-        let temporary = Cache::temporary(header);
         let mut arguments = options.to_vec();
-        arguments.extend(["-x", "c++-header", "-", "-o"].map(str::to_owned));
-        arguments.push(temporary.display().to_string());
-        let run = self.run(&arguments, library.as_bytes())?;
+        arguments.extend(["-x", "c++-header", "-o", "-", "-"].map(str::to_owned));
+        let run = self.run(&arguments, library.as_bytes(), Access::Only(Vec::new()))?;
         if !run.success {
-            // Nothing to keep; the error matters, not the leftover.
-            let _ = std::fs::remove_file(&temporary);
             let first = diagnostic::parse(&run.stderr)
                 .first()
                 .map(|raw| raw.message.to_owned());
             return Err(Error::Library(first.unwrap_or(run.stderr)));
         }
-        self.cache(std::fs::rename(&temporary, header))?;
-        cache.tidy();
-        Ok(())
+        self.cache(cache.keep_header(header, &run.stdout))
     }
 
     fn compile_options(&self) -> Vec<String> {
@@ -494,9 +593,9 @@ impl<'a> Session<'a> {
             .collect()
     }
 
-    fn run(&self, arguments: &[String], input: &[u8]) -> Result<Run, Error> {
+    fn run(&self, arguments: &[String], input: &[u8], access: Access) -> Result<Run, Error> {
         self.compiler
-            .run(arguments, input, None)
+            .run(arguments, input, access)
             .map_err(|error| Error::CannotRun {
                 compiler: self.compiler.command_line(),
                 error,
@@ -514,7 +613,38 @@ impl<'a> Session<'a> {
 /// A path as it stands between the quotes of a line marker.
 fn in_line_marker(path: &Path) -> String {
     let name = path.display().to_string();
+    let name = name.replace(['\n', '\r'], " ");
     name.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// The folder a file lies in.
+fn folder_of(file: &Path) -> &Path {
+    let parent = file.parent();
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// A text of the preprocessor whose spaces and ends of lines are those of ASCII, at the same places: what else clang takes for
+/// one, nobody can see.
+fn plain_spaces(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        let space = c != '\n' && c != '\t' && (c.is_control() || c.is_whitespace());
+        match space {
+            true => plain.extend(std::iter::repeat_n(' ', c.len_utf8())),
+            false => plain.push(c),
+        }
+    }
+    plain
+}
+
+fn is_outside(file: &Path) -> Error {
+    Error::Source(vec![Diagnostic {
+        message: format!("{} is outside the allowed folders", file.display()),
+        place: None,
+        source_line: None,
+        notes: Vec::new(),
+    }])
 }
 
 fn blames_header(stderr: &str) -> bool {

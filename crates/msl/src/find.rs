@@ -21,13 +21,13 @@ pub const CHOSEN: &str = "ASSAY_CLANG";
 
 /// Everything worth a probe, best first. `chosen` names the only candidate; `path` is a list of folders as in `PATH`.
 pub fn candidates(chosen: Option<&OsStr>, path: &OsStr) -> Vec<Candidate> {
+    let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
     if let Some(chosen) = chosen.filter(|value| !value.is_empty()) {
         return vec![Candidate {
             origin: CHOSEN,
-            compiler: chosen_compiler(chosen),
+            compiler: chosen_compiler(chosen, &folders),
         }];
     }
-    let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
     let mut found = numbered(&folders);
     let plain = |origin, program: PathBuf| Candidate {
         origin,
@@ -52,23 +52,24 @@ pub fn candidates(chosen: Option<&OsStr>, path: &OsStr) -> Vec<Candidate> {
 /// The first candidate that passes the probe, with its version as identity.
 pub fn find(chosen: Option<&OsStr>, path: &OsStr) -> Option<Compiler> {
     let candidates = candidates(chosen, path).into_iter();
-    candidates
-        .map(|candidate| candidate.compiler)
-        .find(|compiler| compiler.probe().is_ok())
-        .map(|mut compiler| {
-            compiler.identity = compiler.version().unwrap_or_default();
-            compiler
-        })
+    let mut settled = candidates.filter_map(|candidate| candidate.compiler.settled().ok());
+    settled.next().map(|(mut compiler, version)| {
+        compiler.identity = version;
+        compiler
+    })
 }
 
 /// A choice names a program, or a program with arguments.
-fn chosen_compiler(text: &OsStr) -> Compiler {
+fn chosen_compiler(text: &OsStr, folders: &[PathBuf]) -> Compiler {
     let whole = Path::new(text);
     let Some(words) = text.to_str().filter(|_| !whole.is_file()) else {
         return Compiler::new(whole);
     };
     let mut words = words.split_whitespace().map(str::to_owned);
-    let mut compiler = Compiler::new(words.next().unwrap_or_default());
+    let program = words.next().unwrap_or_default();
+    let plain = Path::new(&program).components().count() == 1;
+    let found = plain.then(|| on_path(folders, &program)).flatten();
+    let mut compiler = Compiler::new(found.unwrap_or_else(|| program.into()));
     compiler.arguments = words.collect();
     compiler
 }
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_variable_may_hold_arguments() {
-        let compiler = chosen_compiler(OsStr::new("python3 -m ziglang clang"));
+        let compiler = chosen_compiler(OsStr::new("python3 -m ziglang clang"), &[]);
         assert_eq!(compiler.program, Path::new("python3"));
         assert_eq!(compiler.arguments, ["-m", "ziglang", "clang"]);
     }

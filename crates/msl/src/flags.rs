@@ -171,13 +171,6 @@ pub(crate) const TENSORS: &[&str] = &["-std=c++2b"];
 /// The same for a program that is to be checked: the headers say what must be true.
 pub(crate) const CHECKED_TENSORS: &[&str] = &["-std=c++2b", "-D__METAL_CHECKED=1"];
 
-/// Instead of `-w` for sources of strangers: `#embed` leaves no line marker that tells which file was read.
-pub(crate) const CONFINED: &[&str] = &[
-    "-Wno-everything",
-    "-Wno-unknown-warning-option",
-    "-Werror=c23-extensions",
-];
-
 /// Macros of the host that a kernel must not see.
 pub(crate) const UNDEFINED: &[&str] = &[
     "__linux__",

@@ -44,17 +44,20 @@ mod literals;
 mod locate;
 mod members;
 mod outline;
+mod overlay;
 mod overloads;
 mod parameter;
 mod patch;
 mod pragmas;
 mod program_scope;
 mod rewrite;
+mod sandbox;
 mod spaces;
 mod specification;
 mod stages;
 mod standard;
 mod templates;
+mod text_rules;
 mod vector_sizes;
 
 pub use compiler::{Compiler, Refusal};
@@ -64,5 +67,6 @@ pub use driver::{
 };
 pub use headers::is_own_header;
 pub use limits::Limits;
+pub use sandbox::{Sandbox, sandbox};
 pub use stages::StageFunction;
 pub use standard::Standard;

@@ -1,7 +1,8 @@
 //! What pragmas ask of the whole file: macros inside them, and the math mode it begins with.
 
 use crate::lexer::{Kind, Tokens};
-use std::collections::{BTreeSet, HashMap};
+use crate::text_rules;
+use std::borrow::Cow;
 
 /// Words that a pragma about loops may hold without meaning a macro.
 const KNOWN: [&str; 10] = [
@@ -17,21 +18,51 @@ const KNOWN: [&str; 10] = [
     "METAL",
 ];
 
-/// Names mentioned by loop pragmas of a preprocessed text.
-pub(crate) fn words(preprocessed: &str) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
-    let pragmas = preprocessed
+/// How the lines begin that ask for what a pragma's macros are.
+const QUESTION: &str = "__metal_pragma_";
+
+/// The loop pragmas of a preprocessed text that mention names, each once. The preprocessor leaves pragmas alone, and
+/// `#pragma unroll(MIN(a, b))` means what its macros do.
+pub(crate) fn open(preprocessed: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = preprocessed
         .lines()
         .filter_map(|line| line.strip_prefix("#pragma "))
-        .filter(|line| line.starts_with("unroll") || line.starts_with("clang loop"));
-    for line in pragmas {
-        found.extend(
-            words_of(line)
-                .into_iter()
-                .filter(|word| !KNOWN.contains(word)),
-        );
-    }
+        .filter(|line| line.starts_with("unroll") || line.starts_with("clang loop"))
+        .filter(|line| words_of(line).iter().any(|word| !KNOWN.contains(word)))
+        .collect();
+    found.sort_unstable();
+    found.dedup();
     found
+}
+
+/// Lines to be expanded behind the source that the pragmas come from.
+pub(crate) fn questions(pragmas: &[&str]) -> String {
+    let lines = pragmas.iter().enumerate();
+    let lines = lines.map(|(index, text)| format!("\n{QUESTION}{index} {text}"));
+    format!("\n{}\n", lines.collect::<String>())
+}
+
+/// The text with its pragmas expanded, as far as that gave a plain expression.
+pub(crate) fn expanded(preprocessed: &str, pragmas: &[&str], answers: &str) -> String {
+    let answer = |index: usize| {
+        let start = format!("{QUESTION}{index} ");
+        let lines = answers.lines().rev();
+        let text = lines
+            .into_iter()
+            .find_map(|line| line.strip_prefix(&start))?;
+        let keeps = pragmas[index].split(|c: char| !c.is_alphanumeric()).next()
+            == text.split(|c: char| !c.is_alphanumeric()).next();
+        (keeps && text_rules::is_expression(text)).then_some(text)
+    };
+    let lines = preprocessed.split_inclusive('\n').map(|line| {
+        let pragma = line.trim_end_matches('\n').strip_prefix("#pragma ");
+        let index = pragma.and_then(|text| pragmas.binary_search(&text).ok());
+        match index.and_then(answer) {
+            Some(text) => Cow::Owned(format!("#pragma {text}\n")),
+            None => Cow::Borrowed(line),
+        }
+    });
+    lines.collect()
 }
 
 fn words_of(text: &str) -> Vec<&str> {
@@ -40,37 +71,6 @@ fn words_of(text: &str) -> Vec<&str> {
         .filter(|index| tokens.kind(*index) == Kind::Word)
         .map(|index| tokens.get(index))
         .collect()
-}
-
-/// The `#define` lines (as `clang -dM` prints them) of `names` and of what they use.
-pub(crate) fn definitions(defined: &str, names: BTreeSet<&str>) -> String {
-    let by_name: HashMap<&str, &str> = defined
-        .lines()
-        .filter_map(|line| {
-            let rest = line.strip_prefix("#define ")?;
-            let end = rest
-                .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-                .unwrap_or(rest.len());
-            Some((rest.get(..end)?, line))
-        })
-        .collect();
-    let mut wanted: Vec<&str> = names.into_iter().collect();
-    let mut done = BTreeSet::new();
-    let mut out = String::new();
-    while let Some(name) = wanted.pop() {
-        let Some(line) = by_name.get(name).filter(|_| done.insert(name)) else {
-            continue;
-        };
-        out.push_str(line);
-        out.push('\n');
-        let rest = line.strip_prefix("#define ").unwrap_or("");
-        wanted.extend(
-            words_of(rest)
-                .into_iter()
-                .filter(|word| !done.contains(word)),
-        );
-    }
-    out
 }
 
 /// Returns true if a preprocessed text says `#pragma METAL fp math_mode(safe)` before any body of a function. Then all
@@ -114,22 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn only_what_pragmas_need_is_defined() {
-        let text =
-            "#pragma unroll (MIN(N, 4))\n#pragma clang loop unroll(full)\n#pragma once\nint MAX;\n";
-        assert_eq!(words(text).into_iter().collect::<Vec<_>>(), ["MIN", "N"]);
-        let defined =
-            "#define MAX(a) a\n#define MIN(x, y) ((x) < (y) ? (x) : LIMIT)\n#define LIMIT 3\n";
-        let mut lines: Vec<_> = Vec::new();
-        let kept = definitions(defined, words(text));
-        lines.extend(kept.lines());
-        lines.sort_unstable();
-        assert_eq!(
-            lines,
-            [
-                "#define LIMIT 3",
-                "#define MIN(x, y) ((x) < (y) ? (x) : LIMIT)"
-            ]
-        );
+    fn only_pragmas_with_names_are_expanded_and_only_to_expressions() {
+        let text = "#pragma unroll (MIN(N, 4))\n#pragma clang loop unroll(full)\n#pragma once\n#pragma unroll(BAD)\nint MAX;\n";
+        let pragmas = open(text);
+        assert_eq!(pragmas, ["unroll (MIN(N, 4))", "unroll(BAD)"]);
+        assert!(questions(&pragmas).ends_with("\n__metal_pragma_1 unroll(BAD)\n"));
+        let answers = "__metal_pragma_0 fake\n__metal_pragma_0 unroll (((3) < (4) ? (3) : 4))\n__metal_pragma_1 unroll(\"x\")\n";
+        let expanded = expanded(text, &pragmas, answers);
+        assert!(expanded.starts_with("#pragma unroll (((3) < (4) ? (3) : 4))\n#pragma clang loop"));
+        assert!(expanded.contains("#pragma unroll(BAD)\n"));
     }
 }

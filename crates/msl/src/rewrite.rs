@@ -8,6 +8,7 @@ use crate::parameter;
 use crate::patch::{Patch, Patched};
 use crate::specification::{Treatment, treatment};
 use crate::stages::{self, StageFunction};
+use crate::text_rules;
 use crate::{
     components, constants, kernels, literals, overloads, program_scope, spaces, vector_sizes,
 };
@@ -199,13 +200,20 @@ fn converts(tokens: &Tokens<'_>, index: usize) -> bool {
 /// `#pragma METAL fp contract(off|on|fast)` means what clang's own pragma says. Operators after
 /// `#pragma METAL fp math_mode(safe)` carry no fast-math flags, and contract within a statement only; after
 /// `relaxed` and `fast` they may be reassociated and divide by reciprocals. The other pragmas of Metal mean nothing to
-/// clang.
+/// clang; those that mean nothing to Metal are left out.
 ///
 /// Functions are the same in every mode: which version an unqualified `sin` is, Metal's headers decide by a macro of the
 /// command line. What the first pragma of a file says about operators of vectors, see
 /// [`pragmas::begins_safe`](crate::pragmas::begins_safe).
 fn pragma(line: &str) -> Option<String> {
-    let rest = line.strip_prefix("#pragma METAL")?.trim();
+    if !line.starts_with("#pragma") {
+        return None;
+    }
+    let Some(rest) = line.strip_prefix("#pragma METAL") else {
+        // Of the others nothing is known, and clang may do anything.
+        return (!text_rules::pragma(line)).then(String::new);
+    };
+    let rest = rest.trim();
     let fp: String = rest
         .strip_prefix("fp")
         .unwrap_or("")

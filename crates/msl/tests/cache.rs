@@ -30,7 +30,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 }
 
 fn headers(folder: &Path) -> Vec<PathBuf> {
-    files(folder, "pch")
+    files(&folder.join("headers"), "pch")
 }
 
 #[test]
