@@ -2,7 +2,7 @@
 
 use crate::Error;
 use assay_air::GivenConstant;
-use assay_ssa::{FunctionConstantId, Id, Module, Value, ValueDef};
+use assay_ssa::{FunctionConstantId, Module, ValueDef};
 use std::collections::BTreeSet;
 
 /// Number and name of the function constants of a program.
@@ -34,8 +34,12 @@ pub fn check_constants<'a>(
 /// Returns true if a program reads a function constant.
 pub(crate) fn is_used(module: &Module, id: FunctionConstantId) -> bool {
     module.functions.as_slice().iter().any(|function| {
-        let values = (0..function.num_values()).map(Value::from_index);
-        let mut definitions = values.map(|value| function.def(value));
-        definitions.any(|definition| definition == ValueDef::FunctionConstant(id))
+        function.all_insts().any(|inst| {
+            let mut reads = false;
+            function.for_each_operand(inst, |value| {
+                reads |= function.def(value) == ValueDef::FunctionConstant(id);
+            });
+            reads
+        })
     })
 }

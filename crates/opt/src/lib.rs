@@ -18,6 +18,7 @@
 
 pub mod apply_fast_math;
 mod bounds;
+pub mod construct_globals;
 pub mod control;
 pub mod evaluate;
 pub mod evaluate_builtin;
@@ -25,6 +26,7 @@ pub mod expand_copies;
 pub mod expect_arithmetic;
 pub mod expect_defined;
 pub mod expectation;
+pub mod fold_constant_loads;
 pub mod form_selects;
 pub mod forward_loads;
 pub mod fuse_multiply_add;
@@ -34,6 +36,7 @@ pub mod index_pointers;
 pub mod inline_calls;
 pub mod loop_copies;
 pub mod lower_switch;
+pub mod make_thread_variables;
 pub mod mark_aliases;
 pub mod mark_uninitialised;
 pub mod merge_counters;

@@ -6,6 +6,7 @@
 //! little thread memory as possible.
 
 use crate::inline_calls::{InlineError, inline_calls};
+use crate::make_thread_variables::make_thread_variables;
 use crate::pass::FunctionPass;
 use crate::unfold_recursion::unfold_recursion;
 use assay_ssa::{Function, InstData, Module, analysis::spaces};
@@ -18,6 +19,7 @@ const CLEAN: &[FunctionPass] = &[
     crate::simplify_cfg::simplify_cfg,
     crate::index_pointers::index_pointers,
     crate::promote_memory::promote_memory,
+    crate::fold_constant_loads::fold_constant_loads,
     crate::simplify::simplify,
     crate::simplify_cfg::simplify_cfg,
     crate::remove_dead::remove_dead,
@@ -161,6 +163,7 @@ pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, In
         let mut function = std::mem::replace(slot, placeholder);
         stats.functions += 1;
         stats.instructions_before += count(&function, |_| true);
+        make_thread_variables(module, &mut function);
         if let Some(kernel) = module.kernels.iter().find(|kernel| kernel.function == id) {
             crate::mark_aliases::mark_aliases(kernel, &mut function);
         }

@@ -249,7 +249,7 @@ fn join_addresses(function: &mut Function, inst: Inst) -> bool {
     true
 }
 
-fn constant_index(
+pub(crate) fn constant_index(
     function: &Function,
     index: Value,
     extend: assay_ssa::IndexExtend,

@@ -9,7 +9,7 @@ use crate::location::Locations;
 use crate::ty::{Space, Type};
 
 define_ids! {
-    /// A variable of a module: threadgroup memory or constant data.
+    /// A variable of a module: threadgroup memory, constant data, or what each thread constructs for itself.
     GlobalId = "g";
     /// A function constant of a module.
     FunctionConstantId = "c";
@@ -52,7 +52,8 @@ pub struct FloatMode {
 pub struct Global {
     /// Name in the source, mangled.
     pub name: String,
-    /// [`Space::Threadgroup`] or [`Space::Constant`].
+    /// [`Space::Threadgroup`] or [`Space::Constant`]; [`Space::Thread`] for a variable that is zero at first and that code
+    /// of the module constructs, in every thread: a program that runs has none.
     pub space: Space,
     /// Type of the contents.
     pub ty: Type,

@@ -26,8 +26,6 @@ pub(super) struct FunctionLowering<'l, 'm, 'a> {
     pub(super) aliases: AliasScopes,
     /// Loop hints on branches: the branching block, its targets, the hint.
     pub(super) hints: Vec<super::loops::PendingHint>,
-    /// How deep function constants' initialisers are being followed.
-    pub(super) depth: u32,
     /// Copies of program-scope built-ins, by global.
     pub(super) inputs: Vec<(u32, Value)>,
     /// How many more parts of constants may be made.
@@ -80,7 +78,6 @@ impl<'l, 'm, 'a> FunctionLowering<'l, 'm, 'a> {
             allocas: 0,
             aliases: AliasScopes::default(),
             hints: Vec::new(),
-            depth: 0,
             inputs: Vec::new(),
             constant_budget: super::constants::MAX_PARTS,
         };

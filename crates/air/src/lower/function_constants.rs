@@ -1,9 +1,9 @@
 //! Function constants: values a program gives when it specialises a kernel.
 //!
 //! In both dialects a function constant is a variable that only the loader writes, and a constructor function
-//! copies it, or something computed from it, into the variables the kernel reads. That constructor is not part
-//! of any kernel, so it is followed here: a load of such a variable becomes the computation the constructor
-//! would have stored, on the given value or, if none was given, on the open function constant.
+//! copies it, or something computed from it, into the variables the kernel reads. A load of the function constant
+//! itself becomes its value or, if none was given, the open function constant; running the constructors is the work of
+//! [`construct_globals`](assay_opt::construct_globals).
 
 use super::function::FunctionLowering;
 use super::{LowerError, Lowered, Options};
@@ -19,7 +19,7 @@ const MAX_WRAPPED: usize = 4;
 /// Constructors that read each other's variables are followed this deep.
 const MAX_DEPTH: u32 = 32;
 
-/// The function constants of a module and the variables computed from them.
+/// The function constants of a module and the variables constructors write.
 pub(crate) struct FunctionConstants {
     entries: Vec<Entry>,
     derived: Vec<Derived>,
@@ -97,6 +97,11 @@ impl FunctionConstants {
         })
     }
 
+    /// Whether a constructor writes a variable.
+    pub(super) fn is_derived(&self, global: u32) -> bool {
+        self.derived.iter().any(|derived| derived.global == global)
+    }
+
     /// Whether the function constant in a variable was given a value.
     pub(super) fn is_given(&self, global: u32) -> bool {
         let mut entries = self.entries.iter();
@@ -172,8 +177,8 @@ pub(super) fn number_type(module: &Module<'_>, mut id: TypeId) -> Option<Type> {
     }
 }
 
-/// The bodies of the constructors `@llvm.global_ctors` lists.
-fn constructors<'m, 'a>(module: &'m Module<'a>) -> Vec<(u32, &'m Body<'a>)> {
+/// The constructors `@llvm.global_ctors` lists.
+pub(super) fn constructors(module: &Module<'_>) -> Vec<u32> {
     let list = module
         .globals
         .iter()
@@ -184,7 +189,7 @@ fn constructors<'m, 'a>(module: &'m Module<'a>) -> Vec<(u32, &'m Body<'a>)> {
         return Vec::new();
     };
     let entries = module.constants.operands(*entries).iter();
-    let body = |&entry: &ValueId| {
+    let function = |&entry: &ValueId| {
         let Constant::Aggregate(parts) = module.constant(entry)? else {
             return None;
         };
@@ -192,15 +197,21 @@ fn constructors<'m, 'a>(module: &'m Module<'a>) -> Vec<(u32, &'m Body<'a>)> {
         let ValueKind::Function(function) = module.value(function)?.kind else {
             return None;
         };
-        let body = module.functions.get(function as usize)?.body?;
-        Some((body, module.bodies.get(body as usize)?))
+        Some(function)
     };
-    entries.filter_map(body).collect()
+    entries.filter_map(function).collect()
 }
 
 fn derived(module: &Module<'_>) -> Vec<Derived> {
     let mut all: Vec<Derived> = Vec::new();
-    for (index, body) in constructors(module) {
+    for function in constructors(module) {
+        let function = module.functions.get(function as usize);
+        let Some(index) = function.and_then(|function| function.body) else {
+            continue;
+        };
+        let Some(body) = module.bodies.get(index as usize) else {
+            continue;
+        };
         for instruction in &body.instructions {
             let Op::Store { pointer, value, .. } = instruction.op else {
                 continue;
@@ -318,14 +329,14 @@ pub(super) fn name_behind(module: &Module<'_>, global: u32) -> Option<String> {
 }
 
 impl FunctionLowering<'_, '_, '_> {
-    /// The value of a variable that holds, or is computed from, a function constant.
+    /// The value of a variable that holds a function constant.
     pub(super) fn function_constant_load(
         &mut self,
         pointer: ValueId,
         ty: TypeId,
     ) -> Lowered<Option<Value>> {
         let constants = &self.lowering.constants;
-        if constants.entries.is_empty() && constants.derived.is_empty() {
+        if constants.entries.is_empty() {
             return Ok(None);
         }
         let Some(global) = global_behind(self.lowering.source, self.body, pointer) else {
@@ -365,7 +376,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(Some(copy))
     }
 
-    /// What a variable holds that is, or is computed from, a function constant.
+    /// What a variable holds that is a function constant.
     fn function_constant(&mut self, global: u32) -> Lowered<Option<Value>> {
         let constants = &self.lowering.constants;
         let mut entries = constants.entries.iter();
@@ -379,46 +390,6 @@ impl FunctionLowering<'_, '_, '_> {
                 None => self.function.function_constant(ty, id),
             }));
         }
-        let mut derived = constants.derived.iter();
-        match derived.find(|derived| derived.global == global) {
-            Some(&derived) => self.follow(derived).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Computes here what a constructor stores into a variable.
-    fn follow(&mut self, derived: Derived) -> Lowered<Value> {
-        let source = self.lowering.source;
-        let body = source.bodies.get(derived.body as usize);
-        let (Some(body), Some(value)) = (body, derived.value) else {
-            let name = source
-                .globals
-                .get(derived.global as usize)
-                .map_or("?", |global| &global.name);
-            let message = format!("\"{name}\" is computed from function constants with branches");
-            return Err(LowerError::new(message));
-        };
-        if self.depth >= MAX_DEPTH {
-            return Err(LowerError::new(
-                "function constants computed from each other in a circle",
-            ));
-        }
-        self.depth += 1;
-        let outer_body = std::mem::replace(&mut self.body, body);
-        let outer_values = std::mem::replace(&mut self.values, vec![None; body.values.len()]);
-        let outcome = self.replay(body, value);
-        self.body = outer_body;
-        self.values = outer_values;
-        self.depth -= 1;
-        outcome
-    }
-
-    fn replay(&mut self, body: &Body<'_>, value: ValueId) -> Lowered<Value> {
-        for (index, needed) in needed(body, value).into_iter().enumerate() {
-            if let (true, Some(instruction)) = (needed, body.instructions.get(index)) {
-                self.lower_instruction(index as u32, instruction)?;
-            }
-        }
-        self.value(value)
+        Ok(None)
     }
 }

@@ -1,4 +1,4 @@
-//! Variables of the module: threadgroup memory and constant data.
+//! Variables of the module: threadgroup memory, constant data, and what constructors make.
 
 use super::{Dialect, LowerError, Lowered, Lowering};
 use crate::llvm::{Constant, Type as LlvmType, TypeId, ValueId, ValueKind};
@@ -9,6 +9,9 @@ const THREADGROUP_SECTION: &str = "assay.threadgroup";
 
 /// Start of the names of clang's guards: the flags that say a static variable is constructed.
 const GUARD: &str = "_ZGV";
+
+/// Start of the names of C++'s variables.
+const MANGLED: &str = "_Z";
 
 /// Constant data larger than this is not believed.
 const MAX_BYTES: u64 = 1 << 26;
@@ -30,17 +33,49 @@ impl Lowering<'_, '_> {
         };
         if threadgroup {
             Space::Threadgroup
+        } else if self.is_constructed(index) {
+            Space::Thread
         } else {
             Space::Constant
         }
     }
 
-    /// Whether a global is the guard of a static variable's constructor. The only static variables
-    /// are threadgroup memory, which Metal never constructs: its guards count as set.
-    pub(crate) fn is_guard(&self, index: u32) -> bool {
-        let global = self.source.globals.get(index as usize);
-        self.dialect == Dialect::Clang
-            && global.is_some_and(|global| global.name.starts_with(GUARD))
+    /// Returns true if code of the module gives a global its contents, which are zero until then.
+    fn is_constructed(&self, index: u32) -> bool {
+        let Some(global) = self.source.globals.get(index as usize) else {
+            return false;
+        };
+        let initializer = global.initializer.and_then(|id| self.source.constant(id));
+        let zero = matches!(
+            initializer,
+            Some(Constant::Null | Constant::Undef | Constant::Int(0) | Constant::Float(0))
+        );
+        zero && (!global.constant || self.constants.is_derived(index))
+    }
+
+    /// Whether a global is the guard of a threadgroup variable's constructor. Metal never constructs threadgroup memory:
+    /// such a guard counts as set.
+    pub(crate) fn is_threadgroup_guard(&self, index: u32) -> bool {
+        let source = self.source;
+        let global = source.globals.get(index as usize);
+        let guarded = global.and_then(|global| global.name.strip_prefix(GUARD));
+        let (Dialect::Clang, Some(guarded)) = (self.dialect, guarded) else {
+            return false;
+        };
+        let variable = source
+            .globals
+            .iter()
+            .position(|global| global.name.strip_prefix(MANGLED) == Some(guarded));
+        variable.is_none_or(|index| self.global_space(index as u32) == Space::Threadgroup)
+    }
+
+    /// The guards among the globals made so far.
+    pub(crate) fn guards(&self) -> Vec<GlobalId> {
+        let is_guard = |name: &str| self.dialect == Dialect::Clang && name.starts_with(GUARD);
+        let globals = self.target.globals.iter();
+        let guards =
+            globals.filter(|(_, global)| global.space == Space::Thread && is_guard(&global.name));
+        guards.map(|(id, _)| id).collect()
     }
 
     /// The form's global for a variable of the module, made when first asked for.
@@ -55,6 +90,7 @@ impl Lowering<'_, '_> {
         let ty = self.ty(global.ty)?;
         let data = match (space, global.initializer) {
             (Space::Threadgroup, _) | (_, None) => GlobalData::Undefined,
+            (Space::Thread, _) => GlobalData::Zero,
             (_, Some(initializer)) => self.global_data(global.ty, initializer)?,
         };
         let natural = self.target.types.align(ty);

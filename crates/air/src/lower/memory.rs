@@ -277,7 +277,7 @@ impl FunctionLowering<'_, '_, '_> {
 
     fn is_guard(&self, pointer: ValueId) -> bool {
         let global = global_behind(self.lowering.source, self.body, pointer);
-        global.is_some_and(|global| self.lowering.is_guard(global))
+        global.is_some_and(|global| self.lowering.is_threadgroup_guard(global))
     }
 
     fn access(&mut self, index: u32, ty: Type, align: u32, volatile: bool) -> Access {

@@ -39,6 +39,7 @@ mod vectors;
 mod wide;
 
 use crate::llvm;
+use assay_opt::construct_globals::{Constructors, construct_globals};
 use assay_ssa::{self as ssa, FunctionId, GlobalId, Id, Symbol, Type, builtin::Resolved};
 use function::FunctionLowering;
 use function_constants::FunctionConstants;
@@ -140,7 +141,8 @@ pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module
     if let Some(wanted) = &options.kernel {
         kernels.retain(|kernel| kernel.name == *wanted);
     }
-    lowering.collect_functions(&kernels);
+    let functions: Vec<u32> = kernels.iter().map(|kernel| kernel.function).collect();
+    lowering.collect_functions(&functions, 0);
     let of_function: HashMap<u32, usize> = kernels
         .iter()
         .enumerate()
@@ -153,6 +155,7 @@ pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module
         let lowered = FunctionLowering::lower(&mut lowering, function, kernel)?;
         lowering.target.functions.push(lowered);
     }
+    let constructors = lowering.lower_constructors()?;
     for kernel in kernels {
         let Some(id) = lowering.function_id(kernel.function) else {
             continue;
@@ -164,6 +167,7 @@ pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module
             max_threads: kernel.max_threads,
         });
     }
+    construct_globals(&mut lowering.target, &constructors);
     if lowering.dialect == Dialect::Clang {
         ssa::analysis::spaces::infer(&mut lowering.target);
     }
@@ -276,12 +280,35 @@ impl<'m, 'a> Lowering<'m, 'a> {
         })
     }
 
-    /// Numbers the kernels' functions and everything they call, kernels first.
-    fn collect_functions(&mut self, kernels: &[FoundKernel]) {
-        for kernel in kernels {
-            self.collect(kernel.function);
+    /// Lowers the functions that construct variables outside functions, if any function lowered so far mentions one.
+    fn lower_constructors(&mut self) -> Lowered<Constructors> {
+        let globals = self.target.globals.as_slice();
+        if globals
+            .iter()
+            .all(|global| global.space != ssa::Space::Thread)
+        {
+            return Ok(Constructors::default());
         }
-        let mut next = 0;
+        let functions = function_constants::constructors(self.source);
+        let first = self.order.len();
+        self.collect_functions(&functions, first);
+        for index in first..self.order.len() {
+            let lowered = FunctionLowering::lower(self, self.order[index], None)?;
+            self.target.functions.push(lowered);
+        }
+        let functions = functions.into_iter();
+        Ok(Constructors {
+            functions: functions.filter_map(|id| self.function_id(id)).collect(),
+            guards: self.guards(),
+        })
+    }
+
+    /// Numbers functions and everything they call, these first.
+    fn collect_functions(&mut self, functions: &[u32], first: usize) {
+        for &function in functions {
+            self.collect(function);
+        }
+        let mut next = first;
         while let Some(&function) = self.order.get(next) {
             next += 1;
             let Some(body) = self.body_of(function) else {

@@ -55,6 +55,21 @@ struct Array {
 }
 
 impl Inputs {
+    /// One thread and one buffer.
+    #[allow(dead_code, reason = "only some tests have inputs of their own")]
+    pub(crate) fn of_one_buffer(bytes: usize) -> Inputs {
+        Inputs {
+            grid: [1; 3],
+            threadgroup: [1; 3],
+            whole: false,
+            buffers: vec![(0, vec![0; bytes])],
+            threadgroup_memory: Vec::new(),
+            max_steps: 1 << 22,
+            trial: 0,
+            arrays: Vec::new(),
+        }
+    }
+
     pub(crate) fn new(module: &Module, kernel: &Kernel, trial: usize, seed: u64) -> Inputs {
         let (mut grid, threadgroup) = geometry(kernel, trial);
         let whole = calls(module, kernel, |family| {

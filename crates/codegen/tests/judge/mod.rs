@@ -168,6 +168,27 @@ enum Difference {
     },
 }
 
+/// What a program leaves in its first buffer, run by the executor and as code by the emulator.
+#[allow(dead_code, reason = "only some tests look at the bytes")]
+pub(crate) fn left_in_first_buffer(
+    module: &Module,
+    kernel: &str,
+    inputs: &mut Inputs,
+) -> Result<[Vec<u8>; 2], String> {
+    let program = assay_exec::Program::compile(module, kernel, &Default::default());
+    let program = program.map_err(|error| error.to_string())?;
+    let code = assay_codegen::generate(module, kernel, &Default::default());
+    let code = code.map_err(|error| error.to_string())?;
+    let first = |ended: Ended| match ended {
+        Ended::Finished(buffers) => Ok(buffers.into_iter().next().unwrap_or_default().1),
+        ended => Err(ended.why().to_owned()),
+    };
+    Ok([
+        first(execute(&program, inputs))?,
+        first(emulate(&code, inputs, true))?,
+    ])
+}
+
 fn compare(
     program: &assay_exec::Program,
     code: &assay_agx::Program,

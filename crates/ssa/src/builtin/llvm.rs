@@ -32,6 +32,7 @@ const LLVM: &[(&str, Resolved)] = &[
     ("fshl", Resolved::Builtin(Builtin::FunnelLeft.call())),
     ("fshr", Resolved::Builtin(Builtin::FunnelRight.call())),
     ("invariant.end", Resolved::Ignored),
+    ("invariant.start", Resolved::Ignored),
     ("is.fpclass", Resolved::Builtin(Builtin::IsClass.call())),
     ("launder.invariant.group", Resolved::Identity),
     ("ldexp", Resolved::Builtin(Builtin::Ldexp.call())),

@@ -19,8 +19,11 @@ pub(super) fn check(module: &Module, errors: &mut Vec<VerifyError>) {
     for (id, global) in module.globals.iter() {
         let size = module.types.store_size(global.ty) as usize;
         let problem = match (&global.data, global.space) {
-            (_, Space::Device | Space::Thread | Space::Generic) => {
+            (_, Space::Device | Space::Generic) => {
                 Some(format!("is in {} memory", global.space.name()))
+            }
+            (GlobalData::Bytes(_) | GlobalData::Undefined, Space::Thread) => {
+                Some("is in thread memory, and not zero".to_owned())
             }
             (GlobalData::Bytes(_), Space::Threadgroup) => {
                 Some("is threadgroup memory with contents".to_owned())
