@@ -4,7 +4,7 @@ use crate::attributes::{self, Attribute};
 use crate::kernel_info::{Access, Argument, ArgumentKind, Space};
 use crate::lexer::{Kind, Tokens};
 use crate::members;
-use crate::spaces::is_space;
+use crate::spaces::{is_space, takes_group};
 use crate::specification::{Treatment, treatment};
 use std::ops::Range;
 
@@ -107,7 +107,16 @@ pub(crate) fn split(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<Range<usize
 
 fn read(tokens: &Tokens<'_>, range: Range<usize>) -> Parameter {
     let lists = attributes::find(tokens, range.clone());
-    let in_attribute = |index: usize| lists.iter().any(|list| list.range.contains(&index));
+    let others = range
+        .clone()
+        .filter(|&index| takes_group(tokens.get(index)) && tokens.is(index + 1, "("))
+        .map(|index| index..tokens.after_group(index + 1, range.end));
+    let groups: Vec<Range<usize>> = lists
+        .iter()
+        .map(|list| list.range.clone())
+        .chain(others)
+        .collect();
+    let in_attribute = |index: usize| groups.iter().any(|group| group.contains(&index));
     let plain: Vec<usize> = range
         .clone()
         .filter(|index| !in_attribute(*index) && tokens.kind(*index) != Kind::Directive)

@@ -47,6 +47,7 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
     let fates = spaces::fates(&tokens, &outline);
     let mut patch = Patch::default();
     words(&tokens, &fates, &mut patch);
+    spaces::move_alignments(&tokens, &mut patch);
     components::rewrite(&tokens, &mut patch);
     vector_sizes::rewrite(&tokens, &outline, &mut patch);
     remove_attributes(&tokens, &mut patch);

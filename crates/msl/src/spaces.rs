@@ -6,9 +6,11 @@
 //! the same. It is marked `used`, because an optimiser that may assume to see every
 //! access shrinks a flag to one bit and splits arrays.
 
+use crate::attributes;
 use crate::kernel_info::THREADGROUP_SECTION;
 use crate::lexer::{Kind, Tokens};
 use crate::outline::{Item, Outline, Shape};
+use crate::patch::Patch;
 
 /// What becomes of an address-space keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +143,7 @@ fn constant(tokens: &Tokens<'_>, index: usize) -> Fate {
 
 fn threadgroup(tokens: &Tokens<'_>, index: usize) -> Fate {
     let (starts, has_static) = starts_statement(tokens, index);
-    if !starts || !declares_object(tokens, index + 1) {
+    if !starts || !declares_object(tokens, index) {
         Fate::Remove
     } else if has_static {
         Fate::ThreadgroupOfStatic
@@ -150,49 +152,84 @@ fn threadgroup(tokens: &Tokens<'_>, index: usize) -> Fate {
     }
 }
 
-/// Whether only specifiers stand between the start of a statement and `index`, and
+/// Whether only specifiers, attributes and the name of a type stand between the start of a statement and `index`, and
 /// whether `static` is among them.
 fn starts_statement(tokens: &Tokens<'_>, index: usize) -> (bool, bool) {
     let mut at = index;
     let mut has_static = false;
     while let Some(before) = at.checked_sub(1) {
-        if tokens.kind(before) == Kind::Directive {
-            at = before;
-            continue;
-        }
         match tokens.get(before) {
-            "{" | "}" | ";" => return (true, has_static),
-            "static" => has_static = true,
-            "volatile" | "const" | "constexpr" => {}
-            ")" => {
-                // Perhaps the end of `alignas(…)`.
-                let Some(open) = tokens.group_start(before) else {
-                    return (false, has_static);
-                };
-                match open.checked_sub(1) {
-                    Some(word) if tokens.is(word, "alignas") => {
-                        at = word;
-                        continue;
-                    }
-                    _ => return (false, has_static),
-                }
+            _ if tokens.kind(before) == Kind::Directive => at = before,
+            "{" | "}" | ";" | ":" => return (true, has_static),
+            "return" | "typedef" | "using" | "else" | "goto" | "operator" => {
+                return (false, has_static);
+            }
+            ")" | "]" | ">" => match group_before(tokens, before) {
+                Some(start) => at = start,
+                None => return (false, has_static),
+            },
+            word if tokens.is_word(before) || word == "::" => {
+                has_static |= word == "static";
+                at = before;
             }
             _ => return (false, has_static),
         }
-        at = before;
     }
     (true, has_static)
 }
 
-/// Whether the declaration whose type starts at `start` declares an object, not a
-/// pointer, reference or function.
-fn declares_object(tokens: &Tokens<'_>, start: usize) -> bool {
+/// Where an attribute, an alignment or the arguments of a template start that end at `last`.
+fn group_before(tokens: &Tokens<'_>, last: usize) -> Option<usize> {
+    match tokens.get(last) {
+        ")" => {
+            let word = tokens.group_start(last)?.checked_sub(1)?;
+            let known = takes_group(tokens.get(word)) || tokens.is(word, "decltype");
+            known.then_some(word)
+        }
+        "]" => {
+            let open = tokens.group_start(last)?;
+            attributes::opens(tokens, open).then_some(open)
+        }
+        _ => {
+            // Angles have no partners in the text: the nearest `<` whose partner this is.
+            let mut open = last;
+            for _ in 0..MOST_ARGUMENT_TOKENS {
+                open = open.checked_sub(1)?;
+                if matches!(tokens.get(open), ";" | "{" | "}") {
+                    return None;
+                }
+                if tokens.is(open, "<") && tokens.after_angles(open, last + 1) == Some(last + 1) {
+                    return Some(open);
+                }
+            }
+            None
+        }
+    }
+}
+
+/// Tokens between the angles of a template that is named in front of an address space.
+const MOST_ARGUMENT_TOKENS: usize = 64;
+
+/// Whether a word and the group behind it say something about a declaration, and name no type.
+pub(crate) fn takes_group(word: &str) -> bool {
+    matches!(
+        word,
+        "alignas" | "_Alignas" | "__attribute__" | "__declspec"
+    )
+}
+
+/// Whether the declaration around the keyword at `index` declares an object, not a pointer, reference or function.
+fn declares_object(tokens: &Tokens<'_>, index: usize) -> bool {
     let end = tokens.len();
-    let mut at = start;
-    let mut words = 0usize;
+    let mut at = index + 1;
+    let mut words = usize::from(names_type_before(tokens, index));
     while at < end {
         match tokens.get(at) {
             "*" | "&" | "&&" => return false,
+            "[" if attributes::opens(tokens, at) => {
+                at = tokens.after_group(at, end);
+                continue;
+            }
             "[" if words >= 2 => return true,
             ";" | "," | "=" | "{" => return words >= 2,
             "<" => match tokens.after_angles(at, end) {
@@ -202,15 +239,13 @@ fn declares_object(tokens: &Tokens<'_>, start: usize) -> bool {
                 }
                 None => return false,
             },
-            "alignas" | "decltype" if tokens.is(at + 1, "(") => {
-                words += usize::from(tokens.is(at, "decltype"));
+            word if (takes_group(word) || word == "decltype") && tokens.is(at + 1, "(") => {
+                words += usize::from(word == "decltype");
                 at = tokens.after_group(at + 1, end);
                 continue;
             }
             "::" => words = words.saturating_sub(1),
-            "const" | "volatile" | "typename" | "struct" | "unsigned" | "signed" => {
-                words += usize::from(matches!(tokens.get(at), "unsigned" | "signed"));
-            }
+            "const" | "volatile" | "typename" | "struct" | "static" => {}
             word if is_space(word) => {}
             _ if tokens.is_word(at) => words += 1,
             _ => return false,
@@ -218,6 +253,51 @@ fn declares_object(tokens: &Tokens<'_>, start: usize) -> bool {
         at += 1;
     }
     false
+}
+
+/// Whether the name of a type stands between the start of a statement and `index`.
+fn names_type_before(tokens: &Tokens<'_>, index: usize) -> bool {
+    let mut at = index;
+    while let Some(before) = at.checked_sub(1) {
+        match tokens.get(before) {
+            _ if tokens.kind(before) == Kind::Directive => at = before,
+            "{" | "}" | ";" | ":" => return false,
+            "static" | "const" | "volatile" | "constexpr" | "inline" | "extern" => at = before,
+            word if is_space(word) => at = before,
+            ")" | "]" => match group_before(tokens, before) {
+                Some(start) if !tokens.is(start, "decltype") => at = start,
+                start => return start.is_some(),
+            },
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Puts alignments behind an address space where C++ has them: in front of the declaration.
+pub(crate) fn move_alignments(tokens: &Tokens<'_>, patch: &mut Patch) {
+    for index in 0..tokens.len() {
+        if !tokens.is(index, "alignas") || !tokens.is(index + 1, "(") {
+            continue;
+        }
+        let mut start = index;
+        while let Some(before) = start.checked_sub(1) {
+            let word = tokens.get(before);
+            let specifier = matches!(
+                word,
+                "static" | "const" | "volatile" | "constexpr" | "inline" | "extern"
+            );
+            if !specifier && !is_space(word) {
+                break;
+            }
+            start = before;
+        }
+        if start < index {
+            let behind = tokens.after_group(index + 1, tokens.len());
+            patch.insert_before(start, &tokens.join(index..behind));
+            (index..behind).for_each(|moved| patch.remove(moved));
+        }
+    }
 }
 
 /// What replaces a keyword with this fate.
@@ -259,6 +339,27 @@ mod tests {
             "{ static threadgroup typename X<T>::y z; }",
             &[ThreadgroupOfStatic],
         );
+        for orders in [
+            "{ threadgroup __attribute__((aligned(16))) float s[32]; }",
+            "{ __attribute__((aligned(16))) threadgroup float s[32]; }",
+            "{ threadgroup float __attribute__((aligned(16))) s[32]; }",
+            "{ threadgroup [[clang::annotate(\"a\")]] float s; }",
+            "{ float threadgroup s[32]; }",
+            "{ const metal::vec<float, 4> threadgroup s[32]; }",
+            "{ switch (x) { case 1: threadgroup float s[32]; } }",
+        ] {
+            check(orders, &[Threadgroup]);
+        }
+        for pointer in [
+            "{ float threadgroup* s = t; }",
+            "{ threadgroup __attribute__((aligned(16))) float* s = t; }",
+            "{ const float threadgroup& s = t; }",
+            "{ return (threadgroup float*)s; }",
+            "{ using T = threadgroup float; }",
+            "{ typedef threadgroup float T; }",
+        ] {
+            check(pointer, &[Remove]);
+        }
         check("{ threadgroup float* a = b; }", &[Remove]);
         check("{ threadgroup const auto& a = b; }", &[Remove]);
         check("{ threadgroup float (&a)[4] = b; }", &[Remove]);
