@@ -96,6 +96,11 @@ impl Program {
             plan.run()?;
             return Ok(finished());
         }
+        #[cfg(feature = "native")]
+        if let Some(code) = self.native.code(grid.threadgroup) {
+            drop(job);
+            return self.native.run(&code, grid, bindings, limits);
+        }
         let run = |worker: &mut Worker, batch: u64| {
             let (first, count) = batches.get(batch);
             job.run_groups(worker, first, count, &mut NoObserver)
@@ -359,7 +364,7 @@ impl Job<'_> {
         Ok(left)
     }
 
-    fn fault(&self, trap: Trap, context: &ExecutionContext<'_>) -> Box<Fault> {
+    pub(crate) fn fault(&self, trap: Trap, context: &ExecutionContext<'_>) -> Box<Fault> {
         Box::new(Fault {
             kernel: self.program.name.clone(),
             kind: trap.kind,

@@ -89,6 +89,8 @@ mod interpret;
 mod lanes;
 mod matrix;
 mod memory;
+#[cfg(feature = "native")]
+mod native;
 mod operands;
 mod position;
 mod simd;
@@ -105,5 +107,7 @@ pub use count::{Class, Counts, DeviceCounts, LineCounts, Sample, ThreadgroupCoun
 pub use dispatch::{Limits, Statistics};
 pub use error::{CompileError, Fault, FaultKind, RunError};
 pub use geometry::Grid;
+#[cfg(feature = "native")]
+pub use native::{Native, NativeError};
 pub use simd::SimdLevel;
 pub use texture::BoundTexture;

@@ -89,6 +89,14 @@ impl Region {
         unsafe { Self::shared(std::ptr::NonNull::dangling().as_ptr(), 0, false, "") }
     }
 
+    /// Where it begins for the CPU, its length, and whether it may be written: a row of the table that machine code looks
+    /// regions up in. Memory that each lane has a copy of has no bytes there.
+    #[cfg(feature = "native")]
+    pub(crate) fn row(&self) -> [u64; 3] {
+        let len = if self.lane_stride == 0 { self.len } else { 0 };
+        [self.base as u64, len, self.writable.into()]
+    }
+
     /// The bytes of memory that lanes share.
     ///
     /// # Safety

@@ -137,6 +137,9 @@ pub struct Program {
     pub(crate) level: SimdLevel,
     /// True if registers of inactive lanes can be read.
     pub(crate) reads_inactive: bool,
+    /// Machine code, or what it can be made of.
+    #[cfg(feature = "native")]
+    pub(crate) native: crate::native::Slot,
 }
 
 impl Program {

@@ -7,7 +7,7 @@ use assay_ssa::Scalar;
 use assay_ssa::builtin::Builtin;
 
 /// A register of either file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reg {
     pub(crate) index: u32,
     pub(crate) wide: bool,

@@ -46,6 +46,9 @@ pub struct Options {
     pub simd: SimdLevel,
     /// Leave guard zones between the objects of thread and threadgroup memory, for [`Program::check`].
     pub guards: bool,
+    /// Keep what [`Program::make_native`] needs.
+    #[cfg(feature = "native")]
+    pub native: bool,
 }
 
 impl Program {
@@ -77,6 +80,8 @@ impl Program {
         compiler.bind_parameters()?;
         compiler.tree(&tree)?;
         compiler.emit(Op::End);
+        #[cfg(feature = "native")]
+        compiler.keep_source();
         let program = &mut compiler.program;
         let sound = verify::verify(program)
             .and_then(|()| coalesce::coalesce(program))
@@ -114,6 +119,9 @@ pub(super) struct Compiler<'a> {
     pub(super) flushed: IdSet<Value>,
     /// Which elements of each vector are used.
     pub(super) parts: IdMap<Value, u32>,
+    /// What each operation computes.
+    #[cfg(feature = "native")]
+    meanings: Vec<crate::native::Meaning>,
 }
 
 pub(super) type Done<T = ()> = Result<T, CompileError>;
@@ -168,6 +176,8 @@ impl<'a> Compiler<'a> {
                 in_turn: false,
                 level: options.simd,
                 reads_inactive: false,
+                #[cfg(feature = "native")]
+                native: Default::default(),
             },
             values: IdMap::with_len(None, function.num_values()),
             known_places: HashMap::new(),
@@ -179,7 +189,27 @@ impl<'a> Compiler<'a> {
             flushed: flushed::flushed(function),
             parts: used_elements::used(function),
             uses,
+            #[cfg(feature = "native")]
+            meanings: Vec::new(),
         }
+    }
+
+    /// Keeps the program as it is before registers are shared, for machine code.
+    #[cfg(feature = "native")]
+    fn keep_source(&mut self) {
+        if !self.options.native || verify::verify(&self.program).is_err() {
+            return;
+        }
+        let parameters = crate::native::parameters(self.function);
+        let parameters = parameters.into_iter().flat_map(|(value, parameter)| {
+            let list = self.values[value].unwrap_or_default();
+            let regs = self.program.list(list).iter();
+            regs.map(move |&reg| (reg, parameter))
+        });
+        let parameters = parameters.collect();
+        let source =
+            crate::native::Source::new(self.program.clone(), self.meanings.clone(), parameters);
+        self.program.native = crate::native::Slot::of(source);
     }
 
     // ---- errors ----
@@ -214,6 +244,9 @@ impl<'a> Compiler<'a> {
         let class = self.class(&op);
         self.program.classes.push(class);
         self.program.flops.push(0);
+        #[cfg(feature = "native")]
+        self.meanings
+            .push(crate::native::meaning(self.function, self.current, &op));
         self.program.ops.push(op);
         self.program.origins.push(place);
         self.program.ops.len() - 1

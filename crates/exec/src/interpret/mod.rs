@@ -10,6 +10,7 @@
 //! | `transfer`, `contiguous`, `lane_copy` | loads and stores |
 //! | `addresses`, `address_range` | addresses of loads and stores: where an affine address becomes lanes |
 //! | `cold_ops`, `matrix_ops`, `bulk_copy`, `texture_ops`, `texture_plan` | operations that are too rare for the loop |
+//! | `native_ops` | single operations, for machine code |
 //! | `observer`, `events` | hooks for checking and counting |
 //!
 //! The loop in [`Batch::run`] is compiled once for each [level](crate::simd) of vector instructions and each observer, with
@@ -33,6 +34,8 @@ mod lazy_ops;
 mod masks;
 mod matrix_ops;
 mod moves;
+#[cfg(feature = "native")]
+mod native_ops;
 pub(crate) mod observer;
 mod registers;
 mod strides;

@@ -114,6 +114,12 @@ impl<T: Lane> RegisterFile<T> {
         index as usize * self.simdgroups + first
     }
 
+    /// Where the file begins.
+    #[cfg(feature = "native")]
+    pub(super) fn start(&mut self) -> *mut [T; 32] {
+        self.lanes.as_mut_ptr().cast()
+    }
+
     /// A register of a simdgroup.
     #[inline(always)]
     pub(super) fn of(&self, index: u32, simdgroup: usize) -> &[T; 32] {

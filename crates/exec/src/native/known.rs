@@ -1,0 +1,606 @@
+//! What is known of registers before a program runs: how lanes differ.
+//!
+//! The stride of a bit of the lane index is what a register gains where that bit is set. A register whose five strides are all known is
+//! a number and a constant vector, and takes a scalar register of the CPU; one whose low bits have known strides
+//! still tells which lanes access neighbouring memory. Strides hold in all lanes, active or not: a register that is written under a mask
+//! has none.
+
+use super::Source;
+use super::meaning::Meaning;
+use super::memory::Root;
+use crate::code::{Index, Op, Program, Reg};
+use crate::collective::What;
+use crate::geometry::Grid;
+use crate::operands::{Role, for_each_register};
+use crate::position::GridPosition;
+use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
+use assay_ssa::builtin::Builtin;
+use assay_ssa::{BinaryOp, CastOp, Function, Id, Scalar, Value, ValueDef};
+use std::collections::{HashMap, HashSet};
+
+/// Rounds after which nothing is assumed any more.
+const ROUNDS: usize = 64;
+
+/// Bits of a lane index.
+pub(super) const BITS: usize = 5;
+
+/// A parameter of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parameter {
+    /// Its block begins a loop.
+    header: bool,
+    /// All threads of a simdgroup that are there have the same.
+    uniform: bool,
+}
+
+/// The parameters of all blocks but the first.
+pub(crate) fn parameters(function: &Function) -> Vec<(Value, Parameter)> {
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(&cfg, function);
+    let loops = Loops::new(&cfg, &dominators, function);
+    let info = UniformityInfo::of_kernel(function);
+    let headers: HashSet<_> = loops.iter().map(|(_, found)| found.header).collect();
+    let values = (0..function.num_values()).map(Value::from_index);
+    let mut found = Vec::new();
+    for value in values {
+        let ValueDef::Param(block, _) = function.def(value) else {
+            continue;
+        };
+        if Some(block) != function.entry() {
+            let header = headers.contains(&block);
+            let uniform = info.value(value).is_simd_uniform();
+            found.push((value, Parameter { header, uniform }));
+        }
+    }
+    found
+}
+
+/// What is known of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// What each bit of the lane index adds.
+    pub(super) strides: [Option<i64>; BITS],
+    /// The number of the first lane is a multiple of two to this power.
+    pub(super) low: u32,
+    /// Read as an unsigned number, no lane is less than one with fewer bits set: strides do not wrap around.
+    pub(super) in_order: bool,
+    /// Read as a float, no lane is denormal.
+    pub(super) flushed: bool,
+}
+
+impl Known {
+    pub(super) const NOTHING: Self = Self {
+        strides: [None; BITS],
+        low: 0,
+        in_order: false,
+        flushed: false,
+    };
+
+    pub(super) const UNIFORM: Self = Self {
+        strides: [Some(0); BITS],
+        low: 0,
+        in_order: true,
+        flushed: false,
+    };
+
+    fn constant(bits: u64) -> Self {
+        let tiny = bits & 0x7f80_0000 == 0 && bits & 0x007f_ffff != 0;
+        Self {
+            low: bits.trailing_zeros().min(63),
+            flushed: !tiny,
+            ..Self::UNIFORM
+        }
+    }
+
+    /// The number of lane 0 and what each lane adds, if that is all there is to know.
+    pub(super) fn all_strides(&self) -> Option<[i64; BITS]> {
+        let mut strides = [0; BITS];
+        for (slot, stride) in strides.iter_mut().zip(self.strides) {
+            *slot = stride?;
+        }
+        Some(strides)
+    }
+
+    pub(super) fn is_scalar(&self) -> bool {
+        self.all_strides().is_some()
+    }
+
+    pub(super) fn is_uniform(&self) -> bool {
+        self.strides == [Some(0); BITS]
+    }
+
+    fn meet(self, other: Self) -> Self {
+        let mut strides = [None; BITS];
+        for (at, slot) in strides.iter_mut().enumerate() {
+            *slot = self.strides[at].filter(|_| self.strides[at] == other.strides[at]);
+        }
+        Self {
+            strides,
+            low: self.low.min(other.low),
+            in_order: self.in_order && other.in_order,
+            flushed: self.flushed && other.flushed,
+        }
+    }
+
+    fn with(self, strides: [Option<i64>; BITS]) -> Self {
+        let in_order = strides == [Some(0); BITS];
+        Self { strides, in_order, low: 0, flushed: false }
+    }
+
+    /// Returns true if the strides are bits of a number whose first lane has none of them: `or` instead of `add`.
+    fn disjoint(&self) -> Option<[i64; BITS]> {
+        let strides = self.all_strides()?;
+        let mut seen = 0i64;
+        for stride in strides {
+            if stride < 0 || seen & stride != 0 {
+                return None;
+            }
+            seen |= stride;
+        }
+        let above = 64 - seen.leading_zeros();
+        (self.low >= above).then_some(strides)
+    }
+}
+
+/// What each lane adds to the number of the first.
+pub(super) fn lane_offsets(strides: [i64; BITS]) -> [i64; 32] {
+    std::array::from_fn(|lane| {
+        let bits = (0..BITS).filter(|bit| lane >> bit & 1 == 1);
+        bits.map(|bit| strides[bit]).sum()
+    })
+}
+
+/// What is known of all registers of a program run in threadgroups of a size.
+pub(super) struct Registers {
+    narrow: Vec<Option<Known>>,
+    wide: Vec<Option<Known>>,
+    pub(super) constants: HashMap<(bool, u32), u64>,
+}
+
+impl Registers {
+    pub(super) fn of(&self, reg: Reg) -> Known {
+        let file = if reg.wide { &self.wide } else { &self.narrow };
+        let known = file.get(reg.index as usize).copied().flatten();
+        known.unwrap_or(Known::NOTHING)
+    }
+
+    pub(super) fn constant(&self, reg: Reg) -> Option<u64> {
+        self.constants.get(&(reg.wide, reg.index)).copied()
+    }
+
+    /// Lowers what is known of a register. Returns true if that changed.
+    fn lower(&mut self, reg: Reg, known: Known) -> bool {
+        let file = if reg.wide { &mut self.wide } else { &mut self.narrow };
+        let Some(slot) = file.get_mut(reg.index as usize) else {
+            return false;
+        };
+        let met = slot.map_or(known, |before| before.meet(known));
+        let changed = *slot != Some(met);
+        *slot = Some(met);
+        changed
+    }
+
+    fn seen(&self, reg: Reg) -> Option<Known> {
+        let file = if reg.wide { &self.wide } else { &self.narrow };
+        file.get(reg.index as usize).copied().flatten()
+    }
+}
+
+/// How lanes of a whole threadgroup of this size differ in a position; nothing if simdgroups are not alike.
+fn position(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
+    let grid = Grid::threads(threadgroup, threadgroup);
+    let simdgroups = threadgroup.iter().product::<u32>().div_ceil(32);
+    let mut known: Option<Known> = None;
+    for simdgroup in 0..simdgroups {
+        let at = GridPosition {
+            grid: &grid,
+            group: grid.group(0),
+            number: 0,
+            simdgroups,
+            simdgroup,
+        };
+        let Some((base, strides)) = at.affine(which, axis.into(), 1) else {
+            return Known { in_order: true, ..Known::NOTHING };
+        };
+        let mut own = [None; BITS];
+        for (slot, stride) in own.iter_mut().zip(strides) {
+            *slot = Some(i64::from(stride));
+        }
+        let grows = match which {
+            Builtin::ThreadPositionInGrid => {
+                threadgroup.get(usize::from(axis)).map_or(0, |size| size.trailing_zeros())
+            }
+            _ => 63,
+        };
+        let uniform_unknown = !matches!(
+            which,
+            Builtin::ThreadPositionInGrid
+                | Builtin::ThreadPositionInThreadgroup
+                | Builtin::ThreadIndexInThreadgroup
+                | Builtin::ThreadIndexInSimdgroup
+                | Builtin::ThreadIndexInQuadgroup
+                | Builtin::QuadgroupIndexInThreadgroup
+                | Builtin::SimdgroupIndexInThreadgroup
+        );
+        let low = if uniform_unknown { 0 } else { base.trailing_zeros().min(grows) };
+        let own = Known { strides: own, low, in_order: true, flushed: false };
+        known = Some(known.map_or(own, |before| before.meet(own)));
+    }
+    known.unwrap_or(Known::NOTHING)
+}
+
+/// A loop of the bytecode: its first and last operation.
+type Range = (u32, u32);
+
+/// How a register that is written under masks may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moved {
+    /// As what is moved to it.
+    Copy,
+    /// As one number: all lanes that read it get the same.
+    Uniform,
+    /// Lane by lane.
+    Lanes,
+}
+
+struct Analysis<'a> {
+    source: &'a Source,
+    program: &'a Program,
+    loops: Vec<Range>,
+    reads: HashMap<(bool, u32), Vec<u32>>,
+    writes: HashMap<(bool, u32), Vec<u32>>,
+    roots: &'a HashMap<u32, Option<Root>>,
+}
+
+impl Analysis<'_> {
+    fn innermost(&self, at: u32) -> Option<Range> {
+        let around = self.loops.iter().filter(|(first, last)| *first <= at && at <= *last);
+        around.min_by_key(|(first, last)| last - first).copied()
+    }
+
+    /// The innermost loop around all of some positions.
+    fn around(&self, positions: &[u32]) -> Option<Range> {
+        let holds = |(first, last): &&Range| positions.iter().all(|at| first <= at && at <= last);
+        let around = self.loops.iter().filter(holds);
+        around.min_by_key(|(first, last)| last - first).copied()
+    }
+
+    /// How a register that moves write may be kept.
+    fn moved(&self, reg: Reg) -> Moved {
+        let key = (reg.wide, reg.index);
+        let none = Vec::new();
+        let (reads, writes) = (
+            self.reads.get(&key).unwrap_or(&none),
+            self.writes.get(&key).unwrap_or(&none),
+        );
+        let inside = |range: Option<Range>| {
+            range.is_none_or(|(first, last)| reads.iter().all(|&at| first <= at && at <= last))
+        };
+        match self.source.parameters.get(&reg) {
+            Some(parameter) if parameter.header => {
+                let &[entry, again] = &writes[..] else { return Moved::Lanes };
+                let Some((first, last)) = self.innermost(again) else { return Moved::Lanes };
+                // Nothing may read it once lanes have begun to get ready for the next iteration.
+                let sound = entry < first && reads.iter().all(|&at| first <= at && at <= again);
+                let _ = last;
+                if sound { Moved::Copy } else { Moved::Lanes }
+            }
+            Some(parameter) if parameter.uniform && inside(self.around(writes)) => Moved::Uniform,
+            Some(_) => Moved::Lanes,
+            None => match writes[..] {
+                [only] if inside(self.innermost(only)) => Moved::Copy,
+                _ => Moved::Lanes,
+            },
+        }
+    }
+}
+
+/// Finds out what is known; nothing if that has no end.
+pub(super) fn analyse(
+    source: &Source,
+    roots: &HashMap<u32, Option<Root>>,
+    threadgroup: [u32; 3],
+) -> Option<Registers> {
+    let program = &source.program;
+    let mut registers = Registers {
+        narrow: vec![None; program.narrow as usize],
+        wide: vec![None; program.wide as usize],
+        constants: HashMap::new(),
+    };
+    for &(reg, bits) in &program.constants {
+        let bits = if reg.wide { bits } else { bits & 0xffff_ffff };
+        registers.constants.insert((reg.wide, reg.index), bits);
+        registers.lower(reg, Known::constant(bits));
+    }
+    for &(index, _) in &program.pointers {
+        registers.lower(Reg { index, wide: true }, Known::UNIFORM);
+    }
+    let mut analysis = Analysis {
+        source,
+        program,
+        loops: Vec::new(),
+        reads: HashMap::new(),
+        writes: HashMap::new(),
+        roots,
+    };
+    for (position, op) in (0u32..).zip(&program.ops) {
+        if let Op::LoopEnd { target, .. } = *op {
+            analysis.loops.push((target, position));
+        }
+        for_each_register(program, op, &mut |reg, role| {
+            let all = match role {
+                Role::Reads => &mut analysis.reads,
+                Role::Writes => &mut analysis.writes,
+            };
+            all.entry((reg.wide, reg.index)).or_default().push(position);
+        })
+        .ok()?;
+    }
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for (position, op) in program.ops.iter().enumerate() {
+            changed |= analysis.step(&mut registers, position, op, threadgroup)?;
+        }
+        if !changed {
+            return Some(registers);
+        }
+    }
+    None
+}
+
+impl Analysis<'_> {
+    /// Applies an operation. Returns true if something was lowered.
+    fn step(
+        &self,
+        registers: &mut Registers,
+        position: usize,
+        op: &Op,
+        threadgroup: [u32; 3],
+    ) -> Option<bool> {
+        let mut changed = false;
+        let mut moves = Vec::new();
+        match *op {
+            Op::MoveNarrow { d, a } => moves.push((narrow(d), narrow(a))),
+            Op::MoveWide { d, a } => moves.push((wide(d), wide(a))),
+            Op::Moves { list, .. } => {
+                let pairs = self.program.list(list).chunks_exact(2);
+                moves.extend(pairs.map(|pair| (pair[0], pair[1])));
+            }
+            _ => {}
+        }
+        for (d, a) in moves {
+            let Some(from) = registers.seen(a) else { continue };
+            let flushed = from.flushed;
+            let known = match self.moved(d) {
+                Moved::Copy if from.is_scalar() => from,
+                Moved::Uniform => Known { flushed, ..Known::UNIFORM },
+                _ => Known { flushed, ..Known::NOTHING },
+            };
+            changed |= registers.lower(d, known);
+            // One that is not all scalar is lanes under a mask.
+            if registers.seen(d).is_some_and(|known| !known.is_scalar()) {
+                let flushed = registers.seen(d).is_some_and(|known| known.flushed);
+                changed |= registers.lower(d, Known { flushed, ..Known::NOTHING });
+            }
+        }
+        if matches!(op, Op::MoveNarrow { .. } | Op::MoveWide { .. } | Op::Moves { .. }) {
+            return Some(changed);
+        }
+        let (mut reads, mut writes, mut unseen) = (Vec::new(), Vec::new(), false);
+        for_each_register(self.program, op, &mut |reg, role| match role {
+            Role::Reads => match registers.seen(reg) {
+                Some(known) => reads.push((reg, known)),
+                None => unseen = true,
+            },
+            Role::Writes => writes.push(reg),
+        })
+        .ok()?;
+        if unseen {
+            return Some(changed);
+        }
+        let known = self.result(registers, position, op, &reads, threadgroup);
+        for reg in writes {
+            changed |= registers.lower(reg, known);
+        }
+        Some(changed)
+    }
+
+    fn result(
+        &self,
+        registers: &Registers,
+        position: usize,
+        op: &Op,
+        reads: &[(Reg, Known)],
+        threadgroup: [u32; 3],
+    ) -> Known {
+        let operand = |at: usize| reads.get(at).map_or(Known::NOTHING, |(_, known)| *known);
+        let uniform = reads.iter().all(|(_, known)| known.is_uniform());
+        let if_uniform = if uniform { Known::UNIFORM } else { Known::NOTHING };
+        let number = |at: usize| reads.get(at).and_then(|(reg, _)| registers.constant(*reg));
+        match *op {
+            Op::Position { which, axis, .. } => position_of(threadgroup, which, axis),
+            Op::Load { transfer } => {
+                // Thread memory has another number for each lane at one address.
+                let transfer = self.program.transfers.get(transfer as usize);
+                let root = transfer.and_then(|t| self.roots.get(&t.base).copied().flatten());
+                match root {
+                    Some(Root::Pointer(_)) => if_uniform,
+                    _ => Known::NOTHING,
+                }
+            }
+            Op::Collective { index } => {
+                let Some(collective) = self.program.collectives.get(index as usize) else {
+                    return Known::NOTHING;
+                };
+                match collective.what {
+                    What::Reduce { group: 32, .. }
+                    | What::First { group: 32 }
+                    | What::Ballot { group: 32 }
+                    | What::All { group: 32 }
+                    | What::Any { group: 32 }
+                    | What::VoteAll { group: 32 }
+                    | What::VoteAny { group: 32 }
+                    | What::ActiveMask { group: 32 }
+                    | What::IsUniform => Known {
+                        flushed: matches!(collective.what, What::Reduce { op: crate::collective::Combine::Sum, .. }),
+                        ..Known::UNIFORM
+                    },
+                    _ => Known::NOTHING,
+                }
+            }
+            Op::PtrAdd { kind, scale, offset, .. } => {
+                let base = operand(0);
+                let index = match kind {
+                    Index::None => Known::constant(0),
+                    _ => operand(1),
+                };
+                let keeps = match kind {
+                    Index::Narrow { signed: false, .. } => index.in_order,
+                    Index::Narrow { .. } => false,
+                    _ => true,
+                };
+                let scaled = index.strides.map(|stride| match stride {
+                    Some(0) => Some(0),
+                    stride => stride.filter(|_| keeps).map(|s| s.wrapping_mul(scale.into())),
+                });
+                let _ = offset;
+                base.with(sum(base.strides, scaled, |a, b| a.wrapping_add(b)))
+            }
+            Op::SelectNarrow { .. } | Op::SelectWide { .. } => {
+                let (cond, yes, no) = (operand(0), operand(1), operand(2));
+                let flushed = yes.flushed && no.flushed;
+                let strides = std::array::from_fn(|bit| {
+                    let same = yes.strides[bit] == no.strides[bit];
+                    let cond = cond.strides[bit] == Some(0);
+                    yes.strides[bit].filter(|&s| cond && same && (s == 0 || cond_uniform(&operand(0))))
+                });
+                Known { flushed, ..yes.with(strides) }
+            }
+            Op::N1 { .. }
+            | Op::N2 { .. }
+            | Op::N3 { .. }
+            | Op::W1 { .. }
+            | Op::W2 { .. }
+            | Op::Widen { .. }
+            | Op::Narrowing { .. }
+            | Op::Compare { .. } => {
+                let meaning = self.source.meanings.get(position);
+                let meaning = meaning.copied().unwrap_or(Meaning::Function);
+                lane_function(meaning, [operand(0), operand(1)], number(1), number(0), reads)
+            }
+            Op::PerLane { .. } | Op::Pick { .. } | Op::Repack { .. } => if_uniform,
+            _ => Known::NOTHING,
+        }
+    }
+}
+
+fn cond_uniform(cond: &Known) -> bool {
+    cond.is_uniform()
+}
+
+fn position_of(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
+    position(threadgroup, which, axis)
+}
+
+fn narrow(index: u32) -> Reg {
+    Reg { index, wide: false }
+}
+
+fn wide(index: u32) -> Reg {
+    Reg { index, wide: true }
+}
+
+fn sum(
+    a: [Option<i64>; BITS],
+    b: [Option<i64>; BITS],
+    f: impl Fn(i64, i64) -> i64,
+) -> [Option<i64>; BITS] {
+    std::array::from_fn(|bit| Some(f(a[bit]?, b[bit]?)))
+}
+
+/// A function of each lane's operands.
+fn lane_function(
+    meaning: Meaning,
+    [a, b]: [Known; 2],
+    second: Option<u64>,
+    first: Option<u64>,
+    reads: &[(Reg, Known)],
+) -> Known {
+    // Lanes that only differ in a bit in which no operand differs get the same.
+    let mut strides = [Some(0); BITS];
+    for (_, known) in reads {
+        for (slot, stride) in strides.iter_mut().zip(known.strides) {
+            *slot = slot.filter(|_| stride == Some(0));
+        }
+    }
+    let mut result = a.with(strides);
+    result.flushed = match meaning {
+        Meaning::Binary(op, Scalar::F32) => op.is_float(),
+        Meaning::MultiplyAdd(Scalar::F32) => true,
+        Meaning::Negate(Scalar::F32) => a.flushed,
+        Meaning::Cast(CastOp::SToF | CastOp::UToF, _, Scalar::F32) => true,
+        Meaning::Cast(CastOp::FConvert, Scalar::F16, Scalar::F32) => true,
+        Meaning::Builtin(call, Scalar::F32) => match call.builtin {
+            Builtin::Exp | Builtin::Exp2 | Builtin::Exp10 | Builtin::Sqrt | Builtin::Rsqrt => true,
+            Builtin::Recip | Builtin::Divide | Builtin::Floor | Builtin::Saturate => true,
+            Builtin::Log | Builtin::Log2 | Builtin::Log10 => true,
+            Builtin::Fmin | Builtin::Fmax | Builtin::Fabs => {
+                reads.iter().all(|(_, known)| known.flushed)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let full = |scalar| matches!(scalar, Scalar::I32 | Scalar::I64);
+    let wrap = |scalar: Scalar, stride: i64| match scalar {
+        Scalar::I64 => stride,
+        _ => i64::from(stride as i32),
+    };
+    let each = |known: Known, f: &dyn Fn(i64) -> i64| known.strides.map(|s| s.map(f));
+    match meaning {
+        Meaning::Binary(op, scalar) if full(scalar) => {
+            let low = match op {
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor => a.low.min(b.low),
+                BinaryOp::And => a.low.max(b.low),
+                BinaryOp::Mul => (a.low + b.low).min(31),
+                BinaryOp::Shl => second.map_or(a.low, |k| a.low + (k as u32 & (scalar.bits() - 1))).min(31),
+                BinaryOp::LShr => second.map_or(0, |k| a.low.saturating_sub(k as u32 & (scalar.bits() - 1))),
+                _ => 0,
+            };
+            let bits = u64::from(scalar.bits()) - 1;
+            let strides = match (op, second, first) {
+                (BinaryOp::Add, ..) => sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_add(y))),
+                (BinaryOp::Sub, ..) => sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_sub(y))),
+                (BinaryOp::Mul, Some(k), _) => each(a, &|s| wrap(scalar, s.wrapping_mul(k as i64))),
+                (BinaryOp::Mul, _, Some(k)) => each(b, &|s| wrap(scalar, s.wrapping_mul(k as i64))),
+                (BinaryOp::Shl, Some(k), _) => each(a, &|s| wrap(scalar, s.wrapping_shl((k & bits) as u32))),
+                (BinaryOp::And, Some(k), _) if a.disjoint().is_some() => each(a, &|s| s & wrap(Scalar::I64, k as i64)),
+                (BinaryOp::LShr, Some(k), _) if a.disjoint().is_some() => each(a, &|s| ((s as u64) >> (k & bits)) as i64),
+                (BinaryOp::Or | BinaryOp::Xor, Some(k), _)
+                    if a.disjoint().is_some_and(|s| s.iter().all(|s| s & k as i64 == 0)) =>
+                {
+                    a.strides
+                }
+                _ => result.strides,
+            };
+            let in_order = match op {
+                BinaryOp::And | BinaryOp::LShr => a.in_order,
+                _ => strides == [Some(0); BITS],
+            };
+            Known { strides, low, in_order, ..result }
+        }
+        Meaning::Cast(CastOp::ZExt, from, Scalar::I64) if from != Scalar::I64 && a.in_order => Known {
+            strides: a.strides,
+            low: a.low,
+            in_order: true,
+            flushed: false,
+        },
+        Meaning::Cast(CastOp::Trunc, Scalar::I64, Scalar::I32) => Known {
+            strides: each(a, &|s| i64::from(s as i32)),
+            low: a.low.min(31),
+            in_order: false,
+            flushed: false,
+        },
+        _ => result,
+    }
+}

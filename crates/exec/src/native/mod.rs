@@ -1,0 +1,292 @@
+//! Machine code for programs, made by clang from the bytecode.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `meaning` | what each lane function computes, noted when bytecode is made |
+//! | `known` | how lanes differ in each register, for threadgroups of a size |
+//! | `emit` | writes a program as LLVM's text: registers, masks, control, collectives, matrices |
+//! | `arithmetic`, `memory`, `text` | arithmetic as `assay-num` defines it; loads and stores; the text form |
+//! | `run` | runs the code over a grid |
+//!
+//! One function runs a simdgroup: registers are vectors of 32 lanes, or one number where all lanes follow from it; the mask is a
+//! number, and branches jump where no lane is left, as in the interpreter. What has no code of its own (and every
+//! access that does not fit where it should) calls the interpreter's function for that operation: results, faults and their places are
+//! the interpreter's.
+
+mod arithmetic;
+mod emit;
+mod known;
+mod meaning;
+mod memory;
+mod run;
+mod text;
+
+pub(crate) use known::{Parameter, parameters};
+pub(crate) use meaning::{Meaning, meaning};
+
+use crate::bindings::Bindings;
+use crate::code::{Op, Program, Reg};
+use crate::dispatch::{Limits, Statistics};
+use crate::error::RunError;
+use crate::geometry::Grid;
+use assay_native::{Compiler, Image};
+use assay_ssa::builtin::Builtin;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Why a program is interpreted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NativeError {
+    /// It was not compiled with [`Options::native`](crate::Options::native).
+    #[error("the program was compiled without what machine code is made of")]
+    NoSource,
+    /// There is no code for it.
+    #[error("no machine code: {0}")]
+    Refused(String),
+    /// clang failed.
+    #[error(transparent)]
+    NotCompiled(#[from] assay_native::CompileError),
+    /// Its object file cannot be used.
+    #[error(transparent)]
+    NotLoaded(#[from] assay_native::LoadError),
+}
+
+/// What making machine code took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Native {
+    /// Time to write the text, to compile it, and to map the object file.
+    pub emitted: Duration,
+    /// See above.
+    pub compiled: Duration,
+    /// See above.
+    pub loaded: Duration,
+    /// The object file came from the cache.
+    pub cached: bool,
+    /// Bytes of the text and of the code in memory.
+    pub text: usize,
+    /// See above.
+    pub code: usize,
+    /// The operations that call the interpreter, by name.
+    pub interpreted: Vec<String>,
+}
+
+/// A program as it is before registers are shared.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) program: Program,
+    pub(crate) meanings: Vec<Meaning>,
+    pub(crate) parameters: HashMap<Reg, Parameter>,
+    /// The positions it asks for.
+    pub(crate) positions: Vec<(Builtin, u8)>,
+}
+
+impl Source {
+    pub(crate) fn new(
+        program: Program,
+        meanings: Vec<Meaning>,
+        parameters: HashMap<Reg, Parameter>,
+    ) -> Self {
+        let mut positions = Vec::new();
+        for op in &program.ops {
+            if let Op::Position { which, axis, .. } = *op
+                && !positions.contains(&(which, axis))
+            {
+                positions.push((which, axis));
+            }
+        }
+        Self { program, meanings, parameters, positions }
+    }
+
+    fn position(&self, which: Builtin, axis: u8) -> Option<usize> {
+        self.positions.iter().position(|known| *known == (which, axis))
+    }
+}
+
+/// Machine code for whole threadgroups of one size.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// Keeps the functions alive.
+    _image: Image,
+    suspends: bool,
+    start: *const u8,
+    resume: *const u8,
+    is_done: *const u8,
+    /// For each position, whether the code takes the first lane's number for it.
+    scalar_positions: Vec<bool>,
+}
+
+// SAFETY: the code is never written, and all it works on is given to it by its caller.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// Runs a simdgroup, to its end or its first barrier. Returns the handle of a coroutine, or null.
+    ///
+    /// # Safety
+    /// The context must be one of this code's program.
+    unsafe fn start(&self, context: *mut u8) -> *mut u8 {
+        // SAFETY: the functions have these types (`emit`), as the flag says.
+        unsafe {
+            if self.suspends {
+                let start: unsafe extern "C" fn(*mut u8) -> *mut u8 = std::mem::transmute(self.start);
+                return start(context);
+            }
+            let start: unsafe extern "C" fn(*mut u8) = std::mem::transmute(self.start);
+            start(context);
+        }
+        std::ptr::null_mut()
+    }
+
+    /// # Safety
+    /// The handle must be of a suspended coroutine of this code.
+    unsafe fn resume(&self, handle: *mut u8) {
+        // SAFETY: as above.
+        unsafe {
+            let resume: unsafe extern "C" fn(*mut u8) = std::mem::transmute(self.resume);
+            resume(handle);
+        }
+    }
+
+    /// # Safety
+    /// As for [`resume`](Self::resume).
+    unsafe fn is_done(&self, handle: *mut u8) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            let is_done: unsafe extern "C" fn(*mut u8) -> u32 = std::mem::transmute(self.is_done);
+            is_done(handle) != 0
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SharedSource {
+    source: Source,
+    /// By the size of threadgroups; what was refused is not tried again.
+    codes: Mutex<HashMap<[u32; 3], Result<Arc<Code>, NativeError>>>,
+}
+
+/// A program's source and machine code, shared by its copies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slot(Option<Arc<SharedSource>>);
+
+impl Slot {
+    pub(crate) fn of(source: Source) -> Self {
+        Self(Some(Arc::new(SharedSource {
+            source,
+            codes: Mutex::default(),
+        })))
+    }
+
+    /// The code for threadgroups of a size, if there is any.
+    pub(crate) fn code(&self, threadgroup: [u32; 3]) -> Option<Arc<Code>> {
+        let codes = self.0.as_ref()?.codes.lock();
+        let codes = codes.unwrap_or_else(PoisonError::into_inner);
+        codes.get(&threadgroup)?.as_ref().ok().cloned()
+    }
+
+    pub(crate) fn run(
+        &self,
+        code: &Code,
+        grid: &Grid,
+        bindings: &mut Bindings,
+        limits: &Limits<'_>,
+    ) -> Result<Statistics, RunError> {
+        match &self.0 {
+            Some(shared) => run::run(&shared.source, code, grid, bindings, limits),
+            None => Err(RunError::BadGrid("a program without machine code".to_owned())),
+        }
+    }
+}
+
+impl Program {
+    /// Makes machine code for whole threadgroups of a size. [`Program::run`] uses it from then on; results are the same.
+    pub fn make_native(
+        &self,
+        compiler: &Compiler,
+        threadgroup: [u32; 3],
+    ) -> Result<Native, NativeError> {
+        let shared = self.native.0.as_ref().ok_or(NativeError::NoSource)?;
+        let made = make(&shared.source, compiler, threadgroup);
+        let (entry, result) = match made {
+            Ok((code, facts)) => (Ok(Arc::new(code)), Ok(facts)),
+            Err(error) => (Err(error.clone()), Err(error)),
+        };
+        let mut codes = shared.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.insert(threadgroup, entry);
+        result
+    }
+
+    /// Returns true if [`Program::make_native`] was called for threadgroups of this size, with whatever result.
+    pub fn tried_native(&self, threadgroup: [u32; 3]) -> bool {
+        let Some(shared) = &self.native.0 else { return true };
+        let codes = shared.codes.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.contains_key(&threadgroup)
+    }
+
+    /// The text that machine code for threadgroups of a size is made of.
+    pub fn native_text(&self, threadgroup: [u32; 3]) -> Result<String, NativeError> {
+        let shared = self.native.0.as_ref().ok_or(NativeError::NoSource)?;
+        emitted(&shared.source, threadgroup).map(|(emitted, _)| emitted.text)
+    }
+}
+
+fn emitted(source: &Source, threadgroup: [u32; 3]) -> Result<(emit::Emitted, Vec<bool>), NativeError> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Err(NativeError::Refused("only Linux on x86-64 has it".to_owned()));
+    }
+    let threads = threadgroup.iter().try_fold(1u32, |product, &side| product.checked_mul(side));
+    let Some(threads @ 1..=1024) = threads else {
+        return Err(NativeError::Refused(format!("threadgroups of {threadgroup:?} threads")));
+    };
+    let roots = memory::roots(&source.program);
+    let known = known::analyse(source, &roots, threadgroup);
+    let known = known.ok_or_else(|| NativeError::Refused("its registers have no end to be known".to_owned()))?;
+    let positions = source.positions.iter().map(|&(which, axis)| {
+        let ops = source.program.ops.iter();
+        let scalar = |op: &Op| match *op {
+            Op::Position { which: w, axis: a, d } => (w, a) == (which, axis) && known.of(d).is_scalar(),
+            _ => false,
+        };
+        ops.clone().any(scalar)
+    });
+    let positions = positions.collect();
+    let emitted = emit::emit(source, &known, &roots, threads.div_ceil(32));
+    let emitted = emitted.map_err(|emit::Refused(why)| NativeError::Refused(why))?;
+    Ok((emitted, positions))
+}
+
+fn make(source: &Source, compiler: &Compiler, threadgroup: [u32; 3]) -> Result<(Code, Native), NativeError> {
+    let start = Instant::now();
+    let (emitted, scalar_positions) = emitted(source, threadgroup)?;
+    let written = Instant::now();
+    let (object, cached) = compiler.compile(&emitted.text)?;
+    let compiled = Instant::now();
+    let image = Image::load(&object)?;
+    let missing = |name: &str| NativeError::Refused(format!("its object file has no function \"{name}\""));
+    let function = |name: &str| image.function(name).ok_or_else(|| missing(name));
+    let begin = function("simdgroup")?;
+    let (resume, is_done) = match emitted.suspends {
+        true => (function("resume")?, function("is_done")?),
+        false => (begin, begin),
+    };
+    let facts = Native {
+        emitted: written - start,
+        compiled: compiled - written,
+        loaded: compiled.elapsed(),
+        cached,
+        text: emitted.text.len(),
+        code: image.bytes(),
+        interpreted: emitted.cold.into_iter().collect(),
+    };
+    let code = Code {
+        suspends: emitted.suspends,
+        start: begin,
+        resume,
+        is_done,
+        scalar_positions,
+        _image: image,
+    };
+    Ok((code, facts))
+}
