@@ -15,7 +15,10 @@
 )]
 
 #[path = "../tests/judge/inputs.rs"]
-#[allow(dead_code, reason = "the judge of machine code for the GPU uses the rest")]
+#[allow(
+    dead_code,
+    reason = "the judge of machine code for the GPU uses the rest"
+)]
 mod inputs;
 #[path = "../tests/judge/load.rs"]
 #[allow(dead_code, reason = "as above")]
@@ -24,7 +27,9 @@ mod load;
 #[allow(dead_code, reason = "as above")]
 mod values;
 
-use assay_exec::{Bindings, Buffer, FaultKind, Grid, Limits, Options, Program, RunError};
+use assay_exec::{
+    Bindings, Buffer, FaultKind, Grid, Limits, Options, Program, ReportKind, RunError,
+};
 use assay_front::{Bytes, Kernel, Library};
 use inputs::{Inputs, MORE_TRIALS, TRIALS};
 use std::collections::BTreeMap;
@@ -46,7 +51,10 @@ struct Args {
 }
 
 fn args() -> Result<Args, String> {
-    let mut parsed = Args { seed: 1, ..Args::default() };
+    let mut parsed = Args {
+        seed: 1,
+        ..Args::default()
+    };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
@@ -73,7 +81,7 @@ fn args() -> Result<Args, String> {
 /// How a run ended: with buffers, or with a fault.
 type Ended = Result<Vec<(u32, Vec<u8>)>, RunError>;
 
-fn run(program: &Program, inputs: &Inputs) -> (Ended, Duration) {
+fn bindings(inputs: &Inputs) -> Bindings {
     let mut bindings = Bindings::new();
     for (index, bytes) in &inputs.buffers {
         bindings.set(*index, Buffer::from_bytes(bytes));
@@ -81,7 +89,15 @@ fn run(program: &Program, inputs: &Inputs) -> (Ended, Duration) {
     for &(index, bytes) in &inputs.threadgroup_memory {
         bindings.set_threadgroup_memory(index, bytes);
     }
-    let limits = Limits { max_steps: inputs.max_steps, ..Limits::default() };
+    bindings
+}
+
+fn run(program: &Program, inputs: &Inputs) -> (Ended, Duration) {
+    let mut bindings = bindings(inputs);
+    let limits = Limits {
+        max_steps: inputs.max_steps,
+        ..Limits::default()
+    };
     let grid = Grid::threads(inputs.grid, inputs.threadgroup);
     let start = Instant::now();
     let result = program.run(&grid, &mut bindings, &limits);
@@ -93,13 +109,41 @@ fn run(program: &Program, inputs: &Inputs) -> (Ended, Duration) {
     (result.map(|_| buffers.collect()), took)
 }
 
-/// The same as the interpreter, with buffers grown until they suffice.
+/// Returns true if the executor's checks find something whose outcome Metal does not define.
+fn races(program: &Program, inputs: &Inputs) -> bool {
+    let limits = Limits {
+        max_steps: inputs.max_steps,
+        ..Limits::default()
+    };
+    let grid = Grid::threads(inputs.grid, inputs.threadgroup);
+    let reports = program.check(&grid, &mut bindings(inputs), &limits);
+    reports.is_ok_and(|reports| {
+        let harmless = |kind| matches!(kind, ReportKind::OutOfBounds | ReportKind::Uninitialised);
+        reports
+            .iter()
+            .any(|report| !harmless(report.kind) && !report.kind.is_warning())
+    })
+}
+
+/// Interpreted, with buffers grown until they suffice.
 fn run_growing(program: &Program, inputs: &mut Inputs) -> (Ended, Duration) {
     for _ in 0..40 {
         let ended = run(program, inputs);
-        let Err(RunError::Fault(fault)) = &ended.0 else { return ended };
-        let FaultKind::OutOfBounds { offset, size, target, .. } = &fault.kind else { return ended };
-        let index = target.strip_prefix("buffer ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+        let Err(RunError::Fault(fault)) = &ended.0 else {
+            return ended;
+        };
+        let FaultKind::OutOfBounds {
+            offset,
+            size,
+            target,
+            ..
+        } = &fault.kind
+        else {
+            return ended;
+        };
+        let index = target
+            .strip_prefix("buffer ")
+            .and_then(|rest| rest.split(' ').next()?.parse().ok());
         let grown = match index {
             Some(index) if *offset >= 0 => inputs.grow(index, *offset as u64 + u64::from(*size)),
             None if target == "threadgroup memory" => inputs.grow_threadgroup_memory(),
@@ -116,7 +160,9 @@ fn kind(error: &RunError) -> String {
     match error {
         RunError::Fault(fault) => match &fault.kind {
             FaultKind::TooManySteps { .. } => "too many steps".to_owned(),
-            FaultKind::OutOfBounds { .. } | FaultKind::NoTarget { .. } => "out of bounds".to_owned(),
+            FaultKind::OutOfBounds { .. } | FaultKind::NoTarget { .. } => {
+                "out of bounds".to_owned()
+            }
             other => other.to_string(),
         },
         other => other.to_string(),
@@ -127,6 +173,8 @@ fn kind(error: &RunError) -> String {
 struct Judged {
     same: usize,
     stopped: usize,
+    /// Trials whose result Metal does not define, and that differ.
+    undefined: usize,
     refused: Option<String>,
     different: Option<String>,
     facts: Vec<assay_exec::Native>,
@@ -136,17 +184,30 @@ struct Judged {
 
 fn judge(kernel: &Kernel, args: &Args, compiler: &assay_native::Compiler) -> Judged {
     let mut judged = Judged::default();
-    let refuse = |why: String| Judged { refused: Some(why), ..Judged::default() };
+    let refuse = |why: String| Judged {
+        refused: Some(why),
+        ..Judged::default()
+    };
     let name = kernel.name.as_str();
     let module = match load::program(kernel) {
         Ok(module) => module,
         Err(why) => return refuse(format!("not read: {why}")),
     };
-    let Some(found) = module.kernel(name) else { return refuse("no such kernel".to_owned()) };
-    if found.arguments.iter().any(|a| matches!(a.binding, assay_ssa::Binding::Texture(_) | assay_ssa::Binding::Sampler(_))) {
+    let Some(found) = module.kernel(name) else {
+        return refuse("no such kernel".to_owned());
+    };
+    if found.arguments.iter().any(|a| {
+        matches!(
+            a.binding,
+            assay_ssa::Binding::Texture(_) | assay_ssa::Binding::Sampler(_)
+        )
+    }) {
         return refuse("a texture: not judged".to_owned());
     }
-    let options = Options { native: true, ..Options::default() };
+    let options = Options {
+        native: true,
+        ..Options::default()
+    };
     let (plain, program) = match (
         Program::compile(&module, name, &Options::default()),
         Program::compile(&module, name, &options),
@@ -162,7 +223,12 @@ fn judge(kernel: &Kernel, args: &Args, compiler: &assay_native::Compiler) -> Jud
         let (expected, interpreted) = run_growing(&plain, &mut inputs);
         if !program.tried_native(inputs.threadgroup) {
             if args.text {
-                println!("{}", program.native_text(inputs.threadgroup).unwrap_or_else(|error| error.to_string()));
+                println!(
+                    "{}",
+                    program
+                        .native_text(inputs.threadgroup)
+                        .unwrap_or_else(|error| error.to_string())
+                );
             }
             match program.make_native(compiler, inputs.threadgroup) {
                 Ok(facts) => judged.facts.push(facts),
@@ -173,7 +239,10 @@ fn judge(kernel: &Kernel, args: &Args, compiler: &assay_native::Compiler) -> Jud
             }
         }
         let (got, native) = run(&program, &inputs);
-        let place = format!("trial {trial}, grid {:?} in threadgroups of {:?}", inputs.grid, inputs.threadgroup);
+        let place = format!(
+            "trial {trial}, grid {:?} in threadgroups of {:?}",
+            inputs.grid, inputs.threadgroup
+        );
         match (expected, got) {
             (Ok(expected), Ok(got)) => {
                 judged.interpreted += interpreted;
@@ -186,6 +255,7 @@ fn judge(kernel: &Kernel, args: &Args, compiler: &assay_native::Compiler) -> Jud
                 });
                 match differs {
                     None => judged.same += 1,
+                    Some(_) if races(&plain, &inputs) => judged.undefined += 1,
                     Some(why) => {
                         judged.different = Some(why);
                         return judged;
@@ -195,8 +265,14 @@ fn judge(kernel: &Kernel, args: &Args, compiler: &assay_native::Compiler) -> Jud
             (Err(a), Err(b)) if kind(&a) == kind(&b) => judged.stopped += 1,
             (Err(a), Ok(_)) if kind(&a) == "too many steps" => judged.stopped += 1,
             (a, b) => {
-                let show = |ended: Ended| ended.map_or_else(|error| error.to_string(), |_| "finished".to_owned());
-                judged.different = Some(format!("interpreted: {}; machine code: {} ({place})", show(a), show(b)));
+                let show = |ended: Ended| {
+                    ended.map_or_else(|error| error.to_string(), |_| "finished".to_owned())
+                };
+                judged.different = Some(format!(
+                    "interpreted: {}; machine code: {} ({place})",
+                    show(a),
+                    show(b)
+                ));
                 return judged;
             }
         }
@@ -221,7 +297,9 @@ fn main() -> ExitCode {
     let args = match args() {
         Ok(args) => args,
         Err(error) => {
-            eprintln!("{error}\nusage: native [-v] [--only NAME]... [--sample N] [--seed N] [--cache FOLDER] [--text] FILE...");
+            eprintln!(
+                "{error}\nusage: native [-v] [--only NAME]... [--sample N] [--seed N] [--cache FOLDER] [--text] FILE..."
+            );
             return ExitCode::from(2);
         }
     };
@@ -246,7 +324,11 @@ fn main() -> ExitCode {
     }
     if let Some(count) = args.sample {
         let step = (kernels.len() / count.max(1)).max(1);
-        kernels = kernels.into_iter().skip(args.seed as usize % step).step_by(step).collect();
+        kernels = kernels
+            .into_iter()
+            .skip(args.seed as usize % step)
+            .step_by(step)
+            .collect();
     }
     let (mut same, mut different, mut unfinished) = (0, 0, 0);
     let mut refused: BTreeMap<String, usize> = BTreeMap::new();
@@ -264,12 +346,18 @@ fn main() -> ExitCode {
             }
         }
         if args.verbose {
-            let times: Vec<u128> = judged.facts.iter().map(|f| f.compiled.as_millis()).collect();
+            let times: Vec<u128> = judged
+                .facts
+                .iter()
+                .map(|f| f.compiled.as_millis())
+                .collect();
             let ops: Vec<&String> = judged.facts.iter().flat_map(|f| &f.interpreted).collect();
             println!(
                 "{name}: {} same, {} stopped, {:.2} ms interpreted, {:.2} ms native, compiled in {times:?} ms, interpreted: {ops:?}",
-                judged.same, judged.stopped,
-                judged.interpreted.as_secs_f64() * 1e3, judged.native.as_secs_f64() * 1e3
+                judged.same,
+                judged.stopped,
+                judged.interpreted.as_secs_f64() * 1e3,
+                judged.native.as_secs_f64() * 1e3
             );
         }
         match (&judged.different, &judged.refused) {
@@ -279,14 +367,20 @@ fn main() -> ExitCode {
             }
             (None, Some(why)) => {
                 let why: String = why.chars().take(200).collect();
-                if args.verbose { println!("refused {name}: {why}"); }
+                if args.verbose {
+                    println!("refused {name}: {why}");
+                }
                 *refused.entry(why).or_default() += 1;
             }
             (None, None) if judged.same == 0 => unfinished += 1,
             (None, None) => same += 1,
         }
     }
-    println!("{} kernels: {same} the same, {different} different, {unfinished} without a finished trial, {} refused", kernels.len(), refused.values().sum::<usize>());
+    println!(
+        "{} kernels: {same} the same, {different} different, {unfinished} without a finished trial, {} refused",
+        kernels.len(),
+        refused.values().sum::<usize>()
+    );
     for (why, count) in &refused {
         println!("  refused {count}: {why}");
     }
@@ -294,7 +388,12 @@ fn main() -> ExitCode {
     for (name, count) in &cold {
         println!("  {count:5} {name}");
     }
-    println!("median: {:?} to compile, {:?} to load; {} KB of code", median(compiled), median(loaded), code >> 10);
+    println!(
+        "median: {:?} to compile, {:?} to load; {} KB of code",
+        median(compiled),
+        median(loaded),
+        code >> 10
+    );
     match different {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::from(1),

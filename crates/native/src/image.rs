@@ -218,8 +218,6 @@ impl Layout<'_> {
                 start + symbol.address() as usize,
             ))
         };
-        defined
-            .filter_map(|symbol| place(&symbol))
-            .collect()
+        defined.filter_map(|symbol| place(&symbol)).collect()
     }
 }

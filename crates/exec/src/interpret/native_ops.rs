@@ -61,7 +61,11 @@ impl Batch {
                     _ => Action::Write,
                 };
                 let addresses = self.addresses_of(transfer);
-                let access = Access { transfer, action, position };
+                let access = Access {
+                    transfer,
+                    action,
+                    position,
+                };
                 let addresses = Addresses::Pointers(&addresses, 0);
                 self.transfer_per_lane(context, access, &addresses, mask)?;
             }

@@ -50,7 +50,8 @@ impl Arithmetic<'_> {
 
     pub(super) fn select(&mut self, bits: u32, truth: &str, yes: &str, no: &str) -> String {
         let (truths, ty) = (self.ty("i1"), self.ty(&format!("i{bits}")));
-        self.text.make(&format!("select {truths} {truth}, {ty} {yes}, {ty} {no}"))
+        self.text
+            .make(&format!("select {truths} {truth}, {ty} {yes}, {ty} {no}"))
     }
 
     fn convert(&mut self, op: &str, from: &str, value: &str, to: &str) -> String {
@@ -72,7 +73,8 @@ impl Arithmetic<'_> {
 
     fn call1(&mut self, name: &str, float: &str) -> String {
         let (ty, suffix) = (self.ty("float"), self.shape.suffix("f32"));
-        self.text.make(&format!("call {ty} @llvm.{name}.{suffix}({ty} {float})"))
+        self.text
+            .make(&format!("call {ty} @llvm.{name}.{suffix}({ty} {float})"))
     }
 
     /// A denormal becomes zero of its sign.
@@ -109,7 +111,11 @@ impl Arithmetic<'_> {
     }
 
     fn operand(&mut self, bits: &str, flushed: bool) -> String {
-        let flushed = if flushed { bits.to_owned() } else { self.flush(bits) };
+        let flushed = if flushed {
+            bits.to_owned()
+        } else {
+            self.flush(bits)
+        };
         self.float(&flushed)
     }
 
@@ -184,7 +190,10 @@ impl Arithmetic<'_> {
                     BinaryOp::FDiv => "fdiv",
                     _ => return None,
                 };
-                let (a, b) = (self.operand(a, is_flushed(0)), self.operand(b, is_flushed(1)));
+                let (a, b) = (
+                    self.operand(a, is_flushed(0)),
+                    self.operand(b, is_flushed(1)),
+                );
                 let ty = self.ty("float");
                 let result = self.text.make(&format!("{name} {ty} {a}, {b}"));
                 self.finish(&result)
@@ -229,9 +238,13 @@ impl Arithmetic<'_> {
                 let truth = self.compare(IntCond::name(cond), bits, &a, &b);
                 self.number(&truth)
             }
-            Meaning::FloatCompare(cond, scalar) => self.float_compare(cond, scalar, [a, b], [is_flushed(0), is_flushed(1)]),
+            Meaning::FloatCompare(cond, scalar) => {
+                self.float_compare(cond, scalar, [a, b], [is_flushed(0), is_flushed(1)])
+            }
             Meaning::Cast(op, from, to) => return self.cast(op, from, to, a),
-            Meaning::Builtin(call, Scalar::F32) => return self.single_builtin(call, [a, b, c], is_flushed(0)),
+            Meaning::Builtin(call, Scalar::F32) => {
+                return self.single_builtin(call, [a, b, c], is_flushed(0));
+            }
             Meaning::Builtin(call, scalar) if scalar.is_int() => {
                 return self.integer_builtin(call, scalar, [a, b, c]);
             }
@@ -332,20 +345,40 @@ impl Arithmetic<'_> {
     /// are farther away than the last bit.
     fn quotient(&mut self, a: &str, b: &str, signed: bool) -> String {
         if self.shape == Shape::One {
-            let (op, extend) = if signed { ("sdiv", "sext") } else { ("udiv", "zext") };
-            let (a, b) = (self.convert(extend, "i32", a, "i64"), self.convert(extend, "i32", b, "i64"));
+            let (op, extend) = if signed {
+                ("sdiv", "sext")
+            } else {
+                ("udiv", "zext")
+            };
+            let (a, b) = (
+                self.convert(extend, "i32", a, "i64"),
+                self.convert(extend, "i32", b, "i64"),
+            );
             let quotient = self.op(op, 64, &a, &b);
             return self.convert("trunc", "i64", &quotient, "i32");
         }
-        let (to, from) = if signed { ("sitofp", "fptosi") } else { ("uitofp", "fptoui") };
-        let (a, b) = (self.convert(to, "i32", a, "double"), self.convert(to, "i32", b, "double"));
+        let (to, from) = if signed {
+            ("sitofp", "fptosi")
+        } else {
+            ("uitofp", "fptoui")
+        };
+        let (a, b) = (
+            self.convert(to, "i32", a, "double"),
+            self.convert(to, "i32", b, "double"),
+        );
         let ty = self.ty("double");
         let quotient = self.text.make(&format!("fdiv {ty} {a}, {b}"));
         let wide = self.convert(from, "double", &quotient, "i64");
         self.convert("trunc", "i64", &wide, "i32")
     }
 
-    fn float_compare(&mut self, cond: FloatCond, scalar: Scalar, operands: [&str; 2], flushed: [bool; 2]) -> String {
+    fn float_compare(
+        &mut self,
+        cond: FloatCond,
+        scalar: Scalar,
+        operands: [&str; 2],
+        flushed: [bool; 2],
+    ) -> String {
         let mut floats = Vec::new();
         for (bits, flushed) in operands.into_iter().zip(flushed) {
             let float = self.widen(bits, scalar);
@@ -399,7 +432,11 @@ impl Arithmetic<'_> {
                 }
             }
             CastOp::SToF | CastOp::UToF if to == Scalar::F32 => {
-                let (name, signed) = if op == CastOp::SToF { ("sitofp", true) } else { ("uitofp", false) };
+                let (name, signed) = if op == CastOp::SToF {
+                    ("sitofp", true)
+                } else {
+                    ("uitofp", false)
+                };
                 let width = from.bits();
                 let value = match width {
                     width if width < 32 && signed => self.sign_extended(a, width),
@@ -410,11 +447,17 @@ impl Arithmetic<'_> {
             }
             CastOp::FToS | CastOp::FToU if matches!(to, Scalar::I8 | Scalar::I16 | Scalar::I32) => {
                 let float = self.widen(a, from);
-                let (name, extend) = if op == CastOp::FToS { ("fptosi", "sext") } else { ("fptoui", "zext") };
+                let (name, extend) = if op == CastOp::FToS {
+                    ("fptosi", "sext")
+                } else {
+                    ("fptoui", "zext")
+                };
                 let int = format!("i{}", to.bits());
                 let (result, given) = (self.ty(&int), self.ty("float"));
                 let suffix = format!("{}.{}", self.shape.suffix(&int), self.shape.suffix("f32"));
-                let value = self.text.make(&format!("call {result} @llvm.{name}.sat.{suffix}({given} {float})"));
+                let value = self.text.make(&format!(
+                    "call {result} @llvm.{name}.sat.{suffix}({given} {float})"
+                ));
                 if to == Scalar::I32 {
                     return Some(value);
                 }
@@ -439,7 +482,12 @@ impl Arithmetic<'_> {
         self.select(32, &nan, a, &chosen)
     }
 
-    fn single_builtin(&mut self, call: BuiltinCall, [a, b, c]: [&str; 3], flushed: bool) -> Option<String> {
+    fn single_builtin(
+        &mut self,
+        call: BuiltinCall,
+        [a, b, c]: [&str; 3],
+        flushed: bool,
+    ) -> Option<String> {
         let rounded = |this: &mut Self, name: &str| {
             let value = this.operand(a, flushed);
             let result = this.call1(name, &value);
@@ -471,14 +519,22 @@ impl Arithmetic<'_> {
                 self.number(&truth)
             }
             Builtin::Copysign => {
-                let (magnitude, sign) = (self.op32("and", a, 0x7fff_ffff), self.op32("and", b, 0x8000_0000));
+                let (magnitude, sign) = (
+                    self.op32("and", a, 0x7fff_ffff),
+                    self.op32("and", b, 0x8000_0000),
+                );
                 self.op("or", 32, &magnitude, &sign)
             }
             _ => return None,
         })
     }
 
-    fn integer_builtin(&mut self, call: BuiltinCall, scalar: Scalar, [a, b, c]: [&str; 3]) -> Option<String> {
+    fn integer_builtin(
+        &mut self,
+        call: BuiltinCall,
+        scalar: Scalar,
+        [a, b, c]: [&str; 3],
+    ) -> Option<String> {
         if !matches!(scalar, Scalar::I32 | Scalar::I64) {
             return None;
         }

@@ -29,6 +29,10 @@ pub(super) struct Refused(pub(super) String);
 /// Operations of the largest program that is compiled: clang's time grows with them.
 const MOST_OPERATIONS: usize = 20_000;
 
+/// The end of a coroutine, as clang has it from 22 on and as it had it before.
+pub(super) const COROUTINE_END: &str = "call void @llvm.coro.end";
+pub(super) const OLD_COROUTINE_END: &str = "call i1 @llvm.coro.end";
+
 pub(super) struct Emitter<'a> {
     pub(super) source: &'a Source,
     pub(super) program: &'a Program,
@@ -69,9 +73,15 @@ pub(super) fn emit(
 ) -> Result<Emitted, Refused> {
     let program = &source.program;
     if program.ops.len() > MOST_OPERATIONS {
-        return Err(Refused(format!("{} operations are too many", program.ops.len())));
+        return Err(Refused(format!(
+            "{} operations are too many",
+            program.ops.len()
+        )));
     }
-    let barriers = program.ops.iter().any(|op| matches!(op, Op::Barrier { .. }));
+    let barriers = program
+        .ops
+        .iter()
+        .any(|op| matches!(op, Op::Barrier { .. }));
     let mut emitter = Emitter {
         source,
         program,
@@ -139,12 +149,14 @@ impl Emitter<'_> {
             return Shape::One.number(Self::bits(reg), bits);
         }
         let ty = self.shape(reg).of(&format!("i{}", Self::bits(reg)));
-        self.text.make(&format!("load {ty}, ptr {}", Self::variable(reg)))
+        self.text
+            .make(&format!("load {ty}, ptr {}", Self::variable(reg)))
     }
 
     pub(super) fn set(&mut self, reg: Reg, value: &str) {
         let ty = self.shape(reg).of(&format!("i{}", Self::bits(reg)));
-        self.text.line(&format!("store {ty} {value}, ptr {}", Self::variable(reg)));
+        self.text
+            .line(&format!("store {ty} {value}, ptr {}", Self::variable(reg)));
     }
 
     /// The number of the first lane.
@@ -154,7 +166,8 @@ impl Emitter<'_> {
             Shape::One => value,
             Shape::Lanes => {
                 let ty = Shape::Lanes.of(&format!("i{}", Self::bits(reg)));
-                self.text.make(&format!("extractelement {ty} {value}, i64 0"))
+                self.text
+                    .make(&format!("extractelement {ty} {value}, i64 0"))
             }
         }
     }
@@ -166,10 +179,13 @@ impl Emitter<'_> {
         }
         let lanes = self.lanes(reg);
         let mask = self.mask();
-        let first = self.text.make(&format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 false)"));
+        let first = self
+            .text
+            .make(&format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 false)"));
         let first = self.text.make(&format!("and i32 {first}, 31"));
         let ty = Shape::Lanes.of(&format!("i{}", Self::bits(reg)));
-        self.text.make(&format!("extractelement {ty} {lanes}, i32 {first}"))
+        self.text
+            .make(&format!("extractelement {ty} {lanes}, i32 {first}"))
     }
 
     /// The numbers of all lanes.
@@ -188,8 +204,15 @@ impl Emitter<'_> {
                     return all;
                 }
                 let offsets = lane_offsets(strides);
-                let offsets = offsets.map(|offset| if bits == 32 { i64::from(offset as i32) } else { offset });
-                self.text.make(&format!("add <32 x {ty}> {all}, {}", vector(&ty, offsets)))
+                let offsets = offsets.map(|offset| {
+                    if bits == 32 {
+                        i64::from(offset as i32)
+                    } else {
+                        offset
+                    }
+                });
+                self.text
+                    .make(&format!("add <32 x {ty}> {all}, {}", vector(&ty, offsets)))
             }
         }
     }
@@ -222,8 +245,11 @@ impl Emitter<'_> {
     /// The truth of a register in all lanes, as a number.
     fn truths(&mut self, reg: Reg) -> String {
         let lanes = self.lanes(reg);
-        let truths = self.text.make(&format!("trunc <32 x i32> {lanes} to <32 x i1>"));
-        self.text.make(&format!("bitcast <32 x i1> {truths} to i32"))
+        let truths = self
+            .text
+            .make(&format!("trunc <32 x i32> {lanes} to <32 x i1>"));
+        self.text
+            .make(&format!("bitcast <32 x i1> {truths} to i32"))
     }
 
     // ---- the function ----
@@ -246,7 +272,10 @@ impl Emitter<'_> {
             true => ("ptr", "presplitcoroutine"),
             false => ("void", ""),
         };
-        let _ = writeln!(text, "define {result} @simdgroup(ptr noalias %context) {attribute} #0 {{");
+        let _ = writeln!(
+            text,
+            "define {result} @simdgroup(ptr noalias %context) {attribute} #0 {{"
+        );
         text.push_str(&self.text.body);
         text.push_str("}\n");
         if self.suspends {
@@ -261,11 +290,17 @@ impl Emitter<'_> {
         text.push_str("attributes #0 = { nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" \"no-trapping-math\"=\"true\" }\n");
         text.push_str("attributes #1 = { nounwind noinline \"prefer-vector-width\"=\"512\" }\n");
         text.push_str("!0 = !{!\"branch_weights\", i32 10000, i32 1}\n");
-        Ok(Emitted { text, suspends: self.suspends, cold: self.cold })
+        Ok(Emitted {
+            text,
+            suspends: self.suspends,
+            cold: self.cold,
+        })
     }
 
     fn context_field(&mut self, offset: usize, ty: &str, name: &str) {
-        let place = self.text.make(&format!("getelementptr i8, ptr %context, i64 {offset}"));
+        let place = self
+            .text
+            .make(&format!("getelementptr i8, ptr %context, i64 {offset}"));
         self.text.line(&format!("%{name} = load {ty}, ptr {place}"));
     }
 
@@ -273,10 +308,13 @@ impl Emitter<'_> {
         self.text.start("entry");
         if self.suspends {
             self.context_field(field::ALLOCATE, "ptr", "allocate");
-            self.text.line("%id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)");
+            self.text
+                .line("%id = call token @llvm.coro.id(i32 64, ptr null, ptr null, ptr null)");
             self.text.line("%size = call i64 @llvm.coro.size.i64()");
-            self.text.line("%memory = call ptr %allocate(ptr %context, i64 %size)");
-            self.text.line("%handle = call ptr @llvm.coro.begin(token %id, ptr %memory)");
+            self.text
+                .line("%memory = call ptr %allocate(ptr %context, i64 %size)");
+            self.text
+                .line("%handle = call ptr @llvm.coro.begin(token %id, ptr %memory)");
         }
         self.text.line("%mask = alloca i32");
         self.text.line("%steps = alloca i64");
@@ -297,9 +335,15 @@ impl Emitter<'_> {
                 continue;
             }
             let ty = self.shape(reg).of(&format!("i{}", Self::bits(reg)));
-            self.text.line(&format!("{} = alloca {ty}, align 128", Self::variable(reg)));
-            let zero = if self.shape(reg) == Shape::One { "0" } else { "zeroinitializer" };
-            self.text.line(&format!("store {ty} {zero}, ptr {}", Self::variable(reg)));
+            self.text
+                .line(&format!("{} = alloca {ty}, align 128", Self::variable(reg)));
+            let zero = if self.shape(reg) == Shape::One {
+                "0"
+            } else {
+                "zeroinitializer"
+            };
+            self.text
+                .line(&format!("store {ty} {zero}, ptr {}", Self::variable(reg)));
         }
         self.context_field(field::TABLE, "ptr", "table");
         self.context_field(field::REGIONS, "i64", "regions");
@@ -314,15 +358,36 @@ impl Emitter<'_> {
         self.context_field(field::MASK, "i32", "present");
         self.context_field(field::COLD, "ptr", "cold");
         self.context_field(field::STOP, "ptr", "stop");
-        let pointers: Vec<(usize, u32)> = self.program.pointers.iter().map(|&(index, _)| index).enumerate().collect();
+        let pointers: Vec<(usize, u32)> = self
+            .program
+            .pointers
+            .iter()
+            .map(|&(index, _)| index)
+            .enumerate()
+            .collect();
         for (at, index) in pointers {
-            for (word, (name, ty)) in [("address", "i64"), ("start", "i64"), ("base", "ptr"), ("len", "i64"), ("is_writable", "i64")].into_iter().enumerate() {
-                let place = self.text.make(&format!("getelementptr [5 x i64], ptr %pointers, i64 {at}, i64 {word}"));
-                self.text.line(&format!("%p{at}.{name} = load {ty}, ptr {place}"));
+            for (word, (name, ty)) in [
+                ("address", "i64"),
+                ("start", "i64"),
+                ("base", "ptr"),
+                ("len", "i64"),
+                ("is_writable", "i64"),
+            ]
+            .into_iter()
+            .enumerate()
+            {
+                let place = self.text.make(&format!(
+                    "getelementptr [5 x i64], ptr %pointers, i64 {at}, i64 {word}"
+                ));
+                self.text
+                    .line(&format!("%p{at}.{name} = load {ty}, ptr {place}"));
             }
-            self.text.line(&format!("%p{at}.writable = icmp ne i64 %p{at}.is_writable, 0"));
+            self.text.line(&format!(
+                "%p{at}.writable = icmp ne i64 %p{at}.is_writable, 0"
+            ));
             if seen.contains(&(true, index)) {
-                self.text.line(&format!("store i64 %p{at}.address, ptr %w{index}"));
+                self.text
+                    .line(&format!("store i64 %p{at}.address, ptr %w{index}"));
             }
         }
         self.set_mask("%present");
@@ -336,15 +401,21 @@ impl Emitter<'_> {
     fn epilogue(&mut self) {
         self.text.start("finished");
         if self.suspends {
-            self.text.line("%last = call i8 @llvm.coro.suspend(token none, i1 true)");
-            self.text.line("switch i8 %last, label %suspended [i8 0, label %never i8 1, label %destroyed]");
+            self.text
+                .line("%last = call i8 @llvm.coro.suspend(token none, i1 true)");
+            self.text.line(
+                "switch i8 %last, label %suspended [i8 0, label %never i8 1, label %destroyed]",
+            );
             self.text.start("never");
             self.text.line("unreachable");
             self.text.start("destroyed");
-            self.text.line("%freed = call ptr @llvm.coro.free(token %id, ptr %handle)");
+            self.text
+                .line("%freed = call ptr @llvm.coro.free(token %id, ptr %handle)");
             self.text.jump("suspended");
             self.text.start("suspended");
-            self.text.line("call i1 @llvm.coro.end(ptr %handle, i1 false, token none)");
+            self.text.line(&format!(
+                "{COROUTINE_END}(ptr %handle, i1 false, token none)"
+            ));
             self.text.line("ret ptr %handle");
         } else {
             self.text.line("ret void");
@@ -368,7 +439,10 @@ impl Emitter<'_> {
         });
         all.map_err(|why| Refused(why.to_owned()))?;
         // What active lanes do not write keeps what it had.
-        let kept = writes.iter().copied().filter(|&reg| self.shape(reg) == Shape::Lanes);
+        let kept = writes
+            .iter()
+            .copied()
+            .filter(|&reg| self.shape(reg) == Shape::Lanes);
         let given: Vec<Reg> = reads.iter().copied().chain(kept).collect();
         for reg in given {
             if self.known.constant(reg).is_some() {
@@ -377,12 +451,18 @@ impl Emitter<'_> {
             let lanes = self.lanes(reg);
             let place = self.interpreters(reg);
             let ty = Shape::Lanes.of(&format!("i{}", Self::bits(reg)));
-            self.text.line(&format!("store {ty} {lanes}, ptr {place}, align 64"));
+            self.text
+                .line(&format!("store {ty} {lanes}, ptr {place}, align 64"));
         }
         let mask = self.mask();
-        let place = self.text.make(&format!("getelementptr i8, ptr %context, i64 {}", field::MASK));
+        let place = self.text.make(&format!(
+            "getelementptr i8, ptr %context, i64 {}",
+            field::MASK
+        ));
         self.text.line(&format!("store i32 {mask}, ptr {place}"));
-        let failed = self.text.make(&format!("call i32 %cold(ptr %context, i64 {position})"));
+        let failed = self
+            .text
+            .make(&format!("call i32 %cold(ptr %context, i64 {position})"));
         let failed = self.text.make(&format!("icmp ne i32 {failed}, 0"));
         let go_on = self.text.label();
         let fine = self.text.make(&format!("xor i1 {failed}, true"));
@@ -400,11 +480,14 @@ impl Emitter<'_> {
                         true => "0".to_owned(),
                         false => {
                             let mask = self.mask();
-                            let first = self.text.make(&format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 false)"));
+                            let first = self
+                                .text
+                                .make(&format!("call i32 @llvm.cttz.i32(i32 {mask}, i1 false)"));
                             self.text.make(&format!("and i32 {first}, 31"))
                         }
                     };
-                    self.text.make(&format!("extractelement {ty} {lanes}, i32 {lane}"))
+                    self.text
+                        .make(&format!("extractelement {ty} {lanes}, i32 {lane}"))
                 }
             };
             self.set(reg, &value);
@@ -415,15 +498,26 @@ impl Emitter<'_> {
     fn is_of_all_lanes(&self, position: usize) -> bool {
         !matches!(
             self.program.ops.get(position),
-            Some(Op::Load { .. } | Op::Collective { .. } | Op::Atomic { .. } | Op::CompareExchange { .. } | Op::Texture { .. })
+            Some(
+                Op::Load { .. }
+                    | Op::Collective { .. }
+                    | Op::Atomic { .. }
+                    | Op::CompareExchange { .. }
+                    | Op::Texture { .. }
+            )
         )
     }
 
     /// Where the interpreter has a register.
     fn interpreters(&mut self, reg: Reg) -> String {
-        let (file, bytes) = if reg.wide { ("%wide", 256) } else { ("%narrow", 128) };
+        let (file, bytes) = if reg.wide {
+            ("%wide", 256)
+        } else {
+            ("%narrow", 128)
+        };
         let offset = u64::from(reg.index) * bytes;
-        self.text.make(&format!("getelementptr i8, ptr {file}, i64 {offset}"))
+        self.text
+            .make(&format!("getelementptr i8, ptr {file}, i64 {offset}"))
     }
 
     fn name_of(&self, position: usize) -> String {
@@ -435,12 +529,27 @@ impl Emitter<'_> {
                 let name = format!("{op:?}");
                 let end = name.find([' ', '{', '(']).unwrap_or(name.len());
                 match *op {
-                    Op::Collective { index } => self.program.collectives.get(index as usize).map_or(String::new(), |c| format!("{:?} of {}", c.what, c.scalar.name())),
-                    Op::Matrix { index } => self.program.matrices.get(index as usize).map_or(String::new(), |m| {
-                        let name = format!("{m:?}");
-                        name.chars().take(12).collect()
-                    }),
-                    Op::PerLane { index } => self.program.per_lane.get(index as usize).map_or(String::new(), |p| format!("{} lane by lane", p.call.call)),
+                    Op::Collective { index } => self
+                        .program
+                        .collectives
+                        .get(index as usize)
+                        .map_or(String::new(), |c| {
+                            format!("{:?} of {}", c.what, c.scalar.name())
+                        }),
+                    Op::Matrix { index } => {
+                        self.program
+                            .matrices
+                            .get(index as usize)
+                            .map_or(String::new(), |m| {
+                                let name = format!("{m:?}");
+                                name.chars().take(12).collect()
+                            })
+                    }
+                    Op::PerLane { index } => self
+                        .program
+                        .per_lane
+                        .get(index as usize)
+                        .map_or(String::new(), |p| format!("{} lane by lane", p.call.call)),
                     _ => name[..end].to_owned(),
                 }
             }
@@ -451,7 +560,9 @@ impl Emitter<'_> {
     fn operation(&mut self, position: usize, op: &Op) -> Result<(), Refused> {
         match *op {
             Op::N1 { d, a, .. } => self.lane_function(position, narrow(d), &[narrow(a)]),
-            Op::N2 { d, a, b, .. } => self.lane_function(position, narrow(d), &[narrow(a), narrow(b)]),
+            Op::N2 { d, a, b, .. } => {
+                self.lane_function(position, narrow(d), &[narrow(a), narrow(b)])
+            }
             Op::N3 { d, a, b, c, .. } => {
                 self.lane_function(position, narrow(d), &[narrow(a), narrow(b), narrow(c)])
             }
@@ -459,10 +570,21 @@ impl Emitter<'_> {
             Op::W2 { d, a, b, .. } => self.lane_function(position, wide(d), &[wide(a), wide(b)]),
             Op::Widen { d, a, .. } => self.lane_function(position, wide(d), &[narrow(a)]),
             Op::Narrowing { d, a, .. } => self.lane_function(position, narrow(d), &[wide(a)]),
-            Op::Compare { d, a, b, .. } => self.lane_function(position, narrow(d), &[wide(a), wide(b)]),
-            Op::SelectNarrow { d, cond, yes, no } => self.choose(narrow(d), cond, narrow(yes), narrow(no)),
+            Op::Compare { d, a, b, .. } => {
+                self.lane_function(position, narrow(d), &[wide(a), wide(b)])
+            }
+            Op::SelectNarrow { d, cond, yes, no } => {
+                self.choose(narrow(d), cond, narrow(yes), narrow(no))
+            }
             Op::SelectWide { d, cond, yes, no } => self.choose(wide(d), cond, wide(yes), wide(no)),
-            Op::PtrAdd { d, base, index, kind, scale, offset } => {
+            Op::PtrAdd {
+                d,
+                base,
+                index,
+                kind,
+                scale,
+                offset,
+            } => {
                 self.pointer_add(d, base, index, kind, scale, offset);
                 Ok(())
             }
@@ -485,18 +607,27 @@ impl Emitter<'_> {
                 let at = at.ok_or_else(|| Refused("an unknown position".to_owned()))?;
                 let value = match self.shape(d) {
                     Shape::One => {
-                        let place = self.text.make(&format!("getelementptr i32, ptr %bases, i64 {at}"));
+                        let place = self
+                            .text
+                            .make(&format!("getelementptr i32, ptr %bases, i64 {at}"));
                         self.text.make(&format!("load i32, ptr {place}"))
                     }
                     Shape::Lanes => {
-                        let place = self.text.make(&format!("getelementptr <32 x i32>, ptr %lanes, i64 {at}"));
-                        self.text.make(&format!("load <32 x i32>, ptr {place}, align 4"))
+                        let place = self
+                            .text
+                            .make(&format!("getelementptr <32 x i32>, ptr %lanes, i64 {at}"));
+                        self.text
+                            .make(&format!("load <32 x i32>, ptr {place}, align 4"))
                     }
                 };
                 let value = match d.wide {
                     true => {
                         let shape = self.shape(d);
-                        self.text.make(&format!("zext {} {value} to {}", shape.of("i32"), shape.of("i64")))
+                        self.text.make(&format!(
+                            "zext {} {value} to {}",
+                            shape.of("i32"),
+                            shape.of("i64")
+                        ))
                     }
                     false => value,
                 };
@@ -530,11 +661,25 @@ impl Emitter<'_> {
     }
 
     fn lane_function(&mut self, position: usize, d: Reg, operands: &[Reg]) -> Result<(), Refused> {
-        let meaning = self.source.meanings.get(position).copied().unwrap_or(Meaning::Function);
+        let meaning = self
+            .source
+            .meanings
+            .get(position)
+            .copied()
+            .unwrap_or(Meaning::Function);
         let shape = self.shape(d);
-        let given: Vec<String> = operands.iter().map(|&reg| self.operand(reg, shape)).collect();
-        let flushed: Vec<bool> = operands.iter().map(|&reg| self.known.of(reg).flushed).collect();
-        let mut arithmetic = Arithmetic { text: &mut self.text, shape };
+        let given: Vec<String> = operands
+            .iter()
+            .map(|&reg| self.operand(reg, shape))
+            .collect();
+        let flushed: Vec<bool> = operands
+            .iter()
+            .map(|&reg| self.known.of(reg).flushed)
+            .collect();
+        let mut arithmetic = Arithmetic {
+            text: &mut self.text,
+            shape,
+        };
         match arithmetic.apply(meaning, &given, &flushed) {
             Some(result) => {
                 self.set(d, &result);
@@ -549,8 +694,16 @@ impl Emitter<'_> {
         let bits = Self::bits(d);
         let (yes, no) = (self.operand(yes, shape), self.operand(no, shape));
         let cond = self.operand(narrow(cond), shape);
-        let truth = self.text.make(&format!("trunc {} {cond} to {}", shape.of("i32"), shape.of("i1")));
-        let result = Arithmetic { text: &mut self.text, shape }.select(bits, &truth, &yes, &no);
+        let truth = self.text.make(&format!(
+            "trunc {} {cond} to {}",
+            shape.of("i32"),
+            shape.of("i1")
+        ));
+        let result = Arithmetic {
+            text: &mut self.text,
+            shape,
+        }
+        .select(bits, &truth, &yes, &no);
         self.set(d, &result);
         Ok(())
     }
@@ -563,13 +716,21 @@ impl Emitter<'_> {
                 match from.is_scalar() && from.strides == to.strides {
                     true => self.one(a),
                     false if to.is_uniform() => self.first_active(a),
-                    false => return Err(Refused("a move between lanes that differ otherwise".to_owned())),
+                    false => {
+                        return Err(Refused(
+                            "a move between lanes that differ otherwise".to_owned(),
+                        ));
+                    }
                 }
             }
             Shape::Lanes => {
                 let (before, after) = (self.get(d), self.lanes(a));
                 let mask = self.mask_lanes();
-                Arithmetic { text: &mut self.text, shape: Shape::Lanes }.select(Self::bits(d), &mask, &after, &before)
+                Arithmetic {
+                    text: &mut self.text,
+                    shape: Shape::Lanes,
+                }
+                .select(Self::bits(d), &mask, &after, &before)
             }
         };
         self.set(d, &value);
@@ -587,8 +748,12 @@ impl Emitter<'_> {
         let (wait, go_on) = (self.text.label(), self.text.label());
         self.text.branch(&some, &wait, &go_on);
         self.text.start(&wait);
-        let which = self.text.make("call i8 @llvm.coro.suspend(token none, i1 false)");
-        self.text.line(&format!("switch i8 {which}, label %suspended [i8 0, label %{go_on} i8 1, label %destroyed]"));
+        let which = self
+            .text
+            .make("call i8 @llvm.coro.suspend(token none, i1 false)");
+        self.text.line(&format!(
+            "switch i8 {which}, label %suspended [i8 0, label %{go_on} i8 1, label %destroyed]"
+        ));
         self.text.start(&go_on);
     }
 
@@ -597,7 +762,8 @@ impl Emitter<'_> {
     }
 
     fn set_slot(&mut self, slot: u32, value: &str) {
-        self.text.line(&format!("store i32 {value}, ptr %slot{slot}"));
+        self.text
+            .line(&format!("store i32 {value}, ptr %slot{slot}"));
     }
 
     fn join(&mut self, slot: u32) {
@@ -609,7 +775,8 @@ impl Emitter<'_> {
     fn go_if_none(&mut self, target: usize, next: usize) {
         let mask = self.mask();
         let some = self.text.make(&format!("icmp ne i32 {mask}, 0"));
-        self.text.branch(&some, &format!("P{next}"), &format!("P{target}"));
+        self.text
+            .branch(&some, &format!("P{next}"), &format!("P{target}"));
         // What follows is another block, which begins itself.
         let dead = self.text.label();
         self.text.start(&dead);
@@ -618,7 +785,12 @@ impl Emitter<'_> {
     fn control(&mut self, position: usize, op: &Op) {
         let next = position + 1;
         match *op {
-            Op::If { cond, wanted, slot, target } => {
+            Op::If {
+                cond,
+                wanted,
+                slot,
+                target,
+            } => {
                 let target = target as usize;
                 if self.uniform_slots.contains(&slot) {
                     let cond = self.one(narrow(cond));
@@ -630,7 +802,8 @@ impl Emitter<'_> {
                     // All take the same way: into the second arm, or past it.
                     let is_else = matches!(self.program.ops.get(target), Some(Op::Else { .. }));
                     let other = if is_else { target + 1 } else { target };
-                    self.text.branch(&truth, &format!("P{next}"), &format!("P{other}"));
+                    self.text
+                        .branch(&truth, &format!("P{next}"), &format!("P{other}"));
                     let dead = self.text.label();
                     self.text.start(&dead);
                     return;
@@ -658,7 +831,8 @@ impl Emitter<'_> {
                 let mask = self.mask();
                 let some = self.text.make(&format!("icmp ne i32 {others}, 0"));
                 let second = self.text.label();
-                self.text.branch(&some, &second, &format!("P{}", target + 1));
+                self.text
+                    .branch(&some, &second, &format!("P{}", target + 1));
                 self.text.start(&second);
                 self.set_slot(slot + 1, &mask);
                 self.set_mask(&others);
@@ -688,15 +862,22 @@ impl Emitter<'_> {
                 let steps = self.text.make(&format!("add i64 {before}, {operations}"));
                 self.text.line(&format!("store i64 {steps}, ptr %steps"));
                 let many = self.text.make(&format!("icmp ugt i64 {steps}, %max_steps"));
-                let asked = self.text.make("load atomic i8, ptr %cancel monotonic, align 1");
+                let asked = self
+                    .text
+                    .make("load atomic i8, ptr %cancel monotonic, align 1");
                 let asked = self.text.make(&format!("icmp ne i8 {asked}, 0"));
                 let ends = self.text.make(&format!("or i1 {many}, {asked}"));
                 let fine = self.text.make(&format!("xor i1 {ends}, true"));
                 self.text.expect(&fine, &format!("P{target}"), &stop);
                 self.text.start(&stop);
-                let place = self.text.make(&format!("getelementptr i8, ptr %context, i64 {}", field::MASK));
+                let place = self.text.make(&format!(
+                    "getelementptr i8, ptr %context, i64 {}",
+                    field::MASK
+                ));
                 self.text.line(&format!("store i32 {mask}, ptr {place}"));
-                let _ = self.text.make(&format!("call i32 %stop(ptr %context, i64 {position}, i64 {steps})"));
+                let _ = self.text.make(&format!(
+                    "call i32 %stop(ptr %context, i64 {position}, i64 {steps})"
+                ));
                 self.text.jump("finished");
                 let dead = self.text.label();
                 self.text.start(&dead);
@@ -715,9 +896,14 @@ impl Emitter<'_> {
                 let (stop, go_on) = (self.text.label(), self.text.label());
                 self.text.branch(&some, &stop, &go_on);
                 self.text.start(&stop);
-                let place = self.text.make(&format!("getelementptr i8, ptr %context, i64 {}", field::MASK));
+                let place = self.text.make(&format!(
+                    "getelementptr i8, ptr %context, i64 {}",
+                    field::MASK
+                ));
                 self.text.line(&format!("store i32 {mask}, ptr {place}"));
-                let _ = self.text.make(&format!("call i32 %cold(ptr %context, i64 {position})"));
+                let _ = self
+                    .text
+                    .make(&format!("call i32 %cold(ptr %context, i64 {position})"));
                 self.text.jump("finished");
                 self.text.start(&go_on);
             }
@@ -741,33 +927,70 @@ impl Emitter<'_> {
                 self.set(d, &value);
                 Ok(())
             }
-            (What::Reduce { op: Combine::Sum, group: 32 }, Scalar::I32) => {
+            (
+                What::Reduce {
+                    op: Combine::Sum,
+                    group: 32,
+                },
+                Scalar::I32,
+            ) => {
                 let (lanes, mask) = (self.lanes(a), self.mask_lanes());
-                let lanes = self.text.make(&format!("select <32 x i1> {mask}, <32 x i32> {lanes}, <32 x i32> zeroinitializer"));
-                let sum = self.text.make(&format!("call i32 @llvm.vector.reduce.add.v32i32(<32 x i32> {lanes})"));
+                let lanes = self.text.make(&format!(
+                    "select <32 x i1> {mask}, <32 x i32> {lanes}, <32 x i32> zeroinitializer"
+                ));
+                let sum = self.text.make(&format!(
+                    "call i32 @llvm.vector.reduce.add.v32i32(<32 x i32> {lanes})"
+                ));
                 self.set(d, &sum);
                 Ok(())
             }
-            (What::Shuffle { how: how @ (Shuffle::Xor | Shuffle::Down | Shuffle::Up | Shuffle::Index), group: 32 }, _) => {
-                let Some(number) = collective.b.and_then(|b| self.known.constant(b)).filter(|&n| n < 32) else {
+            (
+                What::Shuffle {
+                    how: how @ (Shuffle::Xor | Shuffle::Down | Shuffle::Up | Shuffle::Index),
+                    group: 32,
+                },
+                _,
+            ) => {
+                let Some(number) = collective
+                    .b
+                    .and_then(|b| self.known.constant(b))
+                    .filter(|&n| n < 32)
+                else {
                     return self.cold(position);
                 };
                 let number = number as usize;
                 let source = |lane: usize| match how {
                     Shuffle::Xor => lane ^ number,
-                    Shuffle::Down => if lane + number < 32 { lane + number } else { lane },
-                    Shuffle::Up => if lane >= number { lane - number } else { lane },
+                    Shuffle::Down => {
+                        if lane + number < 32 {
+                            lane + number
+                        } else {
+                            lane
+                        }
+                    }
+                    Shuffle::Up => {
+                        if lane >= number {
+                            lane - number
+                        } else {
+                            lane
+                        }
+                    }
                     _ => number,
                 };
                 let places: Vec<usize> = (0..32).map(source).collect();
                 let lanes = self.lanes(a);
-                let moved = self.text.make(&format!("shufflevector <32 x i32> {lanes}, <32 x i32> poison, {}", choice(&places)));
+                let moved = self.text.make(&format!(
+                    "shufflevector <32 x i32> {lanes}, <32 x i32> poison, {}",
+                    choice(&places)
+                ));
                 if self.shape(d) == Shape::One {
                     return self.cold(position);
                 }
                 // Lanes that are not active keep what they had.
                 let (before, mask) = (self.get(d), self.mask_lanes());
-                let value = self.text.make(&format!("select <32 x i1> {mask}, <32 x i32> {moved}, <32 x i32> {before}"));
+                let value = self.text.make(&format!(
+                    "select <32 x i1> {mask}, <32 x i32> {moved}, <32 x i32> {before}"
+                ));
                 self.set(d, &value);
                 Ok(())
             }
@@ -782,30 +1005,45 @@ impl Emitter<'_> {
             _ => i64::from(assay_num::reduce::MINMAX_IDENTITY.to_bits() as i32),
         };
         let (lanes, mask) = (self.lanes(a), self.mask_lanes());
-        let mut work = self.text.make(&format!("select <32 x i1> {mask}, <32 x i32> {lanes}, <32 x i32> splat (i32 {identity})"));
+        let mut work = self.text.make(&format!(
+            "select <32 x i1> {mask}, <32 x i32> {lanes}, <32 x i32> splat (i32 {identity})"
+        ));
         let mut flushed = self.known.of(a).flushed && op == Combine::Sum;
         // Always 32 lanes wide: the places beyond those that count hold anything.
         let mut width = 32;
         while width > 1 {
             width /= 2;
-            let even: Vec<usize> = (0..32).map(|at| if at < width { 2 * at } else { 0 }).collect();
-            let odd: Vec<usize> = (0..32).map(|at| if at < width { 2 * at + 1 } else { 0 }).collect();
+            let even: Vec<usize> = (0..32)
+                .map(|at| if at < width { 2 * at } else { 0 })
+                .collect();
+            let odd: Vec<usize> = (0..32)
+                .map(|at| if at < width { 2 * at + 1 } else { 0 })
+                .collect();
             let mut halves = Vec::new();
             for places in [even, odd] {
-                halves.push(self.text.make(&format!("shufflevector <32 x i32> {work}, <32 x i32> poison, {}", choice(&places))));
+                halves.push(self.text.make(&format!(
+                    "shufflevector <32 x i32> {work}, <32 x i32> poison, {}",
+                    choice(&places)
+                )));
             }
-            let mut arithmetic = Arithmetic { text: &mut self.text, shape: Shape::Lanes };
+            let mut arithmetic = Arithmetic {
+                text: &mut self.text,
+                shape: Shape::Lanes,
+            };
             work = match op {
                 Combine::Sum => {
                     let meaning = Meaning::Binary(assay_ssa::BinaryOp::FAdd, Scalar::F32);
-                    arithmetic.apply(meaning, &halves, &[flushed, flushed]).unwrap_or_default()
+                    arithmetic
+                        .apply(meaning, &halves, &[flushed, flushed])
+                        .unwrap_or_default()
                 }
                 Combine::Min { .. } => arithmetic.choose("olt", &halves[0], &halves[1]),
                 _ => arithmetic.choose("ogt", &halves[0], &halves[1]),
             };
             flushed = op == Combine::Sum;
         }
-        self.text.make(&format!("extractelement <32 x i32> {work}, i64 0"))
+        self.text
+            .make(&format!("extractelement <32 x i32> {work}, i64 0"))
     }
 
     // ---- matrices ----
@@ -818,7 +1056,8 @@ impl Emitter<'_> {
         let Some(of) = self.program.products.get(index as usize).copied() else {
             return Err(Refused("a product that does not exist".to_owned()));
         };
-        let all_single = of.d_type == Scalar::F32 && of.c.is_none_or(|(_, scalar)| scalar == Scalar::F32);
+        let all_single =
+            of.d_type == Scalar::F32 && of.c.is_none_or(|(_, scalar)| scalar == Scalar::F32);
         if !all_single {
             return self.cold(position);
         }
@@ -840,21 +1079,39 @@ impl Emitter<'_> {
         }
         for inner in 0..8 {
             // Of the left operand the element (row, inner), of the right one (inner, column).
-            let left: Vec<usize> = (0..32).map(|lane| lane_of_element(element_of_lane(lane).0, inner).0).collect();
+            let left: Vec<usize> = (0..32)
+                .map(|lane| lane_of_element(element_of_lane(lane).0, inner).0)
+                .collect();
             let [first, second] = [&operands[0][0], &operands[0][1]];
             let a = if inner % 2 == 0 { first } else { second };
-            let a = self.text.make(&format!("shufflevector <32 x float> {a}, <32 x float> poison, {}", choice(&left)));
+            let a = self.text.make(&format!(
+                "shufflevector <32 x float> {a}, <32 x float> poison, {}",
+                choice(&left)
+            ));
             for which in 0..2 {
-                let right: Vec<usize> = (0..32).map(|lane| lane_of_element(inner, element_of_lane(lane).1).0).collect();
-                let b = self.text.make(&format!("shufflevector <32 x float> {}, <32 x float> poison, {}", operands[1][which], choice(&right)));
-                let mut arithmetic = Arithmetic { text: &mut self.text, shape: Shape::Lanes };
+                let right: Vec<usize> = (0..32)
+                    .map(|lane| lane_of_element(inner, element_of_lane(lane).1).0)
+                    .collect();
+                let b = self.text.make(&format!(
+                    "shufflevector <32 x float> {}, <32 x float> poison, {}",
+                    operands[1][which],
+                    choice(&right)
+                ));
+                let mut arithmetic = Arithmetic {
+                    text: &mut self.text,
+                    shape: Shape::Lanes,
+                };
                 let product = arithmetic.multiply_add(&a, &b, &sums[which]);
                 let bits = arithmetic.finish(&product);
-                sums[which] = self.text.make(&format!("bitcast <32 x i32> {bits} to <32 x float>"));
+                sums[which] = self
+                    .text
+                    .make(&format!("bitcast <32 x i32> {bits} to <32 x float>"));
             }
         }
         for (which, sum) in sums.iter().enumerate() {
-            let bits = self.text.make(&format!("bitcast <32 x float> {sum} to <32 x i32>"));
+            let bits = self
+                .text
+                .make(&format!("bitcast <32 x float> {sum} to <32 x i32>"));
             let d = narrow(of.d[which]);
             self.set(d, &bits);
         }
@@ -865,7 +1122,10 @@ impl Emitter<'_> {
     fn single(&mut self, reg: Reg, scalar: Scalar) -> String {
         let bits = self.lanes(reg);
         let flushed = self.known.of(reg).flushed;
-        let mut arithmetic = Arithmetic { text: &mut self.text, shape: Shape::Lanes };
+        let mut arithmetic = Arithmetic {
+            text: &mut self.text,
+            shape: Shape::Lanes,
+        };
         let float = arithmetic.widen(&bits, scalar);
         match (scalar, flushed) {
             (Scalar::F16, _) | (Scalar::F32, true) => float,

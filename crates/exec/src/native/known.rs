@@ -124,7 +124,12 @@ impl Known {
 
     fn with(self, strides: [Option<i64>; BITS]) -> Self {
         let in_order = strides == [Some(0); BITS];
-        Self { strides, in_order, low: 0, flushed: false }
+        Self {
+            strides,
+            in_order,
+            low: 0,
+            flushed: false,
+        }
     }
 
     /// Returns true if the strides are bits of a number whose first lane has none of them: `or` instead of `add`.
@@ -170,7 +175,11 @@ impl Registers {
 
     /// Lowers what is known of a register. Returns true if that changed.
     fn lower(&mut self, reg: Reg, known: Known) -> bool {
-        let file = if reg.wide { &mut self.wide } else { &mut self.narrow };
+        let file = if reg.wide {
+            &mut self.wide
+        } else {
+            &mut self.narrow
+        };
         let Some(slot) = file.get_mut(reg.index as usize) else {
             return false;
         };
@@ -200,16 +209,19 @@ fn position(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
             simdgroup,
         };
         let Some((base, strides)) = at.affine(which, axis.into(), 1) else {
-            return Known { in_order: true, ..Known::NOTHING };
+            return Known {
+                in_order: true,
+                ..Known::NOTHING
+            };
         };
         let mut own = [None; BITS];
         for (slot, stride) in own.iter_mut().zip(strides) {
             *slot = Some(i64::from(stride));
         }
         let grows = match which {
-            Builtin::ThreadPositionInGrid => {
-                threadgroup.get(usize::from(axis)).map_or(0, |size| size.trailing_zeros())
-            }
+            Builtin::ThreadPositionInGrid => threadgroup
+                .get(usize::from(axis))
+                .map_or(0, |size| size.trailing_zeros()),
             _ => 63,
         };
         let uniform_unknown = !matches!(
@@ -222,8 +234,17 @@ fn position(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
                 | Builtin::QuadgroupIndexInThreadgroup
                 | Builtin::SimdgroupIndexInThreadgroup
         );
-        let low = if uniform_unknown { 0 } else { base.trailing_zeros().min(grows) };
-        let own = Known { strides: own, low, in_order: true, flushed: false };
+        let low = if uniform_unknown {
+            0
+        } else {
+            base.trailing_zeros().min(grows)
+        };
+        let own = Known {
+            strides: own,
+            low,
+            in_order: true,
+            flushed: false,
+        };
         known = Some(known.map_or(own, |before| before.meet(own)));
     }
     known.unwrap_or(Known::NOTHING)
@@ -254,7 +275,10 @@ struct Analysis<'a> {
 
 impl Analysis<'_> {
     fn innermost(&self, at: u32) -> Option<Range> {
-        let around = self.loops.iter().filter(|(first, last)| *first <= at && at <= *last);
+        let around = self
+            .loops
+            .iter()
+            .filter(|(first, last)| *first <= at && at <= *last);
         around.min_by_key(|(first, last)| last - first).copied()
     }
 
@@ -278,8 +302,12 @@ impl Analysis<'_> {
         };
         match self.source.parameters.get(&reg) {
             Some(parameter) if parameter.header => {
-                let &[entry, again] = &writes[..] else { return Moved::Lanes };
-                let Some((first, last)) = self.innermost(again) else { return Moved::Lanes };
+                let &[entry, again] = &writes[..] else {
+                    return Moved::Lanes;
+                };
+                let Some((first, last)) = self.innermost(again) else {
+                    return Moved::Lanes;
+                };
                 // Nothing may read it once lanes have begun to get ready for the next iteration.
                 let sound = entry < first && reads.iter().all(|&at| first <= at && at <= again);
                 let _ = last;
@@ -369,21 +397,38 @@ impl Analysis<'_> {
             _ => {}
         }
         for (d, a) in moves {
-            let Some(from) = registers.seen(a) else { continue };
+            let Some(from) = registers.seen(a) else {
+                continue;
+            };
             let flushed = from.flushed;
             let known = match self.moved(d) {
                 Moved::Copy if from.is_scalar() => from,
-                Moved::Uniform => Known { flushed, ..Known::UNIFORM },
-                _ => Known { flushed, ..Known::NOTHING },
+                Moved::Uniform => Known {
+                    flushed,
+                    ..Known::UNIFORM
+                },
+                _ => Known {
+                    flushed,
+                    ..Known::NOTHING
+                },
             };
             changed |= registers.lower(d, known);
             // One that is not all scalar is lanes under a mask.
             if registers.seen(d).is_some_and(|known| !known.is_scalar()) {
                 let flushed = registers.seen(d).is_some_and(|known| known.flushed);
-                changed |= registers.lower(d, Known { flushed, ..Known::NOTHING });
+                changed |= registers.lower(
+                    d,
+                    Known {
+                        flushed,
+                        ..Known::NOTHING
+                    },
+                );
             }
         }
-        if matches!(op, Op::MoveNarrow { .. } | Op::MoveWide { .. } | Op::Moves { .. }) {
+        if matches!(
+            op,
+            Op::MoveNarrow { .. } | Op::MoveWide { .. } | Op::Moves { .. }
+        ) {
             return Some(changed);
         }
         let (mut reads, mut writes, mut unseen) = (Vec::new(), Vec::new(), false);
@@ -415,7 +460,11 @@ impl Analysis<'_> {
     ) -> Known {
         let operand = |at: usize| reads.get(at).map_or(Known::NOTHING, |(_, known)| *known);
         let uniform = reads.iter().all(|(_, known)| known.is_uniform());
-        let if_uniform = if uniform { Known::UNIFORM } else { Known::NOTHING };
+        let if_uniform = if uniform {
+            Known::UNIFORM
+        } else {
+            Known::NOTHING
+        };
         let number = |at: usize| reads.get(at).and_then(|(reg, _)| registers.constant(*reg));
         match *op {
             Op::Position { which, axis, .. } => position_of(threadgroup, which, axis),
@@ -442,13 +491,24 @@ impl Analysis<'_> {
                     | What::VoteAny { group: 32 }
                     | What::ActiveMask { group: 32 }
                     | What::IsUniform => Known {
-                        flushed: matches!(collective.what, What::Reduce { op: crate::collective::Combine::Sum, .. }),
+                        flushed: matches!(
+                            collective.what,
+                            What::Reduce {
+                                op: crate::collective::Combine::Sum,
+                                ..
+                            }
+                        ),
                         ..Known::UNIFORM
                     },
                     _ => Known::NOTHING,
                 }
             }
-            Op::PtrAdd { kind, scale, offset, .. } => {
+            Op::PtrAdd {
+                kind,
+                scale,
+                offset,
+                ..
+            } => {
                 let base = operand(0);
                 let index = match kind {
                     Index::None => Known::constant(0),
@@ -461,7 +521,9 @@ impl Analysis<'_> {
                 };
                 let scaled = index.strides.map(|stride| match stride {
                     Some(0) => Some(0),
-                    stride => stride.filter(|_| keeps).map(|s| s.wrapping_mul(scale.into())),
+                    stride => stride
+                        .filter(|_| keeps)
+                        .map(|s| s.wrapping_mul(scale.into())),
                 });
                 let _ = offset;
                 base.with(sum(base.strides, scaled, |a, b| a.wrapping_add(b)))
@@ -472,9 +534,13 @@ impl Analysis<'_> {
                 let strides = std::array::from_fn(|bit| {
                     let same = yes.strides[bit] == no.strides[bit];
                     let cond = cond.strides[bit] == Some(0);
-                    yes.strides[bit].filter(|&s| cond && same && (s == 0 || cond_uniform(&operand(0))))
+                    yes.strides[bit]
+                        .filter(|&s| cond && same && (s == 0 || cond_uniform(&operand(0))))
                 });
-                Known { flushed, ..yes.with(strides) }
+                Known {
+                    flushed,
+                    ..yes.with(strides)
+                }
             }
             Op::N1 { .. }
             | Op::N2 { .. }
@@ -486,7 +552,13 @@ impl Analysis<'_> {
             | Op::Compare { .. } => {
                 let meaning = self.source.meanings.get(position);
                 let meaning = meaning.copied().unwrap_or(Meaning::Function);
-                lane_function(meaning, [operand(0), operand(1)], number(1), number(0), reads)
+                lane_function(
+                    meaning,
+                    [operand(0), operand(1)],
+                    number(1),
+                    number(0),
+                    reads,
+                )
             }
             Op::PerLane { .. } | Op::Pick { .. } | Op::Repack { .. } => if_uniform,
             _ => Known::NOTHING,
@@ -563,21 +635,36 @@ fn lane_function(
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor => a.low.min(b.low),
                 BinaryOp::And => a.low.max(b.low),
                 BinaryOp::Mul => (a.low + b.low).min(31),
-                BinaryOp::Shl => second.map_or(a.low, |k| a.low + (k as u32 & (scalar.bits() - 1))).min(31),
-                BinaryOp::LShr => second.map_or(0, |k| a.low.saturating_sub(k as u32 & (scalar.bits() - 1))),
+                BinaryOp::Shl => second
+                    .map_or(a.low, |k| a.low + (k as u32 & (scalar.bits() - 1)))
+                    .min(31),
+                BinaryOp::LShr => {
+                    second.map_or(0, |k| a.low.saturating_sub(k as u32 & (scalar.bits() - 1)))
+                }
                 _ => 0,
             };
             let bits = u64::from(scalar.bits()) - 1;
             let strides = match (op, second, first) {
-                (BinaryOp::Add, ..) => sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_add(y))),
-                (BinaryOp::Sub, ..) => sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_sub(y))),
+                (BinaryOp::Add, ..) => {
+                    sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_add(y)))
+                }
+                (BinaryOp::Sub, ..) => {
+                    sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_sub(y)))
+                }
                 (BinaryOp::Mul, Some(k), _) => each(a, &|s| wrap(scalar, s.wrapping_mul(k as i64))),
                 (BinaryOp::Mul, _, Some(k)) => each(b, &|s| wrap(scalar, s.wrapping_mul(k as i64))),
-                (BinaryOp::Shl, Some(k), _) => each(a, &|s| wrap(scalar, s.wrapping_shl((k & bits) as u32))),
-                (BinaryOp::And, Some(k), _) if a.disjoint().is_some() => each(a, &|s| s & wrap(Scalar::I64, k as i64)),
-                (BinaryOp::LShr, Some(k), _) if a.disjoint().is_some() => each(a, &|s| ((s as u64) >> (k & bits)) as i64),
+                (BinaryOp::Shl, Some(k), _) => {
+                    each(a, &|s| wrap(scalar, s.wrapping_shl((k & bits) as u32)))
+                }
+                (BinaryOp::And, Some(k), _) if a.disjoint().is_some() => {
+                    each(a, &|s| s & wrap(Scalar::I64, k as i64))
+                }
+                (BinaryOp::LShr, Some(k), _) if a.disjoint().is_some() => {
+                    each(a, &|s| ((s as u64) >> (k & bits)) as i64)
+                }
                 (BinaryOp::Or | BinaryOp::Xor, Some(k), _)
-                    if a.disjoint().is_some_and(|s| s.iter().all(|s| s & k as i64 == 0)) =>
+                    if a.disjoint()
+                        .is_some_and(|s| s.iter().all(|s| s & k as i64 == 0)) =>
                 {
                     a.strides
                 }
@@ -587,14 +674,21 @@ fn lane_function(
                 BinaryOp::And | BinaryOp::LShr => a.in_order,
                 _ => strides == [Some(0); BITS],
             };
-            Known { strides, low, in_order, ..result }
+            Known {
+                strides,
+                low,
+                in_order,
+                ..result
+            }
         }
-        Meaning::Cast(CastOp::ZExt, from, Scalar::I64) if from != Scalar::I64 && a.in_order => Known {
-            strides: a.strides,
-            low: a.low,
-            in_order: true,
-            flushed: false,
-        },
+        Meaning::Cast(CastOp::ZExt, from, Scalar::I64) if from != Scalar::I64 && a.in_order => {
+            Known {
+                strides: a.strides,
+                low: a.low,
+                in_order: true,
+                flushed: false,
+            }
+        }
         Meaning::Cast(CastOp::Trunc, Scalar::I64, Scalar::I32) => Known {
             strides: each(a, &|s| i64::from(s as i32)),
             low: a.low.min(31),

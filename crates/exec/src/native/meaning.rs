@@ -46,17 +46,23 @@ fn of_instruction(function: &Function, inst: Inst) -> Option<Meaning> {
     };
     let of = |value| number(function.ty(value));
     Some(match *function.inst(inst) {
-        InstData::Unary { op: UnaryOp::FNeg, arg, .. } => Meaning::Negate(of(arg)?),
+        InstData::Unary {
+            op: UnaryOp::FNeg,
+            arg,
+            ..
+        } => Meaning::Negate(of(arg)?),
         InstData::Binary { op, args, .. } => Meaning::Binary(op, of(args[0])?),
         InstData::Ternary { args, .. } => Meaning::MultiplyAdd(of(args[0])?),
         InstData::IntCompare { cond, args, .. } => Meaning::IntCompare(cond, of(args[0])?),
         InstData::FloatCompare { cond, args, .. } => Meaning::FloatCompare(cond, of(args[0])?),
-        InstData::Cast { op, arg, .. } => {
-            Meaning::Cast(op, of(arg)?, of(function.result(inst)?)?)
-        }
+        InstData::Cast { op, arg, .. } => Meaning::Cast(op, of(arg)?, of(function.result(inst)?)?),
         // The comparisons of an index that is not known.
         InstData::Insert { index, .. } => Meaning::IntCompare(IntCond::Eq, of(index)?),
-        InstData::Call { callee: Callee::Builtin(call), args, .. } => {
+        InstData::Call {
+            callee: Callee::Builtin(call),
+            args,
+            ..
+        } => {
             let first = *function.list_values(args).first()?;
             Meaning::Builtin(call, of(first)?)
         }

@@ -40,7 +40,12 @@ enum Lanes {
     /// Constant distances from an address.
     Known { first: String, offsets: [i64; 32] },
     /// Groups of lanes, each at constant distances from the address of its first lane.
-    Groups { base: String, deltas: String, size: usize, offsets: [i64; 32] },
+    Groups {
+        base: String,
+        deltas: String,
+        size: usize,
+        offsets: [i64; 32],
+    },
     /// An address for each lane.
     Any { pointers: String },
 }
@@ -118,29 +123,59 @@ impl Emitter<'_> {
 
     /// The region an address lies in, looked up when the program runs. What is in none has no bytes.
     fn looked_up(&mut self, address: &str) -> Bounds {
-        let region = self.text.make(&format!("lshr i64 {address}, {OFFSET_BITS}"));
+        let region = self
+            .text
+            .make(&format!("lshr i64 {address}, {OFFSET_BITS}"));
         let known = self.text.make(&format!("icmp ult i64 {region}, %regions"));
-        let region = self.text.make(&format!("select i1 {known}, i64 {region}, i64 0"));
-        let at = self.text.make(&format!("getelementptr [3 x i64], ptr %table, i64 {region}"));
+        let region = self
+            .text
+            .make(&format!("select i1 {known}, i64 {region}, i64 0"));
+        let at = self.text.make(&format!(
+            "getelementptr [3 x i64], ptr %table, i64 {region}"
+        ));
         let mut words = Vec::new();
         for word in 0..3 {
-            let place = self.text.make(&format!("getelementptr i64, ptr {at}, i64 {word}"));
+            let place = self
+                .text
+                .make(&format!("getelementptr i64, ptr {at}, i64 {word}"));
             words.push(self.text.make(&format!("load i64, ptr {place}")));
         }
         let base = self.text.make(&format!("inttoptr i64 {} to ptr", words[0]));
         let writable = self.text.make(&format!("icmp ne i64 {}, 0", words[2]));
         let start = self.text.make(&format!("shl i64 {region}, {OFFSET_BITS}"));
-        Bounds { start, base, len: words[1].clone(), writable: Some(writable), lane_stride: 0 }
+        Bounds {
+            start,
+            base,
+            len: words[1].clone(),
+            writable: Some(writable),
+            lane_stride: 0,
+        }
     }
 
     /// A load or store.
-    pub(super) fn transfer(&mut self, position: usize, t: &Transfer, store: bool) -> Result<(), Refused> {
+    pub(super) fn transfer(
+        &mut self,
+        position: usize,
+        t: &Transfer,
+        store: bool,
+    ) -> Result<(), Refused> {
         if t.atomic {
             return self.cold(position);
         }
-        let base = Reg { index: t.base, wide: true };
+        let base = Reg {
+            index: t.base,
+            wide: true,
+        };
         let base_known = self.known.of(base);
-        let index = t.index.map(|scaled| (scaled, Reg { index: scaled.reg, wide: false }));
+        let index = t.index.map(|scaled| {
+            (
+                scaled,
+                Reg {
+                    index: scaled.reg,
+                    wide: false,
+                },
+            )
+        });
         if index.is_some() && !base_known.is_uniform() {
             return self.cold(position);
         }
@@ -163,10 +198,15 @@ impl Emitter<'_> {
                 // All lanes are at constant distances from the first.
                 let scale = index.map_or(1, |(scaled, _)| i64::from(scaled.scale));
                 let offsets = lane_offsets(strides);
-                let (least, most) = (*offsets.iter().min().unwrap_or(&0), *offsets.iter().max().unwrap_or(&0));
+                let (least, most) = (
+                    *offsets.iter().min().unwrap_or(&0),
+                    *offsets.iter().max().unwrap_or(&0),
+                );
                 let mut delta = self.one(base);
                 delta = self.text.make(&format!("add i64 {delta}, {offset}"));
-                delta = self.text.make(&format!("sub i64 {delta}, {}", bounds.start));
+                delta = self
+                    .text
+                    .make(&format!("sub i64 {delta}, {}", bounds.start));
                 let mut fits = None;
                 if let Some((scaled, reg)) = index {
                     let number = self.one(reg);
@@ -175,9 +215,15 @@ impl Emitter<'_> {
                     let low = self.text.make(&format!("add i64 {wide}, {least}"));
                     if least != most {
                         // Lanes must not wrap around where a 32-bit number does.
-                        let (from, to) = if scaled.signed { (i64::from(i32::MIN), i64::from(i32::MAX)) } else { (0, i64::from(u32::MAX)) };
+                        let (from, to) = if scaled.signed {
+                            (i64::from(i32::MIN), i64::from(i32::MAX))
+                        } else {
+                            (0, i64::from(u32::MAX))
+                        };
                         let not_below = self.text.make(&format!("icmp sge i64 {low}, {from}"));
-                        let not_above = self.text.make(&format!("icmp sle i64 {low}, {}", to - (most - least)));
+                        let not_above = self
+                            .text
+                            .make(&format!("icmp sle i64 {low}, {}", to - (most - least)));
                         fits = Some(self.text.make(&format!("and i1 {not_below}, {not_above}")));
                     }
                     let bytes = self.text.make(&format!("mul i64 {low}, {scale}"));
@@ -185,7 +231,9 @@ impl Emitter<'_> {
                 } else {
                     delta = self.text.make(&format!("add i64 {delta}, {least}"));
                 }
-                let span = (most - least).checked_mul(scale).and_then(|span| span.checked_add(size));
+                let span = (most - least)
+                    .checked_mul(scale)
+                    .and_then(|span| span.checked_add(size));
                 let Some(span) = span.filter(|&span| span < 1 << 38) else {
                     return self.cold(position);
                 };
@@ -193,18 +241,27 @@ impl Emitter<'_> {
                 let some = self.text.make(&format!("icmp sge i64 {room}, 0"));
                 let inside = self.text.make(&format!("icmp ule i64 {delta}, {room}"));
                 let mut truth = self.text.make(&format!("and i1 {some}, {inside}"));
-                for more in [fits, bounds.writable.clone().filter(|_| store)].into_iter().flatten() {
+                for more in [fits, bounds.writable.clone().filter(|_| store)]
+                    .into_iter()
+                    .flatten()
+                {
                     truth = self.text.make(&format!("and i1 {truth}, {more}"));
                 }
                 self.text.expect(&truth, &fast, &slow);
                 self.text.start(&fast);
-                let first = self.text.make(&format!("getelementptr i8, ptr {}, i64 {delta}", bounds.base));
+                let first = self.text.make(&format!(
+                    "getelementptr i8, ptr {}, i64 {delta}",
+                    bounds.base
+                ));
                 let lane = bounds.lane_stride;
                 let mut all = offsets.map(|offset| (offset - least) * scale);
                 for (number, offset) in all.iter_mut().enumerate() {
                     *offset += lane * number as i64;
                 }
-                Lanes::Known { first, offsets: all }
+                Lanes::Known {
+                    first,
+                    offsets: all,
+                }
             }
             None => self.lanes_apart(t, &bounds, index.map(|(_, reg)| reg), (&fast, &slow), store),
         };
@@ -231,7 +288,10 @@ impl Emitter<'_> {
         store: bool,
     ) -> Lanes {
         let (size, offset) = (i64::from(t.size()), t.offset as i64);
-        let base = Reg { index: t.base, wide: true };
+        let base = Reg {
+            index: t.base,
+            wide: true,
+        };
         let room = self.text.make(&format!("sub i64 {}, {size}", bounds.len));
         let known = match index {
             Some(reg) => self.known.of(reg),
@@ -239,39 +299,69 @@ impl Emitter<'_> {
         };
         let scale = t.index.map_or(1, |scaled| i64::from(scaled.scale));
         // Groups of lanes side by side, or all at one place.
-        let near = |bits: usize| known.strides.iter().take(bits).all(|stride| stride.is_some_and(|s| (0..1 << 16).contains(&s)));
-        let group = if near(4) { 16 } else if near(3) { 8 } else { 1 };
+        let near = |bits: usize| {
+            known
+                .strides
+                .iter()
+                .take(bits)
+                .all(|stride| stride.is_some_and(|s| (0..1 << 16).contains(&s)))
+        };
+        let group = if near(4) {
+            16
+        } else if near(3) {
+            8
+        } else {
+            1
+        };
         let group = if bounds.lane_stride != 0 { 1 } else { group };
         let (deltas, ok, mut truth);
         match (index, t.index) {
             (Some(reg), Some(scaled)) => {
                 let mut start = self.one(base);
                 start = self.text.make(&format!("add i64 {start}, {offset}"));
-                start = self.text.make(&format!("sub i64 {start}, {}", bounds.start));
+                start = self
+                    .text
+                    .make(&format!("sub i64 {start}, {}", bounds.start));
                 // Indices up to the last that fits; none is negative.
                 let left = self.text.make(&format!("sub i64 {room}, {start}"));
-                let not_below = self.text.make(&format!("icmp ule i64 {start}, {OFFSET_MASK}"));
+                let not_below = self
+                    .text
+                    .make(&format!("icmp ule i64 {start}, {OFFSET_MASK}"));
                 let some = self.text.make(&format!("icmp sge i64 {left}, 0"));
                 truth = self.text.make(&format!("and i1 {not_below}, {some}"));
                 let _ = scaled;
-                let most = self.text.make(&format!("udiv i64 {left}, {}", scale.max(1)));
-                let capped = self.text.make(&format!("call i64 @llvm.umin.i64(i64 {most}, i64 2147483647)"));
+                let most = self
+                    .text
+                    .make(&format!("udiv i64 {left}, {}", scale.max(1)));
+                let capped = self.text.make(&format!(
+                    "call i64 @llvm.umin.i64(i64 {most}, i64 2147483647)"
+                ));
                 let capped = self.text.make(&format!("trunc i64 {capped} to i32"));
                 let limit = self.text.splat("i32", &capped);
                 let lanes = self.lanes(reg);
-                ok = self.text.make(&format!("icmp ule <32 x i32> {lanes}, {limit}"));
-                let wide = self.text.make(&format!("zext <32 x i32> {lanes} to <32 x i64>"));
-                let bytes = self.text.make(&format!("mul <32 x i64> {wide}, splat (i64 {scale})"));
+                ok = self
+                    .text
+                    .make(&format!("icmp ule <32 x i32> {lanes}, {limit}"));
+                let wide = self
+                    .text
+                    .make(&format!("zext <32 x i32> {lanes} to <32 x i64>"));
+                let bytes = self
+                    .text
+                    .make(&format!("mul <32 x i64> {wide}, splat (i64 {scale})"));
                 let start = self.text.splat("i64", &start);
                 deltas = self.text.make(&format!("add <32 x i64> {bytes}, {start}"));
             }
             _ => {
                 let lanes = self.lanes(base);
-                let start = self.text.make(&format!("sub i64 {offset}, {}", bounds.start));
+                let start = self
+                    .text
+                    .make(&format!("sub i64 {offset}, {}", bounds.start));
                 let start = self.text.splat("i64", &start);
                 deltas = self.text.make(&format!("add <32 x i64> {lanes}, {start}"));
                 let limit = self.text.splat("i64", &room);
-                ok = self.text.make(&format!("icmp ule <32 x i64> {deltas}, {limit}"));
+                ok = self
+                    .text
+                    .make(&format!("icmp ule <32 x i64> {deltas}, {limit}"));
                 truth = self.text.make(&format!("icmp sge i64 {room}, 0"));
             }
         }
@@ -299,14 +389,26 @@ impl Emitter<'_> {
         };
         if group > 1 {
             let mut strides = [0; BITS];
-            for (slot, stride) in strides.iter_mut().zip(known.strides).take(if group == 16 { 4 } else { 3 }) {
+            for (slot, stride) in
+                strides
+                    .iter_mut()
+                    .zip(known.strides)
+                    .take(if group == 16 { 4 } else { 3 })
+            {
                 *slot = stride.unwrap_or(0) * scale;
             }
             let offsets = lane_offsets(strides);
-            return Lanes::Groups { base: bounds.base.clone(), deltas, size: group, offsets };
+            return Lanes::Groups {
+                base: bounds.base.clone(),
+                deltas,
+                size: group,
+                offsets,
+            };
         }
         let base = &bounds.base;
-        let pointers = self.text.make(&format!("getelementptr i8, ptr {base}, <32 x i64> {deltas}"));
+        let pointers = self.text.make(&format!(
+            "getelementptr i8, ptr {base}, <32 x i64> {deltas}"
+        ));
         Lanes::Any { pointers }
     }
 
@@ -315,15 +417,21 @@ impl Emitter<'_> {
         match lanes {
             Lanes::Known { first, offsets } => {
                 let offsets = vector("i64", offsets.iter().map(|offset| offset + more));
-                self.text.make(&format!("getelementptr i8, ptr {first}, <32 x i64> {offsets}"))
+                self.text.make(&format!(
+                    "getelementptr i8, ptr {first}, <32 x i64> {offsets}"
+                ))
             }
             Lanes::Groups { base, deltas, .. } => {
-                let deltas = self.text.make(&format!("add <32 x i64> {deltas}, splat (i64 {more})"));
-                self.text.make(&format!("getelementptr i8, ptr {base}, <32 x i64> {deltas}"))
+                let deltas = self
+                    .text
+                    .make(&format!("add <32 x i64> {deltas}, splat (i64 {more})"));
+                self.text.make(&format!(
+                    "getelementptr i8, ptr {base}, <32 x i64> {deltas}"
+                ))
             }
-            Lanes::Any { pointers } => {
-                self.text.make(&format!("getelementptr i8, <32 x ptr> {pointers}, i64 {more}"))
-            }
+            Lanes::Any { pointers } => self.text.make(&format!(
+                "getelementptr i8, <32 x ptr> {pointers}, i64 {more}"
+            )),
         }
     }
 
@@ -339,11 +447,18 @@ impl Emitter<'_> {
             let mut block = "poison".to_owned();
             let width = distinct.len();
             for (at, offset) in distinct.iter().enumerate() {
-                let place = self.text.make(&format!("getelementptr i8, ptr {first}, i64 {offset}"));
+                let place = self
+                    .text
+                    .make(&format!("getelementptr i8, ptr {first}, i64 {offset}"));
                 let number = self.text.make(&format!("load {ty}, ptr {place}, align 1"));
-                block = self.text.make(&format!("insertelement <{width} x {ty}> {block}, {ty} {number}, i64 {at}"));
+                block = self.text.make(&format!(
+                    "insertelement <{width} x {ty}> {block}, {ty} {number}, i64 {at}"
+                ));
             }
-            let places: Vec<usize> = offsets.iter().map(|offset| distinct.iter().position(|d| d == offset).unwrap_or(0)).collect();
+            let places: Vec<usize> = offsets
+                .iter()
+                .map(|offset| distinct.iter().position(|d| d == offset).unwrap_or(0))
+                .collect();
             return Some(self.text.make(&format!(
                 "shufflevector <{width} x {ty}> {block}, <{width} x {ty}> poison, {}",
                 choice(&places)
@@ -355,9 +470,16 @@ impl Emitter<'_> {
         if !whole || cells > LARGEST_BLOCK || cells as usize > 8 * count {
             return None;
         }
-        let place = self.text.make(&format!("getelementptr i8, ptr {first}, i64 {least}"));
-        let block = self.text.make(&format!("load <{cells} x {ty}>, ptr {place}, align 1"));
-        let places: Vec<usize> = offsets.iter().map(|offset| ((offset - least) / bytes) as usize).collect();
+        let place = self
+            .text
+            .make(&format!("getelementptr i8, ptr {first}, i64 {least}"));
+        let block = self
+            .text
+            .make(&format!("load <{cells} x {ty}>, ptr {place}, align 1"));
+        let places: Vec<usize> = offsets
+            .iter()
+            .map(|offset| ((offset - least) / bytes) as usize)
+            .collect();
         if places.iter().enumerate().all(|(at, &place)| at == place) && cells as usize == count {
             return Some(block);
         }
@@ -373,8 +495,17 @@ impl Emitter<'_> {
         let mut size = 32 / parts.len().max(1);
         while parts.len() > 1 {
             let places: Vec<usize> = (0..size * 2).collect();
-            let pairs: Vec<String> = parts.chunks_exact(2).map(|pair| format!("<{size} x {ty}> {}, <{size} x {ty}> {}", pair[0], pair[1])).collect();
-            parts = pairs.iter().map(|pair| self.text.make(&format!("shufflevector {pair}, {}", choice(&places)))).collect();
+            let pairs: Vec<String> = parts
+                .chunks_exact(2)
+                .map(|pair| format!("<{size} x {ty}> {}, <{size} x {ty}> {}", pair[0], pair[1]))
+                .collect();
+            parts = pairs
+                .iter()
+                .map(|pair| {
+                    self.text
+                        .make(&format!("shufflevector {pair}, {}", choice(&places)))
+                })
+                .collect();
             size *= 2;
         }
         parts.pop().unwrap_or_default()
@@ -387,9 +518,13 @@ impl Emitter<'_> {
             let more = at as i64 * bytes;
             if self.shape(reg) == Shape::One {
                 let Lanes::Known { first, .. } = lanes else {
-                    return Err(Refused(format!("a load at {position} of one number by lanes")));
+                    return Err(Refused(format!(
+                        "a load at {position} of one number by lanes"
+                    )));
                 };
-                let place = self.text.make(&format!("getelementptr i8, ptr {first}, i64 {more}"));
+                let place = self
+                    .text
+                    .make(&format!("getelementptr i8, ptr {first}, i64 {more}"));
                 let number = self.text.make(&format!("load {ty}, ptr {place}, align 1"));
                 let number = self.widened(&number, t.cell, Shape::One);
                 self.set(reg, &number);
@@ -400,12 +535,25 @@ impl Emitter<'_> {
                     let offsets: Vec<i64> = offsets.iter().map(|offset| offset + more).collect();
                     self.load_known(first, &offsets, t.cell)
                 }
-                Lanes::Groups { base, deltas, size, offsets } => {
+                Lanes::Groups {
+                    base,
+                    deltas,
+                    size,
+                    offsets,
+                } => {
                     let mut parts = Vec::new();
                     for group in 0..32 / size {
-                        let delta = self.text.make(&format!("extractelement <32 x i64> {deltas}, i64 {}", group * size));
-                        let first = self.text.make(&format!("getelementptr i8, ptr {base}, i64 {delta}"));
-                        let offsets: Vec<i64> = offsets[..*size].iter().map(|offset| offset + more).collect();
+                        let delta = self.text.make(&format!(
+                            "extractelement <32 x i64> {deltas}, i64 {}",
+                            group * size
+                        ));
+                        let first = self
+                            .text
+                            .make(&format!("getelementptr i8, ptr {base}, i64 {delta}"));
+                        let offsets: Vec<i64> = offsets[..*size]
+                            .iter()
+                            .map(|offset| offset + more)
+                            .collect();
                         parts.extend(self.load_known(&first, &offsets, t.cell));
                     }
                     (parts.len() == 32 / size).then(|| self.joined(parts, ty))
@@ -443,7 +591,9 @@ impl Emitter<'_> {
         }
         let (before, mask) = (self.get(reg), self.mask_lanes());
         let bits = if reg.wide { 64 } else { 32 };
-        self.text.make(&format!("select <32 x i1> {mask}, <32 x i{bits}> {loaded}, <32 x i{bits}> {before}"))
+        self.text.make(&format!(
+            "select <32 x i1> {mask}, <32 x i{bits}> {loaded}, <32 x i{bits}> {before}"
+        ))
     }
 
     /// A cell's number as a register holds it.
@@ -454,7 +604,11 @@ impl Emitter<'_> {
             Cell::Word | Cell::Long => number.to_owned(),
             Cell::Byte | Cell::Short => self.text.make(&format!("zext {from} {number} to {to}")),
             Cell::Truth => {
-                let zero = if shape == Shape::One { "0" } else { "zeroinitializer" };
+                let zero = if shape == Shape::One {
+                    "0"
+                } else {
+                    "zeroinitializer"
+                };
                 let truth = self.text.make(&format!("icmp ne {from} {number}, {zero}"));
                 let truths = shape.of("i1");
                 self.text.make(&format!("zext {truths} {truth} to {to}"))
@@ -483,9 +637,13 @@ impl Emitter<'_> {
         let size = bytes * regs.len() as i64;
         match lanes {
             // All lanes write one place: the last one stays.
-            Lanes::Known { first, offsets } if offsets.iter().all(|offset| *offset == offsets[0]) => {
+            Lanes::Known { first, offsets }
+                if offsets.iter().all(|offset| *offset == offsets[0]) =>
+            {
                 let mask = self.mask();
-                let above = self.text.make(&format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 false)"));
+                let above = self
+                    .text
+                    .make(&format!("call i32 @llvm.ctlz.i32(i32 {mask}, i1 false)"));
                 let last = self.text.make(&format!("sub i32 31, {above}"));
                 let last = self.text.make(&format!("and i32 {last}, 31"));
                 for (at, &reg) in regs.iter().enumerate() {
@@ -495,12 +653,16 @@ impl Emitter<'_> {
                         false => {
                             let bits = if reg.wide { 64 } else { 32 };
                             let all = self.lanes(reg);
-                            self.text.make(&format!("extractelement <32 x i{bits}> {all}, i32 {last}"))
+                            self.text
+                                .make(&format!("extractelement <32 x i{bits}> {all}, i32 {last}"))
                         }
                     };
                     let number = self.cut(&number, t.cell, Shape::One);
-                    let place = self.text.make(&format!("getelementptr i8, ptr {first}, i64 {more}"));
-                    self.text.line(&format!("store {ty} {number}, ptr {place}, align 1"));
+                    let place = self
+                        .text
+                        .make(&format!("getelementptr i8, ptr {first}, i64 {more}"));
+                    self.text
+                        .line(&format!("store {ty} {number}, ptr {place}, align 1"));
                 }
                 return Ok(());
             }
@@ -513,7 +675,10 @@ impl Emitter<'_> {
                 }
                 let in_a_row = (0..32).all(|lane| offsets[lane] - offsets[0] == lane as i64 * size);
                 if in_a_row {
-                    let first = self.text.make(&format!("getelementptr i8, ptr {first}, i64 {}", offsets[0]));
+                    let first = self.text.make(&format!(
+                        "getelementptr i8, ptr {first}, i64 {}",
+                        offsets[0]
+                    ));
                     self.store_row(t, &regs, &first);
                     return Ok(());
                 }
@@ -521,7 +686,12 @@ impl Emitter<'_> {
             Lanes::Groups { .. } | Lanes::Any { .. } if regs.len() > 1 => {
                 return self.cold(position);
             }
-            Lanes::Groups { base, deltas, size: group, offsets } => {
+            Lanes::Groups {
+                base,
+                deltas,
+                size: group,
+                offsets,
+            } => {
                 let row = (0..*group).all(|lane| offsets[lane] == lane as i64 * bytes);
                 if row {
                     let number = self.lanes(regs[0]);
@@ -529,10 +699,21 @@ impl Emitter<'_> {
                     let mask = self.mask_lanes();
                     for at in 0..32 / group {
                         let places: Vec<usize> = (at * group..(at + 1) * group).collect();
-                        let part = self.text.make(&format!("shufflevector <32 x {ty}> {number}, <32 x {ty}> poison, {}", choice(&places)));
-                        let own = self.text.make(&format!("shufflevector <32 x i1> {mask}, <32 x i1> poison, {}", choice(&places)));
-                        let delta = self.text.make(&format!("extractelement <32 x i64> {deltas}, i64 {}", at * group));
-                        let place = self.text.make(&format!("getelementptr i8, ptr {base}, i64 {delta}"));
+                        let part = self.text.make(&format!(
+                            "shufflevector <32 x {ty}> {number}, <32 x {ty}> poison, {}",
+                            choice(&places)
+                        ));
+                        let own = self.text.make(&format!(
+                            "shufflevector <32 x i1> {mask}, <32 x i1> poison, {}",
+                            choice(&places)
+                        ));
+                        let delta = self.text.make(&format!(
+                            "extractelement <32 x i64> {deltas}, i64 {}",
+                            at * group
+                        ));
+                        let place = self
+                            .text
+                            .make(&format!("getelementptr i8, ptr {base}, i64 {delta}"));
                         self.text.line(&format!("call void @llvm.masked.store.v{group}{ty}.p0(<{group} x {ty}> {part}, ptr {place}, i32 1, <{group} x i1> {own})"));
                     }
                     return Ok(());
@@ -578,7 +759,9 @@ impl Emitter<'_> {
             let mut width = 32;
             let mut joined = parts[0].clone();
             for part in &parts[1..] {
-                let wider: Vec<usize> = (0..width + 32).map(|at| if at < 32 { at } else { 0 }).collect();
+                let wider: Vec<usize> = (0..width + 32)
+                    .map(|at| if at < 32 { at } else { 0 })
+                    .collect();
                 let grown = self.text.make(&format!(
                     "shufflevector <32 x {ty}> {part}, <32 x {ty}> poison, {}",
                     choice(&wider[..width])
@@ -590,13 +773,18 @@ impl Emitter<'_> {
                 ));
                 width += 32;
             }
-            let order: Vec<usize> = (0..32 * count).map(|at| at % count * 32 + at / count).collect();
+            let order: Vec<usize> = (0..32 * count)
+                .map(|at| at % count * 32 + at / count)
+                .collect();
             all = self.text.make(&format!(
                 "shufflevector <{width} x {ty}> {joined}, <{width} x {ty}> poison, {}",
                 choice(&order)
             ));
             let lanes: Vec<usize> = (0..32 * count).map(|at| at / count).collect();
-            mask = self.text.make(&format!("shufflevector <32 x i1> {mask}, <32 x i1> poison, {}", choice(&lanes)));
+            mask = self.text.make(&format!(
+                "shufflevector <32 x i1> {mask}, <32 x i1> poison, {}",
+                choice(&lanes)
+            ));
         }
         let width = 32 * count;
         self.text.line(&format!(
@@ -605,8 +793,25 @@ impl Emitter<'_> {
     }
 
     /// A pointer and a distance.
-    pub(super) fn pointer_add(&mut self, d: u32, base: u32, index: u32, kind: Index, scale: u32, offset: i64) {
-        let (d, base) = (Reg { index: d, wide: true }, Reg { index: base, wide: true });
+    pub(super) fn pointer_add(
+        &mut self,
+        d: u32,
+        base: u32,
+        index: u32,
+        kind: Index,
+        scale: u32,
+        offset: i64,
+    ) {
+        let (d, base) = (
+            Reg {
+                index: d,
+                wide: true,
+            },
+            Reg {
+                index: base,
+                wide: true,
+            },
+        );
         let shape = self.shape(d);
         let mut sum = self.operand(base, shape);
         let ty = shape.of("i64");

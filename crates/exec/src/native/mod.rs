@@ -29,7 +29,7 @@ use crate::code::{Op, Program, Reg};
 use crate::dispatch::{Limits, Statistics};
 use crate::error::RunError;
 use crate::geometry::Grid;
-use assay_native::{Compiler, Image};
+use assay_native::{CompileError, Compiler, Image};
 use assay_ssa::builtin::Builtin;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -95,11 +95,18 @@ impl Source {
                 positions.push((which, axis));
             }
         }
-        Self { program, meanings, parameters, positions }
+        Self {
+            program,
+            meanings,
+            parameters,
+            positions,
+        }
     }
 
     fn position(&self, which: Builtin, axis: u8) -> Option<usize> {
-        self.positions.iter().position(|known| *known == (which, axis))
+        self.positions
+            .iter()
+            .position(|known| *known == (which, axis))
     }
 }
 
@@ -130,7 +137,8 @@ impl Code {
         // SAFETY: the functions have these types (`emit`), as the flag says.
         unsafe {
             if self.suspends {
-                let start: unsafe extern "C" fn(*mut u8) -> *mut u8 = std::mem::transmute(self.start);
+                let start: unsafe extern "C" fn(*mut u8) -> *mut u8 =
+                    std::mem::transmute(self.start);
                 return start(context);
             }
             let start: unsafe extern "C" fn(*mut u8) = std::mem::transmute(self.start);
@@ -195,7 +203,9 @@ impl Slot {
     ) -> Result<Statistics, RunError> {
         match &self.0 {
             Some(shared) => run::run(&shared.source, code, grid, bindings, limits),
-            None => Err(RunError::BadGrid("a program without machine code".to_owned())),
+            None => Err(RunError::BadGrid(
+                "a program without machine code".to_owned(),
+            )),
         }
     }
 }
@@ -220,7 +230,9 @@ impl Program {
 
     /// Returns true if [`Program::make_native`] was called for threadgroups of this size, with whatever result.
     pub fn tried_native(&self, threadgroup: [u32; 3]) -> bool {
-        let Some(shared) = &self.native.0 else { return true };
+        let Some(shared) = &self.native.0 else {
+            return true;
+        };
         let codes = shared.codes.lock().unwrap_or_else(PoisonError::into_inner);
         codes.contains_key(&threadgroup)
     }
@@ -232,21 +244,35 @@ impl Program {
     }
 }
 
-fn emitted(source: &Source, threadgroup: [u32; 3]) -> Result<(emit::Emitted, Vec<bool>), NativeError> {
+fn emitted(
+    source: &Source,
+    threadgroup: [u32; 3],
+) -> Result<(emit::Emitted, Vec<bool>), NativeError> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return Err(NativeError::Refused("only Linux on x86-64 has it".to_owned()));
+        return Err(NativeError::Refused(
+            "only Linux on x86-64 has it".to_owned(),
+        ));
     }
-    let threads = threadgroup.iter().try_fold(1u32, |product, &side| product.checked_mul(side));
+    let threads = threadgroup
+        .iter()
+        .try_fold(1u32, |product, &side| product.checked_mul(side));
     let Some(threads @ 1..=1024) = threads else {
-        return Err(NativeError::Refused(format!("threadgroups of {threadgroup:?} threads")));
+        return Err(NativeError::Refused(format!(
+            "threadgroups of {threadgroup:?} threads"
+        )));
     };
     let roots = memory::roots(&source.program);
     let known = known::analyse(source, &roots, threadgroup);
-    let known = known.ok_or_else(|| NativeError::Refused("its registers have no end to be known".to_owned()))?;
+    let known = known
+        .ok_or_else(|| NativeError::Refused("its registers have no end to be known".to_owned()))?;
     let positions = source.positions.iter().map(|&(which, axis)| {
         let ops = source.program.ops.iter();
         let scalar = |op: &Op| match *op {
-            Op::Position { which: w, axis: a, d } => (w, a) == (which, axis) && known.of(d).is_scalar(),
+            Op::Position {
+                which: w,
+                axis: a,
+                d,
+            } => (w, a) == (which, axis) && known.of(d).is_scalar(),
             _ => false,
         };
         ops.clone().any(scalar)
@@ -257,14 +283,30 @@ fn emitted(source: &Source, threadgroup: [u32; 3]) -> Result<(emit::Emitted, Vec
     Ok((emitted, positions))
 }
 
-fn make(source: &Source, compiler: &Compiler, threadgroup: [u32; 3]) -> Result<(Code, Native), NativeError> {
+fn make(
+    source: &Source,
+    compiler: &Compiler,
+    threadgroup: [u32; 3],
+) -> Result<(Code, Native), NativeError> {
     let start = Instant::now();
     let (emitted, scalar_positions) = emitted(source, threadgroup)?;
     let written = Instant::now();
-    let (object, cached) = compiler.compile(&emitted.text)?;
+    let (object, cached) = match compiler.compile(&emitted.text) {
+        // An older clang.
+        Err(CompileError::Failed { message, .. })
+            if emitted.suspends && message.contains("intrinsic") =>
+        {
+            let old = emitted
+                .text
+                .replace(emit::COROUTINE_END, emit::OLD_COROUTINE_END);
+            compiler.compile(&old)?
+        }
+        compiled => compiled?,
+    };
     let compiled = Instant::now();
     let image = Image::load(&object)?;
-    let missing = |name: &str| NativeError::Refused(format!("its object file has no function \"{name}\""));
+    let missing =
+        |name: &str| NativeError::Refused(format!("its object file has no function \"{name}\""));
     let function = |name: &str| image.function(name).ok_or_else(|| missing(name));
     let begin = function("simdgroup")?;
     let (resume, is_done) = match emitted.suspends {

@@ -77,7 +77,11 @@ unsafe extern "C" fn cold(context: *mut Context, position: u64) -> u32 {
     // as long as the threadgroup runs (`NativeWorker::run_group`).
     let (context, shared, execution) = unsafe {
         let shared = &mut *(*context).shared;
-        (&mut *context, &mut *(&raw mut shared.batch), &*shared.context)
+        (
+            &mut *context,
+            &mut *(&raw mut shared.batch),
+            &*shared.context,
+        )
     };
     let own = execution.of_simdgroup(context.simdgroup as usize);
     match shared.run_one(&own, position as usize, context.mask) {
@@ -154,7 +158,12 @@ pub(super) fn run(
     let workers = rayon::current_num_threads() as u64;
     job.check_memory(workers, 1, 0)?;
     let table = job.regions.iter().map(Region::row).collect();
-    let native = NativeJob { job: &job, code, source, table };
+    let native = NativeJob {
+        job: &job,
+        code,
+        source,
+        table,
+    };
     let groups = job.groups();
     let fault = if program.in_order || workers == 1 || groups == 1 {
         let mut worker = native.worker();
@@ -190,7 +199,10 @@ impl NativeJob<'_> {
         let mut batch = Batch::new(program, &job.pointers, 0, 1);
         batch.start(program, &job.pointers, 32);
         let mut worker = NativeWorker {
-            shared: Box::new(Shared { batch, context: std::ptr::null() }),
+            shared: Box::new(Shared {
+                batch,
+                context: std::ptr::null(),
+            }),
             contexts: Vec::new(),
             frames: Vec::new(),
             threadgroup: Buffer::zeroed(job.threadgroup_bytes as usize),
@@ -226,7 +238,13 @@ impl NativeJob<'_> {
                 wide,
                 bases: worker.bases[simdgroup].as_ptr(),
                 lanes: worker.lanes[simdgroup].as_ptr(),
-                cancel: self.job.limits.cancel.unwrap_or(&NOT_CANCELLED).as_ptr().cast(),
+                cancel: self
+                    .job
+                    .limits
+                    .cancel
+                    .unwrap_or(&NOT_CANCELLED)
+                    .as_ptr()
+                    .cast(),
                 max_steps: self.job.limits.max_steps,
                 mask: ((1u64 << left) - 1) as u32,
                 simdgroup: simdgroup as u32,
@@ -277,7 +295,11 @@ impl NativeJob<'_> {
         let simdgroups = worker.contexts.len();
         let context = ExecutionContext {
             program,
-            memory: View { shared: &job.regions, threadgroup: &threadgroup, thread: &nothing },
+            memory: View {
+                shared: &job.regions,
+                threadgroup: &threadgroup,
+                thread: &nothing,
+            },
             frames: &frames,
             grid_position: GridPosition {
                 grid: job.grid,
@@ -301,7 +323,11 @@ impl NativeJob<'_> {
     }
 
     /// Runs the simdgroups of a threadgroup, each to its next barrier or its end, in turns.
-    fn run_simdgroups(&self, worker: &mut NativeWorker, context: &ExecutionContext<'_>) -> Result<(), Box<Fault>> {
+    fn run_simdgroups(
+        &self,
+        worker: &mut NativeWorker,
+        context: &ExecutionContext<'_>,
+    ) -> Result<(), Box<Fault>> {
         let threads = self.job.grid.threadgroup.iter().product::<u32>();
         let mut running = Vec::new();
         for simdgroup in 0..worker.contexts.len() {
@@ -351,7 +377,9 @@ impl NativeJob<'_> {
     fn check(&self, own: &mut Context, context: &ExecutionContext<'_>) -> Result<(), Box<Fault>> {
         match own.trap.take() {
             None => Ok(()),
-            Some(trap) => Err(self.job.fault(trap, &context.of_simdgroup(own.simdgroup as usize))),
+            Some(trap) => Err(self
+                .job
+                .fault(trap, &context.of_simdgroup(own.simdgroup as usize))),
         }
     }
 }

@@ -34,7 +34,11 @@ impl Shape {
     }
 
     pub(super) fn number(self, bits: u32, value: u64) -> String {
-        let value = if bits == 32 { i64::from(value as u32 as i32) } else { value as i64 };
+        let value = if bits == 32 {
+            i64::from(value as u32 as i32)
+        } else {
+            value as i64
+        };
         match self {
             Self::One => value.to_string(),
             Self::Lanes => format!("splat (i{bits} {value})"),
@@ -80,11 +84,15 @@ impl Text {
 
     /// The same, where the first is what happens nearly always.
     pub(super) fn expect(&mut self, truth: &str, yes: &str, no: &str) {
-        self.line(&format!("br i1 {truth}, label %{yes}, label %{no}, !prof !0"));
+        self.line(&format!(
+            "br i1 {truth}, label %{yes}, label %{no}, !prof !0"
+        ));
     }
 
     pub(super) fn splat(&mut self, scalar: &str, value: &str) -> String {
-        let one = self.make(&format!("insertelement <32 x {scalar}> poison, {scalar} {value}, i64 0"));
+        let one = self.make(&format!(
+            "insertelement <32 x {scalar}> poison, {scalar} {value}, i64 0"
+        ));
         self.make(&format!(
             "shufflevector <32 x {scalar}> {one}, <32 x {scalar}> poison, <32 x i32> zeroinitializer"
         ))
@@ -93,7 +101,10 @@ impl Text {
 
 /// A constant vector.
 pub(super) fn vector(scalar: &str, values: impl IntoIterator<Item = i64>) -> String {
-    let values: Vec<String> = values.into_iter().map(|value| format!("{scalar} {value}")).collect();
+    let values: Vec<String> = values
+        .into_iter()
+        .map(|value| format!("{scalar} {value}"))
+        .collect();
     format!("<{}>", values.join(", "))
 }
 
