@@ -48,10 +48,10 @@ fn gpu(time: impl Fn(usize) -> f64 + 'static) -> Option<Wrapped> {
         let length = (0..runs.get()).map(|run| time(done + run)).sum::<f64>();
         done += runs.get();
         Finished {
-            total: Time {
+            total: Some(Time {
                 length: Duration::from_secs_f64(length * MICROSECOND),
                 origin: Origin::Measured,
-            },
+            }),
             dispatches: Vec::new(),
         }
     });

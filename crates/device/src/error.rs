@@ -213,6 +213,8 @@ pub enum FaultKind {
     Misaligned,
     /// More operations than allowed.
     TooManySteps,
+    /// The system stopped it, because it took too long or made no progress.
+    TimeOut,
     /// Code that the compiler took to be unreachable was reached.
     Unreachable,
     /// Something else; the device's own words say what.

@@ -29,7 +29,7 @@
 //!     .bind(2, Binding::Bytes(4i32.to_le_bytes().to_vec()));
 //! let finished = device.run(vec![dispatch])?;
 //!
-//! println!("{}", finished.total); // 0.012 ms (host)
+//! println!("{}", finished.time()?); // 0.012 ms (host)
 //! assert_eq!(device.contents(y)?[..4], 4.0f32.to_le_bytes());
 //! # Ok::<(), Error>(())
 //! ```

@@ -1,5 +1,6 @@
 //! Times, and where they come from.
 
+use crate::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -47,8 +48,21 @@ impl fmt::Display for Time {
 /// A submission that ran to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// From the start of the first dispatch to the end of the last.
-    pub total: Time,
-    /// Each dispatch alone, where the device can tell; empty where it cannot.
+    /// From the start of the first dispatch to the end of the last; `None` where the device cannot tell, as a virtual
+    /// GPU that gives no times.
+    pub total: Option<Time>,
+    /// Each dispatch alone, where the device can tell and was asked to; empty where not.
     pub dispatches: Vec<Time>,
+}
+
+impl Finished {
+    /// The total time, for whoever can do nothing without one.
+    pub fn time(&self) -> Result<Time, Error> {
+        self.total.ok_or_else(|| {
+            Error::NoDevice(
+                "this GPU gives no times, as the virtual one of a virtual machine: kernels run on it, but cannot be timed"
+                    .to_owned(),
+            )
+        })
+    }
 }

@@ -15,13 +15,13 @@ use crate::label::LabelId;
 use crate::recorder::Recorder;
 use crate::sample::{CommandBufferId, CommandBufferSample, Invalid, Sampling, seconds_to_ns};
 use crate::sampling::{
-    Capability, EncoderPerDispatch, Pool, Recycled, SAMPLES_PER_BUFFER, SampleChain, SampleSlot,
-    Strategy, timestamps,
+    Budget, Capability, EncoderPerDispatch, Permit, Pool, Recycled, SAMPLES_PER_BUFFER,
+    SampleChain, SampleSlot, Strategy, timestamps,
 };
 use crate::sync::lock;
 use block2::RcBlock;
 use objc2::Message;
-use objc2::rc::Retained;
+use objc2::rc::{Retained, autoreleasepool};
 use objc2::runtime::ProtocolObject;
 use objc2_foundation::{NSRange, NSString};
 use objc2_metal::{
@@ -43,8 +43,14 @@ pub type Encoder = ProtocolObject<dyn MTLComputeCommandEncoder>;
 /// Idle sample buffers kept for the next command buffer, 32 KB each.
 const IDLE_SAMPLE_BUFFERS: usize = 16;
 
+/// Sample buffers of this process: Metal refuses the 33rd (WebKit 48756, cubecl 1361), and the program may have its own.
+static SAMPLE_BUFFERS: Budget = Budget::new(28);
+
 /// A counter sample buffer that may change threads.
-struct SampleBuffer(Retained<ProtocolObject<dyn MTLCounterSampleBuffer>>);
+struct SampleBuffer {
+    samples: Retained<ProtocolObject<dyn MTLCounterSampleBuffer>>,
+    _permit: Permit,
+}
 
 // SAFETY: Metal's objects may be used from any thread; a sample buffer is used by one
 // thread at a time here: by the encoding one, then by the completion handler, then by the
@@ -56,7 +62,7 @@ impl SampleBuffer {
     fn read(&self, count: usize) -> Option<Vec<u64>> {
         let range = NSRange::new(0, count.min(SAMPLES_PER_BUFFER));
         // SAFETY: the range lies inside the buffer, which has SAMPLES_PER_BUFFER samples.
-        let data = unsafe { self.0.resolveCounterRange(range) }?;
+        let data = unsafe { self.samples.resolveCounterRange(range) }?;
         // SAFETY: nobody writes to the data, which is ours, while the slice lives.
         Some(timestamps(unsafe { data.as_bytes_unchecked() }))
     }
@@ -87,7 +93,7 @@ impl Timer {
     /// device, on `encoders`, and on [`Recorder::is_dispatch_enabled`] when a command
     /// buffer begins.
     pub fn new(recorder: &Recorder, device: &Device, encoders: EncoderPerDispatch) -> Timer {
-        let counters = timestamp_counters(device);
+        let counters = autoreleasepool(|_| timestamp_counters(device));
         let supports = |point| device.supportsCounterSampling(point);
         let capability = Capability {
             timestamps: counters.is_some(),
@@ -133,7 +139,7 @@ impl Timer {
     /// `queue` is any number that tells command queues apart. While
     /// [`Recorder::is_enabled`] says no, labelling is all that happens.
     pub fn begin(&self, buffer: &CommandBuffer, label: &str, queue: u32) -> TimedBuffer {
-        buffer.setLabel(Some(&NSString::from_str(label)));
+        autoreleasepool(|_| buffer.setLabel(Some(&NSString::from_str(label))));
         TimedBuffer {
             buffer: buffer.retain(),
             timing: self
@@ -170,10 +176,16 @@ impl Timer {
         self.shared
             .pool
             .take()
-            .or_else(|| self.make_sample_buffer())
+            .or_else(|| autoreleasepool(|_| self.make_sample_buffer()))
     }
 
     fn make_sample_buffer(&self) -> Option<Recycled<SampleBuffer>> {
+        let Some(permit) = SAMPLE_BUFFERS.take() else {
+            self.shared.recorder.note(
+                "some dispatches are not timed: too many command buffers at once for the counter sample buffers of a process",
+            );
+            return None;
+        };
         let descriptor = MTLCounterSampleBufferDescriptor::new();
         descriptor.setCounterSet(self.shared.counters.as_deref());
         descriptor.setStorageMode(MTLStorageMode::Shared);
@@ -184,7 +196,10 @@ impl Timer {
             .device
             .newCounterSampleBufferWithDescriptor_error(&descriptor);
         match made {
-            Ok(buffer) => Some(Recycled::new(SampleBuffer(buffer))),
+            Ok(samples) => Some(Recycled::new(SampleBuffer {
+                samples,
+                _permit: permit,
+            })),
             Err(error) => {
                 let reason = error.localizedDescription();
                 let note =
@@ -311,7 +326,11 @@ impl TimedBuffer {
         let sample = |index| {
             // SAFETY: the slot lies inside the buffer, and the device samples at dispatches.
             unsafe {
-                encoder.sampleCountersInBuffer_atSampleIndex_withBarrier(&buffer.0, index, true);
+                encoder.sampleCountersInBuffer_atSampleIndex_withBarrier(
+                    &buffer.samples,
+                    index,
+                    true,
+                );
             }
         };
         sample(slot.start);
@@ -328,24 +347,30 @@ impl TimedBuffer {
         kernel: LabelId,
         encode: impl FnOnce(&Encoder) -> R,
     ) -> Option<R> {
-        let descriptor = MTLComputePassDescriptor::computePassDescriptor();
-        descriptor.setDispatchType(MTLDispatchType::Serial);
-        if let Some((buffer, slot)) = self.slot(Sampling::EncoderPerDispatch, kernel) {
-            // SAFETY: attachment 0 always exists and the slot lies inside the buffer.
-            unsafe {
-                let attachments = descriptor.sampleBufferAttachments();
-                let attachment = attachments.objectAtIndexedSubscript(0);
-                attachment.setSampleBuffer(Some(&buffer.0));
-                attachment.setStartOfEncoderSampleIndex(slot.start);
-                attachment.setEndOfEncoderSampleIndex(slot.end);
-            }
-        }
-        let encoder = self
-            .buffer
-            .computeCommandEncoderWithDescriptor(&descriptor)?;
+        let encoder = self.own_encoder(kernel)?;
         let result = encode(&encoder);
         encoder.endEncoding();
         Some(result)
+    }
+
+    /// A serial encoder, sampled where it starts and ends if there is room for the samples. What Metal hands out on the way
+    /// is released here, not when the program next drains a pool: a command-line program may never do so.
+    fn own_encoder(&mut self, kernel: LabelId) -> Option<Retained<Encoder>> {
+        autoreleasepool(|_| {
+            let descriptor = MTLComputePassDescriptor::computePassDescriptor();
+            descriptor.setDispatchType(MTLDispatchType::Serial);
+            if let Some((buffer, slot)) = self.slot(Sampling::EncoderPerDispatch, kernel) {
+                // SAFETY: attachment 0 always exists and the slot lies inside the buffer.
+                unsafe {
+                    let attachments = descriptor.sampleBufferAttachments();
+                    let attachment = attachments.objectAtIndexedSubscript(0);
+                    attachment.setSampleBuffer(Some(&buffer.samples));
+                    attachment.setStartOfEncoderSampleIndex(slot.start);
+                    attachment.setEndOfEncoderSampleIndex(slot.end);
+                }
+            }
+            self.buffer.computeCommandEncoderWithDescriptor(&descriptor)
+        })
     }
 
     /// Commits the command buffer and returns at once; it is recorded when the GPU is
@@ -373,7 +398,8 @@ impl TimedBuffer {
             let timing = lock(&timing).take();
             if let Some(timing) = timing {
                 // SAFETY: Metal passes the completed command buffer, alive during the call.
-                timing.completed(unsafe { done.as_ref() });
+                let done = unsafe { done.as_ref() };
+                autoreleasepool(|_| timing.completed(done));
             }
         });
         // SAFETY: the block is valid, Metal copies it and calls it on a thread of its own;

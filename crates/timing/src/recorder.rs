@@ -408,6 +408,38 @@ impl Recorder {
         }
     }
 
+    /// The dispatches recorded for one command buffer, in order, without reading everything else. Dispatches are recorded
+    /// in one go when their command buffer completes, so only what was recorded since is looked at.
+    ///
+    /// ```
+    /// use assay_timing::{DispatchSample, Recorder};
+    ///
+    /// let recorder = Recorder::new();
+    /// let (label, kernel) = (recorder.label("decode"), recorder.label("matmul"));
+    /// let id = recorder.begin_command_buffer();
+    /// for index in 0..3 {
+    ///     let start_ns = 1000 + 100 * u64::from(index);
+    ///     recorder.record_dispatch(&DispatchSample {
+    ///         command_buffer: id, label, kernel, index, start_ns, end_ns: start_ns + 40,
+    ///     });
+    /// }
+    /// let found = recorder.dispatches_of(id);
+    /// assert_eq!(found.iter().map(|sample| sample.index).collect::<Vec<_>>(), [0, 1, 2]);
+    /// ```
+    pub fn dispatches_of(&self, id: CommandBufferId) -> Vec<DispatchSample> {
+        let mut found = Vec::new();
+        self.inner.dispatches.visit_newest(|words| {
+            let sample = StoredDispatch::unpack(&words).sample;
+            if sample.command_buffer != id {
+                return true;
+            }
+            found.push(sample);
+            sample.index > 0
+        });
+        found.reverse();
+        found
+    }
+
     /// One label's figures for command buffers, without reading everything else; `None`
     /// if nothing was recorded under it since the last reset.
     pub fn label_stats(&self, label: LabelId) -> Option<LabelStats> {

@@ -117,6 +117,24 @@ impl<const WORDS: usize> Ring<WORDS> {
         }
     }
 
+    /// Shows samples kept since the last reset, newest first, until `visit` returns false. Nothing is copied but the sample
+    /// shown.
+    pub(crate) fn visit_newest(&self, mut visit: impl FnMut([u64; WORDS]) -> bool) {
+        let next = self.next.0.load(Ordering::Acquire);
+        let first = self.first.load(Ordering::Acquire);
+        let Some(slots) = self.slots.get() else {
+            return;
+        };
+        let oldest = first.max(next.saturating_sub(slots.len() as u64));
+        for ticket in (oldest..next).rev() {
+            if let Some(words) = read_slot(slots, ticket)
+                && !visit(words)
+            {
+                return;
+            }
+        }
+    }
+
     /// Forgets what was recorded so far: samples whose ticket was drawn before this.
     pub(crate) fn reset(&self) {
         let next = self.next.0.load(Ordering::Acquire);
@@ -147,6 +165,21 @@ mod tests {
         let contents = ring.read();
         assert_eq!(contents.samples, [[6], [7], [8], [9]]);
         assert_eq!(contents.dropped, 6);
+    }
+
+    #[test]
+    fn the_newest_samples_are_shown_first_and_no_more_than_asked_for() {
+        let ring = Ring::<1>::new(4);
+        ring.visit_newest(|_| panic!("an empty ring shows nothing"));
+        for n in 0..10 {
+            ring.push([n]);
+        }
+        let mut shown = Vec::new();
+        ring.visit_newest(|[n]| {
+            shown.push(n);
+            n > 8
+        });
+        assert_eq!(shown, [9, 8]);
     }
 
     #[test]

@@ -11,11 +11,15 @@ use crate::recorder::Recorder;
 use crate::sample::{CommandBufferId, DispatchSample, ERROR_TIMESTAMP, Invalid, Sampling};
 use crate::sync::lock;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Samples in one counter sample buffer, Metal's limit.
 pub const SAMPLES_PER_BUFFER: usize = 4096;
 /// Dispatches one counter sample buffer can time.
 pub const DISPATCHES_PER_BUFFER: usize = SAMPLES_PER_BUFFER / 2;
+
+/// The remark about a GPU whose counters say nothing, as reported of M4 and of macOS 26.
+const ZEROS: &str = "dispatches are not timed: the GPU wrote zeros for the timestamps of whole command buffers; times of command buffers are right all the same";
 
 /// What a device can sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -230,6 +234,9 @@ impl<Buffer> SampleChain<Buffer> {
             let mut ticks = Vec::new();
             if let Some(buffer) = buffer {
                 ticks = read(&buffer.buffer, kernels.len() * 2).unwrap_or_default();
+                if !ticks.is_empty() && ticks.iter().all(|tick| *tick == 0) {
+                    recorder.note(ZEROS);
+                }
                 buffer.forget_left_overs(&mut ticks);
             }
             let (pairs, _) = ticks.as_chunks::<2>();
@@ -284,6 +291,42 @@ pub fn record_ticks(
 pub fn timestamps(bytes: &[u8]) -> Vec<u64> {
     let (words, _) = bytes.as_chunks::<8>();
     words.iter().map(|word| u64::from_le_bytes(*word)).collect()
+}
+
+/// So many of a thing that may live at once.
+///
+/// Metal gives a process some 32 counter sample buffers, across all its devices, and an error for the next.
+#[derive(Debug)]
+pub struct Budget {
+    left: AtomicUsize,
+}
+
+impl Budget {
+    /// Room for so many.
+    pub const fn new(most: usize) -> Budget {
+        Budget {
+            left: AtomicUsize::new(most),
+        }
+    }
+
+    /// Room for one, until the permit is dropped; `None` when there is none.
+    pub fn take(&'static self) -> Option<Permit> {
+        let less = |left: usize| left.checked_sub(1);
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .ok()
+            .map(|_| Permit(self))
+    }
+}
+
+/// One of a [`Budget`].
+#[derive(Debug)]
+pub struct Permit(&'static Budget);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.left.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Things to use again: at most `capacity` wait here, more are let go.
@@ -447,6 +490,33 @@ mod tests {
         assert_eq!(check(true, false, true), [Unknown, PerDispatch]);
         assert_eq!(check(true, false, false), [Unknown, Unknown]);
         assert_eq!(check(false, true, true), [Unknown, Unknown]);
+    }
+
+    #[test]
+    fn the_33rd_sample_buffer_is_not_asked_for() {
+        static BUDGET: Budget = Budget::new(28);
+        let mut permits: Vec<_> = (0..40).filter_map(|_| BUDGET.take()).collect();
+        assert_eq!(permits.len(), 28);
+        permits.pop();
+        assert!(BUDGET.take().is_some(), "one was given back");
+    }
+
+    #[test]
+    fn a_gpu_that_writes_zeros_only_is_noted_once() {
+        let recorder = Recorder::new();
+        let (label, kernel) = (recorder.label("decode"), recorder.label("matmul"));
+        for ticks in [vec![0; 4], vec![0; 4], vec![0, 0, 30, 40]] {
+            let mut chain = SampleChain::<Written>::default();
+            chain.next(kernel, || Some(Recycled::new(ticks)));
+            chain.next(kernel, || None);
+            chain.resolve(&recorder, CommandBufferId(1), label, |buffer, _| {
+                Some(buffer.clone())
+            });
+        }
+        let snapshot = recorder.snapshot();
+        assert_eq!(snapshot.notes, [ZEROS]);
+        assert_eq!(snapshot.kernels[0].invalid.get(Invalid::Zero), 5);
+        assert_eq!(snapshot.kernels[0].count, 1);
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl<'a> Contender<'a> {
         let start = Instant::now();
         let finished = device.run(dispatches)?;
         let wall = start.elapsed().as_secs_f64();
-        Ok((finished.total.length.as_secs_f64(), wall))
+        Ok((finished.time()?.length.as_secs_f64(), wall))
     }
 
     /// Takes a sample over some slots.
@@ -111,10 +111,10 @@ impl<'a> Contender<'a> {
         variant: usize,
     ) -> Result<(), Error> {
         let nothing = Finished {
-            total: Time {
+            total: Some(Time {
                 length: Duration::ZERO,
                 origin: device.facts().origin,
-            },
+            }),
             dispatches: Vec::new(),
         };
         let outcome = buffers.collect(device, case, nothing)?;

@@ -122,7 +122,7 @@ impl CpuDevice {
             }
         }
         Ok(Finished {
-            total: host(start),
+            total: Some(host(start)),
             dispatches,
         })
     }

@@ -3,6 +3,7 @@
 //! [`super::MetalDevice`] holds the logic; whoever implements [`Driver`] only carries calls over.
 //! On macOS that is `objc.rs`; in tests a fake that fails on demand.
 
+use super::failure::Failure;
 use crate::{Constant, Extent, Storage};
 use std::path::Path;
 use std::time::Duration;
@@ -22,8 +23,8 @@ pub(crate) struct GpuFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceOptions {
     pub(crate) fast_math: bool,
-    /// Major and minor version of the language.
-    pub(crate) version: (u32, u32),
+    /// Major and minor version of the language; `None` leaves the choice to Metal, which takes the newest it has.
+    pub(crate) version: Option<(u32, u32)>,
     pub(crate) macros: Vec<(String, String)>,
 }
 
@@ -91,31 +92,11 @@ pub(crate) struct Copy<'a, Buffer> {
 /// What became of a command buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Completed {
-    /// `GPUStartTime` and `GPUEndTime` in seconds.
+    /// `GPUStartTime` and `GPUEndTime` in seconds; zeros where the GPU gives none.
     pub(crate) times: (f64, f64),
     pub(crate) failure: Option<Failure>,
-    /// Each dispatch alone, where all of them were sampled.
+    /// Each dispatch alone, where that was asked for and all of them were sampled.
     pub(crate) dispatches: Vec<Duration>,
-}
-
-/// Why a command buffer failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    pub(crate) kind: FailureKind,
-    /// Metal's own words.
-    pub(crate) message: String,
-}
-
-/// `MTLCommandBufferError`, as far as it matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FailureKind {
-    TimeOut,
-    PageFault,
-    OutOfMemory,
-    StackOverflow,
-    NotPermitted,
-    DeviceRemoved,
-    Other,
 }
 
 /// Called once, from whatever thread Metal likes, when a command buffer is done.

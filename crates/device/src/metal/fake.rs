@@ -1,9 +1,10 @@
 //! A driver that answers as it is told, for tests of the logic above it. Its times are made up and stay in tests.
 
 use super::driver::{
-    Completed, Copy, Driver, Failure, FailureKind, GpuFacts, OnCompletion, RawArgument, RawBinding,
-    RawDispatch, RawKind, RawPipelineFacts, SourceOptions,
+    Completed, Copy, Driver, GpuFacts, OnCompletion, RawArgument, RawBinding, RawDispatch, RawKind,
+    RawPipelineFacts, SourceOptions,
 };
+use super::failure::Failure;
 use crate::{Constant, Storage};
 use std::cell::RefCell;
 use std::path::Path;
@@ -25,8 +26,8 @@ pub(super) enum Trouble {
     NoCommands,
     /// No encoder.
     NoEncoder,
-    /// The command buffer fails.
-    Fails(FailureKind, &'static str),
+    /// The command buffer fails with this code of Metal's and these words.
+    Fails(i64, &'static str),
     /// The command buffer never completes.
     Hangs,
     /// The completion handler is dropped without a call.
@@ -281,11 +282,8 @@ impl Driver for Fake {
                 return;
             }
             Trouble::Dropped => return,
-            Trouble::Fails(kind, words) => {
-                completed.failure = Some(Failure {
-                    kind: *kind,
-                    message: (*words).to_owned(),
-                });
+            Trouble::Fails(code, words) => {
+                completed.failure = Some(Failure::new(*code, (*words).to_owned()));
             }
             Trouble::NoTimes => completed.times = (0.0, 0.0),
             _ => {}

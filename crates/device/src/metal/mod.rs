@@ -4,10 +4,12 @@
 //! a GPU is decided here and tested on any machine against a fake driver: what is refused before it is encoded, the
 //! order of submissions, what an error means, what is cleaned up. The calls themselves are type-checked for macOS.
 //!
-//! Times are Metal's own `GPUStartTime` and `GPUEndTime` ([`Origin::Measured`]); dispatches one by one are timed by
-//! `assay-timing` where the GPU samples counters.
+//! Times are Metal's own `GPUStartTime` and `GPUEndTime` ([`Origin::Measured`]). The dispatches of a submission share one
+//! serial encoder, as they do in programs that care for speed: a boundary between encoders costs some 2 µs of GPU time.
+//! Only [`MetalSettings::time_dispatches`] separates them, and `assay-timing` samples counters around each.
 
 mod driver;
+mod failure;
 #[cfg(test)]
 mod fake;
 #[cfg(target_os = "macos")]
@@ -24,7 +26,7 @@ use crate::ids::{BufferId, LibraryId, PipelineId, SubmissionId, Table};
 use crate::message;
 use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
-use crate::{Constant, Device};
+use crate::{Constant, Device, Standard};
 use assay_ssa::{Argument, ArgumentAccess, Binding as Place, Space};
 use driver::{Copy, Driver, RawArgument, RawBinding, RawDispatch, RawKind, SourceOptions};
 use std::path::Path;
@@ -46,6 +48,9 @@ const MAX_INLINE_BYTES: u32 = 4096;
 pub struct MetalSettings {
     /// How long one submission may take; 30 s when not said.
     pub timeout: Option<Duration>,
+    /// Time every dispatch alone, where the GPU samples counters. Apple's GPUs do so where encoders begin and end only, so
+    /// every dispatch gets an encoder of its own, and the total grows by some microseconds for each.
+    pub time_dispatches: bool,
 }
 
 /// Opens the system's GPU. Without a Mac, or on one without a GPU, that is [`Error::NoDevice`].
@@ -62,9 +67,9 @@ pub struct MetalSettings {
 pub fn open_metal(settings: MetalSettings) -> Result<Box<dyn GpuDevice>, Error> {
     #[cfg(target_os = "macos")]
     {
-        let driver = objc::Objc::system().ok_or_else(|| {
+        let driver = objc::Objc::system(settings.time_dispatches).ok_or_else(|| {
             Error::NoDevice(
-                "this Mac offers no Metal GPU (a virtual machine or a session without one)"
+                "this Mac offers no Metal GPU to this process: a virtual machine without one, or a sandbox that hides it"
                     .to_owned(),
             )
         })?;
@@ -72,11 +77,18 @@ pub fn open_metal(settings: MetalSettings) -> Result<Box<dyn GpuDevice>, Error> 
     }
     #[cfg(not(target_os = "macos"))]
     {
-        let MetalSettings { timeout: _ } = settings;
+        let _ = settings;
         Err(Error::NoDevice(
             "a Metal GPU needs a Mac; the CPU device runs kernels anywhere".to_owned(),
         ))
     }
+}
+
+/// The default GPU or, where the system names none, the first of its list: each is missing in some sessions without a
+/// screen while the other is there.
+#[cfg(any(target_os = "macos", test))]
+fn first_device<D>(default: Option<D>, all: impl FnOnce() -> Vec<D>) -> Option<D> {
+    default.or_else(|| all().into_iter().next())
 }
 
 /// What a GPU can do beyond a [`Device`].
@@ -300,10 +312,11 @@ impl<D: Driver> Device for MetalDevice<D> {
                     .to_owned(),
             ));
         }
-        let version = options.standard.version();
+        // Without a wish Metal takes its newest language, which knows everything that a kernel may use.
+        let wish = (options.standard != Standard::default()).then(|| options.standard.version());
         let given = SourceOptions {
             fast_math: options.fast_math,
-            version: (version / 100, version % 100 / 10),
+            version: wish.map(|version| (version / 100, version % 100 / 10)),
             macros: options.defines.iter().map(|text| define(text)).collect(),
         };
         let library = self

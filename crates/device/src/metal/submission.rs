@@ -1,6 +1,7 @@
 //! A command buffer on its way: what it said when it was done, and what that means.
 
-use super::driver::{Completed, Driver, Failure, FailureKind};
+use super::driver::{Completed, Driver};
+use super::failure::{Failure, FailureKind};
 use crate::error::{Error, Fault, FaultKind};
 use crate::time::{Finished, Origin, Time};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -56,45 +57,46 @@ impl Submission {
             return Err(self.time_out(timeout));
         };
         if let Some(failure) = completed.failure {
-            return Err(self.failed(failure, timeout));
+            return Err(self.failed(failure));
         }
-        let (start, end) = completed.times;
-        let length = Duration::try_from_secs_f64(end - start)
-            .ok()
-            .filter(|_| start > 0.0 || self.names.is_empty())
-            .ok_or_else(|| {
-                self.fault(
-                    FaultKind::Other,
-                    format!("Metal gave no GPU times ({start} to {end})"),
-                )
-            })?;
         let measured = |length| Time {
             length,
             origin: Origin::Measured,
         };
         Ok(Finished {
-            total: measured(length),
+            total: length(completed.times).map(measured),
             dispatches: completed.dispatches.into_iter().map(measured).collect(),
         })
     }
 
-    fn failed(&self, failure: Failure, timeout: Duration) -> Error {
+    fn failed(&self, failure: Failure) -> Error {
         let Failure { kind, message } = failure;
-        let kind = match kind {
-            FailureKind::TimeOut => return self.time_out(timeout),
-            FailureKind::OutOfMemory => return Error::GpuMemory(message),
+        let no_device = |why: &str| Error::NoDevice(format!("{why}: {message}"));
+        let stopped = |why: &str| self.fault(FaultKind::TimeOut, format!("{why}: {message}"));
+        match kind {
+            FailureKind::OutOfMemory => Error::GpuMemory(message),
             FailureKind::NotPermitted => {
-                return Error::NoDevice(format!(
-                    "the system does not let this process use the GPU now: {message}"
-                ));
+                no_device("the system does not let this process use the GPU now")
             }
-            FailureKind::DeviceRemoved => {
-                return Error::NoDevice(format!("the GPU is gone: {message}"));
+            FailureKind::DeviceRemoved => no_device("the GPU is gone"),
+            FailureKind::Ignored => no_device(
+                "the system takes no more GPU work of this process because of its earlier errors; start it again",
+            ),
+            FailureKind::InnocentVictim => no_device(
+                "the GPU was reset because of another program's error, and this work was dropped; run it again",
+            ),
+            FailureKind::TimeOut => {
+                stopped("the system stopped it because it kept the GPU too long")
             }
-            FailureKind::PageFault => FaultKind::OutOfBounds,
-            FailureKind::StackOverflow | FailureKind::Other => FaultKind::Other,
-        };
-        self.fault(kind, message)
+            FailureKind::Hang => stopped("the GPU made no progress and was reset"),
+            FailureKind::ImpactingInteractivity => stopped(
+                "the system stopped it to keep the screen responsive; dispatch less at once",
+            ),
+            FailureKind::PageFault => self.fault(FaultKind::OutOfBounds, message),
+            FailureKind::StackOverflow | FailureKind::InvalidResource | FailureKind::Other => {
+                self.fault(FaultKind::Other, message)
+            }
+        }
     }
 
     /// Metal does not say which dispatch failed; with one there is no doubt.
@@ -117,4 +119,13 @@ impl Submission {
             after,
         }
     }
+}
+
+/// How long the GPU worked, by `GPUStartTime` and `GPUEndTime`. A virtual GPU gives zeros: its results count, its time is
+/// not known.
+fn length((start, end): (f64, f64)) -> Option<Duration> {
+    (start > 0.0)
+        .then(|| Duration::try_from_secs_f64(end - start).ok())
+        .flatten()
+        .filter(|length| !length.is_zero())
 }

@@ -1,8 +1,7 @@
 //! The flow of every call, against a driver that fails on demand.
 
-use super::driver::FailureKind;
 use super::fake::{Fake, Log, Trouble};
-use super::{GpuDevice, MetalDevice, MetalSettings};
+use super::{GpuDevice, MetalDevice, MetalSettings, first_device};
 use crate::{
     Binding, BufferId, CompileOptions, Device, Dispatch, Error, Extent, FaultKind, Origin,
     PipelineId, Source, Storage,
@@ -17,6 +16,7 @@ fn device(trouble: Trouble) -> (MetalDevice<Fake>, Log) {
     let log = fake.log.clone();
     let settings = MetalSettings {
         timeout: Some(Duration::from_millis(50)),
+        ..MetalSettings::default()
     };
     (MetalDevice::new(fake, settings), log)
 }
@@ -51,8 +51,9 @@ fn a_kernel_runs_and_its_times_are_the_gpus() {
     device.write(buffer, 0, &[1, 2, 3, 4]).expect("inside");
     let run = vec![increment(pipeline, buffer), increment(pipeline, buffer)];
     let finished = device.run(run).expect("runs");
-    assert_eq!(finished.total.origin, Origin::Measured);
-    assert_eq!(finished.total.length, Duration::from_micros(500));
+    let total = finished.time().expect("the GPU gave times");
+    assert_eq!(total.origin, Origin::Measured);
+    assert_eq!(total.length, Duration::from_micros(500));
     assert_eq!(finished.dispatches.len(), 2);
     assert_eq!(device.contents(buffer).expect("inside"), [3, 4, 5, 6]);
     let log = log.borrow();
@@ -77,8 +78,16 @@ fn metal_gets_the_options_it_understands() {
     device.compile(source, &options).expect("compiles");
     let seen = log.borrow().join("\n");
     assert!(seen.contains("fast_math: false"), "{seen}");
-    assert!(seen.contains("version: (3, 1)"), "{seen}");
+    assert!(seen.contains("version: None"), "{seen}");
     assert!(seen.contains(r#"("N", "4"), ("FLAG", "1")"#), "{seen}");
+
+    let older = CompileOptions {
+        standard: "metal2.4".parse().expect("a version"),
+        ..CompileOptions::default()
+    };
+    device.compile(source, &older).expect("compiles");
+    let seen = log.borrow().join("\n");
+    assert!(seen.contains("version: Some((2, 4))"), "{seen}");
 
     let with_folders = CompileOptions {
         include_folders: vec!["include".into()],
@@ -195,40 +204,127 @@ fn limits_are_checked_before_encoding() {
     assert!(log.borrow().is_empty(), "{:?}", log.borrow());
 }
 
+/// Runs a kernel whose command buffer fails with this code and these words.
+fn failed(code: i64, words: &'static str) -> Error {
+    let (mut device, _, pipeline, buffer) = ready(Trouble::Fails(code, words), 4);
+    device
+        .run(vec![increment(pipeline, buffer)])
+        .expect_err("fails")
+}
+
+type Expectation<'a> = &'a dyn Fn(&Error) -> bool;
+
+/// Metal's codes and texts, what becomes of them, and what the user reads.
 #[test]
 fn command_buffer_errors_say_what_happened() {
+    let fault =
+        |kind| move |error: &Error| matches!(error, Error::Fault(fault) if fault.kind == kind);
+    let no_device = |error: &Error| matches!(error, Error::NoDevice(_));
+    let memory = |error: &Error| matches!(error, Error::GpuMemory(_));
+    let cases: [(i64, &'static str, Expectation<'_>, &str); 12] = [
+        (
+            2,
+            "Caused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)",
+            &fault(FaultKind::TimeOut),
+            "kept the GPU too long: Caused GPU Timeout",
+        ),
+        (
+            1,
+            "Caused GPU Hang Error (00000003:kIOGPUCommandBufferCallbackErrorHang)",
+            &fault(FaultKind::TimeOut),
+            "no progress",
+        ),
+        (
+            1,
+            "Impacting Interactivity (0000000e:kIOGPUCommandBufferCallbackErrorImpactingInteractivity)",
+            &fault(FaultKind::TimeOut),
+            "dispatch less at once",
+        ),
+        (
+            4,
+            "Ignored (for causing prior/excessive GPU errors) (00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)",
+            &no_device,
+            "start it again",
+        ),
+        (
+            1,
+            "Discarded (victim of GPU error/recovery) (00000005:kIOGPUCommandBufferCallbackErrorInnocentVictim)",
+            &no_device,
+            "run it again",
+        ),
+        (
+            3,
+            "Caused GPU Address Fault Error (0000000b:kIOGPUCommandBufferCallbackErrorPageFault)",
+            &fault(FaultKind::OutOfBounds),
+            "Address Fault",
+        ),
+        (
+            8,
+            "Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
+            &memory,
+            "Insufficient Memory",
+        ),
+        (7, "Not permitted", &no_device, "does not let this process"),
+        (11, "Device removed", &no_device, "gone"),
+        (
+            9,
+            "Invalid Resource (00000009:kIOGPUCommandBufferCallbackErrorInvalidResource)",
+            &fault(FaultKind::Other),
+            "Invalid Resource",
+        ),
+        (12, "Stack overflow", &fault(FaultKind::Other), "increment"),
+        (
+            1,
+            "Internal Error",
+            &fault(FaultKind::Other),
+            "Internal Error",
+        ),
+    ];
+    for (code, words, expected, said) in cases {
+        let error = failed(code, words);
+        assert!(expected(&error), "{words}: {error:?}");
+        assert!(error.to_string().contains(said), "{said}: {error}");
+    }
+}
+
+/// Metal stops a kernel after a time of its own; ours is not named as if it were that.
+#[test]
+fn a_kernel_that_metal_stopped_is_not_said_to_have_had_our_time() {
+    let said = failed(2, "Caused GPU Timeout Error").to_string();
+    assert!(!said.contains("did not finish within"), "{said}");
+}
+
+#[test]
+fn metal_without_commands_or_encoders_is_said() {
     let run = |trouble| {
         let (mut device, _, pipeline, buffer) = ready(trouble, 4);
         device
             .run(vec![increment(pipeline, buffer)])
             .expect_err("fails")
     };
-    let fails = |kind| run(Trouble::Fails(kind, "Metal's words"));
-    assert!(matches!(fails(FailureKind::TimeOut), Error::TimeOut { .. }));
-    let Error::Fault(fault) = fails(FailureKind::PageFault) else {
-        panic!("a fault");
-    };
-    assert_eq!(fault.kind, FaultKind::OutOfBounds);
-    assert_eq!(
-        (fault.function.as_str(), fault.what.as_str()),
-        ("increment", "Metal's words")
-    );
-    assert!(matches!(
-        fails(FailureKind::OutOfMemory),
-        Error::GpuMemory(_)
-    ));
-    assert!(matches!(
-        fails(FailureKind::DeviceRemoved),
-        Error::NoDevice(_)
-    ));
-    assert!(matches!(
-        fails(FailureKind::NotPermitted),
-        Error::NoDevice(_)
-    ));
-    assert!(matches!(fails(FailureKind::StackOverflow), Error::Fault(_)));
     assert!(matches!(run(Trouble::NoCommands), Error::NoDevice(_)));
     assert!(matches!(run(Trouble::NoEncoder), Error::Pipeline { .. }));
-    assert!(matches!(run(Trouble::NoTimes), Error::Fault(_)));
+}
+
+/// The virtual GPU of a virtual machine gives zeros.
+#[test]
+fn results_without_times_are_kept() {
+    let (mut device, _, pipeline, buffer) = ready(Trouble::NoTimes, 4);
+    let finished = device
+        .run(vec![increment(pipeline, buffer)])
+        .expect("the results count");
+    assert_eq!(finished.total, None);
+    let said = finished.time().expect_err("no time").to_string();
+    assert!(said.contains("virtual"), "{said}");
+    assert_eq!(device.contents(buffer).expect("inside"), [1, 1, 1, 1]);
+}
+
+#[test]
+fn the_default_gpu_comes_first_and_the_list_is_asked_without_one() {
+    let never = || -> Vec<u8> { panic!("the default is there") };
+    assert_eq!(first_device(Some(1), never), Some(1));
+    assert_eq!(first_device(None, || vec![2, 3]), Some(2));
+    assert_eq!(first_device(None, Vec::<u8>::new), None);
 }
 
 #[test]
@@ -252,8 +348,7 @@ fn a_command_buffer_that_never_answers_times_out() {
 
 #[test]
 fn a_failure_stays_with_its_submission() {
-    let (mut device, _, pipeline, buffer) =
-        ready(Trouble::Fails(FailureKind::PageFault, "fault"), 4);
+    let (mut device, _, pipeline, buffer) = ready(Trouble::Fails(3, "fault"), 4);
     let submission = device
         .submit(vec![increment(pipeline, buffer)])
         .expect("submits");
@@ -312,7 +407,7 @@ fn without_counters_only_the_total_is_known() {
 fn captures_stop_whatever_happens() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.gputrace");
-    for trouble in [Trouble::None, Trouble::Fails(FailureKind::PageFault, "x")] {
+    for trouble in [Trouble::None, Trouble::Fails(3, "x")] {
         let (mut device, log, pipeline, buffer) = ready(trouble, 4);
         let _ = device.capture(&path, vec![increment(pipeline, buffer)]);
         assert_eq!(

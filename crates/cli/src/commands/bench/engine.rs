@@ -119,6 +119,9 @@ fn cpu(compiler: Compiler, timeout: Option<Duration>) -> Result<CpuDevice, Error
 }
 
 fn open_metal(timeout: Option<Duration>) -> Result<Box<dyn Device>, Error> {
-    let device = assay_device::open_metal(MetalSettings { timeout })?;
+    let device = assay_device::open_metal(MetalSettings {
+        timeout,
+        ..MetalSettings::default()
+    })?;
     Ok(device)
 }

@@ -43,6 +43,7 @@ impl Gpu {
     pub(super) fn open(runs: u32) -> Result<Gpu, Failure> {
         let settings = MetalSettings {
             timeout: Some(Duration::from_secs(SECONDS)),
+            ..MetalSettings::default()
         };
         let device = assay_device::open_metal(settings).map_err(|error| {
             Failure::new(Kind::Missing, error.to_string()).advice(
@@ -82,8 +83,9 @@ impl Gpu {
     /// Microseconds of one run.
     fn once(&mut self, dispatches: &[Dispatch]) -> Result<f64, Failure> {
         let finished = self.device.run(dispatches.to_vec()).map_err(refused)?;
-        match finished.total.origin {
-            Origin::Measured => Ok(finished.total.length.as_secs_f64() * 1e6),
+        let total = finished.time().map_err(refused)?;
+        match total.origin {
+            Origin::Measured => Ok(total.length.as_secs_f64() * 1e6),
             Origin::Host => Err(Failure::new(
                 Kind::Missing,
                 "the device has no GPU clock: times of this CPU say nothing about a GPU",

@@ -122,10 +122,10 @@ impl Device for ModelledGpu {
         self.runs += 1;
         let length = Duration::from_secs_f64(timed.time_us * 1e-6 * (1.0 + noise));
         Ok(Finished {
-            total: Time {
+            total: Some(Time {
                 length,
                 origin: Origin::Measured,
-            },
+            }),
             dispatches: Vec::new(),
         })
     }

@@ -332,7 +332,7 @@ impl<'a> Work<'a> {
                 work.fill()?;
                 let finished = work.engine.device().run(vec![dispatch.clone()]);
                 let finished = finished.map_err(|error| work.explained(error))?;
-                samples.push(finished.total.length);
+                samples.extend(finished.total.map(|time| time.length));
             }
             Ok(samples)
         })
@@ -493,7 +493,10 @@ impl<'a> Work<'a> {
         };
         let (mut time, mut checked, mut counts, mut warnings) = (None, None, None, None);
         match ran {
-            Ran::Timed(samples) => time = Some(Times::new(&samples, origin, threads)),
+            Ran::Timed(samples) => {
+                // A virtual GPU gives results and no times.
+                time = (!samples.is_empty()).then(|| Times::new(&samples, origin, threads));
+            }
             Ran::Checked(reports) => {
                 checked = Some(Finding::distinct(&reports));
                 let entries = self.warnings.iter().map(diagnostics::error_entry);
