@@ -18,16 +18,19 @@ pub enum Set {
     Bkvogel,
     /// AppleNumericalComputing on an M1.
     AppleNumerical,
+    /// metal-matmul on an M1 Max: variants of one product.
+    Crynux,
 }
 
 impl Set {
     /// All sets, in the order of the report.
-    pub const ALL: [Set; 5] = [
+    pub const ALL: [Set; 6] = [
         Set::MetalBench,
         Set::MetalSci,
         Set::GemmMetal,
         Set::Bkvogel,
         Set::AppleNumerical,
+        Set::Crynux,
     ];
 
     /// The name used in ids and on the command line.
@@ -38,6 +41,7 @@ impl Set {
             Set::GemmMetal => "gemm-metal",
             Set::Bkvogel => "bkvogel",
             Set::AppleNumerical => "apple-numerical",
+            Set::Crynux => "crynux",
         }
     }
 }

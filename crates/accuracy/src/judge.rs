@@ -15,6 +15,7 @@ pub fn chip(set: Set) -> Result<(Chip, &'static [u32])> {
         Set::GemmMetal => ("m3", &[10]),
         Set::Bkvogel => ("m1-max", &[24, 32]),
         Set::AppleNumerical => ("m1", &[8]),
+        Set::Crynux => ("m1-max", &[32]),
     };
     Ok((with_cores(&Chip::named(name)?, cores[0]), cores))
 }

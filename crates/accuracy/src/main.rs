@@ -245,12 +245,16 @@ fn sets_by(
     let apple = report::transferred(store, Set::AppleNumerical, constants)?;
     show("AppleNumerical M1", &apple);
     families(&apple);
+    let crynux = report::transferred(store, Set::Crynux, constants)?;
+    show("crynux M1 Max", &crynux);
+    families(&crynux);
     let all = [
         (Set::MetalBench, &metalbench),
         (Set::MetalSci, &sci),
         (Set::GemmMetal, &gemm),
         (Set::Bkvogel, &bkvogel),
         (Set::AppleNumerical, &apple),
+        (Set::Crynux, &crynux),
     ];
     for (set, judged) in all {
         if rows == Some(set.name()) || rows == Some("all") {

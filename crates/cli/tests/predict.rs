@@ -351,7 +351,7 @@ fn calibration_finds_the_constants_of_a_simulated_chip() {
         ("issue_efficiency", 0.8),
         ("matrix32_cycles", 16.4),
         ("reduction_cycles", 11.0),
-        ("line_cycles", 1.3),
+        ("request_cycles", 1.3),
         ("access_cycles", 2.1),
         ("local_row_cycles", 2.2),
         ("local_conflict_cycles", 1.1),

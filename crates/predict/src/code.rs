@@ -70,6 +70,8 @@ pub(crate) struct Code {
     starts: Vec<u32>,
     /// Loops: first and last instruction, the innermost of those that share instructions first.
     loops: Vec<(u32, u32)>,
+    /// Of each block: the turns of its loop that an optimising compiler issues together.
+    turns: Vec<usize>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -136,13 +138,32 @@ impl Code {
             })
             .collect();
         loops.sort_by_key(|&(first, last)| last - first.min(last));
-        Ok(Code {
+        let mut code = Code {
             instructions,
             at_parcel,
             block_of,
             starts,
             loops,
-        })
+            turns: Vec::new(),
+        };
+        code.turns = (0..code.block_count())
+            .map(|block| match code.is_loop(block) {
+                true => schedule::turns_together(code.block(block)),
+                false => 1,
+            })
+            .collect();
+        Ok(code)
+    }
+
+    /// Returns true if the block is the whole body of a loop.
+    fn is_loop(&self, block: usize) -> bool {
+        let own = (self.starts[block], self.starts[block + 1].saturating_sub(1));
+        self.loop_of(block) == Some(own)
+    }
+
+    /// Turns of the loop that is this block that an optimising compiler issues together.
+    pub(crate) fn turns(&self, block: u16) -> usize {
+        self.turns.get(usize::from(block)).copied().unwrap_or(1)
     }
 
     /// The instruction at a byte offset.

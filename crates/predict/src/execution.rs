@@ -243,8 +243,8 @@ pub struct Access {
     /// Distinct 128-byte lines; of threadgroup memory, rows of 32 banks if nothing
     /// collided.
     pub lines: f32,
-    /// Passes over the 32 banks of threadgroup memory; for an atomic, the most lanes that
-    /// meet at one address.
+    /// Passes over the 32 banks of threadgroup memory; of a load or store of device memory, the sectors of 32 bytes that
+    /// neighbouring lanes ask for together; for an atomic, the most lanes that meet at one address.
     pub passes: f32,
     /// Lines that an LRU cache of [`capacity`]`(n)` lines would miss, in a threadgroup that
     /// has the cache for itself. Empty for threadgroup memory.

@@ -1,6 +1,6 @@
 //! What accesses cost: which level of memory answers, and how fast.
 
-use crate::caches;
+use crate::caches::{self, InFlight};
 use crate::constants::Constants;
 use crate::core::TimedAccess;
 use crate::execution::{Access, Execution, Kind, LINE, Space};
@@ -21,6 +21,13 @@ pub(crate) struct Levels {
     written_back: f64,
 }
 
+/// Threadgroups of a core that use its L1 at a time. Of the simdgroups that could issue the oldest goes first, so that a few
+/// run while the others wait for their turn; whether they are of one threadgroup or of several makes no difference.
+fn running(execution: &Execution, constants: &Constants, resident: usize) -> f64 {
+    let each = f64::from(execution.threads().div_ceil(SIMD_WIDTH)).max(1.0);
+    (constants.running_simdgroups / each).clamp(1.0, resident.max(1) as f64)
+}
+
 impl Levels {
     pub(crate) fn new(
         execution: &Execution,
@@ -29,13 +36,16 @@ impl Levels {
         (total, state): (f64, Cache),
         resident: usize,
     ) -> Levels {
-        // Threadgroups on a core share its L1.
-        let l1_lines =
-            machine.l1_lines(execution, resident) / (resident as f64).powf(constants.l1_crowding);
-        let missed = over_accesses(execution, |access| match access.space {
-            Space::Device => caches::misses(&access.misses, l1_lines),
-            _ => 0.0,
-        });
+        let footprint = &execution.footprint;
+        let on_a_core = InFlight::new(footprint, running(execution, constants, resident));
+        let l1_lines = on_a_core.reach(machine.l1_lines(execution, resident));
+        let misses = |lines: f64| {
+            over_accesses(execution, |access| match access.space {
+                Space::Device => caches::misses(&access.misses, lines),
+                _ => 0.0,
+            })
+        };
+        let missed = misses(l1_lines);
         let stores = |value: fn(&Access, f64) -> f64| {
             over_accesses(execution, |access| match (access.kind, access.space) {
                 (Kind::Store, Space::Device) => value(access, l1_lines),
@@ -50,9 +60,10 @@ impl Levels {
         let missed = (missed + again).max(f64::MIN_POSITIVE);
         let more = 1.0 + again / execution.lines().max(f64::MIN_POSITIVE);
         let in_flight = (resident as f64 * machine.cores).min(execution.threadgroups() as f64);
+        let on_the_chip = InFlight::new(footprint, in_flight);
         let crossing = |lines: f64| {
-            let footprint = &execution.footprint;
-            more * caches::traffic(footprint, lines, in_flight, (total, state), constants.knee)
+            let state = (total, state);
+            more * caches::traffic(footprint, lines, &on_the_chip, misses, state, constants.knee)
         };
         // Threads in flight have a stack each, and go through it again and again.
         let simdgroups = f64::from(execution.threads().div_ceil(SIMD_WIDTH));
@@ -123,9 +134,13 @@ impl Levels {
         };
         // Lanes that read the same bytes share them.
         let moved = f64::from(access.bytes).min(lines * LINE as f64) / machine.on_core_rate;
+        let requests = match (access.space, atomic) {
+            (Space::Device, false) => f64::from(access.passes),
+            _ => lines,
+        };
         TimedAccess {
             load_store: f64::from(access.issued * access.taken) * constants.access_cycles
-                + moved.max(lines * constants.line_cycles)
+                + moved.max(requests * constants.request_cycles)
                 + contended,
             l2: bytes / constants.l2_bytes_per_cycle,
             slc: bytes * beyond_l2 / slc_rate,

@@ -1,10 +1,11 @@
 //! Records what one threadgroup executes.
 
-use crate::code::Code;
+use crate::code::{Class, Code};
 use crate::execution::{Access, CAPACITIES, Kind, LINE, Space, Step as PathStep};
 use crate::fold::{Bodies, Folder};
 use crate::ranges::Ranges;
 use crate::reuse::LruStack;
+use crate::schedule::DEVICE_WORDS_IN_FLIGHT;
 use assay_emu::{AccessKind, Memory, MemoryAccess, Observer, Step};
 use std::collections::BTreeSet;
 
@@ -65,6 +66,21 @@ struct Followed {
     recent: Vec<Extent>,
     /// The same for threadgroup memory.
     recent_local: Vec<Extent>,
+    /// Bytes of device memory that a lane has loaded since others last ran.
+    in_flight: u32,
+    /// The current block waited for something.
+    waited: bool,
+    /// The current block, and how many of its turns came before that are issued with this one.
+    block: Option<u16>,
+    turn: usize,
+}
+
+impl Followed {
+    /// Nothing that was moved so far can be continued.
+    fn forget(&mut self) {
+        self.recent.clear();
+        self.recent_local.clear();
+    }
 }
 
 /// Bytes that the lanes of a simdgroup have moved, side by side in each lane.
@@ -79,11 +95,27 @@ struct Extent {
     passes: u64,
 }
 
+impl Extent {
+    /// Returns true if each lane has what it loads already: a compiler loads it once, and keeps it in registers.
+    fn holds(&self, access: &MemoryAccess) -> bool {
+        self.kind == AccessKind::Load
+            && self.active == access.active
+            && access.active != 0
+            && each_lane(access.active).all(|lane| {
+                let offset = access.addresses[lane].wrapping_sub(self.start[lane]);
+                offset.saturating_add(u64::from(access.bytes)) <= u64::from(self.bytes)
+            })
+    }
+}
+
 /// Bytes per lane that one instruction moves at most.
 const MOST_BYTES: u32 = 16;
 
-/// Extents that are remembered.
+/// Extents that are remembered: what a thread's registers hold of 16 bytes each, and no more than half of them.
 const RECENT: usize = 16;
+
+/// Bytes that loads sent together deliver to a lane at most.
+const BYTES_IN_FLIGHT: u32 = 4 * DEVICE_WORDS_IN_FLIGHT;
 
 /// What one threadgroup did.
 #[derive(Debug)]
@@ -189,7 +221,7 @@ impl<'a> Recorder<'a> {
                 let lines = device(sums, &mut self.cache, access);
                 match self.simdgroups.get_mut(simdgroup as usize) {
                     Some(followed) => join(&mut followed.recent, sums, access, |access| {
-                        (distinct_lines(access), 0)
+                        (distinct_lines(access), requests(access))
                     }),
                     None => sums.lines += lines,
                 }
@@ -222,22 +254,44 @@ impl Observer for Recorder<'_> {
         self.lane_instructions += u64::from(lanes);
         self.flops += u64::from(self.code.instructions[index].flops * lanes);
         self.divergent += u64::from(step.active() != step.threads());
+        let simdgroup = step.simdgroup() as usize;
+        if self.simdgroups.len() <= simdgroup {
+            self.simdgroups
+                .resize_with(simdgroup + 1, Followed::default);
+        }
+        let mut others_run = false;
+        let followed = &mut self.simdgroups[simdgroup];
         if let Some(block) = self.code.block_started_by(index) {
-            let simdgroup = step.simdgroup() as usize;
-            if self.simdgroups.len() <= simdgroup {
-                self.simdgroups
-                    .resize_with(simdgroup + 1, Followed::default);
+            followed.turn += 1;
+            if followed.block != Some(block) || followed.turn >= self.code.turns(block) {
+                (followed.block, followed.turn) = (Some(block), 0);
+                followed.forget();
             }
-            let followed = &mut self.simdgroups[simdgroup];
-            followed.recent.clear();
-            followed.recent_local.clear();
             followed.folder.push(block, &mut self.bodies);
+            others_run = std::mem::take(&mut followed.waited);
+        }
+        if self.code.instructions[index].class == Class::Barrier {
+            followed.forget();
         }
         if let Some(access) = step.access() {
             self.access(index, &access, step.simdgroup());
         }
-        // Simdgroups run until they must wait: the order the hardware's caches see.
-        self.code.waits(index)
+        // Simdgroups run until they must wait: the order the hardware's caches see. Generated code waits for each load; an
+        // optimising compiler sends those of a block together, as many as registers hold.
+        if let Some(followed) = self.simdgroups.get_mut(simdgroup) {
+            if let Some(access) = step.access()
+                && access.memory == Memory::Device
+                && access.kind == AccessKind::Load
+            {
+                followed.in_flight += access.bytes;
+            }
+            followed.waited |= self.code.waits(index);
+            others_run |= followed.waited && followed.in_flight >= BYTES_IN_FLIGHT;
+            if others_run {
+                (followed.waited, followed.in_flight) = (false, 0);
+            }
+        }
+        others_run
     }
 }
 
@@ -265,6 +319,16 @@ fn join(
             })
     };
     let joinable = access.kind != AccessKind::Atomic && access.active != 0;
+    if access.kind != AccessKind::Load {
+        // What was loaded before may have changed.
+        recent.retain(|extent| extent.kind != AccessKind::Load);
+    } else if let Some(at) = recent.iter().position(|extent| extent.holds(access)) {
+        sums.joined += 1;
+        sums.bytes -= u64::from(access.active.count_ones() * access.bytes);
+        let extent = recent.remove(at);
+        recent.push(extent);
+        return;
+    }
     if joinable && let Some(extent) = recent.iter_mut().find(continues) {
         extent.bytes += access.bytes;
         let (lines, passes) = cost(&MemoryAccess {
@@ -309,6 +373,25 @@ fn distinct_lines(access: &MemoryAccess) -> u64 {
         }
     }
     count as u64
+}
+
+/// Requests that an access to device memory becomes: neighbouring lanes share one if they want bytes of the same sector of 32.
+/// An L1 line of 32 bytes was measured on an M1 Max (ferasboulala/G13), and 64 bytes per cycle from L1
+/// (philipturner/metal-benchmarks): two sectors per cycle. Atomics are not counted here.
+fn requests(access: &MemoryAccess) -> u64 {
+    const SECTOR: u64 = 32;
+    if access.kind == AccessKind::Atomic {
+        return 0;
+    }
+    let mut count = 0;
+    let mut before = None;
+    for lane in each_lane(access.active) {
+        let start = access.addresses[lane];
+        let (first, last) = (start / SECTOR, start.wrapping_add(u64::from(access.bytes.max(1)) - 1) / SECTOR);
+        count += last.wrapping_sub(first).min(8) + u64::from(before != Some(first));
+        before = Some(last);
+    }
+    count
 }
 
 /// Looks up the lines of an access to device memory in caches; gives how many there are.

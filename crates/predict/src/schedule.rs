@@ -18,7 +18,10 @@ use crate::invariants::Fate;
 use assay_agx::{Op, RegSet};
 
 /// Words per lane that loads sent together may fill, by memory: what answers soon needs fewer.
-const WORDS_IN_FLIGHT: [u32; MEMORIES] = [48, 16, 16, 4];
+const WORDS_IN_FLIGHT: [u32; MEMORIES] = [DEVICE_WORDS_IN_FLIGHT, 16, 16, 4];
+
+/// The same for device memory.
+pub(crate) const DEVICE_WORDS_IN_FLIGHT: u32 = 48;
 
 /// Instructions of a loop's body at most for it to be unrolled, and the greatest bound.
 const MOST_BODY: usize = 48;
@@ -124,6 +127,14 @@ pub(crate) fn optimised(block: &[Instruction], fates: &[Fate], alone: Option<Reg
     Schedule {
         places: place(block, &items),
         turns,
+    }
+}
+
+/// Turns of a loop that is this block alone that are issued together.
+pub(crate) fn turns_together(block: &[Instruction]) -> usize {
+    match has_constant_bound(block) {
+        true => TURNS,
+        false => 1,
     }
 }
 

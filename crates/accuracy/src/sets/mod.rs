@@ -5,6 +5,7 @@
 
 mod apple_numerical;
 mod bkvogel;
+mod crynux;
 mod gemm_metal;
 mod metal_sci;
 mod metalbench;
@@ -26,6 +27,7 @@ pub fn read(fixtures: &Path, sets: &[Set]) -> Result<Cases> {
             Set::AppleNumerical => {
                 apple_numerical::read(&json(fixtures, "applenumerical-m1.json")?)
             }
+            Set::Crynux => crynux::read(&json(fixtures, "crynux-m1max.json")?),
         });
     }
     Ok(all)

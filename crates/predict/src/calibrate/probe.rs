@@ -113,7 +113,7 @@ impl Plan {
             bytes: 4 * u64::from(MANY) + (1 << 16),
             ..probe(function, MANY, 256, TURNS)
         };
-        self.add("line_cycles", vec![busy("gather", 1023)]);
+        self.add("request_cycles", vec![busy("gather", 1023)]);
         self.add("access_cycles", vec![busy("lines", 255)]);
         self.add("local_row_cycles", vec![busy("rows", 1023)]);
         self.add("local_conflict_cycles", vec![busy("columns", 1023)]);

@@ -281,7 +281,7 @@ mod tests {
         };
         let changes = [
             "launch_us=4.1",
-            "line_cycles=1.3",
+            "request_cycles=1.3",
             "l2_latency=160",
             "barrier_cycles=52",
         ];
