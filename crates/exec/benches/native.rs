@@ -34,11 +34,17 @@ fn program(case: &Case, native: bool) -> Result<Program, Failure> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/kernels");
     let path = path.join(format!("{}.metal", case.file));
     let text = std::fs::read(&path)?;
-    let source = Source { path: &path, text: &text };
+    let source = Source {
+        path: &path,
+        text: &text,
+    };
     let clang = Clang::new(compiler, std::env::temp_dir().join("assay-bench-headers"));
     let library = Library::compile(source, &clang, &SourceOptions::default())?;
     let module = library.kernel(case.kernel)?.program(&[])?;
-    let options = Options { native, ..Options::default() };
+    let options = Options {
+        native,
+        ..Options::default()
+    };
     Ok(Program::compile(&module, case.kernel, &options)?)
 }
 
@@ -66,34 +72,131 @@ fn cases() -> Vec<Case> {
     let n = 512u32;
     let square = || floats((n * n) as usize);
     let product = 2.0 * f64::from(n).powi(3) / 1e9;
-    let case = |name, file, kernel, grid, buffers, gigaflops| Case { name, file, kernel, grid, buffers, gigaflops };
+    let case = |name, file, kernel, grid, buffers, gigaflops| Case {
+        name,
+        file,
+        kernel,
+        grid,
+        buffers,
+        gigaflops,
+    };
     vec![
-        case("matmul_tiled", "matmul_tiled", "matmul_tiled", Grid::threads([n, n, 1], [16, 16, 1]),
-            vec![square(), square(), square(), word(n), word(n), word(n)], product),
-        case("matmul_simdgroup", "matmul_simdgroup", "matmul_simdgroup_f32", Grid::threads([n / 16 * 32, n / 16, 1], [32, 1, 1]),
-            vec![square(), square(), square(), word(n), word(n)], product),
-        case("softmax", "softmax", "softmax", Grid::line(1024 * 256, 256),
-            vec![floats(1 << 20), floats(1 << 20), word(1024)], 0.0),
-        case("layernorm", "layernorm", "layernorm", Grid::line(1024 * 256, 256),
-            vec![floats(1 << 20), floats(1 << 20), floats(1024), floats(1024), word(1024), floats(1)], 0.0),
-        case("reduce_sum", "reduce_sum", "reduce_sum", Grid::line(256 * 128, 128),
-            vec![Buffer::zeroed(256 * 4), floats(1 << 20), word(1 << 20)], 0.0),
-        case("conv2d_3x3", "conv2d_3x3", "conv2d_3x3", Grid::threads([1024, 1024, 1], [8, 8, 1]),
-            vec![floats(1 << 20), floats(1 << 20), floats(9), word(1024), word(1024)], 0.0),
-        case("gemv_q4", "gemv_q4", "gemv_q4", Grid::line(1024 * 32, 32),
-            vec![floats(1024), words(1024 * 32 * 4), halves(1024 * 32), floats(1024), word(32)], 0.0),
-        case("attention_row", "attention_row", "attention_row", Grid::line(256 * 32, 32),
-            vec![floats(256 * 32), floats(256 * 32), floats(256 * 32), floats(256 * 32), word(256), floats(1)], 0.0),
-        case("saxpy", "saxpy", "saxpy", Grid::line(1 << 20, 64),
-            vec![floats(1 << 20), floats(1 << 20), floats(1), word(1 << 20)], 0.0),
-        case("relu", "relu", "relu", Grid::line(1 << 20, 256),
-            vec![floats(1 << 20), Buffer::zeroed(4 << 20)], 0.0),
+        case(
+            "matmul_tiled",
+            "matmul_tiled",
+            "matmul_tiled",
+            Grid::threads([n, n, 1], [16, 16, 1]),
+            vec![square(), square(), square(), word(n), word(n), word(n)],
+            product,
+        ),
+        case(
+            "matmul_simdgroup",
+            "matmul_simdgroup",
+            "matmul_simdgroup_f32",
+            Grid::threads([n / 16 * 32, n / 16, 1], [32, 1, 1]),
+            vec![square(), square(), square(), word(n), word(n)],
+            product,
+        ),
+        case(
+            "softmax",
+            "softmax",
+            "softmax",
+            Grid::line(1024 * 256, 256),
+            vec![floats(1 << 20), floats(1 << 20), word(1024)],
+            0.0,
+        ),
+        case(
+            "layernorm",
+            "layernorm",
+            "layernorm",
+            Grid::line(1024 * 256, 256),
+            vec![
+                floats(1 << 20),
+                floats(1 << 20),
+                floats(1024),
+                floats(1024),
+                word(1024),
+                floats(1),
+            ],
+            0.0,
+        ),
+        case(
+            "reduce_sum",
+            "reduce_sum",
+            "reduce_sum",
+            Grid::line(256 * 128, 128),
+            vec![Buffer::zeroed(256 * 4), floats(1 << 20), word(1 << 20)],
+            0.0,
+        ),
+        case(
+            "conv2d_3x3",
+            "conv2d_3x3",
+            "conv2d_3x3",
+            Grid::threads([1024, 1024, 1], [8, 8, 1]),
+            vec![
+                floats(1 << 20),
+                floats(1 << 20),
+                floats(9),
+                word(1024),
+                word(1024),
+            ],
+            0.0,
+        ),
+        case(
+            "gemv_q4",
+            "gemv_q4",
+            "gemv_q4",
+            Grid::line(1024 * 32, 32),
+            vec![
+                floats(1024),
+                words(1024 * 32 * 4),
+                halves(1024 * 32),
+                floats(1024),
+                word(32),
+            ],
+            0.0,
+        ),
+        case(
+            "attention_row",
+            "attention_row",
+            "attention_row",
+            Grid::line(256 * 32, 32),
+            vec![
+                floats(256 * 32),
+                floats(256 * 32),
+                floats(256 * 32),
+                floats(256 * 32),
+                word(256),
+                floats(1),
+            ],
+            0.0,
+        ),
+        case(
+            "saxpy",
+            "saxpy",
+            "saxpy",
+            Grid::line(1 << 20, 64),
+            vec![floats(1 << 20), floats(1 << 20), floats(1), word(1 << 20)],
+            0.0,
+        ),
+        case(
+            "relu",
+            "relu",
+            "relu",
+            Grid::line(1 << 20, 256),
+            vec![floats(1 << 20), Buffer::zeroed(4 << 20)],
+            0.0,
+        ),
     ]
 }
 
 impl Case {
     /// Least microseconds of some runs, and what the last left.
-    fn measure(&self, program: &Program, pool: &rayon::ThreadPool) -> Result<(f64, Vec<Vec<u8>>), Failure> {
+    fn measure(
+        &self,
+        program: &Program,
+        pool: &rayon::ThreadPool,
+    ) -> Result<(f64, Vec<Vec<u8>>), Failure> {
         let (mut least, mut left) = (f64::INFINITY, Vec::new());
         for _ in 0..RUNS {
             let mut bindings = Bindings::new();
@@ -115,7 +218,10 @@ fn main() -> Result<(), Failure> {
     let wanted = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
     let compiler = assay_native::Compiler::new(clang(), Vec::new());
     for case in cases() {
-        if wanted.as_ref().is_some_and(|wanted| !case.name.contains(wanted.as_str())) {
+        if wanted
+            .as_ref()
+            .is_some_and(|wanted| !case.name.contains(wanted.as_str()))
+        {
             continue;
         }
         let (interpreted, expected) = case.measure(&program(&case, false)?, &pool)?;
@@ -124,7 +230,10 @@ fn main() -> Result<(), Failure> {
         let (native, left) = case.measure(&program, &pool)?;
         let verdict = if left == expected { "ok" } else { "wrong" };
         let making = (facts.emitted + facts.compiled + facts.loaded).as_secs_f64() * 1e3;
-        println!("{}\t{interpreted:.0}\t{native:.0}\t{:.3}\t{making:.0}\t{verdict}", case.name, case.gigaflops);
+        println!(
+            "{}\t{interpreted:.0}\t{native:.0}\t{:.3}\t{making:.0}\t{verdict}",
+            case.name, case.gigaflops
+        );
     }
     Ok(())
 }

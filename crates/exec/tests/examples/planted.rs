@@ -6,10 +6,10 @@
 use crate::common::compiler;
 use assay_exec::{Bindings, BoundTexture, Buffer, Grid, Limits, Options, Program, Report, Target};
 use assay_front::{Checks, Clang, Library, Source, SourceOptions};
-use assay_launch::texture::{self, Declared};
-use assay_launch::{Sizes, contents};
-use assay_ssa::Binding;
-use assay_texture::Sampler;
+use assay_launch::inputs::NoFiles;
+use assay_launch::resources::{self as bound, MemberContents};
+
+use assay_launch::{Sizes, Written, comments, texture};
 use std::path::{Path, PathBuf};
 
 /// A fault: rule, line, kernel.
@@ -17,19 +17,6 @@ struct Fault {
     rule: String,
     line: usize,
     kernel: String,
-}
-
-/// How the kernels of a file are launched.
-#[derive(Default)]
-struct Launch {
-    grid: u32,
-    threadgroup: u32,
-    buffers: Vec<(u32, Vec<u8>)>,
-    threadgroup_memory: Vec<(u32, u32)>,
-    textures: Vec<(u32, String)>,
-    samplers: Vec<(u32, Sampler)>,
-    /// Members of argument buffers: index, path, contents.
-    members: Vec<(u32, String, String)>,
 }
 
 fn folder() -> PathBuf {
@@ -65,44 +52,10 @@ fn faults(text: &str) -> Vec<Fault> {
     faults
 }
 
-fn launch(text: &str) -> Launch {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("// assay: launch "));
-    let words: Vec<&str> = line.expect("a launch").split_whitespace().collect();
-    let mut launch = Launch::default();
-    for pair in words.chunks(2) {
-        let [flag, value] = pair else {
-            panic!("{pair:?}")
-        };
-        let (index, rest) = value.split_once('=').unwrap_or(("0", value));
-        if let (Some((index, path)), "--argument") = (index.split_once('.'), *flag) {
-            let index = index.parse().expect("an index");
-            launch
-                .members
-                .push((index, path.to_owned(), rest.to_owned()));
-            continue;
-        }
-        let index = index.parse().expect("an index");
-        match *flag {
-            "--grid" => launch.grid = value.parse().expect("threads"),
-            "--threadgroup" => launch.threadgroup = value.parse().expect("threads"),
-            "--tgmem" => {
-                let bytes = rest.parse().expect("bytes");
-                launch.threadgroup_memory.push((index, bytes));
-            }
-            "--buffer" => {
-                let filled = contents::fill(rest, &Sizes::new()).expect("contents");
-                launch.buffers.push((index, filled.expect("contents").1));
-            }
-            "--texture" => launch.textures.push((index, rest.to_owned())),
-            "--sampler" => launch
-                .samplers
-                .push((index, rest.parse().expect("a sampler"))),
-            other => panic!("{other}"),
-        }
-    }
-    launch
+/// How the kernels of a file are launched.
+fn launch(text: &str) -> Written {
+    let comment = comments(text).next().expect("a launch");
+    Written::parse(comment.words).expect("a launch").1
 }
 
 fn compile(path: &Path, text: &str) -> Option<Library> {
@@ -120,7 +73,7 @@ fn compile(path: &Path, text: &str) -> Option<Library> {
     Some(Library::compile(source, &clang, &options).expect("compiles"))
 }
 
-fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
+fn check(library: &Library, kernel: &str, launch: &Written) -> Vec<Report> {
     let checks = Checks { arithmetic: true };
     let module = library.kernel(kernel).expect("a kernel");
     let module = module.checked_program(&[], checks).expect("a program");
@@ -129,85 +82,68 @@ fn check(library: &Library, kernel: &str, launch: &Launch) -> Vec<Report> {
         ..Options::default()
     };
     let program = Program::compile(&module, kernel, &options).expect("runs");
-    let mut bindings = Bindings::new();
-    for (index, bytes) in &launch.buffers {
-        bindings.set(*index, Buffer::from_bytes(bytes));
-    }
-    for &(index, bytes) in &launch.threadgroup_memory {
-        bindings.set_threadgroup_memory(index, bytes);
-    }
-    for (index, text) in &launch.textures {
-        bind_texture(&program, &mut bindings, *index, text);
-    }
-    for (at, (index, path, text)) in (65536..).zip(&launch.members) {
-        bind_member(&program, &mut bindings, *index, (path, text), at);
-    }
-    for &(index, sampler) in &launch.samplers {
-        bindings.set_sampler(index, sampler);
-    }
+    let mut bindings = bound(&program, launch);
     let limits = Limits {
         max_steps: 1_000_000,
         ..Limits::default()
     };
-    let grid = Grid::line(launch.grid, launch.threadgroup);
+    let (extent, [threadgroup, ..]) = launch.geometry(&Sizes::new()).expect("a geometry");
+    let [threads, ..] = extent.threads([threadgroup, 1, 1]).expect("threads");
+    let grid = Grid::line(threads, threadgroup);
     let reports = program.check(&grid, &mut bindings, &limits);
     // A kernel that does not run to its end reports nothing, and its fault counts as missed.
     reports.unwrap_or_default()
 }
 
-/// Binds a pointer or texture of an argument buffer behind the indices of arguments.
-fn bind_member(
-    program: &Program,
-    bindings: &mut Bindings,
-    index: u32,
-    (path, text): (&str, &str),
-    at: u32,
-) {
-    let mut arguments = program.arguments().iter();
-    let argument = arguments.find(|argument| argument.binding == Binding::Buffer(index));
-    let argument = argument.expect("an argument buffer");
-    let member = argument.members.iter().find(|member| member.path == path);
-    let member = member.expect("a member");
-    if bindings.get(index).is_none() {
-        bindings.set(index, Buffer::zeroed(argument.size as usize));
+/// What a launch binds.
+fn bound(program: &Program, launch: &Written) -> Bindings {
+    let (arguments, sizes) = (program.arguments(), Sizes::new());
+    let mut bindings = Bindings::new();
+    let inputs = launch.inputs(arguments, &sizes, &NoFiles).expect("inputs");
+    for buffer in &inputs.buffers {
+        bindings.set(buffer.index, Buffer::from_bytes(&buffer.data()));
     }
-    let target = match Declared::parse(&member.type_name) {
-        Some(declared) => {
-            let filled = texture::fill(text, &declared, &Sizes::new()).expect("a texture");
-            let filled = filled.expect("a described one");
-            let bound = BoundTexture {
-                layout: filled.layout,
-                texels: Buffer::from_bytes(&filled.data),
-                undefined: filled.undefined,
-            };
-            bindings.set_texture(at, bound);
-            Target::Texture(at)
-        }
-        None => {
-            let filled = contents::fill(text, &Sizes::new()).expect("contents");
-            bindings.set(at, Buffer::from_bytes(&filled.expect("contents").1));
-            Target::Buffer(at)
-        }
-    };
-    bindings.set_member(index, member.offset.into(), target, path);
+    for &(index, bytes) in &inputs.memory {
+        bindings.set_threadgroup_memory(index, bytes);
+    }
+    let resources = launch.resources(arguments, &sizes, &NoFiles);
+    let resources = resources.expect("resources");
+    for (index, texture) in resources.textures {
+        let bound::BoundTexture::Contents(contents) = texture else {
+            panic!("texture {index} is another's")
+        };
+        bindings.set_texture(index, texels(contents));
+    }
+    for (index, sampler) in resources.samplers {
+        bindings.set_sampler(index, sampler);
+    }
+    for (index, bytes) in resources.argument_buffers {
+        bindings.set(index, Buffer::from_bytes(&bytes));
+    }
+    // Members stand behind the indices of arguments.
+    for (at, member) in (65536..).zip(resources.members) {
+        let target = match member.contents {
+            MemberContents::Buffer(_, bytes) => {
+                bindings.set(at, Buffer::from_bytes(&bytes));
+                Target::Buffer(at)
+            }
+            MemberContents::Texture(contents) => {
+                bindings.set_texture(at, texels(contents));
+                Target::Texture(at)
+            }
+            MemberContents::Sampler(_) => panic!("{}: a sampler", member.name),
+        };
+        bindings.set_member(member.index, member.offset, target, &member.name);
+    }
+    bindings
 }
 
-fn bind_texture(program: &Program, bindings: &mut Bindings, index: u32, text: &str) {
-    let mut arguments = program.arguments().iter();
-    let argument = arguments.find(|argument| argument.binding == Binding::Texture(index));
-    let Some(declared) = argument.and_then(|argument| Declared::parse(&argument.type_name)) else {
-        return;
-    };
-    let filled = texture::fill(text, &declared, &Sizes::new()).expect("a texture");
-    let filled = filled.expect("a described one");
-    bindings.set_texture(
-        index,
-        BoundTexture {
-            layout: filled.layout,
-            texels: Buffer::from_bytes(&filled.data),
-            undefined: filled.undefined,
-        },
-    );
+fn texels(contents: texture::Contents) -> BoundTexture {
+    BoundTexture {
+        layout: contents.layout,
+        texels: Buffer::from_bytes(&contents.data),
+        undefined: contents.undefined,
+    }
 }
 
 /// Returns true if a report is about a line, or the other access of a race is.

@@ -9,7 +9,7 @@ const HEAD: &str = "#include <metal_stdlib>\nusing namespace metal;\n";
 
 fn texture(kind: &str, text: &str) -> BoundTexture {
     let declared = Declared::parse(kind).expect("a kind");
-    let filled = fill(text, &declared, &Sizes::new())
+    let filled = fill(text, &declared, 0, &Sizes::new())
         .expect("fine")
         .expect("described");
     BoundTexture {
