@@ -7,7 +7,6 @@ use crate::confine;
 use crate::failure::Failure;
 use assay_front::Bytes;
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -43,10 +42,9 @@ pub(crate) fn open(path: &Path) -> Result<Bytes, Failure> {
     if path.as_os_str() == "-" {
         return stream(std::io::stdin().lock(), "standard input");
     }
-    confine::check(path)?;
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
-    let file = File::open(path).map_err(fail)?;
+    let file = confine::open(path)?;
     let metadata = file.metadata().map_err(fail)?;
     if metadata.is_dir() {
         return Err(Failure::input(format!("{} is a folder", path.display()))

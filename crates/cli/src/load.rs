@@ -1,6 +1,7 @@
 //! From a file to the programs in it, for every command that profiles.
 
 use crate::apple;
+use crate::confine;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::generate::{self, Generator};
@@ -328,7 +329,8 @@ fn sources(path: &Path, text: &[u8], loaded: &[Loaded]) -> Sources {
     let files = loaded.iter().flat_map(|one| &one.program.files);
     for file in files.filter(|file| **file != main) {
         let known = sources.lines(file).is_some();
-        if !known && let Ok(text) = std::fs::read_to_string(file) {
+        // Bitcode names any file it likes.
+        if !known && let Some(text) = confine::read_to_string(Path::new(file)) {
             sources.add(file, &text);
         }
     }

@@ -79,7 +79,13 @@ impl Output {
                 false => Output::Stdout(BufWriter::with_capacity(BUFFER, stdout)),
             });
         };
-        confine::check(path)?;
+        if confine::folders().is_some() {
+            let message = format!(
+                "cannot write {}: work for others writes no files",
+                path.display()
+            );
+            return Err(Failure::input(message));
+        }
         let refused = |why: &str| Failure::input(format!("cannot write {}: {why}", path.display()));
         let before = std::fs::metadata(path).ok();
         match &before {

@@ -78,13 +78,41 @@ impl Compiler for ThisMachine {
         source: Source<'_>,
         options: &SourceOptions,
     ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
-        let mut program = toolchain::find().map_err(|failure| CompilerError::Missing {
+        let program = toolchain::find().map_err(|failure| CompilerError::Missing {
             message: failure.message,
             advice: failure.advice,
         })?;
+        Found(program).bitcode_and_warnings(source, options)
+    }
+}
+
+/// A clang that was found. In a confined process no source reads more than the process may, whoever asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Found(pub(crate) assay_msl::Compiler);
+
+impl Compiler for Found {
+    fn bitcode(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<Vec<u8>, CompilerError> {
+        let compiled = self.bitcode_and_warnings(source, options);
+        compiled.map(|(bitcode, _)| bitcode)
+    }
+
+    fn bitcode_and_warnings(
+        &self,
+        source: Source<'_>,
+        options: &SourceOptions,
+    ) -> Result<(Vec<u8>, Vec<Diagnostic>), CompilerError> {
+        let options = SourceOptions {
+            within: options.within.clone().or_else(confine::folders),
+            ..options.clone()
+        };
+        let mut program = self.0.clone();
         // Whoever confines a source to some folders did not write it.
         program.limits = options.within.is_some().then_some(Limits::STRANGER);
-        Clang::new(program, toolchain::cache_folder()).bitcode_and_warnings(source, options)
+        Clang::new(program, toolchain::cache_folder()).bitcode_and_warnings(source, &options)
     }
 }
 
@@ -162,7 +190,11 @@ fn first_bytes(path: &Path) -> std::io::Result<[u8; 4]> {
     let mut start = [0; 4];
     match input::lent(path) {
         Some(bytes) => (&*bytes).read_exact(&mut start)?,
-        None => std::fs::File::open(path)?.read_exact(&mut start)?,
+        None => {
+            let file =
+                confine::open(path).map_err(|failure| std::io::Error::other(failure.message));
+            file?.read_exact(&mut start)?;
+        }
     }
     Ok(start)
 }

@@ -12,8 +12,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// What the probe said: the version, or why not.
-pub(crate) type Verdict = Result<String, String>;
+/// A compiler that passed the probe.
+#[derive(Clone, Debug)]
+pub(crate) struct Passed {
+    pub(crate) version: String,
+    /// Whether it runs in the sandbox of the system.
+    pub(crate) confined: bool,
+}
+
+/// What the probe said, or why not.
+pub(crate) type Verdict = Result<Passed, String>;
 
 /// How to get a compiler, per system.
 pub(crate) fn install_advice() -> &'static str {
@@ -41,9 +49,9 @@ pub(crate) fn find() -> Result<Compiler, Failure> {
     let mut refused = Vec::new();
     for candidate in candidates() {
         match memory.verdict(&candidate.compiler) {
-            Ok(version) => {
+            Ok(passed) => {
                 memory.save();
-                return Ok(accepted(candidate.compiler, &version));
+                return Ok(accepted(candidate.compiler, &passed));
             }
             Err(reason) => {
                 let line = format!("{} {reason}", candidate.compiler.command_line());
@@ -78,15 +86,26 @@ pub(crate) fn examine() -> Vec<(Candidate, Verdict)> {
     verdicts
 }
 
-fn accepted(mut compiler: Compiler, version: &str) -> Compiler {
-    compiler.identity = format!("{version} {}", stamp(&compiler.program));
+fn accepted(mut compiler: Compiler, passed: &Passed) -> Compiler {
+    compiler.identity = format!("{} {}", passed.version, stamp(&compiler.program));
+    compiler.confined = passed.confined;
     compiler
 }
 
 /// Everything worth a probe, best first.
 fn candidates() -> Vec<Candidate> {
     let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
-    assay_msl::find::candidates(Some(&variable("ASSAY_CLANG")), &variable("PATH"))
+    let mut found = assay_msl::find::candidates(Some(&variable("ASSAY_CLANG")), &variable("PATH"));
+    // Where `pip install --user` puts packages.
+    let home = folders::variable("HOME").map(|home| home.join(".local/lib"));
+    for candidate in &mut found {
+        let packaged = !candidate.compiler.arguments.is_empty();
+        candidate
+            .compiler
+            .toolchain
+            .extend(home.clone().filter(|_| packaged));
+    }
+    found
 }
 
 /// Size and time of a program's file: another build has others.
@@ -105,6 +124,9 @@ fn stamp(program: &Path) -> String {
     )
 }
 
+/// Remembered of a compiler that does not run in the sandbox.
+const UNCONFINED: &str = "unconfined";
+
 /// Verdicts of earlier runs. A refusal is never remembered: what was missing may have
 /// been installed since, and asking again costs little.
 struct Memory {
@@ -116,7 +138,7 @@ struct Memory {
 impl Memory {
     fn empty(folder: &Path) -> Self {
         Memory {
-            path: folder.join(concat!("compilers-", env!("CARGO_PKG_VERSION"))),
+            path: folder.join(concat!("compilers-2-", env!("CARGO_PKG_VERSION"))),
             known: HashMap::new(),
             changed: false,
         }
@@ -135,16 +157,29 @@ impl Memory {
 
     fn verdict(&mut self, compiler: &Compiler) -> Verdict {
         let key = format!("{} {}", compiler.command_line(), stamp(&compiler.program));
-        if let Some(version) = self.known.get(&key) {
-            return Ok(version.clone());
+        if let Some(known) = self.known.get(&key) {
+            let (version, unconfined) = match known.split_once('\t') {
+                Some((version, word)) => (version, word == UNCONFINED),
+                None => (known.as_str(), false),
+            };
+            return Ok(Passed {
+                version: version.to_owned(),
+                confined: !unconfined,
+            });
         }
-        let version = compiler
-            .version()
-            .and_then(|version| compiler.probe().map(|()| version))
-            .map_err(|refusal| refusal_text(compiler, &refusal))?;
-        self.known.insert(key, version.replace(['\t', '\n'], " "));
+        let settled = compiler.clone().settled();
+        let (settled, version) = settled.map_err(|refusal| refusal_text(compiler, &refusal))?;
+        let version = version.replace(['\t', '\n'], " ");
+        let known = match settled.confined {
+            true => version.clone(),
+            false => format!("{version}\t{UNCONFINED}"),
+        };
+        self.known.insert(key, known);
         self.changed = true;
-        Ok(version)
+        Ok(Passed {
+            version,
+            confined: settled.confined,
+        })
     }
 
     /// Writes what is known. Failure costs time on the next run, nothing else.

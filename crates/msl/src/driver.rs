@@ -322,7 +322,13 @@ impl<'a> Session<'a> {
         let stubs = self.stubs()?;
         self.confine(path, &stubs, &run)?;
         if !run.success {
-            return Err(Error::Source(preprocessor_errors(&run, path, text)));
+            let mut errors = preprocessor_errors(&run, path, text);
+            if let Some(folders) = &self.options.within {
+                errors
+                    .iter_mut()
+                    .for_each(|error| name_folders(error, folders));
+            }
+            return Err(Error::Source(errors));
         }
         let output = String::from_utf8_lossy(&run.stdout);
         for file in Allowed::read_files(&output) {
@@ -636,6 +642,25 @@ fn plain_spaces(text: &str) -> String {
         }
     }
     plain
+}
+
+/// Says where a file may lie that was not found: in other folders none is looked for.
+fn name_folders(error: &mut Diagnostic, folders: &[PathBuf]) {
+    if error.message.ends_with("file not found") {
+        let names: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+        let message = match names.is_empty() {
+            true => "only Metal's own headers may be included here".to_owned(),
+            false => format!(
+                "only files inside {} may be included here",
+                names.join(", ")
+            ),
+        };
+        error.notes.push(Note {
+            message,
+            place: None,
+            source_line: None,
+        });
+    }
 }
 
 fn is_outside(file: &Path) -> Error {

@@ -46,7 +46,12 @@ pub(crate) fn command(program: &Path, limits: Option<&Limits>) -> Command {
         command.arg("-c").arg(set).arg(program);
         return grouped(command);
     }
-    let command = Command::new(program);
+    let mut command = Command::new(program);
+    // No files for others, no report about a crash, and no other program to explain one.
+    command
+        .env("TMPDIR", "/dev/null")
+        .env("LLVM_DISABLE_CRASH_REPORT", "1")
+        .env("LLVM_DISABLE_SYMBOLIZATION", "1");
     match limits {
         Some(_) => grouped(command),
         None => command,
@@ -241,6 +246,9 @@ fn described(
             return failed(format!("the compiler was stopped after {seconds} s"));
         }
     };
+    if status.code() == Some(FATAL) {
+        return failed("the compiler crashed, by a fatal error of its own".to_owned());
+    }
     if let Some(signal) = signal_of(status) {
         return failed(death(signal, &stderr, limits));
     }
@@ -276,6 +284,9 @@ const SIGNALS: [(i32, &str); 9] = [
     (11, "SIGSEGV"),
     (15, "SIGTERM"),
 ];
+
+/// How LLVM ends after an error that it cannot report in a source.
+const FATAL: i32 = 70;
 
 /// More CPU time than allowed.
 const CPU_TIME: i32 = 24;

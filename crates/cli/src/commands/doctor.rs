@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Outcome};
 use crate::toolchain::{self, Candidate, Verdict};
 use assay_device::{GpuDevice, Machine, MachineProbe, MetalSettings};
+use assay_msl::Sandbox;
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
@@ -111,7 +112,7 @@ fn candidate_entry(candidate: &Candidate, verdict: &Verdict) -> CandidateEntry {
         command: candidate.compiler.command_line(),
         origin: candidate.origin,
         accepted: verdict.is_ok(),
-        version: verdict.as_ref().ok().cloned(),
+        version: verdict.as_ref().ok().map(|passed| passed.version.clone()),
         reason: verdict.as_ref().err().cloned(),
     }
 }
@@ -123,6 +124,7 @@ fn capabilities(used: Option<&(Candidate, Verdict)>) -> Vec<Capability> {
     let gpu = assay_device::open_metal(MetalSettings::default());
     vec![
         clang(used),
+        sandbox(used),
         cache(&toolchain::cache_folder()),
         chip(),
         metal_gpu(gpu.as_deref()),
@@ -148,7 +150,7 @@ fn capabilities(used: Option<&(Candidate, Verdict)>) -> Vec<Capability> {
 
 fn clang(used: Option<&(Candidate, Verdict)>) -> Capability {
     let detail = used.and_then(|(candidate, verdict)| {
-        let version = verdict.as_ref().ok()?;
+        let version = &verdict.as_ref().ok()?.version;
         Some(format!("{version} ({})", candidate.compiler.command_line()))
     });
     Capability {
@@ -159,6 +161,36 @@ fn clang(used: Option<&(Candidate, Verdict)>) -> Capability {
             .is_none()
             .then(|| toolchain::install_advice().to_owned()),
         detail: detail.unwrap_or_else(|| "none that passes the probe".to_owned()),
+    }
+}
+
+/// Whether the compiler is confined by the system, besides the rules for what it is given.
+fn sandbox(used: Option<&(Candidate, Verdict)>) -> Capability {
+    let confined = used.is_none_or(|(_, verdict)| verdict.as_ref().is_ok_and(|p| p.confined));
+    let (present, detail) = match assay_msl::sandbox() {
+        Sandbox::Present(what) if confined => (true, what.clone()),
+        Sandbox::Present(_) => {
+            let detail = "this clang does not run in it; only the rules for source text hold";
+            (false, detail.to_owned())
+        }
+        Sandbox::Missing(why) => (false, format!("{why}; only the rules for source text hold")),
+    };
+    let fix = match (present, assay_msl::sandbox()) {
+        (true, _) => None,
+        (false, Sandbox::Present(_)) => {
+            Some("let ASSAY_CLANG name the program of a clang itself, not a script that starts one")
+        }
+        (false, Sandbox::Missing(_)) if cfg!(target_os = "linux") => {
+            Some("a kernel from 5.13 on with Landlock among its security modules, and seccomp")
+        }
+        (false, Sandbox::Missing(_)) => None,
+    };
+    Capability {
+        name: "sandbox",
+        purpose: "confine the compiler",
+        present,
+        detail,
+        fix: fix.map(str::to_owned),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::{Args, DeviceName};
 use crate::failure::{Failure, Kind};
+use crate::source::Found;
 use crate::{interrupt, toolchain};
 use assay_bench::gate::{self, Plan, Verdict};
 use assay_bench::registry::{Case, Kernel, Resolved, SizeUse};
 use assay_bench::runner::Loaded;
 use assay_device::{CpuDevice, Device, Error, MetalSettings, Settings};
-use assay_front::Clang;
 use assay_msl::Compiler;
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +111,7 @@ impl Engine {
 
 fn cpu(compiler: Compiler, timeout: Option<Duration>) -> Result<CpuDevice, Error> {
     CpuDevice::new(Settings {
-        compiler: Some(Arc::new(Clang::new(compiler, toolchain::cache_folder()))),
+        compiler: Some(Arc::new(Found(compiler))),
         timeout,
         cancel: Some(interrupt::flag()),
         ..Settings::default()

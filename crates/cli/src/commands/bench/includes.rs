@@ -71,9 +71,7 @@ impl Writer<'_> {
 
     fn find(&self, from: &Path, name: &str) -> Option<(PathBuf, String)> {
         let beside = from.parent().unwrap_or(Path::new("")).join(name);
-        if confine::check(&beside).is_ok()
-            && let Ok(text) = std::fs::read_to_string(&beside)
-        {
+        if let Some(text) = confine::read_to_string(&beside) {
             return Some((beside.canonicalize().unwrap_or(beside), text));
         }
         let text = self.headers.get(name)?;

@@ -3,11 +3,11 @@
 use super::select;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use crate::source::Found;
 use crate::{interrupt, toolchain};
 use assay_bench::mutants::{self, Fate, Mutant, MutantError, Operator};
 use assay_bench::registry::{Kernel, Registry};
 use assay_device::{CompileOptions, CpuDevice, Device, Settings, Source};
-use assay_front::Clang;
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
@@ -153,10 +153,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
 /// A CPU that gives up on mutants that never end.
 fn device() -> Result<CpuDevice, Failure> {
     let device = CpuDevice::new(Settings {
-        compiler: Some(Arc::new(Clang::new(
-            toolchain::find()?,
-            toolchain::cache_folder(),
-        ))),
+        compiler: Some(Arc::new(Found(toolchain::find()?))),
         timeout: Some(Duration::from_secs(20)),
         max_steps: Some(2_000_000),
         cancel: Some(interrupt::flag()),

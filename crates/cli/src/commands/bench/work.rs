@@ -286,8 +286,11 @@ impl Work<'_> {
         let text = match input::lent(path) {
             Some(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             None => {
-                confine::check(path).map_err(|failure| failure.message)?;
-                std::fs::read_to_string(path).map_err(|error| format!("{shown}: {error}"))?
+                let mut file = confine::open(path).map_err(|failure| failure.message)?;
+                let mut text = String::new();
+                let read = std::io::Read::read_to_string(&mut file, &mut text);
+                read.map_err(|error| format!("{shown}: {error}"))?;
+                text
             }
         };
         includes::whole(path, &text, registry.headers())

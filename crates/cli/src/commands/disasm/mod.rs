@@ -454,8 +454,7 @@ impl Progress {
 fn open(path: &Path) -> Result<File, Failure> {
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot read {}: {error}", path.display()));
-    confine::check(path)?;
-    let file = File::open(path).map_err(fail)?;
+    let file = confine::open(path)?;
     if file.metadata().map_err(fail)?.is_dir() {
         return Err(Failure::input(format!("{} is a folder", path.display()))
             .advice("name a file inside it"));

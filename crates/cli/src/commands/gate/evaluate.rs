@@ -138,7 +138,7 @@ impl Evaluator<'_> {
                 include_files: group.before.iter().map(inside).collect(),
                 defines: group.defines.clone(),
                 checked: false,
-                within: None,
+                within: Some(vec![tree.top.clone(), self.here.top.clone()]),
             },
         })
     }

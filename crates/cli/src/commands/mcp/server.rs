@@ -4,6 +4,7 @@ use super::arguments::{self, Call};
 use super::tools::{self, TOOLS, Tool};
 use super::worker::{Done, Process};
 use super::{LARGEST_RESULT, Limits, broken, progress, prompt, resources, summary};
+use crate::confine;
 use crate::failure::{Failure, Kind};
 use crate::progress::Step;
 use rmcp::model::{
@@ -17,7 +18,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
@@ -229,7 +230,7 @@ fn result(tool: &Tool, call: &Call, done: &Done) -> Result<CallToolResult, Failu
     }
     let mut text = summary::text(tool, &document);
     if let Some(path) = &call.output {
-        text.push_str(&written(path, &document)?);
+        text.push_str(&written(&call.job.roots, path, &document)?);
     }
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(document);
@@ -237,18 +238,15 @@ fn result(tool: &Tool, call: &Call, done: &Done) -> Result<CallToolResult, Failu
 }
 
 /// Writes the source of a document to a new file.
-fn written(path: &Path, document: &Value) -> Result<String, Failure> {
+fn written(roots: &[PathBuf], path: &Path, document: &Value) -> Result<String, Failure> {
     let source = document.get("source").and_then(Value::as_str);
     let Some(source) = source.filter(|source| !source.is_empty()) else {
         return Ok("\nNothing was written: there is no source.".to_owned());
     };
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot write {}: {error}", path.display()));
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path);
-    file.map_err(fail)?
+    confine::create(roots, path)
+        .map_err(fail)?
         .write_all(source.as_bytes())
         .map_err(fail)?;
     Ok(format!("\nWritten to {}.", path.display()))

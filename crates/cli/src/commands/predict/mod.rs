@@ -2,6 +2,7 @@
 
 mod registry;
 
+use crate::confine;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::CodeArgs;
@@ -215,7 +216,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 /// The text of the file, if it is source.
 fn sources(args: &Args) -> Option<Sources> {
     let path = file(args)?;
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = confine::read_to_string(&path)?;
     let mut sources = Sources::default();
     sources.add(&source::shown_name(&path).display().to_string(), &text);
     Some(sources)
