@@ -30,6 +30,7 @@ mod model;
 mod names;
 mod output;
 mod phases;
+mod platform;
 mod prediction;
 mod progress;
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use crate::failure::{Failure, Kind};
 use crate::folders;
+use crate::platform::Platform;
 use assay_msl::find::CHOSEN;
 pub(crate) use assay_msl::find::{Candidate, on_path};
 use assay_msl::{Compiler, Refusal};
@@ -25,8 +26,8 @@ pub(crate) type Verdict = Result<Passed, String>;
 
 /// How to get a compiler, per system.
 pub(crate) fn install_advice() -> &'static str {
-    if cfg!(target_os = "macos") {
-        "xcode-select --install, or: python3 -m pip install ziglang"
+    if Platform::here().is_mac() {
+        "brew install llvm, or Xcode 16 or newer, or ziglang of pip in a virtual environment"
     } else {
         "install clang 17 or newer (Debian, Ubuntu: apt install clang-19), \
          or: python3 -m pip install ziglang"
@@ -110,6 +111,10 @@ fn candidates() -> Vec<Candidate> {
 
 /// Size and time of a program's file: another build has others.
 fn stamp(program: &Path) -> String {
+    let program = match Platform::here().is_mac() {
+        true => &behind_shim(program),
+        false => program,
+    };
     let Ok(metadata) = std::fs::metadata(program) else {
         return String::new();
     };
@@ -126,6 +131,18 @@ fn stamp(program: &Path) -> String {
 
 /// Remembered of a compiler that does not run in the sandbox.
 const UNCONFINED: &str = "unconfined";
+/// The program that one of macOS's own runs: those in /usr/bin stay the same files whatever Xcode is chosen.
+fn behind_shim(program: &Path) -> PathBuf {
+    let shim = program.parent() == Some(Path::new("/usr/bin"));
+    let name = program.file_name().filter(|_| shim);
+    let found = name.and_then(|name| {
+        let mut xcrun = std::process::Command::new("xcrun");
+        let output = xcrun.arg("-f").arg(name).output().ok()?;
+        let path = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| path.trim().into())
+    });
+    found.unwrap_or_else(|| program.to_owned())
+}
 
 /// Verdicts of earlier runs. A refusal is never remembered: what was missing may have
 /// been installed since, and asking again costs little.

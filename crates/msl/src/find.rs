@@ -1,7 +1,7 @@
 //! Looking for clangs: every one that may do, best first, from values that whoever knows the machine gives.
 //!
-//! In order: the one that was chosen, the newest `clang-NN` on the path, `clang`, the Command Line Tools' clang, and the
-//! one inside Python's `ziglang` package. A probe decides, never a version text.
+//! In order: the one that was chosen, the newest `clang-NN` on the path, `clang`, Homebrew's, which is kept off the path, the
+//! Command Line Tools' clang, and the one inside Python's `ziglang` package. A probe decides, never a version text.
 
 use crate::compiler::Compiler;
 use std::ffi::OsStr;
@@ -34,6 +34,7 @@ pub fn candidates(chosen: Option<&OsStr>, path: &OsStr) -> Vec<Candidate> {
         compiler: Compiler::new(program),
     };
     found.extend(on_path(&folders, "clang").map(|program| plain("path", program)));
+    found.extend(homebrew(Path::new("/")).map(|program| plain("Homebrew", program)));
     let tools = Path::new("/Library/Developer/CommandLineTools/usr/bin/clang");
     if tools.is_file() {
         found.push(plain("Command Line Tools", tools.to_owned()));
@@ -105,6 +106,27 @@ fn numbered(folders: &[PathBuf]) -> Vec<Candidate> {
         .collect()
 }
 
+/// Homebrew's clangs under a root, newest first: `llvm`, then `llvm@NN`.
+fn homebrew(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = ["opt/homebrew/opt", "usr/local/opt"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(root.join(folder)).ok())
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let version = match name.to_str()?.strip_prefix("llvm")? {
+                "" => u32::MAX,
+                number => number.strip_prefix('@')?.parse().ok()?,
+            };
+            let clang = entry.path().join("bin/clang");
+            clang.is_file().then_some((version, clang))
+        })
+        .collect();
+    found.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
+    found.into_iter().map(|(_, clang)| clang)
+}
+
 /// A program of that name on the path.
 pub fn on_path(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
@@ -123,6 +145,26 @@ mod tests {
         let compiler = chosen_compiler(OsStr::new("python3 -m ziglang clang"), &[]);
         assert_eq!(compiler.program, Path::new("python3"));
         assert_eq!(compiler.arguments, ["-m", "ziglang", "clang"]);
+    }
+
+    #[test]
+    fn homebrews_clang_is_found_off_the_path() {
+        let root = tempfile::tempdir().expect("a folder");
+        for folder in ["llvm@18", "llvm", "llvm@9", "lld", "llvmlite"] {
+            let bin = root
+                .path()
+                .join("opt/homebrew/opt")
+                .join(folder)
+                .join("bin");
+            std::fs::create_dir_all(&bin).expect("a folder");
+            std::fs::write(bin.join("clang"), "").expect("a file");
+        }
+        let found: Vec<_> = homebrew(root.path())
+            .filter_map(|clang| Some(clang.strip_prefix(root.path()).ok()?.to_owned()))
+            .collect();
+        let expected = ["llvm", "llvm@18", "llvm@9"]
+            .map(|name| Path::new("opt/homebrew/opt").join(name).join("bin/clang"));
+        assert_eq!(found, expected);
     }
 
     #[test]

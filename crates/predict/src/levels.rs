@@ -63,7 +63,14 @@ impl Levels {
         let on_the_chip = InFlight::new(footprint, in_flight);
         let crossing = |lines: f64| {
             let state = (total, state);
-            more * caches::traffic(footprint, lines, &on_the_chip, misses, state, constants.knee)
+            more * caches::traffic(
+                footprint,
+                lines,
+                &on_the_chip,
+                misses,
+                state,
+                constants.knee,
+            )
         };
         // Threads in flight have a stack each, and go through it again and again.
         let simdgroups = f64::from(execution.threads().div_ceil(SIMD_WIDTH));

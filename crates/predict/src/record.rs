@@ -387,7 +387,10 @@ fn requests(access: &MemoryAccess) -> u64 {
     let mut before = None;
     for lane in each_lane(access.active) {
         let start = access.addresses[lane];
-        let (first, last) = (start / SECTOR, start.wrapping_add(u64::from(access.bytes.max(1)) - 1) / SECTOR);
+        let (first, last) = (
+            start / SECTOR,
+            start.wrapping_add(u64::from(access.bytes.max(1)) - 1) / SECTOR,
+        );
         count += last.wrapping_sub(first).min(8) + u64::from(before != Some(first));
         before = Some(last);
     }

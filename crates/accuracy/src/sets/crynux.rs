@@ -117,7 +117,11 @@ fn shared_memory(all: bool, threads: u32, unroll: Option<u32>) -> Job {
     Job {
         family: "shared_mem",
         // The later file unrolls by a template argument, which the host code names.
-        commit: if unroll.is_some() { "b8ae75c" } else { "3b34404" },
+        commit: if unroll.is_some() {
+            "b8ae75c"
+        } else {
+            "3b34404"
+        },
         file: "1_shared_mem.metal",
         function: match unroll {
             Some(2) => "shared_mem_4".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Outcome};
+use crate::platform::{Platform, system_tool};
 use crate::toolchain::{self, Candidate, Verdict};
 use assay_device::{GpuDevice, Machine, MachineProbe, MetalSettings};
 use assay_msl::Sandbox;
@@ -132,14 +133,14 @@ fn capabilities(used: Option<&(Candidate, Verdict)>) -> Vec<Capability> {
         developer_tool(
             &folders,
             "Metal compiler",
-            "metal",
+            &["metal", "-v"],
             "compile with Apple's own compiler",
             METAL_TOOLCHAIN,
         ),
         developer_tool(
             &folders,
             "metal-tt",
-            "metal-tt",
+            &["metal-tt", "--version"],
             "Apple's machine code for any GPU",
             METAL_TOOLCHAIN,
         ),
@@ -211,8 +212,7 @@ fn cache(folder: &Path) -> Capability {
     }
 }
 
-const METAL_TOOLCHAIN: &str =
-    "xcodebuild -downloadComponent MetalToolchain (after installing Xcode)";
+const METAL_TOOLCHAIN: &str = "install Xcode, then sudo xcode-select -s /Applications/Xcode.app and xcodebuild -downloadComponent MetalToolchain";
 
 /// Which chip this is, and whether its facts are known.
 fn chip() -> Capability {
@@ -251,7 +251,7 @@ fn metal_gpu(gpu: Result<&dyn GpuDevice, &assay_device::Error>) -> Capability {
         present: gpu.is_ok(),
         detail: match gpu {
             Ok(gpu) => gpu.facts().name.clone(),
-            Err(_) if cfg!(not(target_os = "macos")) => NEEDS_A_MAC.to_owned(),
+            Err(_) if !Platform::here().is_mac() => NEEDS_A_MAC.to_owned(),
             Err(error) => error.to_string(),
         },
         fix: None,
@@ -278,9 +278,9 @@ fn xctrace(folders: &[PathBuf]) -> Capability {
     let mut found = developer_tool(
         folders,
         "xctrace",
-        "xctrace",
+        &["xctrace", "version"],
         "record GPU traces",
-        "install Xcode from the App Store",
+        "install Xcode from the App Store, then sudo xcode-select -s /Applications/Xcode.app",
     );
     if !found.present {
         return found;
@@ -304,11 +304,11 @@ pub(crate) struct System;
 
 impl MachineProbe for System {
     fn sysctl(&self, name: &str) -> Option<String> {
-        first_output(Command::new("/usr/sbin/sysctl").args(["-n", name]))
+        first_output(Command::new(system_tool("sysctl")).args(["-n", name]))
     }
 
     fn io_registry(&self) -> Option<String> {
-        let output = Command::new("/usr/sbin/ioreg")
+        let output = Command::new(system_tool("ioreg"))
             .args(["-rc", "AGXAccelerator", "-d", "1"])
             .stdin(Stdio::null())
             .stderr(Stdio::null())
@@ -320,16 +320,17 @@ impl MachineProbe for System {
 
 const NEEDS_A_MAC: &str = "needs a Mac";
 
-/// A tool that `xcrun` finds.
+/// A tool that `xcrun` finds and that runs, with arguments that make it say its version: Xcode 26 without its Metal toolchain
+/// has a file called `metal` that only says what is missing.
 fn developer_tool(
     folders: &[PathBuf],
     name: &'static str,
-    tool: &str,
+    version: &[&str],
     purpose: &'static str,
     fix: &str,
 ) -> Capability {
     let Some(xcrun) = toolchain::on_path(folders, "xcrun") else {
-        let mac = cfg!(target_os = "macos");
+        let mac = Platform::here().is_mac();
         return Capability {
             name,
             purpose,
@@ -342,22 +343,44 @@ fn developer_tool(
             fix: mac.then(|| "xcode-select --install".to_owned()),
         };
     };
-    let found = first_output(Command::new(xcrun).args(["--find", tool]));
+    let tool = version.first().copied().unwrap_or(name);
+    let found = first_output(Command::new(&xcrun).args(["--find", tool]));
+    let trouble = found
+        .as_ref()
+        .and_then(|_| complaint(Command::new(&xcrun).args(version)));
+    let present = found.is_some() && trouble.is_none();
     Capability {
         name,
         purpose,
-        present: found.is_some(),
-        fix: found.is_none().then(|| fix.to_owned()),
-        detail: found.unwrap_or_else(|| "not installed".to_owned()),
+        present,
+        fix: (!present).then(|| fix.to_owned()),
+        detail: match (found, trouble) {
+            (Some(_), Some(trouble)) => format!("does not run: {trouble}"),
+            (Some(path), None) => path,
+            (None, _) => "not installed".to_owned(),
+        },
     }
 }
 
+/// The first line a program says when it fails; `None` when it succeeds.
+fn complaint(command: &mut Command) -> Option<String> {
+    let output = match command.stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(error) => return Some(error.to_string()),
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    (!output.status.success())
+        .then(|| first.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned()))
+}
+
 /// The package of MLX that works on this platform.
-const MLX: &str = if cfg!(target_os = "macos") {
-    "mlx"
-} else {
-    "'mlx[cpu]'"
-};
+fn mlx_package() -> &'static str {
+    match Platform::here() {
+        Platform::Mac => "mlx",
+        Platform::Other => "'mlx[cpu]'",
+    }
+}
 
 fn mlx(folders: &[PathBuf]) -> Capability {
     let named = std::env::var_os("ASSAY_PYTHON").map(PathBuf::from);
@@ -373,7 +396,10 @@ fn mlx(folders: &[PathBuf]) -> Capability {
         purpose: "compare with a reference",
         present: version.is_some(),
         fix: version.is_none().then(|| {
-            format!("python3 -m pip install {MLX}, or ASSAY_PYTHON=… names a Python that has it")
+            format!(
+                "python3 -m pip install {}, or ASSAY_PYTHON=… names a Python that has it",
+                mlx_package()
+            )
         }),
         detail: match (version, python) {
             (Some(version), _) => format!("mlx {version}"),
