@@ -2,8 +2,11 @@
 
 use crate::diagnostics;
 use crate::failure::{Failure, Kind};
+use crate::platform::Platform;
 use crate::source::{self, SourceArgs};
+use assay_chip::occupancy::threads_for_half_registers;
 use assay_container::Extracted;
+use assay_container::gpu::Gpu;
 use assay_device::apple::{self, Ran, Route, Tools};
 use assay_device::{Error, GpuDevice, MetalSettings, Source};
 use assay_front::{Bytes, File, GivenConstant, Library};
@@ -14,7 +17,7 @@ use std::process::{Command, Stdio};
 /// Whose compiler makes the machine code of source and metallibs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Compiler {
-    /// Apple's on a Mac that has it, else ours
+    /// Ours, with source lines; on a Mac that has Apple's, its figures beside them
     #[default]
     Auto,
     /// Ours, anywhere
@@ -36,8 +39,8 @@ pub(crate) struct Request<'a> {
 struct Xcrun;
 
 impl Tools for Xcrun {
-    fn xcrun(&self, arguments: &[OsString]) -> Option<Ran> {
-        let mut command = Command::new("xcrun");
+    fn run(&self, program: &Path, arguments: &[OsString]) -> Option<Ran> {
+        let mut command = Command::new(program);
         let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&output.stderr));
@@ -48,36 +51,66 @@ impl Tools for Xcrun {
     }
 }
 
-/// Apple's code for the kernels asked for, each with what to say about it. `None` when ours is wanted, and, unless
-/// Apple's was asked for by name, when it cannot be had here; the text says why.
+/// Apple's code for the kernels asked for, when it is asked for by name.
+///
+/// Otherwise the code is ours, which has source lines and is the same on every machine. On a Mac Apple's compilers are
+/// asked too, about a file with one kernel or one chosen: what they state is a note, and so is any trouble they have.
 pub(crate) fn programs(
     compiler: Compiler,
     request: &Request<'_>,
+    platform: Platform,
     note: impl Fn(&str),
 ) -> Result<Option<Vec<(Extracted, Route)>>, Failure> {
-    let wanted = match compiler {
-        Compiler::Assay => false,
-        Compiler::Apple => true,
-        Compiler::Auto => cfg!(target_os = "macos"),
-    };
-    let is_source = request.file.is_source();
-    if !wanted || !(is_source || request.file.bytes().starts_with(b"MTLB")) {
+    if !(request.file.is_source() || request.file.bytes().starts_with(b"MTLB")) {
         return Ok(None);
     }
-    match compile(request) {
-        Ok(programs) => Ok(Some(programs)),
-        Err(failure) if failure.kind == Kind::Missing && compiler == Compiler::Auto => {
-            note(&format!(
-                "Apple's compiler is not used: {}",
-                failure.message
-            ));
-            Ok(None)
-        }
-        Err(failure) => Err(failure),
+    match compiler {
+        Compiler::Assay => {}
+        Compiler::Apple => return compile(request, MOST_COMPILED).map(Some),
+        Compiler::Auto if !platform.is_mac() => {}
+        Compiler::Auto => match compile(request, 1) {
+            Ok(programs) => programs
+                .iter()
+                .for_each(|(program, route)| note(&beside(program, *route))),
+            Err(failure) => {
+                let first = failure.message.lines().find(|line| !line.is_empty());
+                note(&format!(
+                    "nothing from Apple's compiler to compare with: {}",
+                    first.unwrap_or("it does not say why")
+                ));
+            }
+        },
     }
+    Ok(None)
 }
 
-fn compile(request: &Request<'_>) -> Result<Vec<(Extracted, Route)>, Failure> {
+/// What Apple's compiler states about a kernel, in one line.
+fn beside(found: &Extracted, route: Route) -> String {
+    let program = &found.program;
+    let made_for = match route {
+        Route::MetalTt => "M1",
+        Route::BinaryArchive => "this machine's GPU",
+    };
+    let mut line = format!(
+        "Apple's compiler, for {made_for}: {} bytes of code",
+        program.code.len()
+    );
+    if let Some(registers) = program.half_registers {
+        line.push_str(&format!(", {registers} half registers"));
+        if let Some(threads) = threads_for_half_registers(u32::from(registers)) {
+            line.push_str(&format!(", threadgroups of at most {threads} threads"));
+        }
+    }
+    if let Some(scratch) = program.scratch_bytes.filter(|bytes| *bytes > 0) {
+        line.push_str(&format!(", {scratch} bytes of stack per thread"));
+    }
+    line + "; --compiler apple shows it, without source lines"
+}
+
+/// More kernels than this are not compiled one by one unasked.
+const MOST_COMPILED: usize = 64;
+
+fn compile(request: &Request<'_>, most: usize) -> Result<Vec<(Extracted, Route)>, Failure> {
     let shown = request.path.display().to_string();
     let fail = |error: Error| failure(request.path, error);
     let metallib = if request.file.is_source() {
@@ -93,17 +126,25 @@ fn compile(request: &Request<'_>) -> Result<Vec<(Extracted, Route)>, Failure> {
     };
     let refuse = |error: assay_front::Error| source::failure(request.path, error);
     let library = Library::open(&metallib).map_err(refuse)?;
+    let kernels = library.choose(request.function).map_err(refuse)?;
+    if kernels.len() > most {
+        let message = format!("{shown} holds {} kernels", kernels.len());
+        return Err(Failure::usage(message).advice("choose one with -f NAME"));
+    }
     let mut gpu = readable_gpu();
+    let architecture = Gpu::named(apple::ARCHITECTURE);
     let mut found = Vec::new();
-    for kernel in library.choose(request.function).map_err(refuse)? {
+    for kernel in kernels {
         let gpu = gpu.as_mut().map(|gpu| &mut **gpu as &mut dyn GpuDevice);
         let code = apple::machine_code(&Xcrun, gpu, &metallib, &kernel.name, request.constants);
         let code = code.map_err(fail)?;
         let contents = assay_container::open(&code.bytes);
         let contents = contents.map_err(|error| Failure::input(format!("{shown}: {error}")))?;
-        let mut program = contents
-            .program(None)
-            .map_err(|error| Failure::input(format!("{shown}: {error}")))?;
+        let program = match (code.route, architecture) {
+            (Route::MetalTt, Some(gpu)) => contents.first_program(gpu),
+            _ => contents.program(None),
+        };
+        let mut program = program.map_err(|error| Failure::input(format!("{shown}: {error}")))?;
         program.program.name.clone_from(&kernel.name);
         found.push((program, code.route));
     }
@@ -156,7 +197,7 @@ mod tests {
             constants: &[],
             source: &line.source,
         };
-        let Err(failure) = programs(Compiler::Apple, &request, |_| {}) else {
+        let Err(failure) = programs(Compiler::Apple, &request, Platform::Mac, |_| {}) else {
             panic!("there is no Xcode here");
         };
         assert_eq!(failure.kind, Kind::Missing);
@@ -166,9 +207,22 @@ mod tests {
                 .advice
                 .is_some_and(|advice| advice.contains("--compiler assay"))
         );
-        for compiler in [Compiler::Auto, Compiler::Assay] {
-            let none = programs(compiler, &request, |_| {});
+        for (compiler, platform) in [
+            (Compiler::Auto, Platform::Other),
+            (Compiler::Assay, Platform::Mac),
+        ] {
+            let silent = |text: &str| panic!("nothing to say: {text}");
+            let none = programs(compiler, &request, platform, silent);
             assert!(none.is_ok_and(|programs| programs.is_none()));
         }
+        let said = std::cell::RefCell::new(Vec::new());
+        let note = |text: &str| said.borrow_mut().push(text.to_owned());
+        let none = programs(Compiler::Auto, &request, Platform::Mac, note);
+        assert!(none.is_ok_and(|programs| programs.is_none()));
+        let said = said.into_inner();
+        assert!(
+            matches!(&said[..], [one] if one.contains("Xcode")),
+            "{said:?}"
+        );
     }
 }

@@ -8,6 +8,7 @@ use crate::generate::{self, Generator};
 use crate::input;
 use crate::model::Model;
 use crate::phases::Phases;
+use crate::platform::Platform;
 use crate::prediction::Code;
 use crate::source;
 use assay_agx::{Program, assemble};
@@ -210,7 +211,8 @@ fn apples(
         constants: &model.code.constants,
         source: &model.code.source,
     };
-    let made = apple::programs(model.code.compiler, &request, |text| context.note(text))?;
+    let note = |text: &str| context.note(text);
+    let made = apple::programs(model.code.compiler, &request, Platform::here(), note)?;
     let Some(made) = made else {
         return Ok(None);
     };
@@ -221,7 +223,7 @@ fn apples(
     let sources = Rc::new(sources);
     let loaded = made.into_iter().map(|(extracted, route)| {
         context.note(match route {
-            Route::MetalTt => "code made by Apple's metal-tt for M1 (apple7)",
+            Route::MetalTt => "code made by Apple's metal-tt for M1",
             Route::BinaryArchive => "code made by Apple's compiler for this machine's GPU",
         });
         Loaded {

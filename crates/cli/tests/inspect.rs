@@ -127,7 +127,7 @@ fn an_archive_shows_slices_code_and_what_was_stated() {
     assert_eq!(machine[0]["machine"]["spill_bytes"], Value::Null);
     let text = stdout(&inspect(&path, &[]));
     assert!(text.contains("cannot be decoded: G12P"), "{text}");
-    assert!(text.contains("-gpu-family apple7"), "{text}");
+    assert!(text.contains("-arch applegpu_g13g"), "{text}");
     assert!(text.contains("not stated"), "{text}");
 }
 

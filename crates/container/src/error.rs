@@ -102,7 +102,7 @@ impl Error {
 
 /// What to do with code for a GPU newer (or older) than the instruction tables.
 pub(crate) const UNDECODABLE_ADVICE: &str = "code for G13 to G17 (M1 to M4, A14 to A18) can be decoded; on a Mac, \
-     `xcrun metal-tt -gpu-family apple7 -o out.gpubin pipelines.mtlp-json lib.metallib` \
+     `xcrun metal-tt -arch applegpu_g13g -o out.gpubin pipelines.mtlp-json lib.metallib` \
      compiles the same kernel for such a GPU";
 
 impl fmt::Display for Problem {

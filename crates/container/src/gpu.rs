@@ -210,7 +210,7 @@ mod tests {
     fn a_gpu_without_a_table_comes_with_advice() {
         assert_eq!(Gpu::named("g15g").unwrap().advice(), None);
         let gpu = Gpu::named("g12p").unwrap();
-        assert!(gpu.advice().unwrap().contains("-gpu-family apple7"));
+        assert!(gpu.advice().unwrap().contains("-arch applegpu_g13g"));
         assert_eq!(Gpu { subtype: 77 }.generation(), None);
         assert!(Gpu { subtype: 77 }.advice().is_some());
     }

@@ -1,6 +1,7 @@
 //! Choosing the one function a command is about.
 
 use crate::error::Error;
+use crate::gpu::Gpu;
 use crate::image::CompiledFunction;
 use crate::open::Contents;
 use crate::program::{Extracted, raw_program};
@@ -45,7 +46,7 @@ impl SelectError {
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             SelectError::NoMachineCode { .. } => Some(
-                "on a Mac, `xcrun metal-tt -gpu-family apple7 -o out.gpubin pipelines.mtlp-json \
+                "on a Mac, `xcrun metal-tt -arch applegpu_g13g -o out.gpubin pipelines.mtlp-json \
                  lib.metallib` compiles a metallib to machine code",
             ),
             SelectError::NotFound { .. } => None,
@@ -123,6 +124,18 @@ impl<'a> Contents<'a> {
         };
         let chosen = of(Family::G13).or_else(|| of(Family::G15)).unwrap_or(first);
         Ok(chosen.to_program()?)
+    }
+
+    /// The first function compiled for this GPU, else the first that can be decoded, whatever it is called: compilers
+    /// asked for one function may leave it without its name.
+    pub fn first_program(&self, gpu: Gpu) -> Result<Extracted, SelectError> {
+        let functions = self.compiled();
+        let wanted = functions.iter().find(|function| function.gpu == gpu);
+        let readable = || functions.iter().find(|function| function.isa().is_some());
+        match wanted.or_else(readable).or(functions.first()) {
+            Some(function) => Ok(function.to_program()?),
+            None => self.program(None),
+        }
     }
 }
 

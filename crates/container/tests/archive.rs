@@ -180,7 +180,7 @@ fn an_older_gpu_says_what_to_do() {
     let opened = open(&bytes).unwrap();
     let error = opened.compiled()[0].check_decodable().unwrap_err();
     assert!(error.to_string().starts_with("code for G12P"), "{error}");
-    assert!(error.advice().unwrap().contains("-gpu-family apple7"));
+    assert!(error.advice().unwrap().contains("-arch applegpu_g13g"));
 }
 
 /// get_sr, device_store, stop of M3, M4 and A18.

@@ -51,7 +51,7 @@ fn code_with_known_costs_is_preferred_over_the_first() {
     let bytes = archive(&["G12P"], &["add"]);
     let error = open(&bytes).unwrap().program(None).unwrap_err();
     assert!(matches!(error, SelectError::Unusable(_)), "{error}");
-    assert!(error.advice().unwrap().contains("apple7"));
+    assert!(error.advice().unwrap().contains("applegpu_g13g"));
 }
 
 #[test]
@@ -88,4 +88,29 @@ fn anonymous_functions_are_chosen_by_place() {
     let opened = open(&bytes).unwrap();
     assert!(opened.program(None).is_err());
     assert_eq!(opened.program(Some("#1")).unwrap().program.code, [0x08, 0]);
+}
+
+/// A script of one pipeline leaves code without a name in a slice for each GPU.
+#[test]
+fn the_first_function_of_a_gpu_needs_no_name() {
+    let (m1, m2) = (Gpu::named("G13G").unwrap(), Gpu::named("G14G").unwrap());
+    let nameless = |gpu, code: &[u8]| FunctionBuilder::new(gpu).main(code).build();
+    let bytes = ArchiveBuilder::new()
+        .gpu(m2, &image(m2, &[nameless(m2, &[0x88, 0])]))
+        .gpu(
+            m1,
+            &image(
+                m1,
+                &[nameless(m1, &[0x38, 0, 0x88, 0]), nameless(m1, &[0x88, 0])],
+            ),
+        )
+        .build();
+    let opened = open(&bytes).unwrap();
+    let ambiguous = opened.program(None).unwrap_err();
+    assert!(matches!(ambiguous, SelectError::Ambiguous { .. }));
+    let program = opened.first_program(m1).unwrap().program;
+    assert_eq!(program.code, [0x38, 0, 0x88, 0]);
+    let other = Gpu::named("G15P").unwrap();
+    let readable = opened.first_program(other).unwrap().program;
+    assert_eq!(readable.isa, assay_agx::Isa::G14);
 }

@@ -9,7 +9,7 @@
 //!
 //! ## What to do
 //! Check that the file is G13 or G14 code (M1, M2) and starts at an instruction. On a
-//! Mac, `xcrun metal-tt -gpu-family apple7` compiles the same kernel for M1.
+//! Mac, `xcrun metal-tt -arch applegpu_g13g` compiles the same kernel for M1.
 
 use super::{Finding, Look, Severity, counted, finding};
 
