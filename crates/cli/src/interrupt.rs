@@ -24,7 +24,7 @@ pub(crate) fn install() {
         }
         if let Ok(paths) = UNFINISHED.lock() {
             for path in paths.iter() {
-                let _ = std::fs::remove_file(path);
+                let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir_all(path));
             }
         }
         #[allow(clippy::exit, reason = "the one place where a signal ends the program")]
@@ -32,7 +32,7 @@ pub(crate) fn install() {
     });
 }
 
-/// Removes `path` if the program is interrupted.
+/// Removes `path`, a file or a folder, if the program is interrupted.
 pub(crate) fn remove_on_interrupt(path: &Path) {
     if let Ok(mut paths) = UNFINISHED.lock() {
         paths.push(path.to_owned());
@@ -42,6 +42,12 @@ pub(crate) fn remove_on_interrupt(path: &Path) {
 /// From now on the first Ctrl-C only sets a flag that [`requested`] reads.
 pub(crate) fn cooperate() {
     COOPERATIVE.store(true, Ordering::SeqCst);
+}
+
+/// From now on Ctrl-C ends the program again, and what was requested is forgotten.
+pub(crate) fn stop_cooperating() {
+    COOPERATIVE.store(false, Ordering::SeqCst);
+    request(false);
 }
 
 /// Asks whatever looks at the flag to stop, or takes that back: for programs with a signal handler of their own.

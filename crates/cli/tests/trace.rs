@@ -605,32 +605,45 @@ fn recording_without_a_mac_is_exit_4_with_the_two_commands() {
     assert_eq!(output.status.code(), Some(4));
 }
 
-/// With a stand-in for xctrace that hands out made-up tables, the whole way is walked:
-/// record, table of contents, tables, report.
+/// A stand-in for xctrace that hands out made-up tables. `record` is what it does once its output is `$2`; `export` is what
+/// it does before an export, whose path is `$xpath`.
 #[cfg(unix)]
-#[test]
-fn recording_exports_the_tables_and_reports() {
-    let tables = tables(&Scenario::eager(3));
-    let script = format!(
+fn fake_xctrace(tables: &Path, record: &str, export: &str) -> tempfile::TempDir {
+    fake_xcrun(&format!(
         r#"shift
 case "$1" in
 record)
   while [ "$1" != "--output" ]; do shift; done
-  mkdir -p "$2" ;;
+  {record} ;;
 export)
-  table=toc
+  xpath=
   while [ $# -gt 0 ]; do
     case "$1" in
-      --xpath) table=$(echo "$2" | sed 's/.*schema="//; s/".*//') ; shift ;;
-      --output) out=$2 ; shift ;;
+      --xpath) xpath=$2; shift ;;
+      --output) out=$2; shift ;;
     esac
     shift
   done
-  cp "{}/$table.xml" "$out" ;;
+  {export}
+  if [ -z "$xpath" ]; then cp "{0}/toc.xml" "$out"; exit; fi
+  echo '<?xml version="1.0"?><trace-query-result>' > "$out"
+  for table in $(echo "$xpath" | grep -o 'schema="[^"]*"' | sed 's/schema="//; s/"//'); do
+    sed -e '1,/<trace-query-result>/s/.*<trace-query-result>//' -e 's/<?xml[^>]*>//' -e 's/<.trace-query-result>//' "{0}/$table.xml" >> "$out"
+  done
+  echo '</trace-query-result>' >> "$out" ;;
 esac"#,
-        path(&tables)
-    );
-    let tools = fake_xcrun(&script);
+        tables.display()
+    ))
+}
+
+/// The whole way is walked: record, table of contents, tables, report.
+#[cfg(unix)]
+#[test]
+fn recording_exports_the_tables_in_one_go_and_reports() {
+    let tables = tables(&Scenario::eager(3));
+    let exports = tables.path().join("exports");
+    let count = format!("echo x >> {}", exports.display());
+    let tools = fake_xctrace(tables.path(), "mkdir -p \"$2\"", &count);
     let output = command(&["record", "--format", "json", "--", "./program"])
         .env("PATH", search_path(tools.path()))
         .output()
@@ -639,6 +652,121 @@ esac"#,
     let document = json(&output);
     assert_eq!(document["intervals"]["rows_target"], 3 * 490);
     assert!(document["cpu"]["while_gpu_waits"]["samples"].as_u64() > Some(0));
+    let exports = std::fs::read_to_string(&exports).expect("a count");
+    assert_eq!(exports.lines().count(), 2, "table of contents, tables");
+}
+
+#[cfg(unix)]
+#[test]
+fn tables_are_exported_alone_where_they_cannot_be_together() {
+    let tables = tables(&Scenario::eager(3));
+    let refuse = "case \"$xpath\" in *' or '*) echo 'unexpected token' >&2; exit 1;; esac";
+    let tools = fake_xctrace(tables.path(), "mkdir -p \"$2\"", refuse);
+    let output = command(&["record", "--format", "json", "--", "./program"])
+        .env("PATH", search_path(tools.path()))
+        .output()
+        .expect("assay runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(json(&output)["intervals"]["rows_target"], 3 * 490);
+}
+
+/// The output of the program is seen, and does not mix with the report.
+#[cfg(unix)]
+#[test]
+fn what_the_recorded_program_prints_is_seen() {
+    let tables = tables(&Scenario::eager(3));
+    let record = "mkdir -p \"$2\"; echo '64 tokens in 2 s'; echo 'log archive' >&2; exit 3";
+    let tools = fake_xctrace(tables.path(), record, "");
+    let output = command(&["record", "--format", "json", "--", "./program"])
+        .env("PATH", search_path(tools.path()))
+        .output()
+        .expect("assay runs");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let seen = stderr(&output);
+    assert!(
+        seen.contains("64 tokens in 2 s") && seen.contains("log archive"),
+        "{seen}"
+    );
+    assert!(!stdout(&output).contains("tokens"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_existing_recording_is_not_shown_for_a_new_one() {
+    let tables = tables(&Scenario::eager(3));
+    let tools = fake_xctrace(tables.path(), "exit 1", "");
+    let keep = tools.path().join("old.trace");
+    std::fs::create_dir(&keep).expect("a folder");
+    let output = command(&[
+        "record",
+        "--keep",
+        &keep.to_string_lossy(),
+        "--",
+        "./program",
+    ])
+    .env("PATH", search_path(tools.path()))
+    .output()
+    .expect("assay runs");
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    let said = stderr(&output);
+    assert!(said.contains("old.trace exists"), "{said}");
+}
+
+/// Ctrl-C goes to the whole group: xctrace stops and saves, and the report follows. No folder is left behind.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_recording_and_not_the_report() {
+    use std::os::unix::process::CommandExt;
+    let tables = tables(&Scenario::eager(3));
+    let started = tables.path().join("started");
+    let record = format!(
+        "out=$2; trap 'mkdir -p \"$out\"; exit 130' INT; touch {}; while :; do sleep 0.1; done",
+        started.display()
+    );
+    let tools = fake_xctrace(tables.path(), &record, "");
+    let scratch = tempfile::tempdir().expect("a folder");
+    let child = command(&["record", "--format", "json", "--", "./program"])
+        .env("PATH", search_path(tools.path()))
+        .env("TMPDIR", scratch.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .expect("assay runs");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !started.exists() && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let group = format!("-{}", child.id());
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", "--", &group])
+        .status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let output = child.wait_with_output().expect("assay ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(json(&output)["intervals"]["rows_target"], 3 * 490);
+    assert!(
+        stderr(&output).contains("recorded until then"),
+        "{}",
+        stderr(&output)
+    );
+    let left = std::fs::read_dir(scratch.path()).expect("a folder").count();
+    assert_eq!(left, 0, "folders left behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn without_xcode_it_is_said_where_xctrace_comes_from() {
+    let tools = fake_xcrun(
+        "echo 'xcrun: error: unable to find utility \"xctrace\", not a developer tool or in PATH' >&2; exit 72",
+    );
+    let output = command(&["record", "--", "./program"])
+        .env("PATH", search_path(tools.path()))
+        .output()
+        .expect("assay runs");
+    assert_eq!(output.status.code(), Some(4));
+    let said = stderr(&output);
+    assert!(said.contains("xcode-select -s"), "{said}");
 }
 
 #[cfg(unix)]

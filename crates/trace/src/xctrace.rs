@@ -69,6 +69,25 @@ pub fn table_arguments(input: &str, run: u32, schema: &str, output: &str) -> Vec
     path_arguments(input, &table_path(run, schema), output)
 }
 
+/// Arguments that export several tables of a run into one file. A recording is hundreds of megabytes, which every export
+/// opens and reads anew.
+///
+/// ```
+/// let arguments = assay_trace::xctrace::tables_arguments("run.trace", 1, &["a", "b"], "t.xml");
+/// assert_eq!(arguments[4], "/trace-toc/run[@number=\"1\"]/data/table[@schema=\"a\" or @schema=\"b\"]");
+/// ```
+pub fn tables_arguments(input: &str, run: u32, schemas: &[&str], output: &str) -> Vec<String> {
+    let choices: Vec<String> = schemas
+        .iter()
+        .map(|schema| format!("@schema=\"{schema}\""))
+        .collect();
+    let path = format!(
+        "/trace-toc/run[@number=\"{run}\"]/data/table[{}]",
+        choices.join(" or ")
+    );
+    path_arguments(input, &path, output)
+}
+
 /// Arguments that export one detail of a track.
 pub fn detail_arguments(
     input: &str,
@@ -150,10 +169,21 @@ pub fn export_command(input: &str) -> String {
     )
 }
 
-/// What a failing xctrace wants, if its words tell.
-pub fn missing_permission(message: &str) -> Option<&'static str> {
+/// What a failing xctrace wants, if its words tell: Xcode, a permission.
+pub fn advice(message: &str) -> Option<&'static str> {
     let message = message.to_ascii_lowercase();
     let has = |text: &str| message.contains(text);
+    let without_xcode = [
+        "unable to find utility",
+        "requires xcode",
+        "invalid active developer path",
+        "no developer tools were found",
+    ];
+    if without_xcode.iter().any(|text| has(text)) {
+        return Some(
+            "xctrace comes with Xcode, not with the command line tools: install Xcode from the App Store, then run sudo xcode-select -s /Applications/Xcode.app",
+        );
+    }
     if has("developer mode") || has("devtoolssecurity") {
         return Some("enable developer tools: sudo DevToolsSecurity -enable");
     }
@@ -205,7 +235,16 @@ mod tests {
 
     #[test]
     fn refusals_are_recognised() {
-        assert!(missing_permission("Operation not permitted").is_some());
-        assert!(missing_permission("Template not found").is_none());
+        let is = |message, word| advice(message).is_some_and(|text| text.contains(word));
+        assert!(is("Operation not permitted", "DevToolsSecurity"));
+        assert!(is(
+            "xcrun: error: unable to find utility \"xctrace\", not a developer tool or in PATH",
+            "xcode-select -s"
+        ));
+        assert!(is(
+            "xcode-select: error: tool 'xctrace' requires Xcode, but active developer directory '/Library/Developer/CommandLineTools' is a command line tools instance",
+            "App Store"
+        ));
+        assert!(advice("Template not found").is_none());
     }
 }

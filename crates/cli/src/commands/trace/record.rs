@@ -5,7 +5,9 @@ use super::selection::Selection;
 use super::{inputs, report};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind};
+use crate::interrupt;
 use assay_trace::{read_toc, xctrace};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,8 +64,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             "run these two commands on the Mac, copy the folder here, then: assay trace report exported/\n\n  {record}\n\n  {export}"
         ))
     })?;
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::input(format!("cannot make a folder: {error}")))?;
+    if let Some(path) = args.keep.as_ref().filter(|path| path.exists()) {
+        return Err(Failure::usage(format!(
+            "{} exists, and xctrace does not write over a recording",
+            path.display()
+        ))
+        .advice(
+            "give --keep another name, or remove the folder; `assay trace report` shows what is in it",
+        ));
+    }
+    let folder = scratch()?;
     let trace = match &args.keep {
         Some(path) => path.clone(),
         None => folder.path().join("run.trace"),
@@ -75,13 +85,26 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         &trace.to_string_lossy(),
         &args.program,
     );
-    let recorded = tool.run(&arguments);
+    // Ctrl-C reaches xctrace too, which then stops recording and saves: that is waited for.
+    interrupt::cooperate();
+    let recorded = tool.record(&arguments);
+    let stopped = interrupt::requested();
+    interrupt::stop_cooperating();
     // xctrace passes the target's exit status on, and complains about log archives: the
     // tables are complete all the same. Without a recording it did fail.
-    if let Err(message) = &recorded
-        && !trace.exists()
-    {
-        return Err(refused("xctrace could not record", message));
+    if !trace.exists() {
+        let message = recorded.err();
+        let message = message.as_deref().unwrap_or("it made no recording");
+        return match stopped {
+            true => Err(Failure::new(
+                Kind::Interrupted,
+                "stopped before anything was recorded",
+            )),
+            false => Err(refused("xctrace could not record", message)),
+        };
+    }
+    if stopped {
+        context.note("stopped; exporting what was recorded until then");
     }
     let tables = export_bundle(&trace, context)?;
     let paths = [tables.path().to_owned()];
@@ -103,8 +126,7 @@ pub(crate) fn export_bundle(trace: &Path, context: &Context) -> Result<tempfile:
             xctrace::export_command(&input)
         ))
     })?;
-    let folder = tempfile::tempdir()
-        .map_err(|error| Failure::input(format!("cannot make a folder: {error}")))?;
+    let folder = scratch()?;
     let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let toc = place("toc.xml");
     tool.run(&xctrace::toc_arguments(&input, &toc))
@@ -113,15 +135,16 @@ pub(crate) fn export_bundle(trace: &Path, context: &Context) -> Result<tempfile:
         .map_err(|error| Failure::input(format!("xctrace wrote no table of contents: {error}")))?;
     let runs = read_toc(&text).map_err(|error| inputs::failure(error, Some("toc.xml")))?;
     for run in &runs {
-        for schema in xctrace::tables_to_export(run) {
-            if context.progress {
-                context.note(&format!("exporting {schema}"));
-            }
-            let output = place(&format!("run{}-{schema}.xml", run.number));
-            let arguments = xctrace::table_arguments(&input, run.number, schema, &output);
-            if let Err(message) = tool.run(&arguments) {
-                context.note(&format!("{schema} cannot be exported: {}", message.trim()));
-            }
+        let schemas = xctrace::tables_to_export(run);
+        let together = place(&format!("run{}.xml", run.number));
+        let arguments = xctrace::tables_arguments(&input, run.number, &schemas, &together);
+        if context.progress {
+            context.note(&format!("exporting {} tables", schemas.len()));
+        }
+        // One export that cannot be made whole takes its tables with it, so then each is asked for alone.
+        if schemas.is_empty() || tool.run(&arguments).is_err() {
+            let _ = std::fs::remove_file(&together);
+            export_one_by_one(&tool, &input, run.number, &schemas, &place, context);
         }
         for (track, detail) in xctrace::details_to_export(run) {
             let output = place(&format!("run{}-{track}-{detail}.xml", run.number));
@@ -134,11 +157,55 @@ pub(crate) fn export_bundle(trace: &Path, context: &Context) -> Result<tempfile:
     Ok(folder)
 }
 
+fn export_one_by_one(
+    tool: &Xctrace,
+    input: &str,
+    run: u32,
+    schemas: &[&str],
+    place: &dyn Fn(&str) -> String,
+    context: &Context,
+) {
+    for schema in schemas {
+        let output = place(&format!("run{run}-{schema}.xml"));
+        let arguments = xctrace::table_arguments(input, run, schema, &output);
+        if let Err(message) = tool.run(&arguments) {
+            context.note(&format!("{schema} cannot be exported: {}", message.trim()));
+        }
+    }
+}
+
+/// A folder that is gone when the value is, or when Ctrl-C ends the program.
+fn scratch() -> Result<tempfile::TempDir, Failure> {
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::input(format!("cannot make a folder: {error}")))?;
+    interrupt::remove_on_interrupt(folder.path());
+    Ok(folder)
+}
+
 fn refused(what: &str, message: &str) -> Failure {
     let failure = Failure::new(Kind::Missing, format!("{what}: {}", message.trim()));
-    match xctrace::missing_permission(message) {
+    match xctrace::advice(message) {
         Some(advice) => failure.advice(advice),
         None => failure,
+    }
+}
+
+/// Most bytes kept of what xctrace says while it records.
+const MOST_KEPT: usize = 16 << 10;
+
+/// Copies a stream as it comes, and keeps its beginning.
+fn pass_on(from: &mut dyn Read, to: &mut dyn Write, kept: &mut Vec<u8>) {
+    let mut buffer = [0; 4096];
+    loop {
+        let bytes = match from.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => buffer.get(..count).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_) => return,
+        };
+        let _ = to.write_all(bytes);
+        let room = MOST_KEPT.saturating_sub(kept.len()).min(bytes.len());
+        kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
     }
 }
 
@@ -153,6 +220,31 @@ impl Xctrace {
             .map(|folder| folder.join("xcrun"))
             .find(|file| file.is_file())
             .map(Xctrace)
+    }
+
+    /// Records. What the program prints appears on our standard error, since standard output is the report's; the error
+    /// is what xctrace said.
+    fn record(&self, arguments: &[String]) -> Result<(), String> {
+        let mut child = Command::new(&self.0)
+            .arg("xctrace")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::from(std::io::stderr()))
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let mut said = Vec::new();
+        if let Some(mut stream) = child.stderr.take() {
+            pass_on(&mut stream, &mut std::io::stderr(), &mut said);
+        }
+        let status = child.wait().map_err(|error| error.to_string())?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!(
+                "{} ({status})",
+                String::from_utf8_lossy(&said).trim()
+            )),
+        }
     }
 
     /// Runs it; the error is what it said.
