@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -9,6 +10,8 @@ def main() -> int:
     """Runs the command line of this process."""
     from ._native import command
 
+    # Commands that start the program again start this interpreter with this package.
+    os.environ.setdefault("ASSAY_INTERPRETER", sys.executable)
     return command(["assay", *sys.argv[1:]])
 
 

@@ -9,6 +9,9 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+/// Bytes that the log of changes may keep after they are in the file; when the file is closed it is emptied.
+const LARGEST_LOG: i64 = 4 << 20;
+
 /// A board, open.
 ///
 /// Every write is one transaction that is either there or not, whenever the program ends. Writers wait for each other;
@@ -119,6 +122,8 @@ impl Board {
         let connection = connection.and_then(|connection| {
             connection.busy_timeout(Duration::from_secs(WAIT_SECONDS))?;
             connection.pragma_update(None, "foreign_keys", true)?;
+            // The SQLite of macOS leaves its log beside the file when the last one closes it, as long as this is not set.
+            connection.pragma_update(None, "journal_size_limit", LARGEST_LOG)?;
             // The schema of a file is data from outside: nothing in it may run.
             connection.pragma_update(None, "trusted_schema", false)?;
             Ok(connection)

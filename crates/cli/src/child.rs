@@ -5,6 +5,7 @@
 
 use crate::failure::{Failure, Kind};
 use std::io::Read;
+use std::path::Path;
 use std::process::Stdio;
 use tokio::process::{Child, Command};
 
@@ -13,10 +14,11 @@ use tokio::process::{Child, Command};
 pub(crate) fn program() -> Result<Command, Failure> {
     let this = std::env::current_exe()
         .map_err(|error| Failure::new(Kind::Missing, format!("this program: {error}")))?;
-    let python = this
-        .file_stem()
-        .is_some_and(|stem| stem.to_string_lossy().starts_with("python"));
-    let mut command = Command::new(this);
+    // The interpreter of a framework, as macOS has them, is a file called `Python` that does not know its environment: the
+    // package says which program to start.
+    let named = crate::folders::variable("ASSAY_INTERPRETER");
+    let python = named.is_some() || is_python(&this);
+    let mut command = Command::new(named.unwrap_or(this));
     if python {
         command.args(["-m", "assay"]);
     }
@@ -28,6 +30,11 @@ pub(crate) fn program() -> Result<Command, Failure> {
     #[cfg(unix)]
     command.process_group(0);
     Ok(command)
+}
+
+fn is_python(program: &Path) -> bool {
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
+    stem.to_ascii_lowercase().starts_with("python")
 }
 
 /// Ends this process and all it has started when standard input ends.
@@ -74,5 +81,20 @@ pub(crate) fn kill(mut child: Child) {
     // Somebody has to ask how it ended, or the system keeps it.
     if let Ok(runtime) = tokio::runtime::Handle::try_current() {
         runtime.spawn(async move { child.wait().await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_python;
+    use std::path::Path;
+
+    #[test]
+    fn interpreters_are_known_by_their_files() {
+        let framework = "/opt/homebrew/Frameworks/Python.framework/Versions/3.12/Resources/Python.app/Contents/MacOS/Python";
+        for path in ["/usr/bin/python3.12", framework] {
+            assert!(is_python(Path::new(path)), "{path}");
+        }
+        assert!(!is_python(Path::new("/usr/local/bin/assay")));
     }
 }

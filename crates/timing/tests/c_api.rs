@@ -6,6 +6,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What a program links beside the static library.
+const FRAMEWORKS: &[&str] = match cfg!(target_os = "macos") {
+    true => &["-framework", "Metal", "-framework", "Foundation", "-lobjc"],
+    false => &[],
+};
+
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Words starting with `assay_timing_` that are followed by `(`.
@@ -82,7 +88,9 @@ fn programs_in_c_cpp_and_python_use_the_library() {
         .arg(Path::new(CRATE).join("include"))
         .arg(Path::new(CRATE).join("tests/c/smoke.c"))
         .arg(library.join("libassay_timing.a"))
-        .args(["-lpthread", "-ldl", "-lm", "-o"])
+        .args(["-lpthread", "-ldl", "-lm"])
+        .args(FRAMEWORKS)
+        .arg("-o")
         .arg(&program)
         .status()
         .unwrap();

@@ -6,7 +6,6 @@
 
 use super::{Database, Error, SessionId};
 use rusqlite::{OptionalExtension, params};
-use std::path::Path;
 
 /// A turn older than this is taken over where nothing tells which processes run.
 const STALE_SECONDS: i64 = 120;
@@ -99,15 +98,55 @@ impl Database {
     }
 }
 
-/// Returns true if a process of this machine is running, as far as `/proc` tells.
+/// Whether a process of this machine runs: it can be sent a signal, or only its owner may send one. `None` where the system
+/// does not tell.
+#[cfg(unix)]
+fn runs(process: i64) -> Option<bool> {
+    use rustix::process::{Pid, test_kill_process};
+    let id = i32::try_from(process).ok().filter(|id| *id > 0);
+    let Some(id) = id.and_then(Pid::from_raw) else {
+        return Some(false);
+    };
+    Some(match test_kill_process(id) {
+        Ok(()) => true,
+        Err(error) => error == rustix::io::Errno::PERM,
+    })
+}
+
+#[cfg(not(unix))]
+fn runs(_process: i64) -> Option<bool> {
+    None
+}
+
 fn is_known_to_run(process: i64) -> bool {
-    Path::new("/proc").join(process.to_string()).exists()
+    runs(process) == Some(true)
 }
 
 /// Returns true if a process may still be at what it took a turn for, so many seconds ago.
 fn is_at_it(process: i64, seconds: i64) -> bool {
-    match Path::new("/proc/self").exists() {
-        true => seconds < LONGEST_SECONDS && is_known_to_run(process),
-        false => seconds < STALE_SECONDS,
+    match runs(process) {
+        Some(runs) => seconds < LONGEST_SECONDS && runs,
+        None => seconds < STALE_SECONDS,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{LONGEST_SECONDS, is_at_it, runs};
+
+    /// Without a look into `/proc`, which macOS does not have.
+    #[test]
+    fn processes_are_known_by_signals() {
+        let own = i64::from(std::process::id());
+        assert_eq!(runs(own), Some(true));
+        assert_eq!(runs(1), Some(true), "of another user, maybe");
+        let mut ended = std::process::Command::new("true").spawn().expect("starts");
+        ended.wait().expect("ends");
+        assert_eq!(runs(i64::from(ended.id())), Some(false));
+        for nonsense in [0, -1, i64::MAX] {
+            assert_eq!(runs(nonsense), Some(false), "{nonsense}");
+        }
+        assert!(is_at_it(own, 10));
+        assert!(!is_at_it(own, LONGEST_SECONDS));
     }
 }
