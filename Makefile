@@ -1,10 +1,16 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet
+.PHONY: demo mac-report test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet
 
 CARGO ?= cargo
 
 demo: setup
 	@./scripts/demo.sh
+
+# On a Mac: everything that only a Mac can show, in one file without personal data, to send to the project.
+REPORT ?= target/mac-report.txt
+
+mac-report: setup
+	@./scripts/mac-report.sh $(REPORT)
 
 # Tests for which a tool is missing are counted, and their reasons shown.
 test: setup

@@ -27,6 +27,8 @@ fi
 work=$(mktemp -d)
 server=
 trap 'if [ -n "$server" ]; then kill "$server"; fi; rm -rf "$work"' EXIT
+# What -i means differs between GNU's sed and that of macOS.
+edit() { sed "$1" "$2" >"$work/edited" && cat "$work/edited" >"$2"; }
 git() { command git -c user.name=Gate -c user.email=gate@example.com -c init.defaultBranch=main -c protocol.file.allow=always "$@"; }
 
 # The release, as scripts/release.sh lays it out, on a server of its own.
@@ -36,7 +38,7 @@ release=$work/server/someone/assay/releases/download/v$version
 mkdir -p "$release" "$work/$name"
 strip -o "$work/$name/assay" "$ASSAY" 2>/dev/null || cp -p "$ASSAY" "$work/$name/assay"
 tar -czf "$release/$name.tar.gz" -C "$work" "$name"
-(cd "$release" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+(cd "$release" && { sha256sum "$name.tar.gz" 2>/dev/null || shasum -a 256 "$name.tar.gz"; } >"$name.tar.gz.sha256")
 "$venv/bin/python" -u -m http.server --bind 127.0.0.1 --directory "$work/server" 0 >"$work/server.log" 2>&1 &
 server=$!
 for _ in $(seq 50); do grep -q 'port' "$work/server.log" && break; sleep 0.1; done
@@ -49,7 +51,7 @@ sed 's/M=1024 --size N=1024 --size K=1024/M=64 --size N=64 --size K=64/' example
 printf '[[kernels]]\nfiles = ["kernels/*.metal"]\n' >"$origin/gpu/assay.toml"
 (cd "$origin" && git init -q && git add -A && git commit -q -m "A kernel")
 branch() { # NAME SED-SCRIPT
-  (cd "$origin" && git checkout -q -b "$1" main && sed -i "$2" gpu/kernels/matmul.metal && git commit -q -a -m "$1" && git checkout -q main)
+  (cd "$origin" && git checkout -q -b "$1" main && edit "$2" gpu/kernels/matmul.metal && git commit -q -a -m "$1" && git checkout -q main)
 }
 branch worse 's/acc = fma(.*/acc = fma(A[row * K + t + k], B[(t + k) * N + col], acc);/'
 branch wrong 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/'
@@ -159,7 +161,7 @@ cp .pre-commit-hooks.yaml "$work/hooks/"
 cd "$origin"
 git checkout -q main
 sed 's|"kernels|"gpu/kernels|' gpu/assay.toml >assay.toml
-sed -i 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' gpu/kernels/matmul.metal
+edit 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' gpu/kernels/matmul.metal
 git add -A
 hook() { ASSAY_CACHE=$work/cache PATH=$work/bin:$PATH PRE_COMMIT_HOME=$work/pre-commit "$venv/bin/pre-commit" try-repo "$work/hooks" "$1" --files gpu/kernels/matmul.metal >"$work/log" 2>&1; }
 if hook assay-gate-against-head; then fail "the hook let a wrong kernel pass" "$work/log"; fi

@@ -53,6 +53,7 @@ for part in "${@:-examples metalbench candle mlx}"; do
       metalbench)
         clone MetalBench https://github.com/Lazarus-931/MetalBench 72c6aec || continue
         find corpus/MetalBench/metal/kernels/{common,standard,full} -name '*.metal' | sort > corpus/metalbench.txt
+        # shellcheck disable=SC2046 # names without spaces, one argument each
         judge MetalBench 1 $(cat corpus/metalbench.txt) ;;
       candle)
         clone candle https://github.com/huggingface/candle 2a13b0f3ff62f7e67013597f2996f764c5735e21 || continue

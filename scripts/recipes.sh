@@ -45,11 +45,18 @@ uninitialised memory) must find nothing that they do not find in the original.
 the recipe does not apply: `assay rewrite --list` gives the reason for each.
 TEXT
 fi
+# Sets files; bash 3.2, which macOS has, knows no mapfile.
+metal_files() { # FOLDER...
+  local file
+  files=()
+  while IFS= read -r file; do files+=("$file"); done < <(find "$@" -name '*.metal' | sort)
+}
+
 for corpus in "${corpora[@]}"; do
   case $corpus in
     examples) judge "Examples" examples/kernels/*.metal ;;
     registry)
-      mapfile -t files < <(find crates/bench/kernels -name '*.metal' | sort)
+      metal_files crates/bench/kernels
       judge "Registry" -I crates/bench/kernels/include "${files[@]}"
       ;;
     metalbench)
@@ -57,7 +64,7 @@ for corpus in "${corpora[@]}"; do
         echo "recipes: no corpus/MetalBench (scripts/judge.sh metalbench fetches it); skipped" >&2
         continue
       fi
-      mapfile -t files < <(find corpus/MetalBench/metal/kernels/{common,standard,full} -name '*.metal' | sort)
+      metal_files corpus/MetalBench/metal/kernels/{common,standard,full}
       judge "MetalBench" "${files[@]}"
       ;;
     random) judge "Random programs" --random "${RANDOM_KERNELS:-150}" ;;

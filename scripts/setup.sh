@@ -10,20 +10,23 @@ if ! command -v cargo >/dev/null 2>&1; then
   exit 4
 fi
 
-# A clang that can be our Metal front end: version 17 or newer, or Python's ziglang.
-clang_major() { "$1" --version 2>/dev/null | sed -n 's/.*clang version \([0-9]*\).*/\1/p' | head -n 1; }
+# Whether a clang can be our Metal front end: it computes in bfloat itself. Version numbers do not tell, since Apple counts
+# in its own way: the clang of Xcode 15 refuses the option, that of Xcode 16 takes it. `assay doctor` probes for more.
+compiles() {
+  printf '__bf16 product(__bf16 a, __bf16 b) { return a * b; }\n' |
+    "$@" -x c++ --target=aarch64-linux-gnu -std=c++17 -Xclang -fbfloat16-excess-precision=none -S -o /dev/null - >/dev/null 2>&1
+}
 
+# Homebrew keeps its llvm off the path.
 find_clang() {
-  local candidate major
-  for candidate in "${ASSAY_CLANG:-}" clang-22 clang-21 clang-20 clang-19 clang-18 clang-17 clang; do
+  local candidate
+  for candidate in "${ASSAY_CLANG:-}" clang-22 clang-21 clang-20 clang-19 clang-18 clang-17 clang \
+    "${HOMEBREW_PREFIX:-/opt/homebrew}"/opt/llvm*/bin/clang /usr/local/opt/llvm*/bin/clang; do
     [ -n "$candidate" ] && command -v "$candidate" >/dev/null 2>&1 || continue
-    # Apple numbers its clang differently; the program itself probes by compiling.
-    if "$candidate" --version 2>/dev/null | grep -q '^Apple clang'; then echo "$candidate"; return 0; fi
-    major=$(clang_major "$candidate")
-    [ -n "$major" ] && [ "$major" -ge 17 ] && { echo "$candidate"; return 0; }
+    if compiles "$candidate"; then echo "$candidate"; return 0; fi
   done
-  if command -v python3 >/dev/null 2>&1 && python3 -c 'import ziglang' >/dev/null 2>&1; then
-    echo "python3 -m ziglang c++"; return 0
+  if command -v python3 >/dev/null 2>&1 && compiles python3 -m ziglang clang; then
+    echo "python3 -m ziglang clang"; return 0
   fi
   return 1
 }
@@ -49,6 +52,7 @@ install_clang() {
   fi
   if command -v python3 >/dev/null 2>&1; then
     say "installing ziglang (a packaged clang) with pip"
+    # Homebrew's and Debian's Python refuse this outside a virtual environment.
     python3 -m pip install --user --quiet ziglang && return 0
   fi
   return 1
@@ -59,5 +63,6 @@ if clang=$(find_clang); then
 elif install_clang && clang=$(find_clang); then
   say "clang: $clang"
 else
-  say "no clang 17 or newer, and none could be installed; kernels from .metal source will be refused (assay doctor says more)"
+  say "no clang that compiles Metal source (LLVM 17, Xcode 16 or newer), and none could be installed; kernels from .metal source will be refused (assay doctor says more)"
+  if [ "$(uname -s)" = Darwin ]; then say "on a Mac: brew install llvm, or a newer Xcode"; fi
 fi

@@ -35,7 +35,8 @@ esac
 # shellcheck disable=SC2206 # words of the caller's, on purpose
 arguments+=(${INPUT_ARGUMENTS:-})
 
-assay gate "${arguments[@]}" --format github --also "json=$out/gate.json" --also "sarif=$out/gate.sarif" \
+# bash 3.2, which macOS has, takes an empty array for an unset variable.
+assay gate ${arguments[@]+"${arguments[@]}"} --format github --also "json=$out/gate.json" --also "sarif=$out/gate.sarif" \
   --also "markdown=$out/gate.md" --also "junit=$out/gate.xml"
 status=$?
 
