@@ -104,26 +104,24 @@ impl Arithmetic<'_> {
         self.canonical(float, &flushed)
     }
 
-    /// A single without denormals.
-    pub(super) fn flushed(&mut self, float: &str) -> String {
-        let bits = self.bits(float);
-        self.operand(&bits, false)
+    /// The number of a register that may be as the CPU left it.
+    pub(super) fn finished(&mut self, bits: &str) -> String {
+        let float = self.float(bits);
+        self.finish(&float)
     }
 
-    fn operand(&mut self, bits: &str, flushed: bool) -> String {
-        let flushed = if flushed {
-            bits.to_owned()
-        } else {
-            self.flush(bits)
-        };
-        self.float(&flushed)
-    }
-
-    /// `a * b + c` of operands that were flushed.
+    /// `a * b + c`, as the CPU leaves it.
     pub(super) fn multiply_add(&mut self, a: &str, b: &str, c: &str) -> String {
         let (ty, suffix) = (self.ty("float"), self.shape.suffix("f32"));
         let call = format!("call {ty} @llvm.fma.{suffix}({ty} {a}, {ty} {b}, {ty} {c})");
         self.text.make(&call)
+    }
+
+    fn left(&mut self, float: &str, raw: bool) -> String {
+        match raw {
+            true => self.bits(float),
+            false => self.finish(float),
+        }
     }
 
     /// A float of any format as a single.
@@ -169,15 +167,33 @@ impl Arithmetic<'_> {
         }
     }
 
-    /// The result of an operation; nothing if it is not known here. `flushed` says which operands have no denormals.
+    /// Returns true if an operation takes singles as the CPU left them.
+    pub(super) fn takes_raw(meaning: Meaning, all_raw: bool) -> bool {
+        match meaning {
+            Meaning::Binary(op, Scalar::F32) => op != BinaryOp::FRem,
+            Meaning::MultiplyAdd(Scalar::F32) | Meaning::FloatCompare(_, Scalar::F32) => true,
+            Meaning::Cast(CastOp::FToS | CastOp::FToU, Scalar::F32, to) => {
+                matches!(to, Scalar::I8 | Scalar::I16 | Scalar::I32)
+            }
+            Meaning::Cast(CastOp::FConvert, Scalar::F32, to) => to == Scalar::F16,
+            Meaning::Builtin(call, Scalar::F32) => match call.builtin {
+                Builtin::Fmin | Builtin::Fmax | Builtin::Fclamp | Builtin::Fabs => all_raw,
+                Builtin::Floor | Builtin::Ceil | Builtin::Trunc | Builtin::Rint => true,
+                Builtin::Sqrt | Builtin::Divide => !call.fast,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The result of an operation; nothing if it is not known here. With `raw` singles are left as the CPU leaves them.
     pub(super) fn apply(
         &mut self,
         meaning: Meaning,
         operands: &[String],
-        flushed: &[bool],
+        raw: bool,
     ) -> Option<String> {
         let at = |index: usize| operands.get(index).map_or("", String::as_str);
-        let is_flushed = |index: usize| flushed.get(index) == Some(&true);
         let (a, b, c) = (at(0), at(1), at(2));
         Some(match meaning {
             Meaning::Negate(Scalar::F32) => self.op32("xor", a, 0x8000_0000),
@@ -190,13 +206,10 @@ impl Arithmetic<'_> {
                     BinaryOp::FDiv => "fdiv",
                     _ => return None,
                 };
-                let (a, b) = (
-                    self.operand(a, is_flushed(0)),
-                    self.operand(b, is_flushed(1)),
-                );
+                let (a, b) = (self.float(a), self.float(b));
                 let ty = self.ty("float");
                 let result = self.text.make(&format!("{name} {ty} {a}, {b}"));
-                self.finish(&result)
+                self.left(&result, raw)
             }
             Meaning::Binary(op, scalar @ (Scalar::F16 | Scalar::BF16)) => {
                 let name = match op {
@@ -211,17 +224,15 @@ impl Arithmetic<'_> {
             }
             Meaning::Binary(op, scalar) => return self.integer(op, scalar, a, b),
             Meaning::MultiplyAdd(Scalar::F32) => {
-                let a = self.operand(a, is_flushed(0));
-                let b = self.operand(b, is_flushed(1));
-                let c = self.operand(c, is_flushed(2));
+                let (a, b, c) = (self.float(a), self.float(b), self.float(c));
                 let result = self.multiply_add(&a, &b, &c);
-                self.finish(&result)
+                self.left(&result, raw)
             }
             Meaning::MultiplyAdd(Scalar::BF16) => {
                 let mut widened = Vec::new();
                 for bits in [a, b, c] {
                     let wide = self.op32("shl", bits, 16);
-                    widened.push(self.operand(&wide, false));
+                    widened.push(self.float(&wide));
                 }
                 let result = self.multiply_add(&widened[0], &widened[1], &widened[2]);
                 let bits = self.finish(&result);
@@ -238,12 +249,10 @@ impl Arithmetic<'_> {
                 let truth = self.compare(IntCond::name(cond), bits, &a, &b);
                 self.number(&truth)
             }
-            Meaning::FloatCompare(cond, scalar) => {
-                self.float_compare(cond, scalar, [a, b], [is_flushed(0), is_flushed(1)])
-            }
+            Meaning::FloatCompare(cond, scalar) => self.float_compare(cond, scalar, [a, b]),
             Meaning::Cast(op, from, to) => return self.cast(op, from, to, a),
             Meaning::Builtin(call, Scalar::F32) => {
-                return self.single_builtin(call, [a, b, c], is_flushed(0));
+                return self.single_builtin(call, [a, b, c]);
             }
             Meaning::Builtin(call, scalar) if scalar.is_int() => {
                 return self.integer_builtin(call, scalar, [a, b, c]);
@@ -263,9 +272,7 @@ impl Arithmetic<'_> {
             let result = self.text.make(&format!("{name} {ty} {a}, {b}"));
             return self.narrow(&result, scalar);
         }
-        // Brain floats are computed as singles are, and those are flushed.
-        let (a, b) = (self.bits(a), self.bits(b));
-        let (a, b) = (self.operand(&a, false), self.operand(&b, false));
+        // Brain floats are computed as singles are.
         let result = self.text.make(&format!("{name} {ty} {a}, {b}"));
         let bits = self.finish(&result);
         let float = self.float(&bits);
@@ -372,27 +379,9 @@ impl Arithmetic<'_> {
         self.convert("trunc", "i64", &wide, "i32")
     }
 
-    fn float_compare(
-        &mut self,
-        cond: FloatCond,
-        scalar: Scalar,
-        operands: [&str; 2],
-        flushed: [bool; 2],
-    ) -> String {
-        let mut floats = Vec::new();
-        for (bits, flushed) in operands.into_iter().zip(flushed) {
-            let float = self.widen(bits, scalar);
-            floats.push(match scalar {
-                Scalar::F32 if flushed => float,
-                // No half is a denormal single.
-                Scalar::F16 => float,
-                _ => {
-                    let bits = self.bits(&float);
-                    self.operand(&bits, false)
-                }
-            });
-        }
-        let truth = self.compare_floats(cond.name(), &floats[0], &floats[1]);
+    fn float_compare(&mut self, cond: FloatCond, scalar: Scalar, [a, b]: [&str; 2]) -> String {
+        let (a, b) = (self.widen(a, scalar), self.widen(b, scalar));
+        let truth = self.compare_floats(cond.name(), &a, &b);
         self.number(&truth)
     }
 
@@ -482,17 +471,12 @@ impl Arithmetic<'_> {
         self.select(32, &nan, a, &chosen)
     }
 
-    fn single_builtin(
-        &mut self,
-        call: BuiltinCall,
-        [a, b, c]: [&str; 3],
-        flushed: bool,
-    ) -> Option<String> {
+    fn single_builtin(&mut self, call: BuiltinCall, [a, b, c]: [&str; 3]) -> Option<String> {
         let rounded = |this: &mut Self, name: &str| {
-            let value = this.operand(a, flushed);
+            let value = this.float(a);
             let result = this.call1(name, &value);
-            let bits = this.bits(&result);
-            this.canonical(&result, &bits)
+            // A denormal counts as zero to some of these instructions, and to others not.
+            this.finish(&result)
         };
         Some(match call.builtin {
             Builtin::Fabs => self.op32("and", a, 0x7fff_ffff),
@@ -508,7 +492,7 @@ impl Arithmetic<'_> {
             Builtin::Trunc => rounded(self, "trunc"),
             Builtin::Rint => rounded(self, "roundeven"),
             Builtin::Divide if !call.fast => {
-                let (x, y) = (self.operand(a, false), self.operand(b, false));
+                let (x, y) = (self.float(a), self.float(b));
                 let ty = self.ty("float");
                 let result = self.text.make(&format!("fdiv {ty} {x}, {y}"));
                 self.finish(&result)

@@ -15,7 +15,7 @@ use super::run::field;
 use super::text::{Shape, Text, choice, vector};
 use crate::code::{Op, Program, Reg};
 use crate::collective::{Combine, Shuffle, What};
-use crate::matrix::MatrixOp;
+use crate::matrix::{MatrixOp, Product};
 use crate::operands::{Role, for_each_register};
 use assay_num::matrix::{element_of_lane, lane_of_element};
 use assay_ssa::Scalar;
@@ -159,9 +159,26 @@ impl Emitter<'_> {
             .line(&format!("store {ty} {value}, ptr {}", Self::variable(reg)));
     }
 
+    /// What a register holds, with the number it stands for in place of what the CPU left.
+    fn observed(&mut self, reg: Reg) -> String {
+        let value = self.get(reg);
+        match self.known.of(reg).raw && !reg.wide && self.known.constant(reg).is_none() {
+            false => value,
+            true => {
+                let shape = self.shape(reg);
+                let text = &mut self.text;
+                Arithmetic { text, shape }.finished(&value)
+            }
+        }
+    }
+
     /// The number of the first lane.
     pub(super) fn one(&mut self, reg: Reg) -> String {
-        let value = self.get(reg);
+        let value = self.observed(reg);
+        self.first_of(reg, value)
+    }
+
+    fn first_of(&mut self, reg: Reg, value: String) -> String {
         match self.shape(reg) {
             Shape::One => value,
             Shape::Lanes => {
@@ -194,7 +211,16 @@ impl Emitter<'_> {
         if let Some(number) = self.known.constant(reg) {
             return Shape::Lanes.number(bits, number);
         }
-        let value = self.get(reg);
+        let value = self.observed(reg);
+        self.spread(reg, value)
+    }
+
+    /// A register's content in all lanes.
+    fn spread(&mut self, reg: Reg, value: String) -> String {
+        let bits = Self::bits(reg);
+        if let Some(number) = self.known.constant(reg) {
+            return Shape::Lanes.number(bits, number);
+        }
         match self.known.of(reg).all_strides() {
             None => value,
             Some(strides) => {
@@ -222,6 +248,15 @@ impl Emitter<'_> {
         match shape {
             Shape::One => self.one(reg),
             Shape::Lanes => self.lanes(reg),
+        }
+    }
+
+    /// An operand as the CPU left it.
+    fn raw_operand(&mut self, reg: Reg, shape: Shape) -> String {
+        let value = self.get(reg);
+        match shape {
+            Shape::One => self.first_of(reg, value),
+            Shape::Lanes => self.spread(reg, value),
         }
     }
 
@@ -287,7 +322,7 @@ impl Emitter<'_> {
         for ty in &self.helpers {
             helper(&mut text, ty);
         }
-        text.push_str("attributes #0 = { nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" \"no-trapping-math\"=\"true\" }\n");
+        text.push_str("attributes #0 = { nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" \"no-trapping-math\"=\"true\" \"denormal-fp-math\"=\"ieee,preserve-sign\" }\n");
         text.push_str("attributes #1 = { nounwind noinline \"prefer-vector-width\"=\"512\" }\n");
         text.push_str("!0 = !{!\"branch_weights\", i32 10000, i32 1}\n");
         Ok(Emitted {
@@ -438,11 +473,12 @@ impl Emitter<'_> {
             Role::Writes => writes.push(reg),
         });
         all.map_err(|why| Refused(why.to_owned()))?;
-        // What active lanes do not write keeps what it had.
+        // Where shuffles read other lanes, those that are not active keep what they had.
+        let keeps = self.program.reads_inactive;
         let kept = writes
             .iter()
             .copied()
-            .filter(|&reg| self.shape(reg) == Shape::Lanes);
+            .filter(|&reg| keeps && self.shape(reg) == Shape::Lanes);
         let given: Vec<Reg> = reads.iter().copied().chain(kept).collect();
         for reg in given {
             if self.known.constant(reg).is_some() {
@@ -668,19 +704,18 @@ impl Emitter<'_> {
             .copied()
             .unwrap_or(Meaning::Function);
         let shape = self.shape(d);
-        let given: Vec<String> = operands
-            .iter()
-            .map(|&reg| self.operand(reg, shape))
-            .collect();
-        let flushed: Vec<bool> = operands
-            .iter()
-            .map(|&reg| self.known.of(reg).flushed)
-            .collect();
-        let mut arithmetic = Arithmetic {
-            text: &mut self.text,
-            shape,
-        };
-        match arithmetic.apply(meaning, &given, &flushed) {
+        let all_raw = operands.iter().all(|&reg| self.known.of(reg).raw);
+        let takes_raw = Arithmetic::takes_raw(meaning, all_raw);
+        let mut given = Vec::with_capacity(operands.len());
+        for &reg in operands {
+            given.push(match takes_raw {
+                true => self.raw_operand(reg, shape),
+                false => self.operand(reg, shape),
+            });
+        }
+        let raw = self.known.of(d).raw;
+        let text = &mut self.text;
+        match (Arithmetic { text, shape }).apply(meaning, &given, raw) {
             Some(result) => {
                 self.set(d, &result);
                 Ok(())
@@ -692,7 +727,10 @@ impl Emitter<'_> {
     fn choose(&mut self, d: Reg, cond: u32, yes: Reg, no: Reg) -> Result<(), Refused> {
         let shape = self.shape(d);
         let bits = Self::bits(d);
-        let (yes, no) = (self.operand(yes, shape), self.operand(no, shape));
+        let (yes, no) = match self.known.of(d).raw {
+            true => (self.raw_operand(yes, shape), self.raw_operand(no, shape)),
+            false => (self.operand(yes, shape), self.operand(no, shape)),
+        };
         let cond = self.operand(narrow(cond), shape);
         let truth = self.text.make(&format!(
             "trunc {} {cond} to {}",
@@ -714,6 +752,7 @@ impl Emitter<'_> {
             Shape::One => {
                 let (from, to): (Known, Known) = (self.known.of(a), self.known.of(d));
                 match from.is_scalar() && from.strides == to.strides {
+                    true if to.raw => self.raw_operand(a, Shape::One),
                     true => self.one(a),
                     false if to.is_uniform() => self.first_active(a),
                     false => {
@@ -724,7 +763,11 @@ impl Emitter<'_> {
                 }
             }
             Shape::Lanes => {
-                let (before, after) = (self.get(d), self.lanes(a));
+                let before = self.get(d);
+                let after = match self.known.of(d).raw {
+                    true => self.raw_operand(a, Shape::Lanes),
+                    false => self.lanes(a),
+                };
                 let mask = self.mask_lanes();
                 Arithmetic {
                     text: &mut self.text,
@@ -978,7 +1021,10 @@ impl Emitter<'_> {
                     _ => number,
                 };
                 let places: Vec<usize> = (0..32).map(source).collect();
-                let lanes = self.lanes(a);
+                let lanes = match self.known.of(d).raw {
+                    true => self.raw_operand(a, Shape::Lanes),
+                    false => self.lanes(a),
+                };
                 let moved = self.text.make(&format!(
                     "shufflevector <32 x i32> {lanes}, <32 x i32> poison, {}",
                     choice(&places)
@@ -1004,11 +1050,15 @@ impl Emitter<'_> {
             Combine::Sum => i64::from(assay_num::reduce::SUM_IDENTITY.to_bits() as i32),
             _ => i64::from(assay_num::reduce::MINMAX_IDENTITY.to_bits() as i32),
         };
-        let (lanes, mask) = (self.lanes(a), self.mask_lanes());
+        let takes_raw = op == Combine::Sum || self.known.of(a).raw;
+        let lanes = match takes_raw {
+            true => self.raw_operand(a, Shape::Lanes),
+            false => self.lanes(a),
+        };
+        let mask = self.mask_lanes();
         let mut work = self.text.make(&format!(
             "select <32 x i1> {mask}, <32 x i32> {lanes}, <32 x i32> splat (i32 {identity})"
         ));
-        let mut flushed = self.known.of(a).flushed && op == Combine::Sum;
         // Always 32 lanes wide: the places beyond those that count hold anything.
         let mut width = 32;
         while width > 1 {
@@ -1033,14 +1083,11 @@ impl Emitter<'_> {
             work = match op {
                 Combine::Sum => {
                     let meaning = Meaning::Binary(assay_ssa::BinaryOp::FAdd, Scalar::F32);
-                    arithmetic
-                        .apply(meaning, &halves, &[flushed, flushed])
-                        .unwrap_or_default()
+                    arithmetic.apply(meaning, &halves, true).unwrap_or_default()
                 }
                 Combine::Min { .. } => arithmetic.choose("olt", &halves[0], &halves[1]),
                 _ => arithmetic.choose("ogt", &halves[0], &halves[1]),
             };
-            flushed = op == Combine::Sum;
         }
         self.text
             .make(&format!("extractelement <32 x i32> {work}, i64 0"))
@@ -1049,18 +1096,9 @@ impl Emitter<'_> {
     // ---- matrices ----
 
     fn matrix(&mut self, position: usize, index: u32) -> Result<(), Refused> {
-        let op = self.program.matrices.get(index as usize).copied();
-        let Some(MatrixOp::Product { index }) = op else {
+        let Some(of) = product_here(self.program, index) else {
             return self.cold(position);
         };
-        let Some(of) = self.program.products.get(index as usize).copied() else {
-            return Err(Refused("a product that does not exist".to_owned()));
-        };
-        let all_single =
-            of.d_type == Scalar::F32 && of.c.is_none_or(|(_, scalar)| scalar == Scalar::F32);
-        if !all_single {
-            return self.cold(position);
-        }
         let mut operands = Vec::new();
         for (regs, scalar) in [of.a, of.b] {
             let mut pair = Vec::new();
@@ -1102,10 +1140,7 @@ impl Emitter<'_> {
                     shape: Shape::Lanes,
                 };
                 let product = arithmetic.multiply_add(&a, &b, &sums[which]);
-                let bits = arithmetic.finish(&product);
-                sums[which] = self
-                    .text
-                    .make(&format!("bitcast <32 x i32> {bits} to <32 x float>"));
+                sums[which] = product;
             }
         }
         for (which, sum) in sums.iter().enumerate() {
@@ -1118,20 +1153,26 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A register of a matrix as flushed singles.
+    /// A register of a matrix as singles.
     fn single(&mut self, reg: Reg, scalar: Scalar) -> String {
-        let bits = self.lanes(reg);
-        let flushed = self.known.of(reg).flushed;
-        let mut arithmetic = Arithmetic {
-            text: &mut self.text,
-            shape: Shape::Lanes,
+        let bits = match scalar {
+            Scalar::F32 => self.raw_operand(reg, Shape::Lanes),
+            _ => self.lanes(reg),
         };
-        let float = arithmetic.widen(&bits, scalar);
-        match (scalar, flushed) {
-            (Scalar::F16, _) | (Scalar::F32, true) => float,
-            _ => arithmetic.flushed(&float),
-        }
+        let text = &mut self.text;
+        let shape = Shape::Lanes;
+        Arithmetic { text, shape }.widen(&bits, scalar)
     }
+}
+
+/// The product of matrices that an operation is, if it has code of its own.
+pub(super) fn product_here(program: &Program, index: u32) -> Option<Product> {
+    let Some(MatrixOp::Product { index }) = program.matrices.get(index as usize) else {
+        return None;
+    };
+    let of = *program.products.get(*index as usize)?;
+    let single = |(_, scalar)| scalar == Scalar::F32;
+    (of.d_type == Scalar::F32 && of.c.is_none_or(single)).then_some(of)
 }
 
 /// Loads and stores of short numbers lane by lane: the CPU has no vector instruction for them.

@@ -9,7 +9,7 @@ use super::Source;
 use super::meaning::Meaning;
 use super::memory::Root;
 use crate::code::{Index, Op, Program, Reg};
-use crate::collective::What;
+use crate::collective::{Collective, Combine, What};
 use crate::geometry::Grid;
 use crate::operands::{Role, for_each_register};
 use crate::position::GridPosition;
@@ -64,8 +64,9 @@ pub(super) struct Known {
     pub(super) low: u32,
     /// Read as an unsigned number, no lane is less than one with fewer bits set: strides do not wrap around.
     pub(super) in_order: bool,
-    /// Read as a float, no lane is denormal.
-    pub(super) flushed: bool,
+    /// It may hold a single as the CPU's instruction left it: its number is that with denormals flushed and any NaN the one NaN. Other
+    /// instructions on singles take it as it is, since the CPU counts denormal operands as zero.
+    pub(super) raw: bool,
 }
 
 impl Known {
@@ -73,21 +74,22 @@ impl Known {
         strides: [None; BITS],
         low: 0,
         in_order: false,
-        flushed: false,
+        raw: false,
     };
 
     pub(super) const UNIFORM: Self = Self {
         strides: [Some(0); BITS],
         low: 0,
         in_order: true,
-        flushed: false,
+        raw: false,
     };
 
     fn constant(bits: u64) -> Self {
-        let tiny = bits & 0x7f80_0000 == 0 && bits & 0x007f_ffff != 0;
+        let single = f32::from_bits(bits as u32);
+        let number = assay_num::flush(assay_num::canonical(single));
         Self {
             low: bits.trailing_zeros().min(63),
-            flushed: !tiny,
+            raw: number.to_bits() == bits as u32,
             ..Self::UNIFORM
         }
     }
@@ -118,7 +120,7 @@ impl Known {
             strides,
             low: self.low.min(other.low),
             in_order: self.in_order && other.in_order,
-            flushed: self.flushed && other.flushed,
+            raw: self.raw && other.raw,
         }
     }
 
@@ -128,7 +130,7 @@ impl Known {
             strides,
             in_order,
             low: 0,
-            flushed: false,
+            raw: false,
         }
     }
 
@@ -243,7 +245,7 @@ fn position(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
             strides: own,
             low,
             in_order: true,
-            flushed: false,
+            raw: false,
         };
         known = Some(known.map_or(own, |before| before.meet(own)));
     }
@@ -400,26 +402,25 @@ impl Analysis<'_> {
             let Some(from) = registers.seen(a) else {
                 continue;
             };
-            let flushed = from.flushed;
+            let raw = from.raw;
             let known = match self.moved(d) {
                 Moved::Copy if from.is_scalar() => from,
                 Moved::Uniform => Known {
-                    flushed,
+                    raw,
                     ..Known::UNIFORM
                 },
                 _ => Known {
-                    flushed,
+                    raw,
                     ..Known::NOTHING
                 },
             };
             changed |= registers.lower(d, known);
             // One that is not all scalar is lanes under a mask.
             if registers.seen(d).is_some_and(|known| !known.is_scalar()) {
-                let flushed = registers.seen(d).is_some_and(|known| known.flushed);
                 changed |= registers.lower(
                     d,
                     Known {
-                        flushed,
+                        raw,
                         ..Known::NOTHING
                     },
                 );
@@ -491,14 +492,19 @@ impl Analysis<'_> {
                     | What::VoteAny { group: 32 }
                     | What::ActiveMask { group: 32 }
                     | What::IsUniform => Known {
-                        flushed: matches!(
-                            collective.what,
-                            What::Reduce {
-                                op: crate::collective::Combine::Sum,
-                                ..
-                            }
-                        ),
+                        raw: is_reduced_here(collective)
+                            && (matches!(
+                                collective.what,
+                                What::Reduce {
+                                    op: Combine::Sum,
+                                    ..
+                                }
+                            ) || operand(0).raw),
                         ..Known::UNIFORM
+                    },
+                    What::Shuffle { group: 32, .. } => Known {
+                        raw: operand(0).raw,
+                        ..Known::NOTHING
                     },
                     _ => Known::NOTHING,
                 }
@@ -530,7 +536,7 @@ impl Analysis<'_> {
             }
             Op::SelectNarrow { .. } | Op::SelectWide { .. } => {
                 let (cond, yes, no) = (operand(0), operand(1), operand(2));
-                let flushed = yes.flushed && no.flushed;
+                let raw = yes.raw && no.raw;
                 let strides = std::array::from_fn(|bit| {
                     let same = yes.strides[bit] == no.strides[bit];
                     let cond = cond.strides[bit] == Some(0);
@@ -538,7 +544,7 @@ impl Analysis<'_> {
                         .filter(|&s| cond && same && (s == 0 || cond_uniform(&operand(0))))
                 });
                 Known {
-                    flushed,
+                    raw,
                     ..yes.with(strides)
                 }
             }
@@ -560,10 +566,21 @@ impl Analysis<'_> {
                     reads,
                 )
             }
+            Op::Matrix { index } => Known {
+                raw: super::emit::product_here(self.program, index).is_some(),
+                ..Known::NOTHING
+            },
             Op::PerLane { .. } | Op::Pick { .. } | Op::Repack { .. } => if_uniform,
             _ => Known::NOTHING,
         }
     }
+}
+
+/// Returns true for reductions that have code of their own.
+pub(super) fn is_reduced_here(collective: &Collective) -> bool {
+    let reduces =
+        matches!(collective.what, What::Reduce { op, group: 32 } if op != Combine::Product);
+    reduces && collective.scalar == Scalar::F32 && !collective.a.wide && !collective.d.wide
 }
 
 fn cond_uniform(cond: &Known) -> bool {
@@ -606,18 +623,12 @@ fn lane_function(
         }
     }
     let mut result = a.with(strides);
-    result.flushed = match meaning {
-        Meaning::Binary(op, Scalar::F32) => op.is_float(),
+    result.raw = match meaning {
+        Meaning::Binary(op, Scalar::F32) => op.is_float() && op != BinaryOp::FRem,
         Meaning::MultiplyAdd(Scalar::F32) => true,
-        Meaning::Negate(Scalar::F32) => a.flushed,
-        Meaning::Cast(CastOp::SToF | CastOp::UToF, _, Scalar::F32) => true,
-        Meaning::Cast(CastOp::FConvert, Scalar::F16, Scalar::F32) => true,
         Meaning::Builtin(call, Scalar::F32) => match call.builtin {
-            Builtin::Exp | Builtin::Exp2 | Builtin::Exp10 | Builtin::Sqrt | Builtin::Rsqrt => true,
-            Builtin::Recip | Builtin::Divide | Builtin::Floor | Builtin::Saturate => true,
-            Builtin::Log | Builtin::Log2 | Builtin::Log10 => true,
-            Builtin::Fmin | Builtin::Fmax | Builtin::Fabs => {
-                reads.iter().all(|(_, known)| known.flushed)
+            Builtin::Fmin | Builtin::Fmax | Builtin::Fclamp | Builtin::Fabs => {
+                reads.iter().all(|(_, known)| known.raw)
             }
             _ => false,
         },
@@ -686,14 +697,14 @@ fn lane_function(
                 strides: a.strides,
                 low: a.low,
                 in_order: true,
-                flushed: false,
+                raw: false,
             }
         }
         Meaning::Cast(CastOp::Trunc, Scalar::I64, Scalar::I32) => Known {
             strides: each(a, &|s| i64::from(s as i32)),
             low: a.low.min(31),
             in_order: false,
-            flushed: false,
+            raw: false,
         },
         _ => result,
     }

@@ -39,15 +39,26 @@ struct Bounds {
 enum Lanes {
     /// Constant distances from an address.
     Known { first: String, offsets: [i64; 32] },
-    /// Groups of lanes, each at constant distances from the address of its first lane.
+    /// Groups of lanes, each at constant distances from its first lane.
     Groups {
-        base: String,
-        deltas: String,
+        places: Places,
         size: usize,
         offsets: [i64; 32],
     },
     /// An address for each lane.
-    Any { pointers: String },
+    Any { places: Places },
+}
+
+/// Addresses that lanes have of their own.
+enum Places {
+    /// Distances in bytes.
+    Bytes { base: String, deltas: String },
+    /// Indices that are not negative, of numbers of a size.
+    Indices {
+        base: String,
+        indices: String,
+        scale: i64,
+    },
 }
 
 fn cell_type(cell: Cell) -> (&'static str, i64) {
@@ -263,7 +274,13 @@ impl Emitter<'_> {
                     offsets: all,
                 }
             }
-            None => self.lanes_apart(t, &bounds, index.map(|(_, reg)| reg), (&fast, &slow), store),
+            None => {
+                let index = index.map(|(_, reg)| reg);
+                match self.lanes_apart(t, &bounds, index, (&fast, &slow), store) {
+                    Some(lanes) => lanes,
+                    None => return self.cold(position),
+                }
+            }
         };
         if store {
             self.store_lanes(position, t, &lanes)?;
@@ -286,7 +303,7 @@ impl Emitter<'_> {
         index: Option<Reg>,
         (fast, slow): (&str, &str),
         store: bool,
-    ) -> Lanes {
+    ) -> Option<Lanes> {
         let (size, offset) = (i64::from(t.size()), t.offset as i64);
         let base = Reg {
             index: t.base,
@@ -314,42 +331,58 @@ impl Emitter<'_> {
             1
         };
         let group = if bounds.lane_stride != 0 { 1 } else { group };
-        let (deltas, ok, mut truth);
+        let (places, ok, mut truth);
         match (index, t.index) {
             (Some(reg), Some(scaled)) => {
+                // A constant distance is added to the indices where those may be below the start without it.
+                let folds = offset % scale.max(1) == 0 && (scaled.signed || offset < 0);
+                let (more, offset) = match folds {
+                    true => (offset / scale.max(1), 0),
+                    false => (0, offset),
+                };
+                let Ok(more) = i32::try_from(more) else {
+                    return None;
+                };
                 let mut start = self.one(base);
                 start = self.text.make(&format!("add i64 {start}, {offset}"));
                 start = self
                     .text
                     .make(&format!("sub i64 {start}, {}", bounds.start));
-                // Indices up to the last that fits; none is negative.
+                // Indices up to the last that fits; none is negative, and none has wrapped around.
                 let left = self.text.make(&format!("sub i64 {room}, {start}"));
                 let not_below = self
                     .text
                     .make(&format!("icmp ule i64 {start}, {OFFSET_MASK}"));
                 let some = self.text.make(&format!("icmp sge i64 {left}, 0"));
                 truth = self.text.make(&format!("and i1 {not_below}, {some}"));
-                let _ = scaled;
                 let most = self
                     .text
                     .make(&format!("udiv i64 {left}, {}", scale.max(1)));
+                let largest = i64::from(i32::MAX) - i64::from(more.unsigned_abs());
                 let capped = self.text.make(&format!(
-                    "call i64 @llvm.umin.i64(i64 {most}, i64 2147483647)"
+                    "call i64 @llvm.umin.i64(i64 {most}, i64 {})",
+                    largest.max(0)
                 ));
                 let capped = self.text.make(&format!("trunc i64 {capped} to i32"));
                 let limit = self.text.splat("i32", &capped);
-                let lanes = self.lanes(reg);
+                let mut lanes = self.lanes(reg);
+                if more != 0 {
+                    lanes = self
+                        .text
+                        .make(&format!("add <32 x i32> {lanes}, splat (i32 {more})"));
+                }
                 ok = self
                     .text
                     .make(&format!("icmp ule <32 x i32> {lanes}, {limit}"));
-                let wide = self
-                    .text
-                    .make(&format!("zext <32 x i32> {lanes} to <32 x i64>"));
-                let bytes = self
-                    .text
-                    .make(&format!("mul <32 x i64> {wide}, splat (i64 {scale})"));
-                let start = self.text.splat("i64", &start);
-                deltas = self.text.make(&format!("add <32 x i64> {bytes}, {start}"));
+                let first = self.text.make(&format!(
+                    "getelementptr i8, ptr {}, i64 {start}",
+                    bounds.base
+                ));
+                places = Places::Indices {
+                    base: first,
+                    indices: lanes,
+                    scale,
+                };
             }
             _ => {
                 let lanes = self.lanes(base);
@@ -357,12 +390,14 @@ impl Emitter<'_> {
                     .text
                     .make(&format!("sub i64 {offset}, {}", bounds.start));
                 let start = self.text.splat("i64", &start);
-                deltas = self.text.make(&format!("add <32 x i64> {lanes}, {start}"));
+                let deltas = self.text.make(&format!("add <32 x i64> {lanes}, {start}"));
                 let limit = self.text.splat("i64", &room);
                 ok = self
                     .text
                     .make(&format!("icmp ule <32 x i64> {deltas}, {limit}"));
                 truth = self.text.make(&format!("icmp sge i64 {room}, 0"));
+                let base = bounds.base.clone();
+                places = Places::Bytes { base, deltas };
             }
         }
         let bits = self.text.make(&format!("bitcast <32 x i1> {ok} to i32"));
@@ -380,36 +415,111 @@ impl Emitter<'_> {
         }
         self.text.expect(&truth, fast, slow);
         self.text.start(fast);
-        let deltas = match bounds.lane_stride {
-            0 => deltas,
+        let places = match bounds.lane_stride {
+            0 => places,
             stride => {
+                // Each lane's own copy.
+                let (base, deltas) = match places {
+                    Places::Bytes { base, deltas } => (base, deltas),
+                    Places::Indices {
+                        base,
+                        indices,
+                        scale,
+                    } => {
+                        let wide = self
+                            .text
+                            .make(&format!("zext <32 x i32> {indices} to <32 x i64>"));
+                        let deltas = self
+                            .text
+                            .make(&format!("mul <32 x i64> {wide}, splat (i64 {scale})"));
+                        (base, deltas)
+                    }
+                };
                 let lanes = vector("i64", (0..32).map(|lane| lane * stride));
-                self.text.make(&format!("add <32 x i64> {deltas}, {lanes}"))
+                let deltas = self.text.make(&format!("add <32 x i64> {deltas}, {lanes}"));
+                Places::Bytes { base, deltas }
             }
         };
         if group > 1 {
             let mut strides = [0; BITS];
-            for (slot, stride) in
-                strides
-                    .iter_mut()
-                    .zip(known.strides)
-                    .take(if group == 16 { 4 } else { 3 })
-            {
+            let bits = if group == 16 { 4 } else { 3 };
+            for (slot, stride) in strides.iter_mut().zip(known.strides).take(bits) {
                 *slot = stride.unwrap_or(0) * scale;
             }
             let offsets = lane_offsets(strides);
-            return Lanes::Groups {
-                base: bounds.base.clone(),
-                deltas,
+            return Some(Lanes::Groups {
+                places,
                 size: group,
                 offsets,
-            };
+            });
         }
-        let base = &bounds.base;
-        let pointers = self.text.make(&format!(
-            "getelementptr i8, ptr {base}, <32 x i64> {deltas}"
-        ));
-        Lanes::Any { pointers }
+        Some(Lanes::Any { places })
+    }
+
+    /// The address of a lane.
+    fn place_of_lane(&mut self, places: &Places, lane: usize) -> String {
+        match places {
+            Places::Bytes { base, deltas } => {
+                let delta = self
+                    .text
+                    .make(&format!("extractelement <32 x i64> {deltas}, i64 {lane}"));
+                self.text
+                    .make(&format!("getelementptr i8, ptr {base}, i64 {delta}"))
+            }
+            Places::Indices {
+                base,
+                indices,
+                scale,
+            } => {
+                let index = self
+                    .text
+                    .make(&format!("extractelement <32 x i32> {indices}, i64 {lane}"));
+                let index = self.text.make(&format!("zext i32 {index} to i64"));
+                let delta = self.text.make(&format!("mul i64 {index}, {scale}"));
+                self.text
+                    .make(&format!("getelementptr i8, ptr {base}, i64 {delta}"))
+            }
+        }
+    }
+
+    /// The addresses of all lanes, some bytes further on.
+    fn all_places(&mut self, places: &Places, more: i64) -> String {
+        match places {
+            Places::Bytes { base, deltas } => {
+                let first = self
+                    .text
+                    .make(&format!("getelementptr i8, ptr {base}, i64 {more}"));
+                self.text.make(&format!(
+                    "getelementptr i8, ptr {first}, <32 x i64> {deltas}"
+                ))
+            }
+            Places::Indices {
+                base,
+                indices,
+                scale,
+            } => {
+                let first = self
+                    .text
+                    .make(&format!("getelementptr i8, ptr {base}, i64 {more}"));
+                match scale {
+                    1 | 2 | 4 | 8 => self.text.make(&format!(
+                        "getelementptr i{}, ptr {first}, <32 x i32> {indices}",
+                        scale * 8
+                    )),
+                    _ => {
+                        let wide = self
+                            .text
+                            .make(&format!("zext <32 x i32> {indices} to <32 x i64>"));
+                        let deltas = self
+                            .text
+                            .make(&format!("mul <32 x i64> {wide}, splat (i64 {scale})"));
+                        self.text.make(&format!(
+                            "getelementptr i8, ptr {first}, <32 x i64> {deltas}"
+                        ))
+                    }
+                }
+            }
+        }
     }
 
     /// A pointer to each lane's cell.
@@ -421,17 +531,7 @@ impl Emitter<'_> {
                     "getelementptr i8, ptr {first}, <32 x i64> {offsets}"
                 ))
             }
-            Lanes::Groups { base, deltas, .. } => {
-                let deltas = self
-                    .text
-                    .make(&format!("add <32 x i64> {deltas}, splat (i64 {more})"));
-                self.text.make(&format!(
-                    "getelementptr i8, ptr {base}, <32 x i64> {deltas}"
-                ))
-            }
-            Lanes::Any { pointers } => self.text.make(&format!(
-                "getelementptr i8, <32 x ptr> {pointers}, i64 {more}"
-            )),
+            Lanes::Groups { places, .. } | Lanes::Any { places } => self.all_places(places, more),
         }
     }
 
@@ -536,20 +636,13 @@ impl Emitter<'_> {
                     self.load_known(first, &offsets, t.cell)
                 }
                 Lanes::Groups {
-                    base,
-                    deltas,
+                    places,
                     size,
                     offsets,
                 } => {
                     let mut parts = Vec::new();
                     for group in 0..32 / size {
-                        let delta = self.text.make(&format!(
-                            "extractelement <32 x i64> {deltas}, i64 {}",
-                            group * size
-                        ));
-                        let first = self
-                            .text
-                            .make(&format!("getelementptr i8, ptr {base}, i64 {delta}"));
+                        let first = self.place_of_lane(places, group * size);
                         let offsets: Vec<i64> = offsets[..*size]
                             .iter()
                             .map(|offset| offset + more)
@@ -687,8 +780,7 @@ impl Emitter<'_> {
                 return self.cold(position);
             }
             Lanes::Groups {
-                base,
-                deltas,
+                places,
                 size: group,
                 offsets,
             } => {
@@ -698,22 +790,16 @@ impl Emitter<'_> {
                     let number = self.cut(&number, t.cell, Shape::Lanes);
                     let mask = self.mask_lanes();
                     for at in 0..32 / group {
-                        let places: Vec<usize> = (at * group..(at + 1) * group).collect();
+                        let own: Vec<usize> = (at * group..(at + 1) * group).collect();
                         let part = self.text.make(&format!(
                             "shufflevector <32 x {ty}> {number}, <32 x {ty}> poison, {}",
-                            choice(&places)
+                            choice(&own)
                         ));
                         let own = self.text.make(&format!(
                             "shufflevector <32 x i1> {mask}, <32 x i1> poison, {}",
-                            choice(&places)
+                            choice(&own)
                         ));
-                        let delta = self.text.make(&format!(
-                            "extractelement <32 x i64> {deltas}, i64 {}",
-                            at * group
-                        ));
-                        let place = self
-                            .text
-                            .make(&format!("getelementptr i8, ptr {base}, i64 {delta}"));
+                        let place = self.place_of_lane(places, at * group);
                         self.text.line(&format!("call void @llvm.masked.store.v{group}{ty}.p0(<{group} x {ty}> {part}, ptr {place}, i32 1, <{group} x i1> {own})"));
                     }
                     return Ok(());

@@ -68,6 +68,50 @@ struct Shared {
     context: *const ExecutionContext<'static>,
 }
 
+/// The mode of the CPU's float instructions, which is what it was again when this is dropped.
+///
+/// Code counts denormal operands as zero by this mode; results it flushes itself, since the CPU would also flush what is rounded up to
+/// the smallest normal number.
+struct ControlWord {
+    before: u32,
+}
+
+impl ControlWord {
+    /// No exceptions, to the nearest, denormals as they are.
+    const USUAL: u32 = 0x1f80;
+    /// The same with denormal operands counted as zero.
+    const DENORMALS_ARE_ZERO: u32 = 0x1fc0;
+
+    fn set(word: u32) -> Self {
+        let mut before = 0u32;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: reads and writes the control word; whoever calls this does no float arithmetic until it is set back, but by code
+        // that is made for the mode.
+        unsafe {
+            std::arch::asm!(
+                "stmxcsr [{before}]", "ldmxcsr [{word}]",
+                before = in(reg) &raw mut before, word = in(reg) &raw const word,
+                options(nostack, preserves_flags)
+            );
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            before = word;
+        }
+        Self { before }
+    }
+}
+
+impl Drop for ControlWord {
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        unsafe {
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.before, options(nostack, preserves_flags));
+        }
+    }
+}
+
 /// Alignment of a coroutine's frame.
 const FRAME_ALIGN: usize = 128;
 
@@ -84,7 +128,11 @@ unsafe extern "C" fn cold(context: *mut Context, position: u64) -> u32 {
         )
     };
     let own = execution.of_simdgroup(context.simdgroup as usize);
-    match shared.run_one(&own, position as usize, context.mask) {
+    let result = {
+        let _mode = ControlWord::set(ControlWord::USUAL);
+        shared.run_one(&own, position as usize, context.mask)
+    };
+    match result {
         Ok(()) => 0,
         Err(trap) => {
             context.trap = Some(trap);
@@ -347,7 +395,10 @@ impl NativeJob<'_> {
             own.trap = None;
             // SAFETY: the function is the code of this program, made for contexts of this layout; all that the context points
             // to lives until the threadgroup has ended.
-            let handle = unsafe { self.code.start(std::ptr::from_mut(own).cast()) };
+            let handle = unsafe {
+                let _mode = ControlWord::set(ControlWord::DENORMALS_ARE_ZERO);
+                self.code.start(std::ptr::from_mut(own).cast())
+            };
             own.handle = handle;
             self.check(own, context)?;
             // SAFETY: as above.
@@ -361,7 +412,10 @@ impl NativeJob<'_> {
                 let own = &mut worker.contexts[simdgroup];
                 // SAFETY: the coroutine is suspended at a barrier.
                 let done = unsafe {
-                    self.code.resume(own.handle);
+                    {
+                        let _mode = ControlWord::set(ControlWord::DENORMALS_ARE_ZERO);
+                        self.code.resume(own.handle);
+                    }
                     self.code.is_done(own.handle)
                 };
                 self.check(own, context)?;
