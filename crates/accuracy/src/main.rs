@@ -6,6 +6,7 @@
     reason = "a program for people"
 )]
 
+use assay_accuracy::bands::{Coverage, Residual};
 use assay_accuracy::build::Sources;
 use assay_accuracy::case::Excluded;
 use assay_accuracy::fit::{FREE, FREE_M3, Start, TERMS, determined, fit};
@@ -217,9 +218,15 @@ fn look(args: &Args, changes: &[String], rows: Option<&str>, generation: &[Strin
             return Err(format!("there is no constant {name}").into());
         }
     }
-    let named: Vec<&str> = generation.iter().map(String::as_str).collect();
+    let named = generation.iter().map(String::as_str);
+    let named: Vec<(&str, f64)> = named
+        .map(|name| (name, constants.get(name).unwrap_or(1.0)))
+        .collect();
     let free = if named.is_empty() { FREE_M3 } else { &named };
-    sets_by(&store, &constants, rows, free)
+    sets_by(&store, &constants, rows, free)?;
+    let m2 = report::with_constants(&store, Set::MetalBench, &constants)?;
+    coverage(&report::unseen(&store, &constants, &m2)?);
+    Ok(())
 }
 
 /// Agreement of every set, by constants fitted on MetalBench or given.
@@ -227,7 +234,7 @@ fn sets_by(
     store: &Store,
     constants: &Constants,
     rows: Option<&str>,
-    generation: &[&str],
+    generation: &[(&str, f64)],
 ) -> Result<()> {
     let metalbench = report::with_constants(store, Set::MetalBench, constants)?;
     show("MetalBench M2", &metalbench);
@@ -383,7 +390,9 @@ fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>)
     classes(&judged);
     every_row(&judged);
     fitted.extend(of_generation(&store, &constants)?);
-    fitted.extend(of_classes(&judged));
+    let residuals = report::unseen(&store, &constants, &judged)?;
+    coverage(&residuals);
+    fitted.extend(of_classes(&residuals));
     fitted.extend(of_pairs(&store, &constants)?);
     if let Some(path) = table {
         let text = std::fs::read_to_string(path)?;
@@ -400,7 +409,7 @@ fn fit_all(args: &Args, sweeps: usize, table: Option<&Path>, out: Option<&Path>)
 fn of_generation(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
     let m3 = report::leave_one_kernel_out(store, constants, FREE_M3)?;
     let value = |name: &str| m3.constants.and_then(|constants| constants.get(name));
-    let row = |name: &&str| Fitted {
+    let row = |(name, _): &(&str, f64)| Fitted {
         scope: "family9",
         name: (*name).to_owned(),
         value: value(name).unwrap_or(f64::NAN),
@@ -433,17 +442,41 @@ fn of_pairs(store: &Store, constants: &Constants) -> Result<Vec<Fitted>> {
     )])
 }
 
-/// The bands.
-fn of_classes(judged: &Judged) -> Vec<Fitted> {
-    let residuals = judged.residuals();
+/// The bands, from kernels that no constant was fitted on.
+fn of_classes(residuals: &[Residual]) -> Vec<Fitted> {
     let row = |class| Fitted {
         scope: "all",
         name: bands::constant(class).to_owned(),
-        value: bands::half_width(&residuals, class),
+        value: bands::half_width(residuals, class),
         source: "metalbench",
-        note: "from residuals of unseen kernels".to_owned(),
+        note: format!(
+            "from residuals of {} unseen kernels on five chips",
+            residuals.len()
+        ),
     };
     bands::CLASSES.into_iter().map(row).collect()
+}
+
+fn coverage(residuals: &[Residual]) {
+    for set in Set::ALL {
+        let own = |residual: &Residual| residual.task.starts_with(set.name());
+        let Coverage {
+            kernels,
+            held,
+            width,
+        } = bands::check(residuals, own);
+        println!("bands of {set:16} {kernels:4}  hold {held:.2}  ×/÷ {width:.2}");
+    }
+    for class in bands::CLASSES {
+        let found = bands::check(residuals, |residual| residual.class == class);
+        println!(
+            "bands of {:16} {:4}  hold {:.2}  ×/÷ {:.2}",
+            class.name(),
+            found.kernels,
+            found.held,
+            found.width
+        );
+    }
 }
 
 fn judge_all(args: &Args, sweeps: usize, out: &Path) -> Result<()> {
@@ -489,6 +522,7 @@ fn write_page(
         m3: report::leave_one_kernel_out(store, constants, FREE_M3)?,
         m1_max: report::transferred(store, Set::Bkvogel, constants)?,
         m1: report::transferred(store, Set::AppleNumerical, constants)?,
+        m1_max_tiles: report::transferred(store, Set::Crynux, constants)?,
         ablation: ablation(args)?,
         tie: constants.pair_tie,
     };

@@ -1,9 +1,9 @@
 //! Every figure of agreement, computed once, and the page that shows them.
 
-use crate::bands::{self, Residual};
+use crate::bands::Residual;
 use crate::case::Set;
 use crate::digest;
-use crate::fit::{Start, cross_validate, fit, loss, without};
+use crate::fit::{FREE_M3, Start, cross_validate, fit, loss, without};
 use crate::folds::folds;
 use crate::judge::{chip, prediction, ratios, roofline, with_cores};
 use crate::ranking::{TaskRanking, Variant, rank};
@@ -88,11 +88,14 @@ impl Judged {
             .collect()
     }
 
-    /// Residuals for bands.
-    pub fn residuals(&self) -> Vec<Residual> {
+    /// Residuals for bands; kernels of MetalBench are tasks of their own.
+    pub fn residuals(&self, set: Set) -> Vec<Residual> {
         let residual = |row: &Row| Residual {
             class: row.class,
-            fold: row.fold,
+            task: match set {
+                Set::MetalBench => format!("{set}/{}", row.name),
+                _ => format!("{set}/{}", row.family),
+            },
             ratio: row.ratio,
         };
         self.rows.iter().map(residual).collect()
@@ -262,12 +265,21 @@ pub fn transferred(store: &Store, set: Set, constants: &Constants) -> Result<Jud
 }
 
 /// gemm-metal: each kernel by constants of the generation fitted on the others.
-pub fn leave_one_kernel_out(store: &Store, constants: &Constants, free: &[&str]) -> Result<Judged> {
+pub fn leave_one_kernel_out(
+    store: &Store,
+    constants: &Constants,
+    free: &[(&str, f64)],
+) -> Result<Judged> {
     let cases = store.of(Set::GemmMetal);
     let (chip, cores) = chip(Set::GemmMetal)?;
     let families: Vec<&str> = cases.iter().map(|case| case.family.as_str()).collect();
     let folds = folds(&families, cases.len());
-    let start = Start::at(&chip, *constants, free);
+    let mut constants = *constants;
+    for (name, value) in free {
+        constants.set(name, *value);
+    }
+    let names: Vec<&str> = free.iter().map(|(name, _)| *name).collect();
+    let start = Start::at(&chip, constants, &names);
     let ratios = cross_validate(&start, &cases, &folds, &chip, Limits::default());
     let all = fit(&start, &cases, &chip, Limits::default());
     Ok(Judged {
@@ -275,6 +287,20 @@ pub fn leave_one_kernel_out(store: &Store, constants: &Constants, free: &[&str])
         cores: cores[0],
         constants: Some(all),
     })
+}
+
+/// Residuals of all sets: MetalBench as given, the others by constants that were fitted without them.
+pub fn unseen(store: &Store, constants: &Constants, m2: &Judged) -> Result<Vec<Residual>> {
+    let mut all = m2.residuals(Set::MetalBench);
+    for set in Set::ALL {
+        let judged = match set {
+            Set::MetalBench => continue,
+            Set::GemmMetal => leave_one_kernel_out(store, constants, FREE_M3)?,
+            set => transferred(store, set, constants)?,
+        };
+        all.extend(judged.residuals(set));
+    }
+    Ok(all)
 }
 
 /// One line of agreement.
@@ -287,9 +313,4 @@ pub fn line(rows: &[&Row]) -> String {
         bias(&ratios),
         100.0 * median_error(&ratios)
     )
-}
-
-/// Coverage and median half width of the bands.
-pub fn coverage(judged: &Judged) -> (f64, f64) {
-    bands::check(&judged.residuals())
 }

@@ -377,22 +377,34 @@ fn distinct_lines(access: &MemoryAccess) -> u64 {
 
 /// Requests that an access to device memory becomes: neighbouring lanes share one if they want bytes of the same sector of 32.
 /// An L1 line of 32 bytes was measured on an M1 Max (ferasboulala/G13), and 64 bytes per cycle from L1
-/// (philipturner/metal-benchmarks): two sectors per cycle. Atomics are not counted here.
+/// (philipturner/metal-benchmarks): two sectors per cycle. What several neighbours share is delivered to other lanes that want
+/// it as well; lanes of which each wants a sector of its own have nothing in common. Atomics are not counted here.
 fn requests(access: &MemoryAccess) -> u64 {
     const SECTOR: u64 = 32;
     if access.kind == AccessKind::Atomic {
         return 0;
     }
-    let mut count = 0;
-    let mut before = None;
-    for lane in each_lane(access.active) {
-        let start = access.addresses[lane];
-        let (first, last) = (
-            start / SECTOR,
-            start.wrapping_add(u64::from(access.bytes.max(1)) - 1) / SECTOR,
-        );
-        count += last.wrapping_sub(first).min(8) + u64::from(before != Some(first));
-        before = Some(last);
+    let mut shared = [0u64; LANES];
+    let (mut shares, mut count) = (0, 0);
+    let mut lanes = each_lane(access.active).peekable();
+    while let Some(lane) = lanes.next() {
+        let sector = access.addresses[lane] / SECTOR;
+        let last = access.addresses[lane].wrapping_add(u64::from(access.bytes.max(1)) - 1) / SECTOR;
+        count += last.wrapping_sub(sector).min(8);
+        let mut neighbours = 1;
+        while lanes
+            .next_if(|&next| access.addresses[next] / SECTOR == sector)
+            .is_some()
+        {
+            neighbours += 1;
+        }
+        if neighbours == 1 {
+            count += 1;
+        } else if !shared[..shares].contains(&sector) {
+            shared[shares] = sector;
+            shares += 1;
+            count += 1;
+        }
     }
     count
 }
