@@ -116,6 +116,43 @@ pub extern "C" fn clock_gettime_nsec_np(_clock: i32) -> u64 {
 #[unsafe(no_mangle)]
 pub static vm_page_size: usize = 16384;
 
+/// `mach_task_self`.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_task_self() -> u32 {
+    std::process::id()
+}
+
+unsafe extern "C" {
+    fn mmap(at: *mut c_void, bytes: usize, access: i32, flags: i32, file: i32, offset: i64) -> *mut c_void;
+    fn munmap(at: *mut c_void, bytes: usize) -> i32;
+}
+
+/// `KERN_NO_SPACE`.
+const NO_SPACE: i32 = 3;
+
+/// `vm_allocate`: zeroed pages, wherever there is room.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vm_allocate(_task: u32, place: *mut usize, bytes: usize, _flags: i32) -> i32 {
+    const READ_WRITE: i32 = 3;
+    const PRIVATE_ANONYMOUS: i32 = 0x22;
+    // SAFETY: new pages, at a place the system chooses; the caller's word is writable.
+    unsafe {
+        let start = mmap(std::ptr::null_mut(), bytes.max(1), READ_WRITE, PRIVATE_ANONYMOUS, -1, 0) as usize;
+        if start == usize::MAX {
+            return NO_SPACE;
+        }
+        *place = start;
+    }
+    0
+}
+
+/// `vm_deallocate`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vm_deallocate(_task: u32, start: usize, bytes: usize) -> i32 {
+    // SAFETY: the caller got these pages from `vm_allocate` and no longer uses them.
+    unsafe { munmap(start as *mut c_void, bytes.max(1)) }
+}
+
 /// `os_unfair_lock_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn os_unfair_lock_lock(lock: *const AtomicU32) {

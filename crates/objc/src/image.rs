@@ -163,15 +163,18 @@ pub(crate) unsafe fn realise(class: &'static Class, compiled: *const CompiledCla
         }
         let mut ivars = Vec::new();
         for ivar in entries::<CompiledIvar>(compiled.ivars) {
-            let Some(offset) = ivar.offset.as_mut() else {
+            if ivar.offset.is_null() {
                 continue;
-            };
-            *offset += u32::try_from(moved).unwrap_or(0);
+            }
+            // Where nothing can move, compilers put the offset into read-only memory.
+            if moved > 0 {
+                *ivar.offset += u32::try_from(moved).unwrap_or(0);
+            }
             let (name, types) = (text(ivar.name), text(ivar.types));
             let known: &'static Ivar = Box::leak(Box::new(Ivar {
                 name,
                 types,
-                offset: *offset as usize,
+                offset: *ivar.offset as usize,
             }));
             ivars.push(known);
         }

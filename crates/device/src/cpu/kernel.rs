@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::facts::{DeviceFacts, PipelineFacts};
 use crate::{Constant, Report};
 use assay_exec::{Bindings, Buffer, Counts, Grid, Limits, Program, RunError, Sample};
-use assay_front::Checks;
+use assay_front::{Checks, Form, OpenConstants, Request};
 use assay_launch::Extent;
 use assay_ssa::Binding as Place;
 use std::sync::atomic::AtomicBool;
@@ -68,6 +68,41 @@ impl CpuKernel {
             program,
             device,
         })
+    }
+
+    /// Makes a kernel ready as Metal does: values for function constants that the library does not have are ignored, and those
+    /// without a value are zero. Gives the names of the latter.
+    pub fn forgiving(
+        library: &assay_front::Library,
+        function: &str,
+        constants: &[Constant],
+        checks: Option<Checks>,
+    ) -> Result<(Self, Vec<String>), Error> {
+        let kernel = library.kernel(function)?;
+        let request = Request {
+            constants,
+            open: OpenConstants::Zero,
+            form: if checks.is_some() { Form::AsRead } else { Form::Optimised },
+        };
+        let made = kernel.program_as(&request)?;
+        let module = match checks {
+            None => made.module,
+            Some(checks) => {
+                let known = assay_front::constants(&made.module);
+                let is_known = |given: &&Constant| known.clone().any(|(index, name)| given.key.is(index, name));
+                let given: Vec<Constant> = constants.iter().filter(is_known).cloned().collect();
+                kernel.checked_program(&given, checks)?
+            }
+        };
+        let options = assay_exec::Options {
+            guards: checks.is_some(),
+            ..assay_exec::Options::default()
+        };
+        let program = Program::compile(&module, function, &options)?;
+        let device = device_facts(DEFAULT_MEMORY);
+        let facts = pipeline_facts(&program, &device);
+        let kernel = Self { program, facts, device };
+        Ok((kernel, made.assumed))
     }
 
     /// What is known about the kernel.

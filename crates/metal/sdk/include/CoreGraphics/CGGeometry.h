@@ -1,0 +1,6 @@
+// Types that graphics declarations of Metal name.
+#pragma once
+typedef double CGFloat;
+typedef struct {
+  CGFloat width, height;
+} CGSize;

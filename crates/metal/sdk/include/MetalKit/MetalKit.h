@@ -1,0 +1,2 @@
+#pragma once
+#include <Metal/Metal.h>

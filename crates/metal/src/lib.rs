@@ -1,0 +1,80 @@
+//! Metal's compute API on Linux: a shared object with Apple's ABI that runs the Metal back ends of engines, unchanged, on the CPU.
+//!
+//! ```text
+//! program ──objc_msgSend──▶ classes of this crate ──commit──▶ a thread per queue ──▶ assay-device's kernels
+//! ```
+//!
+//! - `device` makes everything; `library` has libraries, functions and pipelines, `resource` buffers and heaps, `sync` events and
+//!   fences, `queue` queues and command buffers, `encoder` what is encoded, `run` what becomes of it, `plain` descriptors;
+//! - a class is one table of selector, type encoding and function, so that what is there is data;
+//! - [`settings`] has the switches that a program's environment gives.
+//!
+//! Work runs on a thread of its queue, in the order of commits. What a kernel does wrong is reported on standard error and the program
+//! goes on, as on a GPU; with `ASSAY_METAL_CHECK=1` every access is checked. Times are those of this CPU. On macOS the crate is empty.
+
+#![cfg(not(target_os = "macos"))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+// The functions of the C ABI are documented by what they implement; their contract is Apple's.
+#![allow(non_snake_case, clippy::missing_safety_doc)]
+
+pub mod device;
+pub mod encoder;
+pub mod library;
+pub mod plain;
+pub mod queue;
+pub mod report;
+pub mod resource;
+mod run;
+pub mod settings;
+pub mod sync;
+
+use assay_objc::Declaration;
+
+/// All classes of Metal, those that others inherit from first.
+pub fn classes() -> Vec<&'static Declaration> {
+    let mut all: Vec<&'static Declaration> = vec![
+        &device::DEVICE,
+        &device::ARCHITECTURE,
+        &device::CAPTURE_MANAGER,
+        &device::CAPTURE_SCOPE,
+        &resource::BUFFER,
+        &resource::HEAP,
+        &resource::RESIDENCY_SET,
+        &sync::EVENT,
+        &sync::FENCE,
+        &sync::LISTENER,
+        &library::LIBRARY,
+        &library::FUNCTION,
+        &library::CONSTANTS,
+        &library::PIPELINE,
+        &queue::QUEUE,
+        &queue::COMMAND_BUFFER,
+        &encoder::COMPUTE,
+        &encoder::BLIT,
+    ];
+    all.extend(plain::CLASSES);
+    all
+}
+
+/// Makes all classes known to the runtime. Done when the shared object is loaded.
+pub fn register() {
+    assay_foundation::register();
+    for class in classes() {
+        class.register();
+    }
+    plain::register();
+    report::register();
+}
+
+extern "C" fn start() {
+    register();
+    settings::apply();
+}
+
+/// Run by the loader before any constructor of the program.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;

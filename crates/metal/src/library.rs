@@ -1,0 +1,453 @@
+//! Libraries, functions, function constants and compute pipelines.
+
+use crate::device;
+use crate::plain;
+use crate::report::{log, wrong_use};
+use crate::resource::lock;
+use crate::settings::{cache, settings};
+use assay_device::CpuKernel;
+use assay_foundation::collections::{array, pairs};
+use assay_foundation::set_error;
+use assay_foundation::string::{Range, description, string, text};
+use assay_front::{Bytes, Checks, Clang, GivenConstant, Source, SourceOptions};
+use assay_objc::root::NSOBJECT;
+use assay_objc::{Bool, Id, Strong, class};
+use std::ffi::c_void;
+use std::path::Path;
+use std::ptr::null_mut;
+use std::sync::{Mutex, OnceLock};
+use std::time::Instant;
+
+/// The clang of this machine, found once.
+fn clang() -> Result<&'static Clang, String> {
+    static CLANG: OnceLock<Option<Clang>> = OnceLock::new();
+    let find = || {
+        let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+        let mut found = assay_msl::find::find(Some(&variable("ASSAY_CLANG")), &variable("PATH"))?;
+        let stamp = std::fs::metadata(&found.program)
+            .map(|file| file.len())
+            .unwrap_or(0);
+        found.identity = format!("{} {stamp}", found.identity);
+        Some(Clang::new(found, cache()))
+    };
+    let missing = "no clang on this machine can compile Metal source: install clang 17 or newer, or set ASSAY_CLANG";
+    CLANG
+        .get_or_init(find)
+        .as_ref()
+        .ok_or_else(|| missing.to_owned())
+}
+
+/// Compiled code, and its source if it came from one.
+#[derive(Debug, Default)]
+pub struct Library {
+    front: Option<assay_front::Library>,
+    source: Option<(String, SourceOptions)>,
+    checked: OnceLock<Option<assay_front::Library>>,
+    label: Mutex<Strong>,
+}
+
+impl Library {
+    /// The library made to be checked: source is compiled again for it.
+    fn to_check(&self) -> Option<&assay_front::Library> {
+        let Some((source, options)) = &self.source else {
+            return self.front.as_ref();
+        };
+        let compile = || {
+            let options = SourceOptions {
+                checked: true,
+                ..options.clone()
+            };
+            compile(source, &options)
+                .map_err(|why| wrong_use(&format!("cannot be checked: {why}")))
+                .ok()
+        };
+        self.checked.get_or_init(compile).as_ref()
+    }
+}
+
+fn compile(text: &str, options: &SourceOptions) -> Result<assay_front::Library, String> {
+    let source = Source {
+        path: Path::new("program_source"),
+        text: text.as_bytes(),
+    };
+    assay_front::Library::compile(source, clang()?, options).map_err(|error| match error {
+        assay_front::Error::Compiler(assay_front::CompilerError::Failed(
+            assay_msl::Error::Source(diagnostics),
+        )) => diagnostics
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n"),
+        other => other.to_string(),
+    })
+}
+
+fn make(
+    front: Result<assay_front::Library, String>,
+    source: Option<(String, SourceOptions)>,
+    error: *mut Id,
+) -> Id {
+    match front {
+        Ok(front) => {
+            let library = Library {
+                front: Some(front),
+                source,
+                ..Library::default()
+            };
+            // SAFETY: `Library` is the state of the class.
+            unsafe { LIBRARY.make(library).into_owned() }
+        }
+        Err(why) => {
+            log(1, || why.clone());
+            // SAFETY: the caller's place is null or writable. 3 is `MTLLibraryErrorCompileFailure`.
+            unsafe { set_error(error, "MTLLibraryErrorDomain", 3, &why) };
+            null_mut()
+        }
+    }
+}
+
+/// A library of source with the options a program gives.
+pub(crate) unsafe fn of_source(source: Id, options: Id, error: *mut Id) -> Id {
+    let start = Instant::now();
+    // SAFETY: source and options are what the method's encoding says, or nil.
+    unsafe {
+        let fast: Option<Bool> = plain::get(options, c"fastMathEnabled");
+        let version: u64 = plain::get(options, c"languageVersion").unwrap_or(0x30002);
+        let standard = format!("metal{}.{}", version >> 16, version & 0xffff);
+        let macros = plain::get::<Id>(options, c"preprocessorMacros").unwrap_or(null_mut());
+        let defines = pairs(macros);
+        let defines = defines
+            .iter()
+            .map(|(name, value)| format!("{}={}", text(name.id()), description(value.id())));
+        let options = SourceOptions {
+            fast_math: fast.is_none_or(Bool::get),
+            standard: standard.parse().unwrap_or_default(),
+            defines: defines.collect(),
+            ..SourceOptions::default()
+        };
+        let source = text(source).to_owned();
+        let front = compile(&source, &options);
+        log(1, || {
+            format!(
+                "compiled {} bytes of source in {:.3} s",
+                source.len(),
+                start.elapsed().as_secs_f64()
+            )
+        });
+        make(front, Some((source, options)), error)
+    }
+}
+
+/// A library of a metallib's bytes.
+pub(crate) fn of_bytes(bytes: Vec<u8>, error: *mut Id) -> Id {
+    let front = assay_front::Library::open(&Bytes::from(bytes));
+    make(front.map_err(|why| why.to_string()), None, error)
+}
+
+/// A library of a metallib.
+pub(crate) fn of_file(path: &str, error: *mut Id) -> Id {
+    match std::fs::read(path) {
+        Ok(bytes) => of_bytes(bytes, error),
+        Err(why) => make(Err(format!("{path}: {why}")), None, error),
+    }
+}
+
+impl Library {
+    fn function(&self, own: Id, name: &str, constants: Vec<GivenConstant>) -> Strong {
+        let known = self
+            .front
+            .as_ref()
+            .is_some_and(|front| front.kernel(name).is_ok());
+        if !known {
+            return Strong::nil();
+        }
+        // SAFETY: the library is alive; `Function` is the state of the class.
+        unsafe {
+            FUNCTION.make(Function {
+                library: Strong::retain(own),
+                name: name.to_owned(),
+                constants,
+                ..Function::default()
+            })
+        }
+    }
+
+    fn specialised(&self, own: Id, name: Id, values: Id, error: *mut Id) -> Id {
+        // SAFETY: the method's encoding says what these are.
+        unsafe {
+            let constants = CONSTANTS
+                .state::<Constants>(values)
+                .map_or(Vec::new(), |own| lock(&own.0).clone());
+            let found = self.function(own, text(name), constants);
+            if found.is_nil() {
+                // 5 is `MTLLibraryErrorFunctionNotFound`.
+                set_error(
+                    error,
+                    "MTLLibraryErrorDomain",
+                    5,
+                    &format!("the library has no kernel named {}", text(name)),
+                );
+            }
+            found.into_owned()
+        }
+    }
+}
+
+class! {
+    /// `id<MTLLibrary>`.
+    pub LIBRARY = "AssayMTLLibrary": NSOBJECT, Library, ["MTLLibrary"];
+    - "functionNames" "@@:" (this) -> Id {
+        let kernels = this.front.as_ref().map_or(&[][..], assay_front::Library::kernels);
+        array(kernels.iter().map(|kernel| string(&kernel.name)).collect()).autoreleased()
+    }
+    - "newFunctionWithName:" "@@:@" (this, name: Id) -> Id { this.function(this.id, text(name), Vec::new()).into_owned() }
+    - "newFunctionWithName:constantValues:error:" "@@:@@^@" (this, name: Id, values: Id, error: *mut Id) -> Id {
+        this.specialised(this.id, name, values, error)
+    }
+    - "newFunctionWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
+        let name = plain::get::<Id>(descriptor, c"name").unwrap_or(null_mut());
+        let values = plain::get::<Id>(descriptor, c"constantValues").unwrap_or(null_mut());
+        this.specialised(this.id, name, values, error)
+    }
+    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "type" "q@:" (this) -> i64 { 0 }
+    - "installName" "@@:" (this) -> Id { null_mut() }
+}
+
+/// A kernel of a library, with the values of its function constants.
+#[derive(Debug, Default)]
+pub struct Function {
+    library: Strong,
+    name: String,
+    constants: Vec<GivenConstant>,
+    label: Mutex<Strong>,
+}
+
+class! {
+    /// `id<MTLFunction>`.
+    pub FUNCTION = "AssayMTLFunction": NSOBJECT, Function, ["MTLFunction"];
+    - "name" "@@:" (this) -> Id { string(&this.name).autoreleased() }
+    - "functionType" "Q@:" (this) -> u64 { 3 }
+    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "options" "Q@:" (this) -> u64 { 0 }
+    - "functionConstantsDictionary" "@@:" (this) -> Id { assay_foundation::collections::dictionary(Vec::new()).autoreleased() }
+}
+
+/// Values of function constants.
+#[derive(Debug, Default)]
+pub struct Constants(Mutex<Vec<GivenConstant>>);
+
+/// `MTLDataType`: its number, the name in constants, bytes of an element.
+const TYPES: [(u64, &str, usize); 12] = [
+    (3, "float", 4),
+    (16, "half", 2),
+    (29, "int", 4),
+    (33, "uint", 4),
+    (37, "short", 2),
+    (41, "ushort", 2),
+    (45, "char", 1),
+    (49, "uchar", 1),
+    (53, "bool", 1),
+    (81, "long", 8),
+    (85, "ulong", 8),
+    (121, "bfloat", 2),
+];
+
+/// A value of a type at an address, as a constant; and the bytes to the next.
+unsafe fn constant(key: &str, kind: u64, value: *const u8) -> Option<(GivenConstant, usize)> {
+    // Vectors of two to four elements follow their scalar.
+    let scalar = |&&(number, ..): &&(u64, &str, usize)| (number..number + 4).contains(&kind);
+    let Some(&(number, name, size)) = TYPES.iter().find(scalar) else {
+        wrong_use(&format!(
+            "function constant {key}: data type {kind} is not a scalar or vector"
+        ));
+        return None;
+    };
+    let lanes = (kind - number + 1) as usize;
+    let zeros = vec!["0"; lanes].join(",");
+    let typed = if lanes == 1 {
+        name.to_owned()
+    } else {
+        format!("{name}{lanes}")
+    };
+    let zeros = if name == "bool" {
+        zeros.replace('0', "false")
+    } else {
+        zeros
+    };
+    let mut given: GivenConstant = format!("{key}={typed}:{zeros}").parse().ok()?;
+    for (lane, element) in given.elements.iter_mut().enumerate() {
+        let mut word = [0; 8];
+        // SAFETY: the program passes a value of the type it names.
+        unsafe { std::ptr::copy_nonoverlapping(value.add(lane * size), word.as_mut_ptr(), size) };
+        *element = u64::from_le_bytes(word);
+        if name == "bool" {
+            *element = u64::from(*element != 0);
+        }
+    }
+    let stride = if lanes == 3 { 4 } else { lanes } * size;
+    Some((given, stride))
+}
+
+impl Constants {
+    unsafe fn set(&self, key: &str, kind: u64, value: *const u8) -> usize {
+        // SAFETY: the caller's promise.
+        let Some((given, stride)) = (unsafe { constant(key, kind, value) }) else {
+            return 0;
+        };
+        let mut all = lock(&self.0);
+        all.retain(|known| known.key != given.key);
+        all.push(given);
+        stride
+    }
+}
+
+class! {
+    /// `MTLFunctionConstantValues`.
+    pub CONSTANTS = "MTLFunctionConstantValues": NSOBJECT, Constants, ["NSCopying"];
+    - "setConstantValue:type:atIndex:" "v@:r^vQQ" (this, value: *const u8, kind: u64, index: u64) { this.set(&index.to_string(), kind, value); }
+    - "setConstantValue:type:withName:" "v@:r^vQ@" (this, value: *const u8, kind: u64, name: Id) { this.set(text(name), kind, value); }
+    - "setConstantValues:type:withRange:" "v@:r^vQ{_NSRange=QQ}" (this, values: *const u8, kind: u64, range: Range) {
+        let mut at = values;
+        for index in range.location..range.location.saturating_add(range.length) {
+            at = at.add(this.set(&index.to_string(), kind, at));
+        }
+    }
+    - "reset" "v@:" (this) { lock(&this.0).clear(); }
+    - "copyWithZone:" "@@:^v" (this, _zone: *mut c_void) -> Id { CONSTANTS.make(Constants(Mutex::new(lock(&this.0).clone()))).into_owned() }
+}
+
+/// A kernel ready to run.
+#[derive(Debug, Default)]
+pub struct Pipeline {
+    pub(crate) name: String,
+    pub(crate) plain: Option<CpuKernel>,
+    checked: Option<CpuKernel>,
+    most_threads: u64,
+    label: Mutex<Strong>,
+    indirect: bool,
+}
+
+impl Pipeline {
+    /// The kernel to run, and whether it is made to be checked.
+    pub(crate) fn kernel(&self) -> Option<(&CpuKernel, bool)> {
+        match &self.checked {
+            Some(kernel) => Some((kernel, true)),
+            None => self.plain.as_ref().map(|kernel| (kernel, false)),
+        }
+    }
+
+    fn facts<T: Default>(&self, get: impl Fn(&assay_device::PipelineFacts) -> T) -> T {
+        self.plain
+            .as_ref()
+            .map_or(T::default(), |kernel| get(kernel.facts()))
+    }
+
+    pub(crate) fn most_threads(&self) -> u64 {
+        let of_kernel = self.facts(|facts| u64::from(facts.max_threads));
+        match self.most_threads {
+            0 => of_kernel,
+            wanted => wanted.min(of_kernel),
+        }
+    }
+}
+
+/// A pipeline of a function; `most_threads` of zero leaves the number of threads to the kernel.
+pub(crate) unsafe fn pipeline(
+    function: Id,
+    most_threads: u64,
+    label: Id,
+    indirect: bool,
+    error: *mut Id,
+) -> Id {
+    let start = Instant::now();
+    // SAFETY: the method's encoding says what these are.
+    let made = unsafe {
+        FUNCTION
+            .state::<Function>(function)
+            .ok_or_else(|| "there is no function".to_owned())
+            .and_then(|function| {
+                let made = prepare(function).map_err(|why| format!("{}: {why}", function.name))?;
+                log(1, || {
+                    format!(
+                        "pipeline {} in {:.3} s",
+                        function.name,
+                        start.elapsed().as_secs_f64()
+                    )
+                });
+                Ok(made)
+            })
+    };
+    match made {
+        Ok(pipeline) => {
+            // SAFETY: a label is a string or nil; `Pipeline` is the state of the class.
+            unsafe {
+                let label = Mutex::new(Strong::retain(label));
+                PIPELINE
+                    .make(Pipeline {
+                        most_threads,
+                        label,
+                        indirect,
+                        ..pipeline
+                    })
+                    .into_owned()
+            }
+        }
+        Err(why) => {
+            log(1, || why.clone());
+            // SAFETY: the caller's place is null or writable. 3 is `MTLComputePipelineErrorCompilation…`'s number in the domain.
+            unsafe { set_error(error, "AGXMetalG14G", 3, &why) };
+            null_mut()
+        }
+    }
+}
+
+fn prepare(function: &Function) -> Result<Pipeline, String> {
+    // SAFETY: the function keeps its library.
+    let library = unsafe { LIBRARY.state::<Library>(function.library.id()) };
+    let library = library.ok_or("the library is gone")?;
+    let front = library.front.as_ref().ok_or("the library is empty")?;
+    let (plain, open) = CpuKernel::forgiving(front, &function.name, &function.constants, None)
+        .map_err(|why| why.to_string())?;
+    for name in open {
+        wrong_use(&format!(
+            "{}: function constant {name} has no value; it is taken as zero",
+            function.name
+        ));
+    }
+    let checked = match settings().check {
+        true => library.to_check().and_then(|front| {
+            let made = CpuKernel::forgiving(
+                front,
+                &function.name,
+                &function.constants,
+                Some(Checks::default()),
+            );
+            made.map_err(|why| wrong_use(&format!("{}: cannot be checked: {why}", function.name)))
+                .ok()
+        }),
+        false => None,
+    };
+    Ok(Pipeline {
+        name: function.name.clone(),
+        plain: Some(plain),
+        checked: checked.map(|(kernel, _)| kernel),
+        ..Pipeline::default()
+    })
+}
+
+class! {
+    /// `id<MTLComputePipelineState>`.
+    pub PIPELINE = "AssayMTLComputePipelineState": NSOBJECT, Pipeline, ["MTLComputePipelineState"];
+    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "maxTotalThreadsPerThreadgroup" "Q@:" (this) -> u64 { this.most_threads() }
+    - "threadExecutionWidth" "Q@:" (this) -> u64 { 32 }
+    - "staticThreadgroupMemoryLength" "Q@:" (this) -> u64 { this.facts(|facts| u64::from(facts.threadgroup_memory)) }
+    - "supportIndirectCommandBuffers" "B@:" (this) -> Bool { this.indirect.into() }
+    - "imageblockMemoryLengthForDimensions:" "Q@:{MTLSize=QQQ}" (this, _size: crate::encoder::Size) -> u64 { 0 }
+}

@@ -1,0 +1,368 @@
+//! Buffers, heaps and residency sets.
+
+use crate::device;
+use crate::report::wrong_use;
+use assay_foundation::string::{Range, string};
+use assay_objc::block::{Block, Callback};
+use assay_objc::root::NSOBJECT;
+use assay_objc::{Id, Strong, class};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Memory is given out in pages of this size, as on an Apple GPU.
+const PAGE: usize = 16 << 10;
+/// Longest buffer.
+pub(crate) const MAX_BUFFER: usize = 16 << 30;
+
+/// Bytes of all buffers and heaps.
+pub(crate) static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" {
+    fn mmap(
+        at: *mut c_void,
+        bytes: usize,
+        access: i32,
+        flags: i32,
+        file: i32,
+        offset: i64,
+    ) -> *mut c_void;
+    fn munmap(at: *mut c_void, bytes: usize) -> i32;
+}
+
+/// Zeroed pages of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    start: usize,
+    bytes: usize,
+}
+
+impl Pages {
+    fn new(bytes: usize) -> Option<Self> {
+        const READ_WRITE: i32 = 3;
+        const PRIVATE_ANONYMOUS: i32 = 0x22;
+        let bytes = bytes.max(1).checked_next_multiple_of(PAGE)?;
+        // SAFETY: new pages, at a place the system chooses.
+        let start =
+            unsafe { mmap(null_mut(), bytes, READ_WRITE, PRIVATE_ANONYMOUS, -1, 0) } as usize;
+        if start == usize::MAX {
+            return None;
+        }
+        ALLOCATED.fetch_add(bytes, Relaxed);
+        Some(Self { start, bytes })
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            ALLOCATED.fetch_sub(self.bytes, Relaxed);
+            // SAFETY: `new` made them, and nothing uses them any more.
+            unsafe { munmap(self.start as *mut c_void, self.bytes) };
+        }
+    }
+}
+
+/// What a buffer's memory is.
+#[derive(Debug, Default)]
+enum Memory {
+    #[default]
+    None,
+    Own(Pages),
+    /// The program's, with what it wants to be told at the end.
+    Lent {
+        _done: Option<Deallocator>,
+    },
+    /// Part of a heap.
+    Heap,
+}
+
+/// Tells the program that its memory is no longer needed, when dropped.
+#[derive(Debug)]
+struct Deallocator {
+    block: Callback,
+    start: usize,
+    length: usize,
+}
+
+impl Drop for Deallocator {
+    fn drop(&mut self) {
+        // SAFETY: deallocators take address and length.
+        unsafe { self.block.call_with_two(self.start, self.length) };
+    }
+}
+
+/// A buffer.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    start: usize,
+    pub(crate) length: usize,
+    memory: Memory,
+    options: usize,
+    heap: Strong,
+    heap_offset: usize,
+    /// Says which buffer it is in `gpuAddress`.
+    number: u64,
+    pub(crate) label: Mutex<Strong>,
+    purgeable: AtomicUsize,
+}
+
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+/// Where a buffer's number stands in an address; the offset is below.
+const NUMBER_AT: u32 = 40;
+
+impl Buffer {
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start as *mut u8
+    }
+
+    /// Bytes that a kernel can access without touching other memory: up to the end of its pages.
+    pub(crate) fn reachable(&self) -> usize {
+        match &self.memory {
+            Memory::Own(pages) => pages.bytes,
+            _ => self.length,
+        }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        // SAFETY: a label is a string or nil.
+        let label = unsafe { assay_foundation::text(lock(&self.label).id()) };
+        match label.is_empty() {
+            true => format!("buffer of {} bytes", self.length),
+            false => format!("buffer \"{label}\" of {} bytes", self.length),
+        }
+    }
+
+    /// The storage mode in the options: 2 is private.
+    fn storage(&self) -> usize {
+        self.options >> 4 & 15
+    }
+}
+
+fn make(buffer: Buffer) -> Strong {
+    let number = NUMBERS.fetch_add(1, Relaxed);
+    // SAFETY: `Buffer` is the state of the class.
+    unsafe { BUFFER.make(Buffer { number, ..buffer }) }
+}
+
+/// A new buffer with pages of its own; nil if it is too long or there is no memory.
+pub(crate) fn buffer(length: usize, options: usize) -> Strong {
+    if length == 0 || length > MAX_BUFFER {
+        wrong_use(&format!(
+            "a buffer of {length} bytes: expected 1 to {MAX_BUFFER}"
+        ));
+        if length != 0 {
+            return Strong::nil();
+        }
+    }
+    match Pages::new(length) {
+        None => Strong::nil(),
+        Some(pages) => make(Buffer {
+            start: pages.start,
+            length,
+            memory: Memory::Own(pages),
+            options,
+            ..Buffer::default()
+        }),
+    }
+}
+
+/// A buffer with a copy of bytes.
+pub(crate) unsafe fn buffer_of(bytes: *const u8, length: usize, options: usize) -> Strong {
+    let made = buffer(length, options);
+    // SAFETY: the caller passes that many bytes, and the new buffer has room for them.
+    unsafe {
+        if let Some(state) = BUFFER.state::<Buffer>(made.id()) {
+            std::ptr::copy_nonoverlapping(bytes, state.start(), length);
+        }
+    }
+    made
+}
+
+/// A buffer over the program's memory.
+pub(crate) unsafe fn buffer_over(
+    start: *mut u8,
+    length: usize,
+    options: usize,
+    deallocator: *const Block,
+) -> Strong {
+    // SAFETY: the caller passes a block or null.
+    let block = unsafe { Callback::keep(deallocator) };
+    let _done = block.map(|block| Deallocator {
+        block,
+        start: start as usize,
+        length,
+    });
+    make(Buffer {
+        start: start as usize,
+        length,
+        memory: Memory::Lent { _done },
+        options,
+        ..Buffer::default()
+    })
+}
+
+class! {
+    /// `id<MTLBuffer>`.
+    pub BUFFER = "AssayMTLBuffer": NSOBJECT, Buffer, ["MTLBuffer", "MTLResource", "MTLAllocation"];
+    - "length" "Q@:" (this) -> usize { this.length }
+    - "contents" "^v@:" (this) -> *mut u8 { if this.storage() == 2 { null_mut() } else { this.start() } }
+    - "gpuAddress" "Q@:" (this) -> u64 { this.number << NUMBER_AT }
+    - "didModifyRange:" "v@:{_NSRange=QQ}" (this, _range: Range) { }
+    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(assay_foundation::text(label)); }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "allocatedSize" "Q@:" (this) -> usize { this.reachable() }
+    - "storageMode" "Q@:" (this) -> usize { this.storage() }
+    - "cpuCacheMode" "Q@:" (this) -> usize { this.options & 15 }
+    - "hazardTrackingMode" "Q@:" (this) -> usize { if this.options >> 8 & 3 == 1 { 1 } else { 2 } }
+    - "resourceOptions" "Q@:" (this) -> usize { this.options }
+    - "heap" "@@:" (this) -> Id { this.heap.id() }
+    - "heapOffset" "Q@:" (this) -> usize { this.heap_offset }
+    - "isAliasable" "B@:" (this) -> assay_objc::Bool { assay_objc::NO }
+    - "makeAliasable" "v@:" (this) { }
+    - "setPurgeableState:" "Q@:Q" (this, state: usize) -> usize {
+        // 1 keeps the state; 2 is non-volatile, as what was never set.
+        let old = if state == 1 { this.purgeable.load(Relaxed) } else { this.purgeable.swap(state, Relaxed) };
+        if old == 0 { 2 } else { old }
+    }
+    - "addDebugMarker:range:" "v@:@{_NSRange=QQ}" (this, _marker: Id, _range: Range) { }
+    - "removeAllDebugMarkers" "v@:" (this) { }
+    - "newTextureWithDescriptor:offset:bytesPerRow:" "@@:@QQ" (this, _descriptor: Id, _offset: usize, _row: usize) -> Id {
+        wrong_use("textures are not available: newTextureWithDescriptor:offset:bytesPerRow: answers nil");
+        null_mut()
+    }
+}
+
+/// A heap: memory of its own if buffers are placed in it, else only a sum.
+#[derive(Debug, Default)]
+pub struct Heap {
+    size: usize,
+    options: usize,
+    placed: Option<Pages>,
+    used: AtomicUsize,
+    label: Mutex<Strong>,
+}
+
+/// A heap; `placement` lets the program say where buffers lie.
+pub(crate) fn heap(size: usize, options: usize, placement: bool) -> Strong {
+    let placed = if placement { Pages::new(size) } else { None };
+    if placement && placed.is_none() {
+        return Strong::nil();
+    }
+    // SAFETY: `Heap` is the state of the class.
+    unsafe {
+        HEAP.make(Heap {
+            size,
+            options,
+            placed,
+            ..Heap::default()
+        })
+    }
+}
+
+class! {
+    /// `id<MTLHeap>`.
+    pub HEAP = "AssayMTLHeap": NSOBJECT, Heap, ["MTLHeap", "MTLAllocation"];
+    - "size" "Q@:" (this) -> usize { this.size }
+    - "usedSize" "Q@:" (this) -> usize { this.used.load(Relaxed) }
+    - "currentAllocatedSize" "Q@:" (this) -> usize { this.size }
+    - "allocatedSize" "Q@:" (this) -> usize { this.size }
+    - "type" "q@:" (this) -> isize { if this.placed.is_some() { 1 } else { 0 } }
+    - "storageMode" "Q@:" (this) -> usize { this.options >> 4 & 15 }
+    - "cpuCacheMode" "Q@:" (this) -> usize { this.options & 15 }
+    - "hazardTrackingMode" "Q@:" (this) -> usize { if this.options >> 8 & 3 == 2 { 2 } else { 1 } }
+    - "resourceOptions" "Q@:" (this) -> usize { this.options }
+    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(assay_foundation::text(label)); }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "setPurgeableState:" "Q@:Q" (this, _state: usize) -> usize { 2 }
+    - "maxAvailableSizeWithAlignment:" "Q@:Q" (this, _alignment: usize) -> usize { this.size.saturating_sub(this.used.load(Relaxed)) }
+    - "newBufferWithLength:options:" "@@:QQ" (this, length: usize, options: usize) -> Id {
+        if length > this.size { return null_mut(); }
+        match Pages::new(length) {
+            None => null_mut(),
+            Some(pages) => make(Buffer {
+                start: pages.start,
+                length,
+                memory: Memory::Own(pages),
+                options,
+                heap: Strong::retain(this.id),
+                ..Buffer::default()
+            }).into_owned(),
+        }
+    }
+    - "newBufferWithLength:options:offset:" "@@:QQQ" (this, length: usize, options: usize, offset: usize) -> Id {
+        let fits = offset.checked_add(length).is_some_and(|end| end <= this.size);
+        match &this.placed {
+            Some(pages) if fits => make(Buffer {
+                start: pages.start + offset,
+                length,
+                memory: Memory::Heap,
+                options,
+                heap: Strong::retain(this.id),
+                heap_offset: offset,
+                ..Buffer::default()
+            }).into_owned(),
+            _ => {
+                wrong_use(&format!("a buffer of {length} bytes at offset {offset} of a heap of {}", this.size));
+                null_mut()
+            }
+        }
+    }
+}
+
+/// A residency set: memory is always resident, so it is only a list.
+#[derive(Debug, Default)]
+pub struct ResidencySet {
+    members: Mutex<Vec<Strong>>,
+    label: Mutex<Strong>,
+}
+
+pub(crate) fn residency_set(label: Strong) -> Strong {
+    // SAFETY: `ResidencySet` is the state of the class.
+    unsafe {
+        RESIDENCY_SET.make(ResidencySet {
+            label: Mutex::new(label),
+            ..ResidencySet::default()
+        })
+    }
+}
+
+class! {
+    /// `id<MTLResidencySet>`.
+    pub RESIDENCY_SET = "AssayMTLResidencySet": NSOBJECT, ResidencySet, ["MTLResidencySet"];
+    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "addAllocation:" "v@:@" (this, member: Id) {
+        let mut all = lock(&this.members);
+        if !all.iter().any(|known| known.id() == member) { all.push(Strong::retain(member)); }
+    }
+    - "addAllocations:count:" "v@:r^@Q" (this, members: *const Id, count: usize) {
+        let mut all = lock(&this.members);
+        for at in 0..count {
+            let member = *members.add(at);
+            if !all.iter().any(|known| known.id() == member) { all.push(Strong::retain(member)); }
+        }
+    }
+    - "removeAllocation:" "v@:@" (this, member: Id) { lock(&this.members).retain(|known| known.id() != member); }
+    - "removeAllocations:count:" "v@:r^@Q" (this, members: *const Id, count: usize) {
+        for at in 0..count { let member = *members.add(at); lock(&this.members).retain(|known| known.id() != member); }
+    }
+    - "removeAllAllocations" "v@:" (this) { lock(&this.members).clear(); }
+    - "containsAllocation:" "B@:@" (this, member: Id) -> assay_objc::Bool { lock(&this.members).iter().any(|known| known.id() == member).into() }
+    - "allocationCount" "Q@:" (this) -> usize { lock(&this.members).len() }
+    - "allAllocations" "@@:" (this) -> Id { assay_foundation::collections::array(lock(&this.members).clone()).autoreleased() }
+    - "allocatedSize" "Q@:" (this) -> u64 {
+        let size = assay_objc::Sel::new(c"allocatedSize");
+        lock(&this.members).iter().map(|member| assay_objc::message::send::<u64>(member.id(), size)).sum()
+    }
+    - "commit" "v@:" (this) { }
+    - "requestResidency" "v@:" (this) { }
+    - "endResidency" "v@:" (this) { }
+}

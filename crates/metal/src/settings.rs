@@ -1,0 +1,67 @@
+//! The switches that a program's environment gives.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// What the environment says.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `ASSAY_METAL_CHECK`: every dispatch is checked.
+    pub check: bool,
+    /// `ASSAY_METAL_STOP`: a report fails its command buffer.
+    pub stop: bool,
+    /// `ASSAY_METAL_LOG`: 1 tells what was compiled and a summary, 2 every dispatch.
+    pub log: u32,
+    /// `ASSAY_METAL_CHIP`: which chip the device says it is.
+    pub chip: Option<String>,
+    /// `ASSAY_METAL_REPORT`: a file for the reports, as lines of JSON.
+    pub report: Option<PathBuf>,
+    zombies: bool,
+    leaks: bool,
+}
+
+/// The settings of this process.
+pub fn settings() -> &'static Settings {
+    static SETTINGS: OnceLock<Settings> = OnceLock::new();
+    SETTINGS.get_or_init(|| {
+        let is_on = |name: &str| {
+            std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+        };
+        Settings {
+            check: is_on("ASSAY_METAL_CHECK"),
+            stop: is_on("ASSAY_METAL_STOP"),
+            log: std::env::var("ASSAY_METAL_LOG")
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0),
+            chip: std::env::var("ASSAY_METAL_CHIP").ok(),
+            report: std::env::var_os("ASSAY_METAL_REPORT").map(PathBuf::from),
+            zombies: is_on("ASSAY_METAL_ZOMBIES"),
+            leaks: is_on("ASSAY_METAL_LEAKS"),
+        }
+    })
+}
+
+/// A folder for compiled sources.
+pub(crate) fn cache() -> PathBuf {
+    if let Some(folder) = std::env::var_os("ASSAY_CACHE") {
+        return folder.into();
+    }
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(home);
+    base.unwrap_or_else(std::env::temp_dir).join("assay")
+}
+
+/// Sets up what must be so from the start.
+pub(crate) fn apply() {
+    if settings().zombies {
+        assay_objc::diagnostics::keep_zombies();
+    }
+}
+
+/// Whether objects that are left at exit are listed.
+pub(crate) fn leaks() -> bool {
+    settings().leaks
+}
