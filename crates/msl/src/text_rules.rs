@@ -26,8 +26,8 @@ pub(crate) enum Author {
 }
 
 const DIRECTIVE: &str = "a `#` that is left when all macros are expanded is not Metal: directives must stand in the source as they are";
-const ASSEMBLY: &str = "assembly is not part of Metal: `asm` is refused, except as the name of one of Metal's own functions, \
-                        as in __asm(\"air.…\") behind a declaration";
+const ASSEMBLY: &str = "assembly is not part of Metal: `asm` is refused, except as the name of one of the compiler's own \
+                        functions behind a declaration, as in __asm(\"air.…\")";
 const CONTINUED: &str = "a `\\` outside a literal is left when all macros are expanded: not Metal";
 const UNTERMINATED: &str = "a quotation mark without the one that ends it";
 const COMMENT: &str = "the start of a comment is left when all macros are expanded: not Metal";
@@ -198,7 +198,7 @@ impl Watch {
         }
     }
 
-    /// Returns true if a literal is the name of a function of Metal's, or a piece of one.
+    /// Returns true if a literal is the name of a function that Metal or LLVM knows, or a piece of one.
     fn is_label(&self, literal: &str, first: bool) -> bool {
         let Some(name) = literal
             .strip_prefix('"')
@@ -208,6 +208,7 @@ impl Watch {
         };
         let starts = !first
             || name.starts_with("air.")
+            || name.starts_with("llvm.")
             || (self.author == Author::Rewriting && name.starts_with("assay."));
         let ours = |c: char| self.author == Author::Rewriting && (c == '?' || !c.is_ascii());
         starts
@@ -557,6 +558,7 @@ mod tests {
             "int chasm, asm_, _asm, masm; void f() { asmx(1); }",
             "float y __asm(\"air.sqrt.f32\");",
             "__asm(\n\"air.\" \"fma.f32\")",
+            "int f(int) __asm(\"llvm.bswap.i\" \"32\");",
             "int import = 3; import + 1;",
             "a = b % c ? d : e;",
             "float \u{3b1} = 2; \u{3b1}(1, 'c');",
