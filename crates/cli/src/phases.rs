@@ -24,7 +24,7 @@ impl Phases {
         result
     }
 
-    /// Says on standard error how long each step took, when `-v` asked for it.
+    /// Says on standard error how long each step took, when `-v` asked for it, and what a compiler ran without.
     pub(crate) fn show(&self, context: &Context) {
         if context.verbosity < Verbosity::Verbose {
             return;
@@ -32,6 +32,9 @@ impl Phases {
         let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
         for (name, time) in &self.steps {
             context.note(&format!("{:>9.2} ms host  {name}", milliseconds(*time)));
+        }
+        if let assay_msl::Sandbox::Missing(why) = assay_msl::sandbox() {
+            context.note(&format!("compiled without a sandbox: {why}"));
         }
         let total = self.steps.iter().map(|(_, time)| *time).sum();
         context.note(&format!("{:>9.2} ms host  in all", milliseconds(total)));

@@ -86,6 +86,10 @@ fn check_line(line: &str, start: usize, watch: &mut Watch) -> Result<(), Refused
     {
         return refused(start + line.len() - 1, CONTINUED);
     }
+    // For clang it ends a line, too.
+    if let Some(at) = line.find('\r') {
+        return refused(start + at, DIRECTIVE);
+    }
     if bytes[first] == b'#' {
         let fine = first == 0
             && match watch.author {
@@ -505,6 +509,7 @@ mod tests {
             " # 1 \"a\"",
             "\u{a0}#include \"x\"",
             "\x0b#embed \"x\"",
+            "int x;\r#include \"x\"",
             "int x; #include \"x\"",
             "%:include \"x\"",
             "??=include \"x\"",
@@ -631,5 +636,185 @@ mod tests {
         ] {
             assert_eq!(embeds(text), None, "{text}");
         }
+    }
+    /// The first thing clang would obey in a text, by a reading of its own: the whole text at once, with continuations, comments
+    /// and raw strings that go on over lines.
+    fn obeyed(text: &str) -> Option<String> {
+        let text = text.replace("\\\n", "").replace('\r', "\n");
+        let chars: Vec<char> = text.chars().collect();
+        let at = |index: usize| chars.get(index).copied().unwrap_or('\0');
+        let name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let line_from = |index: usize| {
+            chars[index..]
+                .iter()
+                .take_while(|c| **c != '\n')
+                .collect::<String>()
+        };
+        let (mut index, mut starts) = (0, true);
+        while index < chars.len() {
+            let c = at(index);
+            if c == '\n' {
+                starts = true;
+                index += 1;
+            } else if c.is_whitespace() || c.is_control() {
+                index += 1;
+            } else if c == '/' && at(index + 1) == '/' {
+                index += line_from(index).chars().count();
+            } else if c == '/' && at(index + 1) == '*' {
+                index += 2;
+                while index < chars.len() && !(at(index) == '*' && at(index + 1) == '/') {
+                    index += 1;
+                }
+                index += 2;
+            } else if starts && (c == '#' || (c == '%' && at(index + 1) == ':')) {
+                let line = line_from(index);
+                let plain = index == 0 || at(index - 1) == '\n';
+                if !plain || !(is_marker(&line) || line.starts_with("#pragma ")) {
+                    return Some(line);
+                }
+                index += line.chars().count();
+            } else if c.is_ascii_digit() || (c == '.' && at(index + 1).is_ascii_digit()) {
+                // Numbers of the preprocessor, signs of both kinds of exponents included.
+                while name(at(index))
+                    || at(index) == '.'
+                    || (at(index) == '\'' && name(at(index + 1)))
+                {
+                    let sign = "eEpP".contains(at(index))
+                        && "+-".contains(at(index + 1))
+                        && at(index + 1) != '\0';
+                    index += if sign { 2 } else { 1 };
+                }
+                starts = false;
+            } else if name(c) {
+                let start = index;
+                while name(at(index)) {
+                    index += 1;
+                }
+                let word: String = chars[start..index].iter().collect();
+                let raw =
+                    ["R", "u8R", "uR", "UR", "LR"].contains(&word.as_str()) && at(index) == '"';
+                if raw {
+                    let rest: String = chars[index + 1..].iter().collect();
+                    let end = rest.split_once('(').and_then(|(delimiter, body)| {
+                        let close = format!("){delimiter}\"");
+                        Some(
+                            delimiter.chars().count()
+                                + 1
+                                + body[..body.find(&close)?].chars().count()
+                                + close.chars().count(),
+                        )
+                    });
+                    index = end.map_or(chars.len(), |end| index + 1 + end);
+                } else if ["asm", "__asm", "__asm__"].contains(&word.as_str()) {
+                    let rest: String = chars[index..]
+                        .iter()
+                        .filter(|c| !c.is_whitespace())
+                        .collect();
+                    if !rest.starts_with("(\"air.") {
+                        return Some(word);
+                    }
+                } else if ["_Pragma", "__has_embed", "__has_include"].contains(&word.as_str()) {
+                    return Some(word);
+                }
+                starts = false;
+            } else if c == '"' || c == '\'' {
+                index += 1;
+                while index < chars.len() && at(index) != c && at(index) != '\n' {
+                    index += if at(index) == '\\' { 2 } else { 1 };
+                }
+                index += 1;
+                starts = false;
+            } else {
+                index += 1;
+                starts = false;
+            }
+        }
+        None
+    }
+
+    const PIECES: [&str; 56] = [
+        "#",
+        "# ",
+        "%:",
+        "include",
+        " \"f\"",
+        " <f>",
+        "embed",
+        "define",
+        "asm",
+        "__asm__",
+        "(",
+        ")",
+        "\"air.x\"",
+        "\"",
+        "'",
+        "\\",
+        "\\\n",
+        "\n",
+        "\n",
+        "\n",
+        "\r",
+        "\n#",
+        "\n# 1 \"f\" 1 3\n",
+        "#pragma ",
+        "unroll",
+        "\n#pragma unroll\n",
+        "/*",
+        "*/",
+        "//",
+        "R",
+        "R\"(",
+        ")\"",
+        "u8R\"a(",
+        ")a\"",
+        "xR\"(",
+        "0xe+",
+        "1p-",
+        "1'0",
+        "a'0'",
+        "\u{a0}",
+        "\u{3000}",
+        "\u{e9}",
+        "\x0b",
+        "\0",
+        " ",
+        "\t",
+        ";",
+        "{",
+        "}",
+        "_Pragma",
+        "import",
+        "??=",
+        "??/\n",
+        "x",
+        "__has_include",
+        "%",
+    ];
+
+    /// Random texts, a sample by default and as many as `ASSAY_FUZZ_TEXTS` says.
+    #[test]
+    fn no_random_text_that_passes_is_obeyed() {
+        let texts = std::env::var("ASSAY_FUZZ_TEXTS")
+            .ok()
+            .and_then(|n| n.parse().ok());
+        let texts: u64 = texts.unwrap_or(30_000);
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state >> 33).unwrap_or(0) % below
+        };
+        let mut passed = 0;
+        for _ in 0..texts {
+            let length = 1 + next(14);
+            let text: String = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
+            let _ = embeds(&text);
+            if check(&text, Author::User).is_ok() {
+                passed += 1;
+                assert_eq!(obeyed(&text), None, "{text:?}");
+            }
+        }
+        assert!(passed > texts / 100, "{passed} of {texts}");
     }
 }

@@ -214,3 +214,124 @@ fn what_only_looks_like_an_attack_compiles() {
     }
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
+
+/// What random programs are made of, most of them lines.
+const PIECES: [&str; 52] = [
+    "#include \"{file}\"\n",
+    "#include <{file}>\n",
+    "H include \"{file}\"\n",
+    "E #include \"{file}\"\n",
+    "#embed \"{file}\"\n",
+    "H embed \"{file}\"\n",
+    "#if __has_include(\"{file}\")\n",
+    "#if P(__has_, include)(F)\n",
+    "#if P(__has_, embed)(F)\n",
+    "#else\n",
+    "#endif\n",
+    "#endif\n",
+    "#if 1\n",
+    "#error yes\n",
+    "asm(\".include \\\"{file}\\\"\");\n",
+    "P(as, m)(\".incbin \\\"{file}\\\"\");\n",
+    "__asm__",
+    "(F)",
+    "V(H)",
+    "V(",
+    ")",
+    "S(",
+    "F",
+    "H",
+    "E",
+    "# 1 \"{file}\" 1 3\n",
+    "#line 1 F\n",
+    "H 1 F\n",
+    "# 1 \"user.metal\"\n",
+    "\n#pragma GCC dependency \"{file}\"\n",
+    "_Pragma(S(GCC dependency F))\n",
+    "#pragma clang diagnostic ignored \"-Wc23-extensions\"\n",
+    "_Pragma(\"clang diagnostic ignored \\\"-Weverything\\\"\")\n",
+    "#pragma GCC system_header\n",
+    "#pragma unroll(N)\n",
+    "#define N F\n",
+    "#define N asm(F)\n",
+    "#undef H\n",
+    "#define H %:\n",
+    "B\n",
+    "\u{a0}",
+    "/*",
+    "*/",
+    "R\"(",
+    ")\"",
+    "\"",
+    "'",
+    "#include \"{inside}/x.h\"\n",
+    "constant int a = allowed;\n",
+    "{\n",
+    "}\n",
+    "\n",
+];
+
+const MACROS: &str = "#define H #\n#define E\n#define P(a, b) a##b\n#define S(...) #__VA_ARGS__\n#define V(...) __VA_ARGS__\n#define F \"{file}\"\n\
+                      #define B \\ /**/\n";
+
+/// Random programs by the text rules alone, some hundred by default and as many as `ASSAY_FUZZ_PROGRAMS` says.
+#[test]
+fn no_random_program_reads_a_file_or_learns_that_it_exists() {
+    let Some((_, compiler)) = machines().pop() else {
+        return;
+    };
+    let programs = std::env::var("ASSAY_FUZZ_PROGRAMS")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let programs: usize = programs.unwrap_or(150);
+    let seed = std::env::var("ASSAY_FUZZ_SEED")
+        .ok()
+        .and_then(|n| n.parse().ok());
+    let mut state: u64 = 0x2545_f491_4f6c_dd1d ^ seed.unwrap_or(0);
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 33).unwrap_or(0) % below
+    };
+    let world = World::new();
+    let mut compiled = 0;
+    let mut left = programs;
+    while left > 0 {
+        let batch = left.min(100);
+        left -= batch;
+        let sources: Vec<String> = (0..batch)
+            .map(|_| {
+                let length = 1 + next(7);
+                let body: String = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
+                world.fill(&format!(
+                    "{MACROS}{body}\nkernel void k(device float* o) {{ o[0] = 1; }}\n"
+                ))
+            })
+            .collect();
+        let [with, without] = [true, false].map(|there| {
+            world.exists(there);
+            let half = sources.len() / 2;
+            let some = |sources: &[String]| -> Vec<Result<String, String>> {
+                sources
+                    .iter()
+                    .map(|text| world.compile(text, &compiler, true))
+                    .collect()
+            };
+            std::thread::scope(|scope| {
+                let first = scope.spawn(|| some(&sources[..half]));
+                let second = some(&sources[half..]);
+                let mut all = first.join().expect("no panic");
+                all.extend(second);
+                all
+            })
+        });
+        for ((source, with), without) in sources.iter().zip(&with).zip(&without) {
+            compiled += usize::from(with.is_ok());
+            let said = with.clone().unwrap_or_else(|error| error);
+            assert!(world.keeps(&said), "read by {source}: {said}");
+            assert_eq!(plain(with), plain(without), "told to {source}");
+        }
+    }
+    assert!(compiled > programs / 50, "{compiled} of {programs} compile");
+}
