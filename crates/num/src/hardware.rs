@@ -10,6 +10,40 @@
 
 use crate::flush::{NAN32, finish, flush};
 
+/// The polynomial of [`exp2`], by the distance from the nearest integer.
+pub const EXP2: [f64; 8] = [
+    1.0,
+    0.693147180704532,
+    0.24022651066561082,
+    0.05550410365991117,
+    0.00961803813205268,
+    0.0013333935056476114,
+    0.00015466756321578365,
+    1.519615621344945e-05,
+];
+/// Adding this to a single rounds it to an integer, which then stands in the last bits.
+pub const EXP2_ROUND: f32 = 12_582_912.0;
+/// The polynomial of [`log2`]: log₂(m) = s · P(s²) with s = (m − 1) / (m + 1), relative error 2·10⁻¹⁶.
+pub const LOG2: [f64; 7] = [
+    2.8853900817779268,
+    0.9617966939248263,
+    0.5770780171114203,
+    0.4121984177473661,
+    0.320615503587804,
+    0.26146813053011553,
+    0.24266830406262335,
+];
+/// The polynomial of [`sin_pt_2`], by the square.
+pub const SIN: [f64; 7] = [
+    1.5707963267947986,
+    -0.645964097497164,
+    0.07969262610685342,
+    -0.004681753326057944,
+    0.00016043892990761822,
+    -3.5955981536436242e-06,
+    5.4589878388473287e-08,
+];
+
 /// `1 / x`, correctly rounded. Zeros give infinities of their sign and the other way round.
 #[inline(always)]
 pub fn rcp(x: f32) -> f32 {
@@ -44,23 +78,11 @@ pub fn rsqrt_special(x: f32) -> f32 {
 /// `2^x`, exact for integers; relative error of the double-precision value 4.7·10⁻¹¹.
 #[inline(always)]
 pub fn exp2(x: f32) -> f32 {
-    const C: [f64; 8] = [
-        1.0,
-        0.693147180704532,
-        0.24022651066561082,
-        0.05550410365991117,
-        0.00961803813205268,
-        0.0013333935056476114,
-        0.00015466756321578365,
-        1.519615621344945e-05,
-    ];
-    /// Adding this rounds to an integer, which then stands in the last bits.
-    const ROUND: f32 = 12_582_912.0;
     // Denormals need no flush: they give one, as zeros do. At 128 the exponent comes out as that of infinity.
     let within = if x > 128.0 { 128.0 } else { x };
-    let shifted = within + ROUND;
-    let rest = within - (shifted - ROUND);
-    let fraction = horner(&C, f64::from(rest)) as f32;
+    let shifted = within + EXP2_ROUND;
+    let rest = within - (shifted - EXP2_ROUND);
+    let fraction = horner(&EXP2, f64::from(rest)) as f32;
     let result = fraction.to_bits().wrapping_add(shifted.to_bits() << 23);
     let result = if x < -126.0 { 0 } else { result };
     f32::from_bits(if x.is_nan() { NAN32.to_bits() } else { result })
@@ -69,21 +91,11 @@ pub fn exp2(x: f32) -> f32 {
 /// `log2(x)`, truncated toward zero: −∞ for zeros, NaN for negatives, exact for powers of two.
 #[inline(always)]
 pub fn log2(x: f32) -> f32 {
-    // log₂(m) = s · P(s²) with s = (m − 1) / (m + 1), relative error 2·10⁻¹⁶.
-    const C: [f64; 7] = [
-        2.8853900817779268,
-        0.9617966939248263,
-        0.5770780171114203,
-        0.4121984177473661,
-        0.320615503587804,
-        0.26146813053011553,
-        0.24266830406262335,
-    ];
     let x = flush(x);
     let (mantissa, exponent) = split(x);
     let m = f64::from(mantissa);
     let s = (m - 1.0) / (m + 1.0);
-    let result = f64::from(exponent) + s * horner(&C, s * s);
+    let result = f64::from(exponent) + s * horner(&LOG2, s * s);
     // The bits that single precision does not have are cut off; no logarithm of a single is tiny.
     let finite = f64::from_bits(result.to_bits() & !0x1fff_ffff) as f32;
     if x == 0.0 {
@@ -125,17 +137,8 @@ pub fn sin_pt_1(angle: f32) -> f32 {
 /// Second half of sine: `sin(π/2 · y) / y` for y in [−1, 1]; multiplied by `y` this is the sine.
 #[inline(always)]
 pub fn sin_pt_2(y: f32) -> f32 {
-    const C: [f64; 7] = [
-        1.5707963267947986,
-        -0.645964097497164,
-        0.07969262610685342,
-        -0.004681753326057944,
-        0.00016043892990761822,
-        -3.5955981536436242e-06,
-        5.4589878388473287e-08,
-    ];
     let y = f64::from(flush(y));
-    finish(horner(&C, y * y) as f32)
+    finish(horner(&SIN, y * y) as f32)
 }
 
 #[inline(always)]

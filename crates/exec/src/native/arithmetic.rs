@@ -3,6 +3,7 @@
 //! Operands and results are the bits of registers: numbers of less than 32 bits have their upper bits zero. What is not here is
 //! computed by the interpreter's own function.
 
+use super::machine::composed;
 use super::meaning::Meaning;
 use super::text::{Shape, Text};
 use assay_ssa::builtin::{Builtin, BuiltinCall, Sign};
@@ -33,6 +34,24 @@ impl Arithmetic<'_> {
         self.text.make(&format!("{op} {ty} {a}, {b}"))
     }
 
+    /// An operation of two operands of any type.
+    pub(super) fn binary(&mut self, op: &str, ty: &str, a: &str, b: &str) -> String {
+        let ty = self.ty(ty);
+        self.text.make(&format!("{op} {ty} {a}, {b}"))
+    }
+
+    pub(super) fn multiply_add_doubles(&mut self, a: &str, b: &str, c: &str) -> String {
+        let (ty, suffix) = (self.ty("double"), self.shape.suffix("f64"));
+        let call = format!("call {ty} @llvm.fma.{suffix}({ty} {a}, {ty} {b}, {ty} {c})");
+        self.text.make(&call)
+    }
+
+    pub(super) fn root_of_double(&mut self, value: &str) -> String {
+        let (ty, suffix) = (self.ty("double"), self.shape.suffix("f64"));
+        self.text
+            .make(&format!("call {ty} @llvm.sqrt.{suffix}({ty} {value})"))
+    }
+
     fn op32(&mut self, op: &str, a: &str, number: u64) -> String {
         let b = self.c(32, number);
         self.op(op, 32, a, &b)
@@ -43,7 +62,7 @@ impl Arithmetic<'_> {
         self.text.make(&format!("icmp {cond} {ty} {a}, {b}"))
     }
 
-    fn compare_floats(&mut self, cond: &str, a: &str, b: &str) -> String {
+    pub(super) fn compare_floats(&mut self, cond: &str, a: &str, b: &str) -> String {
         let ty = self.ty("float");
         self.text.make(&format!("fcmp {cond} {ty} {a}, {b}"))
     }
@@ -54,7 +73,7 @@ impl Arithmetic<'_> {
             .make(&format!("select {truths} {truth}, {ty} {yes}, {ty} {no}"))
     }
 
-    fn convert(&mut self, op: &str, from: &str, value: &str, to: &str) -> String {
+    pub(super) fn convert(&mut self, op: &str, from: &str, value: &str, to: &str) -> String {
         let (from, to) = (self.ty(from), self.ty(to));
         self.text.make(&format!("{op} {from} {value} to {to}"))
     }
@@ -71,7 +90,7 @@ impl Arithmetic<'_> {
         self.convert("zext", "i1", truth, "i32")
     }
 
-    fn call1(&mut self, name: &str, float: &str) -> String {
+    pub(super) fn call1(&mut self, name: &str, float: &str) -> String {
         let (ty, suffix) = (self.ty("float"), self.shape.suffix("f32"));
         self.text
             .make(&format!("call {ty} @llvm.{name}.{suffix}({ty} {float})"))
@@ -252,7 +271,9 @@ impl Arithmetic<'_> {
             Meaning::FloatCompare(cond, scalar) => self.float_compare(cond, scalar, [a, b]),
             Meaning::Cast(op, from, to) => return self.cast(op, from, to, a),
             Meaning::Builtin(call, Scalar::F32) => {
-                return self.single_builtin(call, [a, b, c]);
+                return self
+                    .single_builtin(call, [a, b, c])
+                    .or_else(|| composed(self, call, Scalar::F32, operands));
             }
             Meaning::Builtin(call, scalar) if scalar.is_int() => {
                 return self.integer_builtin(call, scalar, [a, b, c]);

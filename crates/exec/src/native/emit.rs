@@ -19,6 +19,7 @@ use crate::matrix::{MatrixOp, Product};
 use crate::operands::{Role, for_each_register};
 use assay_num::matrix::{element_of_lane, lane_of_element};
 use assay_ssa::Scalar;
+use assay_ssa::builtin::Builtin;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -45,6 +46,7 @@ pub(super) struct Emitter<'a> {
     uniform_slots: HashSet<u32>,
     /// The function is a coroutine.
     suspends: bool,
+    threadgroup: [u32; 3],
     targets: HashSet<usize>,
     cold: BTreeSet<String>,
 }
@@ -69,8 +71,9 @@ pub(super) fn emit(
     source: &Source,
     known: &Registers,
     roots: &HashMap<u32, Option<Root>>,
-    simdgroups: u32,
+    threadgroup: [u32; 3],
 ) -> Result<Emitted, Refused> {
+    let simdgroups = threadgroup.iter().product::<u32>().div_ceil(32);
     let program = &source.program;
     if program.ops.len() > MOST_OPERATIONS {
         return Err(Refused(format!(
@@ -91,6 +94,7 @@ pub(super) fn emit(
         helpers: BTreeSet::new(),
         uniform_slots: HashSet::new(),
         suspends: barriers && simdgroups > 1,
+        threadgroup,
         targets: HashSet::new(),
         cold: BTreeSet::new(),
     };
@@ -420,7 +424,8 @@ impl Emitter<'_> {
             self.text.line(&format!(
                 "%p{at}.writable = icmp ne i64 %p{at}.is_writable, 0"
             ));
-            if seen.contains(&(true, index)) {
+            let known = self.known.constant(wide(index)).is_some();
+            if seen.contains(&(true, index)) && !known {
                 self.text
                     .line(&format!("store i64 %p{at}.address, ptr %w{index}"));
             }
@@ -646,7 +651,10 @@ impl Emitter<'_> {
                         let place = self
                             .text
                             .make(&format!("getelementptr i32, ptr %bases, i64 {at}"));
-                        self.text.make(&format!("load i32, ptr {place}"))
+                        {
+                            let range = self.range_of(which, axis);
+                            self.text.make(&format!("load i32, ptr {place}{range}"))
+                        }
                     }
                     Shape::Lanes => {
                         let place = self
@@ -694,6 +702,23 @@ impl Emitter<'_> {
             }
             _ => self.cold(position),
         }
+    }
+
+    /// What the first lane's position is less than, for the compiler.
+    fn range_of(&self, which: Builtin, axis: u8) -> String {
+        let [width, height, depth] = self.threadgroup;
+        let threads = width * height * depth;
+        let limit = match which {
+            Builtin::ThreadPositionInThreadgroup => {
+                [width, height, depth].get(usize::from(axis)).copied()
+            }
+            Builtin::ThreadIndexInThreadgroup => Some(threads),
+            Builtin::SimdgroupIndexInThreadgroup => Some(threads.div_ceil(32)),
+            _ => None,
+        };
+        limit.map_or(String::new(), |limit| {
+            format!(", !range !{{i32 0, i32 {limit}}}")
+        })
     }
 
     fn lane_function(&mut self, position: usize, d: Reg, operands: &[Reg]) -> Result<(), Refused> {
@@ -1096,6 +1121,15 @@ impl Emitter<'_> {
     // ---- matrices ----
 
     fn matrix(&mut self, position: usize, index: u32) -> Result<(), Refused> {
+        match self.program.matrices.get(index as usize).copied() {
+            Some(MatrixOp::Load { d, scalar, at }) => {
+                return self.tile(position, d, scalar, at, false);
+            }
+            Some(MatrixOp::Store { a, scalar, at }) => {
+                return self.tile(position, a, scalar, at, true);
+            }
+            _ => {}
+        }
         let Some(of) = product_here(self.program, index) else {
             return self.cold(position);
         };

@@ -8,9 +8,10 @@
 use super::Source;
 use super::meaning::Meaning;
 use super::memory::Root;
-use crate::code::{Index, Op, Program, Reg};
+use crate::code::{Index, Op, Pointer, Program, Reg};
 use crate::collective::{Collective, Combine, What};
 use crate::geometry::Grid;
+use crate::memory::{OFFSET_BITS, THREADGROUP};
 use crate::operands::{Role, for_each_register};
 use crate::position::GridPosition;
 use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
@@ -342,8 +343,13 @@ pub(super) fn analyse(
         registers.constants.insert((reg.wide, reg.index), bits);
         registers.lower(reg, Known::constant(bits));
     }
-    for &(index, _) in &program.pointers {
-        registers.lower(Reg { index, wide: true }, Known::UNIFORM);
+    for &(index, pointer) in &program.pointers {
+        let reg = Reg { index, wide: true };
+        registers.lower(reg, Known::UNIFORM);
+        if let Pointer::Static(offset) = pointer {
+            let address = THREADGROUP << OFFSET_BITS | u64::from(offset);
+            registers.constants.insert((true, index), address);
+        }
     }
     let mut analysis = Analysis {
         source,

@@ -7,8 +7,8 @@
 use super::emit::{Emitter, Refused};
 use super::known::{BITS, lane_offsets};
 use super::text::{Shape, choice, vector};
-use crate::code::{Cell, Index, Op, Program, Reg, Transfer};
-use crate::memory::{OFFSET_BITS, OFFSET_MASK, THREAD};
+use crate::code::{Cell, Index, Op, Pointer, Program, Reg, Transfer};
+use crate::memory::{OFFSET_BITS, OFFSET_MASK, THREAD, THREADGROUP};
 use std::collections::HashMap;
 
 /// Cells of a block that is loaded as a whole and picked from.
@@ -24,15 +24,15 @@ pub(super) enum Root {
 }
 
 /// The scalars that describe a region.
-struct Bounds {
+pub(super) struct Bounds {
     /// Address of its first byte, to the kernel.
-    start: String,
+    pub(super) start: String,
     /// Address of its first byte, to the CPU.
-    base: String,
-    len: String,
-    writable: Option<String>,
+    pub(super) base: String,
+    pub(super) len: String,
+    pub(super) writable: Option<String>,
     /// Bytes from one lane's copy to the next.
-    lane_stride: i64,
+    pub(super) lane_stride: i64,
 }
 
 /// Where the lanes of an access that fits lie.
@@ -113,8 +113,21 @@ pub(super) fn roots(program: &Program) -> HashMap<u32, Option<Root>> {
 }
 
 impl Emitter<'_> {
-    fn bounds(&mut self, base: u32) -> Option<Bounds> {
+    fn is_static(&self, pointer: usize) -> bool {
+        let pointer = self.program.pointers.get(pointer);
+        matches!(pointer, Some((_, Pointer::Static(_))))
+    }
+
+    pub(super) fn bounds(&mut self, base: u32) -> Option<Bounds> {
         match self.roots.get(&base).copied().flatten()? {
+            // Threadgroup memory that the program declares: a dispatch may add to it, but no address here lies in that.
+            Root::Pointer(at) if self.is_static(at) => Some(Bounds {
+                start: ((THREADGROUP << OFFSET_BITS) as i64).to_string(),
+                base: format!("%p{at}.base"),
+                len: self.program.threadgroup_end.to_string(),
+                writable: None,
+                lane_stride: 0,
+            }),
             Root::Pointer(at) => Some(Bounds {
                 start: format!("%p{at}.start"),
                 base: format!("%p{at}.base"),
@@ -590,7 +603,7 @@ impl Emitter<'_> {
     }
 
     /// The lanes of a number that several groups hold, one after the other.
-    fn joined(&mut self, parts: Vec<String>, ty: &str) -> String {
+    pub(super) fn joined(&mut self, parts: Vec<String>, ty: &str) -> String {
         let mut parts = parts;
         let mut size = 32 / parts.len().max(1);
         while parts.len() > 1 {

@@ -5,7 +5,8 @@
 //! | `meaning` | what each lane function computes, noted when bytecode is made |
 //! | `known` | how lanes differ in each register, for threadgroups of a size |
 //! | `emit` | writes a program as LLVM's text: registers, masks, control, collectives, matrices |
-//! | `arithmetic`, `memory`, `text` | arithmetic as `assay-num` defines it; loads and stores; the text form |
+//! | `arithmetic`, `machine` | arithmetic as `assay-num` defines it, and mathematics composed of it |
+//! | `memory`, `tile`, `text` | loads and stores; those of matrices; the text form |
 //! | `run` | runs the code over a grid |
 //!
 //! One function runs a simdgroup: registers are vectors of 32 lanes, or one number where all lanes follow from it; the mask is a
@@ -16,10 +17,12 @@
 mod arithmetic;
 mod emit;
 mod known;
+mod machine;
 mod meaning;
 mod memory;
 mod run;
 mod text;
+mod tile;
 
 pub(crate) use known::{Parameter, parameters};
 pub(crate) use meaning::{Meaning, meaning};
@@ -256,7 +259,7 @@ fn emitted(
     let threads = threadgroup
         .iter()
         .try_fold(1u32, |product, &side| product.checked_mul(side));
-    let Some(threads @ 1..=1024) = threads else {
+    let Some(1..=1024) = threads else {
         return Err(NativeError::Refused(format!(
             "threadgroups of {threadgroup:?} threads"
         )));
@@ -278,7 +281,7 @@ fn emitted(
         ops.clone().any(scalar)
     });
     let positions = positions.collect();
-    let emitted = emit::emit(source, &known, &roots, threads.div_ceil(32));
+    let emitted = emit::emit(source, &known, &roots, threadgroup);
     let emitted = emitted.map_err(|emit::Refused(why)| NativeError::Refused(why))?;
     Ok((emitted, positions))
 }
