@@ -61,7 +61,7 @@ impl CpuKernel {
         checks: Option<Checks>,
     ) -> Result<Self, Error> {
         let library = Library::new(library.clone());
-        let program = library.program(function, constants, checks, &mut |_| {})?;
+        let program = library.program(function, constants, checks, false, &mut |_| {})?;
         let device = device_facts(DEFAULT_MEMORY);
         Ok(Self {
             facts: pipeline_facts(&program, &device),

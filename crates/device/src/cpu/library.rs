@@ -49,12 +49,14 @@ impl Library {
         &self.names
     }
 
-    /// Lowers, optimises and compiles a kernel, after `edit` has changed the optimised program.
+    /// Lowers, optimises and compiles a kernel, after `edit` has changed the optimised program. With `native` the program keeps what
+    /// machine code is made of.
     pub(super) fn program(
         &self,
         name: &str,
         constants: &[Constant],
         checks: Option<Checks>,
+        native: bool,
         edit: &mut dyn FnMut(&mut assay_ssa::Module),
     ) -> Result<Program, Error> {
         let kernel = self.front.kernel(name)?;
@@ -67,8 +69,12 @@ impl Library {
             function: name.to_owned(),
             why: errors.first().map(ToString::to_string).unwrap_or_default(),
         })?;
+        #[cfg(not(feature = "native"))]
+        let _ = native;
         let options = assay_exec::Options {
             guards: checks.is_some(),
+            #[cfg(feature = "native")]
+            native,
             ..assay_exec::Options::default()
         };
         Program::compile(&module, name, &options).map_err(Error::from)

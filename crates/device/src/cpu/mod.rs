@@ -2,6 +2,8 @@
 
 mod kernel;
 mod library;
+#[cfg(feature = "native")]
+mod native;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -18,6 +20,8 @@ use assay_exec::{Buffer, Program};
 use assay_front::{Checks, Compiler};
 pub use kernel::{CpuKernel, Lent};
 use library::Library;
+#[cfg(feature = "native")]
+pub use native::NativeState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
@@ -41,6 +45,19 @@ pub struct Settings {
     pub finished: Option<Arc<AtomicU64>>,
     /// Make programs for [`CpuDevice::check_run`]: slower, with everything in them that can be checked.
     pub checks: Option<Checks>,
+    /// What makes machine code of kernels whose dispatches take long, in the background; without it all are interpreted.
+    #[cfg(feature = "native")]
+    pub native: Option<Arc<assay_native::Compiler>>,
+}
+
+impl Settings {
+    /// Returns true if programs are to keep what machine code is made of.
+    fn wants_native(&self) -> bool {
+        #[cfg(feature = "native")]
+        return self.native.is_some() && self.checks.is_none();
+        #[cfg(not(feature = "native"))]
+        false
+    }
 }
 
 const DEFAULT_MEMORY: u64 = 8 << 30;
@@ -65,6 +82,8 @@ pub struct CpuDevice {
 struct Pipeline {
     program: Program,
     facts: PipelineFacts,
+    #[cfg(feature = "native")]
+    native: native::Native,
 }
 
 impl CpuDevice {
@@ -105,9 +124,20 @@ impl CpuDevice {
         edit: &mut dyn FnMut(&mut assay_ssa::Module),
     ) -> Result<PipelineId, Error> {
         let library = self.libraries.get(library)?;
-        let program = library.program(function, constants, self.settings.checks, edit)?;
+        let program = library.program(
+            function,
+            constants,
+            self.settings.checks,
+            self.settings.wants_native(),
+            edit,
+        )?;
         let facts = pipeline_facts(&program, &self.facts);
-        self.pipelines.add(Pipeline { program, facts })
+        self.pipelines.add(Pipeline {
+            program,
+            facts,
+            #[cfg(feature = "native")]
+            native: native::Native::default(),
+        })
     }
 
     /// The program behind a pipeline, for what only the executor can do.

@@ -81,6 +81,14 @@ pub(super) fn emit(
             program.ops.len()
         )));
     }
+    // Not compared with the interpreter yet.
+    for op in &program.ops {
+        match op {
+            Op::Texture { .. } => return Err(Refused("it uses textures".to_owned())),
+            Op::BulkCopy { .. } => return Err(Refused("it copies asynchronously".to_owned())),
+            _ => {}
+        }
+    }
     let barriers = program
         .ops
         .iter()

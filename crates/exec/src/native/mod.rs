@@ -171,11 +171,13 @@ impl Code {
     }
 }
 
+/// By the size of threadgroups; what was refused is not tried again.
+type Codes = HashMap<[u32; 3], Result<Arc<Code>, NativeError>>;
+
 #[derive(Debug)]
 struct SharedSource {
     source: Source,
-    /// By the size of threadgroups; what was refused is not tried again.
-    codes: Mutex<HashMap<[u32; 3], Result<Arc<Code>, NativeError>>>,
+    codes: Mutex<Codes>,
 }
 
 /// A program's source and machine code, shared by its copies.
