@@ -13,9 +13,6 @@ pub const FREE: &[(&str, f64)] = &[
     ("issue_efficiency", 0.85),
     ("reduction_cycles", 12.0),
     ("access_cycles", 0.25),
-    ("request_cycles", 0.5),
-    ("local_row_cycles", 1.5),
-    ("local_conflict_cycles", 0.5),
     ("barrier_cycles", 33.0),
     ("l2_bytes_per_cycle", 36.0),
     ("slc_bytes_per_cycle", 26.0),
@@ -174,7 +171,11 @@ pub const TERMS: &[(&str, &[(&str, f64)])] = &[
     ),
     (
         "cost of accesses and of their lines",
-        &[("access_cycles", 1e-6), ("request_cycles", 1e-6)],
+        &[
+            ("access_cycles", 1e-6),
+            ("request_cycles", 1e-6),
+            ("line_cycles", 1e-6),
+        ],
     ),
     (
         "memory latency",

@@ -18,6 +18,8 @@ pub struct Chip {
     /// The numbers of GPU cores it is sold with, ascending.
     pub variants: Vec<u32>,
     figures: Vec<Option<Figure>>,
+    /// Costs and figures of another chip stand in for those nobody has published.
+    stands_in: bool,
 }
 
 /// A figure and where it comes from.
@@ -57,6 +59,7 @@ fn read() -> Vec<Chip> {
                     .filter_map(|cores| cores.parse().ok())
                     .collect(),
                 figures: vec![None; Parameter::ALL.len()],
+                stands_in: false,
             };
             let family = format!("family{}", chip.family);
             for scope in [family.as_str(), name] {
@@ -157,7 +160,35 @@ impl Chip {
 
     /// Whether instruction costs are known.
     pub fn has_costs(&self) -> bool {
-        matches!(self.family, 7 | 8)
+        matches!(self.family, 7 | 8) || self.stands_in
+    }
+
+    /// The chip with the instruction costs of M1 and M2, and what is not published of its cores from the default chip: for
+    /// estimates, which must say so. A chip with costs of its own stays as it is.
+    ///
+    /// ```
+    /// use assay_chip::{Chip, CostModel};
+    /// let m4 = Chip::named("m4")?;
+    /// assert!(m4.costs(CostModel::Measured).is_err());
+    /// assert!(m4.with_stand_ins().costs(CostModel::Measured).is_ok());
+    /// # Ok::<(), assay_chip::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_stand_ins(&self) -> Chip {
+        let mut chip = self.clone();
+        if chip.has_costs() {
+            return chip;
+        }
+        chip.stands_in = true;
+        let default = chips().iter().find(|other| other.name == DEFAULT_CHIP);
+        let others = default.map_or(&[] as &[_], |other| &other.figures);
+        for (own, other) in chip.figures.iter_mut().zip(others) {
+            *own = own.or(other.map(|figure| Figure {
+                note: "of an M2, as a stand-in",
+                ..figure
+            }));
+        }
+        chip
     }
 
     /// Cores, clock and bandwidth in a few words.
@@ -241,6 +272,7 @@ mod tests {
         assert_eq!(get("m2-ultra", Parameter::L2Kib), None);
         assert_eq!(get("m3", Parameter::RegisterFileKib), None);
         assert_eq!(get("m4", Parameter::DramGbs), Some(120.0));
+        assert_eq!(get("m4", Parameter::ClockGhz), Some(1.578));
         let flops = Chip::named("m1").unwrap().peak_flops().unwrap();
         assert_eq!((flops / 1e9).round(), 2617.0);
     }

@@ -30,9 +30,8 @@ use assay_ssa::Module;
 pub struct Options {
     /// Instruction set.
     pub isa: Isa,
-    /// Threads per threadgroup, when the dispatch is known: it bounds the registers so
-    /// that one such threadgroup fits. Otherwise the kernel's declared maximum counts,
-    /// and without one all 256 half registers may be used.
+    /// Threads per threadgroup, when the dispatch is known. It bounds the registers so that one such threadgroup fits, and so
+    /// does the maximum that the kernel declares, whichever is larger; without both all 256 half registers may be used.
     pub threadgroup: Option<[u32; 3]>,
 }
 

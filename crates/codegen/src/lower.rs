@@ -204,10 +204,11 @@ fn finish(
         .map(|(_, name)| name.to_owned())
         .collect();
     let lines = source_lines(&module.locations, &mut program);
-    let threads = match options.threadgroup {
-        Some(size) => Some(size.iter().fold(1u32, |all, &n| all.saturating_mul(n))),
-        None => lowerer.kernel.max_threads,
-    };
+    let dispatched = options
+        .threadgroup
+        .map(|size| size.iter().fold(1u32, |all, &n| all.saturating_mul(n)));
+    // What the source declares holds for every dispatch: Metal compiles a pipeline before it knows one.
+    let threads = lowerer.kernel.max_threads.max(dispatched);
     let limit = threads.map_or(HALF_REGISTERS, register_limit);
     Ok(Kernel {
         program,

@@ -48,6 +48,7 @@ constants! {
     fetch_latency,
     access_cycles,
     request_cycles,
+    line_cycles,
     local_row_cycles,
     local_conflict_cycles,
     local_latency,
@@ -76,6 +77,7 @@ constants! {
     band_bandwidth,
     band_compute,
     band_chip,
+    band_between,
     band_pair,
     pair_tie,
 }

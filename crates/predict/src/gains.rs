@@ -27,6 +27,7 @@ const RESOURCES: [(&str, Double); 9] = [
     ("load/store rate", |_, constants| {
         constants.access_cycles /= 2.0;
         constants.request_cycles /= 2.0;
+        constants.line_cycles /= 2.0;
     }),
     ("threadgroup memory rate", |_, constants| {
         constants.local_row_cycles /= 2.0;

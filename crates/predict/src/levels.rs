@@ -141,13 +141,17 @@ impl Levels {
         };
         // Lanes that read the same bytes share them.
         let moved = f64::from(access.bytes).min(lines * LINE as f64) / machine.on_core_rate;
-        let requests = match (access.space, atomic) {
-            (Space::Device, false) => f64::from(access.passes),
-            _ => lines,
+        // Requests of lanes that are not neighbours join as long as they are for one line.
+        let looked_up = match (access.space, atomic) {
+            (Space::Device, false) => {
+                let requests = f64::from(access.passes) * constants.request_cycles;
+                requests.min(lines * constants.line_cycles)
+            }
+            _ => lines * constants.request_cycles,
         };
         TimedAccess {
             load_store: f64::from(access.issued * access.taken) * constants.access_cycles
-                + moved.max(requests * constants.request_cycles)
+                + moved.max(looked_up)
                 + contended,
             l2: bytes / constants.l2_bytes_per_cycle,
             slc: bytes * beyond_l2 / slc_rate,

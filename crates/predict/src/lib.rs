@@ -64,6 +64,7 @@ pub use error::Error;
 pub use execute::{Sampling, execute, run_all};
 pub use execution::Execution;
 pub use gains::{Gain, gains};
+pub use machine::FIGURES;
 pub use picture::{Activity, Picture, Row, Stretch, pictures};
 pub use predict::{
     Cache, Class, CommandBuffer, MODEL, Prediction, Repeated, Term, predict, reason_name,

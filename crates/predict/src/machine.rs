@@ -45,6 +45,21 @@ pub(crate) struct Residency {
     pub(crate) simdgroups: u32,
 }
 
+/// The figures of a chip that predictions depend on.
+pub const FIGURES: &[Parameter] = &[
+    Parameter::Cores,
+    Parameter::ClockGhz,
+    Parameter::SchedulersPerCore,
+    Parameter::RegisterFileKib,
+    Parameter::MaxResidentThreads,
+    Parameter::ThreadgroupMemoryKib,
+    Parameter::L1Kib,
+    Parameter::L2Kib,
+    Parameter::SlcMib,
+    Parameter::DramGbs,
+    Parameter::OnCoreBytesPerCycle,
+];
+
 /// Stand-ins for figures nobody has published, from the generation before.
 const STAND_INS: &[(Parameter, f64)] = &[
     (Parameter::SchedulersPerCore, 4.0),
@@ -147,5 +162,39 @@ impl Machine {
             by_memory: by_memory.max(1),
             simdgroups: by_registers.max(threads) / SIMD_WIDTH,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_chip::chips;
+
+    #[test]
+    fn every_chip_has_what_predictions_need() {
+        for chip in chips() {
+            let machine = Machine::new(chip, &Constants::of(chip));
+            let machine = machine.unwrap_or_else(|error| panic!("{}: {error}", chip.name));
+            assert!(machine.slc_lines > machine.l2_lines, "{}", chip.name);
+            assert!(chip.get(Parameter::SlcMib).is_some(), "{}", chip.name);
+        }
+    }
+
+    #[test]
+    fn predictions_depend_on_the_figures_named_and_on_no_other() {
+        let chip = Chip::named("m2").expect("a chip");
+        let constants = Constants::of(&chip);
+        let before = Machine::new(&chip, &constants).expect("a machine");
+        for &parameter in Parameter::ALL {
+            let mut changed = chip.clone();
+            changed.set(parameter, 2.0 * chip.get(parameter).unwrap_or(1.0));
+            let after = Machine::new(&changed, &constants).expect("a machine");
+            assert_eq!(
+                after != before,
+                FIGURES.contains(&parameter),
+                "{}",
+                parameter.name()
+            );
+        }
     }
 }

@@ -194,15 +194,24 @@ pub fn predict(
     };
     let class = class(&executions, &machine, &terms, time_us);
     let band = class.band(constants) * constants.band_chip;
+    let gaps = (
+        1.0 - 1.0 / constants.band_between,
+        constants.band_between - 1.0,
+    );
     Ok(Prediction {
         time_us,
-        low_us: time_us / band,
-        high_us: time_us * band,
+        low_us: time_us / wider(band, time_us / (time_us - gaps.0 * between)),
+        high_us: time_us * wider(band, (time_us + gaps.1 * between) / time_us),
         limited_by,
         class,
         terms,
         dispatches_us,
     })
+}
+
+/// Two doubts that have nothing to do with each other, as one factor.
+fn wider(one: f64, other: f64) -> f64 {
+    one.ln().hypot(other.ln()).exp()
 }
 
 /// Names of [`Reason`]s, in order.

@@ -246,6 +246,18 @@ pub struct Profile {
     pub findings: Vec<Finding>,
 }
 
+/// Says that costs and occupancy are those of another chip, where they are.
+pub(crate) fn stand_in(chip: &str) -> Option<String> {
+    let chip = assay_chip::Chip::named(chip).ok()?;
+    (!chip.has_costs()).then(|| {
+        format!(
+            "an estimate: {} runs another instruction set and its costs are not published; code, costs and registers of an M2 \
+             stand in",
+            chip.title
+        )
+    })
+}
+
 impl Profile {
     /// Profiles a program.
     ///
@@ -262,6 +274,11 @@ impl Profile {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn new(program: &Program, options: &Options) -> Result<Profile, Error> {
+        // A chip without published costs gets an estimate, which the report says.
+        let options = &Options {
+            chip: options.chip.with_stand_ins(),
+            ..options.clone()
+        };
         options.chip.costs(options.costs)?;
         if program.code.is_empty() {
             return Err(Error::Empty);

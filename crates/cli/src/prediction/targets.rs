@@ -3,9 +3,9 @@
 
 use crate::failure::Failure;
 use crate::folders;
-use assay_chip::{Chip, chips};
+use assay_chip::{Chip, Parameter, chips};
 use assay_predict::calibrate::ChipFile;
-use assay_predict::{Constants, Target};
+use assay_predict::{Constants, FIGURES, Target};
 use std::path::{Path, PathBuf};
 
 /// Which chips, and what is changed about them.
@@ -124,6 +124,20 @@ fn change(target: &mut Target, text: &str) -> Result<(), Failure> {
         })?;
         target.constants.set(name.trim(), number);
         return Ok(());
+    }
+    if let Ok(parameter) = Parameter::named(name.trim())
+        && !FIGURES.contains(&parameter)
+    {
+        let used: Vec<&str> = FIGURES.iter().map(|figure| figure.name()).collect();
+        let message = format!(
+            "--what-if {text}: no predicted time depends on {}",
+            name.trim()
+        );
+        return Err(Failure::usage(message).advice(format!(
+            "figures that change it are {}; constants of the model are {}",
+            used.join(", "),
+            Constants::NAMES.join(", ")
+        )));
     }
     target.chip = target.chip.clone().with(text).map_err(|error| {
         let names = Constants::NAMES.join(", ");

@@ -7,7 +7,7 @@ use super::{Lead, Sources};
 use crate::cfg::EdgeKind;
 use crate::cost::number;
 use crate::part::Part;
-use crate::profile::Profile;
+use crate::profile::{Profile, stand_in};
 use assay_report::html::{escape, page};
 
 const CSS: &str = "
@@ -65,6 +65,9 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
         part.loops.len(),
         if part.loops.len() == 1 { "" } else { "s" }
     );
+    if let Some(estimate) = stand_in(profile.chip) {
+        body += &format!("<p>{}.</p>", escape(&capitalised(&estimate)));
+    }
     if let Some(sentence) = profile.origin.sentence() {
         body += &format!("<p>{}.</p>", escape(&capitalised(sentence)));
     }

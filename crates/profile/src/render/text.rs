@@ -4,7 +4,7 @@ use super::listing::listing;
 use super::{Style, View};
 use crate::cost::{Costs, number};
 use crate::part::{LoopReport, Part};
-use crate::profile::{Profile, TensorOperation, UnknownOperation};
+use crate::profile::{Profile, TensorOperation, UnknownOperation, stand_in};
 use assay_chip::Unit;
 use assay_report::bar::bar;
 use assay_report::style::{Painter, Role};
@@ -92,10 +92,13 @@ impl Report<'_> {
             name => name,
         };
         let name = self.painter.paint(Role::Name, name);
-        let first = format!(
+        let mut first = format!(
             "{name}  {} code, costs {} on {}; all cycles are modelled, per simdgroup of 32 threads",
             profile.isa, profile.cost_model, profile.chip
         );
+        if let Some(estimate) = stand_in(profile.chip) {
+            first += &format!("; {estimate}");
+        }
         self.out += &wrap(&first, self.style.width, 0).join("\n    ");
         self.out.push('\n');
         let main = &profile.main;
