@@ -1,10 +1,12 @@
-//! All there is between Assay and Objective-C: fifteen operations, and plain values.
+//! All there is between Assay and Objective-C: twenty operations, and plain values.
 //!
 //! [`super::MetalDevice`] holds the logic; whoever implements [`Driver`] only carries calls over.
 //! On macOS that is `objc.rs`; in tests a fake that fails on demand.
 
 use super::failure::Failure;
+use super::textures::Piece;
 use crate::{Constant, Extent, Storage};
+use assay_texture::{Layout, Sampler};
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,20 +63,27 @@ pub(crate) enum RawKind {
 }
 
 /// Something bound to an index.
-#[derive(Debug)]
-pub(crate) enum RawBinding<'a, Buffer> {
-    Buffer { buffer: &'a Buffer, offset: u64 },
+pub(crate) enum RawBinding<'a, D: Driver + ?Sized> {
+    Buffer { buffer: &'a D::Buffer, offset: u64 },
     Bytes(&'a [u8]),
     ThreadgroupMemory(u32),
+    Texture(&'a D::Texture),
+    Sampler(&'a D::Sampler),
+}
+
+/// Something that a kernel reaches through an argument buffer only, so that Metal has to be told.
+pub(crate) enum Resident<'a, D: Driver + ?Sized> {
+    Buffer(&'a D::Buffer),
+    Texture(&'a D::Texture),
 }
 
 /// One dispatch, checked and ready to encode.
-#[derive(Debug)]
 pub(crate) struct RawDispatch<'a, D: Driver + ?Sized> {
     /// What tools show for it.
     pub(crate) label: &'a str,
     pub(crate) pipeline: &'a D::Pipeline,
-    pub(crate) bindings: Vec<(u32, RawBinding<'a, D::Buffer>)>,
+    pub(crate) bindings: Vec<(u32, RawBinding<'a, D>)>,
+    pub(crate) resident: Vec<Resident<'a, D>>,
     pub(crate) extent: Extent,
     pub(crate) threadgroup: [u32; 3],
 }
@@ -108,6 +117,8 @@ pub(crate) trait Driver {
     type Pipeline;
     type Buffer;
     type Commands;
+    type Texture;
+    type Sampler;
 
     fn facts(&self) -> GpuFacts;
     fn compile(&self, text: &str, options: &SourceOptions) -> Result<Self::Library, String>;
@@ -125,6 +136,15 @@ pub(crate) trait Driver {
     fn write(&self, buffer: &mut Self::Buffer, offset: u64, bytes: &[u8]);
     /// Reads from a shared buffer; the caller has checked the range.
     fn read(&self, buffer: &Self::Buffer, offset: u64, bytes: &mut [u8]);
+    /// Where a buffer lies for the GPU.
+    fn address(&self, buffer: &Self::Buffer) -> u64;
+    /// A texture whose texels are not written yet.
+    fn texture(&self, layout: &Layout) -> Result<Self::Texture, String>;
+    /// What stands for a texture in an argument buffer.
+    fn texture_id(&self, texture: &Self::Texture) -> u64;
+    fn sampler(&self, sampler: &Sampler) -> Result<Self::Sampler, String>;
+    /// What stands for a sampler in an argument buffer.
+    fn sampler_id(&self, sampler: &Self::Sampler) -> u64;
     /// A command buffer, `None` when the queue is gone.
     fn commands(&self, label: &str) -> Option<Self::Commands>;
     fn encode(
@@ -136,6 +156,15 @@ pub(crate) trait Driver {
         &self,
         commands: &mut Self::Commands,
         copy: &Copy<'_, Self::Buffer>,
+    ) -> Result<(), String>;
+    /// Copies texels between a buffer and a texture; the caller has checked the ranges.
+    fn encode_texels(
+        &self,
+        commands: &mut Self::Commands,
+        buffer: &Self::Buffer,
+        texture: &Self::Texture,
+        pieces: &[Piece],
+        into_texture: bool,
     ) -> Result<(), String>;
     /// Hands the commands to the GPU and returns at once.
     fn commit(&self, commands: Self::Commands, done: OnCompletion);

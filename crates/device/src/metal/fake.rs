@@ -2,10 +2,12 @@
 
 use super::driver::{
     Completed, Copy, Driver, GpuFacts, OnCompletion, RawArgument, RawBinding, RawDispatch, RawKind,
-    RawPipelineFacts, SourceOptions,
+    RawPipelineFacts, Resident, SourceOptions,
 };
 use super::failure::Failure;
+use super::textures::Piece;
 use crate::{Constant, Storage};
+use assay_texture::{Layout, Sampler};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -39,6 +41,10 @@ pub(super) enum Trouble {
     /// The archive cannot be written.
     Archive(&'static str),
 }
+
+/// What stands for textures and samplers in argument buffers.
+pub(super) const TEXTURE_ID: u64 = 0x7e07;
+pub(super) const SAMPLER_ID: u64 = 0x5a01;
 
 /// What happened, in order; shared with the test.
 pub(super) type Log = Rc<RefCell<Vec<String>>>;
@@ -128,6 +134,8 @@ impl Driver for Fake {
     type Pipeline = ();
     type Buffer = FakeBuffer;
     type Commands = FakeCommands;
+    type Texture = Rc<RefCell<Vec<u8>>>;
+    type Sampler = u64;
 
     fn facts(&self) -> GpuFacts {
         GpuFacts {
@@ -221,6 +229,57 @@ impl Driver for Fake {
         bytes.copy_from_slice(&buffer.bytes.borrow()[start..start + bytes.len()]);
     }
 
+    fn address(&self, buffer: &FakeBuffer) -> u64 {
+        buffer.bytes.as_ptr() as u64
+    }
+
+    fn texture(&self, layout: &Layout) -> Result<Self::Texture, String> {
+        self.note(format!("texture {layout}"));
+        match self.trouble {
+            Trouble::NoMemory => Err("Metal has no memory for the texture".to_owned()),
+            _ => Ok(Rc::new(RefCell::new(vec![0; layout.bytes() as usize]))),
+        }
+    }
+
+    fn texture_id(&self, _: &Self::Texture) -> u64 {
+        TEXTURE_ID
+    }
+
+    fn sampler(&self, sampler: &Sampler) -> Result<u64, String> {
+        self.note(format!("sampler {sampler}"));
+        Ok(SAMPLER_ID)
+    }
+
+    fn sampler_id(&self, sampler: &u64) -> u64 {
+        *sampler
+    }
+
+    fn encode_texels(
+        &self,
+        commands: &mut FakeCommands,
+        buffer: &FakeBuffer,
+        texture: &Self::Texture,
+        pieces: &[Piece],
+        into_texture: bool,
+    ) -> Result<(), String> {
+        self.note(match into_texture {
+            true => "texels into a texture",
+            false => "texels into a buffer",
+        });
+        let (from, to) = match into_texture {
+            true => (&buffer.bytes, texture),
+            false => (texture, &buffer.bytes),
+        };
+        commands.work.extend(pieces.iter().map(|piece| Work::Copy {
+            from: from.clone(),
+            from_offset: piece.offset as usize,
+            to: to.clone(),
+            to_offset: piece.offset as usize,
+            length: (piece.bytes_per_image * u64::from(piece.size[2])) as usize,
+        }));
+        Ok(())
+    }
+
     fn commands(&self, label: &str) -> Option<FakeCommands> {
         self.note(format!("commands {label}"));
         (self.trouble != Trouble::NoCommands).then(FakeCommands::default)
@@ -239,11 +298,21 @@ impl Driver for Fake {
             return Err("Metal gave no compute encoder".to_owned());
         }
         commands.dispatches += 1;
+        for resident in &dispatch.resident {
+            self.note(match resident {
+                Resident::Buffer(_) => "resident buffer",
+                Resident::Texture(_) => "resident texture",
+            });
+        }
         for (index, binding) in &dispatch.bindings {
             match binding {
                 RawBinding::Buffer { buffer, .. } if *index == 0 => {
                     commands.work.push(Work::Increment(buffer.bytes.clone()));
                 }
+                RawBinding::Texture(texture) if *index == 0 => {
+                    commands.work.push(Work::Increment((*texture).clone()));
+                }
+                RawBinding::Bytes(bytes) => self.note(format!("bytes {index}: {bytes:?}")),
                 RawBinding::ThreadgroupMemory(bytes) => {
                     assert_eq!(bytes % 16, 0, "Metal wants multiples of 16");
                 }

@@ -1,6 +1,6 @@
 //! The real GPU, on a Mac.
 //!
-//! [`MetalDevice`] is a [`Device`] over a `Driver`, some fifteen calls into Metal. Everything that can be decided without
+//! [`MetalDevice`] is a [`Device`] over a `Driver`, some twenty calls into Metal. Everything that can be decided without
 //! a GPU is decided here and tested on any machine against a fake driver: what is refused before it is encoded, the
 //! order of submissions, what an error means, what is cleaned up. The calls themselves are type-checked for macOS.
 //!
@@ -17,6 +17,7 @@ mod objc;
 mod submission;
 #[cfg(test)]
 mod tests;
+mod textures;
 
 use crate::check;
 use crate::dispatch::{Binding, Dispatch};
@@ -28,10 +29,11 @@ use crate::source::{CompileOptions, Source};
 use crate::time::{Finished, Origin};
 use crate::{Constant, Device, Standard};
 use assay_ssa::{Argument, ArgumentAccess, Binding as Place, Space};
-use driver::{Copy, Driver, RawArgument, RawBinding, RawDispatch, RawKind, SourceOptions};
+use driver::{Copy, Driver, RawArgument, RawKind, SourceOptions};
 use std::path::Path;
 use std::time::Duration;
 use submission::Submission;
+use textures::Way;
 
 /// How long one submission may take when nothing else is said. The system itself stops a command buffer that
 /// keeps the GPU for several seconds; this is for the case that it does not answer at all.
@@ -191,40 +193,11 @@ impl<D: Driver> MetalDevice<D> {
                 Binding::Bytes(bytes) => check::binding(kernel, *index, 0, bytes.len() as u64)?,
                 Binding::ThreadgroupMemory(_) => {}
                 Binding::Texture { .. } | Binding::Sampler(_) => {
-                    return Err(no_textures(kernel, *index));
+                    self.check_resource(kernel, *index, binding)?;
                 }
             }
         }
-        Ok(())
-    }
-
-    /// A checked dispatch with Metal's objects in place of ids.
-    fn raw<'a>(&'a self, dispatch: &'a Dispatch) -> Result<RawDispatch<'a, D>, Error> {
-        let (pipeline, kernel) = self.pipelines.get(dispatch.pipeline)?;
-        let bindings = dispatch.bindings.iter().map(|(index, binding)| {
-            let raw = match binding {
-                Binding::Buffer { buffer, offset } => RawBinding::Buffer {
-                    buffer: &self.buffers.get(*buffer)?.buffer,
-                    offset: *offset,
-                },
-                Binding::Bytes(bytes) => RawBinding::Bytes(bytes),
-                // Metal wants multiples of 16.
-                Binding::ThreadgroupMemory(bytes) => {
-                    RawBinding::ThreadgroupMemory(bytes.next_multiple_of(16))
-                }
-                Binding::Texture { .. } | Binding::Sampler(_) => {
-                    return Err(no_textures(kernel, *index));
-                }
-            };
-            Ok((*index, raw))
-        });
-        Ok(RawDispatch {
-            label: &kernel.function,
-            pipeline,
-            bindings: bindings.collect::<Result<_, Error>>()?,
-            extent: dispatch.extent,
-            threadgroup: dispatch.threadgroup,
-        })
+        self.check_members(kernel, dispatch)
     }
 
     /// Waits until everything submitted so far is done. Failures stay with their submissions.
@@ -447,14 +420,19 @@ impl<D: Driver> Device for MetalDevice<D> {
         self.buffers.take(buffer).map(|_| ())
     }
 
-    fn submit(&mut self, dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
+    fn submit(&mut self, mut dispatches: Vec<Dispatch>) -> Result<SubmissionId, Error> {
         for dispatch in &dispatches {
             self.check(dispatch)?;
         }
-        let raw = dispatches.iter().map(|dispatch| self.raw(dispatch));
+        let made = self.resources(&dispatches)?;
+        for dispatch in &mut dispatches {
+            self.fill_argument_buffers(dispatch, &made)?;
+        }
+        let raw = dispatches.iter().map(|dispatch| self.raw(dispatch, &made));
         let raw: Vec<_> = raw.collect::<Result<_, Error>>()?;
         let names: Vec<String> = raw.iter().map(|one| one.label.to_owned()).collect();
         let label = names.first().map_or("assay", String::as_str);
+        let before = self.copy_texels(&made, Way::IntoTextures)?;
         let mut commands = self.commands(label)?;
         for dispatch in &raw {
             self.driver
@@ -464,8 +442,13 @@ impl<D: Driver> Device for MetalDevice<D> {
                     why,
                 })?;
         }
+        let after = self.copy_texels(&made, Way::IntoBuffers)?;
         drop(raw);
-        let submission = Submission::commit(&self.driver, commands, names);
+        // The queue keeps their order. Texels are copied outside what is timed.
+        let copy = |commands| Submission::commit(&self.driver, commands, Vec::new());
+        let before = before.map(copy);
+        let mut submission = Submission::commit(&self.driver, commands, names);
+        submission.around = before.into_iter().chain(after.map(copy)).collect();
         let id = self.submissions.add(submission)?;
         self.last = Some(id);
         Ok(id)
@@ -538,13 +521,4 @@ pub(crate) fn test_gpu() -> MetalDevice<fake::Fake> {
         fake::Fake::new(fake::Trouble::None),
         MetalSettings::default(),
     )
-}
-
-/// Textures and samplers are bound by the CPU device only.
-fn no_textures(kernel: &PipelineFacts, index: u32) -> Error {
-    Error::Binding {
-        function: kernel.function.clone(),
-        index,
-        why: "textures and samplers are bound on the CPU device only so far".to_owned(),
-    }
 }

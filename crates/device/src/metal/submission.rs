@@ -15,6 +15,8 @@ pub(super) struct Submission {
     outcome: Option<Completed>,
     /// The kernels, in order.
     names: Vec<String>,
+    /// Copies before and after it, which belong to it.
+    pub(super) around: Vec<Submission>,
 }
 
 impl Submission {
@@ -30,11 +32,15 @@ impl Submission {
             completion,
             outcome: None,
             names,
+            around: Vec::new(),
         }
     }
 
     /// Waits until the GPU has answered, whatever it says.
     pub(super) fn settle(&mut self, timeout: Duration) -> Result<(), Error> {
+        self.around
+            .iter_mut()
+            .try_for_each(|copy| copy.settle(timeout))?;
         if self.outcome.is_some() {
             return Ok(());
         }
@@ -58,6 +64,9 @@ impl Submission {
         };
         if let Some(failure) = completed.failure {
             return Err(self.failed(failure));
+        }
+        for copy in std::mem::take(&mut self.around) {
+            copy.result(timeout)?;
         }
         let measured = |length| Time {
             length,

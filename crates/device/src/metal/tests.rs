@@ -1,11 +1,13 @@
 //! The flow of every call, against a driver that fails on demand.
 
-use super::fake::{Fake, Log, Trouble};
+use super::driver::Driver;
+use super::fake::{Fake, Log, SAMPLER_ID, TEXTURE_ID, Trouble};
 use super::{GpuDevice, MetalDevice, MetalSettings, first_device};
 use crate::{
-    Binding, BufferId, CompileOptions, Device, Dispatch, Error, Extent, FaultKind, Origin,
+    Binding, BufferId, CompileOptions, Device, Dispatch, Error, Extent, FaultKind, Member, Origin,
     PipelineId, Source, Storage,
 };
+use assay_texture::{Format, Layout, Sampler, Shape};
 use std::path::Path;
 use std::time::Duration;
 
@@ -310,6 +312,7 @@ fn metal_without_commands_or_encoders_is_said() {
 #[test]
 fn results_without_times_are_kept() {
     let (mut device, _, pipeline, buffer) = ready(Trouble::NoTimes, 4);
+    device.driver.counters = false;
     let finished = device
         .run(vec![increment(pipeline, buffer)])
         .expect("the results count");
@@ -372,6 +375,113 @@ fn private_buffers_are_reached_through_copies() {
     );
     let copies = log.borrow().iter().filter(|what| *what == "copy").count();
     assert_eq!(copies, 2);
+}
+
+fn flat(width: u32, height: u32) -> Layout {
+    Layout {
+        shape: Shape::flat(width, height),
+        format: Format::named("r8Uint").expect("a format"),
+    }
+}
+
+fn textured(pipeline: PipelineId, buffer: BufferId, texels: BufferId) -> Dispatch {
+    let texture = Binding::Texture {
+        buffer: texels,
+        layout: flat(2, 2),
+        undefined: false,
+    };
+    increment(pipeline, buffer).bind(0, texture)
+}
+
+/// Texels go into a texture before the kernel and back after it, outside the command buffer that is timed.
+#[test]
+fn textures_are_filled_and_read_back_around_the_kernel() {
+    let (mut device, log, pipeline, buffer) = ready(Trouble::None, 4);
+    let texels = device.buffer(4, Storage::Private).expect("fits");
+    device.write(texels, 0, &[10, 20, 30, 40]).expect("inside");
+    log.borrow_mut().clear();
+    let sampler = Binding::Sampler(Sampler::default());
+    let run = textured(pipeline, buffer, texels).bind(0, sampler);
+    let finished = device.run(vec![run.clone(), run]).expect("runs");
+    assert_eq!(finished.dispatches.len(), 2);
+    let order: Vec<String> = log
+        .borrow()
+        .iter()
+        .filter(|what| what.starts_with("texels") || what.starts_with("encode"))
+        .filter_map(|what| what.split(' ').next_back().map(str::to_owned))
+        .collect();
+    assert_eq!(order.first().map(String::as_str), Some("texture"));
+    assert_eq!(order.last().map(String::as_str), Some("buffer"));
+    assert_eq!(order.len(), 4);
+    let count = |text: &str| {
+        let log = log.borrow();
+        log.iter().filter(|what| what.starts_with(text)).count()
+    };
+    assert_eq!(count("texture "), 1, "one texture for both dispatches");
+    assert_eq!(count("commit"), 3);
+    assert_eq!(device.contents(texels).expect("inside"), [12, 22, 32, 42]);
+}
+
+#[test]
+fn textures_that_do_not_fit_are_refused() {
+    let (mut device, log, pipeline, buffer) = ready(Trouble::None, 4);
+    let texels = device.buffer(3, Storage::Shared).expect("fits");
+    let error = device
+        .submit(vec![textured(pipeline, buffer, texels)])
+        .expect_err("too small");
+    assert!(error.to_string().contains("has 4 bytes, not 3"), "{error}");
+    assert!(log.borrow().is_empty());
+}
+
+/// Addresses and ids are 64-bit numbers in the argument buffer, and Metal is told what the kernel reaches through it.
+#[test]
+fn members_of_argument_buffers_are_addresses_and_ids() {
+    let (mut device, log, pipeline, buffer) = ready(Trouble::None, 4);
+    let holder = device.buffer(32, Storage::Shared).expect("fits");
+    let texels = device.buffer(4, Storage::Shared).expect("fits");
+    let member = |index, offset, binding| Member {
+        index,
+        offset,
+        name: format!("{index}.member"),
+        binding,
+    };
+    let texture = Binding::Texture {
+        buffer: texels,
+        layout: flat(2, 2),
+        undefined: false,
+    };
+    let held = Binding::Buffer {
+        buffer: holder,
+        offset: 8,
+    };
+    let mut run = increment(pipeline, buffer)
+        .bind(1, held)
+        .bind(2, Binding::Bytes(vec![0; 8]));
+    run.members = vec![
+        member(1, 0, Binding::Buffer { buffer, offset: 3 }),
+        member(1, 8, texture),
+        member(2, 0, Binding::Sampler(Sampler::default())),
+    ];
+    device.run(vec![run.clone()]).expect("runs");
+    let contents = device.contents(holder).expect("inside");
+    let number = |at: usize| u64::from_le_bytes(contents[at..at + 8].try_into().expect("eight"));
+    let address = {
+        let memory = device.buffers.get(buffer).expect("is there");
+        device.driver.address(&memory.buffer)
+    };
+    assert_eq!(number(8), address + 3);
+    assert_eq!(number(16), TEXTURE_ID);
+    let seen = log.borrow().join("\n");
+    assert!(
+        seen.contains("resident buffer") && seen.contains("resident texture"),
+        "{seen}"
+    );
+    let bytes = format!("bytes 2: {:?}", SAMPLER_ID.to_le_bytes());
+    assert!(seen.contains(&bytes), "{seen}");
+
+    run.members = vec![member(2, 4, Binding::Sampler(Sampler::default()))];
+    let error = device.submit(vec![run]).expect_err("outside");
+    assert!(error.to_string().contains("outside the 8 bytes"), "{error}");
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! Command buffers: filled through one encoder, timed, and answered.
 
-use super::super::driver::{Completed, Copy, OnCompletion, RawBinding, RawDispatch};
+use super::super::driver::{Completed, Copy, OnCompletion, RawBinding, RawDispatch, Resident};
 use super::super::failure::{Failure, FailureKind};
+use super::super::textures::Piece;
 use super::values::{failure, size};
-use super::{Buffer, CommandBuffer, Encoder, Objc};
+use super::{Buffer, CommandBuffer, Encoder, Objc, Texture};
 use crate::Extent;
 use assay_timing::Recorder;
 use assay_timing::metal::TimedBuffer;
 use block2::RcBlock;
 use objc2::rc::{Retained, autoreleasepool};
+use objc2::runtime::ProtocolObject;
 use objc2_foundation::NSString;
 use objc2_metal::{
     MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferStatus, MTLCommandEncoder,
-    MTLComputeCommandEncoder,
+    MTLComputeCommandEncoder, MTLOrigin, MTLResourceUsage,
 };
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -112,6 +114,38 @@ impl Commands {
         Ok(())
     }
 
+    pub(super) fn encode_texels(
+        &mut self,
+        buffer: &Buffer,
+        texture: &Texture,
+        pieces: &[Piece],
+        into_texture: bool,
+    ) -> Result<(), String> {
+        self.encoder = None;
+        let encoder = self.buffer.blitCommandEncoder();
+        let encoder = encoder.ok_or_else(|| "Metal gave no blit encoder".to_owned())?;
+        let origin = MTLOrigin { x: 0, y: 0, z: 0 };
+        for piece in pieces {
+            let (row, image) = (piece.bytes_per_row as usize, piece.bytes_per_image as usize);
+            let (slice, level) = (piece.slice as usize, piece.level as usize);
+            let (offset, extent) = (piece.offset as usize, size(piece.size));
+            // SAFETY: the pieces are those of the texture's own layout, and the buffer has all its bytes.
+            unsafe {
+                if into_texture {
+                    encoder.copyFromBuffer_sourceOffset_sourceBytesPerRow_sourceBytesPerImage_sourceSize_toTexture_destinationSlice_destinationLevel_destinationOrigin(
+                        buffer, offset, row, image, extent, texture, slice, level, origin,
+                    );
+                } else {
+                    encoder.copyFromTexture_sourceSlice_sourceLevel_sourceOrigin_sourceSize_toBuffer_destinationOffset_destinationBytesPerRow_destinationBytesPerImage(
+                        texture, slice, level, origin, extent, buffer, offset, row, image,
+                    );
+                }
+            }
+        }
+        encoder.endEncoding();
+        Ok(())
+    }
+
     /// Hands the commands to the GPU; `done` is called from a thread of Metal's.
     pub(super) fn commit(self, recorder: &Recorder, done: OnCompletion) {
         let Commands {
@@ -185,11 +219,25 @@ fn set(encoder: &Encoder, dispatch: &RawDispatch<'_, Objc>) {
                     let pointer = NonNull::from(*bytes).cast::<c_void>();
                     encoder.setBytes_length_atIndex(pointer, bytes.len(), index);
                 }
+                RawBinding::Texture(texture) => {
+                    encoder.setTexture_atIndex(Some(texture), index);
+                }
+                RawBinding::Sampler(sampler) => {
+                    encoder.setSamplerState_atIndex(Some(sampler), index);
+                }
                 RawBinding::ThreadgroupMemory(length) => {
                     encoder.setThreadgroupMemoryLength_atIndex(*length as usize, index);
                 }
             }
         }
+    }
+    let usage = MTLResourceUsage::Read | MTLResourceUsage::Write;
+    for resident in &dispatch.resident {
+        let resource = match resident {
+            Resident::Buffer(buffer) => ProtocolObject::from_ref(&***buffer),
+            Resident::Texture(texture) => ProtocolObject::from_ref(&***texture),
+        };
+        encoder.useResource_usage(resource, usage);
     }
     let threadgroup = size(dispatch.threadgroup);
     match dispatch.extent {

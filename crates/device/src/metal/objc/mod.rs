@@ -5,13 +5,16 @@
 #![allow(unsafe_code)]
 
 mod commands;
+mod resources;
 mod values;
 
 use super::driver::{
     Copy, Driver, GpuFacts, OnCompletion, RawDispatch, RawPipelineFacts, SourceOptions,
 };
 use super::first_device;
+use super::textures::Piece;
 use crate::{Constant, ConstantKey, Storage};
+use assay_texture::{Layout, Sampler};
 use assay_timing::metal::Timer;
 use assay_timing::sampling::{EncoderPerDispatch, Strategy};
 use assay_timing::{Recorder, RecorderOptions, Switches};
@@ -26,7 +29,7 @@ use objc2_metal::{
     MTLCaptureDestination, MTLCaptureManager, MTLCommandBuffer, MTLCommandQueue, MTLCompileOptions,
     MTLComputeCommandEncoder, MTLComputePipelineDescriptor, MTLComputePipelineState,
     MTLCreateSystemDefaultDevice, MTLDevice, MTLFunction, MTLFunctionConstantValues, MTLLibrary,
-    MTLPipelineOption, MTLResourceOptions,
+    MTLPipelineOption, MTLResourceOptions, MTLSamplerState, MTLTexture,
 };
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -37,6 +40,7 @@ use values::{argument, constant_bytes, language_version, small, url, words};
 type Device = ProtocolObject<dyn MTLDevice>;
 type Function = ProtocolObject<dyn MTLFunction>;
 type Buffer = Retained<ProtocolObject<dyn MTLBuffer>>;
+type Texture = ProtocolObject<dyn MTLTexture>;
 type CommandBuffer = ProtocolObject<dyn MTLCommandBuffer>;
 type Encoder = ProtocolObject<dyn MTLComputeCommandEncoder>;
 type Library = ProtocolObject<dyn MTLLibrary>;
@@ -137,6 +141,8 @@ impl Driver for Objc {
     type Pipeline = Retained<ProtocolObject<dyn MTLComputePipelineState>>;
     type Buffer = Buffer;
     type Commands = Commands;
+    type Texture = Retained<Texture>;
+    type Sampler = Retained<ProtocolObject<dyn MTLSamplerState>>;
 
     fn facts(&self) -> GpuFacts {
         autoreleasepool(|_| {
@@ -257,6 +263,37 @@ impl Driver for Objc {
                 .cast::<u8>()
                 .copy_from_nonoverlapping(start, length);
         }
+    }
+
+    fn address(&self, buffer: &Self::Buffer) -> u64 {
+        buffer.gpuAddress()
+    }
+
+    fn texture(&self, layout: &Layout) -> Result<Self::Texture, String> {
+        autoreleasepool(|_| resources::texture(&self.device, layout))
+    }
+
+    fn texture_id(&self, texture: &Self::Texture) -> u64 {
+        texture.gpuResourceID().to_raw()
+    }
+
+    fn sampler(&self, sampler: &Sampler) -> Result<Self::Sampler, String> {
+        autoreleasepool(|_| resources::sampler(&self.device, sampler))
+    }
+
+    fn sampler_id(&self, sampler: &Self::Sampler) -> u64 {
+        sampler.gpuResourceID().to_raw()
+    }
+
+    fn encode_texels(
+        &self,
+        commands: &mut Commands,
+        buffer: &Self::Buffer,
+        texture: &Self::Texture,
+        pieces: &[Piece],
+        into_texture: bool,
+    ) -> Result<(), String> {
+        autoreleasepool(|_| commands.encode_texels(buffer, texture, pieces, into_texture))
     }
 
     fn commands(&self, label: &str) -> Option<Commands> {
