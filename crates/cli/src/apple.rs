@@ -174,6 +174,7 @@ fn failure(path: &Path, error: Error) -> Failure {
 mod tests {
     use super::{Compiler, Request, programs};
     use crate::failure::Kind;
+    use crate::platform::Platform;
     use assay_front::{Bytes, File};
     use clap::Parser;
     use std::path::Path;

@@ -65,6 +65,15 @@ impl Engine {
         }
     }
 
+    /// The GPU, for what no CPU does.
+    pub(super) fn gpu(&mut self, option: &str) -> Result<&mut dyn GpuDevice, Failure> {
+        match self {
+            Engine::Metal(device) => Ok(&mut **device),
+            Engine::Cpu(_) => Err(Failure::usage(format!("{option} needs a Mac's GPU"))
+                .advice("add --device metal, on a Mac")),
+        }
+    }
+
     /// The CPU, for what no GPU does.
     pub(super) fn cpu(&mut self, option: &str) -> Result<&mut CpuDevice, Failure> {
         match self {

@@ -100,6 +100,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "counts", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
 
+    /// Run once on a Mac's GPU while all it does is written to a .gputrace, for Xcode and `assay trace report`
+    #[arg(long, value_name = "FILE.gputrace", conflicts_with_all = ["repeat", "check", "counts", "serve"])]
+    capture: Option<PathBuf>,
+
     /// Answer requests on standard input with what the kernel computes, as an oracle of other kernels (docs/references.md):
     /// oracle = { program = "assay run reference.metal --serve" }. The launch is a comment of the source, over named sizes
     #[arg(long, conflicts_with_all = ["repeat", "check", "counts", "out", "print"])]

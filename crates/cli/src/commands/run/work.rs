@@ -21,6 +21,7 @@ use assay_launch::npy::Array;
 use assay_launch::resources::{self, Resources};
 use assay_launch::{Buffer, Inputs, Pass, Sizes, Written, misplaced};
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -237,7 +238,10 @@ impl<'a> Work<'a> {
         let ran = match (self.args.check.is_some(), self.args.counts) {
             (true, _) => Ran::Checked(self.check(&dispatch, context)?),
             (_, true) => Ran::Counted(Box::new(self.count(&dispatch, context)?)),
-            _ => Ran::Timed(self.repeat(&dispatch, context)?),
+            _ => Ran::Timed(match &self.args.capture {
+                Some(path) => self.capture(&dispatch, path, context)?,
+                None => self.repeat(&dispatch, context)?,
+            }),
         };
         self.report(&pass, sizes, ran, files)
     }
@@ -336,6 +340,30 @@ impl<'a> Work<'a> {
             }
             Ok(samples)
         })
+    }
+
+    /// Runs once while the GPU's work is written to a file.
+    fn capture(
+        &mut self,
+        dispatch: &Dispatch,
+        path: &Path,
+        context: &Context,
+    ) -> Result<Vec<Duration>, Failure> {
+        self.fill()?;
+        let gpu = self.engine.gpu("--capture")?;
+        let finished = match gpu.capture(path, vec![dispatch.clone()]) {
+            Ok(finished) => finished,
+            Err(error @ Error::Capture(_)) => {
+                return Err(failure(error)
+                    .advice("Metal captures only where it is allowed before it starts: MTL_CAPTURE_ENABLED=1 assay run …"));
+            }
+            Err(error) => return Err(self.explained(error)),
+        };
+        context.note(&format!(
+            "captured to {}; assay trace report shows it",
+            path.display()
+        ));
+        Ok(finished.total.map(|time| time.length).into_iter().collect())
     }
 
     /// Runs once and looks for what the kernel must not do.
@@ -573,7 +601,11 @@ pub(super) fn failure(error: Error) -> Failure {
         | Error::NoKernels
         | Error::Pipeline { .. }
         | Error::Unsupported { .. } => Kind::Input,
-        Error::Compiler(_) | Error::NoDevice(_) | Error::OutOfMemory { .. } => Kind::Missing,
+        Error::Compiler(_)
+        | Error::NoDevice(_)
+        | Error::OutOfMemory { .. }
+        | Error::GpuMemory(_)
+        | Error::Capture(_) => Kind::Missing,
         _ => Kind::Usage,
     };
     let advice = match &error {
