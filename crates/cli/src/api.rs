@@ -36,8 +36,8 @@ pub struct Refused {
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
         Refused {
-            code: failure.kind as u8,
-            error: failure.to_json(),
+            code: crate::failure::status(failure.kind),
+            error: crate::failure::to_json(&failure),
         }
     }
 }
@@ -60,7 +60,10 @@ pub fn call(arguments: &[OsString], inputs: Vec<(PathBuf, Bytes)>) -> Answer {
     let (code, error) = match result {
         Ok(outcome) => (outcome.status(), None),
         Err(failure) if failure.kind == Kind::ClosedPipe => (0, None),
-        Err(failure) => (failure.kind as u8, Some(failure.to_json())),
+        Err(failure) => (
+            crate::failure::status(failure.kind),
+            Some(crate::failure::to_json(&failure)),
+        ),
     };
     Answer {
         code,

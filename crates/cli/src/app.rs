@@ -142,7 +142,7 @@ pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(failure) if failure.kind == Kind::ClosedPipe => 0,
         Err(failure) => {
             show(&failure, json);
-            failure.kind as u8
+            crate::failure::status(failure.kind)
         }
     }
 }
@@ -198,7 +198,11 @@ fn usage_error(error: &clap::Error, arguments: &[OsString], json: bool) -> u8 {
             write!(anstream::stderr(), "{}", painted(error, arguments))
         };
     }
-    if is_help { 0 } else { Kind::Usage as u8 }
+    if is_help {
+        0
+    } else {
+        crate::failure::status(Kind::Usage)
+    }
 }
 
 /// The text of a wrong line, in colours unless an argument brings its own: it may be the name of a stranger's file.
@@ -214,7 +218,7 @@ fn painted(error: &clap::Error, arguments: &[OsString]) -> String {
 fn show(failure: &Failure, json: bool) {
     if json {
         // JSON was asked for, so whoever reads standard output expects a document.
-        let _ = writeln!(std::io::stdout(), "{}", failure.to_json());
+        let _ = writeln!(std::io::stdout(), "{}", crate::failure::to_json(&failure));
         return;
     }
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -1,6 +1,5 @@
 //! Machine code from Apple's compilers, on a Mac that has them.
 
-use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::platform::Platform;
 use crate::source::{self, SourceArgs};
@@ -9,6 +8,7 @@ use assay_container::Extracted;
 use assay_container::gpu::Gpu;
 use assay_device::apple::{self, Ran, Route, Tools};
 use assay_device::{Error, GpuDevice, MetalSettings, Source};
+use assay_engine::diagnostics;
 use assay_front::{Bytes, File, GivenConstant, Library};
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,12 +1,15 @@
 //! How a kernel is dispatched, as flags say it. Everything else about launches is in `assay_launch`.
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::input;
 use assay_launch::template::Grid;
-use assay_launch::{Blame, Files, Formula, LAUNCH_FORMS, Mistake, Size, Written, triple};
+use assay_launch::{Files, Formula, LAUNCH_FORMS, Mistake, Size, Written, triple};
 use assay_ssa::Argument;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(crate) use assay_engine::{Launched, SharedFiles};
 
 /// The flags of a launch. Numbers may be formulas over the sizes that `--size` names.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -130,20 +133,6 @@ pub(crate) fn written(option: &str, text: &str) -> Result<Written, Failure> {
     Ok(written)
 }
 
-impl From<Mistake> for Failure {
-    fn from(mistake: Mistake) -> Failure {
-        let kind = match mistake.blame {
-            Blame::Usage => Kind::Usage,
-            Blame::File => Kind::Input,
-        };
-        let failure = Failure::new(kind, mistake.message);
-        match mistake.advice {
-            Some(advice) => failure.advice(advice),
-            None => failure,
-        }
-    }
-}
-
 /// Files of this machine, below a folder if one is named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
@@ -171,62 +160,26 @@ impl Files for Disk {
     }
 }
 
-/// A launch for a kernel whose arguments are known: everything in it is bound by index.
-#[derive(Clone, Debug)]
-pub(crate) struct Launched {
-    pub(crate) launch: Written,
-    /// The kernel's arguments; none of machine code, which has no names.
-    pub(crate) arguments: Vec<Argument>,
-    /// The command line says how large the grid is, not a comment of the source.
-    pub(crate) by_flags: bool,
-    pub(crate) files: Disk,
+/// The files of this machine.
+pub(crate) fn files() -> SharedFiles {
+    Arc::new(Disk::default())
 }
 
-impl Launched {
-    /// A launch for a kernel.
-    pub(crate) fn new(
-        mut launch: Written,
-        kernel: &str,
-        arguments: &[Argument],
-    ) -> Result<Launched, Mistake> {
-        launch.resolve(kernel, arguments)?;
-        Ok(Launched {
-            launch,
-            arguments: arguments.to_vec(),
-            by_flags: true,
-            files: Disk::default(),
-        })
-    }
+/// A launch for a kernel with these arguments.
+pub(crate) fn launched(
+    written: Written,
+    kernel: &str,
+    arguments: &[Argument],
+) -> Result<Launched, Mistake> {
+    Launched::new(written, kernel, arguments, &files())
+}
 
-    /// The launch that flags describe, or a comment of the source; none when neither does.
-    pub(crate) fn find(
-        text: Option<&str>,
-        kernel: &str,
-        arguments: &[Argument],
-        flags: Written,
-    ) -> Result<Option<Launched>, Failure> {
-        let is_open = flags.is_open();
-        let flags = Launched::new(flags, kernel, arguments)?;
-        if !is_open {
-            return Ok(Some(flags));
-        }
-        let comment = text.map(|text| Written::in_comments(text, kernel));
-        let Some(comment) = comment.transpose()?.flatten() else {
-            return Ok(None);
-        };
-        let comment = Launched::new(comment, kernel, arguments)?;
-        Ok(Some(Launched {
-            launch: flags.launch.or(comment.launch),
-            by_flags: false,
-            ..comment
-        }))
-    }
-
-    /// What is bound at certain sizes.
-    pub(crate) fn inputs(
-        &self,
-        sizes: &assay_launch::Sizes,
-    ) -> Result<assay_launch::Inputs, Mistake> {
-        self.launch.inputs(&self.arguments, sizes, &self.files)
-    }
+/// The launch that flags describe, or a comment of the source; none when neither does.
+pub(crate) fn find(
+    text: Option<&str>,
+    kernel: &str,
+    arguments: &[Argument],
+    flags: Written,
+) -> Result<Option<Launched>, Failure> {
+    Launched::find(text, kernel, arguments, flags, &files())
 }

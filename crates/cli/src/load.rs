@@ -304,7 +304,7 @@ fn of_library(
                     ..Loaded::new(made.program, Origin::Assay)
                 });
             }
-            Err(refused) if kernels.len() == 1 => return Err(refused.failure()),
+            Err(refused) if kernels.len() == 1 => return Err(refused.error()),
             Err(refused) => context.note(&refused.message),
         }
     }

@@ -2,41 +2,27 @@
 
 use crate::context::{Context, Verbosity};
 use crate::progress;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Host times of named steps.
-#[derive(Debug, Default)]
-pub(crate) struct Phases {
-    steps: Vec<(&'static str, Duration)>,
+pub(crate) use assay_engine::Phases;
+
+/// Steps that whoever listens is told about.
+pub(crate) fn told() -> Phases {
+    Phases::told(progress::stage)
 }
 
-impl Phases {
-    /// Does a step and remembers its time; the same name twice is one step.
-    pub(crate) fn step<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        progress::stage(name);
-        let start = Instant::now();
-        let result = work();
-        let spent = start.elapsed();
-        match self.steps.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => *sum += spent,
-            None => self.steps.push((name, spent)),
-        }
-        result
+/// Says on standard error how long each step took, when `-v` asked for it.
+pub(crate) fn show(phases: &Phases, context: &Context) {
+    if context.verbosity < Verbosity::Verbose {
+        return;
     }
-
-    /// Says on standard error how long each step took, when `-v` asked for it, and what a compiler ran without.
-    pub(crate) fn show(&self, context: &Context) {
-        if context.verbosity < Verbosity::Verbose {
-            return;
-        }
-        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-        for (name, time) in &self.steps {
-            context.note(&format!("{:>9.2} ms host  {name}", milliseconds(*time)));
-        }
-        if let assay_msl::Sandbox::Missing(why) = assay_msl::sandbox() {
-            context.note(&format!("compiled without a sandbox: {why}"));
-        }
-        let total = self.steps.iter().map(|(_, time)| *time).sum();
-        context.note(&format!("{:>9.2} ms host  in all", milliseconds(total)));
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
+    for (name, time) in phases.steps() {
+        context.note(&format!("{:>9.2} ms host  {name}", milliseconds(time)));
     }
+    if let assay_msl::Sandbox::Missing(why) = assay_msl::sandbox() {
+        context.note(&format!("compiled without a sandbox: {why}"));
+    }
+    let total = phases.steps().map(|(_, time)| time).sum();
+    context.note(&format!("{:>9.2} ms host  in all", milliseconds(total)));
 }

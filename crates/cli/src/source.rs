@@ -3,16 +3,19 @@
 //! Such a command takes a `.metal` file where it takes bitcode: the options a compiler
 //! would want stand beside its own, and the source is compiled on the way.
 
-use crate::diagnostics;
 use crate::failure::{Failure, Kind};
-use crate::{confine, input, names, toolchain};
+use crate::{confine, input, interrupt, launch, progress, toolchain};
 use assay_bench::registry::Resolved;
 use assay_container::{SelectError, fat, macho};
+use assay_engine::Workspace;
 use assay_front::{
-    Blame, Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
+    Bytes, Clang, Compiler, CompilerError, Error, File, Library, Source, SourceOptions,
 };
 use assay_msl::{Diagnostic, Limits, Standard};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(crate) use assay_engine::shown_name;
 
 /// The options of a compiler.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -116,11 +119,13 @@ impl Compiler for Found {
     }
 }
 
-/// The name that diagnostics and lines give the source of a path.
-pub(crate) fn shown_name(path: &Path) -> &Path {
-    match path.as_os_str() == "-" {
-        true => Path::new("<stdin>.metal"),
-        false => path,
+/// What questions about kernels need of this machine.
+pub(crate) fn workspace() -> Workspace {
+    Workspace {
+        begun: progress::stage,
+        cancel: Some(interrupt::flag()),
+        folder: std::env::current_dir().ok(),
+        ..Workspace::new(Arc::new(ThisMachine), launch::files())
     }
 }
 
@@ -201,28 +206,15 @@ fn first_bytes(path: &Path) -> std::io::Result<[u8; 4]> {
 
 /// An error of the front end as the failure of a command.
 pub(crate) fn failure(path: &Path, error: Error) -> Failure {
-    let shown = path.display();
-    let message = match &error {
-        Error::Compiler(CompilerError::Failed(error)) => {
-            return diagnostics::failure(shown_name(path), error);
-        }
-        Error::NoKernel { wanted, names } => {
-            let names = names.iter().map(String::as_str);
-            return names::unknown(&shown.to_string(), "kernel", wanted, names);
-        }
-        Error::NoKernels => format!("{shown} declares no kernels"),
-        Error::Compiler(CompilerError::OtherStages { held }) => {
-            format!("{shown} declares no kernels; it holds {held}")
-        }
-        Error::Kernel { .. } | Error::NoConstant { .. } | Error::Compiler(_) => error.to_string(),
-        other => format!("{shown}: {other}"),
-    };
-    let kind = match error.blame() {
-        Blame::Input => Kind::Input,
-        Blame::Usage => Kind::Usage,
-        Blame::Missing => Kind::Missing,
-    };
-    Failure::new(kind, message).advised(error.advice())
+    installable(assay_engine::front_error(path, error))
+}
+
+/// A missing compiler, with what installs one.
+pub(crate) fn installable(failure: Failure) -> Failure {
+    match failure.kind == Kind::Missing && failure.advice.is_none() {
+        true => failure.advice(toolchain::install_advice()),
+        false => failure,
+    }
 }
 
 /// Why no function of an archive was chosen.

@@ -123,7 +123,14 @@ pub extern "C" fn mach_task_self() -> u32 {
 }
 
 unsafe extern "C" {
-    fn mmap(at: *mut c_void, bytes: usize, access: i32, flags: i32, file: i32, offset: i64) -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        bytes: usize,
+        access: i32,
+        flags: i32,
+        file: i32,
+        offset: i64,
+    ) -> *mut c_void;
     fn munmap(at: *mut c_void, bytes: usize) -> i32;
 }
 
@@ -132,12 +139,24 @@ const NO_SPACE: i32 = 3;
 
 /// `vm_allocate`: zeroed pages, wherever there is room.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vm_allocate(_task: u32, place: *mut usize, bytes: usize, _flags: i32) -> i32 {
+pub unsafe extern "C" fn vm_allocate(
+    _task: u32,
+    place: *mut usize,
+    bytes: usize,
+    _flags: i32,
+) -> i32 {
     const READ_WRITE: i32 = 3;
     const PRIVATE_ANONYMOUS: i32 = 0x22;
     // SAFETY: new pages, at a place the system chooses; the caller's word is writable.
     unsafe {
-        let start = mmap(std::ptr::null_mut(), bytes.max(1), READ_WRITE, PRIVATE_ANONYMOUS, -1, 0) as usize;
+        let start = mmap(
+            std::ptr::null_mut(),
+            bytes.max(1),
+            READ_WRITE,
+            PRIVATE_ANONYMOUS,
+            -1,
+            0,
+        ) as usize;
         if start == usize::MAX {
             return NO_SPACE;
         }

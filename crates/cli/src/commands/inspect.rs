@@ -138,7 +138,7 @@ fn select(document: &mut Document, name: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let names = names.iter().map(String::as_str);
-    Err(crate::names::unknown(
+    Err(assay_engine::names::unknown(
         &document.file.path,
         "function",
         name,

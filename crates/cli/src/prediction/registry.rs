@@ -1,9 +1,10 @@
 //! Kernels of the registry at their sizes.
 
-use super::task::{Pass, failure, too_large};
+use super::Pass;
+use super::task::{failure, too_large};
 use crate::failure::Failure;
 use crate::generate::Generator;
-use crate::phases::Phases;
+use crate::phases;
 use crate::source;
 use assay_agx::{Isa, Program};
 use assay_bench::inputs::{self, USUAL_SEED};
@@ -74,8 +75,8 @@ fn programs(case: &Case, library: &Library) -> Result<Vec<Program>, Failure> {
             isa: Isa::G13,
             threadgroup: Some(pass.threadgroup),
         };
-        let made = generator.generate(found, &mut Phases::default());
-        Ok(made.map_err(|refused| refused.failure())?.program)
+        let made = generator.generate(found, &mut phases::told());
+        Ok(made.map_err(|refused| refused.error())?.program)
     };
     case.passes.iter().map(program).collect()
 }
@@ -181,8 +182,7 @@ fn bound(
 
 /// What the emulator holds before the first pass of a case, by index.
 #[cfg(test)]
-pub(crate) fn starts(case: &Case, library: &Library) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
-    programs(case, library)?;
+pub(crate) fn starts(case: &Case) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
     let pass = case.passes.first();
     let pass = pass.ok_or_else(|| Failure::input("no dispatch"))?;
     let (mut memory, mut shared) = (Memory::new(), Vec::new());

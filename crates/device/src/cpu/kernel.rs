@@ -82,14 +82,20 @@ impl CpuKernel {
         let request = Request {
             constants,
             open: OpenConstants::Zero,
-            form: if checks.is_some() { Form::AsRead } else { Form::Optimised },
+            form: if checks.is_some() {
+                Form::AsRead
+            } else {
+                Form::Optimised
+            },
         };
         let made = kernel.program_as(&request)?;
         let module = match checks {
             None => made.module,
             Some(checks) => {
                 let known = assay_front::constants(&made.module);
-                let is_known = |given: &&Constant| known.clone().any(|(index, name)| given.key.is(index, name));
+                let is_known = |given: &&Constant| {
+                    known.clone().any(|(index, name)| given.key.is(index, name))
+                };
                 let given: Vec<Constant> = constants.iter().filter(is_known).cloned().collect();
                 kernel.checked_program(&given, checks)?
             }
@@ -101,7 +107,11 @@ impl CpuKernel {
         let program = Program::compile(&module, function, &options)?;
         let device = device_facts(DEFAULT_MEMORY);
         let facts = pipeline_facts(&program, &device);
-        let kernel = Self { program, facts, device };
+        let kernel = Self {
+            program,
+            facts,
+            device,
+        };
         Ok((kernel, made.assumed))
     }
 

@@ -5,11 +5,9 @@ use super::written::is_written;
 use super::{AS_WRITTEN, Bench, Examined, Launch, Subject};
 use crate::attempts::{Failure, Genome, Stage, Verified};
 use crate::session::Level;
-use assay_device::{
-    Binding, Checks, CpuDevice, Device, Dispatch, Error, Extent, FaultKind, PipelineId, Report,
-    Settings, Storage,
-};
-use assay_launch::{Inputs, Sizes, Start, describe};
+use assay_device::{Checks, Error, FaultKind, Report, Settings};
+use assay_engine as engine;
+use assay_launch::{Extent, Inputs, Sizes, Start, describe};
 use assay_rewrite::recipe::{Class, Geometry};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex};
@@ -29,10 +27,7 @@ const UNSEEN: u64 = 1000;
 type Contents = Vec<(u32, Vec<u8>)>;
 
 /// A kernel on the executor.
-pub(super) struct Runner {
-    device: CpuDevice,
-    pipeline: PipelineId,
-}
+pub(super) struct Runner(engine::Runner);
 
 impl Runner {
     /// The kernel of a genome, with everything in it that can be checked if asked for.
@@ -49,13 +44,9 @@ impl Runner {
             checks: checked.then_some(Checks { arithmetic: false }),
             ..Settings::default()
         };
-        let make = || {
-            let mut device = CpuDevice::new(settings)?;
-            let library = device.add((*library).clone())?;
-            let pipeline = device.pipeline(library, &subject.function, &constants)?;
-            Ok(Runner { device, pipeline })
-        };
-        make().map_err(|error: Error| Failure::new(Stage::Compile, error.to_string()))
+        let made = engine::Runner::new(&library, &subject.function, &constants, settings);
+        let made = made.map_err(|error| Failure::new(Stage::Compile, error.to_string()))?;
+        Ok(Runner(made))
     }
 
     /// Runs a dispatch on fresh buffers; what they hold afterwards.
@@ -64,11 +55,9 @@ impl Runner {
         inputs: &Inputs,
         geometry: &Geometry,
         sizes: &Sizes,
-    ) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
-        self.with_buffers(inputs, geometry, sizes, |device, dispatch| {
-            device.run(vec![dispatch]).map(|_| ())
-        })
-        .map(|(buffers, ())| buffers)
+    ) -> Result<Contents, Failure> {
+        let (shape, inputs) = with_geometry(inputs, geometry, sizes)?;
+        self.0.run(shape, &inputs).map_err(failed)
     }
 
     /// Runs slowly; what the kernel did that it must not.
@@ -78,64 +67,37 @@ impl Runner {
         geometry: &Geometry,
         sizes: &Sizes,
     ) -> Result<Vec<Report>, Failure> {
-        let found = self.with_buffers(inputs, geometry, sizes, |device, dispatch| {
-            device.check_run(&dispatch)
-        });
-        let (_, mut reports) = found?;
+        let (shape, inputs) = with_geometry(inputs, geometry, sizes)?;
+        let mut reports = self.0.check(shape, &inputs).map_err(failed)?;
         reports.retain(|report| !report.kind.is_warning());
         Ok(reports)
     }
+}
 
-    fn with_buffers<T>(
-        &mut self,
-        inputs: &Inputs,
-        geometry: &Geometry,
-        sizes: &Sizes,
-        work: impl FnOnce(&mut CpuDevice, Dispatch) -> Result<T, Error>,
-    ) -> Result<(Contents, T), Failure> {
-        let limits = |error: assay_launch::Error| Failure::new(Stage::Limits, error.to_string());
-        let (grid, threadgroup) = geometry.at(sizes).map_err(limits)?;
-        let mut dispatch = Dispatch::new(self.pipeline, Extent::Threads(grid), threadgroup);
-        for number in geometry.numbers.iter().filter(|number| number.added) {
-            let value = number.value.number_at(sizes).map_err(limits)?;
-            let value = Binding::Bytes(value.to_le_bytes().to_vec());
-            dispatch = dispatch.bind(number.buffer, value);
-        }
-        for (index, formula) in (0..).zip(&geometry.threadgroup_memory) {
-            let bytes = formula.number_at(sizes).map_err(limits)?;
-            if bytes > 0 {
-                dispatch = dispatch.bind(index, Binding::ThreadgroupMemory(bytes));
-            }
-        }
-        let fits = inputs.fits();
-        fits.map_err(|mistake| Failure::new(Stage::Limits, mistake.message))?;
-        let device = &mut self.device;
-        let mut made = Vec::new();
-        let run = || {
-            for input in &inputs.buffers {
-                let buffer = device.buffer(input.size(), Storage::Shared)?;
-                made.push((input.index, buffer));
-                device.write(buffer, 0, &input.data())?;
-                let binding = Binding::Buffer { buffer, offset: 0 };
-                dispatch = dispatch.clone().bind(input.index, binding);
-            }
-            for (index, bytes) in &inputs.bytes {
-                let binding = Binding::Bytes(bytes.clone());
-                dispatch = dispatch.clone().bind(*index, binding);
-            }
-            let done = work(device, dispatch.clone())?;
-            let mut buffers = Vec::new();
-            for (index, buffer) in &made {
-                buffers.push((*index, device.contents(*buffer)?));
-            }
-            Ok((buffers, done))
-        };
-        let ran = run().map_err(failed);
-        for (_, buffer) in made {
-            device.release(buffer).map_err(failed)?;
-        }
-        ran
+/// What is bound, with the numbers and the threadgroup memory of a geometry.
+fn with_geometry(
+    inputs: &Inputs,
+    geometry: &Geometry,
+    sizes: &Sizes,
+) -> Result<((Extent, [u32; 3]), Inputs), Failure> {
+    let limits = |error: assay_launch::Error| Failure::new(Stage::Limits, error.to_string());
+    let fits = inputs.fits();
+    fits.map_err(|mistake| Failure::new(Stage::Limits, mistake.message))?;
+    let (grid, threadgroup) = geometry.at(sizes).map_err(limits)?;
+    let mut inputs = inputs.clone();
+    for number in geometry.numbers.iter().filter(|number| number.added) {
+        let value = number.value.number_at(sizes).map_err(limits)?;
+        let bytes = value.to_le_bytes().to_vec();
+        inputs.bytes.push((number.buffer, bytes));
     }
+    inputs.memory.clear();
+    for (index, formula) in (0..).zip(&geometry.threadgroup_memory) {
+        let bytes = formula.number_at(sizes).map_err(limits)?;
+        if bytes > 0 {
+            inputs.memory.push((index, bytes));
+        }
+    }
+    Ok(((Extent::Threads(grid), threadgroup), inputs))
 }
 
 fn failed(error: Error) -> Failure {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::generate::Generator;
-use crate::phases::Phases;
+use crate::phases;
 use crate::source;
 use assay_agx::Isa;
 use assay_bench::registry::{Case, CasePass, Resolved};
@@ -77,8 +77,8 @@ fn figures(
         isa: Isa::G13,
         threadgroup: Some(pass.threadgroup),
     };
-    let made = generator.generate(kernel, &mut Phases::default());
-    let made = made.map_err(|refused| refused.failure())?;
+    let made = generator.generate(kernel, &mut phases::told());
+    let made = made.map_err(|refused| refused.error())?;
     let memory: u32 = pass.threadgroup_memory.iter().sum();
     let options = Options {
         threadgroup: Some(pass.threadgroup),

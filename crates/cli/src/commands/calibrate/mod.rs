@@ -11,7 +11,7 @@ use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::Generator;
 use crate::machine;
 use crate::output::Output;
-use crate::phases::Phases;
+use crate::phases;
 use crate::prediction::{failure, targets};
 use crate::source::{self, ThisMachine};
 use assay_agx::Isa;
@@ -173,8 +173,8 @@ fn executions(plan: &Plan, context: &Context) -> Result<Vec<Execution>, Failure>
             isa: Isa::G13,
             threadgroup: Some([probe.threadgroup, 1, 1]),
         };
-        let made = generator.generate(kernel, &mut Phases::default());
-        let made = made.map_err(|refused| refused.failure())?;
+        let made = generator.generate(kernel, &mut phases::told());
+        let made = made.map_err(|refused| refused.error())?;
         let mut memory = Memory::new();
         let data = memory.add_on_touch(probe.bytes, Fill::Zero);
         let value = |number: u32| Argument::Bytes(number.to_le_bytes().to_vec());

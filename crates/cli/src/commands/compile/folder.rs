@@ -3,7 +3,8 @@
 use super::{Args, Document, FileEntry, Format, show};
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
-use crate::{diagnostics, input};
+use crate::input;
+use assay_engine::diagnostics;
 use assay_msl::{Compiler, Error, Options, Source, compile};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;

@@ -7,7 +7,8 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::output::Output;
 use crate::source::SourceArgs;
-use crate::{diagnostics, input, source, toolchain};
+use crate::{input, source, toolchain};
+use assay_engine::diagnostics;
 use assay_msl::{Compiled, Emit, Options, Source, compile};
 use assay_report::envelope::Envelope;
 use serde::Serialize;
@@ -185,7 +186,7 @@ fn check_names(file: &str, wanted: &[String], compiled: &Compiled) -> Result<(),
     let unknown = |name: &&String| !names.clone().any(|known| known == *name);
     match wanted.iter().find(unknown) {
         None => Ok(()),
-        Some(name) => Err(crate::names::unknown(file, "kernel", name, names)),
+        Some(name) => Err(assay_engine::names::unknown(file, "kernel", name, names)),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
-use crate::phases::Phases;
+use crate::phases::{self, Phases};
 use assay_predict::Target;
 use assay_profile::{Change, Figures, Options, Weight, figures, number};
 use assay_report::envelope::Envelope;
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         return Err(Failure::usage("--tolerance is a number of per cent from 0"));
     }
     let options = args.model.options()?;
-    let mut phases = Phases::default();
+    let mut phases = phases::told();
     let before = File::open(&args.before, &args.model, &options, &mut phases, context)?;
     let mut model = args.model.clone();
     model.function = args.after_function.clone().or(model.function);
@@ -152,7 +152,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         }
     };
     context.write(&text)?;
-    phases.show(context);
+    phases::show(&phases, context);
     let failed = match args.fail_on {
         None => false,
         Some(FailOn::Hurt) => hurt,

@@ -64,7 +64,7 @@ fn launch_of(side: &Side<'_>, args: &Args) -> Result<Option<Launched>, Failure> 
     let Loaded {
         program, arguments, ..
     } = side.loaded;
-    Launched::find(side.text, &program.name, arguments, flags)
+    launch::find(side.text, &program.name, arguments, flags)
 }
 
 fn predicted(

@@ -8,7 +8,7 @@ mod setup;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::CodeArgs;
-use crate::launch::{LaunchArgs, Launched};
+use crate::launch::{self, LaunchArgs, Launched};
 use assay_agx::{Binding, BoundValue, Isa, Program};
 use assay_emu::{EmuError, FaultKind, run_with_progress};
 use assay_report::envelope::Envelope;
@@ -164,11 +164,11 @@ fn launch(args: &Args, opened: &Opened) -> Result<(Launched, Vec<String>), Failu
     flags.arguments = named;
     let name = &opened.program.name;
     let arguments = opened.arguments.as_deref().unwrap_or_default();
-    let flags = Launched::new(flags.written()?, name, arguments)?;
+    let flags = launch::launched(flags.written()?, name, arguments)?;
     let Some(comment) = opened.described.clone() else {
         return Ok((flags, uniforms));
     };
-    let comment = Launched::new(comment, name, arguments)?;
+    let comment = launch::launched(comment, name, arguments)?;
     let both = Launched {
         launch: flags.launch.or(comment.launch),
         ..flags

@@ -123,7 +123,12 @@ fn archived(contents: &Contents<'_>, name: &str, args: &Args) -> Result<Opened, 
     };
     let Some(function) = index.and_then(|index| functions.get(index)) else {
         let wanted = args.function.as_deref().unwrap_or_default();
-        return Err(crate::names::unknown(name, "function", wanted, names()));
+        return Err(assay_engine::names::unknown(
+            name,
+            "function",
+            wanted,
+            names(),
+        ));
     };
     let extracted = function
         .to_program()

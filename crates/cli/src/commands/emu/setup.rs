@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::prediction::task::too_large;
 use assay_agx::{Binding, BoundValue, Program, SystemValue};
 use assay_emu::{BufferId, DeviceMemory, Launch};
+use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::{Sizes, Written};
 use std::io::Write as _;
@@ -241,14 +242,6 @@ impl Setup {
         let bad = |error: &dyn std::fmt::Display| {
             Failure::usage(format!("--arg {whole}: `{text}`: {error}"))
         };
-        macro_rules! parsed {
-            ($type:ty) => {
-                text.parse::<$type>()
-                    .map_err(|error| bad(&error))?
-                    .to_le_bytes()
-                    .to_vec()
-            };
-        }
         let bytes = match kind {
             "buffer" => {
                 let array = assay_launch::inputs::array(&Disk::default(), text)?;
@@ -258,18 +251,10 @@ impl Setup {
                 let bytes = number(text).map_err(|error| bad(&error))?;
                 return self.buffer(slot, untyped(vec![0; bytes as usize]), opened);
             }
-            "u16" => parsed!(u16),
-            "i16" => parsed!(i16),
-            "u32" => parsed!(u32),
-            "i32" => parsed!(i32),
-            "u64" => parsed!(u64),
-            "i64" => parsed!(i64),
-            "f32" => parsed!(f32),
-            "f16" => {
-                let value = text.parse::<f32>().map_err(|error| bad(&error))?;
-                assay_num::f32_to_f16(value).to_le_bytes().to_vec()
+            _ => {
+                let element = Element::named(kind).ok_or_else(unknown)?;
+                element.parse(text).map_err(|error| bad(&error))?
             }
-            _ => return Err(unknown()),
         };
         match slot {
             Slot::Half(half) => self.set(half, &bytes),

@@ -3,15 +3,13 @@
 use super::tree::Tree;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::launch::{Disk, Launched};
-use assay_device::{
-    Binding, BufferId, Checks, Constant, CpuDevice, Device, Dispatch, Error, PipelineFacts,
-    PipelineId, Report, Settings, Storage,
-};
+use crate::launch::Launched;
+use assay_device::{Checks, Constant, Error, PipelineFacts, Report, Settings};
+use assay_engine::Runner;
 use assay_front::Library;
 use assay_gate::{Config, Contents, Failed, Found, Place, RunResult};
 use assay_launch::inputs::of_buffer;
-use assay_launch::{Inputs, Sizes, Written, describe};
+use assay_launch::{Inputs, Mistake, Sizes, Written, describe};
 use assay_tune::fingerprint::{self, Fingerprint};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -131,107 +129,49 @@ pub(super) fn relative_text(text: &str, tree: &Tree) -> String {
     text.replace(&root, "").replace(&top, "")
 }
 
-/// What buffers and values hold before a run, by index.
-#[cfg(test)]
-type Starts = Vec<(u32, Vec<u8>)>;
-
-/// What the device holds before a run of a library's kernel.
-#[cfg(test)]
-pub(crate) fn starts(
-    library: &Library,
-    function: &str,
-    launch: &Written,
-    root: &std::path::Path,
-) -> Result<Starts, String> {
-    let tree = Tree::here(root, None).map_err(|failure| failure.message)?;
-    let subject = Subject {
-        library,
-        function,
-        constants: &[],
-        limits: Limits {
-            max_steps: MAX_STEPS,
-            time: Duration::from_secs(1),
-        },
-    };
-    let sizes = launch.first_sizes().map_err(|mistake| mistake.message)?;
-    let starts = subject.starts(launch, &sizes, &tree);
-    starts.map_err(|stopped| format!("{stopped:?}"))
-}
-
-struct Ready {
-    device: CpuDevice,
-    pipeline: PipelineId,
-    facts: PipelineFacts,
-}
-
 impl Subject<'_> {
-    fn ready(&self, checks: Option<Checks>) -> Result<Ready, Error> {
-        let mut device = CpuDevice::new(Settings {
+    fn settings(&self) -> Settings {
+        Settings {
             max_steps: Some(self.limits.max_steps),
             timeout: Some(self.limits.time),
             cancel: Some(interrupt::flag()),
-            checks,
             ..Settings::default()
-        })?;
-        let library = device.add(self.library.clone())?;
-        let pipeline = device.pipeline(library, self.function, self.constants)?;
-        let facts = device.pipeline_facts(pipeline)?.clone();
-        Ok(Ready {
-            device,
-            pipeline,
-            facts,
-        })
-    }
-
-    /// Runs the kernel at certain sizes.
-    pub(super) fn run(&self, launch: &Written, sizes: &Sizes, tree: &Tree) -> Result<Ran, Stopped> {
-        let fail = |error| stopped(error, tree);
-        let mut ready = self.ready(None).map_err(fail)?;
-        let launched = self.launched(launch, &ready.facts, tree)?;
-        let inputs = launched.inputs(sizes).map_err(Failure::from)?;
-        let (dispatch, bound) = ready.dispatch(&launched, sizes, &inputs, tree)?;
-        ready.device.run(vec![dispatch]).map_err(fail)?;
-        let mut after = Vec::new();
-        for (buffer, id) in inputs.buffers.iter().zip(bound) {
-            after.push((buffer.index, ready.device.contents(id).map_err(fail)?));
         }
-        Ok(Ran {
-            inputs,
-            after,
-            facts: ready.facts,
-            sizes: sizes.clone(),
-        })
     }
 
     /// The launch for this kernel, whose arrays lie below the tree.
     fn launched(
         &self,
         launch: &Written,
-        facts: &PipelineFacts,
+        runner: &Runner,
         tree: &Tree,
     ) -> Result<Launched, Failure> {
-        let launched = Launched::new(launch.clone(), self.function, &facts.arguments)?;
-        Ok(Launched {
-            files: Disk {
-                root: Some(tree.root.clone()),
-            },
-            ..launched
+        let arguments = &runner.facts().arguments;
+        Ok(Launched::new(
+            launch.clone(),
+            self.function,
+            arguments,
+            &tree.arrays(),
+        )?)
+    }
+
+    /// Runs the kernel at certain sizes.
+    pub(super) fn run(&self, launch: &Written, sizes: &Sizes, tree: &Tree) -> Result<Ran, Stopped> {
+        let fail = |error| stopped(error, tree);
+        let mut runner = self.runner().map_err(fail)?;
+        let launched = self.launched(launch, &runner, tree)?;
+        let (geometry, inputs) = launched.bound(sizes).map_err(in_launch)?;
+        let after = runner.run(geometry, &inputs).map_err(fail)?;
+        Ok(Ran {
+            inputs,
+            after,
+            facts: runner.facts().clone(),
+            sizes: sizes.clone(),
         })
     }
 
-    /// What the device holds before a run.
-    #[cfg(test)]
-    fn starts(&self, launch: &Written, sizes: &Sizes, tree: &Tree) -> Result<Starts, Stopped> {
-        let fail = |error| stopped(error, tree);
-        let mut ready = self.ready(None).map_err(fail)?;
-        let launched = self.launched(launch, &ready.facts, tree)?;
-        let inputs = launched.inputs(sizes).map_err(Failure::from)?;
-        let (_, bound) = ready.dispatch(&launched, sizes, &inputs, tree)?;
-        let mut starts = inputs.bytes;
-        for (buffer, id) in inputs.buffers.iter().zip(bound) {
-            starts.push((buffer.index, ready.device.contents(id).map_err(fail)?));
-        }
-        Ok(starts)
+    fn runner(&self) -> Result<Runner, Error> {
+        Runner::new(self.library, self.function, self.constants, self.settings())
     }
 
     /// Runs the kernel with checks. `self.library` was compiled for them. Also says when only the optimised form could be
@@ -244,57 +184,56 @@ impl Subject<'_> {
         tree: &Tree,
     ) -> Result<(Vec<Found>, Option<String>), Stopped> {
         let fail = |error| stopped(error, tree);
-        let (mut ready, note) = match self.ready(Some(checks)) {
-            Ok(ready) => (ready, None),
-            // What only a program as it was written has, an optimiser may remove.
-            Err(error @ (Error::Pipeline { .. } | Error::Unsupported { .. })) => {
-                let why = relative_text(&error.to_string(), tree);
-                let ready = self.ready(None).map_err(fail)?;
-                (ready, Some(format!("checked in its optimised form: {why}")))
-            }
-            Err(error) => return Err(fail(error)),
-        };
-        let launched = self.launched(launch, &ready.facts, tree)?;
-        let inputs = launched.inputs(sizes).map_err(Failure::from)?;
-        let (dispatch, _) = ready.dispatch(&launched, sizes, &inputs, tree)?;
-        let reports = ready.device.check_run(&dispatch).map_err(fail)?;
+        let settings = (self.settings(), checks);
+        let made = Runner::to_check(self.library, self.function, self.constants, settings);
+        let (mut runner, why) = made.map_err(fail)?;
+        let note = why.map(|why| {
+            let why = relative_text(&why.to_string(), tree);
+            format!("checked in its optimised form: {why}")
+        });
+        let launched = self.launched(launch, &runner, tree)?;
+        let (geometry, inputs) = launched.bound(sizes).map_err(in_launch)?;
+        let reports = runner.check(geometry, &inputs).map_err(fail)?;
         Ok((found(&reports, tree), note))
     }
 }
 
-impl Ready {
-    /// The dispatch, with buffers made and filled.
-    fn dispatch(
-        &mut self,
-        launched: &Launched,
-        sizes: &Sizes,
-        inputs: &Inputs,
-        tree: &Tree,
-    ) -> Result<(Dispatch, Vec<BufferId>), Stopped> {
-        let geometry = launched.launch.geometry(sizes);
-        let (extent, threadgroup) = geometry.map_err(|mistake| Failure {
-            message: format!("its launch: {}", mistake.message),
-            ..mistake.into()
-        })?;
-        inputs.fits().map_err(Failure::from)?;
-        let fail = |error| stopped(error, tree);
-        let mut dispatch = Dispatch::new(self.pipeline, extent, threadgroup);
-        let mut bound = Vec::new();
-        for input in &inputs.buffers {
-            let size = input.size();
-            let buffer = self.device.buffer(size, Storage::Shared).map_err(fail)?;
-            self.device.write(buffer, 0, &input.data()).map_err(fail)?;
-            bound.push(buffer);
-            dispatch = dispatch.bind(input.index, Binding::Buffer { buffer, offset: 0 });
-        }
-        for (index, bytes) in &inputs.bytes {
-            dispatch = dispatch.bind(*index, Binding::Bytes(bytes.clone()));
-        }
-        for (index, bytes) in &inputs.memory {
-            dispatch = dispatch.bind(*index, Binding::ThreadgroupMemory(*bytes));
-        }
-        Ok((dispatch, bound))
+/// A mistake in the launch of a configuration.
+fn in_launch(mistake: Mistake) -> Failure {
+    Failure {
+        message: format!("its launch: {}", mistake.message),
+        ..mistake.into()
     }
+}
+
+/// What the device holds before a run of a library's kernel.
+#[cfg(test)]
+pub(crate) fn starts(
+    library: &Library,
+    function: &str,
+    launch: &Written,
+    root: &std::path::Path,
+) -> Result<Vec<(u32, Vec<u8>)>, String> {
+    let tree = Tree::here(root, None).map_err(|failure| failure.message)?;
+    let subject = Subject {
+        library,
+        function,
+        constants: &[],
+        limits: Limits {
+            max_steps: MAX_STEPS,
+            time: Duration::from_secs(1),
+        },
+    };
+    let mut runner = subject.runner().map_err(|error| error.to_string())?;
+    let launched = subject.launched(launch, &runner, &tree);
+    let launched = launched.map_err(|failure| failure.message)?;
+    let sizes = launched.launch.first_sizes();
+    let sizes = sizes.map_err(|mistake| mistake.message)?;
+    let bound = launched.bound(&sizes);
+    let (geometry, inputs) = bound.map_err(|mistake| mistake.message)?;
+    let held = runner.starts(geometry, &inputs);
+    let held = held.map_err(|error| error.to_string())?;
+    Ok(held.into_iter().chain(inputs.bytes).collect())
 }
 
 /// What a checked run found, each mistake of a line once.

@@ -5,8 +5,8 @@ use super::execute::{Limits, Stopped, Subject, relative_text};
 use super::{launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::generate::Generator;
-use crate::launch::{Disk, Launched};
-use crate::phases::Phases;
+use crate::launch::{self, Launched};
+use crate::phases;
 use crate::prediction::{self, Code, lines, task};
 use crate::source;
 use assay_agx::{Isa, Program};
@@ -75,7 +75,7 @@ impl Evaluator<'_> {
         let found = library
             .kernel(function)
             .map_err(|error| source::failure(&unit.path, error))?;
-        let made = match generator.generate(found, &mut Phases::default()) {
+        let made = match generator.generate(found, &mut phases::told()) {
             Ok(made) => made,
             Err(refused) => {
                 let why = relative_text(&refused.message, unit.tree);
@@ -104,12 +104,10 @@ impl Evaluator<'_> {
             Err(error) => kernel.notes.push(format!("not profiled: {error}")),
         }
         for (index, launch) in launches.iter().enumerate() {
-            let launched = Launched::new(launch.clone(), function, &made.arguments);
+            let launched = launch::launched(launch.clone(), function, &made.arguments);
             match launched {
                 Ok(launched) => {
-                    let files = Disk {
-                        root: Some(unit.tree.root.clone()),
-                    };
+                    let files = unit.tree.arrays();
                     let launched = Launched { files, ..launched };
                     self.predict(&program, &launched, index == 0, kernel);
                 }

@@ -3,9 +3,11 @@
 use super::git::{Base, Entry, Repository};
 use super::store;
 use crate::failure::Failure;
+use crate::launch::{Disk, SharedFiles};
 use assay_gate::{Config, Texts};
 use assay_tune::fingerprint::Fingerprint;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Sources below a folder.
 #[derive(Clone, Debug)]
@@ -82,6 +84,13 @@ impl Tree {
             root: top.join(prefix),
             top,
             files,
+        })
+    }
+
+    /// The files that launches name: they lie below the root.
+    pub(super) fn arrays(&self) -> SharedFiles {
+        Arc::new(Disk {
+            root: Some(self.root.clone()),
         })
     }
 

@@ -2,7 +2,8 @@
 
 use super::settings::Settings;
 use crate::generate::{self, Generator};
-use crate::phases::Phases;
+use crate::launch;
+use crate::phases;
 use crate::prediction::{self, Code, Launched, lines, target, task};
 use crate::source::ThisMachine;
 use assay_agx::{Isa, Program};
@@ -70,7 +71,7 @@ impl Snapshot {
             Some(written) => Some(written),
             None => self.settings.launch(kernel)?,
         };
-        let launched = written.map(|written| Launched::new(written, kernel, arguments));
+        let launched = written.map(|written| launch::launched(written, kernel, arguments));
         launched.transpose().map_err(|mistake| mistake.message)
     }
 
@@ -94,7 +95,7 @@ impl Snapshot {
             isa: Isa::G13,
             threadgroup: None,
         };
-        let made = generator.generate(kernel, &mut Phases::default());
+        let made = generator.generate(kernel, &mut phases::told());
         let mut made = made.map_err(|refused| refused.message)?;
         generate::name_files(&mut made.program, &self.path);
         let launched = self.launch(&kernel.name, &made.arguments);

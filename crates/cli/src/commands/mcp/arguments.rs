@@ -9,6 +9,7 @@ use super::worker::{Input, Job};
 use super::{LARGEST_FILE, LARGEST_TEXT, Limits};
 use crate::confine;
 use crate::failure::Failure;
+use assay_launch::Written;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -304,24 +305,22 @@ impl Reader<'_> {
         };
         let text = text.trim().trim_start_matches("//").trim_start();
         let text = text.strip_prefix("assay: launch").unwrap_or(text);
+        let (_, written) = Written::parse(text).map_err(|mistake| {
+            Failure::usage(format!("`{}`: {mistake}", parameter.name))
+                .advice(format!("flags are {}", FLAGS.join(" ")))
+        })?;
+        let shown = written.to_string();
+        let words: Vec<&str> = shown.split_whitespace().collect();
         let mut found = Vec::new();
-        let mut words = text.split_whitespace().peekable();
-        // In a comment the kernel's name stands first.
-        words.next_if(|word| !word.starts_with('-'));
-        while let Some(word) = words.next() {
-            let (flag, value) = match word.split_once('=') {
-                Some((flag, value)) if FLAGS.contains(&flag) => (flag, Some(value)),
-                _ => (word, words.next_if(|next| !next.starts_with("--"))),
-            };
-            let known = FLAGS.contains(&flag);
-            let (true, Some(value)) = (known, value) else {
+        for pair in words.chunks(2) {
+            if !FLAGS.contains(&pair[0]) {
+                let (name, word) = (parameter.name, pair[0]);
                 return Err(Failure::usage(format!(
-                    "`{}`: `{word}` is no flag of a launch with its value",
-                    parameter.name
+                    "`{name}`: `{word}` is not a flag of a launch that is taken here"
                 ))
                 .advice(format!("flags are {}", FLAGS.join(" "))));
-            };
-            found.push(format!("{flag}={value}"));
+            }
+            found.push(pair.join("="));
         }
         if self.buffers.is_empty() {
             found.into_iter().for_each(|word| self.both(word));

@@ -110,7 +110,7 @@ impl ServerHandler for Server {
         let given = request.arguments.unwrap_or_default();
         let result = match self.answer(tool, &given, &context).await {
             Ok(result) => result,
-            Err(failure) => failed(&failure.to_json()),
+            Err(failure) => failed(&crate::failure::to_json(&failure)),
         };
         Ok(result.into())
     }

@@ -88,9 +88,9 @@ impl From<api::Answer> for Done {
 impl From<Failure> for Done {
     fn from(failure: Failure) -> Done {
         Done {
-            code: failure.kind as u8,
+            code: crate::failure::status(failure.kind),
             output: String::new(),
-            error: Some(failure.to_json()),
+            error: Some(crate::failure::to_json(&failure)),
         }
     }
 }

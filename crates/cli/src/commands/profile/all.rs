@@ -9,7 +9,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::Refused;
 use crate::load::{self, Place};
 use crate::output::Output;
-use crate::phases::Phases;
+use crate::phases;
 use crate::source;
 use assay_codegen::back::Frame;
 use assay_front::Kernel;
@@ -337,7 +337,7 @@ pub(super) fn run(
         keep_going: args.keep_going,
         start: Instant::now(),
     };
-    let mut phases = Phases::default();
+    let mut phases = phases::told();
     let bytes = place.open()?;
     let file = load::open(path, &bytes)?;
     if !file.needs_code() {
@@ -389,7 +389,7 @@ fn row(kernel: &Kernel, args: &Args, options: &Options) -> Row {
         Ok(generator) => generator,
         Err(failure) => return Row::failed(&kernel.name, failure),
     };
-    let made = match generator.generate(kernel, &mut Phases::default()) {
+    let made = match generator.generate(kernel, &mut phases::told()) {
         Ok(made) => made,
         Err(refused) => return Row::refused(&kernel.name, refused),
     };

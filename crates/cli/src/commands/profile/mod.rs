@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
-use crate::phases::Phases;
+use crate::phases;
 use assay_predict::Predicted;
 use assay_profile::render::{self, Sources, Style, View};
 use assay_profile::{Options, Profile};
@@ -138,7 +138,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     if args.format == Format::Jsonl {
         return Err(Failure::usage("--format jsonl is for --all"));
     }
-    let mut phases = Phases::default();
+    let mut phases = phases::told();
     let bytes = place.open()?;
     let loaded = load::of_bytes(place, &bytes, &args.model, &mut phases, context)?;
     if let Some(surveys) = survey::of(&loaded) {
@@ -170,7 +170,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         })
     })?;
     context.write(&text)?;
-    phases.show(context);
+    phases::show(&phases, context);
     Ok(Outcome::Fine)
 }
 

@@ -3,8 +3,9 @@
 use super::Args;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::launch;
 use crate::load::Loaded;
-use crate::prediction::{self, Launched, lines, target, targets, task};
+use crate::prediction::{self, lines, target, targets, task};
 use assay_front::Bytes;
 use assay_predict::render::{self, Style, time};
 use assay_predict::{Cache, LineTime, Predicted, Sampling};
@@ -52,7 +53,7 @@ fn of(
     let model = &args.model;
     let program = &loaded.program;
     let flags = model.launch.written()?;
-    let found = Launched::find(text, &program.name, &loaded.arguments, flags)?;
+    let found = launch::find(text, &program.name, &loaded.arguments, flags)?;
     let Some(launched) = found else {
         return Ok(None);
     };

@@ -6,8 +6,8 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::Generator;
 use crate::input;
-use crate::launch::LaunchArgs;
-use crate::phases::Phases;
+use crate::launch::{self, LaunchArgs};
+use crate::phases;
 use crate::prediction::{self, Choice, Code, Launched, task};
 use crate::source::{self, SourceArgs, ThisMachine};
 use assay_agx::{Isa, Program};
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let signature = module.kernel(&kernel.name);
     let arguments = signature.map_or(&[][..], |kernel| kernel.arguments.as_slice());
     let flags = args.launch.written()?;
-    let launched = Launched::find(text, &kernel.name, arguments, flags)?;
+    let launched = launch::find(text, &kernel.name, arguments, flags)?;
     let launched = launched.ok_or_else(task::no_launch)?;
     let geometry = Geometry::of_launch(&launched.launch).map_err(|_| task::no_launch())?;
     let mut applied = Applied {
@@ -315,8 +315,8 @@ fn code(kernel: &Kernel, constants: &[GivenConstant]) -> Result<Program, Failure
         isa: Isa::G13,
         threadgroup: None,
     };
-    let made = generator.generate(kernel, &mut Phases::default());
-    Ok(made.map_err(|refused| refused.failure())?.program)
+    let made = generator.generate(kernel, &mut phases::told());
+    Ok(made.map_err(|refused| refused.error())?.program)
 }
 
 /// The predicted time at the first of the launch's sizes.

@@ -2,7 +2,6 @@
 
 use super::Args;
 use super::work::failure;
-use crate::diagnostics;
 use crate::failure::{Failure, Kind};
 use crate::interrupt;
 use crate::progress;
@@ -11,6 +10,7 @@ use assay_device::{
     Checks, CpuDevice, Device, Diagnostic, Error, GpuDevice, LibraryId, MetalSettings, Settings,
     Source,
 };
+use assay_engine::diagnostics;
 use assay_front::{Bytes, SourceOptions};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -2,8 +2,8 @@
 
 use super::counts::Counted;
 use crate::context::Context;
-use crate::diagnostics::ErrorEntry;
 use assay_device::Origin;
+use assay_engine::diagnostics::ErrorEntry;
 use assay_launch::element::Element;
 use assay_report::style::Role;
 use serde::Serialize;

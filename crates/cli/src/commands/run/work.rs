@@ -5,17 +5,18 @@ use super::engine::Engine;
 use super::report::{Finding, Report, Shown, Times, Written as WrittenFile};
 use super::{Args, CheckClass, Destinations, advice};
 use crate::context::Context;
-use crate::diagnostics;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::input;
 use crate::interrupt;
-use crate::launch::Launched;
+use crate::launch::{self, Launched};
 use crate::output::Output;
 use crate::progress;
 use assay_device::{
-    ArgumentBinding, Binding, BufferId, Checks, Diagnostic, Dispatch, Error, Origin, PipelineFacts,
-    PipelineId, Storage,
+    ArgumentBinding, BufferId, Checks, Diagnostic, Dispatch, Error, Origin, PipelineFacts,
+    PipelineId,
 };
+use assay_engine::bound::{Bound, fill};
+use assay_engine::diagnostics;
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::resources::{self, Resources};
@@ -200,7 +201,7 @@ impl<'a> Work<'a> {
             ..
         } = &self.launched;
         self.inputs = self.launched.inputs(sizes)?.filled()?;
-        self.resources = launch.resources(arguments, sizes, files)?;
+        self.resources = launch.resources(arguments, sizes, &**files)?;
         Ok(())
     }
 
@@ -304,21 +305,11 @@ impl<'a> Work<'a> {
 
     /// The dispatch of a pass, with buffers made.
     pub(super) fn dispatch(&mut self, pass: &Pass) -> Result<Dispatch, Failure> {
-        let mut dispatch = Dispatch::new(self.pipeline, pass.extent, pass.threadgroup);
-        for filled in &self.inputs.buffers {
-            let device = self.engine.device();
-            let buffer = device
-                .buffer(filled.size(), Storage::Shared)
-                .map_err(failure)?;
-            self.buffers.push((filled.index, buffer));
-            dispatch = dispatch.bind(filled.index, Binding::Buffer { buffer, offset: 0 });
-        }
-        for (index, bytes) in &self.inputs.bytes {
-            dispatch = dispatch.bind(*index, Binding::Bytes(bytes.clone()));
-        }
-        for (index, bytes) in &self.inputs.memory {
-            dispatch = dispatch.bind(*index, Binding::ThreadgroupMemory(*bytes));
-        }
+        let geometry = (pass.extent, pass.threadgroup);
+        let device = self.engine.device();
+        let bound = Bound::new(device, self.pipeline, geometry, &self.inputs);
+        let Bound { dispatch, buffers } = bound.map_err(failure)?;
+        self.buffers = buffers;
         self.bind_resources(dispatch)
     }
 
@@ -402,10 +393,8 @@ impl<'a> Work<'a> {
 
     /// Gives the buffers the contents they start with.
     fn fill(&mut self) -> Result<(), Failure> {
-        for (filled, (_, buffer)) in self.inputs.buffers.iter().zip(&self.buffers) {
-            let written = self.engine.device().write(*buffer, 0, &filled.data());
-            written.map_err(failure)?;
-        }
+        let device = self.engine.device();
+        fill(device, &self.buffers, &self.inputs).map_err(failure)?;
         self.fill_resources()
     }
 
@@ -572,9 +561,9 @@ fn launch_of(
     flags: Written,
 ) -> Result<Launched, Failure> {
     let (kernel, arguments) = (&facts.function, &facts.arguments);
-    match Launched::find(text, kernel, arguments, flags.clone())? {
+    match launch::find(text, kernel, arguments, flags.clone())? {
         Some(launched) => Ok(launched),
-        None => Ok(Launched::new(flags, kernel, arguments)?),
+        None => Ok(launch::launched(flags, kernel, arguments)?),
     }
 }
 
@@ -594,31 +583,7 @@ fn choose(path: &str, names: &[String]) -> Failure {
 
 /// A device's error with its exit code.
 pub(super) fn failure(error: Error) -> Failure {
-    let kind = match &error {
-        Error::Fault(_) | Error::TimeOut { .. } | Error::Cancelled => Kind::Verdict,
-        Error::Source(_)
-        | Error::Library(_)
-        | Error::NoKernels
-        | Error::Pipeline { .. }
-        | Error::Unsupported { .. } => Kind::Input,
-        Error::Compiler(_)
-        | Error::NoDevice(_)
-        | Error::OutOfMemory { .. }
-        | Error::GpuMemory(_)
-        | Error::Capture(_) => Kind::Missing,
-        _ => Kind::Usage,
-    };
-    let advice = match &error {
-        Error::MissingConstant { index, .. } => {
-            Some(format!("give it a value: --const {index}=TYPE:VALUE"))
-        }
-        _ => None,
-    };
-    let failure = Failure::new(kind, error.to_string());
-    match advice {
-        Some(advice) => failure.advice(advice),
-        None => failure,
-    }
+    error.into()
 }
 
 /// What the device holds before a run by a command line, at the first of its sizes.

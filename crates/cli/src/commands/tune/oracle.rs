@@ -23,7 +23,7 @@ pub(super) fn oracle(
     let is_command = !text.ends_with(".py") && !text.contains('=');
     let definition = match is_command {
         true => Definition::Program(Arc::new(Program::new(Language::Shell, text, ""))),
-        false => launched::definition(text, read)?,
+        false => launched::definition(text, read).map_err(|Unread(failure)| failure)?,
     };
     let sizes = launch.launched.launch.first_sizes()?;
     if launch.launched.inputs(&sizes)?.outputs().is_empty() {
@@ -40,17 +40,20 @@ pub(super) fn oracle(
     })
 }
 
-impl From<expression::Error> for Failure {
-    fn from(error: expression::Error) -> Failure {
-        Failure::usage(format!("--oracle: {error}"))
-            .advice("an expression is a line per output: y[r] = sum(k < C: x[r, k])")
+/// Why an oracle cannot be read.
+struct Unread(Failure);
+
+impl From<expression::Error> for Unread {
+    fn from(error: expression::Error) -> Unread {
+        let failure = Failure::usage(format!("--oracle: {error}"));
+        Unread(failure.advice("an expression is a line per output: y[r] = sum(k < C: x[r, k])"))
     }
 }
 
-fn read(name: &str) -> Result<String, Failure> {
-    let bytes = input::open(Path::new(name))?;
+fn read(name: &str) -> Result<String, Unread> {
+    let bytes = input::open(Path::new(name)).map_err(Unread)?;
     let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|_| Failure::input(format!("{name} is not text")))?;
+    let text = text.map_err(|_| Unread(Failure::input(format!("{name} is not text"))))?;
     Ok(text.to_owned())
 }
 

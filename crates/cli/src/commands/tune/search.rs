@@ -10,7 +10,7 @@ use crate::commands::bench::select;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
-use crate::launch::Launched;
+use crate::launch;
 use crate::prediction::task;
 use crate::source::{self, ThisMachine};
 use assay_bench::registry::Registry;
@@ -134,7 +134,7 @@ fn of_bytes(
     let arguments = subject.arguments();
     let arguments = arguments.map_err(|failure| original_failure(&function, &failure))?;
     let flags = args.launch.written()?;
-    let found = Launched::find(text, &function, &arguments, flags)?;
+    let found = launch::find(text, &function, &arguments, flags)?;
     let found = found.ok_or_else(task::no_launch)?;
     let described = found.launch.comment(&function);
     let mut launch = FileLaunch::new(found, args.tolerance)?;

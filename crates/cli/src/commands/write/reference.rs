@@ -5,7 +5,7 @@
 
 use crate::commands::tune::file::FileLaunch;
 use crate::failure::Failure;
-use crate::launch::Launched;
+use crate::launch::{self, Launched};
 use crate::prediction::task;
 use crate::source::ThisMachine;
 use assay_front::{Library, Source, SourceOptions};
@@ -71,7 +71,7 @@ impl Reference {
         );
         let signature = subject.arguments();
         let signature = signature.map_err(|failure| Failure::input(failure.why))?;
-        let found = Launched::find(Some(text), &function, &signature, Written::default())?;
+        let found = launch::find(Some(text), &function, &signature, Written::default())?;
         let found = found.ok_or_else(task::no_launch)?;
         let arguments = arguments(&found)?;
         let launch = FileLaunch::new(found, None)?;

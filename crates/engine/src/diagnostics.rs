@@ -1,33 +1,36 @@
 //! Errors in Metal source: as text with the line they are about, and as data.
 
-use crate::failure::{Failure, Kind};
-use crate::toolchain;
+use crate::{Error as Failure, Kind};
 use assay_msl::{Diagnostic, Error, Place};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-#[cfg(test)]
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 
 /// An error in the source.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct ErrorEntry {
-    pub(crate) message: String,
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct ErrorEntry {
+    /// What is wrong.
+    pub message: String,
     /// Null when the error has no place in the source.
-    pub(crate) file: Option<String>,
-    pub(crate) line: Option<u32>,
+    pub file: Option<String>,
+    /// From 1; null as the file may be.
+    pub line: Option<u32>,
     /// Byte column from 1; null when only the line is known.
-    pub(crate) column: Option<u32>,
-    pub(crate) source_line: Option<String>,
-    pub(crate) notes: Vec<NoteEntry>,
+    pub column: Option<u32>,
+    /// The text of the line.
+    pub source_line: Option<String>,
+    /// What explains it.
+    pub notes: Vec<NoteEntry>,
 }
 
 /// What explains an error.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(crate) struct NoteEntry {
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct NoteEntry {
     message: String,
     file: Option<String>,
     line: Option<u32>,
@@ -38,7 +41,7 @@ pub(crate) struct NoteEntry {
 const SHOWN: usize = 10;
 
 /// The failure of a compilation.
-pub(crate) fn failure(path: &Path, error: &Error) -> Failure {
+pub fn failure(path: &Path, error: &Error) -> Failure {
     match error {
         Error::Source(diagnostics) => {
             let count = diagnostics.len();
@@ -60,7 +63,7 @@ pub(crate) fn failure(path: &Path, error: &Error) -> Failure {
             }
         }
         Error::CannotRun { .. } | Error::Library(_) => {
-            Failure::new(Kind::Missing, error.to_string()).advice(toolchain::install_advice())
+            Failure::new(Kind::Missing, error.to_string())
         }
         Error::Cache { .. } => Failure::new(Kind::Missing, error.to_string())
             .advice("let ASSAY_CACHE name a folder that can be written"),
@@ -77,7 +80,7 @@ fn advice(diagnostics: &[Diagnostic]) -> Option<String> {
 }
 
 /// A diagnostic with the line it is about.
-pub(crate) fn render(diagnostic: &Diagnostic) -> String {
+pub fn render(diagnostic: &Diagnostic) -> String {
     let mut out = format!("{diagnostic}\n");
     snippet(
         &mut out,
@@ -116,7 +119,8 @@ fn snippet(out: &mut String, place: Option<&Place>, line: Option<&str>) {
     }
 }
 
-pub(crate) fn error_entry(diagnostic: &Diagnostic) -> ErrorEntry {
+/// An error as data.
+pub fn error_entry(diagnostic: &Diagnostic) -> ErrorEntry {
     let (file, line, column) = parts(diagnostic.place.as_ref());
     ErrorEntry {
         message: diagnostic.message.clone(),

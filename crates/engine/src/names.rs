@@ -1,17 +1,17 @@
 //! A name the user gave that a file does not have, always in the same words.
 
-use crate::failure::Failure;
+use crate::Error;
 
 /// Most names offered in place of one that does not exist.
 const MOST: usize = 8;
 
 /// `file` has no `kind` (a kernel, a function) of this name; says which it has, nearest first.
-pub(crate) fn unknown<'n>(
+pub fn unknown<'n>(
     file: &str,
     kind: &str,
     wanted: &str,
     names: impl Iterator<Item = &'n str> + Clone,
-) -> Failure {
+) -> Error {
     let count = names.clone().count();
     let offered = assay_report::nearest::offered(names, wanted, MOST);
     let more = if count > offered.len() { ", …" } else { "" };
@@ -21,5 +21,5 @@ pub(crate) fn unknown<'n>(
         1 => format!("it has one {kind}: {offered}"),
         _ => format!("it has {count} {kind}s, nearest first: {offered}{more}"),
     };
-    Failure::usage(format!("{file} has no {kind} named {wanted}")).advice(advice)
+    Error::usage(format!("{file} has no {kind} named {wanted}")).advice(advice)
 }

@@ -1,8 +1,8 @@
 //! The time of source lines: instructions of a replay, by the line they were made from.
 
-use super::buffer;
-use super::task::{Pass, failure};
-use crate::failure::Failure;
+use crate::Error;
+use crate::execution::Pass;
+use crate::prediction::buffer;
 use assay_agx::Program;
 use assay_predict::{
     Cache, LineTime, REASONS, Reason, Target, TermTime, by_instruction, reason_name,
@@ -11,18 +11,17 @@ use assay_profile::render::Sources;
 use std::collections::BTreeMap;
 
 /// The time of every line, the dearest first.
-pub(crate) fn lines(
+pub fn lines(
     passes: &[Pass],
     times: u32,
     target: &Target,
     state: Cache,
     sources: Option<&Sources>,
-) -> Result<Vec<LineTime>, Failure> {
+) -> Result<Vec<LineTime>, Error> {
     let programs: Vec<&Program> = passes.iter().map(|pass| &pass.program).collect();
     let buffer = buffer(passes, times);
     let (chip, constants) = (&target.chip, &target.constants);
-    let by_dispatch =
-        by_instruction(&buffer, &programs, chip, constants, state).map_err(failure)?;
+    let by_dispatch = by_instruction(&buffer, &programs, chip, constants, state)?;
     let mut found: BTreeMap<(String, u32), [f64; REASONS]> = BTreeMap::new();
     for (program, instructions) in programs.iter().zip(by_dispatch) {
         for instruction in instructions {
