@@ -199,7 +199,7 @@ impl Registers {
 }
 
 /// How lanes of a whole threadgroup of this size differ in a position; nothing if simdgroups are not alike.
-fn position(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
+fn position_of(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
     let grid = Grid::threads(threadgroup, threadgroup);
     let simdgroups = threadgroup.iter().product::<u32>().div_ceil(32);
     let mut known: Option<Known> = None;
@@ -308,12 +308,11 @@ impl Analysis<'_> {
                 let &[entry, again] = &writes[..] else {
                     return Moved::Lanes;
                 };
-                let Some((first, last)) = self.innermost(again) else {
+                let Some((first, _)) = self.innermost(again) else {
                     return Moved::Lanes;
                 };
                 // Nothing may read it once lanes have begun to get ready for the next iteration.
                 let sound = entry < first && reads.iter().all(|&at| first <= at && at <= again);
-                let _ = last;
                 if sound { Moved::Copy } else { Moved::Lanes }
             }
             Some(parameter) if parameter.uniform && inside(self.around(writes)) => Moved::Uniform,
@@ -515,12 +514,7 @@ impl Analysis<'_> {
                     _ => Known::NOTHING,
                 }
             }
-            Op::PtrAdd {
-                kind,
-                scale,
-                offset,
-                ..
-            } => {
+            Op::PtrAdd { kind, scale, .. } => {
                 let base = operand(0);
                 let index = match kind {
                     Index::None => Known::constant(0),
@@ -537,17 +531,16 @@ impl Analysis<'_> {
                         .filter(|_| keeps)
                         .map(|s| s.wrapping_mul(scale.into())),
                 });
-                let _ = offset;
                 base.with(sum(base.strides, scaled, |a, b| a.wrapping_add(b)))
             }
             Op::SelectNarrow { .. } | Op::SelectWide { .. } => {
                 let (cond, yes, no) = (operand(0), operand(1), operand(2));
+                let whole = cond.is_uniform();
                 let raw = yes.raw && no.raw;
                 let strides = std::array::from_fn(|bit| {
                     let same = yes.strides[bit] == no.strides[bit];
                     let cond = cond.strides[bit] == Some(0);
-                    yes.strides[bit]
-                        .filter(|&s| cond && same && (s == 0 || cond_uniform(&operand(0))))
+                    yes.strides[bit].filter(|&s| cond && same && (s == 0 || whole))
                 });
                 Known {
                     raw,
@@ -573,7 +566,7 @@ impl Analysis<'_> {
                 )
             }
             Op::Matrix { index } => Known {
-                raw: super::emit::product_here(self.program, index).is_some(),
+                raw: super::collectives::product_here(self.program, index).is_some(),
                 ..Known::NOTHING
             },
             Op::PerLane { .. } | Op::Pick { .. } | Op::Repack { .. } => if_uniform,
@@ -587,14 +580,6 @@ pub(super) fn is_reduced_here(collective: &Collective) -> bool {
     let reduces =
         matches!(collective.what, What::Reduce { op, group: 32 } if op != Combine::Product);
     reduces && collective.scalar == Scalar::F32 && !collective.a.wide && !collective.d.wide
-}
-
-fn cond_uniform(cond: &Known) -> bool {
-    cond.is_uniform()
-}
-
-fn position_of(threadgroup: [u32; 3], which: Builtin, axis: u8) -> Known {
-    position(threadgroup, which, axis)
 }
 
 fn narrow(index: u32) -> Reg {

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `meaning` | what each lane function computes, noted when bytecode is made |
 //! | `known` | how lanes differ in each register, for threadgroups of a size |
-//! | `emit` | writes a program as LLVM's text: registers, masks, control, collectives, matrices |
+//! | `emit` | writes a program as LLVM's text: registers, masks, which operation is written how |
+//! | `control`, `collectives`, `helpers` | branches, loops and barriers; reductions, shuffles and products; functions that are called |
 //! | `arithmetic`, `machine` | arithmetic as `assay-num` defines it, and mathematics composed of it |
 //! | `memory`, `tile`, `text` | loads and stores; those of matrices; the text form |
 //! | `run` | runs the code over a grid |
@@ -15,7 +16,10 @@
 //! the interpreter's.
 
 mod arithmetic;
+mod collectives;
+mod control;
 mod emit;
+mod helpers;
 mod known;
 mod machine;
 mod meaning;

@@ -372,55 +372,73 @@ impl NativeJob<'_> {
         context: &ExecutionContext<'_>,
     ) -> Result<(), Box<Fault>> {
         let threads = self.job.grid.threadgroup.iter().product::<u32>();
-        let mut running = Vec::new();
         for simdgroup in 0..worker.contexts.len() {
-            let at = context.grid_position.of_simdgroup(simdgroup as u32);
-            for (index, &(which, axis)) in self.source.positions.iter().enumerate() {
-                if self.code.scalar_positions[index] {
-                    worker.bases[simdgroup][index] =
-                        at.affine(which, axis.into(), 1).map_or(0, |(base, _)| base);
-                } else {
-                    worker.lanes[simdgroup][index] =
-                        at.value(which, axis.into()).unwrap_or([0; 32]);
-                }
-            }
+            self.place(worker, context, simdgroup);
             let own = &mut worker.contexts[simdgroup];
             let left = threads.saturating_sub(simdgroup as u32 * 32).min(32);
             own.mask = ((1u64 << left) - 1) as u32;
             own.trap = None;
+            own.handle = std::ptr::null_mut();
+        }
+        // Nothing between the calls of code is float arithmetic; the interpreter's functions set the usual mode for themselves.
+        let mode = ControlWord::set(ControlWord::DENORMALS_ARE_ZERO);
+        let faulty = self.run_in_turns(&mut worker.contexts);
+        drop(mode);
+        match faulty {
+            Some(simdgroup) => self.check(&mut worker.contexts[simdgroup], context),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the simdgroup that was stopped, if one was.
+    fn run_in_turns(&self, contexts: &mut [Context]) -> Option<usize> {
+        let mut running = 0;
+        for (simdgroup, own) in contexts.iter_mut().enumerate() {
             // SAFETY: the function is the code of this program, made for contexts of this layout; all that the context points
             // to lives until the threadgroup has ended.
-            let handle = unsafe {
-                let _mode = ControlWord::set(ControlWord::DENORMALS_ARE_ZERO);
-                self.code.start(std::ptr::from_mut(own).cast())
-            };
-            own.handle = handle;
-            self.check(own, context)?;
+            let handle = unsafe { self.code.start(std::ptr::from_mut(own).cast()) };
+            if own.trap.is_some() {
+                return Some(simdgroup);
+            }
             // SAFETY: as above.
             if !handle.is_null() && !unsafe { self.code.is_done(handle) } {
-                running.push(simdgroup);
+                own.handle = handle;
+                running += 1;
             }
         }
-        while !running.is_empty() {
-            let mut left = Vec::with_capacity(running.len());
-            for &simdgroup in &running {
-                let own = &mut worker.contexts[simdgroup];
+        while running > 0 {
+            for (simdgroup, own) in contexts.iter_mut().enumerate() {
+                if own.handle.is_null() {
+                    continue;
+                }
                 // SAFETY: the coroutine is suspended at a barrier.
                 let done = unsafe {
-                    {
-                        let _mode = ControlWord::set(ControlWord::DENORMALS_ARE_ZERO);
-                        self.code.resume(own.handle);
-                    }
+                    self.code.resume(own.handle);
                     self.code.is_done(own.handle)
                 };
-                self.check(own, context)?;
-                if !done {
-                    left.push(simdgroup);
+                if own.trap.is_some() {
+                    return Some(simdgroup);
+                }
+                if done {
+                    own.handle = std::ptr::null_mut();
+                    running -= 1;
                 }
             }
-            running = left;
         }
-        Ok(())
+        None
+    }
+
+    /// Writes down the positions that a simdgroup asks for.
+    fn place(&self, worker: &mut NativeWorker, context: &ExecutionContext<'_>, simdgroup: usize) {
+        let at = context.grid_position.of_simdgroup(simdgroup as u32);
+        for (index, &(which, axis)) in self.source.positions.iter().enumerate() {
+            if self.code.scalar_positions[index] {
+                let affine = at.affine(which, axis.into(), 1);
+                worker.bases[simdgroup][index] = affine.map_or(0, |(base, _)| base);
+            } else {
+                worker.lanes[simdgroup][index] = at.value(which, axis.into()).unwrap_or([0; 32]);
+            }
+        }
     }
 
     fn check(&self, own: &mut Context, context: &ExecutionContext<'_>) -> Result<(), Box<Fault>> {
