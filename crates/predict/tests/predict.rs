@@ -221,13 +221,38 @@ fn what_cannot_be_predicted_says_why() {
 }
 
 #[test]
-fn a_chip_whose_clock_is_unknown_gets_no_time() {
-    let chip = Chip::named("m5").expect("a chip");
-    let execution = executed(&iota(), 4096);
+fn every_chip_has_a_time_and_newer_generations_a_wider_band() {
+    let execution = executed(&with_loop(40), 1 << 20);
     let buffer = CommandBuffer::of(&execution);
-    let refused = predict(&buffer, &chip, &Constants::of(&chip), Cache::Warm);
-    let refused = refused.expect_err("no time").to_string();
-    assert!(refused.contains("clock"), "{refused}");
+    let band = |chip: &Chip| {
+        let found = predict(&buffer, chip, &Constants::of(chip), Cache::Warm);
+        let found = found.unwrap_or_else(|error| panic!("{}: {error}", chip.name));
+        assert!(found.low_us < found.time_us && found.time_us < found.high_us);
+        found.high_us / found.low_us
+    };
+    let m2 = band(&Chip::named("m2").expect("a chip"));
+    for chip in assay_chip::chips() {
+        assert!(chip.family < 9 || band(chip) > m2, "{}", chip.name);
+    }
+}
+
+#[test]
+fn several_dispatches_are_in_doubt_about_what_lies_between_them() {
+    let execution = executed(&iota(), 4096);
+    let chip = Chip::named("m2").expect("a chip");
+    let band = |times| {
+        let buffer = CommandBuffer {
+            dispatches: vec![Repeated {
+                execution: &execution,
+                times,
+            }],
+            times: 1,
+        };
+        let found = predict(&buffer, &chip, &Constants::of(&chip), Cache::Warm);
+        let found = found.expect("a prediction");
+        found.high_us / found.low_us
+    };
+    assert!(band(100) > 2.0 * band(1), "{} and {}", band(100), band(1));
 }
 
 #[test]
