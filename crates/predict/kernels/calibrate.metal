@@ -140,6 +140,17 @@ kernel void gather(ARGUMENTS) {
     data[4096 + at] = sum;
 }
 
+// Four lines for the lanes in turn, from L1: no two neighbours want the same one.
+kernel void few_lines(ARGUMENTS) {
+    float sum = 0.0f;
+    for (uint k = 0; k < turns; ++k) {
+        for (uint n = 0; n < 8; ++n) {
+            sum += data[(32 * (lane & 3) + 8 * k + n) & mask];
+        }
+    }
+    data[4096 + at] = sum;
+}
+
 // Rows of threadgroup memory: every bank once.
 kernel void rows(ARGUMENTS) {
     threadgroup float tile[1024];

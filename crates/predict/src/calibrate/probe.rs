@@ -114,6 +114,7 @@ impl Plan {
             ..probe(function, MANY, 256, TURNS)
         };
         self.add("request_cycles", vec![busy("gather", 1023)]);
+        self.add("line_cycles", vec![busy("few_lines", 127)]);
         self.add("access_cycles", vec![busy("lines", 255)]);
         self.add("local_row_cycles", vec![busy("rows", 1023)]);
         self.add("local_conflict_cycles", vec![busy("columns", 1023)]);
