@@ -1,5 +1,6 @@
 //! Where a user's files are kept, by the conventions of the system.
 
+use crate::platform::Platform;
 use std::path::PathBuf;
 
 /// An environment variable that is set to something.
@@ -24,7 +25,7 @@ pub(crate) fn data() -> Option<PathBuf> {
 
 fn of(macos: &str, xdg: &str, unix: &str) -> Option<PathBuf> {
     let home = variable("HOME");
-    if cfg!(target_os = "macos") {
+    if Platform::here().is_mac() {
         home.map(|home| home.join(macos))
     } else if cfg!(windows) {
         variable("LOCALAPPDATA")

@@ -1,7 +1,7 @@
 //! This machine, where the system says: what host times depend on.
 
 use crate::commands::doctor::System;
-use assay_device::Machine;
+use assay_device::{Machine, MachineProbe};
 
 /// The Mac, if this is one.
 pub(crate) fn mac() -> Option<Machine> {
@@ -36,11 +36,9 @@ pub(crate) fn system(mac: Option<&Machine>) -> Option<String> {
 
 /// Processes that wanted to run in the last minute, on average.
 pub(crate) fn load() -> Option<f64> {
-    file("/proc/loadavg")?
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
+    // `{ 1.52 1.48 1.60 }` on macOS.
+    let text = file("/proc/loadavg").or_else(|| System.sysctl("vm.loadavg"))?;
+    text.split_whitespace().find_map(|word| word.parse().ok())
 }
 
 /// Seconds since 1970.

@@ -135,6 +135,7 @@ esac"#,
         Command::new(env!("CARGO_BIN_EXE_assay"))
             .args(arguments)
             .env("ASSAY_PLATFORM", "macos")
+            .env("HOME", self.folder.path())
             .env("PATH", self.search_path())
             .output()
             .expect("assay runs")
