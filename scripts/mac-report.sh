@@ -46,7 +46,7 @@ registers() {
     echo "$kernel"
     "$assay" profile "examples/kernels/$kernel.metal" --format json 2>"$folder/said" |
       grep -m 1 -o '"half_registers": *[0-9]*' | sed 's/.*: */  assay: half registers /'
-    sed -n 's/^note: /  /p; s/^.*\(Apple.s compiler\)/  \1/p' "$folder/said"
+    sed -n "/Apple's compiler/s/^/  /p" "$folder/said"
   done
 }
 
@@ -75,6 +75,7 @@ part 300 "A recording" "$assay" trace record --time-limit 10s -- "$assay" run ex
 user=$(id -un)
 host=$(hostname 2>/dev/null || echo localhost)
 sed -e "s|$folder|FOLDER|g" -e "s|$PWD|CHECKOUT|g" -e "s|${HOME:-/nowhere}|HOME|g" -e "s|/Users/[^/ ]*|/Users/USER|g" \
+  -e "s|/var/folders/[^ ]*|TEMPORARY|g" \
   -e "s|${host%%.*}|HOST|g" -e "s|\([^A-Za-z]\)$user\([^A-Za-z]\)|\1USER\2|g" "$folder/report" >"$report"
 echo "mac-report: $report" >&2
 case $agree in
