@@ -72,6 +72,8 @@ pub(crate) fn programs(
             Ok(programs) => programs
                 .iter()
                 .for_each(|(program, route)| note(&beside(program, *route))),
+            // Several kernels: nothing was asked of it.
+            Err(failure) if failure.kind == Kind::Usage => {}
             Err(failure) => {
                 let first = failure.message.lines().find(|line| !line.is_empty());
                 note(&format!(

@@ -155,14 +155,19 @@ fn example() -> String {
 
 /// The example as a metallib, compiled here.
 fn metallib() -> Vec<u8> {
+    MetallibBuilder::new()
+        .kernel("saxpy", &bitcode_of_example())
+        .build()
+}
+
+fn bitcode_of_example() -> Vec<u8> {
     let out = tempfile::NamedTempFile::new().expect("a file");
     let status = Command::new(env!("CARGO_BIN_EXE_assay"))
         .args(["compile", &example(), "--quiet", "-o"])
         .arg(out.path())
         .status();
     assert!(status.is_ok_and(|status| status.success()));
-    let bitcode = std::fs::read(out.path()).expect("bitcode");
-    MetallibBuilder::new().kernel("saxpy", &bitcode).build()
+    std::fs::read(out.path()).expect("bitcode")
 }
 
 /// What metal-tt leaves: code without a name, in slices for two GPUs.
@@ -272,6 +277,22 @@ esac"#,
     ] {
         profiles_with_note(&Tools::new(xcrun), name, noted);
     }
+}
+
+#[test]
+fn nothing_is_said_about_files_of_several_kernels() {
+    let tools = Tools::new(MACS[0].xcrun);
+    let kernels = tools.path("two.metal");
+    let text_of_two = "kernel void a(device float* x) { x[0] = 1; }\nkernel void b(device float* x) { x[0] = 2; }\n";
+    std::fs::write(&kernels, text_of_two).expect("written");
+    let library = MetallibBuilder::new()
+        .kernel("a", &bitcode_of_example())
+        .kernel("b", &bitcode_of_example())
+        .build();
+    std::fs::write(tools.path("library"), library).expect("written");
+    let output = tools.assay(&["profile", &kernels.display().to_string(), "--all"]);
+    let said = text(&output.stderr);
+    assert!(!said.contains("Apple"), "{said}");
 }
 
 #[test]
