@@ -191,7 +191,7 @@ class! {
         let parts: Vec<String> = this.read().iter().map(|one| format!("    {}", description(one.id()))).collect();
         string(&format!("(\n{}\n)", parts.join(",\n"))).autoreleased()
     }
-    - "countByEnumeratingWithState:objects:count:" "Q@:^{NSFastEnumerationState=Q^@^Q[5Q]}^@Q"
+    - "countByEnumeratingWithState:objects:count:" "Q@:^{?=Q^@^Q[5Q]}^@Q"
       (this, state: *mut Enumeration, room: *mut Id, count: usize) -> usize {
         let all: Vec<Id> = this.read().iter().map(Strong::id).collect();
         enumerate(&all, state, room, count)
@@ -321,7 +321,7 @@ class! {
     - "valueForKey:" "@@:@" (this, key: Id) -> Id { this.find(key).unwrap_or(null_mut()) }
     - "allKeys" "@@:" (this) -> Id { array(this.read().iter().map(|(key, _)| key.clone()).collect()).autoreleased() }
     - "allValues" "@@:" (this) -> Id { array(this.read().iter().map(|(_, value)| value.clone()).collect()).autoreleased() }
-    - "countByEnumeratingWithState:objects:count:" "Q@:^{NSFastEnumerationState=Q^@^Q[5Q]}^@Q"
+    - "countByEnumeratingWithState:objects:count:" "Q@:^{?=Q^@^Q[5Q]}^@Q"
       (this, state: *mut Enumeration, room: *mut Id, count: usize) -> usize {
         let all: Vec<Id> = this.read().iter().map(|(key, _)| key.id()).collect();
         enumerate(&all, state, room, count)

@@ -33,6 +33,17 @@ pub unsafe fn set_error(place: *mut Id, domain: &str, code: isize, why: &str) {
     }
 }
 
+/// Tells a caller who wants to know that there is no error: some look at the place without having cleared it.
+///
+/// # Safety
+/// `place` must be null or writable.
+pub unsafe fn no_error(place: *mut Id) {
+    if !place.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *place = std::ptr::null_mut() };
+    }
+}
+
 impl Failure {
     fn describe(&self) -> String {
         let Some((_, code, details)) = self.0.get() else {

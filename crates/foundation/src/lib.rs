@@ -25,7 +25,7 @@ pub mod string;
 pub mod system;
 
 pub use data::bytes;
-pub use error::{error, set_error};
+pub use error::{error, no_error, set_error};
 pub use string::{string, text};
 
 use assay_objc::Declaration;

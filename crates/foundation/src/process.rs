@@ -51,9 +51,9 @@ class! {
     - "activeProcessorCount" "Q@:" (this) -> usize { crate::system::processors() }
     - "physicalMemory" "Q@:" (this) -> u64 { crate::system::memory() }
     - "systemUptime" "d@:" (this) -> f64 { crate::system::nanoseconds() as f64 * 1e-9 }
-    - "operatingSystemVersion" "{NSOperatingSystemVersion=qqq}@:" (this) -> Version { SYSTEM }
+    - "operatingSystemVersion" "{?=qqq}@:" (this) -> Version { SYSTEM }
     - "operatingSystemVersionString" "@@:" (this) -> Id { string("Version 15.5 (on Linux)").autoreleased() }
-    - "isOperatingSystemAtLeastVersion:" "B@:{NSOperatingSystemVersion=qqq}" (this, wanted: Version) -> Bool { Bool::from(SYSTEM >= wanted) }
+    - "isOperatingSystemAtLeastVersion:" "B@:{?=qqq}" (this, wanted: Version) -> Bool { Bool::from(SYSTEM >= wanted) }
     - "isLowPowerModeEnabled" "B@:" (this) -> Bool { NO }
     - "thermalState" "q@:" (this) -> isize { 0 }
 }

@@ -213,8 +213,9 @@ class! {
     - "initWithUTF8String:" "@@:r*" (this, text: *const c_char) -> Id { this.set(c_text(text)); this.id }
     - "initWithCString:encoding:" "@@:r*Q" (this, text: *const c_char, _encoding: usize) -> Id { this.set(c_text(text)); this.id }
     - "initWithString:" "@@:@" (this, other: Id) -> Id { this.set(text(other).as_bytes()); this.id }
-    - "initWithBytes:length:encoding:" "@@:r^vQQ" (this, bytes: *const u8, length: usize, encoding: usize) -> Id {
-        this.set(&decode(raw(bytes, length), encoding));
+    // An `int`, as objc2 takes it where the runtime is not Apple's; others pass a longer word, of which this is the part that counts.
+    - "initWithBytes:length:encoding:" "@@:r^vQi" (this, bytes: *const u8, length: usize, encoding: u32) -> Id {
+        this.set(&decode(raw(bytes, length), encoding as usize));
         this.id
     }
     - "initWithBytesNoCopy:length:encoding:freeWhenDone:" "@@:^vQQB" (this, bytes: *mut u8, length: usize, encoding: usize, free: Bool) -> Id {
@@ -231,7 +232,7 @@ class! {
     }
     - "cStringUsingEncoding:" "r*@:Q" (this, _encoding: usize) -> *const c_char { send(this.id, Sel::new(c"UTF8String")) }
     - "fileSystemRepresentation" "r*@:" (this) -> *const c_char { send(this.id, Sel::new(c"UTF8String")) }
-    - "lengthOfBytesUsingEncoding:" "Q@:Q" (this, _encoding: usize) -> usize { text(this.id).len() }
+    - "lengthOfBytesUsingEncoding:" "Q@:i" (this, _encoding: u32) -> usize { text(this.id).len() }
     - "maximumLengthOfBytesUsingEncoding:" "Q@:Q" (this, _encoding: usize) -> usize { text(this.id).len() }
     - "getCString:maxLength:encoding:" "B@:*QQ" (this, to: *mut u8, room: usize, _encoding: usize) -> Bool {
         let bytes = text(this.id).as_bytes();
@@ -335,6 +336,7 @@ pub static CONSTANT: assay_objc::Declaration = {
         name: c"__NSCFConstantString",
         class: &CLASS,
         metaclass: &METACLASS,
+        mirror: None,
         superclass: Some(&NSSTRING),
         state: 0,
         construct: None,

@@ -88,7 +88,7 @@ class! {
     - "location" "Q@:" (this) -> u64 { 0 }
     - "locationNumber" "Q@:" (this) -> u64 { 0 }
     - "maxTransferRate" "Q@:" (this) -> u64 { 0 }
-    - "maxThreadsPerThreadgroup" "{MTLSize=QQQ}@:" (this) -> Size { Size { width: 1024, height: 1024, depth: 1024 } }
+    - "maxThreadsPerThreadgroup" "{?=QQQ}@:" (this) -> Size { Size { width: 1024, height: 1024, depth: 1024 } }
     - "maxThreadgroupMemoryLength" "Q@:" (this) -> u64 { 32 << 10 }
     - "maxBufferLength" "Q@:" (this) -> u64 { (MAX_BUFFER as u64).min(working_set()) }
     - "maxArgumentBufferSamplerCount" "Q@:" (this) -> u64 { 1024 }
@@ -133,7 +133,7 @@ class! {
       (this, start: *mut u8, length: usize, options: usize, deallocator: *const Block) -> Id {
         resource::buffer_over(start, length, options, deallocator).into_owned()
     }
-    - "heapBufferSizeAndAlignWithLength:options:" "{MTLSizeAndAlign=QQ}@:QQ" (this, length: u64, _options: u64) -> [u64; 2] {
+    - "heapBufferSizeAndAlignWithLength:options:" "{?=QQ}@:QQ" (this, length: u64, _options: u64) -> [u64; 2] {
         [length.next_multiple_of(256), 256]
     }
     - "newHeapWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
@@ -142,7 +142,8 @@ class! {
         let kind: i64 = plain::get(descriptor, c"type").unwrap_or(0);
         resource::heap(size as usize, options as usize, kind == 1).into_owned()
     }
-    - "newResidencySetWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, _error: *mut Id) -> Id {
+    - "newResidencySetWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id {
+        assay_foundation::no_error(error);
         let label = plain::get::<Id>(descriptor, c"label").unwrap_or(null_mut());
         resource::residency_set(Strong::retain(label)).into_owned()
     }

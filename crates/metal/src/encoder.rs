@@ -257,13 +257,13 @@ class! {
         for at in 0..range.length { this.set_buffer(*buffers.add(at), *offsets.add(at), (range.location + at) as u64); }
     }
     - "setThreadgroupMemoryLength:atIndex:" "v@:QQ" (this, length: u64, index: u64) { this.set_memory(length, index); }
-    - "dispatchThreadgroups:threadsPerThreadgroup:" "v@:{MTLSize=QQQ}{MTLSize=QQQ}" (this, groups: Size, threadgroup: Size) {
+    - "dispatchThreadgroups:threadsPerThreadgroup:" "v@:{?=QQQ}{?=QQQ}" (this, groups: Size, threadgroup: Size) {
         this.dispatch(Extent::Groups(groups.counts()), threadgroup);
     }
-    - "dispatchThreads:threadsPerThreadgroup:" "v@:{MTLSize=QQQ}{MTLSize=QQQ}" (this, threads: Size, threadgroup: Size) {
+    - "dispatchThreads:threadsPerThreadgroup:" "v@:{?=QQQ}{?=QQQ}" (this, threads: Size, threadgroup: Size) {
         this.dispatch(Extent::Threads(threads.counts()), threadgroup);
     }
-    - "dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:" "v@:@Q{MTLSize=QQQ}"
+    - "dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:" "v@:@Q{?=QQQ}"
       (this, buffer: Id, offset: usize, threadgroup: Size) {
         this.dispatch(Extent::Indirect(Strong::retain(buffer), offset), threadgroup);
     }

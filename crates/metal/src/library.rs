@@ -7,8 +7,8 @@ use crate::resource::lock;
 use crate::settings::{cache, settings};
 use assay_device::CpuKernel;
 use assay_foundation::collections::{array, pairs};
-use assay_foundation::set_error;
 use assay_foundation::string::{Range, description, string, text};
+use assay_foundation::{no_error, set_error};
 use assay_front::{Bytes, Checks, Clang, GivenConstant, Source, SourceOptions};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, Strong, class};
@@ -94,8 +94,11 @@ fn make(
                 source,
                 ..Library::default()
             };
-            // SAFETY: `Library` is the state of the class.
-            unsafe { LIBRARY.make(library).into_owned() }
+            // SAFETY: `Library` is the state of the class; the caller's place is null or writable.
+            unsafe {
+                no_error(error);
+                LIBRARY.make(library).into_owned()
+            }
         }
         Err(why) => {
             log(1, || why.clone());
@@ -179,6 +182,7 @@ impl Library {
                 .state::<Constants>(values)
                 .map_or(Vec::new(), |own| lock(&own.0).clone());
             let found = self.function(own, text(name), constants);
+            no_error(error);
             if found.is_nil() {
                 // 5 is `MTLLibraryErrorFunctionNotFound`.
                 set_error(
@@ -386,6 +390,7 @@ pub(crate) unsafe fn pipeline(
         Ok(pipeline) => {
             // SAFETY: a label is a string or nil; `Pipeline` is the state of the class.
             unsafe {
+                no_error(error);
                 let label = Mutex::new(Strong::retain(label));
                 PIPELINE
                     .make(Pipeline {
@@ -449,5 +454,5 @@ class! {
     - "threadExecutionWidth" "Q@:" (this) -> u64 { 32 }
     - "staticThreadgroupMemoryLength" "Q@:" (this) -> u64 { this.facts(|facts| u64::from(facts.threadgroup_memory)) }
     - "supportIndirectCommandBuffers" "B@:" (this) -> Bool { this.indirect.into() }
-    - "imageblockMemoryLengthForDimensions:" "Q@:{MTLSize=QQQ}" (this, _size: crate::encoder::Size) -> u64 { 0 }
+    - "imageblockMemoryLengthForDimensions:" "Q@:{?=QQQ}" (this, _size: crate::encoder::Size) -> u64 { 0 }
 }

@@ -92,9 +92,8 @@ impl Line {
             if let Some(next) = next {
                 autoreleasepool(|| {
                     // SAFETY: this reference keeps it.
-                    if let Some(buffer) =
-                        unsafe { COMMAND_BUFFER.state::<CommandBuffer>(next.id()) }
-                    {
+                    let buffer = unsafe { COMMAND_BUFFER.state::<CommandBuffer>(next.id()) };
+                    if let Some(buffer) = buffer {
                         buffer.execute(next.id());
                     }
                     drop(next);

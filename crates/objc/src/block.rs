@@ -58,6 +58,7 @@ macro_rules! kinds {
                 name: $name,
                 class: &CLASS,
                 metaclass: &METACLASS,
+        mirror: None,
                 superclass: Some(&NSBLOCK),
                 state: 0,
                 construct: None,

@@ -91,6 +91,8 @@ pub struct Declaration {
     pub class: &'static Class,
     /// Its metaclass.
     pub metaclass: &'static Class,
+    /// The same class once more, for programs that refer to it by another symbol.
+    pub mirror: Option<&'static Class>,
     /// What it inherits from; nothing for a root.
     pub superclass: Option<&'static Declaration>,
     /// Size of its state; zero if it has none of its own.
@@ -194,7 +196,17 @@ impl Class {
 
     /// Returns true if it is a class or inherits from it.
     pub fn inherits(&'static self, from: &'static Class) -> bool {
-        self.chain().any(|class| std::ptr::eq(class, from))
+        let from = std::ptr::from_ref(from.realised());
+        self.chain()
+            .any(|class| std::ptr::eq(class.realised(), from))
+    }
+
+    /// Makes a second class of another: all that is known is shared, only the address differs.
+    fn mirror(&self, other: &'static Class) {
+        self.superclass
+            .store(other.superclass.load(Relaxed), Relaxed);
+        self.isa.store(other.isa.load(Relaxed), Relaxed);
+        self.data.store(other.data.load(Acquire), Release);
     }
 
     fn data(&self) -> Data {
@@ -504,6 +516,9 @@ impl Declaration {
             crate::protocol::declare(protocol);
         }
         self.class.publish();
+        if let Some(mirror) = self.mirror {
+            mirror.mirror(self.class);
+        }
     }
 }
 

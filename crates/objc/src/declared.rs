@@ -165,10 +165,9 @@ macro_rules! class {
             static CLASS: $crate::Class = $crate::Class::declared();
             #[unsafe(export_name = concat!("OBJC_METACLASS_$_", $name))]
             static METACLASS: $crate::Class = $crate::Class::declared();
-            // What objc2 refers to, so that an image is linked with the library.
+            // The class under the name that objc2 refers to.
             #[unsafe(export_name = concat!("._OBJC_CLASS_", $name))]
-            static REFERENCE: u8 = 0;
-            let _ = &REFERENCE;
+            static MIRROR: $crate::Class = $crate::Class::declared();
             $crate::Declaration {
                 name: match ::std::ffi::CStr::from_bytes_with_nul(concat!($name, "\0").as_bytes()) {
                     Ok(text) => text,
@@ -176,6 +175,7 @@ macro_rules! class {
                 },
                 class: &CLASS,
                 metaclass: &METACLASS,
+                mirror: Some(&MIRROR),
                 superclass: Some(&$superclass),
                 state: ::std::mem::size_of::<$state>(),
                 construct: $crate::declared::constructor::<$state>(),

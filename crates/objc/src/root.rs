@@ -23,12 +23,12 @@ pub static NSOBJECT: Declaration = {
     #[unsafe(export_name = "OBJC_METACLASS_$_NSObject")]
     static METACLASS: Class = Class::declared();
     #[unsafe(export_name = "._OBJC_CLASS_NSObject")]
-    static REFERENCE: u8 = 0;
-    let _ = &REFERENCE;
+    static MIRROR: Class = Class::declared();
     Declaration {
         name: c"NSObject",
         class: &CLASS,
         metaclass: &METACLASS,
+        mirror: Some(&MIRROR),
         superclass: None,
         state: 0,
         construct: None,
