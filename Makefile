@@ -1,5 +1,5 @@
 # `make` only wraps plain cargo commands; the README shows them too.
-.PHONY: demo mac-report test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet
+.PHONY: demo mac-report test check lint docs corpus judge coverage quality guide arithmetic setup accuracy fit ablate executions test-python test-editors test-fleet test-metal
 
 CARGO ?= cargo
 
@@ -37,6 +37,10 @@ test-python:
 test-editors:
 	@./scripts/editors.sh
 	@./scripts/gate.sh
+
+# Programs with a Metal back end on Linux. Exit 3 where a package registry is missing.
+test-metal:
+	@./scripts/metal.sh
 
 # Workers, jobs and the team's board with a real nats-server and PostgreSQL on the loopback interface. BIG=1 adds the large run.
 # Exit 3 where a package is missing.

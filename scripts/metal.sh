@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Programs that were written for macOS, run on Linux with Metal's API on the CPU (crates/metal): Objective-C compiled by clang, and the
+# kernel tests of candle from crates.io. Exit 3 where clang or the registry is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+out=$root/target/metal
+sdk=$root/crates/metal/sdk/include
+candle=0.11.1
+objc2_metal=0.3.2
+# Tests of candle that compare with numbers of a real GPU's rounding; docs/metal.md says why each differs.
+known="tests::gelu_f16"
+
+compiler=${ASSAY_CLANG:-}
+for name in clang-22 clang-21 clang-20 clang-19 clang; do
+  [ -n "$compiler" ] || compiler=$(command -v "$name" || true)
+done
+[ -n "$compiler" ] || { echo "metal.sh: no clang; scripts/setup.sh installs one" >&2; exit 3; }
+
+cargo build --release --quiet -p assay-metal-api
+library=${CARGO_TARGET_DIR:-$root/target}/release/libassay_metal_api.so
+mkdir -p "$out/lib"
+for name in objc Metal Foundation CoreFoundation CoreGraphics dispatch gnustep-base BlocksRuntime; do
+  ln -sf "$library" "$out/lib/lib$name.so"
+done
+
+for program in crates/metal/tests/programs/*.m; do
+  name=$(basename "$program" .m)
+  "$compiler" -fobjc-arc -fobjc-runtime=macosx-15 -fblocks -O1 -I "$sdk" "$program" -o "$out/$name" \
+    -L "$out/lib" -lobjc -Wl,-rpath,"$out/lib"
+  timeout 120 "$out/$name" > "$out/$name.out"
+  diff "${program%.m}.expected" "$out/$name.out"
+  echo "$name: as expected"
+done
+
+registry=https://static.crates.io/crates
+get() {
+  [ -d "$out/candle/$1-$2" ] && return
+  mkdir -p "$out/candle"
+  curl -sfL "$registry/$1/$1-$2.crate" | tar xz -C "$out/candle" || { echo "metal.sh: crates.io cannot be reached" >&2; exit 3; }
+}
+get candle-metal-kernels $candle
+get objc2-metal $objc2_metal
+kernels=$out/candle/candle-metal-kernels-$candle
+# Frameworks exist only on Apple's systems; where the runtime is another, objc2 wants to be told so.
+sed -i 's/^#\[link(name = "Metal", kind = "framework")\]/#[link(name = "Metal", kind = "dylib")]/' "$out/candle/objc2-metal-$objc2_metal/src/generated/mod.rs"
+if ! grep -q gnustep "$kernels/Cargo.toml"; then
+  sed -i -e 's/^\[dependencies.objc2\]/&\nfeatures = ["gnustep-2-0"]/' \
+    -e '/^\[dependencies.block2\]/,/^$/ s/features = \["alloc"\]/features = ["alloc", "gnustep-2-0"]/' "$kernels/Cargo.toml"
+  printf '[patch.crates-io]\nobjc2-metal = { path = "../objc2-metal-%s" }\n[workspace]\n' $objc2_metal >> "$kernels/Cargo.toml"
+fi
+cd "$kernels"
+skipped=()
+for test in $known; do skipped+=(--skip "$test"); done
+CARGO_TARGET_DIR=$out/candle/target RUSTFLAGS="-L $out/lib -C link-arg=-Wl,-rpath,$out/lib" \
+  timeout 420 cargo test --lib --quiet -- "${skipped[@]}"
+echo "candle-metal-kernels $candle: all but $known"
