@@ -75,9 +75,8 @@ pub(crate) fn find(tokens: &Tokens<'_>, range: Range<usize>) -> Vec<AttributeLis
 
 /// Whether a list is clang's own and stays (`[[clang::…]]`).
 pub(crate) fn is_foreign(tokens: &Tokens<'_>, list: &AttributeList) -> bool {
-    list.range
-        .clone()
-        .any(|index| tokens.is(index, "::") && tokens.kind(index) == Kind::Punctuation)
+    let mut attributes = list.attributes.iter();
+    attributes.any(|attribute| tokens.is(attribute.name + 1, "::"))
 }
 
 /// The contents of adjacent string literals in `range`, joined as C++ joins them.

@@ -37,6 +37,7 @@ const HEADERS: &[(&str, &str)] = headers![
     "metal_compute",
     "metal_cooperative_tensor",
     "metal_geometric",
+    "metal_graphics_names",
     "metal_integer",
     "metal_kernel_info",
     "metal_limits",
@@ -47,6 +48,7 @@ const HEADERS: &[(&str, &str)] = headers![
     "metal_pack",
     "metal_quadgroup",
     "metal_relational",
+    "metal_shared_names",
     "metal_simdgroup",
     "metal_simdgroup_matrix",
     "metal_stdlib",
@@ -62,7 +64,11 @@ const HEADERS: &[(&str, &str)] = headers![
 pub(crate) const MACROS: &str = include_str!("../include/metal_macros");
 
 /// Headers that exist for `#include` and whose contents are part of the library anyway.
-const ALIASES: [&str; 15] = [
+const ALIASES: [&str; 19] = [
+    "simd/simd.h",
+    "simd/types.h",
+    "simd/vector_types.h",
+    "simd/matrix_types.h",
     "metal_uniform",
     "metal_utility",
     "metal_config",
@@ -81,11 +87,8 @@ const ALIASES: [&str; 15] = [
 ];
 
 /// Headers whose names are there only for sources that include them.
-const OPTIONAL: [(&str, &str); 7] = [
-    ("simd/simd.h", include_str!("../include/simd/simd.h")),
-    ("simd/types.h", SIMD),
-    ("simd/vector_types.h", SIMD),
-    ("simd/matrix_types.h", SIMD),
+const OPTIONAL: [(&str, &str); 4] = [
+    ("TargetConditionals.h", TARGET_CONDITIONALS),
     (
         "MetalPerformancePrimitives/MetalPerformancePrimitives.h",
         TENSOR_OPS,
@@ -100,7 +103,8 @@ const OPTIONAL: [(&str, &str); 7] = [
     ),
 ];
 const TENSOR_OPS: &str = "#include <metal_tensor_ops>\n";
-const SIMD: &str = "#include <simd/simd.h>\n";
+/// Kernels run on macOS.
+const TARGET_CONDITIONALS: &str = include_str!("../include/TargetConditionals.h");
 
 /// The files a kernel may include. Those whose contents are part of the library are empty.
 pub(crate) fn include_files() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -226,7 +230,7 @@ fn swizzle(components: &[usize], packed: bool, out: &mut String) {
     };
     let _ = writeln!(
         out,
-        "METAL_FUNC {vector} __g{name}() const {{ return {value}; }}"
+        "METAL_FUNC constexpr {vector} __g{name}() const {{ return {value}; }}"
     );
     // Of volatile vectors, single elements.
     let single = length == 1 && !packed;

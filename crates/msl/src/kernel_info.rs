@@ -26,7 +26,11 @@ pub const HOST_NAME_MARK: &str = "assay.host_name 1";
 /// Name of the global that holds the module's own record.
 pub const MODULE_SYMBOL: &str = "assay.module";
 /// Start of the symbol of a function constant: `assay.function_constant.INDEX.TYPE.NAME`.
+/// An index `?N` is the number that the constant [`FUNCTION_CONSTANT_INDEX_PREFIX`]`N` holds.
 pub const FUNCTION_CONSTANT_PREFIX: &str = "assay.function_constant.";
+
+/// Start of the symbol of a constant that holds the index of a function constant.
+pub const FUNCTION_CONSTANT_INDEX_PREFIX: &str = "assay.function_constant_index.";
 /// Section of threadgroup variables.
 pub const THREADGROUP_SECTION: &str = "assay.threadgroup";
 /// A call without meaning at the start of a kernel; to be dropped.

@@ -26,6 +26,7 @@
 
 mod attributes;
 mod cache;
+mod casts;
 mod compiler;
 mod components;
 mod confine;

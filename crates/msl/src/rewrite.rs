@@ -10,7 +10,7 @@ use crate::specification::{Treatment, treatment};
 use crate::stages::{self, StageFunction};
 use crate::text_rules;
 use crate::{
-    components, constants, kernels, literals, overloads, program_scope, spaces, vector_sizes,
+    casts, components, constants, kernels, literals, overloads, program_scope, spaces, vector_sizes,
 };
 use std::collections::HashSet;
 
@@ -83,13 +83,26 @@ pub(crate) fn rewrite(preprocessed: &str, record: &ModuleRecord<'_>) -> Rewritte
         message: refusal(tokens.get(index)),
         note: None,
     }));
-    let others = stages::erase(&tokens, &outline, &mut patch);
+    let erased = stages::erase(&tokens, &outline, &mut patch);
+    let is_left = |problem: &Problem| {
+        let token = tokens
+            .list
+            .partition_point(|token| (token.start as usize) < problem.offset);
+        !erased.contains(token)
+    };
+    problems.retain(is_left);
+    let kernels = found.found.into_iter();
+    let kernels = kernels.filter(|kernel| {
+        let bare = kernel.name.rsplit("::").next();
+        let mut others = erased.functions.iter();
+        !others.any(|other| Some(other.name.as_str()) == bare)
+    });
     let mut patched = patch.apply(&tokens);
     patched.text.push_str(&module_record(record));
     Rewritten {
         patched,
-        kernels: found.found,
-        others,
+        kernels: kernels.collect(),
+        others: erased.functions,
         problems,
     }
 }
@@ -111,10 +124,13 @@ fn refusal(name: &str) -> String {
 /// Keywords, numbers, casts and pragmas: what one token decides.
 fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch) {
     let has_bfloat = tokens.text.contains("bfloat");
-    let type_params = match has_bfloat {
-        true => type_params(tokens),
+    let uncertain = match has_bfloat {
+        true => casts::uncertain_types(tokens),
         false => HashSet::new(),
     };
+    if has_bfloat {
+        casts::rewrite(tokens, &uncertain, patch);
+    }
     for index in 0..tokens.len() {
         if let Some(fate) = fates.get(index).copied().flatten() {
             patch.replace(index, spaces::spelling(fate));
@@ -132,7 +148,7 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
             Kind::Word if has_bfloat && is_conversion(tokens, index) => {
                 patch.replace(index, format!("::__metal_to_{}", tokens.get(index)));
             }
-            Kind::Word if type_params.contains(tokens.get(index)) && converts(tokens, index) => {
+            Kind::Word if uncertain.contains(tokens.get(index)) && converts(tokens, index) => {
                 patch.replace(index, format!("::__metal_make<{}>", tokens.get(index)));
             }
             Kind::Directive => {
@@ -143,20 +159,6 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
             _ => {}
         }
     }
-}
-
-/// Names of types that templates are given, any of which may be `half` or `bfloat`.
-fn type_params<'a>(tokens: &Tokens<'a>) -> HashSet<&'a str> {
-    let introduces = |index: usize| {
-        let keyword = tokens.is(index, "typename") || tokens.is(index, "class");
-        let in_list = index > 0 && matches!(tokens.get(index - 1), "<" | ",");
-        let ends = matches!(tokens.get(index + 2), "," | ">" | "=");
-        keyword && in_list && ends && tokens.kind(index + 1) == Kind::Word
-    };
-    (0..tokens.len())
-        .filter(|&index| introduces(index))
-        .map(|index| tokens.get(index + 1))
-        .collect()
 }
 
 /// Whether `half(…)` or `bfloat(…)` converts a value: C++ does not convert one of these

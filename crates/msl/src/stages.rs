@@ -1,7 +1,8 @@
 //! Functions of other stages: vertex, fragment, object, mesh and intersection functions.
 //!
 //! A kernel cannot call them, so they are not compiled: what they use of the graphics library does no harm to the
-//! kernels beside them. Their names are kept, for a file that holds nothing else.
+//! kernels beside them. Their names are kept, for a file that holds nothing else. The same becomes of functions that use
+//! what belongs to rendering, such as imageblocks, indirect commands and tables of functions.
 
 use crate::attributes;
 use crate::lexer::{Kind, Tokens};
@@ -12,7 +13,7 @@ use std::ops::Range;
 /// A function of a source that is no kernel but an entry of another stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageFunction {
-    /// `vertex`, `fragment`, `object`, `mesh` or `intersection`.
+    /// `vertex`, `fragment`, `object`, `mesh` or `intersection`; of other functions, what they use, as in `with imageblocks`.
     pub stage: &'static str,
     /// Its name.
     pub name: String,
@@ -20,15 +21,50 @@ pub struct StageFunction {
 
 const STAGES: [&str; 5] = ["vertex", "fragment", "object", "mesh", "intersection"];
 
+/// Types of which our headers have the name alone, and how functions that use them are called.
+pub(crate) const LEFT_OUT: [(&str, &str); 9] = [
+    ("imageblock", "with imageblocks"),
+    ("imageblock_slice", "with imageblocks"),
+    ("render_command", "with indirect commands"),
+    ("compute_command", "with indirect commands"),
+    ("visible_function_table", "with tables of functions"),
+    ("intersection_function_table", "with tables of functions"),
+    ("intersector", "with ray tracing"),
+    ("acceleration_structure", "with ray tracing"),
+    ("mesh_grid_properties", "object"),
+];
+
+/// What was erased.
+#[derive(Debug, Default)]
+pub(crate) struct Erased {
+    pub(crate) functions: Vec<StageFunction>,
+    ranges: Vec<Range<usize>>,
+}
+
+impl Erased {
+    /// Whether a token is gone.
+    pub(crate) fn contains(&self, token: usize) -> bool {
+        self.ranges.iter().any(|range| range.contains(&token))
+    }
+}
+
 /// Erases every function of another stage.
-pub(crate) fn erase(
-    tokens: &Tokens<'_>,
-    outline: &Outline,
-    patch: &mut Patch,
-) -> Vec<StageFunction> {
+pub(crate) fn erase(tokens: &Tokens<'_>, outline: &Outline, patch: &mut Patch) -> Erased {
     let mut found = Vec::new();
+    let mut ranges = Vec::new();
+    let left_out: Vec<_> = LEFT_OUT
+        .iter()
+        .filter(|(word, _)| tokens.text.contains(word) && !is_declared(tokens, word))
+        .collect();
     for item in &outline.items {
-        let Some(stage) = stage(tokens, item) else {
+        let uses = || match &item.shape {
+            Shape::Function { body, .. } if !left_out.is_empty() => {
+                let mut words = (item.head.start..body.end).map(|index| tokens.get(index));
+                words.find_map(|word| left_out.iter().find(|(known, _)| *known == word))
+            }
+            _ => None,
+        };
+        let Some(stage) = stage(tokens, item).or_else(|| uses().map(|(_, stage)| *stage)) else {
             continue;
         };
         let whole = match &item.shape {
@@ -42,9 +78,20 @@ pub(crate) fn erase(
             Shape::Statement => item.head.clone(),
             Shape::Class { .. } => continue,
         };
-        clear(tokens, whole, patch);
+        clear(tokens, whole.clone(), patch);
+        ranges.push(whole);
     }
-    found
+    Erased {
+        functions: found,
+        ranges,
+    }
+}
+
+/// Whether a source declares a type of this name itself.
+fn is_declared(tokens: &Tokens<'_>, name: &str) -> bool {
+    (1..tokens.len()).any(|index| {
+        tokens.is(index, name) && matches!(tokens.get(index - 1), "struct" | "class" | "using")
+    })
 }
 
 fn clear(tokens: &Tokens<'_>, range: Range<usize>, patch: &mut Patch) {
@@ -108,7 +155,7 @@ mod tests {
         let tokens = Tokens::new(text);
         let outline = Outline::new(&tokens);
         let mut patch = Patch::default();
-        let found = erase(&tokens, &outline, &mut patch);
+        let found = erase(&tokens, &outline, &mut patch).functions;
         let named = |stage, name: &str| StageFunction {
             stage,
             name: name.to_owned(),

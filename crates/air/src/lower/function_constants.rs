@@ -13,6 +13,9 @@ use assay_ssa::{Access, CastOp, Flags, FunctionConstant, FunctionConstantId, Sca
 /// Prefix of the variables our headers use: `assay.function_constant.INDEX.TYPE.NAME`.
 const PREFIX: &str = "assay.function_constant.";
 
+/// Prefix of the constants that hold an index which the compiler computed.
+const INDEX_PREFIX: &str = "assay.function_constant_index.";
+
 /// Structs around a vector.
 const MAX_WRAPPED: usize = 4;
 
@@ -140,7 +143,8 @@ fn stated(module: &Module<'_>) -> Vec<Stated> {
             .unwrap_or("")
             .splitn(3, '.');
         let (index, _type_name, name) = (parts.next(), parts.next(), parts.next());
-        if let (Some(Ok(index)), Some(name)) = (index.map(str::parse), name) {
+        let index = index.and_then(|index| stated_index(module, index));
+        if let (Some(index), Some(name)) = (index, name) {
             all.push(Stated {
                 global: global as u32,
                 index,
@@ -150,6 +154,21 @@ fn stated(module: &Module<'_>) -> Vec<Stated> {
         }
     }
     all
+}
+
+/// The index in a symbol: a number, or the name of a constant that holds it.
+fn stated_index(module: &Module<'_>, text: &str) -> Option<u32> {
+    let Some(number) = text.strip_prefix('?') else {
+        return text.parse().ok();
+    };
+    let holds = |name: &str| name.strip_prefix(INDEX_PREFIX) == Some(number);
+    let mut globals = module.globals.iter();
+    let initializer = globals.find(|global| holds(&global.name))?.initializer?;
+    match module.constant(initializer)? {
+        Constant::Int(index) => u32::try_from(*index).ok(),
+        Constant::Null => Some(0),
+        _ => None,
+    }
 }
 
 /// Scalars and short vectors; function constants are nothing else. Our headers have vectors as structs around one.
