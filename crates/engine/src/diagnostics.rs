@@ -12,18 +12,18 @@ use schemars::JsonSchema;
 /// An error in the source.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[allow(
+    missing_docs,
+    reason = "fields of a JSON document, named for those who read it"
+)]
 pub struct ErrorEntry {
-    /// What is wrong.
     pub message: String,
     /// Null when the error has no place in the source.
     pub file: Option<String>,
-    /// From 1; null as the file may be.
     pub line: Option<u32>,
     /// Byte column from 1; null when only the line is known.
     pub column: Option<u32>,
-    /// The text of the line.
     pub source_line: Option<String>,
-    /// What explains it.
     pub notes: Vec<NoteEntry>,
 }
 
