@@ -275,11 +275,20 @@ impl Scanner<'_> {
                 Kind::Other
             }
         };
+        // Behind a letter that is not of ASCII a number may be the rest of a word.
+        let number = self.bytes.get(start..self.at).unwrap_or_default();
+        if kind == Kind::Number
+            && start > 0
+            && !self.bytes[start - 1].is_ascii()
+            && number.contains(&b'\'')
+        {
+            return refused(start, SEPARATOR);
+        }
         let quoted = self.peek(0) == b'\'';
         let beside_letter = start > 0 && !self.bytes[start - 1].is_ascii() || !byte.is_ascii();
         if quoted
             && matches!(kind, Kind::Word | Kind::Number | Kind::Other)
-            && (beside_letter || (exponent && kind != Kind::Other))
+            && (beside_letter || self.exponent || (exponent && kind != Kind::Other))
         {
             return refused(self.at, SEPARATOR);
         }
@@ -539,6 +548,8 @@ mod tests {
             "'a",
             "0xe+a'0' # '",
             "1p+a'0' # '",
+            "0xe+'a # '",
+            "\u{e9}1'0'__asm__",
             "\u{e9}'a' # '",
             "1e+asm(\"nop\")",
             "\u{e9}asm(\"nop\")",
