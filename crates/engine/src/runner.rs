@@ -7,6 +7,9 @@ use assay_device::{
 use assay_front::Library;
 use assay_launch::{Extent, Inputs};
 
+/// What buffers hold, by index.
+type Filled = Vec<(u32, Vec<u8>)>;
+
 /// A kernel that is ready to run.
 pub struct Runner {
     device: CpuDevice,
@@ -65,7 +68,7 @@ impl Runner {
         &mut self,
         geometry: (Extent, [u32; 3]),
         inputs: &Inputs,
-    ) -> Result<Vec<(u32, Vec<u8>)>, Error> {
+    ) -> Result<Filled, Error> {
         let (contents, ()) = self.with(geometry, inputs, |device, bound| {
             device.run(vec![bound.dispatch.clone()]).map(|_| ())
         })?;
@@ -89,7 +92,7 @@ impl Runner {
         &mut self,
         geometry: (Extent, [u32; 3]),
         inputs: &Inputs,
-    ) -> Result<Vec<(u32, Vec<u8>)>, Error> {
+    ) -> Result<Filled, Error> {
         let (contents, ()) = self.with(geometry, inputs, |_, _| Ok(()))?;
         Ok(contents)
     }
@@ -99,7 +102,7 @@ impl Runner {
         geometry: (Extent, [u32; 3]),
         inputs: &Inputs,
         work: impl FnOnce(&mut CpuDevice, &Bound) -> Result<T, Error>,
-    ) -> Result<(Vec<(u32, Vec<u8>)>, T), Error> {
+    ) -> Result<(Filled, T), Error> {
         let bound = Bound::new(&mut self.device, self.pipeline, geometry, inputs)?;
         let filled = bound.fill(&mut self.device, inputs);
         let done = filled.and_then(|()| work(&mut self.device, &bound));
