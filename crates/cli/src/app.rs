@@ -218,7 +218,7 @@ fn painted(error: &clap::Error, arguments: &[OsString]) -> String {
 fn show(failure: &Failure, json: bool) {
     if json {
         // JSON was asked for, so whoever reads standard output expects a document.
-        let _ = writeln!(std::io::stdout(), "{}", crate::failure::to_json(&failure));
+        let _ = writeln!(std::io::stdout(), "{}", crate::failure::to_json(failure));
         return;
     }
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

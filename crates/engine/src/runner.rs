@@ -64,11 +64,7 @@ impl Runner {
     }
 
     /// Runs the kernel; what its buffers hold afterwards, by index.
-    pub fn run(
-        &mut self,
-        geometry: (Extent, [u32; 3]),
-        inputs: &Inputs,
-    ) -> Result<Filled, Error> {
+    pub fn run(&mut self, geometry: (Extent, [u32; 3]), inputs: &Inputs) -> Result<Filled, Error> {
         let (contents, ()) = self.with(geometry, inputs, |device, bound| {
             device.run(vec![bound.dispatch.clone()]).map(|_| ())
         })?;

@@ -58,7 +58,7 @@ struct Known {
 enum Launch {
     /// In the source; with sizes to run at, if its own are large for a CPU and the kernel is clean at smaller ones.
     Comment(Vec<String>),
-    Guessed(Guess),
+    Guessed(Box<Guess>),
     Missing,
 }
 
@@ -195,7 +195,7 @@ fn launch(tree: &Tree, text: &str, library: &Library, function: &str) -> Launch 
         return Launch::Comment(smaller.unwrap_or_default());
     }
     match guess::launch(&subject, tree) {
-        Some(guess) => Launch::Guessed(guess),
+        Some(guess) => Launch::Guessed(Box::new(guess)),
         None => Launch::Missing,
     }
 }
@@ -298,7 +298,8 @@ fn launches(sources: &[Source]) -> String {
     for known in sources.iter().flat_map(|source| &source.kernels) {
         match &known.launch {
             Launch::Comment(_) => {}
-            Launch::Guessed(Guess(launch)) => {
+            Launch::Guessed(guess) => {
+                let Guess(launch) = guess.as_ref();
                 guessed.insert(&known.function, launch.to_string());
             }
             Launch::Missing => {
