@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs that were written for macOS, run on Linux with Metal's API on the CPU (crates/metal): Objective-C compiled by clang, and the
-# kernel tests of candle from crates.io. Exit 3 where clang or the registry is missing.
+# kernel tests of candle, a published crate. Exit 3 where clang or the registry is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -33,14 +33,20 @@ for program in crates/metal/tests/programs/*.m; do
   echo "$name: as expected"
 done
 
-registry=https://static.crates.io/crates
-get() {
-  [ -d "$out/candle/$1-$2" ] && return
-  mkdir -p "$out/candle"
-  curl -sfL "$registry/$1/$1-$2.crate" | tar xz -C "$out/candle" || { echo "metal.sh: crates.io cannot be reached" >&2; exit 3; }
-}
-get candle-metal-kernels $candle
-get objc2-metal $objc2_metal
+# Sources by cargo itself, from whatever registry it is set to.
+sources=$out/candle/sources
+if [ ! -d "$sources" ]; then
+  mkdir -p "$out/candle/names/src"
+  touch "$out/candle/names/src/lib.rs"
+  printf '[package]\nname = "names"\nedition = "2024"\n[dependencies]\ncandle-metal-kernels = "=%s"\nobjc2-metal = "=%s"\n[workspace]\n' \
+    $candle $objc2_metal > "$out/candle/names/Cargo.toml"
+  (cd "$out/candle/names" && cargo vendor --quiet --versioned-dirs "$sources.part" > /dev/null) ||
+    { echo "metal.sh: the crate registry cannot be reached" >&2; exit 3; }
+  mv "$sources.part" "$sources"
+fi
+for name in candle-metal-kernels-$candle objc2-metal-$objc2_metal; do
+  [ -d "$out/candle/$name" ] || cp -r "$sources/$name" "$out/candle/"
+done
 kernels=$out/candle/candle-metal-kernels-$candle
 # Frameworks exist only on Apple's systems; where the runtime is another, objc2 wants to be told so.
 sed -i 's/^#\[link(name = "Metal", kind = "framework")\]/#[link(name = "Metal", kind = "dylib")]/' "$out/candle/objc2-metal-$objc2_metal/src/generated/mod.rs"
