@@ -166,3 +166,19 @@ fn line(peaks: KnownPeaks, points: &[Point]) -> Option<Vec<(f64, f64)>> {
         (None, None) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chip_without_a_known_clock_has_the_roof_of_its_memory() {
+        let peaks = KnownPeaks {
+            gflops: None,
+            gbps: Some(120.0),
+        };
+        let sentence = roof_sentence(peaks).unwrap();
+        assert!(sentence.contains("only that of memory is known: 120 GB/s"));
+        assert_eq!(roof_sentence(KnownPeaks::default()), None);
+    }
+}
