@@ -46,6 +46,7 @@ fn what_only_a_mac_offers_is_listed_and_not_required() {
         names,
         [
             "clang",
+            "sandbox",
             "cache folder",
             "Apple chip",
             "Metal GPU",

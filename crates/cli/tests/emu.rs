@@ -220,7 +220,7 @@ fn bad_command_lines_and_files_say_what_is_wrong() {
     let folder = Folder::new();
     let cases: [(&[&str], i32, &str); 9] = [
         (&["--arg", "600=u32:1"], 2, "511"),
-        (&["--arg", "4=u32:x"], 2, "invalid digit"),
+        (&["--arg", "4=u32:x"], 2, "`x` is not of type u32"),
         (&["--arg", "4=double:1"], 2, "TYPE:VALUE"),
         (&["--uniforms", "4=abc"], 2, "hexadecimal"),
         (&["--out", "8=a.npy"], 2, "no buffer"),

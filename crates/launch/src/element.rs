@@ -120,7 +120,7 @@ impl Element {
 
     /// Reads a number as a user writes it.
     pub fn parse(&self, text: &str) -> Result<Vec<u8>, String> {
-        let fail = || format!("`{text}` is no {}", self.name);
+        let fail = || format!("`{text}` is not of type {}", self.name);
         let bytes = match self.kind {
             Kind::Float => text
                 .parse::<f32>()

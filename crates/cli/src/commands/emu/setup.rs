@@ -239,9 +239,7 @@ impl Setup {
             .advice("types are u16 i16 u32 i32 u64 i64 f16 f32")
         };
         let (kind, text) = value.split_once(':').ok_or_else(unknown)?;
-        let bad = |error: &dyn std::fmt::Display| {
-            Failure::usage(format!("--arg {whole}: `{text}`: {error}"))
-        };
+        let bad = |error: &dyn std::fmt::Display| Failure::usage(format!("--arg {whole}: {error}"));
         let bytes = match kind {
             "buffer" => {
                 let array = assay_launch::inputs::array(&Disk::default(), text)?;
