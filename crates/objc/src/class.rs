@@ -1,7 +1,7 @@
 //! Classes: what compilers lay out, what the runtime makes of it, and the search for methods.
 //!
 //! A class is five words, as clang emits it. The last points to the compiler's description until the class is *realised*;
-//! then to a [`Realised`], marked by its lowest bit. Methods are found through one table for all classes and selectors whose entries
+//! then to a `Realised`, marked by its lowest bit. Methods are found through one table for all classes and selectors whose entries
 //! are never freed, so a reader takes no lock.
 
 use crate::diagnostics;

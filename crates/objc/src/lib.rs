@@ -2,7 +2,7 @@
 //! Objective-C 2) on ELF, so that programs written for macOS find the functions and symbols they were compiled against.
 //!
 //! - `message`: `objc_msgSend` and its kin, which find a method and jump to it with all argument registers intact;
-//! - [`class`], [`selector`], [`protocol`](mod@protocol), `reflect`: what the runtime knows, and the C functions that ask it;
+//! - [`mod@class`], [`selector`], [`protocol`](mod@protocol), `reflect`: what the runtime knows, and the C functions that ask it;
 //! - [`object`], [`pool`], `weak`, `association`, `property`: lifetimes;
 //! - [`image`]: classes and categories of compiled Objective-C files, which register themselves by a constructor;
 //! - [`block`]: closures as clang lays them out;

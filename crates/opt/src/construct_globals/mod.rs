@@ -1,7 +1,7 @@
 //! Gives variables outside functions the contents their constructors make.
 //!
 //! `constant float3x3 m = float3x3(…)` is more than its compiler folds: the module holds zeros, and a function that makes
-//! the matrix. That function is run here, at compile time ([`machine`]), and the variable becomes constant data. A static
+//! the matrix. That function is run here, at compile time (`machine`), and the variable becomes constant data. A static
 //! variable of a function is constructed where control first comes by, behind a guard; that part of the function is run
 //! in the same way, and then skipped.
 //!
