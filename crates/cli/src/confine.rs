@@ -56,7 +56,6 @@ pub(crate) fn read_to_string(path: &Path) -> Option<String> {
 }
 
 /// Makes a file inside one of the folders that is not there yet, by its real path.
-#[cfg(feature = "mcp")]
 pub(crate) fn create(folders: &[PathBuf], real: &Path) -> std::io::Result<File> {
     beneath(folders, real, Purpose::Create)
 }
@@ -65,10 +64,6 @@ pub(crate) fn create(folders: &[PathBuf], real: &Path) -> std::io::Result<File> 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Read,
-    #[cfg_attr(
-        not(feature = "mcp"),
-        allow(dead_code, reason = "agents alone make files")
-    )]
     Create,
 }
 

@@ -168,7 +168,7 @@ impl Kernel {
         state: Cache,
     ) -> Result<Report, Error> {
         let tasks = self.execute(launched, Sampling::default())?;
-        prediction::report(&tasks, targets, state, 1)
+        prediction::report(&tasks, targets, state, 1, self.workspace.begun)
     }
 
     /// Runs it on this CPU at certain sizes; what its buffers hold afterwards, by index.

@@ -16,6 +16,11 @@ pub fn buffer(passes: &[Pass], times: u32) -> CommandBuffer<'_> {
     }
 }
 
+/// What is begun with a prediction, for whoever is told.
+pub fn stage(kernel: &str, target: &Target) -> String {
+    format!("predicting {kernel} on {}", target.chip.name)
+}
+
 /// Predicts passes of a kernel on one chip.
 pub fn predicted(
     kernel: &str,
@@ -34,12 +39,13 @@ pub fn predicted(
     Ok(Predicted::new(&question, target)?)
 }
 
-/// Predicts every task on every chip. A single task or chip that fails is an error.
+/// Predicts every task on every chip; what is begun is told. A single task or chip that fails is an error.
 pub fn report(
     tasks: &[Task],
     targets: &[Target],
     state: Cache,
     times: u32,
+    begun: fn(&str),
 ) -> Result<Report, Error> {
     let mut report = Report::default();
     let alone = tasks.len() == 1;
@@ -57,6 +63,7 @@ pub fn report(
             }
         };
         for target in targets {
+            begun(&stage(&task.kernel, target));
             match predicted(&task.kernel, task.code, passes, times, target, state) {
                 Ok(predicted) => report.predictions.push(predicted),
                 Err(error) if alone && targets.len() == 1 => return Err(error),

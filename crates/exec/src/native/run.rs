@@ -73,6 +73,7 @@ struct Shared {
 /// Code counts denormal operands as zero by this mode; results it flushes itself, since the CPU would also flush what is rounded up to
 /// the smallest normal number.
 struct ControlWord {
+    #[cfg(target_arch = "x86_64")]
     before: u32,
 }
 
@@ -82,9 +83,9 @@ impl ControlWord {
     /// The same with denormal operands counted as zero.
     const DENORMALS_ARE_ZERO: u32 = 0x1fc0;
 
+    #[cfg(target_arch = "x86_64")]
     fn set(word: u32) -> Self {
         let mut before = 0u32;
-        #[cfg(target_arch = "x86_64")]
         // SAFETY: reads and writes the control word; whoever calls this does no float arithmetic until it is set back, but by code
         // that is made for the mode.
         unsafe {
@@ -94,17 +95,19 @@ impl ControlWord {
                 options(nostack, preserves_flags)
             );
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            before = word;
-        }
         Self { before }
+    }
+
+    /// Code is made for x86-64 alone.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn set(_word: u32) -> Self {
+        Self {}
     }
 }
 
+#[cfg(target_arch = "x86_64")]
 impl Drop for ControlWord {
     fn drop(&mut self) {
-        #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         unsafe {
             std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.before, options(nostack, preserves_flags));
