@@ -47,7 +47,7 @@ port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$work/server.log" | head -n 1)
 # A repository with a kernel, and branches as pull requests.
 origin=$work/origin
 mkdir -p "$origin/gpu/kernels"
-sed 's/M=1024 --size N=1024 --size K=1024/M=64 --size N=64 --size K=64/' examples/kernels/matmul_tiled.metal >"$origin/gpu/kernels/matmul.metal"
+sed 's/M=1024 --size N=1024 --size K=1024/M=128 --size N=128 --size K=128/' examples/kernels/matmul_tiled.metal >"$origin/gpu/kernels/matmul.metal"
 printf '[[kernels]]\nfiles = ["kernels/*.metal"]\n' >"$origin/gpu/assay.toml"
 (cd "$origin" && git init -q && git add -A && git commit -q -m "A kernel")
 branch() { # NAME SED-SCRIPT
