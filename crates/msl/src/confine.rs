@@ -97,10 +97,10 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// `<stdin>`, `<built-in>`.
+/// Returns true for what clang calls texts that are not files.
 fn in_brackets(file: &Path) -> bool {
-    let name = file.to_string_lossy();
-    name.starts_with('<') && name.ends_with('>')
+    let names = ["<stdin>", "<built-in>", "<command line>", "<scratch space>"];
+    names.iter().any(|name| file == Path::new(name))
 }
 
 /// The file of `# 12 "file" 1`.

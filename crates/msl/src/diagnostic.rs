@@ -1,5 +1,6 @@
 //! Errors in the user's source, at the user's place.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// A place in a file; lines and columns count from 1, columns in bytes.
@@ -113,15 +114,42 @@ fn parse_place(text: &str) -> Option<(&str, u32, u32)> {
     Some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The text of a line of a file; the main source is at hand, headers are read.
-pub(crate) fn source_line(place: &Place, main: (&Path, &str)) -> Option<String> {
+/// Most bytes of a file whose lines are shown.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The text of a line of a file; the main source is at hand, headers are read, if they lie in one of the folders.
+pub(crate) fn source_line(
+    place: &Place,
+    main: (&Path, &str),
+    within: Option<&[PathBuf]>,
+) -> Option<String> {
     let index = (place.line as usize).checked_sub(1)?;
     let pick = |text: &str| text.lines().nth(index).map(str::to_owned);
     if place.file == main.0 {
         return pick(main.1);
     }
-    let text = std::fs::read(&place.file).ok()?;
-    pick(&String::from_utf8_lossy(&text))
+    pick(&text_of_file(&place.file, within)?)
+}
+
+/// The text of a plain file of bounded size that really lies in one of the folders. Its name may come from a stranger's line
+/// marker, so the path that is judged is the one that is opened.
+pub(crate) fn text_of_file(file: &Path, within: Option<&[PathBuf]>) -> Option<String> {
+    let real = file.canonicalize().ok()?;
+    let inside = |folder: &PathBuf| {
+        let folder = folder.canonicalize();
+        folder.is_ok_and(|folder| real.starts_with(folder))
+    };
+    if within.is_some_and(|folders| !folders.iter().any(inside)) {
+        return None;
+    }
+    let facts = real.metadata().ok()?;
+    if !facts.is_file() || facts.len() > MOST_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(&real).ok()?;
+    opened.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

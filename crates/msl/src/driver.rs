@@ -200,6 +200,7 @@ pub fn compile(
         let locator = Locator {
             path: source.path,
             source: &text,
+            within: options.within.as_deref(),
             preprocessed: &preprocessed,
             patched: &unchanged,
         };
@@ -210,6 +211,7 @@ pub fn compile(
     let locator = Locator {
         path: source.path,
         source: &text,
+        within: options.within.as_deref(),
         preprocessed: &preprocessed,
         patched: &rewritten.patched,
     };
@@ -245,7 +247,7 @@ fn refuse_embedding(path: &Path, text: &str) -> Result<(), Error> {
     };
     Err(Error::Source(vec![Diagnostic {
         message: text_rules::EMBED.to_owned(),
-        source_line: source_line(&place, (path, text)),
+        source_line: source_line(&place, (path, text), Some(&[])),
         place: Some(place),
         notes: Vec::new(),
     }]))
@@ -253,10 +255,9 @@ fn refuse_embedding(path: &Path, text: &str) -> Result<(), Error> {
 
 fn against_the_rules(refused: &Refused, offset: usize, locator: &Locator<'_>) -> Error {
     let place = locator.of_preprocessed(offset);
-    let main = (locator.path, locator.source);
     Error::Source(vec![Diagnostic {
         message: refused.message.to_owned(),
-        source_line: place.as_ref().and_then(|place| source_line(place, main)),
+        source_line: place.as_ref().and_then(|place| locator.line(place)),
         place,
         notes: Vec::new(),
     }])
@@ -322,7 +323,7 @@ impl<'a> Session<'a> {
         let stubs = self.stubs()?;
         self.confine(path, &stubs, &run)?;
         if !run.success {
-            let mut errors = preprocessor_errors(&run, path, text);
+            let mut errors = preprocessor_errors(&run, path, text, self.options);
             if let Some(folders) = &self.options.within {
                 errors
                     .iter_mut()
@@ -333,8 +334,11 @@ impl<'a> Session<'a> {
         let output = String::from_utf8_lossy(&run.stdout);
         for file in Allowed::read_files(&output) {
             let own = file.starts_with(&stubs);
-            if let Some(read) = std::fs::read(&file).ok().filter(|_| !own && file != path) {
-                refuse_embedding(&file, &String::from_utf8_lossy(&read))?;
+            if let Some(read) = diagnostic::text_of_file(&file, None)
+                && !own
+                && file != path
+            {
+                refuse_embedding(&file, &read)?;
             }
         }
         // Where the cache is must not show in the result.
@@ -402,7 +406,8 @@ impl<'a> Session<'a> {
                 .map(|define| format!("-D{define}")),
         );
         let beside = folder_of(path);
-        arguments.extend(["-iquote".to_owned(), beside.display().to_string()]);
+        // One word: clang takes a word of its own that begins with @ for a file of arguments.
+        arguments.push(format!("-iquote{}", beside.display()));
         for folder in &self.options.include_folders {
             arguments.push(format!("-I{}", folder.display()));
         }
@@ -461,7 +466,8 @@ impl<'a> Session<'a> {
         let Some(folders) = &self.options.within else {
             return Ok(());
         };
-        let raw: Vec<Raw<'_>> = diagnostic::parse(&run.stderr);
+        let mut raw = diagnostic::parse(&run.stderr);
+        raw.extend(diagnostic::parse_warnings(&run.stderr));
         let ours = |file: &str| headers::is_own_header(file);
         let theirs: Vec<Raw<'_>> = raw
             .into_iter()
@@ -684,11 +690,12 @@ fn blames_header(stderr: &str) -> bool {
 }
 
 /// Errors of the first pass have exact places already.
-fn preprocessor_errors(run: &Run, path: &Path, text: &str) -> Vec<Diagnostic> {
+fn preprocessor_errors(run: &Run, path: &Path, text: &str, options: &Options) -> Vec<Diagnostic> {
     let empty = Patched::unchanged("");
     let locator = Locator {
         path,
         source: text,
+        within: options.within.as_deref(),
         preprocessed: "",
         patched: &empty,
     };
@@ -747,7 +754,6 @@ fn explain(diagnostic: &mut Diagnostic) {
 }
 
 fn problems(rewritten: &Rewritten, locator: &Locator<'_>) -> Vec<Diagnostic> {
-    let main = (locator.path, locator.source);
     rewritten
         .problems
         .iter()
@@ -757,13 +763,13 @@ fn problems(rewritten: &Rewritten, locator: &Locator<'_>) -> Vec<Diagnostic> {
                 let place = locator.of_preprocessed(*offset);
                 Note {
                     message: message.clone(),
-                    source_line: place.as_ref().and_then(|place| source_line(place, main)),
+                    source_line: place.as_ref().and_then(|place| locator.line(place)),
                     place,
                 }
             });
             Diagnostic {
                 message: problem.message.clone(),
-                source_line: place.as_ref().and_then(|place| source_line(place, main)),
+                source_line: place.as_ref().and_then(|place| locator.line(place)),
                 notes: notes.collect(),
                 place,
             }

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Locator<'a> {
     pub(crate) path: &'a Path,
     pub(crate) source: &'a str,
+    /// Folders whose files may be shown, if not all may.
+    pub(crate) within: Option<&'a [PathBuf]>,
     pub(crate) preprocessed: &'a str,
     pub(crate) patched: &'a Patched,
 }
@@ -24,6 +26,11 @@ pub(crate) struct Locator<'a> {
 const OWN_NOTES: usize = 3;
 
 impl Locator<'_> {
+    /// The text of a line that may be shown.
+    pub(crate) fn line(&self, place: &Place) -> Option<String> {
+        source_line(place, (self.path, self.source), self.within)
+    }
+
     /// Turns the compiler's messages about rewritten text into diagnostics in the
     /// user's files.
     pub(crate) fn diagnostics(&self, messages: &[Raw<'_>]) -> Vec<Diagnostic> {
@@ -53,9 +60,7 @@ impl Locator<'_> {
                 .place
                 .filter(|(file, _, _)| !is_own(file))
                 .map(|(file, line, column)| trace(file, line, column));
-            let line = place
-                .as_ref()
-                .and_then(|place| source_line(place, (self.path, self.source)));
+            let line = place.as_ref().and_then(|place| self.line(place));
             let message = readable(raw.message);
             if !raw.note {
                 own_notes = 0;
@@ -162,7 +167,7 @@ impl Locator<'_> {
             line,
             column: 0,
         };
-        let Some(original) = source_line(&place, (self.path, self.source)) else {
+        let Some(original) = self.line(&place) else {
             return 0;
         };
         let end = self

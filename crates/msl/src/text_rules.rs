@@ -370,7 +370,11 @@ fn is_marker(line: &str) -> bool {
         let mut bytes = rest.strip_prefix(" \"")?.bytes();
         loop {
             match bytes.next()? {
-                b'\\' => drop(bytes.next()?),
+                // Other escapes would become characters in clang's messages, an end of a line among them.
+                b'\\' => match bytes.next()? {
+                    b'\\' | b'"' => {}
+                    _ => return None,
+                },
                 b'"' => break,
                 _ => {}
             }
@@ -470,10 +474,9 @@ fn join_lines(source: &str) -> (String, Vec<usize>) {
     let mut joined = String::with_capacity(source.len());
     let mut continued = Vec::new();
     for line in source.split_inclusive('\n') {
-        let content = line.trim_end_matches(|c: char| !c.is_ascii_graphic());
-        let cut = content
-            .strip_suffix('\\')
-            .or_else(|| content.strip_suffix("??/"));
+        // As clang does it: trigraphs are off, and nothing but these may stand behind the backslash.
+        let content = line.trim_end_matches([' ', '\t', '\x0b', '\x0c', '\r', '\n']);
+        let cut = content.strip_suffix('\\');
         match cut.filter(|_| line.ends_with('\n')) {
             Some(cut) => {
                 joined.push_str(cut);
