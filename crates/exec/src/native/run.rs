@@ -105,9 +105,9 @@ impl ControlWord {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 impl Drop for ControlWord {
     fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         unsafe {
             std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.before, options(nostack, preserves_flags));

@@ -2,6 +2,9 @@
 //!
 //! A clang is needed: the one of `ASSAY_CLANG`, or the newest of the system's.
 
+// Machine code is made on Linux alone.
+#![cfg(target_os = "linux")]
+
 mod hostile;
 mod random;
 mod stopped;
