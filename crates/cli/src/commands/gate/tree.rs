@@ -50,7 +50,12 @@ impl Tree {
         let prefix = prefix(&repository.root, &root);
         let files = repository.files()?;
         let files = below(&prefix, files.into_iter());
-        let there = |file: &String| root.join(file).is_file();
+        // A link may lead out of the repository, to what is not the pull request's to show.
+        let top = repository.root.canonicalize()?;
+        let there = |file: &String| {
+            let real = root.join(file).canonicalize();
+            real.is_ok_and(|real| real.starts_with(&top) && real.is_file())
+        };
         Ok(Tree {
             top: repository.root.clone(),
             files: files.filter(there).collect(),
