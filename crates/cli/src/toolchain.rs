@@ -131,6 +131,7 @@ fn stamp(program: &Path) -> String {
 
 /// Remembered of a compiler that does not run in the sandbox.
 const UNCONFINED: &str = "unconfined";
+
 /// The program that one of macOS's own runs: those in /usr/bin stay the same files whatever Xcode is chosen.
 fn behind_shim(program: &Path) -> PathBuf {
     let shim = program.parent() == Some(Path::new("/usr/bin"));

@@ -334,9 +334,9 @@ impl<'a> Session<'a> {
         let output = String::from_utf8_lossy(&run.stdout);
         for file in Allowed::read_files(&output) {
             let own = file.starts_with(&stubs);
-            if let Some(read) = diagnostic::text_of_file(&file, None)
-                && !own
+            if !own
                 && file != path
+                && let Some(read) = diagnostic::text_of_file(&file, None)
             {
                 refuse_embedding(&file, &read)?;
             }
