@@ -26,6 +26,7 @@ mod launch;
 mod load;
 mod machine;
 mod model;
+mod native;
 mod output;
 mod phases;
 mod platform;

@@ -221,7 +221,7 @@ fn judge(kernel: &Kernel, args: &Args, compiler: &assay_native::Compiler) -> Jud
         }
         let mut inputs = Inputs::new(&module, found, trial, args.seed);
         let (expected, interpreted) = run_growing(&plain, &mut inputs);
-        if !program.tried_native(inputs.threadgroup) {
+        if program.native_state(inputs.threadgroup) == assay_exec::NativeState::NotWorth {
             if args.text {
                 println!(
                     "{}",

@@ -65,8 +65,6 @@ pub use assay_front::{Checks, ConstantKey, GivenConstant as Constant};
 pub use assay_launch::Extent;
 pub use assay_msl::{Diagnostic, Note, Place, Standard};
 pub use assay_ssa::{Argument, Binding as ArgumentBinding};
-#[cfg(feature = "native")]
-pub use cpu::NativeState;
 pub use cpu::{CpuDevice, CpuKernel, Lent, Settings};
 pub use dispatch::{Binding, Dispatch, Member};
 pub use error::{Error, Fault, FaultKind};

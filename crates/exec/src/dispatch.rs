@@ -9,11 +9,14 @@ use crate::group_batching::GroupBatches;
 use crate::interpret::observer::{NoObserver, Observer};
 use crate::interpret::{Batch, ExecutionContext, Stop, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
+#[cfg(feature = "native")]
+use crate::native::Parts;
 use crate::position::GridPosition;
 use crate::stream::Plan;
 use crate::texture::Resource;
 use assay_ssa::Binding;
 use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// When a dispatch is stopped or refused.
@@ -96,28 +99,36 @@ impl Program {
             plan.run()?;
             return Ok(finished());
         }
+        let mut done = 0;
         #[cfg(feature = "native")]
-        if let Some(code) = self.native.code(grid.threadgroup) {
-            drop(job);
-            return self.native.run(&code, grid, bindings, limits);
+        let mut parts = Parts::new(workers);
+        while done < batches.count() {
+            #[cfg(feature = "native")]
+            if let Some(code) = self.native.code(grid.threadgroup) {
+                let first = batches.get(done).0;
+                drop(job);
+                return self.native.run((&code, first), grid, bindings, limits);
+            }
+            #[cfg(feature = "native")]
+            let start = std::time::Instant::now();
+            #[cfg(feature = "native")]
+            let end = match self.native.may_come(grid.threadgroup) {
+                true => done.saturating_add(parts.size()).min(batches.count()),
+                false => batches.count(),
+            };
+            #[cfg(not(feature = "native"))]
+            let end = batches.count();
+            if let Some(fault) = job.run_batches(&batches, done..end) {
+                return Err(fault.into());
+            }
+            done = end;
+            #[cfg(feature = "native")]
+            {
+                parts.took(start.elapsed());
+                self.native.note(grid.threadgroup, start.elapsed());
+            }
         }
-        let run = |worker: &mut Worker, batch: u64| {
-            let (first, count) = batches.get(batch);
-            job.run_groups(worker, first, count, &mut NoObserver)
-        };
-        let fault = if self.in_order || batches.count() == 1 {
-            let mut worker = job.batching_worker(&batches);
-            (0..batches.count()).find_map(|at| run(&mut worker, at).err())
-        } else {
-            (0..batches.count())
-                .into_par_iter()
-                .map_init(|| job.batching_worker(&batches), run)
-                .find_map_first(Result::err)
-        };
-        match fault {
-            Some(fault) => Err(fault.into()),
-            None => Ok(finished()),
-        }
+        Ok(finished())
     }
 
     pub(crate) fn job<'a>(
@@ -252,6 +263,22 @@ impl Job<'_> {
             },
             threadgroup: Buffer::zeroed(self.threadgroup_bytes as usize),
         }
+    }
+
+    /// Runs batches of threadgroups, in parallel where their order does not matter; the fault of the first that has one.
+    fn run_batches(&self, batches: &GroupBatches, which: Range<u64>) -> Option<Box<Fault>> {
+        let run = |worker: &mut Worker, batch: u64| {
+            let (first, count) = batches.get(batch);
+            self.run_groups(worker, first, count, &mut NoObserver)
+        };
+        if self.program.in_order || which.end - which.start == 1 {
+            let mut worker = self.batching_worker(batches);
+            return which.into_iter().find_map(|at| run(&mut worker, at).err());
+        }
+        which
+            .into_par_iter()
+            .map_init(|| self.batching_worker(batches), run)
+            .find_map_first(Result::err)
     }
 
     /// Runs one threadgroup.

@@ -108,6 +108,6 @@ pub use dispatch::{Limits, Statistics};
 pub use error::{CompileError, Fault, FaultKind, RunError};
 pub use geometry::Grid;
 #[cfg(feature = "native")]
-pub use native::{Native, NativeError};
+pub use native::{Native, NativeError, NativeState};
 pub use simd::SimdLevel;
 pub use texture::BoundTexture;

@@ -2,8 +2,6 @@
 
 mod kernel;
 mod library;
-#[cfg(feature = "native")]
-mod native;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -20,8 +18,6 @@ use assay_exec::{Buffer, Program};
 use assay_front::{Checks, Compiler};
 pub use kernel::{CpuKernel, Lent};
 use library::Library;
-#[cfg(feature = "native")]
-pub use native::NativeState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
@@ -62,6 +58,10 @@ impl Settings {
 
 const DEFAULT_MEMORY: u64 = 8 << 30;
 
+/// Host time that a kernel's dispatches must have taken before machine code is made for it: about what that costs.
+#[cfg(feature = "native")]
+const WORTH: std::time::Duration = std::time::Duration::from_millis(100);
+
 /// Runs kernels on the CPU, 32 threads of a simdgroup in lockstep.
 ///
 /// Its times are [`Origin::Host`]: how long this CPU took, which says nothing about a GPU. A submission runs
@@ -82,8 +82,6 @@ pub struct CpuDevice {
 struct Pipeline {
     program: Program,
     facts: PipelineFacts,
-    #[cfg(feature = "native")]
-    native: native::Native,
 }
 
 impl CpuDevice {
@@ -131,13 +129,12 @@ impl CpuDevice {
             self.settings.wants_native(),
             edit,
         )?;
+        #[cfg(feature = "native")]
+        if let Some(compiler) = &self.settings.native {
+            program.make_native_later(Arc::clone(compiler), WORTH);
+        }
         let facts = pipeline_facts(&program, &self.facts);
-        self.pipelines.add(Pipeline {
-            program,
-            facts,
-            #[cfg(feature = "native")]
-            native: native::Native::default(),
-        })
+        self.pipelines.add(Pipeline { program, facts })
     }
 
     /// The program behind a pipeline, for what only the executor can do.

@@ -171,12 +171,7 @@ impl CpuDevice {
     }
 
     fn run_one(&mut self, number: usize, job: &Job<'_>, stop: &AtomicBool) -> Result<(), Stop> {
-        #[cfg(feature = "native")]
-        let start = Instant::now();
-        self.lend(number, job, stop, Program::run)?;
-        #[cfg(feature = "native")]
-        self.note_run(job.pipeline, job.grid.threadgroup, start.elapsed());
-        Ok(())
+        self.lend(number, job, stop, Program::run).map(|_| ())
     }
 
     /// Lends the buffers to the executor, runs, and takes them back.

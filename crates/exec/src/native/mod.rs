@@ -9,6 +9,7 @@
 //! | `arithmetic`, `machine` | arithmetic as `assay-num` defines it, and mathematics composed of it |
 //! | `memory`, `tile`, `text` | loads and stores; those of matrices; the text form |
 //! | `run` | runs the code over a grid |
+//! | `state`, `parts` | when code is made; dispatches in parts, between which it takes over |
 //!
 //! One function runs a simdgroup: registers are vectors of 32 lanes, or one number where all lanes follow from it; the mask is a
 //! number, and branches jump where no lane is left, as in the interpreter. What has no code of its own (and every
@@ -24,22 +25,23 @@ mod known;
 mod machine;
 mod meaning;
 mod memory;
+mod parts;
 mod run;
+mod state;
 mod text;
 mod tile;
 
 pub(crate) use known::{Parameter, parameters};
 pub(crate) use meaning::{Meaning, meaning};
+pub(crate) use parts::Parts;
+pub use state::NativeState;
+pub(crate) use state::Slot;
 
-use crate::bindings::Bindings;
 use crate::code::{Op, Program, Reg};
-use crate::dispatch::{Limits, Statistics};
-use crate::error::RunError;
-use crate::geometry::Grid;
 use assay_native::{CompileError, Compiler, Image};
 use assay_ssa::builtin::Builtin;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Why a program is interpreted.
@@ -175,50 +177,6 @@ impl Code {
     }
 }
 
-/// By the size of threadgroups; what was refused is not tried again.
-type Codes = HashMap<[u32; 3], Result<Arc<Code>, NativeError>>;
-
-#[derive(Debug)]
-struct SharedSource {
-    source: Source,
-    codes: Mutex<Codes>,
-}
-
-/// A program's source and machine code, shared by its copies.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Slot(Option<Arc<SharedSource>>);
-
-impl Slot {
-    pub(crate) fn of(source: Source) -> Self {
-        Self(Some(Arc::new(SharedSource {
-            source,
-            codes: Mutex::default(),
-        })))
-    }
-
-    /// The code for threadgroups of a size, if there is any.
-    pub(crate) fn code(&self, threadgroup: [u32; 3]) -> Option<Arc<Code>> {
-        let codes = self.0.as_ref()?.codes.lock();
-        let codes = codes.unwrap_or_else(PoisonError::into_inner);
-        codes.get(&threadgroup)?.as_ref().ok().cloned()
-    }
-
-    pub(crate) fn run(
-        &self,
-        code: &Code,
-        grid: &Grid,
-        bindings: &mut Bindings,
-        limits: &Limits<'_>,
-    ) -> Result<Statistics, RunError> {
-        match &self.0 {
-            Some(shared) => run::run(&shared.source, code, grid, bindings, limits),
-            None => Err(RunError::BadGrid(
-                "a program without machine code".to_owned(),
-            )),
-        }
-    }
-}
-
 impl Program {
     /// Makes machine code for whole threadgroups of a size. [`Program::run`] uses it from then on; results are the same.
     pub fn make_native(
@@ -226,30 +184,24 @@ impl Program {
         compiler: &Compiler,
         threadgroup: [u32; 3],
     ) -> Result<Native, NativeError> {
-        let shared = self.native.0.as_ref().ok_or(NativeError::NoSource)?;
-        let made = make(&shared.source, compiler, threadgroup);
-        let (entry, result) = match made {
-            Ok((code, facts)) => (Ok(Arc::new(code)), Ok(facts)),
-            Err(error) => (Err(error.clone()), Err(error)),
-        };
-        let mut codes = shared.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.insert(threadgroup, entry);
-        result
+        self.native.make_now(compiler, threadgroup)
     }
 
-    /// Returns true if [`Program::make_native`] was called for threadgroups of this size, with whatever result.
-    pub fn tried_native(&self, threadgroup: [u32; 3]) -> bool {
-        let Some(shared) = &self.native.0 else {
-            return true;
-        };
-        let codes = shared.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.contains_key(&threadgroup)
+    /// Has machine code made in the background for every size of threadgroups whose dispatches have been interpreted for so long. A
+    /// dispatch that still runs then goes on with it.
+    pub fn make_native_later(&self, compiler: Arc<Compiler>, worth: Duration) {
+        self.native.make_later(compiler, worth);
+    }
+
+    /// What became of machine code for threadgroups of a size.
+    pub fn native_state(&self, threadgroup: [u32; 3]) -> NativeState {
+        self.native.state(threadgroup)
     }
 
     /// The text that machine code for threadgroups of a size is made of.
     pub fn native_text(&self, threadgroup: [u32; 3]) -> Result<String, NativeError> {
-        let shared = self.native.0.as_ref().ok_or(NativeError::NoSource)?;
-        emitted(&shared.source, threadgroup).map(|(emitted, _)| emitted.text)
+        let source = self.native.source().ok_or(NativeError::NoSource)?;
+        emitted(source, threadgroup).map(|(emitted, _)| emitted.text)
     }
 }
 

@@ -192,10 +192,10 @@ struct NativeJob<'a> {
     table: Vec<[u64; 3]>,
 }
 
-/// Runs a program's code over a grid. The interpreter's need for memory was found to be within the limit: this is of its order.
+/// Runs a program's code over a grid, from a threadgroup on. The interpreter's need for memory was found to be within the limit: this is of its order.
 pub(super) fn run(
     source: &Source,
-    code: &Code,
+    (code, first): (&Code, u64),
     grid: &Grid,
     bindings: &mut Bindings,
     limits: &Limits<'_>,
@@ -213,17 +213,19 @@ pub(super) fn run(
     let groups = job.groups();
     let fault = if program.in_order || workers == 1 || groups == 1 {
         let mut worker = native.worker();
-        (0..groups).find_map(|number| native.run_group(&mut worker, number).err())
+        (first..groups).find_map(|number| native.run_group(&mut worker, number).err())
     } else {
         // Shares of several threadgroups: making a worker takes time.
-        let share = groups.div_ceil(workers * 8).max(1);
-        (0..groups.div_ceil(share))
+        let left = groups.saturating_sub(first);
+        let share = left.div_ceil(workers * 8).max(1);
+        (0..left.div_ceil(share))
             .into_par_iter()
             .map_init(
                 || native.worker(),
                 |worker, at| {
-                    let end = ((at + 1) * share).min(groups);
-                    (at * share..end).try_for_each(|number| native.run_group(worker, number))
+                    let from = first + at * share;
+                    (from..(from + share).min(groups))
+                        .try_for_each(|number| native.run_group(worker, number))
                 },
             )
             .find_map_first(Result::err)

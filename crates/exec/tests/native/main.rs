@@ -8,6 +8,7 @@
 mod hostile;
 mod random;
 mod stopped;
+mod takes_over;
 
 use assay_exec::{Options, Program};
 use std::sync::OnceLock;

@@ -3,7 +3,7 @@
 use super::{Args, DeviceName};
 use crate::failure::{Failure, Kind};
 use crate::source::Found;
-use crate::{interrupt, toolchain};
+use crate::{interrupt, native, toolchain};
 use assay_bench::gate::{self, Plan, Verdict};
 use assay_bench::registry::{Case, Kernel, Resolved, SizeUse};
 use assay_bench::runner::Loaded;
@@ -114,7 +114,7 @@ fn cpu(compiler: Compiler, timeout: Option<Duration>) -> Result<CpuDevice, Error
         compiler: Some(Arc::new(Found(compiler))),
         timeout,
         cancel: Some(interrupt::flag()),
-        ..Settings::default()
+        ..native::settings()
     })
 }
 

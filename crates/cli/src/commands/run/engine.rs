@@ -4,6 +4,7 @@ use super::Args;
 use super::work::failure;
 use crate::failure::{Failure, Kind};
 use crate::interrupt;
+use crate::native;
 use crate::progress;
 use crate::source;
 use assay_device::{
@@ -51,7 +52,7 @@ impl Engine {
                     cancel: Some(interrupt::flag()),
                     checks,
                     finished: Some(Arc::clone(finished)),
-                    ..Settings::default()
+                    ..native::settings()
                 });
                 Ok(Engine::Cpu(Box::new(device.map_err(missing)?)))
             }

@@ -4,11 +4,12 @@ use super::counts::Counted;
 use super::engine::Engine;
 use super::report::{Finding, Report, Shown, Times, Written as WrittenFile};
 use super::{Args, CheckClass, Destinations, advice};
-use crate::context::Context;
+use crate::context::{Context, Verbosity};
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt;
 use crate::launch::{self, Launched};
+use crate::native;
 use crate::output::Output;
 use crate::progress;
 use assay_device::{
@@ -244,6 +245,9 @@ impl<'a> Work<'a> {
                 None => self.repeat(&dispatch, context)?,
             }),
         };
+        if let Ran::Timed(_) = ran {
+            self.remark_native(dispatch.threadgroup, context);
+        }
         self.report(&pass, sizes, ran, files)
     }
 
@@ -331,6 +335,19 @@ impl<'a> Work<'a> {
             }
             Ok(samples)
         })
+    }
+
+    /// Says on `-v` whether the CPU ran machine code.
+    fn remark_native(&self, threadgroup: [u32; 3], context: &Context) {
+        if context.verbosity < Verbosity::Verbose {
+            return;
+        }
+        if let Engine::Cpu(device) = &self.engine
+            && let Ok(program) = device.program(self.pipeline)
+            && let Some(how) = native::described(program, threadgroup)
+        {
+            context.note(&format!("note: {}: {how}", self.facts.function));
+        }
     }
 
     /// Runs once while the GPU's work is written to a file.

@@ -1,0 +1,182 @@
+//! A program's machine code, and when it is made.
+//!
+//! The text that code is made of is kept with the program, shared by its copies. Code is made when asked for, or in the background
+//! once dispatches have taken so long that it is worth it; a dispatch that still runs then goes on with it.
+
+use super::{Code, Native, NativeError, Source, make, run};
+use crate::bindings::Bindings;
+use crate::dispatch::{Limits, Statistics};
+use crate::error::RunError;
+use crate::geometry::Grid;
+use assay_native::Compiler;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// What became of a program's machine code for threadgroups of one size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum NativeState {
+    /// Its dispatches have taken too little time to be worth it.
+    #[default]
+    NotWorth,
+    /// It is being made.
+    InTheMaking,
+    /// Dispatches run it.
+    Ready(Native),
+    /// There is none, and why.
+    Refused(NativeError),
+}
+
+/// Machine code for threadgroups of one size.
+#[derive(Debug, Default)]
+struct Entry {
+    taken: Duration,
+    state: NativeState,
+    code: Option<Arc<Code>>,
+}
+
+impl Entry {
+    fn settle(&mut self, made: Result<(Code, Native), NativeError>) -> Result<Native, NativeError> {
+        match made {
+            Ok((code, facts)) => {
+                self.code = Some(Arc::new(code));
+                self.state = NativeState::Ready(facts.clone());
+                Ok(facts)
+            }
+            Err(why) => {
+                self.state = NativeState::Refused(why.clone());
+                Err(why)
+            }
+        }
+    }
+}
+
+/// Who makes code in the background, and after how much time of interpreting.
+#[derive(Debug)]
+struct Background {
+    compiler: Arc<Compiler>,
+    worth: Duration,
+}
+
+#[derive(Debug)]
+struct Shared {
+    source: Source,
+    background: OnceLock<Background>,
+    entries: Mutex<HashMap<[u32; 3], Entry>>,
+}
+
+impl Shared {
+    fn entries(&self) -> MutexGuard<'_, HashMap<[u32; 3], Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A program's text and machine code, shared by its copies. Nothing if it was compiled without.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Slot(Option<Arc<Shared>>);
+
+impl Slot {
+    pub(crate) fn of(source: Source) -> Self {
+        Self(Some(Arc::new(Shared {
+            source,
+            background: OnceLock::new(),
+            entries: Mutex::default(),
+        })))
+    }
+
+    pub(super) fn source(&self) -> Option<&Source> {
+        self.0.as_ref().map(|shared| &shared.source)
+    }
+
+    /// The code for threadgroups of a size, if there is any.
+    pub(crate) fn code(&self, threadgroup: [u32; 3]) -> Option<Arc<Code>> {
+        self.0.as_ref()?.entries().get(&threadgroup)?.code.clone()
+    }
+
+    /// Returns true if code for threadgroups of a size may appear while a dispatch is interpreted.
+    pub(crate) fn may_come(&self, threadgroup: [u32; 3]) -> bool {
+        self.0.as_ref().is_some_and(|shared| {
+            shared.background.get().is_some()
+                && !matches!(
+                    shared.entries().get(&threadgroup).map(|entry| &entry.state),
+                    Some(NativeState::Refused(_) | NativeState::Ready(_))
+                )
+        })
+    }
+
+    /// What became of the code for threadgroups of a size.
+    pub(super) fn state(&self, threadgroup: [u32; 3]) -> NativeState {
+        match &self.0 {
+            None => NativeState::Refused(NativeError::NoSource),
+            Some(shared) => {
+                let entries = shared.entries();
+                let state = entries.get(&threadgroup).map(|entry| entry.state.clone());
+                state.unwrap_or_default()
+            }
+        }
+    }
+
+    pub(super) fn make_later(&self, compiler: Arc<Compiler>, worth: Duration) {
+        if let Some(shared) = &self.0 {
+            // The first who asks decides.
+            let _ = shared.background.set(Background { compiler, worth });
+        }
+    }
+
+    pub(super) fn make_now(
+        &self,
+        compiler: &Compiler,
+        threadgroup: [u32; 3],
+    ) -> Result<Native, NativeError> {
+        let shared = self.0.as_ref().ok_or(NativeError::NoSource)?;
+        let made = make(&shared.source, compiler, threadgroup);
+        let mut entries = shared.entries();
+        entries.entry(threadgroup).or_default().settle(made)
+    }
+
+    /// Notes how long interpreting has taken, and has code made if that is worth it.
+    pub(crate) fn note(&self, threadgroup: [u32; 3], took: Duration) {
+        let Some(shared) = &self.0 else { return };
+        let Some(background) = shared.background.get() else {
+            return;
+        };
+        let mut entries = shared.entries();
+        let entry = entries.entry(threadgroup).or_default();
+        entry.taken = entry.taken.saturating_add(took);
+        if entry.state != NativeState::NotWorth || entry.taken < background.worth {
+            return;
+        }
+        entry.state = NativeState::InTheMaking;
+        drop(entries);
+        let making = Arc::clone(shared);
+        let compiler = Arc::clone(&background.compiler);
+        let spawned = std::thread::Builder::new()
+            .name("assay native".to_owned())
+            .spawn(move || {
+                let made = make(&making.source, &compiler, threadgroup);
+                let mut entries = making.entries();
+                // What went wrong is in its state.
+                let _ = entries.entry(threadgroup).or_default().settle(made);
+            });
+        if let Err(why) = spawned {
+            let why = NativeError::Refused(format!("no thread to make it: {why}"));
+            shared.entries().entry(threadgroup).or_default().state = NativeState::Refused(why);
+        }
+    }
+
+    /// Runs the threadgroups of a grid from one on by code of this program.
+    pub(crate) fn run(
+        &self,
+        (code, first): (&Code, u64),
+        grid: &Grid,
+        bindings: &mut Bindings,
+        limits: &Limits<'_>,
+    ) -> Result<Statistics, RunError> {
+        match &self.0 {
+            Some(shared) => run::run(&shared.source, (code, first), grid, bindings, limits),
+            None => Err(RunError::BadGrid(
+                "a program without machine code".to_owned(),
+            )),
+        }
+    }
+}
