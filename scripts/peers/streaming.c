@@ -1,10 +1,6 @@
 // The kernels of crates/exec/benches/streaming.rs as OpenCL, on the first CPU device: a line per kernel, the least microseconds
 // of many runs on the same buffers, then `ok` if what it wrote is right. scripts/peers.sh compiles and runs it.
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+#include "opencl.h"
 
 enum { RUNS = 60, COUNT = 1 << 22, SIDE = 2048, GROUPS = 256 };
 
@@ -37,19 +33,6 @@ static const char *SOURCE =
     "    if (l == 0) o[get_group_id(0)] = s[0];\n"
     "}\n";
 
-static void check(cl_int status, const char *what) {
-    if (status != CL_SUCCESS) {
-        fprintf(stderr, "%s: OpenCL error %d\n", what, status);
-        exit(4);
-    }
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec + 1e-9 * t.tv_nsec;
-}
-
 static float number(size_t index) { return (float)(index % 17) - 8.0f; }
 
 static float expected(const char *name, size_t at) {
@@ -65,16 +48,10 @@ static float expected(const char *name, size_t at) {
     return sum;
 }
 
-static cl_context context;
-static cl_command_queue queue;
-static cl_program program;
-
 static cl_mem buffer(size_t count, int filled) {
     float *host = calloc(count, sizeof *host);
     for (size_t i = 0; filled && i < count; i++) host[i] = number(i);
-    cl_int status;
-    cl_mem made = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, count * sizeof *host, host, &status);
-    check(status, "buffer");
+    cl_mem made = filled_buffer(count * sizeof *host, host);
     free(host);
     return made;
 }
@@ -85,10 +62,7 @@ static void measure(cl_kernel kernel, const char *name, cl_uint axes, const size
     double least = 1e9;
     int right = 1;
     for (int run = 0; run < RUNS; run++) {
-        double start = now();
-        check(clEnqueueNDRangeKernel(queue, kernel, axes, NULL, grid, group, 0, NULL, NULL), name);
-        check(clFinish(queue), name);
-        double seconds = now() - start;
+        double seconds = timed(kernel, name, axes, grid, group);
         if (seconds < least) least = seconds;
         if (run == 0) {
             float *host = malloc(count * sizeof *host);
@@ -100,27 +74,8 @@ static void measure(cl_kernel kernel, const char *name, cl_uint axes, const size
     printf("%s\t%.0f\t%s\n", name, least * 1e6, right ? "ok" : "WRONG");
 }
 
-static cl_kernel kernel(const char *name) {
-    cl_int status;
-    cl_kernel made = clCreateKernel(program, name, &status);
-    check(status, name);
-    return made;
-}
-
 int main(void) {
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_int status;
-    check(clGetPlatformIDs(1, &platform, NULL), "platform");
-    check(clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &device, NULL), "CPU device");
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    check(status, "context");
-    queue = clCreateCommandQueue(context, device, 0, &status);
-    check(status, "queue");
-    program = clCreateProgramWithSource(context, 1, &SOURCE, NULL, &status);
-    check(status, "program");
-    check(clBuildProgram(program, 1, &device, "-cl-std=CL1.2", NULL, NULL), "compile");
-
+    open_device(SOURCE);
     cl_mem x = buffer(COUNT, 1), y = buffer(COUNT, 1), o = buffer(COUNT, 0), sums = buffer(GROUPS, 0);
     const cl_float a = 2.0f;
     const cl_uint n = COUNT, side = SIDE;
