@@ -10,14 +10,6 @@ pub(crate) enum Role {
     Writes,
 }
 
-fn narrow(index: u32) -> Reg {
-    Reg { index, wide: false }
-}
-
-fn wide(index: u32) -> Reg {
-    Reg { index, wide: true }
-}
-
 /// Calls `visit` with every register of an operation, those read first. An index into a table of the program that has no
 /// such entry is an error.
 pub(crate) fn for_each_register(
@@ -32,19 +24,28 @@ pub(crate) fn for_each_register(
         writes.iter().for_each(|&reg| visit(reg, Writes));
     };
     match *op {
-        Op::N1 { d, a, .. } | Op::MoveNarrow { d, a } => all(&[narrow(a)], &[narrow(d)]),
-        Op::N2 { d, a, b, .. } => all(&[narrow(a), narrow(b)], &[narrow(d)]),
-        Op::N3 { d, a, b, c, .. } => all(&[narrow(a), narrow(b), narrow(c)], &[narrow(d)]),
-        Op::W1 { d, a, .. } | Op::MoveWide { d, a } => all(&[wide(a)], &[wide(d)]),
-        Op::W2 { d, a, b, .. } => all(&[wide(a), wide(b)], &[wide(d)]),
-        Op::Widen { d, a, .. } => all(&[narrow(a)], &[wide(d)]),
-        Op::Narrowing { d, a, .. } => all(&[wide(a)], &[narrow(d)]),
-        Op::Compare { d, a, b, .. } => all(&[wide(a), wide(b)], &[narrow(d)]),
+        Op::N1 { d, a, .. } | Op::MoveNarrow { d, a } => all(&[Reg::narrow(a)], &[Reg::narrow(d)]),
+        Op::N2 { d, a, b, .. } => all(&[Reg::narrow(a), Reg::narrow(b)], &[Reg::narrow(d)]),
+        Op::N3 { d, a, b, c, .. } => all(
+            &[Reg::narrow(a), Reg::narrow(b), Reg::narrow(c)],
+            &[Reg::narrow(d)],
+        ),
+        Op::W1 { d, a, .. } | Op::MoveWide { d, a } => all(&[Reg::wide(a)], &[Reg::wide(d)]),
+        Op::W2 { d, a, b, .. } => all(&[Reg::wide(a), Reg::wide(b)], &[Reg::wide(d)]),
+        Op::Widen { d, a, .. } => all(&[Reg::narrow(a)], &[Reg::wide(d)]),
+        Op::Narrowing { d, a, .. } => all(&[Reg::wide(a)], &[Reg::narrow(d)]),
+        Op::Compare { d, a, b, .. } => all(&[Reg::wide(a), Reg::wide(b)], &[Reg::narrow(d)]),
         Op::SelectNarrow { d, cond, yes, no } => {
-            all(&[narrow(cond), narrow(yes), narrow(no)], &[narrow(d)]);
+            all(
+                &[Reg::narrow(cond), Reg::narrow(yes), Reg::narrow(no)],
+                &[Reg::narrow(d)],
+            );
         }
         Op::SelectWide { d, cond, yes, no } => {
-            all(&[narrow(cond), wide(yes), wide(no)], &[wide(d)]);
+            all(
+                &[Reg::narrow(cond), Reg::wide(yes), Reg::wide(no)],
+                &[Reg::wide(d)],
+            );
         }
         Op::PtrAdd {
             d,
@@ -53,9 +54,9 @@ pub(crate) fn for_each_register(
             kind,
             ..
         } => match kind {
-            Index::None => all(&[wide(base)], &[wide(d)]),
-            Index::Wide => all(&[wide(base), wide(index)], &[wide(d)]),
-            Index::Narrow { .. } => all(&[wide(base), narrow(index)], &[wide(d)]),
+            Index::None => all(&[Reg::wide(base)], &[Reg::wide(d)]),
+            Index::Wide => all(&[Reg::wide(base), Reg::wide(index)], &[Reg::wide(d)]),
+            Index::Narrow { .. } => all(&[Reg::wide(base), Reg::narrow(index)], &[Reg::wide(d)]),
         },
         Op::Pick { d, list, index } => {
             all(program.list(list), &[]);
@@ -64,9 +65,9 @@ pub(crate) fn for_each_register(
         Op::Repack { from, to, .. } => all(program.list(from), program.list(to)),
         Op::Load { transfer } | Op::Store { transfer } => {
             let transfer = program.transfers.get(transfer as usize).ok_or(missing)?;
-            all(&[wide(transfer.base)], &[]);
+            all(&[Reg::wide(transfer.base)], &[]);
             if let Some(index) = transfer.index {
-                all(&[narrow(index.reg)], &[]);
+                all(&[Reg::narrow(index.reg)], &[]);
             }
             let regs = program.list(transfer.regs);
             match op {
@@ -74,20 +75,20 @@ pub(crate) fn for_each_register(
                 _ => all(regs, &[]),
             }
         }
-        Op::MemCopy { dst, src, size } => all(&[wide(dst), wide(src), size], &[]),
+        Op::MemCopy { dst, src, size } => all(&[Reg::wide(dst), Reg::wide(src), size], &[]),
         Op::BulkCopy { index } => {
             let copy = program.copies.get(index as usize).ok_or(missing)?;
             all(program.list(copy.args), &[]);
         }
-        Op::MemSet { dst, byte, size } => all(&[wide(dst), narrow(byte), size], &[]),
-        Op::Atomic { d, ptr, value, .. } => all(&[wide(ptr), value], &[d]),
+        Op::MemSet { dst, byte, size } => all(&[Reg::wide(dst), Reg::narrow(byte), size], &[]),
+        Op::Atomic { d, ptr, value, .. } => all(&[Reg::wide(ptr), value], &[d]),
         Op::CompareExchange {
             d,
             ptr,
             expected,
             desired,
             ..
-        } => all(&[wide(ptr), expected, desired], &[d]),
+        } => all(&[Reg::wide(ptr), expected, desired], &[d]),
         Op::PerLane { index } => {
             let call = program.per_lane.get(index as usize).ok_or(missing)?;
             all(program.list(call.args), program.list(call.results));
@@ -122,7 +123,7 @@ pub(crate) fn for_each_register(
             let to = program.list(list).iter().step_by(2);
             to.for_each(|&to| visit(to, Writes));
         }
-        Op::If { cond, .. } | Op::Expect { cond, .. } => all(&[narrow(cond)], &[]),
+        Op::If { cond, .. } | Op::Expect { cond, .. } => all(&[Reg::narrow(cond)], &[]),
         Op::Barrier { .. }
         | Op::Order { .. }
         | Op::Else { .. }
@@ -143,28 +144,28 @@ pub(crate) fn for_each_register(
 fn matrix(program: &Program, op: &MatrixOp, all: &mut dyn FnMut(&[Reg], &[Reg])) -> Option<()> {
     let origin = |at: &Origin| {
         [
-            wide(at.ptr),
-            wide(at.stride),
-            wide(at.column),
-            wide(at.row),
+            Reg::wide(at.ptr),
+            Reg::wide(at.stride),
+            Reg::wide(at.column),
+            Reg::wide(at.row),
             at.transposed,
         ]
     };
     match op {
-        MatrixOp::Load { d, at, .. } => all(&origin(at), &d.map(narrow)),
+        MatrixOp::Load { d, at, .. } => all(&origin(at), &d.map(Reg::narrow)),
         MatrixOp::Store { a, at, .. } => {
             all(&origin(at), &[]);
-            all(&a.map(narrow), &[]);
+            all(&a.map(Reg::narrow), &[]);
         }
-        MatrixOp::Diagonal { d, value } => all(&[narrow(*value)], &d.map(narrow)),
+        MatrixOp::Diagonal { d, value } => all(&[Reg::narrow(*value)], &d.map(Reg::narrow)),
         MatrixOp::Product { index } => {
             let of = program.products.get(*index as usize)?;
-            all(&of.a.0.map(narrow), &[]);
-            all(&of.b.0.map(narrow), &[]);
+            all(&of.a.0.map(Reg::narrow), &[]);
+            all(&of.b.0.map(Reg::narrow), &[]);
             if let Some((c, _)) = of.c {
-                all(&c.map(narrow), &[]);
+                all(&c.map(Reg::narrow), &[]);
             }
-            all(&[], &of.d.map(narrow));
+            all(&[], &of.d.map(Reg::narrow));
         }
     }
     Some(())

@@ -13,6 +13,16 @@ pub(crate) struct Reg {
     pub(crate) wide: bool,
 }
 
+impl Reg {
+    pub(crate) const fn narrow(index: u32) -> Self {
+        Self { index, wide: false }
+    }
+
+    pub(crate) const fn wide(index: u32) -> Self {
+        Self { index, wide: true }
+    }
+}
+
 /// Consecutive entries of [`Program::lists`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct List {

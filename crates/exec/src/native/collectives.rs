@@ -10,10 +10,6 @@ use crate::matrix::{MatrixOp, Product};
 use assay_num::matrix::{element_of_lane, lane_of_element};
 use assay_ssa::Scalar;
 
-fn narrow(index: u32) -> Reg {
-    Reg { index, wide: false }
-}
-
 impl Emitter<'_> {
     pub(super) fn collective(&mut self, position: usize, index: u32) -> Result<(), Refused> {
         let Some(collective) = self.program.collectives.get(index as usize).copied() else {
@@ -169,14 +165,14 @@ impl Emitter<'_> {
         for (regs, scalar) in [of.a, of.b] {
             let mut pair = Vec::new();
             for reg in regs {
-                pair.push(self.single(narrow(reg), scalar));
+                pair.push(self.single(Reg::narrow(reg), scalar));
             }
             operands.push(pair);
         }
         let mut sums = Vec::new();
         for which in 0..2 {
             let sum = match of.c {
-                Some((regs, scalar)) => self.single(narrow(regs[which]), scalar),
+                Some((regs, scalar)) => self.single(Reg::narrow(regs[which]), scalar),
                 None => "zeroinitializer".to_owned(),
             };
             sums.push(sum);
@@ -213,7 +209,7 @@ impl Emitter<'_> {
             let bits = self
                 .text
                 .make(&format!("bitcast <32 x float> {sum} to <32 x i32>"));
-            let d = narrow(of.d[which]);
+            let d = Reg::narrow(of.d[which]);
             self.set(d, &bits);
         }
         Ok(())

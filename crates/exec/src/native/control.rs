@@ -4,10 +4,6 @@ use super::emit::Emitter;
 use super::run::field;
 use crate::code::{Op, Reg};
 
-fn narrow(index: u32) -> Reg {
-    Reg { index, wide: false }
-}
-
 impl Emitter<'_> {
     pub(super) fn barrier(&mut self) {
         if !self.suspends {
@@ -63,7 +59,7 @@ impl Emitter<'_> {
             } => {
                 let target = target as usize;
                 if self.uniform_slots.contains(&slot) {
-                    let cond = self.one(narrow(cond));
+                    let cond = self.one(Reg::narrow(cond));
                     let truth = self.text.make(&format!("trunc i32 {cond} to i1"));
                     let truth = match wanted {
                         true => truth,
@@ -78,7 +74,7 @@ impl Emitter<'_> {
                     self.text.start(&dead);
                     return;
                 }
-                let (mask, holds) = (self.mask(), self.truths(narrow(cond)));
+                let (mask, holds) = (self.mask(), self.truths(Reg::narrow(cond)));
                 let holds = match wanted {
                     true => holds,
                     false => self.text.make(&format!("xor i32 {holds}, -1")),

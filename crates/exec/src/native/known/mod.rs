@@ -5,25 +5,26 @@
 //! still tells which lanes access neighbouring memory. Strides hold in all lanes, active or not: a register that is written under a mask
 //! has none.
 
-use super::Source;
-use super::meaning::Meaning;
-use super::memory::Root;
-use crate::code::{Index, Op, Pointer, Program, Reg};
+mod results;
+
+use crate::code::{Op, Pointer, Program, Reg};
 use crate::collective::{Collective, Combine, What};
 use crate::geometry::Grid;
 use crate::memory::{OFFSET_BITS, THREADGROUP};
+use crate::native::Source;
+use crate::native::memory::Root;
 use crate::operands::{Role, for_each_register};
 use crate::position::GridPosition;
 use assay_ssa::analysis::{Cfg, Dominators, Loops, UniformityInfo};
 use assay_ssa::builtin::Builtin;
-use assay_ssa::{BinaryOp, CastOp, Function, Id, Scalar, Value, ValueDef};
+use assay_ssa::{Function, Id, Scalar, Value, ValueDef};
 use std::collections::{HashMap, HashSet};
 
 /// Rounds after which nothing is assumed any more.
 const ROUNDS: usize = 64;
 
 /// Bits of a lane index.
-pub(super) const BITS: usize = 5;
+pub(in crate::native) const BITS: usize = 5;
 
 /// A parameter of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,27 +59,27 @@ pub(crate) fn parameters(function: &Function) -> Vec<(Value, Parameter)> {
 
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(in crate::native) struct Known {
     /// What each bit of the lane index adds.
-    pub(super) strides: [Option<i64>; BITS],
+    pub(in crate::native) strides: [Option<i64>; BITS],
     /// The number of the first lane is a multiple of two to this power.
-    pub(super) low: u32,
+    pub(in crate::native) low: u32,
     /// Read as an unsigned number, no lane is less than one with fewer bits set: strides do not wrap around.
-    pub(super) in_order: bool,
+    pub(in crate::native) in_order: bool,
     /// It may hold a single as the CPU's instruction left it: its number is that with denormals flushed and any NaN the one NaN. Other
     /// instructions on singles take it as it is, since the CPU counts denormal operands as zero.
-    pub(super) raw: bool,
+    pub(in crate::native) raw: bool,
 }
 
 impl Known {
-    pub(super) const NOTHING: Self = Self {
+    pub(in crate::native) const NOTHING: Self = Self {
         strides: [None; BITS],
         low: 0,
         in_order: false,
         raw: false,
     };
 
-    pub(super) const UNIFORM: Self = Self {
+    pub(in crate::native) const UNIFORM: Self = Self {
         strides: [Some(0); BITS],
         low: 0,
         in_order: true,
@@ -96,7 +97,7 @@ impl Known {
     }
 
     /// The number of lane 0 and what each lane adds, if that is all there is to know.
-    pub(super) fn all_strides(&self) -> Option<[i64; BITS]> {
+    pub(in crate::native) fn all_strides(&self) -> Option<[i64; BITS]> {
         let mut strides = [0; BITS];
         for (slot, stride) in strides.iter_mut().zip(self.strides) {
             *slot = stride?;
@@ -104,11 +105,11 @@ impl Known {
         Some(strides)
     }
 
-    pub(super) fn is_scalar(&self) -> bool {
+    pub(in crate::native) fn is_scalar(&self) -> bool {
         self.all_strides().is_some()
     }
 
-    pub(super) fn is_uniform(&self) -> bool {
+    pub(in crate::native) fn is_uniform(&self) -> bool {
         self.strides == [Some(0); BITS]
     }
 
@@ -151,7 +152,7 @@ impl Known {
 }
 
 /// What each lane adds to the number of the first.
-pub(super) fn lane_offsets(strides: [i64; BITS]) -> [i64; 32] {
+pub(in crate::native) fn lane_offsets(strides: [i64; BITS]) -> [i64; 32] {
     std::array::from_fn(|lane| {
         let bits = (0..BITS).filter(|bit| lane >> bit & 1 == 1);
         bits.map(|bit| strides[bit]).sum()
@@ -159,20 +160,20 @@ pub(super) fn lane_offsets(strides: [i64; BITS]) -> [i64; 32] {
 }
 
 /// What is known of all registers of a program run in threadgroups of a size.
-pub(super) struct Registers {
+pub(in crate::native) struct Registers {
     narrow: Vec<Option<Known>>,
     wide: Vec<Option<Known>>,
-    pub(super) constants: HashMap<(bool, u32), u64>,
+    pub(in crate::native) constants: HashMap<(bool, u32), u64>,
 }
 
 impl Registers {
-    pub(super) fn of(&self, reg: Reg) -> Known {
+    pub(in crate::native) fn of(&self, reg: Reg) -> Known {
         let file = if reg.wide { &self.wide } else { &self.narrow };
         let known = file.get(reg.index as usize).copied().flatten();
         known.unwrap_or(Known::NOTHING)
     }
 
-    pub(super) fn constant(&self, reg: Reg) -> Option<u64> {
+    pub(in crate::native) fn constant(&self, reg: Reg) -> Option<u64> {
         self.constants.get(&(reg.wide, reg.index)).copied()
     }
 
@@ -326,7 +327,7 @@ impl Analysis<'_> {
 }
 
 /// Finds out what is known; nothing if that has no end.
-pub(super) fn analyse(
+pub(in crate::native) fn analyse(
     source: &Source,
     roots: &HashMap<u32, Option<Root>>,
     threadgroup: [u32; 3],
@@ -343,7 +344,7 @@ pub(super) fn analyse(
         registers.lower(reg, Known::constant(bits));
     }
     for &(index, pointer) in &program.pointers {
-        let reg = Reg { index, wide: true };
+        let reg = Reg::wide(index);
         registers.lower(reg, Known::UNIFORM);
         if let Pointer::Static(offset) = pointer {
             let address = THREADGROUP << OFFSET_BITS | u64::from(offset);
@@ -395,8 +396,8 @@ impl Analysis<'_> {
         let mut changed = false;
         let mut moves = Vec::new();
         match *op {
-            Op::MoveNarrow { d, a } => moves.push((narrow(d), narrow(a))),
-            Op::MoveWide { d, a } => moves.push((wide(d), wide(a))),
+            Op::MoveNarrow { d, a } => moves.push((Reg::narrow(d), Reg::narrow(a))),
+            Op::MoveWide { d, a } => moves.push((Reg::wide(d), Reg::wide(a))),
             Op::Moves { list, .. } => {
                 let pairs = self.program.list(list).chunks_exact(2);
                 moves.extend(pairs.map(|pair| (pair[0], pair[1])));
@@ -455,248 +456,11 @@ impl Analysis<'_> {
         }
         Some(changed)
     }
-
-    fn result(
-        &self,
-        registers: &Registers,
-        position: usize,
-        op: &Op,
-        reads: &[(Reg, Known)],
-        threadgroup: [u32; 3],
-    ) -> Known {
-        let operand = |at: usize| reads.get(at).map_or(Known::NOTHING, |(_, known)| *known);
-        let uniform = reads.iter().all(|(_, known)| known.is_uniform());
-        let if_uniform = if uniform {
-            Known::UNIFORM
-        } else {
-            Known::NOTHING
-        };
-        let number = |at: usize| reads.get(at).and_then(|(reg, _)| registers.constant(*reg));
-        match *op {
-            Op::Position { which, axis, .. } => position_of(threadgroup, which, axis),
-            Op::Load { transfer } => {
-                // Thread memory has another number for each lane at one address.
-                let transfer = self.program.transfers.get(transfer as usize);
-                let root = transfer.and_then(|t| self.roots.get(&t.base).copied().flatten());
-                match root {
-                    Some(Root::Pointer(_)) => if_uniform,
-                    _ => Known::NOTHING,
-                }
-            }
-            Op::Collective { index } => {
-                let Some(collective) = self.program.collectives.get(index as usize) else {
-                    return Known::NOTHING;
-                };
-                match collective.what {
-                    What::Reduce { group: 32, .. }
-                    | What::First { group: 32 }
-                    | What::Ballot { group: 32 }
-                    | What::All { group: 32 }
-                    | What::Any { group: 32 }
-                    | What::VoteAll { group: 32 }
-                    | What::VoteAny { group: 32 }
-                    | What::ActiveMask { group: 32 }
-                    | What::IsUniform => Known {
-                        raw: is_reduced_here(collective)
-                            && (matches!(
-                                collective.what,
-                                What::Reduce {
-                                    op: Combine::Sum,
-                                    ..
-                                }
-                            ) || operand(0).raw),
-                        ..Known::UNIFORM
-                    },
-                    What::Shuffle { group: 32, .. } => Known {
-                        raw: operand(0).raw,
-                        ..Known::NOTHING
-                    },
-                    _ => Known::NOTHING,
-                }
-            }
-            Op::PtrAdd { kind, scale, .. } => {
-                let base = operand(0);
-                let index = match kind {
-                    Index::None => Known::constant(0),
-                    _ => operand(1),
-                };
-                let keeps = match kind {
-                    Index::Narrow { signed: false, .. } => index.in_order,
-                    Index::Narrow { .. } => false,
-                    _ => true,
-                };
-                let scaled = index.strides.map(|stride| match stride {
-                    Some(0) => Some(0),
-                    stride => stride
-                        .filter(|_| keeps)
-                        .map(|s| s.wrapping_mul(scale.into())),
-                });
-                base.with(sum(base.strides, scaled, |a, b| a.wrapping_add(b)))
-            }
-            Op::SelectNarrow { .. } | Op::SelectWide { .. } => {
-                let (cond, yes, no) = (operand(0), operand(1), operand(2));
-                let whole = cond.is_uniform();
-                let raw = yes.raw && no.raw;
-                let strides = std::array::from_fn(|bit| {
-                    let same = yes.strides[bit] == no.strides[bit];
-                    let cond = cond.strides[bit] == Some(0);
-                    yes.strides[bit].filter(|&s| cond && same && (s == 0 || whole))
-                });
-                Known {
-                    raw,
-                    ..yes.with(strides)
-                }
-            }
-            Op::N1 { .. }
-            | Op::N2 { .. }
-            | Op::N3 { .. }
-            | Op::W1 { .. }
-            | Op::W2 { .. }
-            | Op::Widen { .. }
-            | Op::Narrowing { .. }
-            | Op::Compare { .. } => {
-                let meaning = self.source.meanings.get(position);
-                let meaning = meaning.copied().unwrap_or(Meaning::Function);
-                lane_function(
-                    meaning,
-                    [operand(0), operand(1)],
-                    number(1),
-                    number(0),
-                    reads,
-                )
-            }
-            Op::Matrix { index } => Known {
-                raw: super::collectives::product_here(self.program, index).is_some(),
-                ..Known::NOTHING
-            },
-            Op::PerLane { .. } | Op::Pick { .. } | Op::Repack { .. } => if_uniform,
-            _ => Known::NOTHING,
-        }
-    }
 }
 
 /// Returns true for reductions that have code of their own.
-pub(super) fn is_reduced_here(collective: &Collective) -> bool {
+pub(in crate::native) fn is_reduced_here(collective: &Collective) -> bool {
     let reduces =
         matches!(collective.what, What::Reduce { op, group: 32 } if op != Combine::Product);
     reduces && collective.scalar == Scalar::F32 && !collective.a.wide && !collective.d.wide
-}
-
-fn narrow(index: u32) -> Reg {
-    Reg { index, wide: false }
-}
-
-fn wide(index: u32) -> Reg {
-    Reg { index, wide: true }
-}
-
-fn sum(
-    a: [Option<i64>; BITS],
-    b: [Option<i64>; BITS],
-    f: impl Fn(i64, i64) -> i64,
-) -> [Option<i64>; BITS] {
-    std::array::from_fn(|bit| Some(f(a[bit]?, b[bit]?)))
-}
-
-/// A function of each lane's operands.
-fn lane_function(
-    meaning: Meaning,
-    [a, b]: [Known; 2],
-    second: Option<u64>,
-    first: Option<u64>,
-    reads: &[(Reg, Known)],
-) -> Known {
-    // Lanes that only differ in a bit in which no operand differs get the same.
-    let mut strides = [Some(0); BITS];
-    for (_, known) in reads {
-        for (slot, stride) in strides.iter_mut().zip(known.strides) {
-            *slot = slot.filter(|_| stride == Some(0));
-        }
-    }
-    let mut result = a.with(strides);
-    result.raw = match meaning {
-        Meaning::Binary(op, Scalar::F32) => op.is_float() && op != BinaryOp::FRem,
-        Meaning::MultiplyAdd(Scalar::F32) => true,
-        Meaning::Builtin(call, Scalar::F32) => match call.builtin {
-            Builtin::Fmin | Builtin::Fmax | Builtin::Fclamp | Builtin::Fabs => {
-                reads.iter().all(|(_, known)| known.raw)
-            }
-            _ => false,
-        },
-        _ => false,
-    };
-    let full = |scalar| matches!(scalar, Scalar::I32 | Scalar::I64);
-    let wrap = |scalar: Scalar, stride: i64| match scalar {
-        Scalar::I64 => stride,
-        _ => i64::from(stride as i32),
-    };
-    let each = |known: Known, f: &dyn Fn(i64) -> i64| known.strides.map(|s| s.map(f));
-    match meaning {
-        Meaning::Binary(op, scalar) if full(scalar) => {
-            let low = match op {
-                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Or | BinaryOp::Xor => a.low.min(b.low),
-                BinaryOp::And => a.low.max(b.low),
-                BinaryOp::Mul => (a.low + b.low).min(31),
-                BinaryOp::Shl => second
-                    .map_or(a.low, |k| a.low + (k as u32 & (scalar.bits() - 1)))
-                    .min(31),
-                BinaryOp::LShr => {
-                    second.map_or(0, |k| a.low.saturating_sub(k as u32 & (scalar.bits() - 1)))
-                }
-                _ => 0,
-            };
-            let bits = u64::from(scalar.bits()) - 1;
-            let strides = match (op, second, first) {
-                (BinaryOp::Add, ..) => {
-                    sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_add(y)))
-                }
-                (BinaryOp::Sub, ..) => {
-                    sum(a.strides, b.strides, |x, y| wrap(scalar, x.wrapping_sub(y)))
-                }
-                (BinaryOp::Mul, Some(k), _) => each(a, &|s| wrap(scalar, s.wrapping_mul(k as i64))),
-                (BinaryOp::Mul, _, Some(k)) => each(b, &|s| wrap(scalar, s.wrapping_mul(k as i64))),
-                (BinaryOp::Shl, Some(k), _) => {
-                    each(a, &|s| wrap(scalar, s.wrapping_shl((k & bits) as u32)))
-                }
-                (BinaryOp::And, Some(k), _) if a.disjoint().is_some() => {
-                    each(a, &|s| s & wrap(Scalar::I64, k as i64))
-                }
-                (BinaryOp::LShr, Some(k), _) if a.disjoint().is_some() => {
-                    each(a, &|s| ((s as u64) >> (k & bits)) as i64)
-                }
-                (BinaryOp::Or | BinaryOp::Xor, Some(k), _)
-                    if a.disjoint()
-                        .is_some_and(|s| s.iter().all(|s| s & k as i64 == 0)) =>
-                {
-                    a.strides
-                }
-                _ => result.strides,
-            };
-            let in_order = match op {
-                BinaryOp::And | BinaryOp::LShr => a.in_order,
-                _ => strides == [Some(0); BITS],
-            };
-            Known {
-                strides,
-                low,
-                in_order,
-                ..result
-            }
-        }
-        Meaning::Cast(CastOp::ZExt, from, Scalar::I64) if from != Scalar::I64 && a.in_order => {
-            Known {
-                strides: a.strides,
-                low: a.low,
-                in_order: true,
-                raw: false,
-            }
-        }
-        Meaning::Cast(CastOp::Trunc, Scalar::I64, Scalar::I32) => Known {
-            strides: each(a, &|s| i64::from(s as i32)),
-            low: a.low.min(31),
-            in_order: false,
-            raw: false,
-        },
-        _ => result,
-    }
 }
