@@ -1,9 +1,10 @@
 //! How a kernel is dispatched, as flags say it. Everything else about launches is in `assay_launch`.
 
 use crate::failure::Failure;
-use crate::input;
+use crate::{confine, input};
 use assay_launch::template::Grid;
 use assay_launch::{Files, Formula, LAUNCH_FORMS, Mistake, Size, Written, triple};
+use assay_msl::beneath::{Folders, LARGEST, Refused};
 use assay_ssa::Argument;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,7 @@ pub(crate) fn written(option: &str, text: &str) -> Result<Written, Failure> {
     Ok(written)
 }
 
-/// Files of this machine, below a folder if one is named.
+/// Files of this machine; those of a folder and nothing else if one is named.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
     pub(crate) root: Option<PathBuf>,
@@ -141,22 +142,38 @@ pub(crate) struct Disk {
 
 impl Files for Disk {
     fn read(&self, name: &str) -> Result<Cow<'_, [u8]>, Mistake> {
+        let outside = |refused: Refused| Mistake {
+            advice: refused.advice,
+            ..Mistake::file(refused.message)
+        };
         let path = match &self.root {
             Some(root) => root.join(name),
             None => PathBuf::from(name),
         };
+        let below = self.root.as_ref().map(|root| Folders::new([root]));
+        let folders = below.as_ref().or(confine::allowed());
         let is_array = |path: &Path| {
             path.extension()
                 .is_some_and(|it| it == "npy" || it == "png")
         };
+        if let Some(folders) = folders {
+            // What lies outside is not asked about.
+            folders.real(&path).map_err(outside)?;
+        }
         if !is_array(&path) && !path.exists() {
             return Err(Mistake::usage(format!("`{name}` is not a file")));
         }
-        let bytes = input::open(&path).map_err(|failure| Mistake {
-            advice: failure.advice,
-            ..Mistake::file(failure.message)
-        })?;
-        Ok(Cow::Owned(bytes.to_vec()))
+        let bytes = match folders {
+            Some(folders) => folders.read(&path, LARGEST).map_err(outside)?,
+            None => {
+                let opened = input::open(&path).map_err(|failure| Mistake {
+                    advice: failure.advice,
+                    ..Mistake::file(failure.message)
+                });
+                opened?.to_vec()
+            }
+        };
+        Ok(Cow::Owned(bytes))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::confine;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::Visible;
+use assay_msl::beneath::Folders;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
@@ -72,12 +73,9 @@ const BUFFER: usize = 1 << 16;
 
 impl Output {
     /// A process that works for others makes new files in its folders and replaces none.
-    fn confined(folders: &[PathBuf], path: &Path) -> Result<Output, Failure> {
-        let file = confine::create(folders, &confine::within(folders, path)?);
+    fn confined(folders: &Folders, path: &Path) -> Result<Output, Failure> {
         let named = Named {
-            file: file.map_err(|error| {
-                Failure::input(format!("cannot write {}: {error}", path.display()))
-            })?,
+            file: folders.create(path)?,
             path: path.to_owned(),
         };
         Ok(Output::Special(BufWriter::with_capacity(BUFFER, named)))
@@ -91,8 +89,8 @@ impl Output {
                 false => Output::Stdout(BufWriter::with_capacity(BUFFER, stdout)),
             });
         };
-        if let Some(folders) = confine::folders() {
-            return Self::confined(&folders, path);
+        if let Some(folders) = confine::allowed() {
+            return Self::confined(folders, path);
         }
         let refused = |why: &str| Failure::input(format!("cannot write {}: {why}", path.display()));
         let before = std::fs::metadata(path).ok();

@@ -186,8 +186,7 @@ pub(crate) fn is_archive(bytes: &[u8]) -> bool {
 
 /// The same of a file. A pipe is not looked into: its bytes come once.
 pub(crate) fn is_archive_file(path: &Path) -> bool {
-    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    is_file && first_bytes(path).is_ok_and(|start| is_archive(&start))
+    confine::has_file(path) && first_bytes(path).is_ok_and(|start| is_archive(&start))
 }
 
 fn first_bytes(path: &Path) -> std::io::Result<[u8; 4]> {

@@ -108,6 +108,13 @@ impl From<Mistake> for Error {
     }
 }
 
+/// A path that may not be opened.
+impl From<assay_msl::beneath::Refused> for Error {
+    fn from(refused: assay_msl::beneath::Refused) -> Error {
+        Error::input(refused.message).advised(refused.advice)
+    }
+}
+
 /// A device's error.
 impl From<assay_device::Error> for Error {
     fn from(error: assay_device::Error) -> Error {

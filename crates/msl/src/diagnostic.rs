@@ -1,6 +1,6 @@
 //! Errors in the user's source, at the user's place.
 
-use std::io::Read as _;
+use crate::beneath::Folders;
 use std::path::{Path, PathBuf};
 
 /// A place in a file; lines and columns count from 1, columns in bytes.
@@ -131,24 +131,13 @@ pub(crate) fn source_line(
     pick(&text_of_file(&place.file, within)?)
 }
 
-/// The text of a plain file of bounded size that really lies in one of the folders. Its name may come from a stranger's line
-/// marker, so the path that is judged is the one that is opened.
+/// The text of a plain file of bounded size in one of the folders. Its name may come from a stranger's line marker.
 pub(crate) fn text_of_file(file: &Path, within: Option<&[PathBuf]>) -> Option<String> {
-    let real = file.canonicalize().ok()?;
-    let inside = |folder: &PathBuf| {
-        let folder = folder.canonicalize();
-        folder.is_ok_and(|folder| real.starts_with(folder))
+    let folders = match within {
+        Some(folders) => Folders::new(folders),
+        None => Folders::new(["/"]),
     };
-    if within.is_some_and(|folders| !folders.iter().any(inside)) {
-        return None;
-    }
-    let facts = real.metadata().ok()?;
-    if !facts.is_file() || facts.len() > MOST_BYTES {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let opened = std::fs::File::open(&real).ok()?;
-    opened.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    let bytes = folders.read(file, MOST_BYTES).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cache::Cache;
 use crate::compiler::{Compiler, Run};
-use crate::confine::Allowed;
+use crate::confine::{Allowed, readable_names};
 use crate::diagnostic::{self, Diagnostic, Note, Place, Raw, source_line};
 use crate::flags;
 use crate::headers::{self, Part};
@@ -331,8 +331,8 @@ impl<'a> Session<'a> {
             }
             return Err(Error::Source(errors));
         }
-        let output = String::from_utf8_lossy(&run.stdout);
-        for file in Allowed::read_files(&output) {
+        let output = readable_names(&run.stdout);
+        for file in Allowed::read_files(&run.stdout) {
             let own = file.starts_with(&stubs);
             if !own
                 && file != path
@@ -436,7 +436,7 @@ impl<'a> Session<'a> {
     /// The file system as a confined compiler sees it.
     fn overlay(&self, folders: &[PathBuf], path: &Path, stubs: &Path) -> Result<PathBuf, Error> {
         let own = self.cache(stubs.canonicalize())?;
-        let mut allowed = Allowed::new(folders, path, stubs).folders;
+        let mut allowed = Allowed::new(folders, path, stubs).folders.paths().to_vec();
         allowed.push(own);
         let before = self.options.include_files.iter();
         let named = [folder_of(path), stubs].into_iter();
@@ -455,7 +455,7 @@ impl<'a> Session<'a> {
             return Ok(());
         };
         let allowed = Allowed::new(folders, path, stubs);
-        let outside = allowed.first_outside(&String::from_utf8_lossy(&run.stdout));
+        let outside = allowed.first_outside(&run.stdout);
         let outside =
             outside.or_else(|| allowed.first_blamed_outside(&diagnostic::parse(&run.stderr)));
         outside.map_or(Ok(()), |file| Err(is_outside(&file)))

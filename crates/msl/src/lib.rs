@@ -25,6 +25,7 @@
 )]
 
 mod attributes;
+pub mod beneath;
 mod cache;
 mod casts;
 mod compiler;

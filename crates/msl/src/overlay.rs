@@ -4,7 +4,7 @@
 //! asks for it, an include, a question whether a file exists, or a pragma. It is clang that looks, so no reading of the source is
 //! needed to know what it would look for.
 
-use crate::confine::plain;
+use crate::beneath::plain;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

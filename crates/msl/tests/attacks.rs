@@ -53,13 +53,26 @@ impl World {
         )
         .expect("a file");
         std::fs::write(inside.join("deep/y.h"), "#include \"../x.h\"\n").expect("a file");
+        for name in ["\u{e4}.h", "a b.h"] {
+            std::fs::copy(inside.join("x.h"), inside.join(name)).expect("a file");
+        }
         #[cfg(unix)]
         for (to, name) in [
             (world.file(), "link.h"),
+            (world.file(), "\u{e9}.h"),
+            (world.file(), "<x>"),
+            (world.file(), "x\\y.h"),
+            (world.file(), "x\"y.h"),
             (world.base.join("out"), "away"),
             ("x.h".into(), "inner.h"),
         ] {
             std::os::unix::fs::symlink(to, inside.join(name)).expect("a link");
+        }
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let name = std::ffi::OsStr::from_bytes(b"\xff.h");
+            std::os::unix::fs::symlink(world.file(), inside.join(name)).expect("a link");
         }
         world
     }

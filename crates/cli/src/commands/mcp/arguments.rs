@@ -7,9 +7,9 @@
 use super::tools::{Kind, Own, Parameter, Tool};
 use super::worker::{Input, Job};
 use super::{LARGEST_FILE, LARGEST_TEXT, Limits};
-use crate::confine;
 use crate::failure::Failure;
 use assay_launch::Written;
+use assay_msl::beneath::Folders;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -239,15 +239,15 @@ impl Reader<'_> {
             return Err(Failure::usage("a path is empty or has a NUL"));
         }
         let path = Path::new(path);
-        let roots = &self.limits.roots;
+        let roots = Folders::new(&self.limits.roots);
         if path.is_absolute() {
-            return confine::within(roots, path);
+            return Ok(roots.real(path)?);
         }
-        let there = |root: &&PathBuf| root.join(path).symlink_metadata().is_ok();
-        let root = roots.iter().find(there).or(roots.first());
-        match root {
-            Some(root) => confine::within(roots, &root.join(path)),
-            None => confine::within(roots, path),
+        let there = |root: &&PathBuf| roots.has(&root.join(path));
+        let root = self.limits.roots.iter().find(there);
+        match root.or(self.limits.roots.first()) {
+            Some(root) => Ok(roots.real(&root.join(path))?),
+            None => Ok(roots.real(path)?),
         }
     }
 

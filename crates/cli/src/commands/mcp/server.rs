@@ -4,9 +4,9 @@ use super::arguments::{self, Call};
 use super::tools::{self, TOOLS, Tool};
 use super::worker::{Done, Process};
 use super::{LARGEST_RESULT, Limits, broken, progress, prompt, resources, summary};
-use crate::confine;
 use crate::failure::{Failure, Kind};
 use crate::progress::Step;
+use assay_msl::beneath::Folders;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
     GetPromptResponse, Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
@@ -245,8 +245,8 @@ fn written(roots: &[PathBuf], path: &Path, document: &Value) -> Result<String, F
     };
     let fail =
         |error: std::io::Error| Failure::input(format!("cannot write {}: {error}", path.display()));
-    confine::create(roots, path)
-        .map_err(fail)?
+    Folders::new(roots)
+        .create(path)?
         .write_all(source.as_bytes())
         .map_err(fail)?;
     Ok(format!("\nWritten to {}.", path.display()))

@@ -150,7 +150,7 @@ fn file(args: &Args) -> Option<PathBuf> {
         return None;
     };
     let path = PathBuf::from(only);
-    (path.is_file() || path.extension().is_some()).then_some(path)
+    (confine::has_file(&path) || path.extension().is_some()).then_some(path)
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {

@@ -161,12 +161,22 @@ pub(crate) fn failure(error: Error, input: Option<&str>) -> Failure {
     }
 }
 
+/// Opens a file, in a confined process only inside its folders.
+fn open(path: &Path) -> std::io::Result<File> {
+    match crate::confine::allowed() {
+        Some(folders) => folders
+            .open(path)
+            .map_err(|failure| std::io::Error::other(failure.message)),
+        None => File::open(path),
+    }
+}
+
 /// A file on disk.
 struct FileSource(PathBuf);
 
 impl Source for FileSource {
     fn open(&self) -> std::io::Result<Box<dyn Read + '_>> {
-        Ok(Box::new(File::open(&self.0)?))
+        Ok(Box::new(open(&self.0)?))
     }
 
     fn size(&self) -> Option<u64> {
@@ -230,7 +240,7 @@ impl Bundle for Folder {
 
     fn read(&self, name: &str, limit: u64) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(self.0.join(name))?
+        open(&self.0.join(name))?
             .take(limit)
             .read_to_end(&mut bytes)?;
         Ok(bytes)

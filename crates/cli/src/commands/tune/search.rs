@@ -7,6 +7,7 @@ use super::model::{self, SharedLedger};
 use super::oracle::oracle;
 use super::registry::RegistryLaunch;
 use crate::commands::bench::select;
+use crate::confine;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
@@ -41,12 +42,12 @@ pub(super) fn run(args: &SearchArgs, context: &Context) -> CommandResult {
     let path = PathBuf::from(target);
     let ledger = model::ledger(&args.model);
     let shown = |found: &Finished| show(args, context, found);
-    if target == demo::KERNEL && !path.exists() {
+    if target == demo::KERNEL && !confine::has_file(&path) {
         let path = Path::new("softmax_naive.metal");
         let bytes = Bytes::from(demo::SOURCE.as_bytes().to_vec());
         return of_bytes(args, path, &bytes, context, &ledger).and_then(|it| shown(&it));
     }
-    if path.is_file() || path.extension().is_some() {
+    if confine::has_file(&path) || path.extension().is_some() {
         let bytes = input::open(&path)?;
         return of_bytes(args, &path, &bytes, context, &ledger).and_then(|it| shown(&it));
     }
