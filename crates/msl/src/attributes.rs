@@ -1,6 +1,6 @@
 //! `[[attributes]]`: found, read, and mostly removed.
 
-use crate::lexer::{Kind, Tokens};
+use crate::lexer::{Kind, LONGEST_SEARCH, Tokens};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -122,6 +122,8 @@ pub(crate) fn integer_constants<'t>(tokens: &Tokens<'t>) -> HashMap<&'t str, i64
     let mut known: HashMap<&str, i64> = HashMap::new();
     let mut twice: HashSet<&str> = HashSet::new();
     let mut fixed = false;
+    let near = |at: usize| tokens.len().min(at + LONGEST_SEARCH);
+    let mut behind_enumerators = 0;
     for at in 0..tokens.len() {
         let end = match tokens.get(at) {
             "const" | "constexpr" | "constant" => {
@@ -132,9 +134,10 @@ pub(crate) fn integer_constants<'t>(tokens: &Tokens<'t>) -> HashMap<&'t str, i64
                 fixed = false;
                 continue;
             }
-            "=" if fixed => (at..tokens.len()).find(|&end| tokens.is(end, ";")),
-            "enum" => {
-                enumerators(tokens, at, &mut known);
+            "=" if fixed => (at..near(at)).find(|&end| tokens.is(end, ";")),
+            // No enumeration stands in another.
+            "enum" if at >= behind_enumerators => {
+                behind_enumerators = enumerators(tokens, at, &mut known);
                 continue;
             }
             _ => continue,
@@ -153,12 +156,12 @@ pub(crate) fn integer_constants<'t>(tokens: &Tokens<'t>) -> HashMap<&'t str, i64
     known
 }
 
-/// Enters the names of the enumeration whose keyword stands at `at`.
-fn enumerators<'t>(tokens: &Tokens<'t>, at: usize, known: &mut HashMap<&'t str, i64>) {
+/// Enters the names of the enumeration whose keyword stands at `at`; where it ends.
+fn enumerators<'t>(tokens: &Tokens<'t>, at: usize, known: &mut HashMap<&'t str, i64>) -> usize {
     let open =
         (at..tokens.len().min(at + 16)).find(|&index| matches!(tokens.get(index), "{" | ";"));
     let Some(open) = open.filter(|&open| tokens.is(open, "{")) else {
-        return;
+        return at;
     };
     let close = tokens.after_group(open, tokens.len()).saturating_sub(1);
     let mut next = Some(0);
@@ -176,6 +179,7 @@ fn enumerators<'t>(tokens: &Tokens<'t>, at: usize, known: &mut HashMap<&'t str, 
         }
         start = end + 1;
     }
+    close
 }
 
 fn signed_value(

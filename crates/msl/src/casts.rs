@@ -4,7 +4,7 @@
 //! becomes a call of a function of our headers that goes by way of `float`; so does a cast to anything that may be one of
 //! them, a parameter of a template for instance. Only sources that mention `bfloat` have such casts.
 
-use crate::lexer::{Kind, Tokens};
+use crate::lexer::{Kind, LONGEST_SEARCH, Tokens};
 use crate::patch::Patch;
 use std::collections::HashSet;
 
@@ -30,8 +30,8 @@ pub(crate) fn uncertain_types<'a>(tokens: &Tokens<'a>) -> HashSet<&'a str> {
 
 /// The name of the alias a declaration introduces at `index`, if it may stand for `half` or `bfloat`.
 fn alias<'a>(tokens: &Tokens<'a>, index: usize, names: &HashSet<&str>) -> Option<&'a str> {
-    let end =
-        || (index..tokens.len()).find(|&at| matches!(tokens.get(at), ";" | "{" | "*" | "&" | "("));
+    let near = tokens.len().min(index + LONGEST_SEARCH);
+    let end = || (index..near).find(|&at| matches!(tokens.get(at), ";" | "{" | "*" | "&" | "("));
     let (name, of) = match tokens.get(index) {
         "using" if tokens.is(index + 2, "=") => (index + 1, index + 3..end()?),
         "typedef" => {

@@ -46,11 +46,13 @@ pub(crate) struct Tokens<'t> {
     pub(crate) list: Vec<Token>,
     /// Where the bodies of structs open, by name, once somebody asks.
     structs: OnceCell<HashMap<&'t str, usize>>,
+    /// What closes what, once somebody asks.
+    partners: OnceCell<Vec<u32>>,
 }
 
-/// Attributes and the like in brackets are looked for so many tokens back, and no further: in a text of
-/// nothing but brackets every one would be looked at for every other.
-const LONGEST_BEFORE: usize = 1 << 10;
+/// What may stand before or behind a token is looked for so far and no further: in a hostile text every token would be looked
+/// at for every other.
+pub(crate) const LONGEST_SEARCH: usize = 1 << 10;
 
 /// Operators that are longer than one character and matter as one token. `>>` is not
 /// among them: it may close two template argument lists.
@@ -111,6 +113,7 @@ impl<'t> Tokens<'t> {
             text,
             list,
             structs: OnceCell::new(),
+            partners: OnceCell::new(),
         }
     }
 
@@ -143,28 +146,20 @@ impl<'t> Tokens<'t> {
 
     /// The index after the bracket that closes the one at `open`, at most `end`.
     pub(crate) fn after_group(&self, open: usize, end: usize) -> usize {
-        let mut depth = 0usize;
-        let mut index = open;
-        while index < end {
-            match self.get(index) {
-                "(" | "[" | "{" if self.kind(index) == Kind::Punctuation => depth += 1,
-                ")" | "]" | "}" if self.kind(index) == Kind::Punctuation => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        return index + 1;
-                    }
-                }
-                _ => {}
-            }
-            index += 1;
-        }
-        end
+        self.partner(open).map_or(end, |close| (close + 1).min(end))
+    }
+
+    /// What closes the bracket or `<` at `open`.
+    fn partner(&self, open: usize) -> Option<usize> {
+        let partners = self.partners.get_or_init(|| partners(self));
+        let close = partners.get(open).copied().filter(|close| *close > 0)?;
+        usize::try_from(close).ok()
     }
 
     /// The index of the bracket that the one at `close` closes, if it is not too far back.
     pub(crate) fn group_start(&self, close: usize) -> Option<usize> {
         let mut depth = 0usize;
-        let first = close.saturating_sub(LONGEST_BEFORE);
+        let first = close.saturating_sub(LONGEST_SEARCH);
         (first..=close).rev().find(|&index| {
             match self.get(index) {
                 ")" | "]" | "}" if self.kind(index) == Kind::Punctuation => depth += 1,
@@ -180,27 +175,8 @@ impl<'t> Tokens<'t> {
     /// The index after the `>` that closes the `<` at `open`, at most `end`. Parens
     /// and brackets inside hide their `>`; a `;` or `{` means it was no list at all.
     pub(crate) fn after_angles(&self, open: usize, end: usize) -> Option<usize> {
-        let mut depth = 0usize;
-        let mut index = open;
-        while index < end {
-            match self.get(index) {
-                "<" => depth += 1,
-                ">" => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        return Some(index + 1);
-                    }
-                }
-                "(" | "[" => {
-                    index = self.after_group(index, end);
-                    continue;
-                }
-                ";" | "{" | "}" => return None,
-                _ => {}
-            }
-            index += 1;
-        }
-        None
+        let close = self.partner(open).filter(|_| self.is(open, "<"))?;
+        (close < end).then_some(close + 1)
     }
 
     /// The text of a range of tokens with single spaces, without directives.
@@ -217,6 +193,38 @@ impl<'t> Tokens<'t> {
         }
         out
     }
+}
+
+/// For each opening bracket and `<` the token that closes it, 0 where there is none; one walk, however deep they nest.
+fn partners(tokens: &Tokens<'_>) -> Vec<u32> {
+    let mut partners = vec![0; tokens.len()];
+    let mut open: Vec<usize> = Vec::new();
+    let mut close = |open: Option<usize>, at: usize| {
+        let partner = open.and_then(|open| partners.get_mut(open));
+        if let Some(partner) = partner {
+            *partner = u32::try_from(at).unwrap_or(0);
+        }
+    };
+    let is_angle = |open: Option<&usize>| open.is_some_and(|&open| tokens.get(open) == "<");
+    for at in 0..tokens.len() {
+        if tokens.kind(at) != Kind::Punctuation {
+            continue;
+        }
+        let text = tokens.get(at);
+        // What is open in the innermost bracket is no list when the bracket ends, or one with a body begins.
+        if matches!(text, ")" | "]" | "}" | "{" | ";") {
+            while is_angle(open.last()) {
+                open.pop();
+            }
+        }
+        match text {
+            "<" | "(" | "[" | "{" => open.push(at),
+            ">" if is_angle(open.last()) => close(open.pop(), at),
+            ")" | "]" | "}" => close(open.pop(), at),
+            _ => {}
+        }
+    }
+    partners
 }
 
 struct Cursor<'t> {

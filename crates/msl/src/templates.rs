@@ -1,6 +1,6 @@
 //! Which tokens stand in templates, where clang looks at them again once it knows the types.
 
-use crate::lexer::Tokens;
+use crate::lexer::{LONGEST_SEARCH, Tokens};
 
 /// For each token whether it is part of a template: a declaration behind `template <…>`, or the body of a lambda with an `auto`
 /// parameter.
@@ -57,8 +57,10 @@ fn end_of_lambda(tokens: &Tokens<'_>, bracket: usize) -> Option<usize> {
         return None;
     }
     let close = tokens.after_group(open, end);
-    let generic = (open..close).any(|index| tokens.is(index, "auto"));
-    let body = (close..end).find(|&index| matches!(tokens.get(index), "{" | ";" | ")" | ","))?;
+    let near = |at: usize| end.min(at + LONGEST_SEARCH);
+    let generic = (open..close.min(near(open))).any(|index| tokens.is(index, "auto"));
+    let body =
+        (close..near(close)).find(|&index| matches!(tokens.get(index), "{" | ";" | ")" | ","))?;
     (generic && tokens.is(body, "{")).then(|| tokens.after_group(body, end))
 }
 
