@@ -60,7 +60,7 @@ fn arguments_are_bound_by_name_and_results_come_back_by_index() {
         let bytes = sizes["N"] as usize * 4;
         assert_eq!(lengths, [(0, bytes), (1, bytes)]);
         assert!(after[1].1.iter().any(|byte| *byte != 0));
-        let checks = Checks { arithmetic: false };
+        let checks = Checks::default();
         let found = kernel.check(&launched, sizes, checks).expect("a check");
         assert!(found.is_empty(), "{found:?}");
     }

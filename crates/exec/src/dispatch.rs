@@ -6,7 +6,7 @@ use crate::code::{Objects, Pointer, Program};
 use crate::error::{Fault, FaultKind, RunError};
 use crate::geometry::Grid;
 use crate::group_batching::GroupBatches;
-use crate::interpret::observer::{NoObserver, Observer};
+use crate::interpret::observer::Observer;
 use crate::interpret::{Batch, ExecutionContext, Stop, Trap};
 use crate::memory::{OFFSET_BITS, Region, THREADGROUP, View};
 #[cfg(feature = "native")]
@@ -14,9 +14,9 @@ use crate::native::Parts;
 use crate::position::GridPosition;
 use crate::stream::Plan;
 use crate::texture::Resource;
+use crate::turns::{TURN, Turn};
 use assay_ssa::Binding;
-use rayon::prelude::*;
-use std::ops::Range;
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// When a dispatch is stopped or refused.
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Limits<'a> {
     /// Operations a simdgroup may run, counted when a loop starts over. Simdgroups that run in step are counted together: an
     /// operation counts once for all of them, also for those that have left the loop. A program without
-    /// loops is never stopped.
+    /// loops is never stopped; one that [waits for ever](FaultKind::NoProgress) is found out before.
     pub max_steps: u64,
     /// Bytes of working memory (registers, thread and threadgroup memory of all workers).
     pub max_memory: u64,
@@ -34,10 +34,15 @@ pub struct Limits<'a> {
     pub finished: Option<&'a AtomicU64>,
 }
 
+impl Limits<'_> {
+    /// Steps nobody waits for: a simdgroup takes a quarter of an hour or more for them here. Every dispatch has a limit.
+    pub const MOST_STEPS: u64 = 1 << 36;
+}
+
 impl Default for Limits<'_> {
     fn default() -> Self {
         Self {
-            max_steps: u64::MAX,
+            max_steps: Self::MOST_STEPS,
             max_memory: 8 << 30,
             cancel: None,
             finished: None,
@@ -68,6 +73,8 @@ pub(crate) struct Job<'a> {
     pub(crate) threadgroup_bytes: u32,
     /// The objects of threadgroup memory, if guard zones lie between them.
     pub(crate) threadgroup_objects: Option<Objects>,
+    /// Operations of a batch before others get a turn.
+    pub(crate) turn: u64,
 }
 
 /// One worker's memory, kept from threadgroup to threadgroup.
@@ -75,6 +82,32 @@ pub(crate) struct Worker {
     batches: Vec<Batch>,
     frames: Vec<Buffer>,
     threadgroup: Buffer,
+}
+
+/// Why a round of batches ended.
+enum Round {
+    /// All that have not ended stand at a barrier.
+    Barrier,
+    /// One is in a loop, and its turn is over.
+    TurnOver,
+    Finished,
+}
+
+impl Worker {
+    /// Adds all that the next turn depends on, besides the memory that threadgroups share.
+    pub(crate) fn hash(&mut self, hasher: &mut impl Hasher) {
+        for batch in &mut self.batches {
+            batch.hash(hasher);
+        }
+        for buffer in self.frames.iter().chain([&self.threadgroup]) {
+            hasher.write(buffer.bytes());
+        }
+    }
+
+    /// The first thread that has not ended, by its number in the threadgroup, and the operation it stands at.
+    pub(crate) fn stands_at(&self) -> Option<(u32, usize)> {
+        self.batches.iter().find_map(Batch::stands_at)
+    }
 }
 
 impl Program {
@@ -99,12 +132,15 @@ impl Program {
             plan.run()?;
             return Ok(finished());
         }
+        // Machine code runs a threadgroup to its end, whoever waits for another.
+        #[cfg(feature = "native")]
+        let native = job.turn == u64::MAX;
         let mut done = 0;
         #[cfg(feature = "native")]
         let mut parts = Parts::new(workers);
         while done < batches.count() {
             #[cfg(feature = "native")]
-            if let Some(code) = self.native.code(grid.threadgroup) {
+            if let Some(code) = self.native.code(grid.threadgroup).filter(|_| native) {
                 let first = batches.get(done).0;
                 drop(job);
                 return self.native.run((&code, first), grid, bindings, limits);
@@ -112,18 +148,16 @@ impl Program {
             #[cfg(feature = "native")]
             let start = std::time::Instant::now();
             #[cfg(feature = "native")]
-            let end = match self.native.may_come(grid.threadgroup) {
+            let end = match native && self.native.may_come(grid.threadgroup) {
                 true => done.saturating_add(parts.size()).min(batches.count()),
                 false => batches.count(),
             };
             #[cfg(not(feature = "native"))]
             let end = batches.count();
-            if let Some(fault) = job.run_batches(&batches, done..end) {
-                return Err(fault.into());
-            }
+            job.run_batches(&batches, done..end)?;
             done = end;
             #[cfg(feature = "native")]
-            {
+            if native {
                 parts.took(start.elapsed());
                 self.native.note(grid.threadgroup, start.elapsed());
             }
@@ -147,6 +181,10 @@ impl Program {
             placed_textures: Vec::new(),
             threadgroup_bytes: self.threadgroup_end,
             threadgroup_objects: self.guarded.as_ref().map(|all| all.threadgroup.clone()),
+            turn: match self.may_spin() {
+                true => TURN,
+                false => u64::MAX,
+            },
         };
         for &(reg, pointer) in &self.pointers {
             let address = match pointer {
@@ -213,11 +251,8 @@ impl Job<'_> {
         groups: u64,
         more: u64,
     ) -> Result<(), RunError> {
-        let p = self.program;
-        let registers = u64::from(p.narrow) * 128 + u64::from(p.wide) * 256;
-        let simdgroup = registers + u64::from(p.frame) * 32;
-        let worker = simdgroup * self.simdgroups() * groups + u64::from(self.threadgroup_bytes);
-        let needed = worker.saturating_mul(workers).saturating_add(more);
+        let needed = self
+            .worker_bytes(groups).saturating_mul(workers).saturating_add(more);
         if needed > self.limits.max_memory {
             return Err(RunError::TooLarge {
                 needed,
@@ -234,7 +269,7 @@ impl Job<'_> {
     }
 
     /// Memory for a worker that runs several threadgroups in one batch.
-    fn batching_worker(&self, batches: &GroupBatches) -> Worker {
+    pub(crate) fn batching_worker(&self, batches: &GroupBatches) -> Worker {
         let simdgroups = self.simdgroups() as usize * batches.size as usize;
         self.worker_of(simdgroups, Batch::size(self.program, simdgroups))
     }
@@ -265,35 +300,16 @@ impl Job<'_> {
         }
     }
 
-    /// Runs batches of threadgroups, in parallel where their order does not matter; the fault of the first that has one.
-    fn run_batches(&self, batches: &GroupBatches, which: Range<u64>) -> Option<Box<Fault>> {
-        let run = |worker: &mut Worker, batch: u64| {
-            let (first, count) = batches.get(batch);
-            self.run_groups(worker, first, count, &mut NoObserver)
-        };
-        if self.program.in_order || which.end - which.start == 1 {
-            let mut worker = self.batching_worker(batches);
-            return which.into_iter().find_map(|at| run(&mut worker, at).err());
-        }
-        which
-            .into_par_iter()
-            .map_init(|| self.batching_worker(batches), run)
-            .find_map_first(Result::err)
+    /// Bytes of working memory of a worker with so many threadgroups.
+    pub(crate) fn worker_bytes(&self, groups: u64) -> u64 {
+        let p = self.program;
+        let registers = u64::from(p.narrow) * 128 + u64::from(p.wide) * 256;
+        let simdgroup = registers + u64::from(p.frame) * 32;
+        simdgroup * self.simdgroups() * groups + u64::from(self.threadgroup_bytes)
     }
 
-    /// Runs one threadgroup.
-    pub(crate) fn run_group<O: Observer>(
-        &self,
-        worker: &mut Worker,
-        number: u64,
-        observer: &mut O,
-    ) -> Result<(), Box<Fault>> {
-        self.run_groups(worker, number, 1, observer)
-    }
-
-    /// Runs threadgroups that follow each other, those after the first whole like it: each batch of simdgroups until a
-    /// barrier or its end, in turns, until all have ended.
-    fn run_groups<O: Observer>(
+    /// Starts threadgroups that follow each other, those after the first whole like it.
+    pub(crate) fn start_groups<O: Observer>(
         &self,
         worker: &mut Worker,
         number: u64,
@@ -312,20 +328,34 @@ impl Job<'_> {
         }
         let threads = group.threads() * count as u32;
         worker.threadgroup.bytes_mut().fill(0);
-        let (base, len) = (worker.threadgroup.as_mut_ptr(), worker.threadgroup.len());
-        // SAFETY: the worker's memory is only accessed through the region until the threadgroup has ended.
-        let threadgroup = unsafe { Region::shared(base, len, true, "threadgroup memory") };
-        let frame_bytes = self.program.frame;
-        let frames = worker.frames.iter_mut().map(|frame| {
+        for frame in &mut worker.frames {
             frame.bytes_mut().fill(0);
-            // SAFETY: as above; a frame has 32 times as many bytes (`worker_of`).
-            unsafe { Region::per_lane(frame.as_mut_ptr(), frame_bytes, "thread memory") }
-        });
-        let frames: Vec<Region> = frames.collect();
+        }
         for batch in &mut worker.batches {
             batch.start(self.program, &self.pointers, threads);
         }
         observer.on_threadgroup_start(number);
+        Ok(())
+    }
+
+    /// Runs threadgroups that have started: each batch of simdgroups until a barrier, its end or the end of its turn, one
+    /// after the other, until all have ended, or none gets on without a turn.
+    pub(crate) fn take_turn<O: Observer>(
+        &self,
+        worker: &mut Worker,
+        number: u64,
+        count: u64,
+        observer: &mut O,
+    ) -> Result<Turn, Box<Fault>> {
+        let (base, len) = (worker.threadgroup.as_mut_ptr(), worker.threadgroup.len());
+        // SAFETY: the worker's memory is only accessed through the region until the turn is over.
+        let threadgroup = unsafe { Region::shared(base, len, true, "threadgroup memory") };
+        let frame_bytes = self.program.frame;
+        let frames = worker.frames.iter_mut().map(|frame| {
+            // SAFETY: as above; a frame has 32 times as many bytes (`worker_of`).
+            unsafe { Region::per_lane(frame.as_mut_ptr(), frame_bytes, "thread memory") }
+        });
+        let frames: Vec<Region> = frames.collect();
         let context = ExecutionContext {
             program: self.program,
             memory: View {
@@ -336,7 +366,7 @@ impl Job<'_> {
             frames: &frames,
             grid_position: GridPosition {
                 grid: self.grid,
-                group,
+                group: self.grid.group(number),
                 number,
                 simdgroups: self.simdgroups() as u32,
                 simdgroup: 0,
@@ -345,23 +375,32 @@ impl Job<'_> {
             max_steps: self.limits.max_steps,
             cancel: self.limits.cancel,
         };
-        while self.run_round(&mut worker.batches, &context, observer)? {
-            observer.on_threadgroup_barrier(&worker.batches, &context.grid_position);
+        for batch in &mut worker.batches {
+            batch.start_turn(self.turn, self.limits.max_steps);
+        }
+        loop {
+            match self.run_round(&mut worker.batches, &context, observer)? {
+                Round::Barrier => {
+                    observer.on_threadgroup_barrier(&worker.batches, &context.grid_position);
+                }
+                Round::TurnOver => return Ok(Turn::Over),
+                Round::Finished => break,
+            }
         }
         if let Some(finished) = self.limits.finished {
             finished.fetch_add(count, Ordering::Relaxed);
         }
-        Ok(())
+        Ok(Turn::Finished)
     }
 
-    /// Runs every batch to its next barrier or its end. Returns true if one has not ended.
+    /// Runs every batch to its next barrier, its end or the end of its turn.
     fn run_round<O: Observer>(
         &self,
         batches: &mut Vec<Batch>,
         context: &ExecutionContext<'_>,
         observer: &mut O,
-    ) -> Result<bool, Box<Fault>> {
-        let mut next = 0;
+    ) -> Result<Round, Box<Fault>> {
+        let (mut next, mut over) = (0, false);
         while next < batches.len() {
             let alone = batches.len() == 1;
             let batch = &mut batches[next];
@@ -381,14 +420,32 @@ impl Job<'_> {
                     let parts = batch.split();
                     batches.splice(next..=next, parts);
                 }
+                Stop::TurnOver => {
+                    over = true;
+                    if batch.is_parted() {
+                        // Simdgroups that others wait for may be among those without active lanes.
+                        let count = batch.simdgroups();
+                        let parts = batch.split_in_loop();
+                        batches.splice(next..=next, parts);
+                        next += count;
+                    } else {
+                        next += 1;
+                    }
+                }
             }
+        }
+        if over {
+            return Ok(Round::TurnOver);
         }
         let mut left = false;
         for batch in batches {
             batch.progress.at_barrier = false;
             left |= !batch.progress.finished;
         }
-        Ok(left)
+        Ok(match left {
+            true => Round::Barrier,
+            false => Round::Finished,
+        })
     }
 
     pub(crate) fn fault(&self, trap: Trap, context: &ExecutionContext<'_>) -> Box<Fault> {

@@ -183,13 +183,20 @@ pub enum FaultKind {
         /// Operations run.
         steps: u64,
     },
+    /// Threads wait for something that never happens.
+    #[error(
+        "this loop never ends: nothing that any thread still running does changes anything any more (a lock that is not \
+         released, or a barrier across threadgroups, which Metal does not promise to run at the same time; checking runs \
+         them one after the other)"
+    )]
+    NoProgress,
     /// Someone asked the run to stop.
     #[error("stopped on request")]
     Cancelled,
     /// Code was reached that the compiler declared unreachable. The place is the last one known before it.
     #[error(
         "what follows is undefined, and the compiler left it out: most likely an index outside a thread array, \
-         an endless loop without effects, a division by zero or a recursion of more than four levels"
+         an endless loop without effects, a division by zero or a recursion too deep to be written out"
     )]
     Unreachable,
 }

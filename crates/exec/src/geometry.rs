@@ -119,6 +119,12 @@ impl Group {
             index / width / height,
         ]
     }
+
+    /// Position in the grid of a thread of the threadgroup.
+    pub(crate) fn position(&self, index: u32) -> [u32; 3] {
+        let local = self.thread(index);
+        std::array::from_fn(|axis| self.origin[axis].wrapping_add(local[axis]))
+    }
 }
 
 #[cfg(test)]

@@ -97,6 +97,7 @@ mod simd;
 mod single_lanes;
 mod stream;
 mod texture;
+mod turns;
 
 pub use bindings::{Bindings, Target};
 pub use buffer::{Buffer, Element};

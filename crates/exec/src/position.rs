@@ -31,8 +31,7 @@ impl GridPosition<'_> {
 
     /// The position in the grid of a lane's thread.
     pub(crate) fn thread(&self, lane: u32) -> [u32; 3] {
-        let local = self.group.thread(self.simdgroup * 32 + lane);
-        std::array::from_fn(|axis| self.group.origin[axis].wrapping_add(local[axis]))
+        self.group.position(self.simdgroup * 32 + lane)
     }
 
     /// The position in the threadgroup of each lane's thread along an axis, and so much more. Counted up lane by lane:

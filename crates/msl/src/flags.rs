@@ -107,6 +107,17 @@ pub(crate) const CHECKED: &[(&[&str], &str)] = &[
         "an optimiser removes reads of variables that were never set, and with them the mistake",
     ),
     (
+        &[
+            "-Xclang",
+            "-fsanitize=array-bounds",
+            "-Xclang",
+            "-fsanitize-recover=array-bounds",
+            "-Xclang",
+            "-fsanitize-minimal-runtime",
+        ],
+        "an index past a row or a member lies inside the whole, where no access shows that it is wrong",
+    ),
+    (
         &["-fno-strict-return"],
         "a function without its return gives an unset value, not code that cannot be reached",
     ),

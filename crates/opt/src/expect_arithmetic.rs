@@ -1,6 +1,6 @@
 //! Expects of integer divisions, shifts and conversions what the language does not define.
 //!
-//! A division by zero, a shift by the width of its number or more, and a float that does not fit the integer it becomes
+//! A division by zero or of the least number by -1, a shift by the width of its number or more, and a float that does not fit the integer it becomes
 //! all give some result on hardware, and sometimes the one that was wanted: these checks are asked for by name.
 
 use crate::expectation::Expectation;
@@ -42,6 +42,9 @@ fn expect(builder: &mut Builder<'_>, data: InstData, result: Type) -> bool {
             };
             let truths: Vec<Value> = divisors.iter().map(|&v| zero(builder, v)).collect();
             Expectation::NonZeroDivisor.emit(builder, &truths);
+            if matches!(data, InstData::Binary { op: SDiv | SRem, .. }) {
+                quotients_fit(builder, args, &divisors);
+            }
             true
         }
         InstData::Binary {
@@ -77,6 +80,30 @@ fn expect(builder: &mut Builder<'_>, data: InstData, result: Type) -> bool {
         }
         _ => false,
     }
+}
+
+/// Expects that the least number is not divided by -1.
+fn quotients_fit(builder: &mut Builder<'_>, args: [Value; 2], divisors: &[Value]) {
+    let dividends = lanes(builder, args[0]);
+    let mut truths = Vec::new();
+    for (&dividend, &divisor) in dividends.iter().zip(divisors) {
+        let ty = builder.function().ty(dividend);
+        let bits = ty.lane_type().map_or(0, Scalar::bits);
+        // Narrower numbers are divided as 32 bits.
+        if bits < 32 || builder.function().const_bits(divisor).is_some_and(|by| !is_minus_one(by, bits)) {
+            continue;
+        }
+        let least = builder.constant(ty, 1 << (bits - 1));
+        let minus_one = builder.constant(ty, u64::MAX >> (64 - bits));
+        let small = builder.icmp(IntCond::Ne, dividend, least);
+        let other = builder.icmp(IntCond::Ne, divisor, minus_one);
+        truths.push(builder.binary(BinaryOp::Or, small, other, Flags::NONE));
+    }
+    Expectation::QuotientInRange.emit(builder, &truths);
+}
+
+fn is_minus_one(number: u64, bits: u32) -> bool {
+    number & (u64::MAX >> (64 - bits)) == u64::MAX >> (64 - bits)
 }
 
 /// The numbers of a scalar or vector.

@@ -21,11 +21,15 @@ pub enum Expectation {
     TensorScope = 5,
     /// Operands of a tensor operation agree on the extent they have in common.
     TensorShapes = 6,
+    /// An index of an array lies inside that array, not only inside what the array is a part of.
+    IndexInArray = 7,
+    /// A quotient fits its type: the least number is not divided by -1.
+    QuotientInRange = 8,
 }
 
 impl Expectation {
     /// All of them, by number.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Initialised,
         Self::NonZeroDivisor,
         Self::ShiftInRange,
@@ -33,6 +37,8 @@ impl Expectation {
         Self::TensorInBounds,
         Self::TensorScope,
         Self::TensorShapes,
+        Self::IndexInArray,
+        Self::QuotientInRange,
     ];
 
     /// The rule of a number.

@@ -2,7 +2,8 @@
 //!
 //! Once `promote_memory` has run, a variable that was never set is an undefined value, and passes make of it what they
 //! like. In a program that is to be checked every variable starts as the result of the builtin `uninitialised`, stored where
-//! its life begins (or where it is made, if the front end does not say): a value like any other, that nothing folds.
+//! its life begins (or where it is made, if the front end does not say) and again where it ends, so that a pointer that is
+//! used later finds nothing: a value like any other, that nothing folds.
 //! [`expect_defined`](crate::expect_defined) follows it from there.
 
 use assay_ssa::builtin::Builtin;
@@ -20,7 +21,9 @@ pub fn mark_uninitialised(module: &Module, function: &mut Function) -> bool {
     let mut changed = false;
     for block in function.blocks().to_vec() {
         for inst in function.take_insts(block) {
-            let variable = match start_of_life(function, inst) {
+            let started = edge_of_life(function, inst, Builtin::LifetimeStart);
+            let ended = edge_of_life(function, inst, Builtin::LifetimeEnd);
+            let variable = match started.or(ended) {
                 Some(pointer) => alloca_of(function, pointer),
                 None => {
                     function.append(block, inst);
@@ -47,7 +50,7 @@ fn started(function: &Function) -> IdSet<Inst> {
     let mut set = IdSet::new();
     for &block in function.blocks() {
         for &inst in function.insts(block) {
-            let pointer = start_of_life(function, inst);
+            let pointer = edge_of_life(function, inst, Builtin::LifetimeStart);
             if let Some(alloca) = pointer.and_then(|pointer| alloca_of(function, pointer)) {
                 set.insert(alloca);
             }
@@ -56,14 +59,14 @@ fn started(function: &Function) -> IdSet<Inst> {
     set
 }
 
-/// The pointer whose variable begins to live with an instruction.
-fn start_of_life(function: &Function, inst: Inst) -> Option<Value> {
+/// The pointer whose variable begins or ceases to live with an instruction.
+fn edge_of_life(function: &Function, inst: Inst, of: Builtin) -> Option<Value> {
     match *function.inst(inst) {
         InstData::Call {
             callee: Callee::Builtin(call),
             args,
             ..
-        } if call.builtin == Builtin::LifetimeStart => function.list_values(args).first().copied(),
+        } if call.builtin == of => function.list_values(args).first().copied(),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@
 use crate::inline_calls::{InlineError, inline_calls};
 use crate::make_thread_variables::make_thread_variables;
 use crate::pass::FunctionPass;
-use crate::unfold_recursion::unfold_recursion;
+use crate::unfold_recursion::{Depth, unfold_recursion};
 use assay_ssa::{Function, InstData, Module, analysis::spaces};
 
 /// Rounds of unrolling: loops nested deeper than this keep their outermost ones.
@@ -98,6 +98,9 @@ pub struct Options {
 pub struct Checks {
     /// Divisors are not zero, shifts shorter than their numbers, floats fit the integers they become.
     pub arithmetic: bool,
+    /// Nothing is taken for ordered that the memory model does not say is, whatever can happen on a GPU. What this makes
+    /// known is the executor's: the program is the same.
+    pub pedantic: bool,
 }
 
 impl Default for Options {
@@ -145,7 +148,13 @@ pub fn optimize(module: &mut Module) -> Result<Stats, InlineError> {
 
 /// [`optimize`] with a choice of what to do.
 pub fn optimize_with(module: &mut Module, options: &Options) -> Result<Stats, InlineError> {
-    unfold_recursion(module);
+    unfold_recursion(
+        module,
+        match options.checks {
+            Some(_) => Depth::AS_WRITTEN,
+            None => Depth::OPTIMISED,
+        },
+    );
     inline_calls(module)?;
     let mut kernels: Vec<_> = module
         .kernels

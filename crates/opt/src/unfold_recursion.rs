@@ -10,14 +10,50 @@ use crate::inline_calls::{callee_of, callees, callees_first, split};
 use assay_ssa::{Callee, Function, FunctionId, IdMap, IdSet, Inst, InstData, Module, Type};
 use std::collections::HashMap;
 
-/// Levels a function is written out to, itself included.
-const LEVELS: usize = 4;
+/// How far recursion is written out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// Most levels of a function, itself included.
+    levels: usize,
+    /// Most copies of a body once all levels are inlined.
+    copies: usize,
+    /// Most instructions of these copies together.
+    instructions: usize,
+}
 
-/// Functions whose levels would take more copies of a body than this are left alone.
-const MOST_COPIES: usize = 16;
+impl Depth {
+    /// Fewer levels than this are not worth writing out.
+    const LEAST: usize = 4;
+
+    /// For code that an optimiser has seen: it has made loops of what can be one, and what is left ends after a step.
+    pub const OPTIMISED: Self = Self {
+        levels: Self::LEAST,
+        copies: 16,
+        instructions: usize::MAX,
+    };
+
+    /// For code that no optimiser has seen, where a list walked by a function that calls itself is still that.
+    pub const AS_WRITTEN: Self = Self {
+        levels: 64,
+        copies: 64,
+        instructions: 1 << 15,
+    };
+
+    /// The levels of a function that calls itself so many times, in so many instructions; nothing if the least are too
+    /// many.
+    fn of(self, calls: usize, instructions: usize) -> Option<usize> {
+        let fits = |levels: usize| {
+            let copies = copies(calls, levels);
+            // The least levels are bounded by their number alone.
+            let small = levels == Self::LEAST || copies.saturating_mul(instructions) <= self.instructions;
+            copies <= self.copies && small
+        };
+        (Self::LEAST..=self.levels).take_while(|&levels| fits(levels)).last()
+    }
+}
 
 /// Writes out the functions of a module that call themselves, directly or through others.
-pub fn unfold_recursion(module: &mut Module) -> bool {
+pub fn unfold_recursion(module: &mut Module, depth: Depth) -> bool {
     let (_, recursive) = callees_first(module);
     let mut seen: IdSet<FunctionId> = IdSet::new();
     let mut changed = false;
@@ -32,8 +68,10 @@ pub fn unfold_recursion(module: &mut Module) -> bool {
         let calls = circle
             .iter()
             .map(|&member| calls_of(&module.functions[member], &circle).len());
-        if copies(calls.max().unwrap_or(0)) <= MOST_COPIES {
-            unfold(module, &circle);
+        let bodies = circle.iter().map(|&member| &module.functions[member]);
+        let instructions = bodies.map(|body| body.all_insts().count()).sum();
+        if let Some(levels) = depth.of(calls.max().unwrap_or(0), instructions) {
+            unfold(module, &circle, levels);
             changed = true;
         }
     }
@@ -59,9 +97,9 @@ fn reached(module: &Module, from: FunctionId) -> IdSet<FunctionId> {
 }
 
 /// How many copies of a body there are once all levels are inlined.
-fn copies(calls: usize) -> usize {
+fn copies(calls: usize, levels: usize) -> usize {
     let level = |depth: usize| calls.saturating_pow(depth as u32);
-    (0..LEVELS).map(level).fold(0, usize::saturating_add)
+    (0..levels).map(level).fold(0, usize::saturating_add)
 }
 
 /// The calls of functions of a circle in a body.
@@ -76,13 +114,13 @@ fn calls_one(function: &Function, inst: Inst, circle: &[FunctionId]) -> bool {
     callee_of(function, inst).is_some_and(|callee| circle.contains(&callee))
 }
 
-fn unfold(module: &mut Module, circle: &[FunctionId]) {
+fn unfold(module: &mut Module, circle: &[FunctionId], levels: usize) {
     let bodies: Vec<Function> = circle
         .iter()
         .map(|&id| module.functions[id].clone())
         .collect();
     let mut below: HashMap<FunctionId, FunctionId> = HashMap::new();
-    for level in 1..LEVELS {
+    for level in 1..levels {
         let made = circle.iter().zip(&bodies).map(|(&id, body)| {
             let mut copy = body.clone();
             match level {

@@ -14,6 +14,12 @@ use assay_ssa::{
 /// A call our headers make so that clang takes a buffer for known to others; it does nothing.
 const ESCAPE: &str = "assay.escape";
 
+/// What clang calls where an index lies outside its array.
+const INDEX_OUTSIDE: &str = "__ubsan_handle_out_of_bounds_minimal";
+
+/// The number of the rule in the builtin `expect` (`assay_opt::expectation::Expectation::IndexInArray`).
+const INDEX_IN_ARRAY: i32 = 7;
+
 /// What a call through a pointer is kept as.
 const INDIRECT: &str = "indirect call";
 
@@ -56,8 +62,12 @@ impl FunctionLowering<'_, '_, '_> {
             Some(_) => Resolved::Unknown,
             None => self.lowering.resolve(callee),
         };
-        if resolved == Resolved::Ignored || defined.is_none() && self.is_escape(callee) {
-            return self.lifetime_start(callee, arguments).map(|()| None);
+        if defined.is_none() && self.is_named(callee, INDEX_OUTSIDE) {
+            self.index_outside();
+            return Ok(None);
+        }
+        if resolved == Resolved::Ignored || defined.is_none() && self.is_named(callee, ESCAPE) {
+            return self.lifetime(callee, arguments).map(|()| None);
         }
         let is_wide = type_id.is_some_and(|ty| self.lowering.is_wide(ty))
             || arguments.iter().any(|&id| self.is_wide(ValueId(id)));
@@ -97,22 +107,34 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    fn is_escape(&self, callee: u32) -> bool {
+    fn is_named(&self, callee: u32, name: &str) -> bool {
         let function = self.lowering.source.functions.get(callee as usize);
-        function.is_some_and(|function| function.name == ESCAPE)
+        function.is_some_and(|function| function.name == name)
     }
 
-    /// Notes the start of a variable's life, if the program is to say so. The pointer is the last argument: older
-    /// compilers give a size before it.
-    fn lifetime_start(&mut self, callee: u32, arguments: &[u32]) -> Lowered<()> {
+    /// Notes where a variable's life starts and ends, if the program is to say so. The pointer is the last argument:
+    /// older compilers give a size before it.
+    fn lifetime(&mut self, callee: u32, arguments: &[u32]) -> Lowered<()> {
         let function = self.lowering.source.functions.get(callee as usize);
-        let starts = function.is_some_and(|f| f.name.starts_with("llvm.lifetime.start"));
-        if let (true, true, Some(&pointer)) = (self.lowering.lifetimes, starts, arguments.last()) {
+        let name = function.map_or("", |function| &function.name);
+        let edge = match name {
+            _ if name.starts_with("llvm.lifetime.start") => Builtin::LifetimeStart,
+            _ if name.starts_with("llvm.lifetime.end") => Builtin::LifetimeEnd,
+            _ => return Ok(()),
+        };
+        if let (true, Some(&pointer)) = (self.lowering.lifetimes, arguments.last()) {
             let pointer = self.value(ValueId(pointer))?;
-            let call = Builtin::LifetimeStart.call();
-            self.builder().builtin(call, &[pointer], Type::VOID);
+            self.builder().builtin(edge.call(), &[pointer], Type::VOID);
         }
         Ok(())
+    }
+
+    /// clang's report of an index outside its array, in a program that is to be checked.
+    fn index_outside(&mut self) {
+        let broken = self.function.bool(false);
+        let rule = self.builder().i32(INDEX_IN_ARRAY);
+        let call = Builtin::Expect.call();
+        self.builder().builtin(call, &[broken, rule], Type::VOID);
     }
 
     fn values_of(&mut self, ids: &[u32]) -> Lowered<Vec<Value>> {

@@ -27,7 +27,10 @@ pub(crate) fn device() -> Option<CpuDevice> {
 /// One whose programs are made to be checked.
 #[allow(dead_code, reason = "not every test binary checks")]
 pub(crate) fn checking_device() -> Option<CpuDevice> {
-    with_checks(Some(Checks { arithmetic: true }))
+    with_checks(Some(Checks {
+        arithmetic: true,
+        ..Checks::default()
+    }))
 }
 
 fn with_checks(checks: Option<Checks>) -> Option<CpuDevice> {

@@ -102,6 +102,7 @@ impl CpuKernel {
         };
         let options = assay_exec::Options {
             guards: checks.is_some(),
+            pedantic: checks.is_some_and(|checks| checks.pedantic),
             ..assay_exec::Options::default()
         };
         let program = Program::compile(&module, function, &options)?;

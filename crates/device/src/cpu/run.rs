@@ -244,7 +244,7 @@ impl CpuDevice {
         let result = match self.pipelines.get(job.pipeline) {
             Ok(pipeline) => {
                 let limits = Limits {
-                    max_steps: self.settings.max_steps.unwrap_or(u64::MAX),
+                    max_steps: self.settings.max_steps.unwrap_or(Limits::MOST_STEPS),
                     max_memory: self.max_memory(),
                     cancel: Some(stop),
                     finished: self.settings.finished.as_deref(),
@@ -308,7 +308,7 @@ fn kind(kind: &assay_exec::FaultKind) -> FaultKind {
         Exec::OutOfBounds { .. } | Exec::NoTarget { .. } => FaultKind::OutOfBounds,
         Exec::ReadOnly { .. } => FaultKind::ReadOnly,
         Exec::MisalignedAtomic { .. } => FaultKind::Misaligned,
-        Exec::TooManySteps { .. } => FaultKind::TooManySteps,
+        Exec::TooManySteps { .. } | Exec::NoProgress => FaultKind::TooManySteps,
         Exec::Unreachable => FaultKind::Unreachable,
         Exec::Texture { .. } => FaultKind::Other,
         Exec::Cancelled => FaultKind::Other,

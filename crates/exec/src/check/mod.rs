@@ -12,11 +12,12 @@
 //! apart, so that an overrun of one is not an access of the next, and it expects what must be true of variables and
 //! arithmetic ([`Op::Expect`]).
 //!
-//! Known limits: barriers of quadgroups count as barriers of the simdgroup; a fence orders nothing; of many
+//! Known limits: barriers of quadgroups count as barriers of the simdgroup; [fences] order threadgroups only; of many
 //! threads that read a number before another writes it, one or two are remembered.
 
 mod affine_screen;
 mod divergent_barrier;
+mod fences;
 mod lane_screen;
 mod order;
 mod race;
@@ -27,6 +28,7 @@ mod screen_marks;
 mod shadow;
 mod written;
 
+pub(crate) use fences::FENCE;
 pub use report::{Location, Party, Report, ReportKind};
 
 use crate::bindings::Bindings;
@@ -40,8 +42,10 @@ use crate::interpret::{Batch, ExecutionContext};
 use crate::memory::{Action, OFFSET_BITS, THREAD, THREADGROUP};
 use crate::position::GridPosition;
 use crate::texture::{Resource, TextureError};
+use assay_opt::expectation::Expectation;
 use assay_ssa::AtomicOp;
 use divergent_barrier::Waiting;
+use fences::Fences;
 use order::Times;
 use record::Mark;
 use screen::Screen;
@@ -92,17 +96,18 @@ impl Program {
         let job = self.job(grid, bindings, limits)?;
         let granule = self.smallest_access().min(job.smallest_texel());
         job.check_memory(1, 1, Checker::memory(&job, granule))?;
-        // Screening does not know what orders texture accesses.
-        if self.textures.is_empty() && is_right(&job) {
+        // Screening does not know what orders texture accesses, nor how wide atomic operations were.
+        if self.textures.is_empty() && !self.mixes_atomics() && is_right(&job) {
             return Ok(Vec::new());
         }
         let mut checker = Checker::new(&job, granule);
         let mut worker = job.worker_in_turn();
         for group in 0..job.groups() {
-            job.run_group(&mut worker, group, &mut checker)?;
+            job.run_group_alone(&mut worker, group, &mut checker)?;
         }
         let mut reports = checker.reports;
         forget_told_races(&mut reports);
+        forget_told_indices(&mut reports);
         Ok(reports)
     }
 
@@ -113,6 +118,18 @@ impl Program {
             Some(Op::Atomic { update, .. }) => update.0 != AtomicOp::Exchange,
             _ => true,
         }
+    }
+
+    /// Returns true if the program has atomic operations of several widths.
+    fn mixes_atomics(&self) -> bool {
+        let operations = self.ops.iter().filter_map(|op| match op {
+            Op::Atomic { cell, .. } | Op::CompareExchange { cell, .. } => Some(cell.bytes()),
+            _ => None,
+        });
+        let atomic = self.transfers.iter().filter(|transfer| transfer.atomic);
+        let mut widths = operations.chain(atomic.map(|transfer| transfer.cell.bytes()));
+        let first = widths.next();
+        widths.any(|width| Some(width) != first)
     }
 
     /// Bytes of the smallest number the program accesses.
@@ -161,6 +178,7 @@ struct Checker<'a> {
     reports: Vec<Report>,
     known: BTreeSet<(ReportKind, usize, usize)>,
     waiting: Waiting,
+    fences: Fences,
     /// The objects of threadgroup memory, if guard zones lie between them.
     threadgroup_objects: Option<Objects>,
 }
@@ -184,6 +202,7 @@ impl<'a> Checker<'a> {
             reports: Vec::new(),
             known: BTreeSet::new(),
             waiting: Waiting::default(),
+            fences: Fences::default(),
             threadgroup_objects: job.threadgroup_objects.clone(),
         }
     }
@@ -323,6 +342,7 @@ impl Observer for Checker<'_> {
         let met = self.tick();
         self.times.start(met);
         self.waiting.clear();
+        self.fences.start();
     }
 
     fn on_access(&mut self, event: &AccessEvent<'_>) -> u32 {
@@ -362,6 +382,9 @@ impl Observer for Checker<'_> {
     }
 
     fn on_simdgroup_barrier(&mut self, batch: &Batch, flags: u8, position: usize) {
+        if flags & FENCE != 0 {
+            return self.on_fence(batch, flags);
+        }
         let quad = is_of_quadgroup(self.program, position);
         for at in batch.running() {
             let simdgroup = batch.first_simdgroup + at;
@@ -403,7 +426,13 @@ impl Observer for Checker<'_> {
     ) {
         if let Some(Op::Expect { rule, .. }) = self.program.ops.get(position) {
             let thread = context.grid_position.thread(lanes.trailing_zeros());
+            let known = self.reports.len();
             self.report_thread(ReportKind::of(*rule), position, thread);
+            if *rule == Expectation::IndexInArray
+                && let Some(report) = self.reports.get_mut(known)
+            {
+                report.detail = Some("an index outside its array".to_owned());
+            }
         }
     }
 
@@ -439,6 +468,20 @@ fn forget_told_races(reports: &mut Vec<Report>) {
     let races = reports.iter().filter(|r| r.kind == ReportKind::Race);
     let told: BTreeSet<[Option<String>; 2]> = races.map(sides).collect();
     reports.retain(|r| r.kind != ReportKind::EqualRace || !told.contains(&sides(r)));
+}
+
+/// Removes what is known of an index alone where the access that it led to is reported, too.
+fn forget_told_indices(reports: &mut Vec<Report>) {
+    let outside = |report: &&Report| report.kind == ReportKind::OutOfBounds;
+    let accesses = reports.iter().filter(outside);
+    let accesses = accesses.filter(|report| report.location.is_some());
+    let told: BTreeSet<(Option<String>, Vec<String>)> = accesses
+        .map(|report| (report.place.clone(), report.callers.clone()))
+        .collect();
+    reports.retain(|report| {
+        let index_alone = outside(&report) && report.location.is_none();
+        !(index_alone && told.contains(&(report.place.clone(), report.callers.clone())))
+    });
 }
 
 /// The simdgroup and lane of the first thread that is not at a barrier.

@@ -13,6 +13,8 @@ const SPACES: [(Space, u8); 3] = [
 #[derive(Debug)]
 pub(super) struct Times<T> {
     met: [T; 3],
+    /// The same at a barrier of any memory, or none.
+    met_at_all: T,
     ordered: Vec<[T; 3]>,
 }
 
@@ -20,6 +22,7 @@ impl<T: Copy> Times<T> {
     pub(super) fn new(simdgroups: usize, start: T) -> Self {
         Self {
             met: [start; 3],
+            met_at_all: start,
             ordered: vec![[start; 3]; simdgroups],
         }
     }
@@ -27,6 +30,7 @@ impl<T: Copy> Times<T> {
     /// A threadgroup starts.
     pub(super) fn start(&mut self, now: T) {
         self.met = [now; 3];
+        self.met_at_all = now;
         self.ordered.fill([now; 3]);
     }
 
@@ -42,6 +46,7 @@ impl<T: Copy> Times<T> {
 
     /// The threadgroup meets at a barrier of these flags.
     pub(super) fn meet(&mut self, flags: u8, now: T) {
+        self.met_at_all = now;
         for (space, _) in SPACES.iter().filter(|(_, flag)| flags & flag != 0) {
             self.met[*space as usize] = now;
             for ordered in &mut self.ordered {
@@ -53,6 +58,12 @@ impl<T: Copy> Times<T> {
     #[inline(always)]
     pub(super) fn met(&self, space: Space) -> T {
         self.met[space as usize]
+    }
+
+    /// When the threadgroup last met, whatever memory the barrier ordered.
+    #[inline(always)]
+    pub(super) fn met_at_all(&self) -> T {
+        self.met_at_all
     }
 
     #[inline(always)]

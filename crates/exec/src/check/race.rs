@@ -7,17 +7,23 @@
 
 use super::record::{Atomics, Mark, Record, Sharers};
 use super::{ReportKind, Space};
+use crate::code::{Op, Program};
 use crate::memory::Action;
 
 /// The access that is compared with records.
 #[derive(Clone, Copy)]
-pub(super) struct Asker {
+pub(super) struct Asker<'a> {
+    pub(super) program: &'a Program,
     pub(super) mark: Mark,
+    /// Bytes accessed.
+    pub(super) size: u32,
     pub(super) space: Space,
     /// When the threadgroup started and last met, and when the simdgroup was last in order.
     pub(super) started: u32,
     pub(super) met: u32,
     pub(super) ordered: u32,
+    /// When the threadgroup last met, whatever memory the barrier ordered.
+    pub(super) met_at_all: u32,
 }
 
 /// The error of an access: its kind and the other access.
@@ -40,7 +46,7 @@ fn action_of(reader: Mark) -> Action {
     }
 }
 
-impl Asker {
+impl Asker<'_> {
     /// Returns true if an access of the same threadgroup may happen at the same time as mine.
     #[inline(always)]
     fn clashes(&self, other: Mark) -> bool {
@@ -48,6 +54,29 @@ impl Asker {
             return false;
         }
         other.simdgroup() != self.mark.simdgroup() || other.time() >= self.ordered
+    }
+
+    /// Returns true if a read of the threadgroup may happen at the same time as my write, or after it.
+    ///
+    /// A barrier that orders only threadgroup memory still makes all threads wait (Metal Shading Language Specification,
+    /// "Threadgroup and SIMD-group Synchronization Functions": every thread must reach it before any goes on). A read of
+    /// device memory before it can only be later than a write after it if it was put off past the barrier, and what
+    /// has been read cannot be put off where it is needed before: to decide a branch, or stored to memory that the barrier
+    /// does order. Such reads are [anchored](crate::code::Transfer::anchored).
+    #[inline(always)]
+    fn clashes_with_read(&self, read: Mark) -> bool {
+        self.clashes(read) && !self.is_anchored(read)
+    }
+
+    #[cold]
+    fn is_anchored(&self, read: Mark) -> bool {
+        let done = read.time() < self.met_at_all && !read.is_atomic() && !read.is_store();
+        let op = read.position().and_then(|at| self.program.ops.get(at));
+        let transfer = match op {
+            Some(Op::Load { transfer }) => self.program.transfers.get(*transfer as usize),
+            _ => None,
+        };
+        done && self.space == Space::Device && transfer.is_some_and(|transfer| transfer.anchored)
     }
 
     /// Returns true if an access is another threadgroup's.
@@ -188,9 +217,10 @@ impl Asker {
         } else if self.clashes(writer) {
             Some((ReportKind::Race, writer, Action::Write))
         } else {
-            self.readers(record, true)
+            self.other_width(*atomics)
+                .or_else(|| self.readers(record, true))
         };
-        let Atomics { last, beside } = *atomics;
+        let Atomics { last, beside, .. } = *atomics;
         if last.time() >= self.met && last.thread() != self.mark.thread() {
             let simdgroup = self.mark.simdgroup();
             let kept = beside.time() >= self.met && beside.simdgroup() != simdgroup;
@@ -199,7 +229,22 @@ impl Asker {
             }
         }
         atomics.last = self.mark.atomic();
+        atomics.size = self.size;
         wrong
+    }
+
+    /// The last atomic write, if it was of another width: operations are atomic only among those of their own.
+    #[inline(always)]
+    fn other_width(&self, atomics: Atomics) -> Wrong {
+        let other = atomics.last;
+        if other.is_none() || atomics.size == self.size {
+            return None;
+        }
+        if self.is_outside_of_device(other) {
+            return Some((ReportKind::GroupRace, other, Action::Atomic));
+        }
+        let clash = other.time() >= self.started && self.clashes(other);
+        clash.then_some((ReportKind::Race, other, Action::Atomic))
     }
 
     /// The read of the thread that made the last change, if a store of the same value might have come before it.
@@ -212,7 +257,7 @@ impl Asker {
         }
         let other = record.readers().into_iter().find(|&mark| {
             let of_writer = mark.thread() == writer.thread() && mark.time() <= writer.time();
-            of_writer && self.clashes(mark)
+            of_writer && self.clashes_with_read(mark)
         });
         other.map(|mark| (ReportKind::Race, mark, action_of(mark)))
     }
@@ -222,7 +267,7 @@ impl Asker {
     fn readers_of_equal(&self, record: &Record) -> Wrong {
         let other = record.readers().into_iter().find(|&mark| {
             let alike = mark.is_store() && mark.position() == self.mark.position();
-            mark.time() >= self.started && self.clashes(mark) && !alike
+            mark.time() >= self.started && self.clashes_with_read(mark) && !alike
         });
         other.map(|mark| (ReportKind::EqualRace, mark, action_of(mark)))
     }
@@ -244,7 +289,7 @@ impl Asker {
     fn readers(&self, record: &Record, atomic: bool) -> Wrong {
         let other = record.readers().into_iter().find(|&mark| {
             let harmless = atomic && mark.is_atomic();
-            mark.time() >= self.started && self.clashes(mark) && !harmless
+            mark.time() >= self.started && self.clashes_with_read(mark) && !harmless
         });
         other.map(|mark| (ReportKind::Race, mark, action_of(mark)))
     }

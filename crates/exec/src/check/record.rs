@@ -170,6 +170,8 @@ pub(super) struct Atomics {
     pub(super) last: Mark,
     /// The last by another thread; by one of another simdgroup, if there was any since a barrier.
     pub(super) beside: Mark,
+    /// Bytes of the last.
+    pub(super) size: u32,
 }
 
 #[cfg(test)]

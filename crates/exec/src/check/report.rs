@@ -47,6 +47,8 @@ pub enum ReportKind {
     EqualRace,
     /// An integer is divided by zero.
     DivisionByZero,
+    /// The least integer divided by -1.
+    DivisionOverflow,
     /// A shift by the width of the number or more.
     OversizedShift,
     /// A float becomes an integer that it does not fit, or is no number.
@@ -76,6 +78,8 @@ impl ReportKind {
             Expectation::TensorInBounds => Self::TensorOutOfBounds,
             Expectation::TensorScope => Self::TensorScope,
             Expectation::TensorShapes => Self::TensorShapes,
+            Expectation::IndexInArray => Self::OutOfBounds,
+            Expectation::QuotientInRange => Self::DivisionOverflow,
         }
     }
 
@@ -97,6 +101,7 @@ impl ReportKind {
             Self::PartialMatrix => "partial-matrix",
             Self::EqualRace => "equal-race",
             Self::DivisionByZero => "division-by-zero",
+            Self::DivisionOverflow => "division-overflow",
             Self::OversizedShift => "oversized-shift",
             Self::ConversionOverflow => "conversion-overflow",
             Self::TextureOutOfBounds => "texture-out-of-bounds",
@@ -112,7 +117,7 @@ impl ReportKind {
         match self {
             Self::OutOfBounds => "access outside its buffer",
             Self::Misaligned => "misaligned access",
-            Self::Uninitialised => "read of what nobody has written",
+            Self::Uninitialised => "read of uninitialised memory",
             Self::Race => "race between threads of a threadgroup",
             Self::GroupRace => "race between threadgroups",
             Self::DivergentBarrier => "barrier that not all threads reach",
@@ -122,6 +127,7 @@ impl ReportKind {
                 "race between threads of a threadgroup, unseen because the value written is the one that was there"
             }
             Self::DivisionByZero => "integer division by zero",
+            Self::DivisionOverflow => "integer division whose quotient does not fit: the least number by -1",
             Self::OversizedShift => "shift by the width of the number or more",
             Self::ConversionOverflow => "float that does not fit the integer it becomes",
             Self::TextureOutOfBounds => "access outside a texture",

@@ -8,7 +8,7 @@
 use super::order::Times;
 use super::screen_marks::{BARRED, LAST, Marks, Order, mark, moment};
 use super::written::Written;
-use super::{Space, barrier_flags, is_of_quadgroup, missing_at};
+use super::{FENCE, Space, barrier_flags, is_of_quadgroup, missing_at};
 use crate::code::{Padding, Program};
 use crate::collective::Collective;
 use crate::dispatch::Job;
@@ -111,7 +111,7 @@ impl<'a> Screen<'a> {
     fn look(&mut self, job: &Job<'a>) -> Verdict {
         let mut worker = job.worker();
         for group in 0..job.groups() {
-            let ended = job.run_group(&mut worker, group, self);
+            let ended = job.run_group_alone(&mut worker, group, self);
             if self.verdict != Verdict::Right {
                 return self.verdict;
             }
@@ -280,6 +280,10 @@ impl Observer for Screen<'_> {
     }
 
     fn on_simdgroup_barrier(&mut self, batch: &Batch, flags: u8, position: usize) {
+        // What a fence orders is doubted here, and found out later.
+        if flags & FENCE != 0 {
+            return;
+        }
         let quad = is_of_quadgroup(self.program, position);
         for at in batch.running() {
             if batch.waiting(at, quad) != 0 {

@@ -225,7 +225,11 @@ impl Checker<'_> {
         let shift = self.shadow.shift;
         let simdgroup = event.context.grid_position.simdgroup;
         let ordered = self.times.ordered(simdgroup as usize, space);
+        let program = self.program;
         let mut asker = Asker {
+            program,
+            size: event.size,
+            met_at_all: self.times.met_at_all(),
             mark: Mark::NONE,
             space,
             started: self.started,
@@ -233,6 +237,9 @@ impl Checker<'_> {
             ordered: ordered.unwrap_or(self.started),
         };
         let (reads, effect) = (event.action == Action::Read, event.effect());
+        if effect == Action::Atomic && space == Space::Device {
+            self.note_atomic(event, mask);
+        }
         let depends =
             reads || effect == Action::Atomic && self.program.reads_memory(event.position);
         let region = event
@@ -298,6 +305,9 @@ impl Checker<'_> {
                     }
                 };
                 if let Some((kind, mark, action)) = wrong {
+                    if kind == ReportKind::GroupRace && self.is_acquired(mark, asker.mark.thread()) {
+                        continue;
+                    }
                     self.report(kind, event, lane, Some((mark, action)));
                 }
             }

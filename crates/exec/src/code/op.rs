@@ -76,6 +76,10 @@ pub(crate) struct Transfer {
     pub(crate) align: u32,
     /// Other atomic accesses may happen at the same time.
     pub(crate) atomic: bool,
+    /// It must happen as often as the program says.
+    pub(crate) volatile: bool,
+    /// What is read must be known before the threadgroup next meets: see `compile/anchors.rs`.
+    pub(crate) anchored: bool,
     /// Bytes up to the last number that something depends on.
     pub(crate) observed_bytes: u32,
 }
@@ -273,6 +277,7 @@ pub(crate) enum Op {
     },
     /// Orders accesses of the lanes to the memory of the flags. Lanes run in lockstep: there is nothing to do but to know.
     Order {
+        /// With the bit [`FENCE`](crate::check::FENCE): a fence, which orders what a thread does for other threads.
         flags: u8,
         /// Only among the lanes of a quadgroup.
         quad: bool,

@@ -3,6 +3,7 @@
 use super::{Compiler, Done};
 use crate::builtins::uncommon;
 use crate::builtins::{self, LaneCall, LaneKernel};
+use crate::check::FENCE;
 use crate::code::{Op, PerLane, Reg};
 use crate::collective::{Collective, What};
 use crate::matrix::{MatrixOp, Origin, Product};
@@ -30,7 +31,12 @@ impl Compiler<'_> {
                 self.emit(Op::Order { flags, quad });
                 Ok(())
             }
-            (Builtin::AtomicFence | Builtin::LifetimeStart, _) => Ok(()),
+            (Builtin::AtomicFence, _) => {
+                let flags = self.barrier_flags(args) | FENCE;
+                self.emit(Op::Order { flags, quad: false });
+                Ok(())
+            }
+            (Builtin::LifetimeStart | Builtin::LifetimeEnd, _) => Ok(()),
             (Builtin::Expect, _) => self.expect(args),
             (Builtin::Uninitialised, Some(result)) => {
                 let leaves = self.leaves(self.function.ty(result))?;
@@ -43,7 +49,7 @@ impl Compiler<'_> {
             // A copy is made when it is asked for; the wait is what the program may rely on.
             (Builtin::WaitEvents, None) => {
                 self.emit(Op::Order {
-                    flags: !0,
+                    flags: !FENCE,
                     quad: false,
                 });
                 Ok(())
@@ -81,7 +87,7 @@ impl Compiler<'_> {
     /// Metal's `mem_flags` of a barrier; all if they are not known.
     fn barrier_flags(&self, args: &[Value]) -> u8 {
         let flags = args.first().and_then(|&arg| self.function.const_bits(arg));
-        flags.map_or(!0, |flags| flags as u8)
+        flags.map_or(!0, |flags| flags as u8) & !FENCE
     }
 
     fn arithmetic(&mut self, call: BuiltinCall, args: &[Value], result: Value) -> Done {

@@ -42,6 +42,8 @@ impl Compiler<'_> {
                 // A part lies as the whole does, where its own offset does not say less.
                 align: (1 << first.offset.trailing_zeros().min(12)).min(align.max(1)),
                 atomic: false,
+                volatile: false,
+                anchored: false,
                 observed_bytes: cell.bytes() * regs.len,
             });
             start = end;
@@ -71,9 +73,15 @@ impl Compiler<'_> {
 
     pub(super) fn load(&mut self, ptr: Value, result: Value, access: Access) -> Done {
         let regs = self.define(result)?;
+        let anchored = self.anchored.contains(result);
         for transfer in self.transfers(self.function.ty(result), ptr, access.align(), &regs)? {
-            let atomic = access.is_atomic();
-            let transfer = self.transfer(Transfer { atomic, ..transfer });
+            let (atomic, volatile) = (access.is_atomic(), access.volatile);
+            let transfer = self.transfer(Transfer {
+                atomic,
+                volatile,
+                anchored,
+                ..transfer
+            });
             self.emit(Op::Load { transfer });
         }
         Ok(())
@@ -93,8 +101,12 @@ impl Compiler<'_> {
         regs: &[Reg],
     ) -> Done {
         for transfer in self.transfers(ty, ptr, access.align(), regs)? {
-            let atomic = access.is_atomic();
-            let transfer = self.transfer(Transfer { atomic, ..transfer });
+            let (atomic, volatile) = (access.is_atomic(), access.volatile);
+            let transfer = self.transfer(Transfer {
+                atomic,
+                volatile,
+                ..transfer
+            });
             self.emit(Op::Store { transfer });
         }
         Ok(())

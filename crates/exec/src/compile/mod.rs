@@ -7,6 +7,7 @@
 mod address;
 mod aggregate;
 mod allocate;
+mod anchors;
 mod bulk;
 mod call;
 mod coalesce;
@@ -46,6 +47,8 @@ pub struct Options {
     pub simd: SimdLevel,
     /// Leave guard zones between the objects of thread and threadgroup memory, for [`Program::check`].
     pub guards: bool,
+    /// Take nothing of a read before a barrier for done that the barrier does not order, for [`Program::check`].
+    pub pedantic: bool,
     /// Keep what [`Program::make_native`] needs.
     #[cfg(feature = "native")]
     pub native: bool,
@@ -117,6 +120,8 @@ pub(super) struct Compiler<'a> {
     pub(super) escaping: IdSet<Value>,
     /// Single-precision values that are never denormal.
     pub(super) flushed: IdSet<Value>,
+    /// Reads of device memory that are done before a barrier.
+    pub(super) anchored: IdSet<Value>,
     /// Which elements of each vector are used.
     pub(super) parts: IdMap<Value, u32>,
     /// What each operation computes.
@@ -187,6 +192,10 @@ impl<'a> Compiler<'a> {
             escaping: allocate::escaping(function, &folded),
             folded,
             flushed: flushed::flushed(function),
+            anchored: match options.guards && !options.pedantic {
+                true => anchors::anchored(function),
+                false => IdSet::new(),
+            },
             parts: used_elements::used(function),
             uses,
             #[cfg(feature = "native")]

@@ -14,6 +14,7 @@ use crate::lanes::{Lanes, Narrow, Wide, ballot};
 use crate::matrix::MatrixOp;
 use crate::operands::{Role, for_each_register};
 use crate::simd::Simd;
+use std::hash::{Hash, Hasher};
 
 /// Most simdgroups of a batch.
 pub(crate) const MAX_SIMDGROUPS: usize = 8;
@@ -43,6 +44,8 @@ pub(crate) struct Progress {
     pub(super) next: usize,
     /// Operations run, counted when a loop starts over.
     pub(super) steps: u64,
+    /// Where `steps` ends the turn of the batch, or the dispatch.
+    pub(super) turn_end: u64,
     pub(crate) finished: bool,
     /// True if the batch waits at a barrier for others.
     pub(crate) at_barrier: bool,
@@ -76,6 +79,7 @@ impl Batch {
                 current: 0,
                 next: 0,
                 steps: 0,
+                turn_end: u64::MAX,
                 finished: true,
                 at_barrier: false,
             },
@@ -94,6 +98,7 @@ impl Batch {
             current: 0,
             next: 0,
             steps: program.ops.len() as u64,
+            turn_end: u64::MAX,
             finished: self.masks.is_idle(),
             at_barrier: false,
         };
@@ -116,6 +121,58 @@ impl Batch {
             first_simdgroup: self.first_simdgroup + at,
         };
         (0..self.simdgroups).map(part).collect()
+    }
+
+    /// The same within a loop: no simdgroup waits at a barrier, and those without active lanes go on as far as they can.
+    pub(crate) fn split_in_loop(&mut self) -> Vec<Self> {
+        let mut parts = self.split();
+        for part in &mut parts {
+            part.progress.at_barrier = false;
+        }
+        parts
+    }
+
+    // ---- turns ----
+
+    /// Lets the batch run for so many steps, within the limit of the dispatch.
+    pub(crate) fn start_turn(&mut self, turn: u64, most: u64) {
+        self.progress.turn_end = self.progress.steps.saturating_add(turn).min(most);
+    }
+
+    /// How many simdgroups there are.
+    pub(crate) fn simdgroups(&self) -> usize {
+        self.simdgroups
+    }
+
+    /// Returns true if some of several simdgroups have threads left but no active lanes.
+    pub(crate) fn is_parted(&self) -> bool {
+        self.simdgroups > 1 && self.masks.has_absent()
+    }
+
+    /// Adds all that the next turn depends on, besides memory.
+    pub(crate) fn hash(&mut self, hasher: &mut impl Hasher) {
+        self.registers.materialise_all();
+        self.registers.hash(hasher);
+        self.masks.hash(hasher);
+        let Progress {
+            next,
+            finished,
+            at_barrier,
+            ..
+        } = self.progress;
+        (next, finished, at_barrier).hash(hasher);
+    }
+
+    /// The first active thread, by its number in the threadgroup, and the operation to go on with; nothing if the batch
+    /// has ended.
+    pub(crate) fn stands_at(&self) -> Option<(u32, usize)> {
+        if self.progress.finished || self.progress.at_barrier {
+            return None;
+        }
+        let at = self.running().next().unwrap_or(0);
+        let lane = self.mask_of(at).trailing_zeros() & 31;
+        let thread = (self.first_simdgroup + at) as u32 * 32 + lane;
+        Some((thread, self.progress.next))
     }
 
     // ---- masks ----

@@ -79,7 +79,7 @@ impl Batch {
     }
 
     /// Counts the operations of an iteration, from `target` to `position`. An error if the limit is reached or the dispatch is
-    /// to be stopped.
+    /// to be stopped. Returns true if the turn of the batch is over.
     #[inline(always)]
     pub(super) fn count_iteration<O: Observer>(
         &mut self,
@@ -87,9 +87,10 @@ impl Batch {
         observer: &O,
         position: usize,
         target: usize,
-    ) -> Result<(), Trap> {
+    ) -> Result<bool, Trap> {
         self.progress.steps += (position - target) as u64 + 1;
-        if self.progress.steps > context.max_steps {
+        let over = self.progress.steps > self.progress.turn_end;
+        if over && self.progress.steps > context.max_steps {
             let steps = self.progress.steps;
             return Err(self.trap(FaultKind::TooManySteps { steps }, position));
         }
@@ -99,7 +100,7 @@ impl Batch {
         if observer.wants_stop() || cancelled {
             return Err(self.trap(FaultKind::Cancelled, position));
         }
-        Ok(())
+        Ok(over)
     }
 
     /// A barrier of the threadgroup. Returns why the batch has to stop there; nothing if it can go on.

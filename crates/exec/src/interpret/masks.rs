@@ -4,6 +4,7 @@
 //! operations ([`super::control_ops`]) call them through [`Batch::set_masks`](super::Batch::set_masks).
 
 use super::MAX_SIMDGROUPS;
+use std::hash::{Hash, Hasher};
 
 /// A mask of 32 lanes for each simdgroup of a batch.
 pub(crate) type BatchMask = [u32; MAX_SIMDGROUPS];
@@ -160,6 +161,11 @@ impl Masks {
             }
         }
         self.allow_lazy = !self.reads_inactive;
+    }
+
+    /// Adds the masks to a hash: where threads are, and who waits for whom.
+    pub(super) fn hash(&self, hasher: &mut impl Hasher) {
+        (&self.lanes, &self.slots, &self.returned).hash(hasher);
     }
 
     /// Returns true if no lane is active.

@@ -62,6 +62,8 @@ pub(crate) enum Stop {
     Barrier,
     /// Some of them do: the batch must be split.
     Parted,
+    /// The batch is in a loop, and its turn is over.
+    TurnOver,
     Finished,
 }
 
@@ -233,7 +235,10 @@ impl Batch {
                 Op::LoopEnd { slot, target } => {
                     if self.end_iteration(slot) {
                         next = target as usize;
-                        self.count_iteration(context, observer, position, next)?;
+                        if self.count_iteration(context, observer, position, next)? {
+                            self.progress.next = next;
+                            return Ok(Stop::TurnOver);
+                        }
                     }
                 }
                 Op::Leave { slot } => self.leave(slot),

@@ -5,6 +5,7 @@ use super::affine::Affine;
 use super::lazy::{LazyRegisters, MATERIALISED, PREDICATE, UNIFORM};
 use crate::code::{Program, Reg};
 use crate::lanes::{Narrow, Wide};
+use std::hash::{Hash, Hasher};
 
 /// A register at the start of a cache line: vector loads across two lines cost twice, and a load of what was just stored
 /// more than that.
@@ -205,6 +206,16 @@ impl<T: Lane> RegisterFile<T> {
         self.lazy.set(index, state | MATERIALISED);
     }
 
+    /// Adds the numbers of all lanes to a hash. All must be materialised.
+    fn hash(&self, hasher: &mut impl Hasher)
+    where
+        T: Hash,
+    {
+        for register in &self.lanes {
+            register.0.hash(hasher);
+        }
+    }
+
     fn materialise_all(&mut self) {
         for index in 0..self.lazy.len() as u32 {
             self.materialise(index);
@@ -297,6 +308,12 @@ impl Registers {
         } else {
             self.narrow.materialise(reg.index);
         }
+    }
+
+    /// Adds the numbers of all lanes to a hash. All must be materialised.
+    pub(super) fn hash(&self, hasher: &mut impl Hasher) {
+        self.narrow.hash(hasher);
+        self.wide.hash(hasher);
     }
 
     /// Makes the lanes of all registers hold their numbers.

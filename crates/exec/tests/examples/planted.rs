@@ -74,7 +74,10 @@ fn compile(path: &Path, text: &str) -> Option<Library> {
 }
 
 fn check(library: &Library, kernel: &str, launch: &Written) -> Vec<Report> {
-    let checks = Checks { arithmetic: true };
+    let checks = Checks {
+        arithmetic: true,
+        ..Checks::default()
+    };
     let module = library.kernel(kernel).expect("a kernel");
     let module = module.checked_program(&[], checks).expect("a program");
     let options = Options {

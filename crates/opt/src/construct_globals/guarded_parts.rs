@@ -196,7 +196,7 @@ fn is_address(function: &Function, inst: Inst) -> bool {
         InstData::Call {
             callee: Callee::Builtin(call),
             ..
-        } => call.builtin == Builtin::LifetimeStart,
+        } => matches!(call.builtin, Builtin::LifetimeStart | Builtin::LifetimeEnd),
         _ => false,
     }
 }

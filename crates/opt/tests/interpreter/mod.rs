@@ -308,7 +308,7 @@ impl<'a> Thread<'a> {
                 ..
             } => match call.builtin {
                 Builtin::Uninitialised => Ok(vec![0; usize::from(ty.lanes())]),
-                Builtin::Expect | Builtin::LifetimeStart => Ok(Vec::new()),
+                Builtin::Expect | Builtin::LifetimeStart | Builtin::LifetimeEnd => Ok(Vec::new()),
                 _ => Err(format!("{call} is not known here")),
             },
             ref other => Err(format!("{other:?} is not known here")),

@@ -303,6 +303,7 @@ builtins! {
 
     // Programs made to be checked: a variable's life begins, what it holds then, and what must be true (and which rule says so).
     LifetimeStart "lifetime_start" Query "p:v" WritesArgument free DISPATCH, Never;
+    LifetimeEnd "lifetime_end" Query "p:v" WritesArgument free DISPATCH, Never;
     Uninitialised "uninitialised" Query ":R" Pure free Lane, Never;
     Expect "expect" Query "bd:v" WritesArgument free DISPATCH, Never;
 

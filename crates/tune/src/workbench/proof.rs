@@ -41,7 +41,7 @@ impl Runner {
         let settings = Settings {
             max_steps: Some(MOST_STEPS),
             timeout: is_written(genome).then_some(LONGEST_RUN),
-            checks: checked.then_some(Checks { arithmetic: false }),
+            checks: checked.then_some(Checks::default()),
             ..Settings::default()
         };
         let made = engine::Runner::new(&library, &subject.function, &constants, settings);

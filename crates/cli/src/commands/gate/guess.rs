@@ -14,7 +14,7 @@ pub(super) fn launch(subject: &Subject<'_>, tree: &Tree) -> Option<Guess> {
     let facts = kernel.facts();
     let Guess(launch) = guess(&facts.arguments, facts.max_threads)?;
     let sizes = launch.first_sizes().ok()?;
-    let checks = Checks { arithmetic: false };
+    let checks = Checks::default();
     let (found, _) = subject.check(&launch, &sizes, checks, tree).ok()?;
     subject.run(&launch, &sizes, tree).ok()?;
     found.is_empty().then_some(Guess(launch))
@@ -39,7 +39,7 @@ pub(super) fn smaller(subject: &Subject<'_>, launch: &Written, tree: &Tree) -> O
     let names: Vec<String> = large.map(|size| format!("{}={SMALL}", size.name)).collect();
     let launch = launches::at_sizes(launch, &names).ok()?;
     let sizes = launch.first_sizes().ok()?;
-    let checks = Checks { arithmetic: false };
+    let checks = Checks::default();
     let (found, _) = subject.check(&launch, &sizes, checks, tree).ok()?;
     found.is_empty().then_some(names)
 }

@@ -213,6 +213,7 @@ impl Evaluator<'_> {
                 }
                 let checks = Checks {
                     arithmetic: unit.group.check == Check::Arithmetic,
+                    ..Checks::default()
                 };
                 if let Some(checked) = checked {
                     let subject = Subject {

@@ -84,7 +84,7 @@ pub(crate) struct Args {
     /// Look for what a kernel gets away with: accesses outside buffers and arrays, races, memory and variables read that
     /// nobody wrote, barriers, shuffles and matrix operations without all their threads; exit code 1 when something was
     /// found. The kernel is compiled for it, unoptimised, and clang's warnings are shown. A race whose values happened to
-    /// be equal is a warning. What a fence alone orders between threadgroups is reported as a race
+    /// be equal is a warning. Fences (atomic_thread_fence) order threadgroups as in C++
     #[arg(long, conflicts_with = "repeat", value_name = "CLASS", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "memory")]
     check: Option<CheckClass>,
 
@@ -137,6 +137,9 @@ enum CheckClass {
     /// Also integer divisions by zero, shifts by the width of a number or more, and floats that do not fit the integers
     /// they become
     Arithmetic,
+    /// Also writes of device memory after reads before a barrier that does not name device memory, though the reads must be
+    /// done by then
+    Pedantic,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -128,7 +128,8 @@ enum Ran {
 impl<'a> Work<'a> {
     pub(super) fn new(args: &'a Args, context: &Context) -> Result<Self, Failure> {
         let checks = args.check.map(|class| Checks {
-            arithmetic: class == CheckClass::Arithmetic,
+            arithmetic: matches!(class, CheckClass::Arithmetic | CheckClass::Pedantic),
+            pedantic: class == CheckClass::Pedantic,
         });
         let work = Work::with_checks(args, checks);
         match work {
