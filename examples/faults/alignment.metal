@@ -59,3 +59,25 @@ kernel void atomic_of_halves(ARGS) {
     device atomic_uint *n = (device atomic_uint *)((device half *)x + 1);
     atomic_fetch_add_explicit(&n[i], 1, memory_order_relaxed); // fault: misaligned
 }
+kernel void threadgroup_vector_at_a_known_place(ARGS) {
+    threadgroup float s[160];
+    for (uint k = t; k < 160; k += 32) s[k] = y[k];
+    MEET;
+    float4 v = *(threadgroup float4 *)(s + 1); // fault: misaligned
+    x[i] = v.x + v.y + v.z + v.w;
+}
+kernel void threadgroup_store_at_a_known_place(ARGS) {
+    threadgroup float s[160];
+    for (uint k = t; k < 160; k += 32) s[k] = y[k];
+    MEET;
+    if (t == 0) *(threadgroup float2 *)(s + 3) = float2(1); // fault: misaligned
+    MEET;
+    x[i] = s[t];
+}
+kernel void halves_as_a_vector(ARGS) {
+    threadgroup half s[160];
+    for (uint k = t; k < 160; k += 32) s[k] = half(y[k]);
+    MEET;
+    half4 v = ((threadgroup half4 *)(s + 2))[t]; // fault: misaligned
+    x[i] = v.x + v.y + v.z + v.w;
+}

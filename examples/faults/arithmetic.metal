@@ -55,3 +55,19 @@ kernel void too_large_for_char(ARGS) {
 kernel void half_to_short(ARGS) {
     x[i] = short(half(z[i]) * half(1000)); // fault: conversion-overflow
 }
+kernel void least_by_minus_one(ARGS) {
+    int least = int(0x80000000u + y[i] * 0);
+    x[i] = least / (int(y[i]) - 5); // fault: division-overflow
+}
+kernel void remainder_of_the_least(ARGS) {
+    int d = -int(i == 3) - int(i != 3) * 2;
+    x[i] = int(0x80000000u | y[3] * 0) % d; // fault: division-overflow
+}
+kernel void least_of_64_bits(ARGS) {
+    long least = long(1) << 63;
+    x[i] = (least + long(y[0])) / (i == 7 ? -1 : 1); // fault: division-overflow
+}
+kernel void least_in_a_vector(ARGS) {
+    int2 v = int2(4, int(0x80000000u)) / int2(2, i == 1 ? -1 : 3); // fault: division-overflow
+    x[i] = v.x + v.y;
+}

@@ -141,3 +141,73 @@ kernel void equal_tile(ARGS) {
     MEET;
     x[i] = s[t];
 }
+kernel void plain_store_beside_atomic(ARGS) {
+    threadgroup atomic_uint n;
+    if (t == 0) atomic_store_explicit(&n, 0, memory_order_relaxed);
+    MEET;
+    if (t == 40) *(threadgroup uint *)&n = 7; // fault: race
+    atomic_fetch_add_explicit(&n, 1, memory_order_relaxed);
+    MEET;
+    x[i] = atomic_load_explicit(&n, memory_order_relaxed);
+}
+kernel void plain_store_beside_atomic_in_device_memory(ARGS) {
+    device atomic_uint *n = (device atomic_uint *)z;
+    if (t == 1) *(device uint *)(z + g) = 3; // fault: race
+    atomic_fetch_max_explicit(n + g, i, memory_order_relaxed);
+}
+kernel void initialised_by_all(ARGS) {
+    threadgroup atomic_uint n;
+    atomic_init(&n, 0u); // fault: race
+    atomic_fetch_add_explicit(&n, 1, memory_order_relaxed);
+    MEET;
+    x[i] = atomic_load_explicit(&n, memory_order_relaxed);
+}
+kernel void initialised_without_a_barrier(ARGS) {
+    threadgroup atomic_uint n;
+    if (t == 0) atomic_init(&n, 0u); // fault: race
+    atomic_fetch_add_explicit(&n, 1, memory_order_relaxed);
+    MEET;
+    x[i] = atomic_load_explicit(&n, memory_order_relaxed);
+}
+kernel void atomics_of_two_widths(ARGS) {
+    threadgroup ulong n;
+    if (t == 0) n = 0;
+    MEET;
+    if (t < 32)
+        atomic_fetch_add_explicit((threadgroup atomic_uint *)&n, 1, memory_order_relaxed);
+    else
+        atomic_max_explicit((threadgroup atomic_ulong *)&n, ulong(t), memory_order_relaxed); // fault: race
+    MEET;
+    x[i] = n;
+}
+kernel void atomics_of_two_widths_in_groups(ARGS) {
+    if (g == 0)
+        atomic_fetch_add_explicit((device atomic_uint *)z, 1, memory_order_relaxed);
+    else
+        atomic_max_explicit((device atomic_ulong *)z, ulong(t), memory_order_relaxed); // fault: group-race
+}
+kernel void last_group_without_a_fence(ARGS) {
+    threadgroup bool last;
+    x[i] = y[i];
+    threadgroup_barrier(mem_flags::mem_device);
+    if (t == 0) last = atomic_fetch_add_explicit((device atomic_uint *)z, 1, memory_order_relaxed) == 1;
+    MEET;
+    if (last) z[1 + t % 8] = x[t]; // fault: group-race
+}
+kernel void last_group_that_only_acquires(ARGS) {
+    threadgroup bool last;
+    x[i] = y[i];
+    threadgroup_barrier(mem_flags::mem_device);
+    if (t == 0) {
+        last = atomic_fetch_add_explicit((device atomic_uint *)z, 1, memory_order_relaxed) == 1;
+        atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
+    }
+    MEET;
+    if (last) z[1 + t % 8] = x[t]; // fault: group-race
+}
+kernel void read_put_off(ARGS) {
+    float v = x[(t + 1) % 64 + 64 * g];
+    MEET;
+    x[i] = 1; // fault: race
+    z[i] = v;
+}

@@ -224,3 +224,28 @@ kernel void two_steps_before(ARGS) {
     float u = w;
     x[i] = u - 1; // fault: uninitialised
 }
+kernel void pointer_to_a_variable_that_ended(ARGS) {
+    thread float *p = nullptr;
+    {
+        float v = y[i];
+        p = &v;
+    }
+    x[i] = *p; // fault: uninitialised
+}
+kernel void pointer_to_the_variable_of_an_iteration(ARGS) {
+    float first = 0;
+    thread float *p = &first;
+    for (uint k = 0; k < 2; k++) {
+        float v = y[k];
+        if (k == 0) p = &v;
+    }
+    x[i] = *p * 2; // fault: uninitialised
+}
+thread float *largest(float a, float b) {
+    float c = max(a, b);
+    thread float *p = &c;
+    return p;
+}
+kernel void pointer_to_the_variable_of_a_helper(ARGS) {
+    x[i] = *largest(y[i], y[0]); // fault: uninitialised
+}

@@ -39,6 +39,7 @@ mod peephole;
 mod pressure;
 mod propagate;
 mod ranges;
+mod ready;
 mod region;
 mod reload;
 mod remake;

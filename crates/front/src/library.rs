@@ -30,7 +30,14 @@ enum Code {
     /// In bitcode of its own, as in a metallib.
     Alone(Bytes, Range<usize>),
     /// In a module with others, read already.
-    Shared(Arc<llvm::Module<'static>>),
+    Shared(Arc<Shared>),
+}
+
+/// A module read already, and what its kernels have in common.
+#[derive(Debug)]
+struct Shared {
+    module: llvm::Module<'static>,
+    kernels: assay_air::Kernels,
 }
 
 impl Library {
@@ -83,11 +90,14 @@ impl Library {
         let modules = llvm::read(bitcode).map_err(Error::Bitcode)?;
         let mut kernels = Vec::new();
         for module in modules {
-            let module = Arc::new(module.into_owned());
-            let names = assay_air::kernel_names(&module).into_iter();
-            kernels.extend(names.map(|name| Kernel {
-                name,
-                code: Code::Shared(Arc::clone(&module)),
+            let module = module.into_owned();
+            let shared = Arc::new(Shared {
+                kernels: assay_air::Kernels::of(&module),
+                module,
+            });
+            kernels.extend(shared.kernels.names().map(|name| Kernel {
+                name: name.to_owned(),
+                code: Code::Shared(Arc::clone(&shared)),
             }));
         }
         match kernels.is_empty() {
@@ -150,7 +160,7 @@ impl Kernel {
     /// How many kernels this stands for: more than one only in [`Library::units`].
     pub fn count(&self) -> usize {
         match &self.code {
-            Code::Shared(module) if self.name.is_empty() => assay_air::kernel_names(module).len(),
+            Code::Shared(shared) if self.name.is_empty() => shared.kernels.names().len(),
             _ => 1,
         }
     }
@@ -158,7 +168,9 @@ impl Kernel {
     /// Lowers the kernel's module to the program form.
     pub(crate) fn lower(&self, options: &assay_air::Options) -> Result<assay_ssa::Module, Problem> {
         let lowered = match &self.code {
-            Code::Shared(module) => assay_air::lower(module, options),
+            Code::Shared(shared) => {
+                assay_air::lower_with(&shared.module, &shared.kernels, options)
+            }
             Code::Alone(bytes, range) => {
                 let bitcode = bytes.get(range.clone()).unwrap_or_default();
                 let modules = llvm::read(bitcode).map_err(Problem::Bitcode)?;

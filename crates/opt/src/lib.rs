@@ -23,6 +23,7 @@ pub mod control;
 pub mod evaluate;
 pub mod evaluate_builtin;
 pub mod expand_copies;
+pub mod expect_alignment;
 pub mod expect_arithmetic;
 pub mod expect_defined;
 pub mod expectation;

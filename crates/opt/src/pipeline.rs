@@ -227,6 +227,7 @@ pub fn optimize_function(module: &Module, function: &mut Function, options: &Opt
 /// Before anything is optimised away: what variables hold at first, and what arithmetic expects. Then memory becomes
 /// values, also that which is reached through pointers kept in memory, as in code that no optimiser has seen.
 fn prepare_checks(module: &Module, function: &mut Function, checks: Checks) {
+    crate::expect_alignment::expect_alignment(module, function);
     crate::mark_uninitialised::mark_uninitialised(module, function);
     if checks.arithmetic {
         crate::expect_arithmetic::expect_arithmetic(module, function);

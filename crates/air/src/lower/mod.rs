@@ -25,6 +25,7 @@ mod function_constants;
 mod given;
 mod globals;
 mod kernel;
+mod kernels;
 mod lines;
 mod locations;
 mod loops;
@@ -43,6 +44,7 @@ use assay_opt::construct_globals::{Constructors, construct_globals};
 use assay_ssa::{self as ssa, FunctionId, GlobalId, Id, Symbol, Type, builtin::Resolved};
 use function::FunctionLowering;
 use function_constants::FunctionConstants;
+pub use kernels::Kernels;
 pub use given::{ConstantKey, ConstantSyntax, GivenConstant};
 pub use signature::{Signature, Versions, signatures, versions};
 use std::collections::HashMap;
@@ -124,8 +126,7 @@ pub(crate) type Lowered<T> = Result<T, LowerError>;
 
 /// The names of the kernels of a module, in its order.
 pub fn kernel_names(module: &llvm::Module<'_>) -> Vec<String> {
-    let signatures = signatures(module).into_iter();
-    signatures.map(|signature| signature.name).collect()
+    Kernels::of(module).names().map(str::to_owned).collect()
 }
 
 /// Lowers the kernels of a module and every function they call.
@@ -133,14 +134,17 @@ pub fn kernel_names(module: &llvm::Module<'_>) -> Vec<String> {
 /// Callees that are neither in the module nor known builtins are kept by name, in
 /// [`assay_ssa::Module::symbols`]; they do not stop the lowering.
 pub fn lower(module: &llvm::Module<'_>, options: &Options) -> Result<ssa::Module, LowerError> {
-    let mut lowering = Lowering::new(module, options)?;
-    let mut kernels = match lowering.dialect {
-        Dialect::Apple => kernel::find(module),
-        Dialect::Clang => annotations::find(module),
-    };
-    if let Some(wanted) = &options.kernel {
-        kernels.retain(|kernel| kernel.name == *wanted);
-    }
+    lower_with(module, &Kernels::of(module), options)
+}
+
+/// The same with what was found out about the module before: `known` must be [`Kernels::of`] this module.
+pub fn lower_with(
+    module: &llvm::Module<'_>,
+    known: &Kernels,
+    options: &Options,
+) -> Result<ssa::Module, LowerError> {
+    let mut lowering = Lowering::new(module, known, options)?;
+    let mut kernels = known.choose(options.kernel.as_deref());
     let functions: Vec<u32> = kernels.iter().map(|kernel| kernel.function).collect();
     lowering.collect_functions(&functions, 0);
     let of_function: HashMap<u32, usize> = kernels
@@ -251,9 +255,9 @@ pub(crate) struct AttachmentKinds {
 }
 
 impl<'m, 'a> Lowering<'m, 'a> {
-    fn new(source: &'m llvm::Module<'a>, options: &Options) -> Lowered<Self> {
+    fn new(source: &'m llvm::Module<'a>, known: &Kernels, options: &Options) -> Lowered<Self> {
         let mut target = ssa::Module::new(&source.source_name);
-        target.float_mode = kernel::float_mode(source);
+        target.float_mode = known.float_mode;
         let kind = |name| source.metadata.kind(name);
         let kinds = AttachmentKinds {
             alias_scope: kind("alias.scope"),
@@ -265,7 +269,7 @@ impl<'m, 'a> Lowering<'m, 'a> {
         Ok(Lowering {
             source,
             target,
-            dialect: Dialect::of(source),
+            dialect: known.dialect,
             constants,
             lifetimes: options.lifetimes,
             order: Vec::new(),

@@ -4,6 +4,7 @@ use super::liveness::mask;
 use crate::mir::{Function, Inst, Memory, Opcode, Operand, VReg};
 use assay_agx::Op;
 use assay_ssa::id::Id;
+use std::collections::HashMap;
 
 /// Instructions of a block and what each has to wait for.
 #[derive(Debug, Default)]
@@ -21,13 +22,20 @@ pub(crate) struct Dag {
 struct Access {
     node: u32,
     halves: u16,
-    writes: bool,
+}
+
+/// The earlier accesses of a register. Who reads looks at writes only: a base pointer has as many readers as the block has
+/// loads.
+#[derive(Clone, Debug, Default)]
+struct Accesses {
+    reads: Vec<Access>,
+    writes: Vec<Access>,
 }
 
 /// Builds graphs; keeps its tables from block to block.
 #[derive(Debug)]
 pub(crate) struct Dags {
-    accesses: Vec<Vec<Access>>,
+    accesses: Vec<Accesses>,
     touched: Vec<VReg>,
     /// Per register, those it is copied to.
     copied_to: Vec<Vec<VReg>>,
@@ -94,7 +102,7 @@ impl Dags {
             }
         }
         Dags {
-            accesses: vec![Vec::new(); function.vregs.len()],
+            accesses: vec![Accesses::default(); function.vregs.len()],
             touched: Vec::new(),
             copied_to,
         }
@@ -107,12 +115,12 @@ impl Dags {
             reads: vec![Vec::new(); insts.len()],
             before: vec![0; insts.len()],
         };
-        let mut memory: Vec<(u32, Effect)> = Vec::new();
+        let mut memory = EarlierMemory::default();
         let mut convergent = None;
         for (node, inst) in (0u32..).zip(insts) {
             self.registers(&mut dag, node, inst);
             if let Some(effect) = effect(inst) {
-                order_memory(&mut dag, &mut memory, node, effect);
+                memory.order(&mut dag, node, effect);
             }
             if inst.convergent
                 && let Some(earlier) = convergent.replace(node)
@@ -122,7 +130,8 @@ impl Dags {
         }
         for reg in self.touched.drain(..) {
             if let Some(list) = self.accesses.get_mut(reg.index()) {
-                list.clear();
+                list.reads.clear();
+                list.writes.clear();
             }
         }
         dag
@@ -134,16 +143,12 @@ impl Dags {
             let Some(list) = self.accesses.get_mut(slice.reg.index()) else {
                 continue;
             };
-            for access in list.iter().filter(|a| a.writes && a.halves & halves != 0) {
+            for access in list.writes.iter().filter(|a| a.halves & halves != 0) {
                 dag.edge(access.node, node);
                 dag.read(access.node, node);
             }
             self.touched.push(slice.reg);
-            list.push(Access {
-                node,
-                halves,
-                writes: false,
-            });
+            list.reads.push(Access { node, halves });
         }
         for slice in inst.defs() {
             self.readers_of_copies_first(dag, node, slice.reg);
@@ -151,17 +156,15 @@ impl Dags {
             let Some(list) = self.accesses.get_mut(slice.reg.index()) else {
                 continue;
             };
-            for access in list.iter_mut().filter(|a| a.halves & halves != 0) {
-                dag.edge(access.node, node);
-                access.halves &= !halves;
+            for list in [&mut list.reads, &mut list.writes] {
+                for access in list.iter_mut().filter(|a| a.halves & halves != 0) {
+                    dag.edge(access.node, node);
+                    access.halves &= !halves;
+                }
+                list.retain(|access| access.halves != 0);
             }
-            list.retain(|access| access.halves != 0);
             self.touched.push(slice.reg);
-            list.push(Access {
-                node,
-                halves,
-                writes: true,
-            });
+            list.writes.push(Access { node, halves });
         }
     }
 
@@ -170,8 +173,8 @@ impl Dags {
     fn readers_of_copies_first(&self, dag: &mut Dag, node: u32, reg: VReg) {
         let replaced = self.copied_to.get(reg.index()).into_iter().flatten();
         for other in replaced {
-            let list = self.accesses.get(other.index()).into_iter().flatten();
-            for access in list.filter(|access| !access.writes) {
+            let list = self.accesses.get(other.index());
+            for access in list.into_iter().flat_map(|list| &list.reads) {
                 dag.edge(access.node, node);
             }
         }
@@ -203,31 +206,54 @@ impl Dag {
     }
 }
 
-fn may_meet(a: Option<u32>, b: Option<u32>) -> bool {
-    a.is_none() || b.is_none() || a == b
+/// Earlier accesses of memory that may be in the way of later ones, by what they access.
+#[derive(Debug, Default)]
+struct EarlierMemory {
+    fence: Option<u32>,
+    /// Reads and writes by alias class; in no class, they may meet all.
+    classes: HashMap<Option<u32>, [Vec<u32>; 2]>,
 }
 
-fn order_memory(dag: &mut Dag, earlier: &mut Vec<(u32, Effect)>, node: u32, effect: Effect) {
-    for (other, before) in earlier.iter() {
-        let ordered = match (*before, effect) {
-            (Effect::Fence, _) | (_, Effect::Fence) => true,
-            (Effect::Read(_), Effect::Read(_)) => false,
-            (Effect::Read(a) | Effect::Write(a), Effect::Read(b) | Effect::Write(b)) => {
-                may_meet(a, b)
+impl EarlierMemory {
+    /// Orders an access behind those that it must not pass.
+    fn order(&mut self, dag: &mut Dag, node: u32, effect: Effect) {
+        if let Some(fence) = self.fence {
+            dag.edge(fence, node);
+        }
+        let (class, writes) = match effect {
+            Effect::Fence => {
+                for earlier in self.classes.values().flatten().flatten() {
+                    dag.edge(*earlier, node);
+                }
+                self.classes.clear();
+                self.fence = Some(node);
+                return;
+            }
+            Effect::Read(class) => (class, false),
+            Effect::Write(class) => (class, true),
+        };
+        let mut behind = |[reads, written]: &[Vec<u32>; 2]| {
+            for earlier in written.iter().chain(reads.iter().filter(|_| writes)) {
+                dag.edge(*earlier, node);
             }
         };
-        if ordered {
-            dag.edge(*other, node);
+        match class {
+            None => self.classes.values().for_each(&mut behind),
+            Some(_) => [None, class]
+                .iter()
+                .filter_map(|class| self.classes.get(class))
+                .for_each(&mut behind),
         }
+        // What comes after a write is ordered behind everything before it that it waits for.
+        if writes {
+            match class {
+                None => self.classes.clear(),
+                Some(_) => {
+                    self.classes.remove(&class);
+                }
+            }
+        }
+        let own = self.classes.entry(class).or_default();
+        own[usize::from(writes)].push(node);
     }
-    // What comes after a write is ordered behind everything before it that it waits for.
-    match effect {
-        Effect::Fence => earlier.clear(),
-        Effect::Write(alias) => earlier.retain(|(_, before)| match before {
-            Effect::Read(other) | Effect::Write(other) => alias.is_some() && *other != alias,
-            Effect::Fence => true,
-        }),
-        Effect::Read(_) => {}
-    }
-    earlier.push((node, effect));
 }

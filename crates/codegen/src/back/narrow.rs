@@ -8,6 +8,7 @@
 //! Greed alone does not decide between two that ask for the same. Several rules do, and
 //! whoever calls picks the order that needs least.
 
+use super::ready::Ready;
 use super::region::Region;
 
 /// Instructions that are compared with each other, at most.
@@ -45,7 +46,7 @@ pub(crate) struct Narrow {
     /// How many that come after each are not placed yet.
     waiting: Vec<u32>,
     /// By rank, the best first.
-    ready: Vec<(u32, u32)>,
+    ready: Ready<CHOICE>,
     /// What each asks for, as long as no register it names has changed.
     asks: Vec<Option<i32>>,
     /// When each one's result was asked for, later ones lower.
@@ -94,7 +95,9 @@ impl Walk<'_> {
         }
         let mut order = Vec::with_capacity(self.region.insts.len());
         while let Some(at) = self.choose() {
-            let (_, node) = self.state.ready.remove(at);
+            let Some((_, node)) = self.state.ready.remove(at) else {
+                break;
+            };
             self.take(node);
             order.push(node);
             self.placed(node, order.len() as u32);
@@ -108,7 +111,7 @@ impl Walk<'_> {
         let state = &mut *self.state;
         let mut tied = state.ready.len() > CHOICE;
         let mut best: Option<((i32, u32), usize)> = None;
-        for (at, (rank, node)) in state.ready.iter().enumerate().take(CHOICE) {
+        for (at, (rank, node)) in state.ready.few().iter().enumerate() {
             let known = state.asks.get(*node as usize).copied().flatten();
             let asks = known.unwrap_or_else(|| asks(self.region, &state.alive, *node));
             if let Some(known) = state.asks.get_mut(*node as usize) {
@@ -183,9 +186,7 @@ impl Walk<'_> {
             // Knuth's multiplier spreads neighbours.
             Tie::Chance(number) => (node + number * 977 + 1).wrapping_mul(2_654_435_761),
         };
-        let ready = &mut self.state.ready;
-        let at = ready.partition_point(|other| *other < (rank, node));
-        ready.insert(at, (rank, node));
+        self.state.ready.insert((rank, node));
     }
 }
 

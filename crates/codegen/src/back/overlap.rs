@@ -5,6 +5,7 @@
 //! half are left; then the next loads go out while the rest is still computed with.
 
 use super::counts::Counts;
+use super::ready::Ready;
 use super::region::Region;
 
 /// Instructions that are ready and compared with each other, at most: by rank, and by
@@ -62,7 +63,7 @@ impl Base {
 pub(crate) struct Overlapping {
     before: Vec<u32>,
     /// In the base order.
-    ready: Vec<(u32, u32)>,
+    ready: Ready<CHOICE>,
     /// Loads that nobody has used yet.
     waiting: Vec<bool>,
     /// How many of those each one reads.
@@ -121,9 +122,7 @@ impl Scheduler<'_> {
     /// It may go next: all that must come before it is placed.
     fn release(&mut self, node: u32) {
         let entry = (self.place_of(node), node);
-        let ready = &mut self.tables.ready;
-        let at = ready.partition_point(|other| *other < entry);
-        ready.insert(at, entry);
+        self.tables.ready.insert(entry);
     }
 
     fn place_of(&self, node: u32) -> u32 {
@@ -154,7 +153,7 @@ impl Scheduler<'_> {
     }
 
     fn choose(&self) -> Option<u32> {
-        let candidates = || self.tables.ready.iter().map(|(_, node)| *node).take(CHOICE);
+        let candidates = || self.tables.ready.few().iter().map(|(_, node)| *node);
         let change = |node: u32| self.counts.change(self.region, node);
         let at_once = || candidates().filter(|node| !self.rank(*node).0);
         if self.how.frugal && self.loads == 0 {
@@ -191,7 +190,7 @@ impl Scheduler<'_> {
 
     fn place(&mut self, node: u32) {
         let entry = (self.place_of(node), node);
-        if let Ok(at) = self.tables.ready.binary_search(&entry) {
+        if let Ok(at) = self.tables.ready.few().binary_search(&entry) {
             self.tables.ready.remove(at);
         }
         self.counts.retire(self.region, node);
