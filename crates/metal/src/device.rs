@@ -1,5 +1,6 @@
 //! The device: what it says about itself, and what it makes.
 
+use crate::counters;
 use crate::encoder::Size;
 use crate::library;
 use crate::plain;
@@ -49,6 +50,9 @@ fn supports_family(family: i64) -> bool {
         _ => false,
     }
 }
+
+/// `MTLCounterSamplingPointAtStageBoundary`: Apple's GPUs sample where encoders begin and end.
+const AT_STAGE_BOUNDARY: u64 = 0;
 
 /// The one device.
 pub(crate) fn shared() -> Id {
@@ -109,14 +113,14 @@ class! {
     - "supports32BitMSAA" "B@:" (this) -> Bool { YES }
     - "supportsQueryTextureLOD" "B@:" (this) -> Bool { YES }
     - "supportsShaderBarycentricCoordinates" "B@:" (this) -> Bool { NO }
-    - "supportsCounterSampling:" "B@:Q" (this, _point: u64) -> Bool { NO }
+    - "supportsCounterSampling:" "B@:Q" (this, point: u64) -> Bool { (point == AT_STAGE_BOUNDARY).into() }
     - "supportsVertexAmplificationCount:" "B@:Q" (this, _count: u64) -> Bool { NO }
     - "supportsTextureSampleCount:" "B@:Q" (this, count: u64) -> Bool { (count == 1).into() }
     - "supportsBCTextureCompression" "B@:" (this) -> Bool { NO }
     - "areRasterOrderGroupsSupported" "B@:" (this) -> Bool { NO }
     - "areProgrammableSamplePositionsSupported" "B@:" (this) -> Bool { NO }
     - "isDepth24Stencil8PixelFormatSupported" "B@:" (this) -> Bool { NO }
-    - "counterSets" "@@:" (this) -> Id { array(Vec::new()).autoreleased() }
+    - "counterSets" "@@:" (this) -> Id { counters::sets().autoreleased() }
     - "sampleTimestamps:gpuTimestamp:" "v@:^Q^Q" (this, cpu: *mut u64, gpu: *mut u64) {
         let now = assay_foundation::system::nanoseconds();
         if let Some(cpu) = cpu.as_mut() { *cpu = now; }
@@ -172,8 +176,9 @@ class! {
     }
     - "newComputePipelineStateWithFunction:options:reflection:error:" "@@:@Q^@^@"
       (this, function: Id, _options: u64, reflection: *mut Id, error: *mut Id) -> Id {
-        if let Some(reflection) = reflection.as_mut() { *reflection = null_mut(); }
-        library::pipeline(function, 0, null_mut(), false, error)
+        let made = library::pipeline(function, 0, null_mut(), false, error);
+        library::reflect(made, reflection);
+        made
     }
     - "newComputePipelineStateWithFunction:completionHandler:" "v@:@@?" (this, function: Id, block: *const Block) {
         let mut error = null_mut();
@@ -182,17 +187,18 @@ class! {
     }
     - "newComputePipelineStateWithDescriptor:options:reflection:error:" "@@:@Q^@^@"
       (this, descriptor: Id, _options: u64, reflection: *mut Id, error: *mut Id) -> Id {
-        if let Some(reflection) = reflection.as_mut() { *reflection = null_mut(); }
         let function = plain::get(descriptor, c"computeFunction").unwrap_or(null_mut());
         let threads = plain::get(descriptor, c"maxTotalThreadsPerThreadgroup").unwrap_or(0);
         let label = plain::get(descriptor, c"label").unwrap_or(null_mut());
         let indirect = plain::get::<Bool>(descriptor, c"supportIndirectCommandBuffers").is_some_and(Bool::get);
-        library::pipeline(function, threads, label, indirect, error)
+        let made = library::pipeline(function, threads, label, indirect, error);
+        library::reflect(made, reflection);
+        made
     }
     - "newBinaryArchiveWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "binary archives") }
     - "newDynamicLibrary:error:" "@@:@^@" (this, _library: Id, error: *mut Id) -> Id { missing(error, "dynamic libraries") }
     - "newLogStateWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "log states") }
-    - "newCounterSampleBufferWithDescriptor:error:" "@@:@^@" (this, _descriptor: Id, error: *mut Id) -> Id { missing(error, "counter sample buffers") }
+    - "newCounterSampleBufferWithDescriptor:error:" "@@:@^@" (this, descriptor: Id, error: *mut Id) -> Id { counters::sample_buffer(descriptor, error) }
     - "newTextureWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { missing(null_mut(), "textures") }
     - "newSamplerStateWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { missing(null_mut(), "samplers") }
     - "newIndirectCommandBufferWithDescriptor:maxCommandCount:options:" "@@:@QQ" (this, _descriptor: Id, _count: u64, _options: u64) -> Id {

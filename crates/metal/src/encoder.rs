@@ -3,7 +3,7 @@
 use crate::device;
 use crate::library::{PIPELINE, Pipeline};
 use crate::queue::{COMMAND_BUFFER, CommandBuffer};
-use crate::report::wrong_use;
+use crate::report::{encoder_made, wrong_use};
 use crate::resource::{BUFFER, Buffer, lock};
 use assay_foundation::string::{Range, string, text};
 use assay_objc::root::NSOBJECT;
@@ -75,6 +75,8 @@ pub(crate) enum Command {
         to_at: usize,
         length: usize,
     },
+    /// A timestamp, into a place of a sample buffer.
+    Sample(Strong, usize),
     Signal(Strong, u64),
     Wait(Strong, u64),
 }
@@ -93,6 +95,8 @@ struct State {
 pub struct Compute {
     commands: Strong,
     kind: u64,
+    /// Samples that are taken where it ends.
+    ends: Mutex<Vec<(Strong, usize)>>,
     state: Mutex<State>,
     ended: AtomicBool,
     label: Mutex<Strong>,
@@ -103,12 +107,14 @@ const BUFFERS: u64 = 31;
 /// Most bytes of `setBytes`.
 const INLINE: usize = 4096;
 
-pub(crate) fn compute(commands: Id, kind: u64) -> Strong {
+pub(crate) fn compute(commands: Id, kind: u64, ends: Vec<(Strong, usize)>) -> Strong {
+    encoder_made();
     // SAFETY: the command buffer is alive; `Compute` is the state of the class.
     unsafe {
         COMPUTE.make(Compute {
             commands: Strong::retain(commands),
             kind,
+            ends: Mutex::new(ends),
             ..Compute::default()
         })
     }
@@ -275,7 +281,10 @@ class! {
     - "useResources:count:usage:" "v@:r^@QQ" (this, _resources: *const Id, _count: usize, _usage: u64) { }
     - "useHeap:" "v@:@" (this, _heap: Id) { }
     - "useHeaps:count:" "v@:r^@Q" (this, _heaps: *const Id, _count: usize) { }
-    - "endEncoding" "v@:" (this) { end(&this.commands, &this.ended); }
+    - "endEncoding" "v@:" (this) {
+        for (samples, index) in std::mem::take(&mut *lock(&this.ends)) { add(&this.commands, &this.ended, Command::Sample(samples, index)); }
+        end(&this.commands, &this.ended);
+    }
     - "insertDebugSignpost:" "v@:@" (this, _name: Id) { }
     - "pushDebugGroup:" "v@:@" (this, name: Id) { lock(&this.state).groups.push(text(name).to_owned()); }
     - "popDebugGroup" "v@:" (this) { lock(&this.state).groups.pop(); }

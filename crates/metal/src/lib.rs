@@ -6,6 +6,8 @@
 //!
 //! - `device` makes everything; `library` has libraries, functions and pipelines, `resource` buffers and heaps, `sync` events and
 //!   fences, `queue` queues and command buffers, `encoder` what is encoded, `run` what becomes of it, `plain` descriptors;
+//! - `reflection` says what kernels bind and which function constants they declare, `counters` has timestamps of encoders, `figures`
+//!   what tests ask the runtime about itself;
 //! - a class is one table of selector, type encoding and function, so that what is there is data;
 //! - [`settings`] has the switches that a program's environment gives.
 //!
@@ -20,11 +22,14 @@
 // The functions of the C ABI are documented by what they implement; their contract is Apple's.
 #![allow(non_snake_case, clippy::missing_safety_doc)]
 
+pub mod counters;
 pub mod device;
 pub mod encoder;
+pub mod figures;
 pub mod library;
 pub mod plain;
 pub mod queue;
+pub mod reflection;
 pub mod report;
 pub mod resource;
 mod run;
@@ -50,6 +55,13 @@ pub fn classes() -> Vec<&'static Declaration> {
         &library::FUNCTION,
         &library::CONSTANTS,
         &library::PIPELINE,
+        &reflection::BINDING,
+        &reflection::REFLECTION,
+        &reflection::FUNCTION_CONSTANT,
+        &counters::COUNTER_SET,
+        &counters::COUNTER,
+        &counters::SAMPLES,
+        &counters::ATTACHMENT_LIST,
         &queue::QUEUE,
         &queue::COMMAND_BUFFER,
         &encoder::COMPUTE,
@@ -66,6 +78,7 @@ pub fn register() {
         class.register();
     }
     plain::register();
+    counters::register();
     report::register();
 }
 

@@ -2,6 +2,7 @@
 
 use crate::device;
 use crate::plain;
+use crate::reflection;
 use crate::report::{log, wrong_use};
 use crate::resource::lock;
 use crate::settings::{cache, settings};
@@ -47,6 +48,10 @@ pub struct Library {
 }
 
 impl Library {
+    pub(crate) fn front(&self) -> Option<&assay_front::Library> {
+        self.front.as_ref()
+    }
+
     /// The library made to be checked: source is compiled again for it.
     fn to_check(&self) -> Option<&assay_front::Library> {
         let Some((source, options)) = &self.source else {
@@ -238,7 +243,12 @@ class! {
     - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
     - "device" "@@:" (this) -> Id { device::shared() }
     - "options" "Q@:" (this) -> u64 { 0 }
-    - "functionConstantsDictionary" "@@:" (this) -> Id { assay_foundation::collections::dictionary(Vec::new()).autoreleased() }
+    - "functionConstantsDictionary" "@@:" (this) -> Id {
+        match LIBRARY.state::<Library>(this.library.id()) {
+            Some(library) => reflection::function_constants(library, &this.name).autoreleased(),
+            None => null_mut(),
+        }
+    }
 }
 
 /// Values of function constants.
@@ -408,6 +418,22 @@ pub(crate) unsafe fn pipeline(
             unsafe { set_error(error, "AGXMetalG14G", 3, &why) };
             null_mut()
         }
+    }
+}
+
+/// Gives the reflection of a pipeline to a caller who wants it.
+///
+/// # Safety
+/// The pipeline must be nil or alive, the place null or writable.
+pub(crate) unsafe fn reflect(pipeline: Id, place: *mut Id) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(place) = place.as_mut() else { return };
+        let known = PIPELINE.state::<Pipeline>(pipeline);
+        *place = known.map_or(null_mut(), |pipeline| {
+            let arguments = pipeline.facts(|facts| facts.arguments.clone());
+            reflection::reflection(&arguments).autoreleased()
+        });
     }
 }
 

@@ -1,5 +1,6 @@
 //! Descriptors: classes that only keep what they were given. Each is a table of properties.
 
+use crate::counters::{ATTACHMENT_LIST, Attachments};
 use crate::resource::lock;
 use assay_objc::message::send;
 use assay_objc::root::NSOBJECT;
@@ -27,6 +28,18 @@ impl Fields {
 
     fn object(&self, index: usize) -> Strong {
         lock(&self.objects).get(index).cloned().unwrap_or_default()
+    }
+
+    /// An object that is made when it is first asked for.
+    fn object_or(&self, index: usize, make: impl FnOnce() -> Strong) -> Strong {
+        let mut all = lock(&self.objects);
+        let Some(place) = all.get_mut(index) else {
+            return Strong::nil();
+        };
+        if place.is_nil() {
+            *place = make();
+        }
+        place.clone()
     }
 
     fn set_object(&self, index: usize, value: Strong) {
@@ -218,6 +231,17 @@ descriptors! {
         0 "dispatchType" "setDispatchType:" unsigned 0;
         0 "sampleBufferAttachments" "setSampleBufferAttachments:" retain;
     }
+    ATTACHMENT_DESCRIPTOR "MTLComputePassSampleBufferAttachmentDescriptor" {
+        0 "sampleBuffer" "setSampleBuffer:" retain;
+        0 "startOfEncoderSampleIndex" "setStartOfEncoderSampleIndex:" unsigned 0xffff_ffff_ffff_ffff;
+        1 "endOfEncoderSampleIndex" "setEndOfEncoderSampleIndex:" unsigned 0xffff_ffff_ffff_ffff;
+    }
+    SAMPLE_BUFFER_DESCRIPTOR "MTLCounterSampleBufferDescriptor" {
+        0 "counterSet" "setCounterSet:" retain;
+        1 "label" "setLabel:" copy;
+        0 "storageMode" "setStorageMode:" unsigned 0;
+        1 "sampleCount" "setSampleCount:" unsigned 0;
+    }
     BLIT_PASS_DESCRIPTOR "MTLBlitPassDescriptor" {
         0 "sampleBufferAttachments" "setSampleBufferAttachments:" retain;
     }
@@ -272,7 +296,11 @@ const CONVENIENCE: &[(&Declaration, &[MethodRow])] = &[
     ),
     (
         &PASS_DESCRIPTOR,
-        assay_objc::methods! { Fields; + "computePassDescriptor" "@@:" (this) -> Id { new(this) } },
+        assay_objc::methods! { Fields;
+            + "computePassDescriptor" "@@:" (this) -> Id { new(this) }
+            // There from the start, since programs index it.
+            - "sampleBufferAttachments" "@@:" (this) -> Id { this.object_or(0, || ATTACHMENT_LIST.make(Attachments::default())).autoreleased() }
+        },
     ),
     (
         &BLIT_PASS_DESCRIPTOR,

@@ -1,6 +1,7 @@
 //! Command queues and command buffers. Each queue has a thread that runs its command buffers in the order of their commits (or of
 //! `enqueue`), and then calls their handlers.
 
+use crate::counters;
 use crate::device;
 use crate::encoder::{self, Command};
 use crate::plain;
@@ -286,11 +287,16 @@ class! {
         if this.status() >= COMMITTED { wrong_use("addCompletedHandler: after commit"); }
         lock(&this.completed).extend(Callback::keep(block));
     }
-    - "computeCommandEncoder" "@@:" (this) -> Id { this.open_encoder(); encoder::compute(this.id, 0).autoreleased() }
-    - "computeCommandEncoderWithDispatchType:" "@@:Q" (this, kind: u64) -> Id { this.open_encoder(); encoder::compute(this.id, kind).autoreleased() }
+    - "computeCommandEncoder" "@@:" (this) -> Id { this.open_encoder(); encoder::compute(this.id, 0, Vec::new()).autoreleased() }
+    - "computeCommandEncoderWithDispatchType:" "@@:Q" (this, kind: u64) -> Id { this.open_encoder(); encoder::compute(this.id, kind, Vec::new()).autoreleased() }
     - "computeCommandEncoderWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
         this.open_encoder();
-        encoder::compute(this.id, plain::get(descriptor, c"dispatchType").unwrap_or(0)).autoreleased()
+        let mut ends = Vec::new();
+        for (samples, start, end) in counters::of_pass(descriptor) {
+            if let Some(start) = start { this.add(Command::Sample(samples.clone(), start)); }
+            ends.extend(end.map(|end| (samples, end)));
+        }
+        encoder::compute(this.id, plain::get(descriptor, c"dispatchType").unwrap_or(0), ends).autoreleased()
     }
     - "blitCommandEncoder" "@@:" (this) -> Id { this.open_encoder(); encoder::blit(this.id).autoreleased() }
     - "blitCommandEncoderWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { this.open_encoder(); encoder::blit(this.id).autoreleased() }

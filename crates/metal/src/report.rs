@@ -17,6 +17,23 @@ static WRONG_USES: AtomicU64 = AtomicU64::new(0);
 static TOLD: LazyLock<Mutex<HashMap<String, u64>>> = LazyLock::new(Mutex::default);
 const SHOWN: u64 = 1;
 
+static ENCODERS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a compute encoder.
+pub(crate) fn encoder_made() {
+    ENCODERS.fetch_add(1, Relaxed);
+}
+
+/// Compute encoders made so far.
+pub(crate) fn encoders() -> u64 {
+    ENCODERS.load(Relaxed)
+}
+
+/// Wrong uses so far.
+pub(crate) fn wrong_uses() -> u64 {
+    WRONG_USES.load(Relaxed)
+}
+
 /// Counts a dispatch and the CPU's time for it.
 pub(crate) fn dispatched(time: Duration) {
     DISPATCHES.fetch_add(1, Relaxed);

@@ -1,5 +1,6 @@
 //! What becomes of the commands of a command buffer, on the thread of its queue.
 
+use crate::counters;
 use crate::encoder::{Bound, Command, Dispatch, Extent};
 use crate::library::{PIPELINE, Pipeline};
 use crate::queue::event;
@@ -45,6 +46,7 @@ pub(crate) fn run(commands: &[Command]) -> Result<(), String> {
                     };
                 }
             }
+            Command::Sample(samples, index) => counters::sample(samples, *index),
             Command::Signal(object, value) => {
                 if let Some(event) = event(object) {
                     event.set(object.id(), *value);
