@@ -33,6 +33,9 @@ for program in crates/metal/tests/programs/*.m; do
   echo "$name: as expected"
 done
 
+# Our own calls into Metal, those that a Mac runs.
+./scripts/metal-calls.sh "$library"
+
 # Sources by cargo itself, from whatever registry it is set to.
 sources=$out/candle/sources
 if [ ! -d "$sources" ]; then

@@ -78,13 +78,33 @@ fn compile(text: &str, options: &SourceOptions) -> Result<assay_front::Library, 
     assay_front::Library::compile(source, clang()?, options).map_err(|error| match error {
         assay_front::Error::Compiler(assay_front::CompilerError::Failed(
             assay_msl::Error::Source(diagnostics),
-        )) => diagnostics
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("\n"),
+        )) => words(&diagnostics),
         other => other.to_string(),
     })
+}
+
+/// Errors in the form of Metal's own, which programs show and parse.
+fn words(errors: &[assay_msl::Diagnostic]) -> String {
+    let mut words = "Compilation failed: \n\n".to_owned();
+    let mut add =
+        |severity: &str, place: Option<&assay_msl::Place>, message: &str, line: Option<&str>| {
+            if let Some(place) = place {
+                words += &format!("{place}: ");
+            }
+            words += &format!("{severity}: {message}\n");
+            if let Some(line) = line {
+                words += &format!("{line}\n");
+            }
+        };
+    for error in errors {
+        let line = error.source_line.as_deref();
+        add("error", error.place.as_ref(), &error.message, line);
+        for note in &error.notes {
+            let line = note.source_line.as_deref();
+            add("note", note.place.as_ref(), &note.message, line);
+        }
+    }
+    words
 }
 
 fn make(

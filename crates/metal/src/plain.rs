@@ -79,6 +79,15 @@ macro_rules! words {
 }
 words!(u64 i64 u32);
 
+impl Word for f32 {
+    fn to_word(self) -> u64 {
+        self.to_bits().into()
+    }
+    fn from_word(word: u64) -> Self {
+        Self::from_bits(word as u32)
+    }
+}
+
 impl Word for Bool {
     fn to_word(self) -> u64 {
         self.get().into()
@@ -118,6 +127,13 @@ macro_rules! property {
         assay_objc::methods! { Fields;
             - $getter "q@:" (this) -> i64 { i64::from_word(this.word($at, $default)) }
             - $setter "v@:q" (this, value: i64) { this.set_word($at, $default, value.to_word()); }
+        }
+    };
+    // The default is the number's bits.
+    ($at:literal $getter:literal $setter:literal float $default:literal) => {
+        assay_objc::methods! { Fields;
+            - $getter "f@:" (this) -> f32 { f32::from_word(this.word($at, $default)) }
+            - $setter "v@:f" (this, value: f32) { this.set_word($at, $default, value.to_word()); }
         }
     };
     ($at:literal $getter:literal $setter:literal word $default:literal) => {
@@ -278,6 +294,23 @@ descriptors! {
         7 "resourceOptions" "setResourceOptions:" unsigned 0;
         8 "storageMode" "setStorageMode:" unsigned 0;
         9 "usage" "setUsage:" unsigned 1;
+    }
+    SAMPLER_DESCRIPTOR "MTLSamplerDescriptor" {
+        0 "label" "setLabel:" copy;
+        0 "minFilter" "setMinFilter:" unsigned 0;
+        1 "magFilter" "setMagFilter:" unsigned 0;
+        2 "mipFilter" "setMipFilter:" unsigned 0;
+        3 "maxAnisotropy" "setMaxAnisotropy:" unsigned 1;
+        4 "sAddressMode" "setSAddressMode:" unsigned 0;
+        5 "tAddressMode" "setTAddressMode:" unsigned 0;
+        6 "rAddressMode" "setRAddressMode:" unsigned 0;
+        7 "borderColor" "setBorderColor:" unsigned 0;
+        8 "normalizedCoordinates" "setNormalizedCoordinates:" bool 1;
+        9 "lodMinClamp" "setLodMinClamp:" float 0;
+        10 "lodMaxClamp" "setLodMaxClamp:" float 0x7f7f_ffff;
+        11 "lodAverage" "setLodAverage:" bool 0;
+        12 "compareFunction" "setCompareFunction:" unsigned 0;
+        13 "supportArgumentBuffers" "setSupportArgumentBuffers:" bool 0;
     }
     LOG_STATE_DESCRIPTOR "MTLLogStateDescriptor" {
         0 "level" "setLevel:" signed 0;

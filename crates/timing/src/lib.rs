@@ -14,7 +14,7 @@ mod export;
 mod histogram;
 pub mod kernel_profile;
 mod label;
-#[cfg(target_os = "macos")]
+#[cfg(any(target_os = "macos", metal_runtime))]
 pub mod metal;
 mod recorder;
 mod ring;

@@ -12,7 +12,7 @@ mod driver;
 mod failure;
 #[cfg(test)]
 mod fake;
-#[cfg(target_os = "macos")]
+#[cfg(any(target_os = "macos", metal_runtime))]
 mod objc;
 mod submission;
 #[cfg(test)]
@@ -67,7 +67,7 @@ pub struct MetalSettings {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn open_metal(settings: MetalSettings) -> Result<Box<dyn GpuDevice>, Error> {
-    #[cfg(target_os = "macos")]
+    #[cfg(any(target_os = "macos", metal_runtime))]
     {
         let driver = objc::Objc::system(settings.time_dispatches).ok_or_else(|| {
             Error::NoDevice(
@@ -77,7 +77,7 @@ pub fn open_metal(settings: MetalSettings) -> Result<Box<dyn GpuDevice>, Error> 
         })?;
         Ok(Box::new(MetalDevice::new(driver, settings)))
     }
-    #[cfg(not(target_os = "macos"))]
+    #[cfg(not(any(target_os = "macos", metal_runtime)))]
     {
         let _ = settings;
         Err(Error::NoDevice(
@@ -88,7 +88,7 @@ pub fn open_metal(settings: MetalSettings) -> Result<Box<dyn GpuDevice>, Error> 
 
 /// The default GPU or, where the system names none, the first of its list: each is missing in some sessions without a
 /// screen while the other is there.
-#[cfg(any(target_os = "macos", test))]
+#[cfg(any(target_os = "macos", metal_runtime, test))]
 fn first_device<D>(default: Option<D>, all: impl FnOnce() -> Vec<D>) -> Option<D> {
     default.or_else(|| all().into_iter().next())
 }

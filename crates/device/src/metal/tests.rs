@@ -562,7 +562,7 @@ fn an_archive_that_cannot_be_written_says_where() {
     assert!(matches!(missing, Err(Error::NoFunction { .. })));
 }
 
-#[cfg(not(target_os = "macos"))]
+#[cfg(not(any(target_os = "macos", metal_runtime)))]
 #[test]
 fn without_a_mac_there_is_no_device() {
     let error = super::open_metal(MetalSettings::default()).expect_err("no Mac");

@@ -6,6 +6,8 @@
 
 mod commands;
 mod resources;
+#[cfg(all(test, metal_runtime))]
+mod tests;
 mod values;
 
 use super::driver::{
@@ -47,7 +49,7 @@ type Library = ProtocolObject<dyn MTLLibrary>;
 
 // `MTLCreateSystemDefaultDevice` returns nil in a program that does not link CoreGraphics, as Apple's page of it says; a
 // command-line program has no other reason to.
-#[link(name = "CoreGraphics", kind = "framework")]
+#[cfg_attr(target_os = "macos", link(name = "CoreGraphics", kind = "framework"))]
 unsafe extern "C" {}
 
 /// The system's GPU and one queue on it.
