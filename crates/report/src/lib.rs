@@ -2,8 +2,8 @@
 //!
 //! The library crates produce plain values; this crate knows how such values are
 //! laid out: the JSON envelope every command shares, text tables that fit the
-//! terminal, bars, charts, self-contained HTML pages, and the rules behind findings. It knows nothing about kernels,
-//! traces or chips, and it never prints.
+//! terminal, bars, charts, self-contained HTML pages, and the rules behind findings. [`blocks`] is what a command answers, rendered
+//! once each to a terminal, Markdown and HTML. This crate knows nothing about kernels, traces or chips, and it never prints.
 
 // Library code returns errors; tests may panic.
 #![cfg_attr(
@@ -12,6 +12,7 @@
 )]
 
 pub mod bar;
+pub mod blocks;
 pub mod chart;
 pub mod csv;
 pub mod envelope;

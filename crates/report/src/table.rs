@@ -29,6 +29,8 @@
 //! assert_eq!(wide.render(12), "      FLOP\n       per\nloop  byte\nL0     0.7\n      share\n         of\nloop   peak\nL0    1.5 %\n");
 //! ```
 
+use crate::blocks::escaped;
+use crate::html::escape;
 use crate::style::{Painter, Role};
 use crate::wrap::hanging;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -143,6 +145,53 @@ impl Table {
                 .collect(),
         );
         self
+    }
+
+    /// The table as Markdown, in which cells stay text.
+    pub fn markdown(&self) -> String {
+        let row = |cells: &mut dyn Iterator<Item = String>| {
+            let cells: Vec<String> = cells.collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let mut out = row(&mut self.columns.iter().map(|column| escaped(&column.heading)));
+        out += &row(&mut self.columns.iter().map(|column| match column.right {
+            true => "---:".to_owned(),
+            false => "---".to_owned(),
+        }));
+        for cells in &self.rows {
+            out += &row(&mut (0..self.columns.len()).map(|column| {
+                let cell = cells.get(column);
+                cell.map_or(String::new(), |cell| escaped(&cell.text))
+            }));
+        }
+        out
+    }
+
+    /// The table as an element of a page.
+    pub fn html(&self) -> String {
+        let side = |column: usize| match self.columns[column].right {
+            true => " class=n",
+            false => "",
+        };
+        let mut out = "<table><tr>".to_owned();
+        for (at, column) in self.columns.iter().enumerate() {
+            out += &format!("<th{}>{}</th>", side(at), escape(&column.heading));
+        }
+        out += "</tr>";
+        for cells in &self.rows {
+            out += "<tr>";
+            for at in 0..self.columns.len() {
+                let text = cells.get(at).map_or("", |cell| cell.text.as_str());
+                out += &format!("<td{}>{}</td>", side(at), escape(text));
+            }
+            out += "</tr>";
+        }
+        out + "</table>"
+    }
+
+    /// Rows that were added.
+    pub fn len(&self) -> usize {
+        self.rows.len()
     }
 
     /// Whether no row was added.
