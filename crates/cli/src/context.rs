@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{Captured, Output};
 use crate::terminal;
+use assay_report::blocks::View;
 use assay_report::style::Painter;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -64,6 +65,14 @@ impl Context {
             progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,
             captured: None,
             line: Vec::new(),
+        }
+    }
+
+    /// How blocks are laid out.
+    pub(crate) fn view(&self) -> View {
+        View {
+            painter: self.painter,
+            width: self.width,
         }
     }
 

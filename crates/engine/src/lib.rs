@@ -30,6 +30,7 @@
     warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+pub mod answer;
 pub mod bound;
 pub mod code;
 pub mod diagnostics;

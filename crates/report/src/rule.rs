@@ -30,6 +30,25 @@ impl Severity {
     }
 }
 
+/// A word of a report as the name of its page: small letters, figures and single hyphens.
+///
+/// ```
+/// assert_eq!(assay_report::rule::slug("load/store unit"), "load-store-unit");
+/// assert_eq!(assay_report::rule::slug("complex unit (IC)"), "complex-unit-ic");
+/// ```
+pub fn slug(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    for character in word.chars() {
+        match character.is_alphanumeric() {
+            true => out.extend(character.to_lowercase()),
+            false if !out.is_empty() && !out.ends_with('-') => out.push('-'),
+            false => {}
+        }
+    }
+    out.truncate(out.trim_end_matches('-').len());
+    out
+}
+
 /// A rule: its id and its page.
 ///
 /// ```

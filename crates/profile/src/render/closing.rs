@@ -1,13 +1,13 @@
 //! The end of a text report: instruction mix, constant program, findings, what could
 //! not be followed.
 
+use super::answer::findings;
 use super::text::Report;
 use crate::class::class_name;
-use crate::cost::number;
-use crate::findings::{Finding, Severity};
 use crate::part::Part;
+use crate::profile::Profile;
 use assay_report::bar::bar;
-use assay_report::style::Role;
+use assay_report::blocks::{Answer, Detail, View};
 use assay_report::table::{Column, Table};
 
 impl Report<'_> {
@@ -57,45 +57,12 @@ impl Report<'_> {
         ));
     }
 
-    pub(super) fn findings(&mut self, findings: &[Finding]) {
-        self.heading("Findings");
-        if findings.is_empty() {
-            self.line("none");
-            return;
-        }
-        for finding in findings {
-            let role = match finding.severity {
-                Severity::High => Role::Bad,
-                Severity::Medium => Role::Warn,
-                Severity::Low => Role::Dim,
-            };
-            let severity = self.painter.paint(role, finding.severity.name());
-            let rule = self.painter.paint(Role::Name, finding.rule);
-            let source = finding.source.as_ref().map_or(String::new(), |source| {
-                format!(" ({}:{})", source.file, source.line)
-            });
-            self.line(&format!(
-                "{severity} {rule} at {:#x}{source}: {}",
-                finding.range.0, finding.message
-            ));
-            if let Some(gain) = finding.gain {
-                let words = format!(
-                    "    estimated gain: {} {}",
-                    number(gain.amount),
-                    gain.metric.words()
-                );
-                self.line(&self.painter.paint(Role::Dim, &words));
-            }
-            if !finding.recipes.is_empty() {
-                let words = format!("    assay rewrite --recipe: {}", finding.recipes.join(", "));
-                self.line(&self.painter.paint(Role::Dim, &words));
-            }
-        }
-        self.line(
-            &self
-                .painter
-                .paint(Role::Dim, "`assay explain RULE` tells more"),
-        );
+    pub(super) fn findings(&mut self, profile: &Profile) {
+        let mut answer = Answer::default();
+        findings(&mut answer, profile, Detail::Full);
+        let (painter, width) = (self.painter, self.style.width);
+        self.out.push('\n');
+        self.out += &answer.terminal(&View { painter, width });
     }
 
     pub(super) fn trouble(&mut self, part: &Part) {

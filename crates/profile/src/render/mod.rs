@@ -1,5 +1,6 @@
 //! A profile as text, as a page, as a graph.
 
+mod answer;
 mod closing;
 mod dot;
 mod flame;
@@ -12,13 +13,14 @@ mod stacks;
 mod text;
 mod time;
 
+pub use answer::{advice, findings, hot_lines, lead, limit, name, occupancy, warnings};
 pub use dot::dot;
 pub use html::{html, html_with_source, html_with_time};
 pub use lines::{LineCost, lines};
 pub use listing::{ListingRow, listing, rows};
 pub use source::Sources;
 pub use stacks::{Frame, FunctionCost, Stacks};
-pub use text::text;
+pub use text::{sections, text};
 
 use assay_report::style::Painter;
 
@@ -34,6 +36,67 @@ pub enum View {
     Chain,
 }
 
+/// A part of the report for those who look closer, each asked for by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Registers, threadgroup memory and occupancy.
+    Registers,
+    /// Cycles by unit.
+    Units,
+    /// Loops, per iteration.
+    Loops,
+    /// Float operations and bytes of a simdgroup.
+    Work,
+    /// What each wait stands for.
+    Waits,
+    /// What limits the hottest loop.
+    Bounds,
+    /// Source lines of a simdgroup alone.
+    Lines,
+    /// Basic blocks.
+    Blocks,
+    /// Instructions by class, and the constant program.
+    Mix,
+    /// Every finding.
+    Findings,
+    /// The annotated listing.
+    Asm,
+}
+
+impl Section {
+    /// All, in the order of the report.
+    pub const ALL: [Section; 11] = [
+        Section::Registers,
+        Section::Units,
+        Section::Loops,
+        Section::Work,
+        Section::Waits,
+        Section::Bounds,
+        Section::Lines,
+        Section::Blocks,
+        Section::Mix,
+        Section::Findings,
+        Section::Asm,
+    ];
+
+    /// The name it is asked for by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Section::Registers => "registers",
+            Section::Units => "units",
+            Section::Loops => "loops",
+            Section::Work => "work",
+            Section::Waits => "waits",
+            Section::Bounds => "bounds",
+            Section::Lines => "lines",
+            Section::Blocks => "blocks",
+            Section::Mix => "mix",
+            Section::Findings => "findings",
+            Section::Asm => "asm",
+        }
+    }
+}
+
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
@@ -41,8 +104,6 @@ pub struct Style<'a> {
     pub painter: Painter,
     /// Columns.
     pub width: usize,
-    /// Whether the annotated listing is part of the report.
-    pub listing: bool,
     /// The text of source files, to be shown between the instructions.
     pub sources: Option<&'a Sources>,
     /// What the cost of the source is broken down by.
@@ -78,7 +139,6 @@ impl Default for Style<'_> {
         Style {
             painter: Painter::default(),
             width: 100,
-            listing: false,
             sources: None,
             view: View::Line,
         }

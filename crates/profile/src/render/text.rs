@@ -1,7 +1,7 @@
 //! The report for people.
 
 use super::listing::listing;
-use super::{Style, View};
+use super::{Section, Style, View};
 use crate::cost::{Costs, number};
 use crate::part::{LoopReport, Part};
 use crate::profile::{Profile, TensorOperation, UnknownOperation, stand_in};
@@ -11,40 +11,27 @@ use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
 use assay_report::wrap::wrap;
 
-/// The whole report.
+/// Every section but the listing.
 pub fn text(profile: &Profile, style: &Style<'_>) -> String {
+    let all = Section::ALL.into_iter();
+    let all: Vec<Section> = all.filter(|section| *section != Section::Asm).collect();
+    sections(profile, style, &all)
+}
+
+/// Some sections, in the order of the report.
+pub fn sections(profile: &Profile, style: &Style<'_>, asked: &[Section]) -> String {
     let mut report = Report {
         out: String::new(),
         style: *style,
         painter: style.painter,
     };
     report.banner(profile);
-    report.registers(profile);
-    report.cycles(profile);
-    report.loops(&profile.main);
-    report.work(&profile.main);
-    report.waits(profile);
-    report.bounds(profile);
-    match style.view {
-        View::Line => report.lines(profile),
-        View::Function => report.functions(profile),
-        View::Chain => report.chains(profile),
-    }
-    report.blocks(&profile.main);
-    report.mix(&profile.main);
-    if let Some(constant) = &profile.constant_program {
-        report.constant_program(constant);
-    }
-    report.findings(&profile.findings);
-    report.trouble(&profile.main);
-    if style.listing {
-        report.heading("Annotated listing");
-        report.out += &listing(&profile.main, style);
-        if let Some(constant) = &profile.constant_program {
-            report.heading("Constant program");
-            report.out += &listing(constant, style);
+    for section in Section::ALL {
+        if asked.contains(&section) {
+            report.section(profile, section);
         }
     }
+    report.trouble(&profile.main);
     report.out
 }
 
@@ -59,6 +46,40 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
+    fn section(&mut self, profile: &Profile, section: Section) {
+        match section {
+            Section::Registers => self.registers(profile),
+            Section::Units => self.cycles(profile),
+            Section::Loops => self.loops(&profile.main),
+            Section::Work => self.work(&profile.main),
+            Section::Waits => self.waits(profile),
+            Section::Bounds => self.bounds(profile),
+            Section::Lines => match self.style.view {
+                View::Line => self.lines(profile),
+                View::Function => self.functions(profile),
+                View::Chain => self.chains(profile),
+            },
+            Section::Blocks => self.blocks(&profile.main),
+            Section::Mix => {
+                self.mix(&profile.main);
+                if let Some(constant) = &profile.constant_program {
+                    self.constant_program(constant);
+                }
+            }
+            Section::Findings => self.findings(profile),
+            Section::Asm => self.asm(profile),
+        }
+    }
+
+    fn asm(&mut self, profile: &Profile) {
+        self.heading("Annotated listing");
+        self.out += &listing(&profile.main, &self.style);
+        if let Some(constant) = &profile.constant_program {
+            self.heading("Constant program");
+            self.out += &listing(constant, &self.style);
+        }
+    }
+
     pub(super) fn heading(&mut self, text: &str) {
         self.out.push('\n');
         self.out += &self.painter.paint(Role::Heading, text);
@@ -120,17 +141,7 @@ impl Report<'_> {
         if let Some(sentence) = profile.origin.sentence() {
             self.line(sentence);
         }
-        if !profile.assumed_constants.is_empty() {
-            let names = profile.assumed_constants.join(", ");
-            let text = format!("function constants without a value, taken for 0 or false: {names}");
-            self.line(&self.painter.paint(Role::Warn, &text));
-        }
-        if !profile.tensor_operations.is_empty() {
-            let text = tensors(&profile.tensor_operations);
-            self.line(&self.painter.paint(Role::Warn, &text));
-        }
-        if !profile.unknown_operations.is_empty() {
-            let text = unknown_operations(&profile.unknown_operations);
+        for text in remarks(profile) {
             self.line(&self.painter.paint(Role::Warn, &text));
         }
         self.line(&self.painter.paint(Role::Dim, MODEL_ERROR));
@@ -334,6 +345,24 @@ impl Report<'_> {
 pub(crate) fn loop_name(report: &LoopReport) -> String {
     let inner = "·".repeat(report.depth.saturating_sub(1).min(8) as usize);
     format!("{inner}L{}", report.id.0)
+}
+
+/// What to know before any figure is believed.
+pub(super) fn remarks(profile: &Profile) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if !profile.assumed_constants.is_empty() {
+        let names = profile.assumed_constants.join(", ");
+        remarks.push(format!(
+            "function constants without a value, taken for 0 or false: {names}"
+        ));
+    }
+    if !profile.tensor_operations.is_empty() {
+        remarks.push(tensors(&profile.tensor_operations));
+    }
+    if !profile.unknown_operations.is_empty() {
+        remarks.push(unknown_operations(&profile.unknown_operations));
+    }
+    remarks
 }
 
 /// What stands for tensor operations, and what that says about them.

@@ -213,6 +213,25 @@ pub struct Advice {
     pub role: Option<Role>,
 }
 
+/// How much of an answer is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What fits a screen.
+    Screen,
+    /// Everything.
+    Full,
+}
+
+impl Detail {
+    /// How many rows are shown: all, or as many as fit.
+    pub fn rows(self, most: usize) -> usize {
+        match self {
+            Detail::Screen => most,
+            Detail::Full => usize::MAX,
+        }
+    }
+}
+
 /// How an answer is laid out on a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct View {

@@ -99,11 +99,16 @@ impl Comparison {
 
 /// Changed figures of every kernel.
 pub(crate) fn table(comparisons: &[Comparison], context: &Context) -> String {
-    render(comparisons, false, context)
+    render(comparisons, false, usize::MAX, context)
 }
 
-/// Figures by kernel, those that decide first.
-pub(super) fn render(comparisons: &[Comparison], all: bool, context: &Context) -> String {
+/// Figures by kernel, those that decide first; after `most` rows their number.
+pub(super) fn render(
+    comparisons: &[Comparison],
+    all: bool,
+    most: usize,
+    context: &Context,
+) -> String {
     let mut table = Table::new([
         Column::left("kernel").shrink(),
         Column::left("figure (modelled)"),
@@ -113,6 +118,7 @@ pub(super) fn render(comparisons: &[Comparison], all: bool, context: &Context) -
         Column::left(""),
     ])
     .painter(context.painter);
+    let mut left_out = 0;
     for comparison in comparisons {
         let mut name = comparison.name.as_str();
         if matches!(comparison.status, "added" | "removed") {
@@ -138,6 +144,10 @@ pub(super) fn render(comparisons: &[Comparison], all: bool, context: &Context) -
             if shown.is_empty() {
                 continue;
             }
+            if table.len() >= most {
+                left_out += shown.len();
+                continue;
+            }
             table.row([
                 Cell::from(name),
                 Cell::new(heading, Role::Heading),
@@ -148,11 +158,21 @@ pub(super) fn render(comparisons: &[Comparison], all: bool, context: &Context) -
             ]);
             name = "";
             for difference in shown {
-                table.row(row(difference, weight));
+                match table.len() < most {
+                    true => table.row(row(difference, weight)),
+                    false => {
+                        left_out += 1;
+                        continue;
+                    }
+                };
             }
         }
     }
-    table.render(context.width)
+    let mut out = table.render(context.width);
+    if left_out > 0 {
+        out += &format!("and {left_out} more figures: --full\n");
+    }
+    out
 }
 
 fn row(difference: &Difference, weight: Weight) -> [Cell; 6] {

@@ -12,8 +12,11 @@ use crate::model::Model;
 use crate::phases::{self, Phases};
 use assay_predict::Target;
 use assay_profile::{Change, Figures, Options, Weight, figures, number};
+use assay_report::blocks::{Answer, Block, Detail};
 use assay_report::envelope::Envelope;
 use assay_report::html::escape;
+use assay_report::style::Role;
+use assay_report::table::{Column, Table};
 use figures::render;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -73,7 +76,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0)]
     tolerance: f64,
 
-    /// Show figures that stayed the same too
+    /// Every term and figure that changed instead of the first screen
+    #[arg(long)]
+    full: bool,
+
+    /// The same with figures that stayed the same
     #[arg(long)]
     all: bool,
 
@@ -264,36 +271,95 @@ fn compared(
     Ok(comparisons)
 }
 
+/// Kernels whose predicted times are shown one below the other.
+const PAIRS: usize = 2;
+/// Figures of a first screen.
+const FIGURES: usize = 14;
+
 fn text(comparisons: &[Comparison], args: &Args, context: &Context) -> String {
-    let style = assay_predict::render::Style {
-        painter: context.painter,
-        width: context.width,
+    let detail = match args.full || args.all {
+        true => Detail::Full,
+        false => Detail::Screen,
     };
+    let view = context.view();
+    let timed: Vec<&assay_predict::Compared> = comparisons
+        .iter()
+        .filter_map(|comparison| comparison.predicted.as_deref())
+        .collect();
     let mut out = String::new();
+    match timed.len() {
+        0 => {}
+        1..=PAIRS => {
+            let each = timed.iter();
+            let each = each.map(|one| assay_predict::render::compared(one, detail).terminal(&view));
+            out += &each.collect::<Vec<String>>().join("\n");
+        }
+        _ => out += &several(&timed, detail).terminal(&view),
+    }
     for comparison in comparisons {
-        if let Some(predicted) = &comparison.predicted {
-            out += &assay_predict::render::compared(predicted, &style);
-            out.push('\n');
-        } else if let Some(why) = &comparison.not_predicted {
-            out += &assay_report::wrap::wrap(why, context.width, 0).join("\n");
-            out += "\n\n";
+        if let Some(why) = &comparison.not_predicted {
+            let mut answer = Answer::default();
+            answer.push(Block::text(format!("{}: {why}", comparison.name)));
+            out += &answer.terminal(&view);
         }
     }
-    if !comparisons.iter().any(Comparison::is_changed) && !args.all {
-        return out + "no figure changed";
+    if !comparisons.iter().any(Comparison::is_changed) && detail == Detail::Screen {
+        return out + "no figure changed\n";
     }
-    out += &render(comparisons, args.all, context);
-    for comparison in comparisons {
-        if comparison.predicted.is_none() && comparison.status == "changed" {
-            let verdict = match comparisons.len() {
-                1 => comparison.verdict().to_owned(),
-                _ => format!("{}: {}", comparison.name, comparison.verdict()),
-            };
-            out += &assay_report::wrap::wrap(&verdict, context.width, 0).join("\n");
-            out.push('\n');
+    // Figures explain a time; where there is one, they wait for --full.
+    if timed.is_empty() || detail == Detail::Full {
+        let most = detail.rows(FIGURES);
+        out += &render(comparisons, args.all, most, context);
+        for comparison in comparisons {
+            if comparison.predicted.is_none() && comparison.status == "changed" {
+                let verdict = match comparisons.len() {
+                    1 => comparison.verdict().to_owned(),
+                    _ => format!("{}: {}", comparison.name, comparison.verdict()),
+                };
+                out += &assay_report::wrap::wrap(&verdict, context.width, 0).join("\n");
+                out.push('\n');
+            }
         }
+    }
+    if detail == Detail::Screen {
+        let mut answer = Answer::default();
+        let hint = "more: --full shows every term and figure · -o page.html";
+        answer.push(Block::noted(hint, Role::Dim));
+        out += &answer.terminal(&view);
     }
     out
+}
+
+/// Kernels whose times fit a screen as rows.
+const ROWS: usize = 16;
+
+/// A row for each kernel, the largest change first.
+fn several(timed: &[&assay_predict::Compared], detail: Detail) -> Answer {
+    let mut table = Table::new([
+        Column::left("kernel").shrink(),
+        Column::right("before"),
+        Column::right("after"),
+        Column::left("call"),
+    ]);
+    let mut rows = timed.to_vec();
+    let change = |one: &assay_predict::Compared| (one.before.time_us - one.after.time_us).abs();
+    rows.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    let most = detail.rows(ROWS);
+    for one in rows.iter().take(most) {
+        table.row([
+            one.after.kernel.clone(),
+            assay_predict::render::time(one.before.time_us),
+            assay_predict::render::time(one.after.time_us),
+            assay_predict::render::call(one),
+        ]);
+    }
+    let mut answer = Answer::default();
+    answer.push(table);
+    if rows.len() > most {
+        let left = rows.len() - most;
+        answer.push(Block::noted(format!("and {left} more: --full"), Role::Dim));
+    }
+    answer
 }
 
 fn page(comparisons: &[Comparison], args: &Args) -> String {

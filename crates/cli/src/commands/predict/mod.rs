@@ -13,6 +13,7 @@ use crate::prediction::{self, Choice, Task, lines};
 use crate::source;
 use assay_predict::{Cache, Picture, Sampling, Target, pictures, render};
 use assay_profile::render::Sources;
+use assay_report::blocks::Detail;
 use assay_report::envelope::Envelope;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -101,6 +102,10 @@ pub(crate) struct Args {
     /// Write what the simulated core does to FILE as well, as a trace that Perfetto opens
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
+
+    /// Every term, kernel and note instead of the first screen
+    #[arg(long)]
+    full: bool,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -202,11 +207,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         Format::Json => Envelope::new("assay.predict", 1, report).to_json(),
         Format::Html => render::html(&report, &drawn),
         Format::Text => {
-            let style = render::Style {
-                painter: context.painter,
-                width: context.width,
+            let detail = match args.full {
+                true => Detail::Full,
+                false => Detail::Screen,
             };
-            render::text(&report, &style)
+            render::answer(&report, detail).terminal(&context.view())
         }
     };
     context.write(&text)?;

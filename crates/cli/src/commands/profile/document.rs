@@ -1,8 +1,10 @@
 //! The JSON document of `assay profile`.
 
+use assay_engine::answer::profiled;
 use assay_predict::Predicted;
-use assay_profile::render::{LineCost, ListingRow, lines, rows};
+use assay_profile::render::{LineCost, ListingRow, Sources, lines, rows};
 use assay_profile::{Figures, Profile, figures};
+use assay_report::blocks::Detail;
 use serde::Serialize;
 
 #[cfg(test)]
@@ -25,6 +27,8 @@ struct Entry<'a> {
     figures: Figures,
     /// The verdict in a sentence.
     verdict: String,
+    /// The first screen, as Markdown.
+    answer: String,
     /// The predicted GPU time, when a launch is known, with the lines that take it.
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted: Option<Predicted>,
@@ -41,6 +45,7 @@ impl<'a> Document<'a> {
         file: &str,
         profiles: &'a [Profile],
         predicted: Vec<Option<Predicted>>,
+        sources: Option<&Sources>,
     ) -> Document<'a> {
         Document {
             file: file.to_owned(),
@@ -48,6 +53,8 @@ impl<'a> Document<'a> {
                 .iter()
                 .zip(predicted)
                 .map(|(profile, predicted)| Entry {
+                    answer: profiled(profile, predicted.as_ref(), sources, Detail::Screen)
+                        .markdown(),
                     predicted,
                     figures: figures(profile),
                     verdict: profile.verdict().0.sentence(),

@@ -3,6 +3,7 @@
 mod all;
 mod baseline;
 mod document;
+mod screen;
 mod survey;
 mod timed;
 
@@ -11,8 +12,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
 use crate::phases;
-use assay_predict::Predicted;
-use assay_profile::render::{self, Sources, Style, View};
+use assay_profile::render::{self, Section, Sources};
 use assay_profile::{Options, Profile};
 use assay_report::envelope::Envelope;
 use document::Document;
@@ -32,7 +32,7 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   assay profile softmax.metal
-  assay profile kernels.metal -f softmax --threadgroup 256 --show-disasm
+  assay profile kernels.metal -f softmax --threadgroup 256 --show loops,asm
   assay profile kernels.metal -f softmax --grid 65536 --threadgroup 256 --bytes 2=u32:1024
   assay profile kernels.metal -f softmax --format html -o softmax.html
   assay profile mlx.metallib -f rope_single_float32 --const 1=bool:true
@@ -57,7 +57,7 @@ pub(crate) struct Args {
     model: Model,
 
     /// A row for every kernel of the file instead of a report, however many there are
-    #[arg(long, conflicts_with_all = ["function", "baseline", "disasm_only", "show_disasm"])]
+    #[arg(long, conflicts_with_all = ["function", "baseline", "disasm_only", "show", "full"])]
     all: bool,
 
     /// With --all: exit 0 although some kernels have no code
@@ -68,9 +68,13 @@ pub(crate) struct Args {
     #[arg(long)]
     disasm_only: bool,
 
-    /// Add the annotated listing to the report
-    #[arg(long)]
-    show_disasm: bool,
+    /// Parts of the full report, separated by commas
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = parts(), conflicts_with = "disasm_only")]
+    show: Vec<String>,
+
+    /// The full report instead of its first screen
+    #[arg(long, conflicts_with = "disasm_only")]
+    full: bool,
 
     /// Compare with an earlier `--format json` result and exit 1 when a figure changed
     #[arg(long, value_name = "FILE")]
@@ -118,6 +122,11 @@ enum Format {
     Dot,
 }
 
+/// The names of a report's parts.
+fn parts() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(Section::ALL.map(Section::name))
+}
+
 impl Args {
     fn place(&self) -> Result<Place<'_>, Failure> {
         let file = self.file.as_ref().or(self.binary.as_ref());
@@ -155,9 +164,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     })?;
     let text = phases.step("render", || {
         Ok::<_, Failure>(match args.format {
-            Format::Text => text(&profiles, &predicted, sources, args, context),
+            Format::Text => screen::text(&profiles, &predicted, sources, args, context),
             Format::Json | Format::Jsonl => {
-                let document = Document::new(&shown, &profiles, predicted);
+                let document = Document::new(&shown, &profiles, predicted, sources);
                 Envelope::new("assay.profile", 1, document).to_json()
             }
             Format::Html => {
@@ -194,38 +203,6 @@ fn profiles(
         return Err(Failure::input("no function could be profiled"));
     }
     Ok(profiles)
-}
-
-fn text(
-    profiles: &[Profile],
-    predicted: &[Option<Predicted>],
-    sources: Option<&Sources>,
-    args: &Args,
-    context: &Context,
-) -> String {
-    let style = Style {
-        sources,
-        painter: context.painter,
-        width: context.width,
-        listing: args.show_disasm,
-        view: match args.by {
-            By::Line => View::Line,
-            By::Function => View::Function,
-            By::Chain => View::Chain,
-        },
-    };
-    let texts: Vec<String> = profiles
-        .iter()
-        .zip(predicted)
-        .map(|(profile, predicted)| match (args.disasm_only, predicted) {
-            (true, _) => render::listing(&profile.main, &style),
-            (false, Some(predicted)) => {
-                timed::text(predicted, context) + &render::text(profile, &style)
-            }
-            (false, None) => render::text(profile, &style) + &timed::hint(context),
-        })
-        .collect();
-    texts.join("\n")
 }
 
 fn only<'p>(profiles: &'p [Profile], format: &str) -> Result<&'p Profile, Failure> {

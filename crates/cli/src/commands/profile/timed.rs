@@ -7,15 +7,10 @@ use crate::launch;
 use crate::load::Loaded;
 use crate::prediction::{self, lines, target, targets, task};
 use assay_front::Bytes;
-use assay_predict::render::{self, Style, time};
+use assay_predict::render::{self, time};
 use assay_predict::{Cache, LineTime, Predicted, Sampling};
 use assay_profile::Profile;
 use assay_profile::render::{Lead, LeadLine};
-use assay_report::style::Role;
-use assay_report::wrap::wrap;
-
-/// Source lines that are shown.
-const LINES: usize = 12;
 
 /// The predicted time of every profile that has a launch.
 pub(super) fn predicted(
@@ -81,40 +76,6 @@ fn of(
             Ok(None)
         }
     }
-}
-
-/// Time, band, reason, and the lines that take it.
-pub(super) fn text(predicted: &Predicted, context: &Context) -> String {
-    let style = Style {
-        painter: context.painter,
-        width: context.width,
-    };
-    let mut out = String::new();
-    for line in wrap(&render::headline(predicted), context.width, 0) {
-        out += &context.painter.paint(Role::Heading, &line);
-        out.push('\n');
-    }
-    for line in [render::origin(predicted), render::work_line(predicted)] {
-        out += &wrap(&line, context.width, 0).join("\n");
-        out.push('\n');
-    }
-    if !predicted.lines.is_empty() {
-        out += "\nPredicted time by source line: issuing its instructions, and waiting for what they load\n";
-        out += &render::line_table(predicted, LINES, &style);
-    }
-    for note in &predicted.notes {
-        out += &wrap(&format!("note: {note}"), context.width, 0).join("\n");
-        out.push('\n');
-    }
-    out.push('\n');
-    out
-}
-
-/// How to get a predicted time.
-pub(super) fn hint(context: &Context) -> String {
-    let hint = "a launch gives the predicted time: --grid 65536 --threadgroup 256, or a comment // assay: launch in the source";
-    let hint = wrap(hint, context.width, 0).join("\n");
-    format!("\n{}\n", context.painter.paint(Role::Dim, &hint))
 }
 
 /// What a page leads with.
