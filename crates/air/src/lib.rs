@@ -18,6 +18,6 @@ mod lower;
 
 pub use error::{BitOffset, Error, Problem};
 pub use lower::{
-    ConstantKey, ConstantSyntax, Dialect, GivenConstant, Kernels, LowerError, Options, Signature, Versions,
-    kernel_names, lower, lower_with, signatures, versions,
+    ConstantKey, ConstantSyntax, Dialect, GivenConstant, Kernels, LowerError, Options, Signature,
+    Versions, kernel_names, lower, lower_with, signatures, versions,
 };

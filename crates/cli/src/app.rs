@@ -1,5 +1,6 @@
 //! The table of commands, and the path from arguments to an exit code.
 
+use crate::configuration;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind};
 use crate::interrupt;
@@ -97,6 +98,7 @@ commands! {
     Attempts attempts;
     Write write;
     Run run;
+    Launch launch;
     Gate gate;
     Bench bench;
     Board board;
@@ -136,6 +138,9 @@ pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         _ => Verbosity::Normal,
     };
     let mut context = Context::new(cli.out, verbosity);
+    if verbosity > Verbosity::Quiet {
+        configuration::announce();
+    }
     context.line = arguments.into_iter().skip(1).collect();
     match cli.command.run(&context) {
         Ok(outcome) => outcome.status(),

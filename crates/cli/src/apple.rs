@@ -121,7 +121,8 @@ fn compile(request: &Request<'_>, most: usize) -> Result<Vec<(Extracted, Route)>
             path: request.file.path(),
             text: &text,
         };
-        let made = apple::metallib(&Xcrun, source, &request.source.options()).map_err(fail)?;
+        let made =
+            apple::metallib(&Xcrun, source, &request.source.options(request.path)).map_err(fail)?;
         Bytes::from(made)
     } else {
         request.file.bytes().clone()

@@ -9,12 +9,19 @@ use assay_agx::{Isa, Program};
 use assay_front::{File, GivenConstant, check_constants};
 use std::path::Path;
 
+/// Values of function constants.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ConstantArgs {
+    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false, where they need a value
+    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
+    pub(crate) constants: Vec<GivenConstant>,
+}
+
 /// What decides the code of a kernel, besides its source.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CodeArgs {
-    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
-    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
-    pub(crate) constants: Vec<GivenConstant>,
+    #[command(flatten)]
+    pub(crate) values: ConstantArgs,
 
     /// Whose compiler makes the code of source and metallibs
     #[arg(long, value_name = "WHOSE", value_enum, default_value_t)]
@@ -47,13 +54,13 @@ pub(crate) fn one(
         return Err(assay_engine::library_error(path, kernels));
     };
     let generator = Generator {
-        constants: &args.constants,
+        constants: &args.values.constants,
         isa,
         threadgroup: None,
     };
     let made = generator.generate(kernel, &mut phases::told());
     let mut made = made.map_err(|refused| refused.error())?;
-    check_constants(&args.constants, made.constants()).map_err(fail)?;
+    check_constants(&args.values.constants, made.constants()).map_err(fail)?;
     name_files(&mut made.program, path);
     Ok(made)
 }

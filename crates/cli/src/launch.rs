@@ -1,12 +1,18 @@
 //! How a kernel is dispatched, as flags say it. Everything else about launches is in `assay_launch`.
 
+use crate::configuration::{self, ConfiguredLaunch};
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::{confine, input};
+use crate::{confine, input, interrupt, source};
+use assay_engine::execution::no_launch;
+use assay_engine::{Guessed, Origin, Unlaunched};
+use assay_front::{Bytes, GivenConstant, SourceOptions};
 use assay_launch::template::Grid;
 use assay_launch::{Files, Formula, LAUNCH_FORMS, Mistake, Size, Written, triple};
 use assay_msl::beneath::{Folders, LARGEST, Refused};
-use assay_ssa::Argument;
+use assay_ssa::{Argument, Binding};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -138,6 +144,8 @@ pub(crate) fn written(option: &str, text: &str) -> Result<Written, Failure> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Disk {
     pub(crate) root: Option<PathBuf>,
+    /// Names that a configuration gives: they mean files below its folder, and nothing outside.
+    pub(crate) below: Option<(PathBuf, BTreeSet<String>)>,
 }
 
 impl Files for Disk {
@@ -146,18 +154,20 @@ impl Files for Disk {
             advice: refused.advice,
             ..Mistake::file(refused.message)
         };
-        let path = match &self.root {
-            Some(root) => root.join(name),
-            None => PathBuf::from(name),
-        };
-        let below = self.root.as_ref().map(|root| Folders::new([root]));
+        let configured = self
+            .below
+            .as_ref()
+            .filter(|(_, names)| names.contains(name));
+        let root = configured.map(|(root, _)| root).or(self.root.as_ref());
+        let path = root.map_or_else(|| PathBuf::from(name), |root| root.join(name));
+        let below = root.map(|root| Folders::new([root]));
         let folders = below.as_ref().or(confine::allowed());
         let is_array = |path: &Path| {
             path.extension()
                 .is_some_and(|it| it == "npy" || it == "png")
         };
-        if let Some(folders) = folders {
-            // What lies outside is not asked about.
+        // What lies outside is not asked about.
+        for folders in [folders, confine::allowed()].into_iter().flatten() {
             folders.real(&path).map_err(outside)?;
         }
         if !is_array(&path) && !path.exists() {
@@ -191,12 +201,135 @@ pub(crate) fn launched(
     Launched::new(written, kernel, arguments, &files())
 }
 
-/// The launch that flags describe, or a comment of the source; none when neither does.
-pub(crate) fn find(
-    text: Option<&str>,
-    kernel: &str,
-    arguments: &[Argument],
-    flags: Written,
-) -> Result<Option<Launched>, Failure> {
-    Launched::find(text, kernel, arguments, flags, &files())
+/// A kernel whose launch is wanted.
+#[derive(Clone)]
+pub(crate) struct Asked<'a> {
+    pub(crate) path: &'a Path,
+    /// The file, compiled again where a launch is guessed.
+    pub(crate) bytes: &'a Bytes,
+    pub(crate) kernel: &'a str,
+    /// None of machine code.
+    pub(crate) arguments: &'a [Argument],
+    /// How it is compiled.
+    pub(crate) options: SourceOptions,
+    pub(crate) constants: &'a [GivenConstant],
+}
+
+impl Asked<'_> {
+    /// The launch that flags describe, the configuration, or a comment of the source; none when none does.
+    pub(crate) fn written(&self, flags: Written) -> Result<Option<Launched>, Failure> {
+        let text = std::str::from_utf8(self.bytes).ok();
+        let (kernel, arguments) = (self.kernel, self.arguments);
+        let configured = match flags.is_open() && !arguments.is_empty() {
+            true => configuration::of(self.path),
+            false => None,
+        };
+        let configured = configured
+            .map(|it| it.launch(kernel))
+            .transpose()?
+            .flatten();
+        let Some(ConfiguredLaunch {
+            written,
+            root,
+            names,
+        }) = configured
+        else {
+            return Launched::find(text, kernel, arguments, flags, &files());
+        };
+        let files: SharedFiles = Arc::new(Disk {
+            below: Some((root, names)),
+            ..Disk::default()
+        });
+        let flags = Launched::new(flags, kernel, arguments, &files)?;
+        let configured = Launched::new(written, kernel, arguments, &files)?;
+        Ok(Some(flags.over(configured, Origin::Configuration)))
+    }
+
+    /// The launch that is written, or a guess, which is told.
+    pub(crate) fn launch(&self, flags: Written, context: &Context) -> Result<Launched, Failure> {
+        if let Some(launched) = self.written(flags.clone())? {
+            return Ok(launched);
+        }
+        if self.arguments.is_empty() {
+            return Err(no_launch());
+        }
+        let (kernel, path) = (self.kernel, self.path.display());
+        let guessed = self.guess(&flags).map_err(|why| {
+            let message = format!("{kernel} has no launch, and none can be guessed: {}", why.message);
+            Failure::new(why.kind, message)
+                .advice(format!("write one into the source: // assay: launch {kernel} --size N=1024 --grid N --threadgroup 256 {}\nassay run {path} -f {kernel} lists its arguments", self.names()))
+        })?;
+        let comment = guessed.written.comment(kernel);
+        context.note(&format!("note: launch guessed from the signature; to change it, copy into the source: // {comment}"));
+        Ok(guessed.launched)
+    }
+
+    /// The same for commands that say something without a launch too.
+    pub(crate) fn launch_or_none(
+        &self,
+        flags: Written,
+        context: &Context,
+    ) -> Result<Option<Launched>, Failure> {
+        let is_open = flags.is_open();
+        match self.launch(flags, context) {
+            Ok(launched) => Ok(Some(launched)),
+            Err(failure) if is_open && !self.arguments.is_empty() => {
+                context.note(&format!("note: {}", failure.message));
+                Ok(None)
+            }
+            Err(_) if is_open => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// A launch from the signature, which the flags complete.
+    pub(crate) fn guess(&self, flags: &Written) -> Result<Guessed, Failure> {
+        let file = source::open(self.path, self.bytes)?;
+        let library = source::library_as(self.path, &file, &self.options)?;
+        let asked = Unlaunched {
+            library: &library,
+            kernel: self.kernel,
+            constants: self.constants,
+            flags,
+            files: &files(),
+            cancel: &Some(interrupt::flag()),
+        };
+        asked.guess()
+    }
+
+    /// The arguments of the kernel, as flags to fill in.
+    fn names(&self) -> String {
+        let bound = self
+            .arguments
+            .iter()
+            .filter(|it| !matches!(it.binding, Binding::Builtin(_)));
+        let flags = bound.map(|argument| match argument.binding {
+            Binding::Texture(_) => format!("--texture {}=random:rgba8Unorm:64x64", argument.name),
+            Binding::Sampler(_) => format!("--sampler {}=linear", argument.name),
+            _ if argument.buffer_size.is_some() => format!("--arg {}=1", argument.name),
+            _ => format!("--arg {}=random:N", argument.name),
+        });
+        flags.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Warns of launch comments about kernels that the file does not have.
+    pub(crate) fn warn(&self, context: &Context) {
+        let Ok(text) = std::str::from_utf8(self.bytes) else {
+            return;
+        };
+        let names: Vec<&str> = assay_launch::comments(text)
+            .filter_map(|it| it.kernel())
+            .collect();
+        if names.iter().all(|name| *name == self.kernel) {
+            return;
+        }
+        let library = source::open(self.path, self.bytes)
+            .and_then(|file| source::library_as(self.path, &file, &self.options));
+        if let Ok(library) = library {
+            let kernels = library.kernels().iter().map(|kernel| kernel.name.as_str());
+            for (line, why) in assay_launch::misplaced(text, kernels) {
+                context.note(&format!("warning: {}:{line}: {why}", self.path.display()));
+            }
+        }
+    }
 }

@@ -15,6 +15,7 @@ mod apple;
 #[cfg(any(feature = "mcp", feature = "fleet"))]
 mod child;
 mod commands;
+mod configuration;
 mod confine;
 mod context;
 mod failure;
@@ -27,6 +28,7 @@ mod load;
 mod machine;
 mod model;
 mod native;
+mod oracle;
 mod output;
 mod phases;
 mod platform;

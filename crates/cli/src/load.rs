@@ -208,7 +208,7 @@ fn apples(
         path,
         file,
         function: model.function.as_deref(),
-        constants: &model.code.constants,
+        constants: &model.code.values.constants,
         source: &model.code.source,
     };
     let note = |text: &str| context.note(text);
@@ -318,7 +318,7 @@ fn of_library(
         .map(|(index, name)| (*index, name.as_str()));
     // Of kernels without code nobody knows which constants they have.
     if loaded.len() == kernels.len() {
-        check_constants(&model.code.constants, known).map_err(fail)?;
+        check_constants(&model.code.values.constants, known).map_err(fail)?;
     }
     Ok(loaded)
 }

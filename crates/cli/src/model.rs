@@ -89,7 +89,7 @@ impl Model {
     /// How kernels that come without machine code get some.
     pub(crate) fn generator(&self) -> Result<Generator<'_>, Failure> {
         Ok(Generator {
-            constants: &self.code.constants,
+            constants: &self.code.values.constants,
             isa: self.isa,
             threadgroup: self.threadgroup()?,
         })

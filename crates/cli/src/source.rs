@@ -4,7 +4,7 @@
 //! would want stand beside its own, and the source is compiled on the way.
 
 use crate::failure::{Failure, Kind};
-use crate::{confine, input, interrupt, launch, progress, toolchain};
+use crate::{configuration, confine, input, interrupt, launch, progress, toolchain};
 use assay_bench::registry::Resolved;
 use assay_container::{SelectError, fat, macho};
 use assay_engine::Workspace;
@@ -48,9 +48,9 @@ impl SourceArgs {
         self.std.name()
     }
 
-    /// What the compiler is told.
-    pub(crate) fn options(&self) -> SourceOptions {
-        SourceOptions {
+    /// What the compiler is told about a source: these options, and what the configuration of its repository adds.
+    pub(crate) fn options(&self, source: &Path) -> SourceOptions {
+        let own = SourceOptions {
             include_folders: self.include.clone(),
             include_files: self.before.clone(),
             defines: self.define.clone(),
@@ -58,7 +58,8 @@ impl SourceArgs {
             fast_math: !self.no_fast_math,
             checked: false,
             within: confine::folders(),
-        }
+        };
+        configuration::complete(own, source)
     }
 }
 
@@ -137,7 +138,7 @@ pub(crate) fn open<'a>(path: &'a Path, bytes: &'a Bytes) -> Result<File<'a>, Fai
 
 /// The kernels of a file, source compiled on the way.
 pub(crate) fn library(path: &Path, file: &File<'_>, args: &SourceArgs) -> Result<Library, Failure> {
-    library_as(path, file, &args.options())
+    library_as(path, file, &args.options(path))
 }
 
 /// The same with options of the caller's.
@@ -167,7 +168,7 @@ pub(crate) fn bitcode(path: &Path, text: &[u8], args: &SourceArgs) -> Result<Vec
         path: shown_name(path),
         text,
     };
-    let bitcode = ThisMachine.bitcode(source, &args.options());
+    let bitcode = ThisMachine.bitcode(source, &args.options(path));
     bitcode.map_err(|error| failure(path, error.into()))
 }
 

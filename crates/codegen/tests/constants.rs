@@ -126,10 +126,13 @@ fn floats(bytes: Vec<u8>) -> Vec<f32> {
 
 /// The values a kernel gives when it is checked, in which nothing may be found.
 fn checked(kernel: &Kernel, given: &[GivenConstant]) -> Vec<f32> {
-    let module = kernel.checked_program(given, Checks {
-        arithmetic: true,
-        ..Checks::default()
-    });
+    let module = kernel.checked_program(
+        given,
+        Checks {
+            arithmetic: true,
+            ..Checks::default()
+        },
+    );
     let module = module.unwrap_or_else(|error| panic!("{error}"));
     let options = assay_exec::Options {
         guards: true,

@@ -1,6 +1,6 @@
 //! A kernel with its launch, executed: a sample of its threadgroups on the emulator.
 
-use crate::{Error, Launched};
+use crate::{Error, Launched, Origin};
 use assay_agx::{BoundValue, Program};
 use assay_emu::Fill;
 use assay_front::{File, Kind};
@@ -118,7 +118,17 @@ fn executed(
         Ok::<_, Error>((execution, left_out))
     };
     let (mut execution, left_out) = run(1)?;
+    if launched.origin == Origin::Guess {
+        let note = "the launch is a guess from the signature of the kernel";
+        execution.notes.push(note.to_owned());
+    }
     if !left_out.is_empty() {
+        if let Some(missing) = left_out
+            .iter()
+            .find_map(|index| launched.missing(&program.name, *index))
+        {
+            return Err(missing.into());
+        }
         let (other, _) = run(2)?;
         let list: Vec<String> = left_out.iter().map(u32::to_string).collect();
         let list = list.join(", ");

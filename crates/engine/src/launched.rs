@@ -1,12 +1,28 @@
 //! A launch for one kernel.
 
 use crate::Error;
+use assay_launch::inputs::of_buffer;
 use assay_launch::{Extent, Files, Inputs, Mistake, Sizes, Written};
 use assay_ssa::Argument;
 use std::sync::Arc;
 
 /// Whoever reads the files that launches name.
 pub type SharedFiles = Arc<dyn Files + Send + Sync>;
+
+/// What a launch comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The command line.
+    Flags,
+    /// The configuration of the repository.
+    Configuration,
+    /// A comment of the source.
+    Comment,
+    /// The signature of the kernel: nobody wrote it.
+    Guess,
+}
 
 /// A launch for a kernel whose arguments are known: everything in it is bound by index.
 #[derive(Clone)]
@@ -15,10 +31,20 @@ pub struct Launched {
     pub launch: Written,
     /// The kernel's arguments; none of machine code, which has no names.
     pub arguments: Vec<Argument>,
-    /// The command line says how large the grid is, not a comment of the source.
-    pub by_flags: bool,
+    /// What says how large the grid is.
+    pub origin: Origin,
     /// Where files that it names are read.
     pub files: SharedFiles,
+}
+
+/// What to say of a value that a kernel takes and a launch does not give.
+fn missing_value(kernel: &str, argument: &Argument) -> Mistake {
+    let (name, type_name) = (&argument.name, &argument.type_name);
+    Mistake::usage(format!(
+        "{kernel} needs a value for {name} ({}): the launch gives none",
+        type_name.trim_start_matches("const ")
+    ))
+    .advice(format!("--arg {name}=VALUE, as in --arg {name}=64"))
 }
 
 impl Launched {
@@ -33,7 +59,7 @@ impl Launched {
         Ok(Launched {
             launch,
             arguments: arguments.to_vec(),
-            by_flags: true,
+            origin: Origin::Flags,
             files: Arc::clone(files),
         })
     }
@@ -46,9 +72,8 @@ impl Launched {
         flags: Written,
         files: &SharedFiles,
     ) -> Result<Option<Launched>, Error> {
-        let is_open = flags.is_open();
         let flags = Launched::new(flags, kernel, arguments, files)?;
-        if !is_open {
+        if !flags.launch.is_open() {
             return Ok(Some(flags));
         }
         let comment = text.map(|text| Written::in_comments(text, kernel));
@@ -56,11 +81,29 @@ impl Launched {
             return Ok(None);
         };
         let comment = Launched::new(comment, kernel, arguments, files)?;
-        Ok(Some(Launched {
-            launch: flags.launch.or(comment.launch),
-            by_flags: false,
-            ..comment
-        }))
+        Ok(Some(flags.over(comment, Origin::Comment)))
+    }
+
+    /// This launch, and of another what is not in it.
+    #[must_use]
+    pub fn over(self, other: Launched, origin: Origin) -> Launched {
+        Launched {
+            launch: self.launch.or(other.launch),
+            origin,
+            ..other
+        }
+    }
+
+    /// Returns true if the command line says how large the grid is.
+    pub fn is_by_flags(&self) -> bool {
+        self.origin == Origin::Flags
+    }
+
+    /// What to say when nothing gives a value to the argument at this index, if it is a value and not a buffer.
+    pub fn missing(&self, kernel: &str, index: u32) -> Option<Mistake> {
+        let argument = of_buffer(&self.arguments, index)?;
+        let is_value = argument.buffer_size.is_some() && argument.members.is_empty();
+        is_value.then(|| missing_value(kernel, argument))
     }
 
     /// What is bound at certain sizes.

@@ -36,6 +36,7 @@ pub mod code;
 pub mod diagnostics;
 mod error;
 pub mod execution;
+mod guessed;
 mod kernel;
 mod launched;
 pub mod lines;
@@ -46,8 +47,9 @@ mod runner;
 mod workspace;
 
 pub use error::{Error, Kind};
+pub use guessed::{Guessed, Unlaunched};
 pub use kernel::Kernel;
-pub use launched::{Launched, SharedFiles};
+pub use launched::{Launched, Origin, SharedFiles};
 pub use phases::Phases;
 pub use runner::Runner;
 pub use workspace::{Settings, Workspace, front_error, library_error, shown_name};

@@ -252,7 +252,9 @@ impl Job<'_> {
         more: u64,
     ) -> Result<(), RunError> {
         let needed = self
-            .worker_bytes(groups).saturating_mul(workers).saturating_add(more);
+            .worker_bytes(groups)
+            .saturating_mul(workers)
+            .saturating_add(more);
         if needed > self.limits.max_memory {
             return Err(RunError::TooLarge {
                 needed,

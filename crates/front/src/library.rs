@@ -168,9 +168,7 @@ impl Kernel {
     /// Lowers the kernel's module to the program form.
     pub(crate) fn lower(&self, options: &assay_air::Options) -> Result<assay_ssa::Module, Problem> {
         let lowered = match &self.code {
-            Code::Shared(shared) => {
-                assay_air::lower_with(&shared.module, &shared.kernels, options)
-            }
+            Code::Shared(shared) => assay_air::lower_with(&shared.module, &shared.kernels, options),
             Code::Alone(bytes, range) => {
                 let bitcode = bytes.get(range.clone()).unwrap_or_default();
                 let modules = llvm::read(bitcode).map_err(Problem::Bitcode)?;

@@ -117,10 +117,20 @@ fn split(text: &str) -> Option<(Target, &str)> {
     Some((Target::new(target)?, rest))
 }
 
-/// One to three extents with commas between them, or with `x` between plain numbers.
+/// One to three extents: `N,M`, or with `x` between numbers or names as in a shape, `NxM`. What is one formula as a whole
+/// is one extent, as `max` is.
 pub fn triple(text: &str) -> Result<[Formula; 3], String> {
-    let plain = text.chars().all(|c| c.is_ascii_digit() || c == 'x');
-    if plain && text.contains('x') {
+    let is_length = |part: &str| {
+        let is_number = part.chars().all(|c| c.is_ascii_digit());
+        let starts = part.starts_with(|c: char| c.is_ascii_uppercase());
+        // `nxm` is two lengths, `maxval` is a name.
+        let is_letter = part.len() == 1 && part.starts_with(|c: char| c.is_ascii_lowercase());
+        !part.is_empty()
+            && (is_number
+                || is_letter
+                || starts && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    };
+    if text.contains('x') && text.split('x').all(is_length) {
         return extent(&text.replace('x', ","));
     }
     extent(text)
@@ -572,6 +582,12 @@ kernel void sum() {}
         let (_, crossed) = Written::parse("--grid 64x32").expect("a grid");
         let (_, commas) = Written::parse("--grid=64,32").expect("a grid");
         assert_eq!(crossed, commas);
+        let (_, named) =
+            Written::parse("--size N=8 --size ROWS=4 --grid NxROWSx2").expect("a grid");
+        let (_, commas) =
+            Written::parse("--size N=8 --size ROWS=4 --grid N,ROWS,2").expect("a grid");
+        assert_eq!(named, commas);
+        assert!(Written::parse("--size maxval=8 --grid maxval").is_ok());
     }
 
     #[test]

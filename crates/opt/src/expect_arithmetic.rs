@@ -42,7 +42,13 @@ fn expect(builder: &mut Builder<'_>, data: InstData, result: Type) -> bool {
             };
             let truths: Vec<Value> = divisors.iter().map(|&v| zero(builder, v)).collect();
             Expectation::NonZeroDivisor.emit(builder, &truths);
-            if matches!(data, InstData::Binary { op: SDiv | SRem, .. }) {
+            if matches!(
+                data,
+                InstData::Binary {
+                    op: SDiv | SRem,
+                    ..
+                }
+            ) {
                 quotients_fit(builder, args, &divisors);
             }
             true
@@ -90,7 +96,12 @@ fn quotients_fit(builder: &mut Builder<'_>, args: [Value; 2], divisors: &[Value]
         let ty = builder.function().ty(dividend);
         let bits = ty.lane_type().map_or(0, Scalar::bits);
         // Narrower numbers are divided as 32 bits.
-        if bits < 32 || builder.function().const_bits(divisor).is_some_and(|by| !is_minus_one(by, bits)) {
+        if bits < 32
+            || builder
+                .function()
+                .const_bits(divisor)
+                .is_some_and(|by| !is_minus_one(by, bits))
+        {
             continue;
         }
         let least = builder.constant(ty, 1 << (bits - 1));

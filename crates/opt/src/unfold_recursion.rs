@@ -45,10 +45,13 @@ impl Depth {
         let fits = |levels: usize| {
             let copies = copies(calls, levels);
             // The least levels are bounded by their number alone.
-            let small = levels == Self::LEAST || copies.saturating_mul(instructions) <= self.instructions;
+            let small =
+                levels == Self::LEAST || copies.saturating_mul(instructions) <= self.instructions;
             copies <= self.copies && small
         };
-        (Self::LEAST..=self.levels).take_while(|&levels| fits(levels)).last()
+        (Self::LEAST..=self.levels)
+            .take_while(|&levels| fits(levels))
+            .last()
     }
 }
 

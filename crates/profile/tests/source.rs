@@ -286,9 +286,7 @@ fn the_listing_shows_what_a_result_used_at_once_costs() {
     };
     assert!(penalty("fadd32") > 0.0, "it reads the result before it");
     assert_eq!(penalty("fmadd32"), 0.0, "memory is waited for by wait");
-    let style = Style {
-        ..Style::default()
-    };
+    let style = Style { ..Style::default() };
     let text = render::sections(&profile, &style, &[render::Section::Asm]);
     assert!(text.contains(" raw "), "{text}");
 }

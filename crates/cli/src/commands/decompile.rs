@@ -2,9 +2,10 @@
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::generate::ConstantArgs;
 use crate::input;
 use crate::source::{self, SourceArgs};
-use assay_front::{Form, GivenConstant, OpenConstants, Request, check_constants, constants};
+use assay_front::{Form, OpenConstants, Request, check_constants, constants};
 use std::path::PathBuf;
 
 /// Print a kernel as Metal source, of a metallib too
@@ -26,9 +27,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME")]
     function: Option<String>,
 
-    /// A value for a function constant, by number or name; may be repeated
-    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
-    constants: Vec<GivenConstant>,
+    #[command(flatten)]
+    values: ConstantArgs,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             .advice("choose one with -f NAME; `assay inspect` lists them"));
     }
     let request = Request {
-        constants: &args.constants,
+        constants: &args.values.constants,
         open: OpenConstants::Keep,
         form: Form::LoopsKept,
     };
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         text += without_repeated_head(&printed, text.is_empty());
         modules.push(module);
     }
-    check_constants(&args.constants, modules.iter().flat_map(constants)).map_err(fail)?;
+    check_constants(&args.values.constants, modules.iter().flat_map(constants)).map_err(fail)?;
     context.write(&text)?;
     Ok(Outcome::Fine)
 }

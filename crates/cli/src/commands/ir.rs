@@ -2,12 +2,11 @@
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::generate::ConstantArgs;
 use crate::input;
 use crate::source::{self, SourceArgs};
 use assay_front::programs::{Document, How, Summary, render_counts};
-use assay_front::{
-    Form, GivenConstant, Kernel, OpenConstants, Request, check_constants, constants,
-};
+use assay_front::{Form, Kernel, OpenConstants, Request, check_constants, constants};
 use assay_report::envelope::Envelope;
 use std::path::PathBuf;
 
@@ -30,9 +29,8 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "NAME")]
     function: Option<String>,
 
-    /// A value for a function constant, by number or name; may be repeated
-    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
-    constants: Vec<GivenConstant>,
+    #[command(flatten)]
+    values: ConstantArgs,
 
     /// Show the program as it was read, before any optimisation
     #[arg(long)]
@@ -81,7 +79,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             .advice("choose one with -f NAME, or ask for a summary with --stats"));
     }
     let request = Request {
-        constants: &args.constants,
+        constants: &args.values.constants,
         open: OpenConstants::Keep,
         form: if args.no_opt {
             Form::AsRead
@@ -94,7 +92,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         programs.push(kernel.program_as(&request).map_err(fail)?);
     }
     let modules = programs.iter().map(|program| &program.module);
-    check_constants(&args.constants, modules.flat_map(constants)).map_err(fail)?;
+    check_constants(&args.values.constants, modules.flat_map(constants)).map_err(fail)?;
     let text = match (args.format, args.stats) {
         (Format::Json, _) => {
             Envelope::new("assay.ir", 1, Document::new(&path, &programs)).to_json()

@@ -22,6 +22,7 @@ pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod inspect;
 pub(crate) mod ir;
+pub(crate) mod launch;
 pub(crate) mod lsp;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]

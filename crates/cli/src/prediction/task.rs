@@ -1,8 +1,9 @@
 //! A kernel of a file with the launch of the command line, executed.
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::generate::CodeArgs;
-use crate::launch::LaunchArgs;
+use crate::launch::{Asked, LaunchArgs};
 use crate::{input, progress, source};
 use assay_agx::Program;
 use assay_engine::execution::{self, Code, Task};
@@ -21,17 +22,27 @@ pub(crate) struct Ask<'a> {
 }
 
 /// The kernel of a file with the launch of the command line, at each of its sizes.
-pub(crate) fn of_file(path: &Path, ask: &Ask<'_>) -> Result<Vec<Task>, Failure> {
+pub(crate) fn of_file(path: &Path, ask: &Ask<'_>, context: &Context) -> Result<Vec<Task>, Failure> {
     let bytes = input::open(path)?;
     let settings = Settings {
-        source: ask.code.source.options(),
-        constants: ask.code.constants.clone(),
+        source: ask.code.source.options(path),
+        constants: ask.code.values.constants.clone(),
         ..Settings::default()
     };
     let kernel = source::workspace().open(path, &bytes, ask.function, &settings);
     let kernel = kernel.map_err(source::installable)?;
-    let launched = kernel.launched(ask.launch.written()?)?;
-    kernel.execute(&launched.ok_or_else(no_launch)?, ask.sampling)
+    let made = kernel.code()?;
+    let asked = Asked {
+        path,
+        bytes: &bytes,
+        kernel: &made.program.name,
+        arguments: &made.arguments,
+        options: settings.source.clone(),
+        constants: &settings.constants,
+    };
+    asked.warn(context);
+    let launched = asked.launch(ask.launch.written()?, context)?;
+    kernel.execute(&launched, ask.sampling)
 }
 
 /// A program with a launch, executed at each of its sizes.

@@ -26,7 +26,11 @@ impl<const FEW: usize> Ready<FEW> {
     }
 
     pub(super) fn insert(&mut self, entry: (u32, u32)) {
-        if self.rest.peek().is_some_and(|Reverse(least)| *least < entry) {
+        if self
+            .rest
+            .peek()
+            .is_some_and(|Reverse(least)| *least < entry)
+        {
             self.rest.push(Reverse(entry));
             return;
         }

@@ -64,7 +64,15 @@ impl Fences {
     }
 
     /// A thread accesses an object atomically.
-    pub(super) fn access(&mut self, object: u64, thread: u32, now: u32, group: u32, writes: bool, reads: bool) {
+    pub(super) fn access(
+        &mut self,
+        object: u64,
+        thread: u32,
+        now: u32,
+        group: u32,
+        writes: bool,
+        reads: bool,
+    ) {
         if reads && self.read.len() < MOST {
             let known = self.read.last();
             if known.is_none_or(|last| (last.object, last.thread) != (object, thread)) {

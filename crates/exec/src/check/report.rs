@@ -127,7 +127,9 @@ impl ReportKind {
                 "race between threads of a threadgroup, unseen because the value written is the one that was there"
             }
             Self::DivisionByZero => "integer division by zero",
-            Self::DivisionOverflow => "integer division whose quotient does not fit: the least number by -1",
+            Self::DivisionOverflow => {
+                "integer division whose quotient does not fit: the least number by -1"
+            }
             Self::OversizedShift => "shift by the width of the number or more",
             Self::ConversionOverflow => "float that does not fit the integer it becomes",
             Self::TextureOutOfBounds => "access outside a texture",

@@ -305,7 +305,8 @@ impl Checker<'_> {
                     }
                 };
                 if let Some((kind, mark, action)) = wrong {
-                    if kind == ReportKind::GroupRace && self.is_acquired(mark, asker.mark.thread()) {
+                    if kind == ReportKind::GroupRace && self.is_acquired(mark, asker.mark.thread())
+                    {
                         continue;
                     }
                     self.report(kind, event, lane, Some((mark, action)));

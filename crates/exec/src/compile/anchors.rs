@@ -107,7 +107,10 @@ impl<'f> Walk<'f> {
             self.function.for_each_target(terminator, |call| {
                 let args = self.function.list_values(call.args);
                 let params = self.function.params(call.block).iter().copied();
-                next.push((call.block, params.zip(args.iter().copied()).collect::<Vec<_>>()));
+                next.push((
+                    call.block,
+                    params.zip(args.iter().copied()).collect::<Vec<_>>(),
+                ));
             });
             for (target, moves) in next {
                 for (param, arg) in moves {

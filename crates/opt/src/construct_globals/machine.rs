@@ -588,7 +588,9 @@ impl<'m> Machine<'m> {
             _ => {}
         }
         match (call.builtin, info.effects) {
-            (Builtin::LifetimeStart | Builtin::LifetimeEnd | Builtin::Expect, _) => Ok(Image::zero(0)),
+            (Builtin::LifetimeStart | Builtin::LifetimeEnd | Builtin::Expect, _) => {
+                Ok(Image::zero(0))
+            }
             (Builtin::All | Builtin::Any, _) => {
                 let &[arg] = args else { return Err(Stop) };
                 let truths = self.value(frame, arg)?;

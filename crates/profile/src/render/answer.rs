@@ -1,8 +1,8 @@
 //! The blocks of a profile's first screen that need no launch: what limits the code, what fits on a core, what to do.
 
+use super::Sources;
 use super::lines::{LineCost, lines};
 use super::text::{loop_name, remarks};
-use super::Sources;
 use crate::cost::number;
 use crate::findings::{Finding, Severity};
 use crate::profile::Profile;

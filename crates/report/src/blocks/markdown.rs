@@ -81,9 +81,7 @@ fn one(block: &Block) -> String {
             });
             title(&source.title) + &rows.collect::<String>()
         }
-        Block::Listing(listing) => {
-            title(&listing.title) + &fenced(&listing.text, listing.language)
-        }
+        Block::Listing(listing) => title(&listing.title) + &fenced(&listing.text, listing.language),
         Block::Picture(picture) => format!("*{}*\n", escaped(&picture.caption)),
         Block::Advice(advice) => advised(advice),
     }

@@ -100,11 +100,11 @@ wait 0
 #[test]
 fn markup_of_names_is_text_in_markdown_and_html() {
     let markdown = answer().markdown();
+    assert!(markdown.contains("| L&lt;0&gt;\\| | 12 |"), "{markdown}");
     assert!(
-        markdown.contains("| L&lt;0&gt;\\| | 12 |"),
+        markdown.contains("````asm\nwait 0\n```\n````"),
         "{markdown}"
     );
-    assert!(markdown.contains("````asm\nwait 0\n```\n````"), "{markdown}");
     let html = answer().html();
     assert!(html.contains("L&lt;0&gt;|"), "{html}");
     assert!(html.contains("<svg></svg>"), "{html}");

@@ -167,7 +167,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 
 impl Args {
     fn options(&self) -> Options {
-        let mut options = self.source.options().for_clang(toolchain::cache_folder());
+        let mut options = self
+            .source
+            .options(&self.path)
+            .for_clang(toolchain::cache_folder());
         if let Some(last) = self.math.last() {
             options.fast_math = last == "fast-math";
         }

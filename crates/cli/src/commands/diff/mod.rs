@@ -10,6 +10,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::load::{self, Loaded, Place};
 use crate::model::Model;
 use crate::phases::{self, Phases};
+use assay_front::Bytes;
 use assay_predict::Target;
 use assay_profile::{Change, Figures, Options, Weight, figures, number};
 use assay_report::blocks::{Answer, Block, Detail};
@@ -140,7 +141,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let after = File::open(&args.after, &model, &options, &mut phases, context)?;
     let comparisons = phases.step("compare", || {
         let target = timed::of(args, &options.chip)?;
-        compared(&before, &after, &target, args)
+        compared(&before, &after, &target, args, context)
     })?;
     let changed = comparisons.iter().any(Comparison::is_changed);
     let hurt = comparisons.iter().any(Comparison::is_hurt);
@@ -175,8 +176,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 struct File {
     loaded: Vec<Loaded>,
     figures: Vec<Figures>,
-    /// What it holds, if that is text.
-    text: Option<String>,
+    path: PathBuf,
+    bytes: Bytes,
 }
 
 impl File {
@@ -189,7 +190,6 @@ impl File {
     ) -> Result<File, Failure> {
         let place = Place::File(path);
         let bytes = place.open()?;
-        let text = String::from_utf8(bytes.to_vec()).ok();
         let loaded = load::of_bytes(place, &bytes, model, phases, context)?;
         let figures = phases.step("profile", || {
             let profiles = loaded.iter().map(|one| one.profile(options));
@@ -200,7 +200,8 @@ impl File {
         Ok(File {
             figures,
             loaded,
-            text,
+            path: path.to_owned(),
+            bytes,
         })
     }
 
@@ -212,7 +213,8 @@ impl File {
     fn side<'a>(&'a self, index: usize, own: Option<&'a str>, option: &'static str) -> Side<'a> {
         Side {
             loaded: &self.loaded[index],
-            text: self.text.as_deref(),
+            path: &self.path,
+            bytes: &self.bytes,
             own,
             option,
         }
@@ -242,6 +244,7 @@ fn compared(
     after: &File,
     target: &Target,
     args: &Args,
+    context: &Context,
 ) -> Result<Vec<Comparison>, Failure> {
     let mut comparisons = Vec::new();
     for (old, new) in pairs(before, after) {
@@ -260,7 +263,7 @@ fn compared(
         if let (Some(old), Some(new)) = (old, new) {
             let old = before.side(old, args.before_launch.as_deref(), "--before-launch");
             let new = after.side(new, args.after_launch.as_deref(), "--after-launch");
-            match timed::compared(&old, &new, target, args)? {
+            match timed::compared(&old, &new, target, args, context)? {
                 Some(Ok(predicted)) => comparison.predicted = Some(Box::new(predicted)),
                 Some(Err(why)) => comparison.not_predicted = Some(why),
                 None => {}

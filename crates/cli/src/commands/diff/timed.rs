@@ -1,18 +1,23 @@
 //! Predicted times of both sides.
 
 use super::Args;
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::launch;
+use crate::launch::{self, Asked};
 use crate::load::Loaded;
 use crate::prediction::{self, Launched, Pass, target, targets, task};
 use assay_chip::Chip;
+use assay_front::Bytes;
+use assay_launch::Written;
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
+use std::path::Path;
 
 /// One kernel of one file.
 pub(super) struct Side<'a> {
     pub(super) loaded: &'a Loaded,
-    /// The text of its source, if it is text.
-    pub(super) text: Option<&'a str>,
+    /// Its file.
+    pub(super) path: &'a Path,
+    pub(super) bytes: &'a Bytes,
     /// Flags of this side only.
     pub(super) own: Option<&'a str>,
     /// The option that gives them.
@@ -33,8 +38,13 @@ pub(super) fn compared(
     after: &Side<'_>,
     target: &Target,
     args: &Args,
+    context: &Context,
 ) -> Result<Option<Result<Compared, String>>, Failure> {
     let launches = (launch_of(before, args)?, launch_of(after, args)?);
+    let launches = match launches {
+        (None, None) => guessed(before, after, args, context)?,
+        written => written,
+    };
     let (old, new) = match launches {
         (None, None) => return Ok(None),
         (Some(old), Some(new)) => (old, new),
@@ -46,7 +56,7 @@ pub(super) fn compared(
             ))));
         }
     };
-    let by_flags = old.by_flags || new.by_flags;
+    let by_flags = old.is_by_flags() || new.is_by_flags();
     let both = predicted(before, &old, target, args)
         .and_then(|old| Ok((old, predicted(after, &new, target, args)?)));
     match both {
@@ -56,15 +66,58 @@ pub(super) fn compared(
     }
 }
 
+/// One guess for both sides: that of the side before, if it fits the other as well.
+fn guessed(
+    before: &Side<'_>,
+    after: &Side<'_>,
+    args: &Args,
+    context: &Context,
+) -> Result<(Option<Launched>, Option<Launched>), Failure> {
+    let flags = flags_of(before, args)?;
+    let Some(old) = before.asked(args).launch_or_none(flags, context)? else {
+        return Ok((None, None));
+    };
+    let other = after.asked(args);
+    let same = Launched::new(
+        old.launch.clone(),
+        other.kernel,
+        other.arguments,
+        &old.files,
+    );
+    let new = match same {
+        Ok(new) => Launched {
+            origin: old.origin,
+            ..new
+        },
+        Err(_) => return Ok((None, None)),
+    };
+    Ok((Some(old), Some(new)))
+}
+
+fn flags_of(side: &Side<'_>, args: &Args) -> Result<Written, Failure> {
+    let flags = args.model.launch.written()?;
+    Ok(match side.own {
+        Some(text) => launch::written(side.option, text)?.or(flags),
+        None => flags,
+    })
+}
+
 fn launch_of(side: &Side<'_>, args: &Args) -> Result<Option<Launched>, Failure> {
-    let mut flags = args.model.launch.written()?;
-    if let Some(text) = side.own {
-        flags = launch::written(side.option, text)?.or(flags);
+    side.asked(args).written(flags_of(side, args)?)
+}
+
+impl<'a> Side<'a> {
+    fn asked(&self, args: &'a Args) -> Asked<'a> {
+        let code = &args.model.code;
+        Asked {
+            path: self.path,
+            bytes: self.bytes,
+            kernel: &self.loaded.program.name,
+            arguments: &self.loaded.arguments,
+            options: code.source.options(self.path),
+            constants: &code.values.constants,
+        }
     }
-    let Loaded {
-        program, arguments, ..
-    } = side.loaded;
-    launch::find(side.text, &program.name, arguments, flags)
 }
 
 fn predicted(

@@ -8,7 +8,7 @@ mod setup;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::generate::CodeArgs;
-use crate::launch::{self, LaunchArgs, Launched};
+use crate::launch::{self, Asked, LaunchArgs, Launched};
 use assay_agx::{Binding, BoundValue, Isa, Program};
 use assay_emu::{EmuError, FaultKind, run_with_progress};
 use assay_report::envelope::Envelope;
@@ -128,7 +128,7 @@ fn number(text: &str) -> Result<u32, String> {
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let opened = program::open(args)?;
-    let (launch, uniforms) = launch(args, &opened)?;
+    let (launch, uniforms) = launch(args, &opened, context)?;
     let cases = launch.launch.cases()?;
     if cases.len() > 1 && args.format == Format::Json {
         return Err(
@@ -155,7 +155,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
 }
 
 /// The launch, and arguments that are about uniforms: those of `--arg` that name a number, or bN.
-fn launch(args: &Args, opened: &Opened) -> Result<(Launched, Vec<String>), Failure> {
+fn launch(
+    args: &Args,
+    opened: &Opened,
+    context: &Context,
+) -> Result<(Launched, Vec<String>), Failure> {
     let mut flags = args.launch.clone();
     let (uniforms, named) = flags
         .arguments
@@ -164,16 +168,21 @@ fn launch(args: &Args, opened: &Opened) -> Result<(Launched, Vec<String>), Failu
     flags.arguments = named;
     let name = &opened.program.name;
     let arguments = opened.arguments.as_deref().unwrap_or_default();
-    let flags = launch::launched(flags.written()?, name, arguments)?;
-    let Some(comment) = opened.described.clone() else {
-        return Ok((flags, uniforms));
+    let written = flags.written()?;
+    if !written.is_open() || arguments.is_empty() {
+        return Ok((launch::launched(written, name, arguments)?, uniforms));
+    }
+    let options = args.programs.source.options(&args.code);
+    let asked = Asked {
+        path: &args.code,
+        bytes: &opened.bytes,
+        kernel: name,
+        arguments,
+        options,
+        constants: &args.programs.values.constants,
     };
-    let comment = launch::launched(comment, name, arguments)?;
-    let both = Launched {
-        launch: flags.launch.or(comment.launch),
-        ..flags
-    };
-    Ok((both, uniforms))
+    asked.warn(context);
+    Ok((asked.launch(written, context)?, uniforms))
 }
 
 /// Runs the program once: the report, and where it goes.

@@ -7,7 +7,6 @@ use assay_agx::{Family, Program};
 use assay_container::Contents;
 use assay_container::image::CompiledFunction;
 use assay_front::{Bytes, File, Kind};
-use assay_launch::Written;
 use assay_ssa::Argument;
 
 /// A program, and what is known about it besides.
@@ -15,8 +14,8 @@ pub(super) struct Opened {
     pub(super) program: Program,
     /// The arguments of generated code, whether it looks at them or not.
     pub(super) arguments: Option<Vec<Argument>>,
-    /// How a comment of the source says it is dispatched.
-    pub(super) described: Option<Written>,
+    /// The file.
+    pub(super) bytes: Bytes,
 }
 
 impl From<Program> for Opened {
@@ -24,7 +23,7 @@ impl From<Program> for Opened {
         Opened {
             program,
             arguments: None,
-            described: None,
+            bytes: Bytes::from(Vec::new()),
         }
     }
 }
@@ -63,14 +62,10 @@ fn read_program(bytes: &Bytes, name: &str, args: &Args) -> Result<Opened, Failur
     if file.needs_code() {
         let function = args.function.as_deref();
         let made = generate::one(&args.code, &file, function, &args.programs, args.isa)?;
-        let described = match std::str::from_utf8(bytes) {
-            Ok(text) if args.launch.is_open() => Written::in_comments(text, &made.program.name)?,
-            _ => None,
-        };
         return Ok(Opened {
             program: made.program,
             arguments: Some(made.arguments),
-            described,
+            bytes: bytes.clone(),
         });
     }
     match file.kind {

@@ -96,6 +96,7 @@ impl Tree {
     pub(super) fn arrays(&self) -> SharedFiles {
         Arc::new(Disk {
             root: Some(self.root.clone()),
+            ..Disk::default()
         })
     }
 

@@ -1,6 +1,7 @@
 //! From the text of a document to what is known about it: compiled, profiled, predicted.
 
 use super::settings::Settings;
+use crate::configuration;
 use crate::generate::{self, Generator};
 use crate::launch;
 use crate::phases;
@@ -39,6 +40,7 @@ impl Snapshot {
                 .collect(),
             ..SourceOptions::default()
         };
+        let options = configuration::complete(options, &self.path);
         let source = Source {
             path: &self.path,
             text: self.text.as_bytes(),
@@ -69,16 +71,33 @@ impl Snapshot {
         let comment = Written::in_comments(&self.text, kernel);
         let written = match comment.map_err(|mistake| mistake.message)? {
             Some(written) => Some(written),
-            None => self.settings.launch(kernel)?,
+            None => match self.settings.launch(kernel)? {
+                Some(written) => Some(written),
+                None => self.configured(kernel)?,
+            },
         };
         let launched = written.map(|written| launch::launched(written, kernel, arguments));
         launched.transpose().map_err(|mistake| mistake.message)
+    }
+
+    /// How assay.toml says that a kernel is launched, unless it names files.
+    fn configured(&self, kernel: &str) -> Result<Option<Written>, String> {
+        let Some(configured) = configuration::of(&self.path) else {
+            return Ok(None);
+        };
+        let launch = configured
+            .launch(kernel)
+            .map_err(|mistake| mistake.message)?;
+        let reads = |name: &String| name.ends_with(".npy") || name.ends_with(".png");
+        let launch = launch.filter(|it| !it.names.iter().any(reads));
+        Ok(launch.map(|it| it.written))
     }
 
     /// Returns true if a comment or the settings say how a kernel is launched.
     pub(super) fn has_launch(&self, kernel: &str) -> bool {
         matches!(Written::in_comments(&self.text, kernel), Ok(Some(_)))
             || matches!(self.settings.launch(kernel), Ok(Some(_)))
+            || matches!(self.configured(kernel), Ok(Some(_)))
     }
 
     /// Generates code for a kernel, profiles it and predicts its time.

@@ -145,7 +145,7 @@ impl Args {
             code: &self.programs,
             sampling: self.sampling(),
         };
-        task::of_file(&path, &ask)
+        task::of_file(&path, &ask, context)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::launch;
+use crate::launch::Asked;
 use crate::load::Loaded;
 use crate::prediction::{self, lines, target, targets, task};
 use assay_front::Bytes;
@@ -11,6 +11,9 @@ use assay_predict::render::{self, time};
 use assay_predict::{Cache, LineTime, Predicted, Sampling};
 use assay_profile::Profile;
 use assay_profile::render::{Lead, LeadLine};
+
+/// Kernels of a file whose launches are guessed unasked.
+const MOST_GUESSED: usize = 8;
 
 /// The predicted time of every profile that has a launch.
 pub(super) fn predicted(
@@ -20,7 +23,7 @@ pub(super) fn predicted(
     args: &Args,
     context: &Context,
 ) -> Result<Vec<Option<Predicted>>, Failure> {
-    let text = std::str::from_utf8(bytes).ok();
+    let guesses = profiles.len() <= MOST_GUESSED;
     let by_name = |profile: &Profile| {
         let found = loaded.iter().find(|one| one.program.name == profile.name);
         found.or(loaded.first().filter(|_| loaded.len() == 1))
@@ -33,7 +36,7 @@ pub(super) fn predicted(
         );
     }
     let one = |profile: &Profile| match by_name(profile) {
-        Some(loaded) => of(loaded, text, args, context),
+        Some(loaded) => of(loaded, bytes, guesses, args, context),
         None => Ok(None),
     };
     profiles.iter().map(one).collect()
@@ -41,14 +44,27 @@ pub(super) fn predicted(
 
 fn of(
     loaded: &Loaded,
-    text: Option<&str>,
+    bytes: &Bytes,
+    guesses: bool,
     args: &Args,
     context: &Context,
 ) -> Result<Option<Predicted>, Failure> {
     let model = &args.model;
     let program = &loaded.program;
     let flags = model.launch.written()?;
-    let found = launch::find(text, &program.name, &loaded.arguments, flags)?;
+    let path = args.place()?.path();
+    let asked = Asked {
+        path,
+        bytes,
+        kernel: &program.name,
+        arguments: &loaded.arguments,
+        options: model.code.source.options(path),
+        constants: &model.code.values.constants,
+    };
+    let found = match guesses {
+        true => asked.launch_or_none(flags, context)?,
+        false => asked.written(flags)?,
+    };
     let Some(launched) = found else {
         return Ok(None);
     };
@@ -67,7 +83,7 @@ fn of(
     };
     match predict() {
         Ok(predicted) => Ok(Some(predicted)),
-        Err(failure) if launched.by_flags => Err(failure),
+        Err(failure) if launched.is_by_flags() => Err(failure),
         Err(failure) => {
             context.note(&format!(
                 "{}: no predicted time: {}",

@@ -4,9 +4,9 @@ mod document;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
-use crate::generate::Generator;
+use crate::generate::{ConstantArgs, Generator};
 use crate::input;
-use crate::launch::{self, LaunchArgs};
+use crate::launch::{Asked, LaunchArgs};
 use crate::phases;
 use crate::prediction::{self, Choice, Code, Launched, task};
 use crate::source::{self, SourceArgs, ThisMachine};
@@ -69,9 +69,8 @@ pub(crate) struct Args {
     #[arg(long)]
     no_predict: bool,
 
-    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
-    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
-    constants: Vec<GivenConstant>,
+    #[command(flatten)]
+    values: ConstantArgs,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -102,21 +101,25 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             Failure::usage(message).advice(format!("choose one with -f: {}", names.join(", ")))
         );
     };
-    let text = std::str::from_utf8(&bytes)
-        .ok()
-        .filter(|_| file.needs_code());
     let request = Request {
-        constants: &args.constants,
+        constants: &args.values.constants,
         open: OpenConstants::Zero,
         form: Form::LoopsKept,
     };
     let module = kernel.program_as(&request).map_err(fail)?.module;
-    check_constants(&args.constants, constants(&module)).map_err(fail)?;
+    check_constants(&args.values.constants, constants(&module)).map_err(fail)?;
     let signature = module.kernel(&kernel.name);
     let arguments = signature.map_or(&[][..], |kernel| kernel.arguments.as_slice());
     let flags = args.launch.written()?;
-    let launched = launch::find(text, &kernel.name, arguments, flags)?;
-    let launched = launched.ok_or_else(task::no_launch)?;
+    let asked = Asked {
+        path: &args.file,
+        bytes: &bytes,
+        kernel: &kernel.name,
+        arguments,
+        options: args.source.options(&args.file),
+        constants: &args.values.constants,
+    };
+    let launched = asked.launch(flags, context)?;
     let geometry = Geometry::of_launch(&launched.launch).map_err(|_| task::no_launch())?;
     let mut applied = Applied {
         candidate: Candidate {
@@ -304,7 +307,7 @@ fn predicted(
     let library = library.map_err(|error| source::failure(text.path, error))?;
     let fail = |error: assay_front::Error| source::failure(text.path, error);
     let rewritten = library.kernel(&kernel.name).map_err(fail)?;
-    let old = time(&code(kernel, &args.constants)?, before, target)?;
+    let old = time(&code(kernel, &args.values.constants)?, before, target)?;
     let new = time(&code(rewritten, &[])?, after, target)?;
     Ok(Compared::new(old, new, target))
 }

@@ -98,7 +98,7 @@ impl Engine {
             Engine::Cpu(device) => {
                 let options = SourceOptions {
                     checked,
-                    ..args.source.options()
+                    ..args.source.options(&args.file)
                 };
                 let library = source::library_as(&args.file, &file, &options)?;
                 let warnings = library.warnings().to_vec();
@@ -108,7 +108,7 @@ impl Engine {
                 let text = String::from_utf8_lossy(bytes);
                 let path = file.path();
                 let source = Source { path, text: &text };
-                let compiled = device.compile(source, &args.source.options());
+                let compiled = device.compile(source, &args.source.options(&args.file));
                 let compiled = compiled.map_err(|error| match error {
                     Error::Source(errors) => {
                         diagnostics::failure(path, &assay_msl::Error::Source(errors))

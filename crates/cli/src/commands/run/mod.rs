@@ -12,9 +12,9 @@ mod work;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::generate::ConstantArgs;
 use crate::launch::{LaunchArgs, ResourceArgs};
 use crate::source::SourceArgs;
-use assay_device::Constant;
 use assay_report::envelope::Envelope;
 use report::Report;
 use std::path::PathBuf;
@@ -64,9 +64,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     resources: ResourceArgs,
 
-    /// A value for a function constant, by number or name; may be repeated
-    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
-    constants: Vec<Constant>,
+    #[command(flatten)]
+    values: ConstantArgs,
 
     /// Write a buffer to a file afterwards, flat and with its type, or a texture: texture:I=FILE.png or .npy, texture:I.L for
     /// its level L, a member of an argument buffer: 0.sums=FILE.npy, or a tensor: tensor:I=FILE.npy; a name without `=` is where the report goes

@@ -8,7 +8,7 @@ use crate::context::{Context, Verbosity};
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt;
-use crate::launch::{self, Launched};
+use crate::launch::{Asked, Launched};
 use crate::native;
 use crate::output::Output;
 use crate::progress;
@@ -21,7 +21,7 @@ use assay_engine::diagnostics;
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::resources::{self, Resources};
-use assay_launch::{Buffer, Inputs, Pass, Sizes, Written, misplaced};
+use assay_launch::{Buffer, Inputs, Pass, Sizes, misplaced};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -131,11 +131,11 @@ impl<'a> Work<'a> {
             arithmetic: matches!(class, CheckClass::Arithmetic | CheckClass::Pedantic),
             pedantic: class == CheckClass::Pedantic,
         });
-        let work = Work::with_checks(args, checks);
+        let work = Work::with_checks(args, checks, context);
         match work {
             // What only a program as it was written has, an optimiser may remove.
             Err(Opening::Pipeline(why)) if checks.is_some() => {
-                let work = Work::with_checks(args, None).map_err(Opening::failure)?;
+                let work = Work::with_checks(args, None, context).map_err(Opening::failure)?;
                 let why = &why.message;
                 context.note(&format!("note: checked in its optimised form: {why}"));
                 Ok(work)
@@ -144,7 +144,11 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn with_checks(args: &'a Args, checks: Option<Checks>) -> Result<Self, Opening> {
+    fn with_checks(
+        args: &'a Args,
+        checks: Option<Checks>,
+        context: &Context,
+    ) -> Result<Self, Opening> {
         let finished = Arc::new(AtomicU64::new(0));
         let mut engine = Engine::open(args, checks, &finished)?;
         let path = args.file.display().to_string();
@@ -157,7 +161,7 @@ impl<'a> Work<'a> {
             (None, [only]) => only.clone(),
             (None, _) => return Err(choose(&path, &names).into()),
         };
-        let pipeline = device.pipeline(library, &name, &args.constants);
+        let pipeline = device.pipeline(library, &name, &args.values.constants);
         let pipeline = pipeline.map_err(|error| match &error {
             Error::Pipeline { .. } | Error::Unsupported { .. } => Opening::Pipeline(failure(error)),
             _ => Opening::Other(failure(error)),
@@ -166,7 +170,15 @@ impl<'a> Work<'a> {
         let mut flags = args.launch.written()?;
         args.resources.add_to(&mut flags)?;
         let text = std::str::from_utf8(&bytes).ok();
-        let launched = launch_of(text, &facts, flags)?;
+        let asked = Asked {
+            path: &args.file,
+            bytes: &bytes,
+            kernel: &name,
+            arguments: &facts.arguments,
+            options: args.source.options(&args.file),
+            constants: &args.values.constants,
+        };
+        let launched = asked.launch(flags, context)?;
         let misplaced = text.map(|text| misplaced(text, names.iter().map(String::as_str)));
         Ok(Work {
             args,
@@ -447,6 +459,14 @@ impl<'a> Work<'a> {
     /// A device's error; what is about arguments shows them all.
     fn explained(&self, error: Error) -> Failure {
         match error {
+            Error::Unbound {
+                what: "buffer",
+                index,
+                ..
+            } => match self.launched.missing(&self.facts.function, index) {
+                Some(missing) => missing.into(),
+                None => self.with_arguments(failure(error)),
+            },
             Error::Unbound { .. } | Error::Binding { .. } => self.with_arguments(failure(error)),
             _ => failure(error),
         }
@@ -569,19 +589,6 @@ impl<'a> Work<'a> {
         let mut arguments = self.facts.arguments.iter();
         let found = arguments.find(|a| a.binding == ArgumentBinding::Buffer(index));
         found.map_or("buffer".to_owned(), |argument| argument.name.clone())
-    }
-}
-
-/// The launch of a kernel: by flags, and by what a comment of the source adds to them.
-fn launch_of(
-    text: Option<&str>,
-    facts: &PipelineFacts,
-    flags: Written,
-) -> Result<Launched, Failure> {
-    let (kernel, arguments) = (&facts.function, &facts.arguments);
-    match launch::find(text, kernel, arguments, flags.clone())? {
-        Some(launched) => Ok(launched),
-        None => Ok(launch::launched(flags, kernel, arguments)?),
     }
 }
 

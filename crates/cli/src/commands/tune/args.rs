@@ -1,9 +1,9 @@
 //! The command line of a search.
 
 use super::model_args::ModelArgs;
+use crate::generate::ConstantArgs;
 use crate::launch::LaunchArgs;
 use crate::source::SourceArgs;
-use assay_front::GivenConstant;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -91,9 +91,8 @@ pub(super) struct SearchArgs {
     #[arg(long, value_name = "FILE.patch")]
     pub(super) patch: Option<PathBuf>,
 
-    /// A value for a function constant, by number or name; may be repeated. Others are 0 or false
-    #[arg(long = "const", value_name = "INDEX|NAME=TYPE:VALUE")]
-    pub(super) constants: Vec<GivenConstant>,
+    #[command(flatten)]
+    pub(super) values: ConstantArgs,
 
     /// How to show it
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -2,14 +2,9 @@
 
 use super::file::FileLaunch;
 use crate::failure::Failure;
-use crate::input;
-use assay_bench::oracle::expression;
 use assay_bench::oracle::launched::{self, Oracle};
-use assay_bench::oracle::{Definition, Language, Program};
 use assay_bench::registry::Tolerance;
 use assay_launch::{Inputs, Sizes};
-use std::path::Path;
-use std::sync::Arc;
 
 /// How far results may be off, relative to what went into them.
 const RELATIVE: f64 = 1e-5;
@@ -20,11 +15,7 @@ pub(super) fn oracle(
     launch: &FileLaunch,
     tolerance: Option<f64>,
 ) -> Result<Oracle, Failure> {
-    let is_command = !text.ends_with(".py") && !text.contains('=');
-    let definition = match is_command {
-        true => Definition::Program(Arc::new(Program::new(Language::Shell, text, ""))),
-        false => launched::definition(text, read).map_err(|Unread(failure)| failure)?,
-    };
+    let definition = crate::oracle::parse(text)?;
     let sizes = launch.launched.launch.first_sizes()?;
     if launch.launched.inputs(&sizes)?.outputs().is_empty() {
         return Err(Failure::usage("--oracle: the launch has no output")
@@ -38,23 +29,6 @@ pub(super) fn oracle(
             reason: String::new(),
         },
     })
-}
-
-/// Why an oracle cannot be read.
-struct Unread(Failure);
-
-impl From<expression::Error> for Unread {
-    fn from(error: expression::Error) -> Unread {
-        let failure = Failure::usage(format!("--oracle: {error}"));
-        Unread(failure.advice("an expression is a line per output: y[r] = sum(k < C: x[r, k])"))
-    }
-}
-
-fn read(name: &str) -> Result<String, Unread> {
-    let bytes = input::open(Path::new(name)).map_err(Unread)?;
-    let text = std::str::from_utf8(&bytes);
-    let text = text.map_err(|_| Unread(Failure::input(format!("{name} is not text"))))?;
-    Ok(text.to_owned())
 }
 
 /// The largest error of what a run left, in units of what is allowed.

@@ -11,8 +11,7 @@ use crate::confine;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure};
 use crate::input;
-use crate::launch;
-use crate::prediction::task;
+use crate::launch::Asked;
 use crate::source::{self, ThisMachine};
 use assay_bench::registry::Registry;
 use assay_front::{Bytes, File};
@@ -99,7 +98,10 @@ pub(super) fn of_registry(
     let resolved = registry
         .source(kernel, None)
         .map_err(|error| Failure::input(error.to_string()))?;
-    let origin = Origin::Source(resolved.text.clone(), args.options.options());
+    let origin = Origin::Source(
+        resolved.text.clone(),
+        args.options.options(Path::new(&resolved.path)),
+    );
     let knobs = knobs(args, Some(&resolved.text), &kernel.tune)?;
     let function = launch.function.clone();
     let task = Task {
@@ -129,14 +131,21 @@ fn of_bytes(
     let text = std::str::from_utf8(bytes).ok().filter(|_| file.is_source());
     let knobs = knobs(args, text, &[])?;
     let (origin, function) = origin(args, path, &file, text, &knobs)?;
-    let constants = args.constants.clone();
+    let constants = args.values.constants.clone();
     let mut subject = Subject::new(&ThisMachine, origin, &function, constants, knobs);
     subject.path = path.to_owned();
     let arguments = subject.arguments();
     let arguments = arguments.map_err(|failure| original_failure(&function, &failure))?;
     let flags = args.launch.written()?;
-    let found = launch::find(text, &function, &arguments, flags)?;
-    let found = found.ok_or_else(task::no_launch)?;
+    let asked = Asked {
+        path,
+        bytes,
+        kernel: &function,
+        arguments: &arguments,
+        options: args.options.options(path),
+        constants: &args.values.constants,
+    };
+    let found = asked.launch(flags, context)?;
     let described = found.launch.comment(&function);
     let mut launch = FileLaunch::new(found, args.tolerance)?;
     if let Some(why) = subject.idle_knob(launch.geometry()) {
@@ -182,7 +191,10 @@ fn of_bytes(
         launch: &launch,
         tolerance: launch.tolerance_in_words(),
         target: args.target.as_deref().unwrap_or_default(),
-        identity: format!("{function} {described} {:?}\n{identity}", args.constants),
+        identity: format!(
+            "{function} {described} {:?}\n{identity}",
+            args.values.constants
+        ),
         path: path.display().to_string(),
         name: function,
         notes,
@@ -224,7 +236,7 @@ fn origin(
     text: Option<&str>,
     knobs: &Knobs,
 ) -> Result<(Origin, String), Failure> {
-    let options = args.options.options();
+    let options = args.options.options(path);
     // Names of knobs may have no value yet, so the source need not compile as it is.
     if let Some(text) = text.filter(|_| !knobs.knobs.is_empty()) {
         let named = args.function.clone().or_else(|| only_kernel(text));

@@ -71,7 +71,13 @@ impl Reference {
         );
         let signature = subject.arguments();
         let signature = signature.map_err(|failure| Failure::input(failure.why))?;
-        let found = launch::find(Some(text), &function, &signature, Written::default())?;
+        let found = Launched::find(
+            Some(text),
+            &function,
+            &signature,
+            Written::default(),
+            &launch::files(),
+        )?;
         let found = found.ok_or_else(task::no_launch)?;
         let arguments = arguments(&found)?;
         let launch = FileLaunch::new(found, None)?;
