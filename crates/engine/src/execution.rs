@@ -5,7 +5,7 @@ use assay_agx::{BoundValue, Program};
 use assay_emu::Fill;
 use assay_front::{File, Kind};
 use assay_launch::{Inputs, Sizes};
-use assay_predict::{Argument, Dispatch, Execution, Memory, Sampling, execute};
+use assay_predict::{Argument, Dispatch, Execution, Memory, Sampled, Sampling, sample};
 use std::path::Path;
 
 /// A kernel and what its dispatches executed, or why not.
@@ -24,6 +24,8 @@ pub struct Pass {
     pub program: Program,
     /// What a sample of its threadgroups did.
     pub execution: Execution,
+    /// The same, instruction by instruction, where it was kept.
+    pub sampled: Option<Sampled>,
     /// How often it runs.
     pub times: u32,
 }
@@ -74,10 +76,11 @@ pub fn tasks(
                 false => program.name.clone(),
             },
             code,
-            executed: executed(program, launched, sizes, sampling, begun).map(|execution| {
+            executed: executed(program, launched, sizes, sampling, begun).map(|sampled| {
                 vec![Pass {
                     program: program.clone(),
-                    execution,
+                    execution: sampled.execution.clone(),
+                    sampled: Some(sampled),
                     times: 1,
                 }]
             }),
@@ -100,7 +103,7 @@ fn executed(
     sizes: &Sizes,
     sampling: Sampling,
     begun: fn(&str),
-) -> Result<Execution, Error> {
+) -> Result<Sampled, Error> {
     let launch = &launched.launch;
     if launch.grid.is_none() || launch.threadgroup.is_none() {
         return Err(no_launch());
@@ -114,13 +117,13 @@ fn executed(
         let mut memory = Memory::new();
         let (dispatch, left_out) =
             dispatch(program, (grid, threadgroup), &inputs, &mut memory, seed)?;
-        let execution = execute(&dispatch, &mut memory, &sampling)?;
-        Ok::<_, Error>((execution, left_out))
+        let sampled = sample(&dispatch, &mut memory, &sampling)?;
+        Ok::<_, Error>((sampled, left_out))
     };
-    let (mut execution, left_out) = run(1)?;
+    let (mut sampled, left_out) = run(1)?;
     if launched.origin == Origin::Guess {
         let note = "the launch is a guess from the signature of the kernel";
-        execution.notes.push(note.to_owned());
+        sampled.execution.notes.push(note.to_owned());
     }
     if !left_out.is_empty() {
         if let Some(missing) = left_out
@@ -132,7 +135,7 @@ fn executed(
         let (other, _) = run(2)?;
         let list: Vec<String> = left_out.iter().map(u32::to_string).collect();
         let list = list.join(", ");
-        if !execution.does_as_much_as(&other) {
+        if !sampled.execution.does_as_much_as(&other.execution) {
             return Err(Error::usage(format!(
                 "what the kernel does depends on contents that were not given (buffers left out: {list})"
             ))
@@ -140,11 +143,11 @@ fn executed(
                 "give them with --buffer I=FILE.npy, --buffer I=index:u32:SHAPE:BOUND or --bytes I=TYPE:VALUE",
             ));
         }
-        execution.notes.push(format!(
+        sampled.execution.notes.push(format!(
             "buffers left out: {list}; with other contents the kernel does the same"
         ));
     }
-    Ok(execution)
+    Ok(sampled)
 }
 
 /// What to say when a grid does not fit.

@@ -33,6 +33,7 @@
 pub mod answer;
 pub mod bound;
 pub mod code;
+pub mod diagnosis;
 pub mod diagnostics;
 mod error;
 pub mod execution;

@@ -1,5 +1,6 @@
 //! The static side of an execution: basic blocks and what their instructions cost.
 
+use crate::change::Change;
 use crate::execution::Run;
 use crate::invariants::{Loop, Plan};
 use crate::pipeline::Pipeline;
@@ -188,6 +189,34 @@ impl Code {
             .is_some_and(|instruction| instruction.class == Class::Wait)
     }
 
+    /// Returns true if a threadgroup barrier is among the instructions.
+    pub(crate) fn has_barriers(&self) -> bool {
+        let mut all = self.instructions.iter();
+        all.any(|instruction| instruction.class == Class::Barrier)
+    }
+
+    /// The block of an instruction.
+    pub(crate) fn block_of(&self, index: usize) -> Option<u16> {
+        self.block_of.get(index).copied()
+    }
+
+    /// Instructions of a block.
+    pub(crate) fn block_len(&self, block: u16) -> usize {
+        let block = usize::from(block);
+        let ends = self.starts.get(block).zip(self.starts.get(block + 1));
+        ends.map_or(0, |(first, end)| end.saturating_sub(*first) as usize)
+    }
+
+    /// Instructions of a block that count, compare, wait and make addresses rather than compute: integers and control.
+    pub(crate) fn overhead_of(&self, block: u16) -> impl Iterator<Item = u32> + '_ {
+        let first = self.starts.get(usize::from(block)).copied().unwrap_or(0);
+        let all = (first..).take(self.block_len(block));
+        all.filter(|&at| {
+            let instruction = self.instructions.get(at as usize);
+            instruction.is_some_and(|one| one.flops == 0 && one.complex == 0.0)
+        })
+    }
+
     pub(crate) fn block_count(&self) -> usize {
         self.starts.len() - 1
     }
@@ -215,8 +244,14 @@ impl Code {
 
     /// A block whose instructions cost as much as they do on average, if arms that no lane takes are
     /// jumped over. Changes of the execution mask always are executed.
-    fn taken(&self, block: usize, shares: Option<&[f32]>) -> Vec<Instruction> {
+    fn taken(&self, block: usize, shares: Option<&[f32]>, change: &Change) -> Vec<Instruction> {
         let mut instructions = self.block(block).to_vec();
+        let first = self.starts[block];
+        for (index, instruction) in (first..).zip(&mut instructions) {
+            if change.drops_barrier(index) {
+                instruction.class = Class::Plain;
+            }
+        }
         for (instruction, share) in instructions.iter_mut().zip(shares.unwrap_or_default()) {
             if !instruction.op.writes_exec_mask() {
                 instruction.issue *= share;
@@ -295,6 +330,7 @@ impl Code {
         &self,
         optimised: Option<(&Plan, &[f32])>,
         executed: &[bool],
+        change: &Change,
         access_of: impl Fn(u32, bool) -> Option<u16>,
     ) -> Vec<(usize, Vec<Run>)> {
         let written = |(from, to): (u32, u32)| {
@@ -309,7 +345,7 @@ impl Code {
             let range = first as usize..end as usize;
             let fates = optimised.and_then(|(plan, _)| plan.fates.get(range.clone()));
             let taken = optimised.and_then(|(_, taken)| taken.get(range));
-            let instructions = &self.taken(block, taken);
+            let instructions = &self.taken(block, taken, change);
             let schedule = match fates {
                 None => schedule::in_order(instructions),
                 Some(fates) => {

@@ -1,12 +1,14 @@
 //! Executing a sample of a dispatch's threadgroups and folding what they did.
 
+use crate::change::Change;
 use crate::code::Code;
 use crate::dispatch::{Dispatch, Memory};
 use crate::error::Error;
 use crate::execution::{Execution, Space, VERSION};
 use crate::footprint::footprint;
 use crate::record::{Record, Recorder};
-use crate::sample;
+use crate::sample as positions;
+use crate::sampled::Sampled;
 use crate::summarise::fold;
 use assay_chip::{CostModel, CostTable};
 use assay_emu::{Observer, Runner};
@@ -55,6 +57,16 @@ pub fn execute(
     memory: &mut Memory,
     sampling: &Sampling,
 ) -> Result<Execution, Error> {
+    Ok(sample(dispatch, memory, sampling)?.execution)
+}
+
+/// Executes a sample of the dispatch and keeps what it did, so that it can be asked for the same without some
+/// effect. Memory changes as with [`execute`].
+pub fn sample(
+    dispatch: &Dispatch<'_>,
+    memory: &mut Memory,
+    sampling: &Sampling,
+) -> Result<Sampled, Error> {
     let launch = dispatch.launch(memory, sampling.max_steps)?;
     let memory = &*memory;
     let start = || Runner::new(dispatch.program, &launch, memory.device());
@@ -65,12 +77,12 @@ pub fn execute(
     let positions: Vec<[u32; 3]> = records.iter().map(|record| record.position).collect();
     let groups = runner.threadgroups();
     let segments = segments(&records, groups);
-    let shares = match &segments {
+    let weights = match &segments {
         Some(segments) => segment_shares(&records, groups, segments),
-        None => sample::shares(groups, &positions),
+        None => positions::shares(groups, &positions),
     };
     let plan = (!sampling.as_written).then(|| code.plan());
-    let (mut execution, kinds) = fold(&records, &shares, &code, plan.as_ref());
+    let (mut execution, kinds) = fold(&records, &weights, &code, plan.as_ref(), &Change::default());
     if let Some(segments) = segments {
         execution.order = order(&records, &kinds, groups, &segments);
     }
@@ -94,7 +106,13 @@ pub fn execute(
             .notes
             .push("results depend on the order of atomics".to_owned());
     }
-    Ok(execution)
+    Ok(Sampled {
+        code,
+        plan,
+        records,
+        shares: weights,
+        execution,
+    })
 }
 
 fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Vec<Record>, Error> {
@@ -106,7 +124,7 @@ fn run_sample(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<V
     let mut records: Vec<Record> = Vec::new();
     let mut spent = 0;
     let mut most = usize::MAX;
-    for batch in sample::batches(groups, sampling.threadgroups.max(1)) {
+    for batch in positions::batches(groups, sampling.threadgroups.max(1)) {
         let batch = batch.get(..most.min(batch.len())).unwrap_or_default();
         let one = |&position: &[u32; 3]| {
             let mut recorder = Recorder::new(code);
@@ -162,7 +180,7 @@ fn device_lines(record: &Record) -> u64 {
 /// Neighbours in dispatch order, of those recorded, that do not do as much: places of both.
 fn borders(records: &[Record], groups: [u32; 3]) -> Vec<(usize, usize)> {
     let mut in_order: Vec<usize> = (0..records.len()).collect();
-    in_order.sort_by_key(|&n| sample::place(groups, records[n].position));
+    in_order.sort_by_key(|&n| positions::place(groups, records[n].position));
     let pairs = in_order.windows(2).map(|pair| (pair[0], pair[1]));
     pairs
         .filter(|&(a, b)| !alike_in_length(&records[a], &records[b]))
@@ -182,12 +200,12 @@ fn find_borders(
     for (low, high) in few(borders(records, groups)).unwrap_or_default() {
         let (mut low, mut high) = (low, high);
         loop {
-            let first = sample::place(groups, records[low].position);
-            let last = sample::place(groups, records[high].position);
+            let first = positions::place(groups, records[low].position);
+            let last = positions::place(groups, records[high].position);
             if last - first < 2 || spent >= budget {
                 break;
             }
-            let position = sample::position(groups, first + (last - first) / 2);
+            let position = positions::position(groups, first + (last - first) / 2);
             let mut recorder = Recorder::new(code);
             let ran = runner.run_threadgroup(position, &mut recorder);
             ran.map_err(|error| Error::of_run(error, position))?;
@@ -221,8 +239,8 @@ fn segments(records: &[Record], groups: [u32; 3]) -> Option<Vec<u64>> {
     let borders = few(borders(records, groups)).filter(|borders| !borders.is_empty())?;
     let mut ends = Vec::new();
     for (low, high) in borders {
-        let low = sample::place(groups, records[low].position);
-        let high = sample::place(groups, records[high].position);
+        let low = positions::place(groups, records[low].position);
+        let high = positions::place(groups, records[high].position);
         // A border at an edge of the grid belongs to every row.
         if high - low > 1 || count - high <= 1 || high == 1 {
             return None;
@@ -235,7 +253,7 @@ fn segments(records: &[Record], groups: [u32; 3]) -> Option<Vec<u64>> {
 
 /// Which part a record is in.
 fn segment_of(record: &Record, groups: [u32; 3], ends: &[u64]) -> usize {
-    let place = sample::place(groups, record.position);
+    let place = positions::place(groups, record.position);
     ends.partition_point(|&end| end <= place)
 }
 
@@ -276,12 +294,12 @@ fn order(records: &[Record], kinds: &[u16], groups: [u32; 3], ends: &[u64]) -> V
 /// what those before them left.
 fn run_whole(runner: &Runner<'_>, code: &Code, sampling: &Sampling) -> Result<Vec<Record>, Error> {
     let groups = runner.threadgroups();
-    let sampled = sample::batches(groups, sampling.threadgroups.max(1)).concat();
+    let sampled = positions::batches(groups, sampling.threadgroups.max(1)).concat();
     let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
     let mut records = Vec::new();
     let mut spent = 0;
     for n in 0..count {
-        let position = sample::position(groups, n);
+        let position = positions::position(groups, n);
         let failed = |error| Error::of_run(error, position);
         if sampled.contains(&position) {
             let mut recorder = Recorder::new(code);
@@ -314,7 +332,7 @@ pub fn run_all(
     let groups = runner.threadgroups();
     let count: u64 = groups.iter().map(|&n| u64::from(n)).product();
     let one = |n: u64| {
-        let position = sample::position(groups, n);
+        let position = positions::position(groups, n);
         let ran = runner.run_threadgroup(position, &mut Nobody);
         let ran = ran.map_err(|error| Error::of_run(error, position))?;
         Ok(ran.instructions)

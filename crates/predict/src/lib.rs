@@ -11,6 +11,8 @@
 //! | what a larger chip would bring | [`gains`] |
 //! | what a core did, cycle by cycle | [`pictures`], [`Picture`] |
 //! | which instructions the time belongs to | [`by_instruction`] |
+//! | what accesses, branches and barriers did, one by one | [`Sampled::seen`] |
+//! | the time without an effect | [`removal`] |
 //! | which of two kernels is faster | [`Compared`] |
 //! | reports | [`Report`], [`Predicted`], [`render`] |
 //! | constants measured on one machine | [`calibrate`] |
@@ -25,6 +27,7 @@
 mod attribute;
 mod caches;
 pub mod calibrate;
+mod change;
 mod code;
 mod compare;
 mod constants;
@@ -41,15 +44,20 @@ mod gains;
 mod invariants;
 mod levels;
 mod machine;
+mod observe;
 mod picture;
 mod pipeline;
 mod predict;
 mod ranges;
 mod record;
+pub mod removal;
 pub mod render;
 mod reuse;
 mod sample;
+mod sampled;
 mod schedule;
+pub mod seen;
+mod shape;
 mod summarise;
 
 pub use attribute::{InstructionTime, by_instruction};
@@ -61,7 +69,7 @@ pub use document::{
     Doubled, LineTime, Predicted, Question, Refused, Report, Target, TermTime, Work,
 };
 pub use error::Error;
-pub use execute::{Sampling, execute, run_all};
+pub use execute::{Sampling, execute, run_all, sample};
 pub use execution::Execution;
 pub use gains::{Gain, gains};
 pub use machine::FIGURES;
@@ -69,3 +77,4 @@ pub use picture::{Activity, Picture, Row, Stretch, pictures};
 pub use predict::{
     Cache, Class, CommandBuffer, MODEL, Prediction, Repeated, Term, predict, reason_name,
 };
+pub use sampled::Sampled;

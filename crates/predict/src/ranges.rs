@@ -60,6 +60,15 @@ impl Ranges {
         count
     }
 
+    /// Distinct bytes, as far as they are told apart; the set must be merged.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lengths = self
+            .list
+            .iter()
+            .map(|&(start, end)| end.saturating_sub(start));
+        lengths.fold(0, u64::saturating_add)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -3,9 +3,11 @@
 use crate::code::{Class, Code};
 use crate::execution::{Access, CAPACITIES, Kind, LINE, Space, Step as PathStep};
 use crate::fold::{Bodies, Folder};
+use crate::observe::{Observed, Observing};
 use crate::ranges::Ranges;
 use crate::reuse::LruStack;
 use crate::schedule::DEVICE_WORDS_IN_FLIGHT;
+use crate::shape::Shape;
 use assay_emu::{AccessKind, Memory, MemoryAccess, Observer, Step};
 use std::collections::BTreeSet;
 
@@ -29,6 +31,11 @@ pub(crate) struct Sums {
     pub(crate) kind: Kind,
     /// Bytes of device memory touched.
     pub(crate) touched: Ranges,
+    /// Bytes of distinct addresses of each execution, summed.
+    pub(crate) distinct: u64,
+    /// Executions whose lanes are at equal distances, and the last such distance.
+    pub(crate) regular: u64,
+    pub(crate) stride: i64,
 }
 
 /// Follows the simdgroups of a threadgroup.
@@ -49,6 +56,7 @@ pub(crate) struct Recorder<'a> {
     stack_rows: BTreeSet<u64>,
     /// By instruction.
     taken: Vec<Taken>,
+    observing: Observing,
 }
 
 /// How often an instruction was executed, and how often by an active lane.
@@ -134,6 +142,8 @@ pub(crate) struct Record {
     pub(crate) stack_rows: u32,
     /// By instruction.
     pub(crate) taken: Vec<Taken>,
+    /// Masks and barriers.
+    pub(crate) observed: Observed,
 }
 
 /// The blocks a simdgroup executed.
@@ -158,6 +168,7 @@ impl<'a> Recorder<'a> {
             flops: 0,
             stack_rows: BTreeSet::new(),
             taken: vec![Taken::default(); code.instructions.len()],
+            observing: Observing::new(code.instructions.len(), code.has_barriers()),
         }
     }
 
@@ -183,6 +194,7 @@ impl<'a> Recorder<'a> {
             divergent: self.divergent,
             stack_rows: self.stack_rows.len() as u32,
             taken: self.taken,
+            observed: self.observing.finish(),
         }
     }
 
@@ -191,6 +203,11 @@ impl<'a> Recorder<'a> {
             return;
         };
         let sums = place.get_or_insert_with(Box::default);
+        let shape = Shape::of(access);
+        sums.distinct += shape.distinct * u64::from(access.bytes);
+        if let Some(stride) = shape.stride {
+            (sums.regular, sums.stride) = (sums.regular + 1, stride);
+        }
         sums.executions += 1;
         sums.taken += u64::from(access.active != 0);
         let lanes = u64::from(access.active.count_ones());
@@ -273,8 +290,14 @@ impl Observer for Recorder<'_> {
         if self.code.instructions[index].class == Class::Barrier {
             followed.forget();
         }
+        self.observing
+            .step(simdgroup, index as u32, step.active(), step.threads());
+        if self.code.instructions[index].class == Class::Barrier {
+            self.observing.barrier(simdgroup, index as u32);
+        }
         if let Some(access) = step.access() {
             self.access(index, &access, step.simdgroup());
+            self.observing.access(simdgroup, &access);
         }
         // Simdgroups run until they must wait: the order the hardware's caches see. Generated code waits for each load; an
         // optimising compiler sends those of a block together, as many as registers hold.

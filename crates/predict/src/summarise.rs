@@ -1,5 +1,6 @@
 //! Records of threadgroups folded into one execution: distinct runs, accesses, streams and kinds.
 
+use crate::change::Change;
 use crate::code::Code;
 use crate::execution::{
     Access, Block, CAPACITIES, Execution, Group, Kind, Path, Run, Space, Step, capacity,
@@ -21,8 +22,9 @@ pub(crate) fn fold(
     shares: &[f64],
     code: &Code,
     plan: Option<&Plan>,
+    change: &Change,
 ) -> (Execution, Vec<u16>) {
-    let (mut accesses, index_of) = fold_accesses(records, shares, code);
+    let (mut accesses, index_of) = fold_accesses(records, shares, code, change);
     let reloads = plan.map_or_else(BTreeMap::new, |plan| {
         let simdgroups = records.first().map_or(1, |record| record.streams.len());
         reloads(plan, code, &index_of, &mut accesses, simdgroups)
@@ -36,12 +38,21 @@ pub(crate) fn fold(
     let mut new_number = vec![u16::MAX; code.block_count()];
     let mut blocks = Vec::new();
     let mut runs = Vec::new();
-    let taken = plan.map(|_| taken(records, shares, code.instructions.len()));
-    let optimised = plan.zip(taken.as_deref());
-    let by_block = code.runs(optimised, &executed, |offset, reload| match reload {
-        true => reloads.get(&offset).copied(),
-        false => index_of.get(&offset).copied(),
+    let taken = plan.map(|_| {
+        let mut taken = taken(records, shares, code.instructions.len());
+        change.scale_issue(&mut taken);
+        taken
     });
+    let optimised = plan.zip(taken.as_deref());
+    let by_block = code.runs(
+        optimised,
+        &executed,
+        change,
+        |offset, reload| match reload {
+            true => reloads.get(&offset).copied(),
+            false => index_of.get(&offset).copied(),
+        },
+    );
     for (block, (turns, own)) in by_block.into_iter().enumerate() {
         if executed[block] {
             new_number[block] = blocks.len() as u16;
@@ -61,6 +72,7 @@ pub(crate) fn fold(
     let per_instruction = 1.0 / instructions.max(1.0);
     let (mut paths, groups, kinds) = fold_paths(records, shares);
     for path in &mut paths {
+        change.scale_blocks(&mut path.steps);
         renumber(&mut path.steps, &new_number);
     }
     let rows = records.iter().map(|record| record.stack_rows).max();
@@ -144,6 +156,7 @@ fn fold_accesses(
     records: &[Record],
     shares: &[f64],
     code: &Code,
+    change: &Change,
 ) -> (Vec<Access>, BTreeMap<u32, u16>) {
     let mut parts: BTreeMap<u32, Vec<(f64, &crate::record::Sums)>> = BTreeMap::new();
     for (record, &share) in records.iter().zip(shares) {
@@ -154,18 +167,18 @@ fn fold_accesses(
     }
     let mut accesses = Vec::new();
     let mut index_of = BTreeMap::new();
-    for (instruction, parts) in parts.into_iter().take(usize::from(u16::MAX)) {
-        let Some(instruction) = code.instructions.get(instruction as usize) else {
+    for (index, parts) in parts.into_iter().take(usize::from(u16::MAX)) {
+        let Some(instruction) = code.instructions.get(index as usize) else {
             continue;
         };
-        let access = alike(average(instruction.offset, &parts));
+        let access = alike(change.access(index, average(instruction.offset, &parts)));
         let same = |known: &Access| Access {
             offset: 0,
             ..known.clone()
         };
         let known = accesses
             .iter()
-            .position(|known| same(known) == same(&access));
+            .position(|known| !change.keeps_accesses_apart && same(known) == same(&access));
         let number = known.unwrap_or_else(|| {
             accesses.push(access);
             accesses.len() - 1

@@ -72,7 +72,9 @@ pub use code::{Code, Entry};
 pub use compare::{Better, Change, Difference, FIGURES, Figure, Figures, Weight, compare, figures};
 pub use cost::{Charge, Charges, Costs, Cycles, number};
 pub use dominators::Dominators;
-pub use findings::{Finding, Gain, Look, Metric, RULES, Rule, Severity, SourceLine, rule};
+pub use findings::{
+    Cure, Finding, Gain, Look, Metric, RULES, Rule, Seen, Severity, SourceLine, TimeGain, rule,
+};
 pub use ids::{BlockId, InsnId, LoopId};
 pub use lanes::Liveness;
 pub use loops::{Loop, Loops};

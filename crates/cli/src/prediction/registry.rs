@@ -140,6 +140,7 @@ fn passes(
         executions.push(Pass {
             program: program.clone(),
             execution,
+            sampled: None,
             times: pass.repeat,
         });
     }

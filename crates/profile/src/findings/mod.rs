@@ -28,12 +28,14 @@ mod tile_loads;
 mod uniform_load;
 mod uniform_work;
 mod unknown_instruction;
+mod weight;
 
 use crate::InsnId;
 use crate::profile::{Options, Profile};
 use assay_agx::Program;
 pub use assay_report::rule::{Rule, Severity};
 pub use look::Look;
+pub use weight::{Cure, Seen, TimeGain};
 
 /// What a gain is counted in. Each is a figure of the profile, so that the repaired
 /// program shows it.
@@ -130,6 +132,18 @@ pub struct Finding {
     /// Recipes of `assay rewrite` that may answer it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub recipes: &'static [&'static str],
+    /// Every source line it is about, the heaviest first, when known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<u32>,
+    /// What was seen, in numbers, where a launch was executed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<Seen>,
+    /// The predicted time that goes away with it, where a launch was executed. Severity follows from it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<TimeGain>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cure: Option<Cure>,
 }
 
 /// Rules whose findings recipes of `assay rewrite` may answer.
@@ -256,5 +270,9 @@ pub(crate) fn finding(
         source,
         gain: gain.map(|(metric, amount)| Gain { metric, amount }),
         recipes: &[],
+        lines: Vec::new(),
+        seen: Vec::new(),
+        weight: None,
+        cure: None,
     }
 }

@@ -1,0 +1,58 @@
+//! The kernel is near what the chip can do at most.
+//!
+//! ## What it does
+//! Compares the bandwidth of memory and the arithmetic rate that the predicted time amounts to with what the chip has. It
+//! reports a kernel that uses 80 % of either, and says of one for which nothing else was found what it is limited by.
+//!
+//! ## Why it matters
+//! At the roof no rearrangement helps: the time is that of the bytes or of the operations.
+//!
+//! ## What to do
+//! Move fewer bytes (half precision, fusing with the kernel before or after, reading once) or do fewer operations.
+//!
+//! ```text
+//! before: two kernels, the second reads what the first wrote
+//! after:  one kernel that keeps the value in a register
+//! ```
+
+use super::look::{Found, Look, advice, seen};
+use assay_profile::Finding;
+
+/// Share of a roof that counts as being at it.
+const AT: f64 = 0.8;
+
+pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
+    let rates = &look.predicted.rates;
+    let memory = rates
+        .bandwidth_share
+        .filter(|share| (AT..=1.0).contains(share));
+    let peak = rates.peak_share.filter(|share| *share >= AT);
+    let (share, roof, what) = match (memory, peak) {
+        (Some(share), _) => (share, "DRAM bandwidth", "bytes"),
+        (None, Some(share)) => (share, "the peak of float arithmetic", "operations"),
+        (None, None) => return,
+    };
+    out.push(Found {
+        offsets: vec![look.program.entry],
+        message: format!(
+            "at the roof: {:.0} % of {roof}; only fewer {what} help",
+            100.0 * share
+        ),
+        seen: vec![seen("share of the roof", share, 1.0)],
+        cure: advice(&format!("only fewer {what} help")),
+        ..Found::default()
+    });
+}
+
+/// What to say where nothing brings enough.
+pub(super) fn near(look: &Look<'_>) -> Option<Finding> {
+    let limit = &look.predicted.limited_by;
+    let found = Found {
+        offsets: vec![look.program.entry],
+        message: format!(
+            "near the roof: limited by {limit}, and no removal of an effect brings 3 %"
+        ),
+        ..Found::default()
+    };
+    Some(look.finding("at-the-roof", found, None))
+}

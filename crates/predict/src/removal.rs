@@ -1,0 +1,527 @@
+//! The same dispatch without an effect: executions to be predicted again, so that the difference is what the effect costs.
+//!
+//! Each function changes what was recorded and folds it again; nothing of the chip is changed. What a removal cannot
+//! know (the arithmetic of a cure, for one) stays as it is.
+
+use crate::caches::misses as misses_of;
+use crate::change::Change;
+use crate::execution::{Access, Execution, LINE, Run, Space, Step, Stop};
+use crate::sampled::Sampled;
+use crate::seen::{Seen, SeenAccess, SeenBranch};
+use std::collections::BTreeMap;
+
+/// Bytes of a sector: what lanes side by side ask for together.
+const SECTOR: f64 = 32.0;
+
+/// Lanes of a simdgroup.
+const LANES: f64 = 32.0;
+
+/// Accesses (by offset) whose lanes touch neighbouring bytes.
+pub fn coalesced(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
+    let mut change = Change::default();
+    let (mut before, mut after) = (0.0, 0.0);
+    for one in seen.accesses.iter().filter(|one| one.is_device()) {
+        before += one.executions * one.lines();
+        if !offsets.contains(&one.offset()) {
+            after += one.executions * one.lines();
+            continue;
+        }
+        let lines = one.lines_needed().min(one.lines());
+        after += one.executions * lines;
+        change
+            .accesses
+            .insert(one.instruction, side_by_side(one, lines));
+    }
+    if after > 0.0 {
+        change.nearer = (before / after).log2().max(0.0) as f32;
+    }
+    let mut execution = sampled.changed(&change);
+    shrink_footprint(&mut execution, seen, offsets);
+    execution
+}
+
+fn side_by_side(one: &SeenAccess, lines: f64) -> Access {
+    let access = &one.access;
+    let sectors = (one.distinct_bytes / SECTOR).max(lines) as f32;
+    Access {
+        lines: lines as f32,
+        passes: access.passes.min(sectors),
+        misses: access
+            .misses
+            .iter()
+            .map(|misses| misses.min(lines as f32))
+            .collect(),
+        ..access.clone()
+    }
+}
+
+/// What threadgroups touch when some accesses leave no gaps: of lines that are used in part, the used part.
+fn shrink_footprint(execution: &mut Execution, seen: &Seen, offsets: &[u32]) {
+    let groups = execution.threadgroups() as f64;
+    let (mut own_before, mut own_after) = (0.0, 0.0);
+    let (mut gappy_lines, mut gappy_moved) = (0.0, 0.0);
+    for one in seen.accesses.iter().filter(|one| one.is_device()) {
+        own_before += one.touched_lines;
+        let used = one.touched_bytes / LINE as f64;
+        if offsets.contains(&one.offset()) {
+            own_after += used.min(one.touched_lines);
+            gappy_lines += one.touched_lines;
+            gappy_moved += one.executions * one.distinct_bytes;
+        } else {
+            own_after += one.touched_lines;
+        }
+    }
+    let curve = &mut execution.footprint.curve;
+    let Some(&(_, whole)) = curve.last() else {
+        return;
+    };
+    if own_before <= 0.0 || gappy_lines <= 0.0 {
+        return;
+    }
+    // All threadgroups together cannot use more of the lines than they move.
+    let used = (groups * gappy_moved / (whole * LINE as f64 * gappy_lines / own_before)).min(1.0);
+    let share = gappy_lines / own_before;
+    let kept = 1.0 - share + share * used;
+    let own = curve.first().map_or(0.0, |&(_, lines)| lines) * own_after / own_before;
+    for (count, lines) in curve.iter_mut() {
+        *lines = (*lines * kept).min(own * *count as f64);
+    }
+    let last = whole * kept;
+    if let Some((_, lines)) = curve.last_mut() {
+        *lines = last.min(whole);
+    }
+    for buffer in &mut execution.footprint.buffers {
+        buffer.read *= kept;
+        buffer.written *= kept;
+    }
+}
+
+/// Accesses to threadgroup memory (by offset) in which no two lanes want different words of one bank.
+pub fn without_conflicts(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
+    changed_accesses(sampled, seen, offsets, |one| Access {
+        passes: one.access.passes.min(one.access.lines),
+        ..one.access.clone()
+    })
+}
+
+/// Atomics (by offset) of which a threadgroup executes one, by one lane.
+pub fn without_atomics(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
+    changed_accesses(sampled, seen, offsets, |one| {
+        let share = (1.0 / one.executions.max(1.0)) as f32;
+        let each = |value: f32, lanes: f32| value.min(lanes) * share;
+        Access {
+            issued: share,
+            taken: share,
+            lanes: share,
+            bytes: each(one.access.bytes, 4.0),
+            lines: each(one.access.lines, 1.0),
+            passes: each(one.access.passes, 1.0),
+            misses: one
+                .access
+                .misses
+                .iter()
+                .map(|&misses| each(misses, 1.0))
+                .collect(),
+            ..one.access.clone()
+        }
+    })
+}
+
+fn changed_accesses(
+    sampled: &Sampled,
+    seen: &Seen,
+    offsets: &[u32],
+    change: impl Fn(&SeenAccess) -> Access,
+) -> Execution {
+    let chosen = seen
+        .accesses
+        .iter()
+        .filter(|one| offsets.contains(&one.offset()));
+    sampled.changed(&Change {
+        accesses: chosen.map(|one| (one.instruction, change(one))).collect(),
+        ..Change::default()
+    })
+}
+
+/// Barriers (by offset) that no simdgroup waits at.
+pub fn without_barriers(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
+    let chosen = seen
+        .barriers
+        .iter()
+        .filter(|one| offsets.contains(&one.offset));
+    sampled.changed(&Change {
+        barriers: chosen.map(|one| one.instruction).collect(),
+        ..Change::default()
+    })
+}
+
+/// A branch whose lanes are gathered: simdgroups behind it are full, and there are fewer of them.
+pub fn gathered(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Execution {
+    packed(sampled, seen, branch, 1.0)
+}
+
+/// What few lanes do behind a branch, spread over all lanes of the threadgroup.
+pub fn spread(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Execution {
+    let block = branch.lost.iter().max_by(|a, b| {
+        let slots =
+            |at: u32| sampled.slots(at) * sampled.mean(|record| record.observed.executed(at));
+        slots(*a.0).total_cmp(&slots(*b.0))
+    });
+    let block = block.and_then(|(&at, _)| sampled.code.block_of(at as usize));
+    let block = usize::from(block.unwrap_or(0));
+    let busy = sampled.mean(|record| {
+        let busy = record.streams.iter();
+        let busy = busy.filter(|stream| stream.counts.get(block).is_some_and(|count| *count > 0));
+        busy.count() as f64
+    });
+    packed(
+        sampled,
+        seen,
+        branch,
+        (busy / seen.simdgroups.max(1.0)).clamp(0.0, 1.0),
+    )
+}
+
+/// Accesses to the stack that are not made: everything is in registers.
+pub fn without_stack(sampled: &Sampled, seen: &Seen) -> Execution {
+    let stack = seen
+        .accesses
+        .iter()
+        .filter(|one| one.access.space == Space::Stack);
+    let offsets: Vec<u32> = stack.map(SeenAccess::offset).collect();
+    changed_accesses(sampled, seen, &offsets, |one| Access {
+        offset: one.access.offset,
+        space: Space::Stack,
+        kind: one.access.kind,
+        misses: vec![0.0; one.access.misses.len()],
+        ..Access::default()
+    })
+}
+
+fn packed(sampled: &Sampled, seen: &Seen, branch: &SeenBranch, further: f64) -> Execution {
+    let mut change = Change::default();
+    let mut of_block: BTreeMap<u16, (f64, usize)> = BTreeMap::new();
+    let share = |instruction: u32| -> Option<f64> {
+        let lost = branch.lost.get(&instruction)?;
+        let active = sampled.active_lanes(instruction);
+        Some((active / (active + lost).max(f64::MIN_POSITIVE)).clamp(1.0 / LANES, 1.0) * further)
+    };
+    for &instruction in branch.lost.keys() {
+        if let (Some(block), Some(share)) = (
+            sampled.code.block_of(instruction as usize),
+            share(instruction),
+        ) {
+            let entry = of_block.entry(block).or_insert((0.0, 0));
+            *entry = (entry.0.max(share), entry.1 + 1);
+        }
+    }
+    // A block that is masked as a whole is executed less often; of others the masked instructions take fewer slots.
+    for (&block, &(share, count)) in &of_block {
+        if count >= sampled.code.block_len(block) {
+            change.blocks.insert(block, share as f32);
+        }
+    }
+    let factor = |instruction: u32| -> (f64, f64) {
+        let own = share(instruction).unwrap_or(1.0);
+        let block = sampled.code.block_of(instruction as usize);
+        let block = block.and_then(|block| change.blocks.get(&block)).copied();
+        let block = block.map_or(1.0, f64::from);
+        (own / block, block)
+    };
+    for &instruction in branch.lost.keys() {
+        change
+            .issue
+            .insert(instruction, factor(instruction).0 as f32);
+    }
+    let mut accesses = BTreeMap::new();
+    for one in seen
+        .accesses
+        .iter()
+        .filter(|one| branch.lost.contains_key(&one.instruction))
+    {
+        let (issued, block) = factor(one.instruction);
+        accesses.insert(one.instruction, packed_access(one, issued, block));
+    }
+    change.accesses = accesses;
+    sampled.changed(&change)
+}
+
+/// An access of which `issued` of the executions are left, in a block of which `block` are: all lanes together move
+/// what they did before.
+fn packed_access(one: &SeenAccess, issued: f64, block: f64) -> Access {
+    let access = &one.access;
+    let more = (1.0 / block) as f32;
+    let lanes = (access.lanes * more).min(32.0);
+    let bytes = f64::from(access.bytes) / block;
+    let last = access.misses.last().copied().unwrap_or(0.0) * more;
+    let lines = (bytes / LINE as f64)
+        .max(f64::from(last))
+        .min(f64::from(access.lines * more));
+    let sectors = (bytes / SECTOR).max(lines) as f32;
+    Access {
+        issued: access.issued * issued as f32,
+        taken: (access.taken * more).min(1.0) * issued as f32,
+        lanes,
+        bytes: bytes as f32,
+        lines: lines as f32,
+        passes: match access.space {
+            Space::Device => (access.passes * more).min(sectors),
+            _ => (access.passes * more).min(lines as f32),
+        },
+        misses: access
+            .misses
+            .iter()
+            .map(|misses| (misses * more).min(lines as f32).max(last))
+            .collect(),
+        ..access.clone()
+    }
+}
+
+/// Loads (by offset) of which a threadgroup brings each byte once to threadgroup memory, from where lanes load it.
+pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
+    let mut change = Change {
+        keeps_accesses_apart: true,
+        ..Change::default()
+    };
+    let mut local = Vec::new();
+    for one in seen
+        .accesses
+        .iter()
+        .filter(|one| offsets.contains(&one.offset()))
+    {
+        let bytes = one.executions * f64::from(one.access.bytes);
+        let once = (one.touched_bytes / bytes.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        let factor = once as f32;
+        let lines = (f64::from(one.access.bytes) * once / LINE as f64) as f32;
+        change.accesses.insert(
+            one.instruction,
+            Access {
+                issued: one.access.issued * factor,
+                taken: one.access.taken * factor,
+                lanes: one.access.lanes * factor,
+                bytes: one.access.bytes * factor,
+                lines,
+                passes: lines * (LINE as f64 / SECTOR) as f32,
+                misses: one
+                    .access
+                    .misses
+                    .iter()
+                    .map(|misses| misses.min(lines))
+                    .collect(),
+                ..one.access.clone()
+            },
+        );
+        local.push(Access {
+            space: Space::Threadgroup,
+            lines: (one.distinct_bytes / LINE as f64).max(1.0) as f32 * one.access.issued,
+            passes: (one.distinct_bytes / LINE as f64).max(1.0) as f32 * one.access.issued,
+            misses: Vec::new(),
+            ..one.access.clone()
+        });
+    }
+    let mut execution = sampled.changed(&change);
+    for access in local {
+        also(&mut execution, access);
+    }
+    execution
+}
+
+/// Adds an access after each one at the same offset.
+fn also(execution: &mut Execution, access: Access) {
+    let old = execution
+        .accesses
+        .iter()
+        .position(|one| one.offset == access.offset);
+    let (Some(old), Ok(new)) = (old, u16::try_from(execution.accesses.len())) else {
+        return;
+    };
+    execution.accesses.push(access);
+    let mut after: BTreeMap<u16, u16> = BTreeMap::new();
+    for at in 0..execution.runs.len() {
+        let Stop::Access { access, slot } = execution.runs[at].stop else {
+            continue;
+        };
+        if usize::from(access) == old
+            && let (Ok(at), Ok(added)) = (u16::try_from(at), u16::try_from(execution.runs.len()))
+        {
+            execution.runs.push(Run {
+                stop: Stop::Access { access: new, slot },
+                ..Run::default()
+            });
+            after.insert(at, added);
+        }
+    }
+    for block in &mut execution.blocks {
+        insert_after(&mut block.steps, &after);
+    }
+}
+
+fn insert_after(steps: &mut Vec<Step>, after: &BTreeMap<u16, u16>) {
+    let mut at = 0;
+    while at < steps.len() {
+        match &mut steps[at] {
+            Step::Loop(_, body) => insert_after(body, after),
+            Step::Block(run, count) => {
+                if let Some(&added) = after.get(run) {
+                    let count = *count;
+                    steps.insert(at + 1, Step::Block(added, count));
+                    at += 1;
+                }
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Simdgroups all of whose lanes have a thread: fewer of them do the same.
+pub fn filled(execution: &Execution, filled: f64) -> Execution {
+    let mut execution = execution.clone();
+    let more = (1.0 / filled.clamp(1.0 / LANES, 1.0)) as f32;
+    for access in &mut execution.accesses {
+        let bytes = access.bytes * more;
+        let last = access.misses.last().copied().unwrap_or(0.0);
+        // Neighbours come to the same lines.
+        let lines = (access.lines * more).min((bytes / LINE as f32).max(access.lines.min(1.0)));
+        let lines = if access.lines > 1.5 {
+            access.lines * more
+        } else {
+            lines
+        };
+        access.lanes = (access.lanes * more).min(32.0);
+        access.bytes = bytes;
+        access.passes = match access.space {
+            Space::Device => (access.passes * more).min((bytes / SECTOR as f32).max(lines)),
+            _ => access.passes * more,
+        };
+        for misses in &mut access.misses {
+            *misses = (*misses * more).min(lines.max(last));
+        }
+        access.lines = lines;
+    }
+    // Threadgroups of eight full simdgroups, each as one was before.
+    let threads = execution.threads().max(1);
+    let simdgroups = threads.div_ceil(32);
+    let together = (8 / simdgroups).max(1);
+    let kept = execution.threadgroups() as f64 * filled / f64::from(together);
+    for group in &mut execution.groups {
+        for (_, count) in &mut group.simdgroups {
+            *count = count.saturating_mul(together as u16);
+        }
+    }
+    execution.threadgroup = [simdgroups * together * 32, 1, 1];
+    execution.grid = [
+        (kept.ceil() as u32)
+            .max(1)
+            .saturating_mul(simdgroups * together * 32),
+        1,
+        1,
+    ];
+    execution.threadgroup_bytes = execution.threadgroup_bytes.saturating_mul(together);
+    execution.order = Vec::new();
+    execution
+}
+
+/// The work of each threadgroup divided among `parts` of them; one that has several simdgroups is divided between these first.
+pub fn divided(execution: &Execution, parts: u32) -> Execution {
+    let mut execution = execution.clone();
+    let simdgroups = execution.threads().div_ceil(32).max(1);
+    let by_simdgroup = if execution_has_barriers(&execution) {
+        1
+    } else {
+        simdgroups.min(parts)
+    };
+    let by_turns = (f64::from(parts) / f64::from(by_simdgroup)).max(1.0) as f32;
+    for group in &mut execution.groups {
+        let mut left = u32::from(
+            group
+                .simdgroups
+                .iter()
+                .map(|(_, count)| *count)
+                .sum::<u16>(),
+        )
+        .div_ceil(by_simdgroup);
+        group.simdgroups.retain_mut(|(_, count)| {
+            *count = u32::from(*count).min(left) as u16;
+            left -= u32::from(*count);
+            *count > 0
+        });
+    }
+    for path in &mut execution.paths {
+        divide_loops(&mut path.steps, by_turns);
+    }
+    let threads = (execution.threads() / by_simdgroup).max(1);
+    let groups = execution
+        .threadgroups()
+        .saturating_mul(u64::from(parts))
+        .min(1 << 20) as u32;
+    execution.threadgroup = [threads, 1, 1];
+    execution.grid = [groups.saturating_mul(threads), 1, 1];
+    execution.order = Vec::new();
+    let curve = &mut execution.footprint.curve;
+    for (count, _) in curve.iter_mut() {
+        *count = count.saturating_mul(u64::from(parts));
+    }
+    if let Some(&(_, own)) = curve.first() {
+        curve.insert(0, (1, own / f64::from(parts)));
+    }
+    execution
+}
+
+fn execution_has_barriers(execution: &Execution) -> bool {
+    execution.runs.iter().any(|run| run.stop == Stop::Barrier)
+}
+
+/// Divides the turns of the outermost loops, as far as they have turns.
+fn divide_loops(steps: &mut [Step], by: f32) {
+    for step in steps {
+        match step {
+            Step::Loop(count, body) => {
+                let turns = count.max(1.0).min(by);
+                *count /= turns;
+                if by > turns * 1.5 {
+                    divide_loops(body, by / turns);
+                }
+            }
+            Step::Block(_, count) if *count > 1.0 => *count /= count.min(by),
+            Step::Block(..) => {}
+        }
+    }
+}
+
+/// Loads and stores (by offset) that move `times` as much at once: their instructions, and those around them that count and
+/// make addresses, are executed that much less often.
+pub fn widened(sampled: &Sampled, seen: &Seen, offsets: &[u32], times: f64) -> Execution {
+    let mut change = Change::default();
+    let factor = (1.0 / times.max(1.0)) as f32;
+    for one in seen
+        .accesses
+        .iter()
+        .filter(|one| offsets.contains(&one.offset()))
+    {
+        let access = &one.access;
+        let lines = (f64::from(access.bytes) / LINE as f64)
+            .max(f64::from(misses_of(&access.misses, 1e9) as f32));
+        change.accesses.insert(
+            one.instruction,
+            Access {
+                issued: access.issued * factor,
+                taken: access.taken * factor,
+                lines: (lines as f32).min(access.lines),
+                passes: access.passes.min((f64::from(access.bytes) / SECTOR) as f32),
+                misses: access
+                    .misses
+                    .iter()
+                    .map(|misses| misses.min(lines as f32))
+                    .collect(),
+                ..access.clone()
+            },
+        );
+        let Some(block) = sampled.code.block_of(one.instruction as usize) else {
+            continue;
+        };
+        for at in sampled.code.overhead_of(block) {
+            change.issue.insert(at, factor);
+        }
+    }
+    sampled.changed(&change)
+}

@@ -1,0 +1,21 @@
+// Product of matrices whose second tile is kept turned around. Cured.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void matmul_shared(device float *c, device const float *a, device const float *b, constant uint &n,
+                          uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
+    threadgroup float left[16][16], right[16][17];
+    uint row = group.y * 16 + at.y, column = group.x * 16 + at.x;
+    float sum = 0;
+    for (uint k = 0; k < n; k += 16) {
+        left[at.y][at.x] = a[row * n + k + at.x];
+        right[at.x][at.y] = b[(k + at.y) * n + column];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        for (uint i = 0; i < 16; i++)
+            sum += left[at.y][i] * right[at.x][i];
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+    c[row * n + column] = sum;
+}
+
+// assay: launch matmul_shared --size N=512 --grid N,N --threadgroup 16,16 --arg c=zeros:f32:N*N --arg a=random:f32:N*N --arg b=random:f32:N*N --arg n=N

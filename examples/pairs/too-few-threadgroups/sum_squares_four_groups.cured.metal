@@ -1,0 +1,12 @@
+// Sums of squares by four threadgroups of 1024. Cured.
+#include <metal_stdlib>
+using namespace metal;
+
+kernel void sum_squares(device float *part, device const float *x, constant uint &n, uint i [[thread_position_in_grid]],
+                        uint threads [[threads_per_grid]]) {
+    float sum = 0;
+    for (uint k = i; k < n; k += threads) sum += x[k] * x[k];
+    part[i] = sum;
+}
+
+// assay: launch sum_squares --size N=8388608 --grid 65536 --threadgroup 256 --arg part=zeros:f32:65536 --arg x=random:f32:N --arg n=N
