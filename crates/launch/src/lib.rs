@@ -48,6 +48,7 @@ pub mod resources;
 pub mod series;
 pub mod template;
 pub mod texture;
+mod vary;
 mod written;
 
 pub use dtype::Dtype;
@@ -58,4 +59,5 @@ pub use inputs::{Buffer, Files, Inputs, NoFiles, Start};
 pub use launch::{Argument, Binding, Extent, Launch, Pass, Role};
 pub use mistake::{Blame, Mistake};
 pub use template::Values;
+pub use vary::{Trial, weaker};
 pub use written::{Bound, Comment, LAUNCH_FORMS, Target, Written, comments, misplaced, triple};
