@@ -36,6 +36,25 @@ impl Runner {
         })
     }
 
+    /// A kernel whose optimised program is changed before it is made ready, for tests of whoever compares kernels.
+    pub fn edited(
+        library: &Library,
+        function: &str,
+        constants: &[Constant],
+        settings: Settings,
+        edit: &mut dyn FnMut(&mut assay_ssa::Module),
+    ) -> Result<Runner, Error> {
+        let mut device = CpuDevice::new(settings)?;
+        let library = device.add(library.clone())?;
+        let pipeline = device.edited_pipeline(library, function, constants, edit)?;
+        let facts = device.pipeline_facts(pipeline)?.clone();
+        Ok(Runner {
+            device,
+            pipeline,
+            facts,
+        })
+    }
+
     /// A kernel to be checked, as far as possible as it was written: what only such a program has, an optimiser may remove.
     /// Also says why only the optimised form can be checked, where that is so.
     pub fn to_check(

@@ -1,6 +1,9 @@
 //! `assay.toml`: which kernels, how they are launched, on which chips, and what must hold.
 
-use crate::figure::{FIGURES, Figure};
+use crate::accept::Accept;
+use crate::figure::{Figure, known};
+use crate::right::Right;
+use crate::weakened::Part;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,6 +41,9 @@ pub struct Config {
     /// Changes that are meant to be.
     #[serde(default)]
     pub accept: Vec<Accept>,
+    /// What a pull request may weaken of this file, by the names of its parts. The base's list counts.
+    #[serde(default)]
+    pub may_change: Vec<String>,
     /// What a command line asks for.
     #[serde(skip)]
     pub only: Only,
@@ -104,7 +110,7 @@ pub struct Group {
     #[serde(default)]
     pub check: Check,
     /// What results are compared with.
-    #[serde(default)]
+    #[serde(default, alias = "result")]
     pub right: Right,
     /// Tolerances of this group, before those of all.
     #[serde(default)]
@@ -199,17 +205,6 @@ pub enum Check {
     Off,
 }
 
-/// What results are compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Right {
-    /// The oracle of the kernel, if it has one; otherwise the same bytes as before.
-    #[default]
-    Same,
-    /// Nothing: the kernel is not run.
-    Off,
-}
-
 /// What says which results are right.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
@@ -246,18 +241,6 @@ impl Oracle {
             Oracle::Table(table) => (&table.is, table.relative, table.absolute),
         }
     }
-}
-
-/// A change that is meant to be.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Accept {
-    /// The kernel, as a glob.
-    pub function: String,
-    /// Figures by name, `result` or `check`.
-    pub what: Vec<String>,
-    /// Why, for whoever reads the report.
-    pub reason: String,
 }
 
 /// What is wrong with a configuration.
@@ -313,14 +296,14 @@ impl Config {
                 return Err(format!("limits.{name}: a limit is a number from 0"));
             }
         }
-        for accept in &self.accept {
-            let other = ["result", "check"];
-            for name in accept
-                .what
-                .iter()
-                .filter(|name| !other.contains(&name.as_str()))
-            {
-                known("accept", name)?;
+        self.accept.iter().try_for_each(Accept::check)?;
+        for part in &self.may_change {
+            if !Part::ALL.iter().any(|known| known.name() == part) {
+                let names: Vec<&str> = Part::ALL.iter().map(|part| part.name()).collect();
+                let names = names.join(", ");
+                return Err(format!(
+                    "may_change: unexpected `{part}`: expected any of {names}"
+                ));
             }
         }
         for (number, group) in (1..).zip(&self.kernels) {
@@ -367,13 +350,17 @@ impl Config {
         own.or_else(|| self.limits.get(name)).copied()
     }
 
-    /// Why a change of a kernel is meant to be.
-    pub(crate) fn accepted(&self, function: &str, what: &str) -> Option<&str> {
+    /// Why a change of a kernel, by what it became, is meant to be.
+    pub(crate) fn accepted(&self, function: &str, what: &str, content: &str) -> Option<&str> {
         let mut all = self.accept.iter();
-        let found = all.find(|accept| {
-            matches(&accept.function, function) && accept.what.iter().any(|one| one == what)
-        });
+        let found = all.find(|accept| accept.is_about(function, what) && accept.names(content));
         found.map(|accept| accept.reason.as_str())
+    }
+
+    /// Returns true if another change of the same kind was accepted: the kernel has changed since.
+    pub(crate) fn has_expired(&self, function: &str, what: &str, content: &str) -> bool {
+        let mut all = self.accept.iter();
+        all.any(|accept| accept.is_about(function, what) && !accept.names(content))
     }
 }
 
@@ -390,20 +377,9 @@ impl Group {
     }
 }
 
-fn matches(glob: &str, text: &str) -> bool {
+pub(crate) fn matches(glob: &str, text: &str) -> bool {
     let glob = glob.strip_prefix("./").unwrap_or(glob);
     fast_glob::glob_match(glob, text)
-}
-
-fn known(table: &str, name: &str) -> Result<(), String> {
-    if Figure::named(name).is_some() {
-        return Ok(());
-    }
-    let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
-    Err(format!(
-        "{table}: `{name}` is no figure; there are {}",
-        names.join(", ")
-    ))
 }
 
 #[cfg(test)]
@@ -426,6 +402,7 @@ softmax = "--grid 64 --threadgroup 32"
 [[accept]]
 function = "softmax"
 what = ["result"]
+change = "c0ffee"
 reason = "a new exponential"
 "#;
 
@@ -442,11 +419,12 @@ reason = "a new exponential"
         let other = config.group("kernels/old/b.metal", "softmax").unwrap();
         assert_eq!(config.tolerance(Some(other), registers), Some(10.0));
         assert!(config.group("kernels/b.cc", "k").is_none());
-        assert_eq!(
-            config.accepted("softmax", "result"),
-            Some("a new exponential")
-        );
-        assert_eq!(config.accepted("softmax", "time"), None);
+        let accepted = |what, content| config.accepted("softmax", what, content);
+        assert_eq!(accepted("result", "c0ffee"), Some("a new exponential"));
+        assert_eq!(accepted("time", "c0ffee"), None);
+        // It was about what the kernel was then.
+        assert_eq!(accepted("result", "beef"), None);
+        assert!(config.has_expired("softmax", "result", "beef"));
     }
 
     #[test]
@@ -459,5 +437,11 @@ reason = "a new exponential"
         let text = wrong("[limits]\nregister = 3\n");
         assert!(text.contains("`register` is no figure"), "{text}");
         assert!(wrong("chips = []").contains("at least one"));
+        let text = wrong("accept = [{ function = 'k', what = ['time'], reason = 'r' }]");
+        assert!(text.contains("`change` is missing"), "{text}");
+        let text = wrong("may_change = ['everything']");
+        assert!(text.contains("unexpected `everything`"), "{text}");
+        let text = wrong("[[kernels]]\nfiles = ['a']\nresult = '2 ulps'\n");
+        assert!(text.contains("as in \"2ulp\""), "{text}");
     }
 }

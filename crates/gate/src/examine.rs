@@ -11,15 +11,15 @@ use crate::snapshot::{Failed, Found, Kernel, Place, Snapshot, Time};
 
 /// One kernel under examination.
 pub(crate) struct Examination<'a> {
-    judge: &'a Judge<'a>,
-    group: Option<&'a Group>,
-    head: &'a Kernel,
-    base: Option<&'a Kernel>,
+    pub(crate) judge: &'a Judge<'a>,
+    pub(crate) group: Option<&'a Group>,
+    pub(crate) head: &'a Kernel,
+    pub(crate) base: Option<&'a Kernel>,
     trees: Option<&'a Trees<'a>>,
     pub(crate) problems: Vec<Problem>,
     differences: Vec<Difference>,
-    notes: Vec<String>,
-    results_differ: bool,
+    pub(crate) notes: Vec<String>,
+    pub(crate) results_differ: bool,
 }
 
 impl<'a> Examination<'a> {
@@ -77,18 +77,20 @@ impl<'a> Examination<'a> {
     /// What was found, put together.
     pub(crate) fn verdict(&mut self, outcome: Outcome) -> Verdict {
         let moved = self.base.filter(|base| base.file != self.head.file);
+        let renamed = self.base.filter(|it| it.function != self.head.function);
         Verdict {
             file: self.head.file.clone(),
             function: self.head.function.clone(),
             outcome,
             moved_from: moved.map(|base| base.file.clone()),
+            renamed_from: renamed.map(|base| base.function.clone()),
             passed: !self.problems.iter().any(|p| p.level == Level::Error),
             differences: std::mem::take(&mut self.differences),
             notes: std::mem::take(&mut self.notes),
         }
     }
 
-    fn problem(
+    pub(crate) fn problem(
         &mut self,
         rule: &'static str,
         level: Level,
@@ -107,20 +109,34 @@ impl<'a> Examination<'a> {
     }
 
     /// Where the kernel changed, if both sources are known.
-    fn blame(&self) -> Option<Blame<'a>> {
+    pub(crate) fn blame(&self) -> Option<Blame<'a>> {
         let (base, trees) = self.base.zip(self.trees)?;
         Some(Blame::new(base, self.head, trees))
     }
 
     /// How to say that a change is meant to be.
-    fn accept(&self, what: &str) -> String {
-        let function = &self.head.function;
+    pub(crate) fn accept(&self, what: &str) -> String {
+        let (function, change) = (&self.head.function, &self.head.content);
         match self.judge.against {
             Against::Baseline { .. } => "assay gate --update".to_owned(),
             _ => format!(
-                "[[accept]] in assay.toml with function = \"{function}\", what = [\"{what}\"] and a reason"
+                "[[accept]] in assay.toml with function = \"{function}\", what = [\"{what}\"], change = \"{change}\" and a \
+                 reason"
             ),
         }
+    }
+
+    /// Why a change is meant to be, if it is; what was accepted before and is another now, is told.
+    pub(crate) fn accepted(&mut self, what: &str) -> Option<&'a str> {
+        let (function, content) = (&self.head.function, &self.head.content);
+        let config = self.judge.config;
+        let reason = config.accepted(function, what, content);
+        if reason.is_none() && config.has_expired(function, what, content) {
+            self.notes.push(format!(
+                "the accept of {what} has expired: the kernel is another now"
+            ));
+        }
+        reason
     }
 
     fn does_not_run(&mut self, failure: &Failed) {
@@ -139,8 +155,11 @@ impl<'a> Examination<'a> {
 
     /// What checked runs and oracles found.
     fn found(&mut self) {
-        let accepted = self.judge.config.accepted(&self.head.function, "check");
-        if let Some(reason) = accepted.filter(|_| !self.head.findings.is_empty()) {
+        let accepted = match self.head.findings.is_empty() {
+            true => None,
+            false => self.accepted("check"),
+        };
+        if let Some(reason) = accepted {
             self.notes.push(format!("findings accepted: {reason}"));
         }
         let findings: &[Found] = match accepted {
@@ -182,62 +201,10 @@ impl<'a> Examination<'a> {
         before.iter().any(|known| known.kind == found.kind)
     }
 
-    /// The same bytes as before, from the same inputs.
-    fn results(&mut self) {
-        let Some(base) = self.base.filter(|_| !self.head.has_oracle) else {
-            return;
-        };
-        if base.results.is_empty() && !self.head.results.is_empty() {
-            self.notes
-                .push("it was not run before: results were not compared".to_owned());
-        }
-        let mut wrong = Vec::new();
-        for after in &self.head.results {
-            let before = base.results.iter().find(|one| one.sizes == after.sizes);
-            let Some(before) = before else { continue };
-            if before.inputs != after.inputs {
-                self.notes.push(
-                    "its inputs are others than before: results were not compared".to_owned(),
-                );
-                continue;
-            }
-            for buffer in &after.buffers {
-                let old = before.buffers.iter().find(|one| one.index == buffer.index);
-                if old.is_none_or(|old| old.hash != buffer.hash) {
-                    let explain = self.judge.explain;
-                    let words =
-                        explain.and_then(|f| f(base, self.head, &after.sizes, buffer.index));
-                    let words = words.map_or(String::new(), |words| format!(": {words}"));
-                    let at = match after.sizes.as_str() {
-                        "" => String::new(),
-                        sizes => format!(" at {sizes}"),
-                    };
-                    let (index, name) = (buffer.index, &buffer.name);
-                    wrong.push(format!("buffer {index} (\"{name}\") differs{at}{words}"));
-                }
-            }
-        }
-        let [first, more @ ..] = wrong.as_slice() else {
-            return;
-        };
-        self.results_differ = true;
-        if let Some(reason) = self.judge.config.accepted(&self.head.function, "result") {
-            self.notes
-                .push(format!("another result accepted: {reason}"));
-            return;
-        }
-        let mut message = format!("computes something else than before: {first}");
-        if !more.is_empty() {
-            message += &format!(" (and {} more)", more.len());
-        }
-        let place = self.blame().and_then(|blame| blame.changed());
-        let advice = format!("if it is meant to be: {}", self.accept("result"));
-        self.problem(rules::WRONG_RESULT, Level::Error, place, message, advice);
-    }
-
     fn time(times: &[Time], like: &Time) -> Option<f64> {
         let mut all = times.iter();
-        let found = all.find(|time| time.chip == like.chip && time.sizes == like.sizes);
+        let key = |time: &Time| (time.launch, time.chip.clone(), time.sizes.clone());
+        let found = all.find(|time| key(time) == key(like));
         found.map(|time| time.us)
     }
 
@@ -295,23 +262,42 @@ impl<'a> Examination<'a> {
         })
     }
 
+    /// Returns true if neither occupancy nor any predicted time is worse than allowed, and both are known.
+    fn is_held(&self) -> bool {
+        let of = |figure: &'static str| {
+            let all = self.differences.iter();
+            all.filter(move |difference| difference.figure == figure)
+        };
+        let holds = |figure| {
+            let known = of(figure).all(|it| it.before.is_some() && it.after.is_some());
+            known
+                && of(figure).next().is_some()
+                && of(figure).all(|it| it.standing != Standing::Worse)
+        };
+        holds("occupancy") && holds(TIME)
+    }
+
     /// What is worse and may be.
     fn excuse(&mut self) {
-        let faster = self.judge.config.when_faster == WhenFaster::Note && self.is_faster();
-        let function = &self.head.function;
-        for difference in &mut self.differences {
+        let note = self.judge.config.when_faster == WhenFaster::Note;
+        let (faster, held) = (note && self.is_faster(), note && self.is_held());
+        let mut differences = std::mem::take(&mut self.differences);
+        for difference in &mut differences {
             if difference.standing != Standing::Worse {
                 continue;
             }
-            let accepted = self.judge.config.accepted(function, difference.figure);
-            if let Some(reason) = accepted {
-                difference.standing = Standing::Accepted;
-                let figure = difference.figure;
-                self.notes.push(format!("{figure} accepted: {reason}"));
-            } else if faster {
+            let figure = difference.figure;
+            if faster {
                 difference.standing = Standing::PaidFor;
+            } else if held && figure == "registers" {
+                difference.standing = Standing::Free;
+            } else if let Some(reason) = self.accepted(figure) {
+                difference.standing = Standing::Accepted;
+                self.notes.push(format!("{figure} accepted: {reason}"));
             }
         }
+        self.differences = differences;
+        self.notes.dedup();
     }
 
     /// A problem for a figure that is worse than allowed, named after its worst case.

@@ -97,6 +97,18 @@ impl Figure {
     }
 }
 
+/// Refuses a name that is not a figure's.
+pub(crate) fn known(table: &str, name: &str) -> Result<(), String> {
+    if Figure::named(name).is_some() {
+        return Ok(());
+    }
+    let names: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+    Err(format!(
+        "{table}: `{name}` is no figure; there are {}",
+        names.join(", ")
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

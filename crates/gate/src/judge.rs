@@ -4,12 +4,24 @@ use crate::config::Config;
 use crate::examine::Examination;
 use crate::lines::{Texts, Trees};
 use crate::pairing::pair;
-use crate::report::{Against, Level, Outcome, Problem, Report, Summary, Verdict};
+use crate::report::{
+    Against, ConfigurationChange, Level, Outcome, Problem, Report, Summary, Verdict,
+};
 use crate::rules;
-use crate::snapshot::{FileFailure, Kernel, Place, Snapshot};
+use crate::snapshot::{Contents, FileFailure, Kernel, Place, RunResult, Snapshot};
 
-/// Asks for words about a buffer whose bytes differ: the kernel before, now, the sizes and the buffer's index.
-pub type Explain<'a> = dyn Fn(&Kernel, &Kernel, &str, u32) -> Option<String> + Sync + 'a;
+/// How a buffer differs from what it held before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differs {
+    /// In words, the first element that does.
+    pub words: String,
+    /// Of floats, how many units of the last place at most.
+    pub ulps: Option<u64>,
+}
+
+/// Asks how a buffer differs: the kernels and runs of it, before and now, the buffer in each, and whether the answer decides
+/// something or is only for people.
+pub type Explain<'a> = dyn Fn([(&Kernel, &RunResult, &Contents); 2], bool) -> Option<Differs> + Sync + 'a;
 
 /// What decides a judgement besides the snapshots.
 #[derive(Clone)]
@@ -22,6 +34,8 @@ pub struct Judge<'a> {
     pub texts: Option<(&'a Texts, &'a Texts)>,
     /// Says in which element a result differs.
     pub explain: Option<&'a Explain<'a>>,
+    /// How the configuration differs from the base's.
+    pub configuration: Vec<ConfigurationChange>,
     /// What to know about the whole.
     pub notes: Vec<String>,
 }
@@ -42,6 +56,7 @@ impl<'a> Judge<'a> {
             against: Against::Nothing,
             texts: None,
             explain: None,
+            configuration: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -56,8 +71,9 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
     for failure in &head.failures {
         problems.extend(broken(failure));
     }
+    problems.extend(judge.configuration.iter().filter_map(asks_less));
     let nothing = Snapshot::default();
-    let pairing = pair(base.unwrap_or(&nothing), head);
+    let pairing = pair(base.unwrap_or(&nothing), head, judge.texts);
     let mut kernels = Vec::with_capacity(pairing.pairs.len());
     let trees = judge.texts.map(Trees::new);
     for pair in &pairing.pairs {
@@ -78,6 +94,7 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
         function: kernel.function.clone(),
         outcome: Outcome::Deleted,
         moved_from: None,
+        renamed_from: None,
         passed: true,
         differences: Vec::new(),
         notes: Vec::new(),
@@ -99,9 +116,25 @@ pub fn judge(judge: &Judge<'_>, base: Option<&Snapshot>, head: &Snapshot) -> Rep
             broken_files: head.failures.len(),
         },
         problems,
+        configuration: judge.configuration.clone(),
         kernels,
         notes,
     }
+}
+
+fn asks_less(change: &ConfigurationChange) -> Option<Problem> {
+    let part = change.part;
+    (change.weakens && !change.allowed).then(|| Problem {
+        rule: rules::CONFIGURATION_WEAKENED,
+        level: Level::Error,
+        function: None,
+        place: change.place.clone(),
+        message: format!("configuration changed: {}", change.what),
+        advice: format!(
+            "put it back, or change the configuration in a pull request of its own; may_change = [\"{part}\"] in the base's \
+             assay.toml lets every pull request do this"
+        ),
+    })
 }
 
 /// Kernels that are named in a note.
@@ -156,7 +189,7 @@ fn broken(failure: &FileFailure) -> impl Iterator<Item = Problem> + '_ {
 mod tests {
     use super::*;
     use crate::report::Standing;
-    use crate::snapshot::{Contents, Failed, RunResult, Time};
+    use crate::snapshot::{Failed, Time};
 
     fn config(text: &str) -> Config {
         Config::parse(&format!("{text}\n[[kernels]]\nfiles = ['*']\n")).unwrap()
@@ -170,6 +203,7 @@ mod tests {
                 chip: "m2".to_owned(),
                 sizes: String::new(),
                 us,
+                launch: 0,
             }],
             results: vec![RunResult {
                 sizes: String::new(),
@@ -179,7 +213,9 @@ mod tests {
                     name: "y".to_owned(),
                     hash: hash.to_owned(),
                 }],
+                ..RunResult::default()
             }],
+            content: hash.to_owned(),
             ..Kernel::new("k.metal", "k")
         }
     }
@@ -227,9 +263,99 @@ mod tests {
             after.clone(),
             &[],
         );
-        let accept = "accept = [{ function = 'k*', what = ['time'], reason = 'exact' }]";
-        let report = check(accept, before, after, &[]);
+        let accept =
+            "accept = [{ function = 'k*', what = ['time'], change = 'a', reason = 'exact' }]";
+        let report = check(accept, before.clone(), after.clone(), &[]);
         assert_eq!(report.kernels[0].notes, ["time accepted: exact"]);
+        // What was accepted was another change.
+        let report = check(&accept.replace("'a'", "'b'"), before, after, &["slower"]);
+        let advice = &report.problems[0].advice;
+        assert!(advice.contains("change = \"a\""), "{advice}");
+        assert_eq!(report.kernels[0].notes, ["the accept of time has expired: the kernel is another now"]);
+    }
+
+    #[test]
+    fn registers_may_grow_while_occupancy_and_time_hold() {
+        let with = |occupancy: f64, mut kernel: Kernel| {
+            kernel.figures.insert("occupancy".to_owned(), occupancy);
+            kernel
+        };
+        let before = with(1024.0, kernel(20.0, 10.0, "a"));
+        let more = kernel(28.0, 10.0, "a");
+        let report = check("", before.clone(), with(1024.0, more.clone()), &[]);
+        assert_eq!(report.kernels[0].differences[1].standing, Standing::Free);
+        let rules = ["registers-grew", "occupancy-fell"];
+        check("", before.clone(), with(896.0, more.clone()), &rules);
+        let strict = "when_faster = 'fail'";
+        check(strict, before, with(1024.0, more), &["registers-grew"]);
+    }
+
+    #[test]
+    fn ulps_are_allowed_where_the_group_says_so() {
+        let judged = |result: &str, ulps: u64| {
+            let text = format!("[[kernels]]\nfiles = ['*']\nresult = '{result}'\n");
+            let config = Config::parse(&text).unwrap();
+            let explain = |_: [(&Kernel, &RunResult, &Contents); 2], _: bool| {
+                Some(Differs {
+                    words: "element 3".to_owned(),
+                    ulps: Some(ulps),
+                })
+            };
+            let judgement = Judge {
+                explain: Some(&explain),
+                ..Judge::new(&config)
+            };
+            let base = Snapshot::of([kernel(1.0, 1.0, "a")]);
+            judge(&judgement, Some(&base), &Snapshot::of([kernel(1.0, 1.0, "b")]))
+        };
+        assert!(judged("2ulp", 2).passed && !judged("2ulp", 3).passed);
+        let report = judged("same", 1);
+        assert!(report.problems[0].message.contains("element 3"), "{report:?}");
+        assert!(report.problems[0].advice.contains("result = \"1ulp\""), "{report:?}");
+    }
+
+    #[test]
+    fn a_variation_counts_where_the_kernel_was_made_for_it() {
+        let trial = |hash: &str, stopped: bool| {
+            let mut varied = kernel(1.0, 1.0, "a");
+            let mut result = varied.results[0].clone();
+            result.trial = "odd sizes".to_owned();
+            result.buffers[0].hash = hash.to_owned();
+            result.stopped = stopped.then(|| Failed {
+                message: "out-of-bounds: read".to_owned(),
+                place: None,
+            });
+            varied.results.push(result);
+            varied
+        };
+        check("", trial("a", false), trial("a", false), &[]);
+        let report = check("", trial("a", false), trial("b", false), &["wrong-result"]);
+        let message = &report.problems[0].message;
+        assert!(message.ends_with("differs with odd sizes"), "{message}");
+        check("", trial("a", false), trial("a", true), &["not-clean"]);
+        check("", trial("a", true), trial("b", false), &[]);
+        check("", trial("a", true), trial("a", true), &[]);
+    }
+
+    #[test]
+    fn what_asks_less_fails_unless_the_base_allows_it() {
+        let config = config("");
+        let judged = |allowed| {
+            let change = ConfigurationChange {
+                part: "launch",
+                what: "launch of k: x is zeros".to_owned(),
+                weakens: true,
+                allowed,
+                place: Place::default(),
+            };
+            let judgement = Judge {
+                configuration: vec![change],
+                ..Judge::new(&config)
+            };
+            judge(&judgement, None, &Snapshot::default())
+        };
+        assert!(judged(true).passed);
+        assert_eq!(judged(false).problems[0].rule, "configuration-weakened");
     }
 
     #[test]

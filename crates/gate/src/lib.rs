@@ -30,7 +30,9 @@
     warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+mod accept;
 mod baseline;
+mod body;
 mod config;
 mod examine;
 mod figure;
@@ -39,21 +41,28 @@ mod lines;
 mod pairing;
 pub mod render;
 mod report;
+mod results;
+mod right;
 mod rules;
 mod snapshot;
+mod weakened;
 
+pub use accept::Accept;
 pub use baseline::{Baseline, BaselineError};
 pub use config::{
-    Accept, Check, Config, ConfigError, Group, OneOrMany, Only, Oracle, Right, Tolerance,
-    WhenFaster,
+    Check, Config, ConfigError, Group, OneOrMany, Only, Oracle, Tolerance, WhenFaster,
 };
 pub use figure::{Better, FIGURES, Figure};
-pub use judge::{Explain, Judge, judge};
-pub use lines::Texts;
+pub use judge::{Differs, Explain, Judge, judge};
+pub use lines::{Texts, changed_line};
 pub use report::{
-    Against, Difference, Level, Outcome, Problem, Report, Standing, Summary, Verdict,
+    Against, ConfigurationChange, Difference, Level, Outcome, Problem, Report, Standing, Summary, Verdict,
 };
+pub use right::Right;
 pub use rules::rules;
 pub use snapshot::{
     Contents, Failed, FileFailure, Found, Kernel, LineCost, Place, RunResult, Snapshot, Time,
 };
+pub use body::declares;
+pub use pairing::pairs;
+pub use weakened::{Part, Sides, weakened};

@@ -55,6 +55,27 @@ impl FileMap {
     }
 }
 
+/// The line of a changed text that says it: of the new lines, or else of those that are gone (then the line that stands there
+/// now), the first that has one of some words, the first word first; 1 where nothing changed.
+pub fn changed_line(old: &str, new: &str, words: &[&str]) -> u32 {
+    let map = FileMap::new(old, new);
+    let has = |text: &str, line: u32, word: &str| {
+        let line = text.lines().nth(line.saturating_sub(1) as usize);
+        line.is_some_and(|line| line.contains(word))
+    };
+    let changed = |word: &str| map.changed.iter().copied().find(|n| has(new, *n, word));
+    let removed = |word: &str| {
+        let mut all = map.removed.iter();
+        let found = all.find(|(line, _)| has(old, *line, word));
+        found.map(|(_, now)| *now)
+    };
+    let named = words.iter().find_map(|word| changed(word));
+    let named = named.or_else(|| words.iter().find_map(|word| removed(word)));
+    let first = || map.changed.first().copied();
+    let gone = || map.removed.first().map(|(_, now)| *now);
+    named.or_else(first).or_else(gone).unwrap_or(1)
+}
+
 /// The sources of two trees, whose files are matched when a kernel of theirs is to blame, and once.
 #[derive(Debug)]
 pub(crate) struct Trees<'a> {

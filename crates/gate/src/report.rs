@@ -133,6 +133,8 @@ pub enum Standing {
     Worse,
     /// Worse than allowed, in a kernel that became faster.
     PaidFor,
+    /// Worse than allowed, and it costs nothing: neither occupancy nor any predicted time is worse.
+    Free,
     /// Worse than allowed, and meant to be.
     Accepted,
     /// Shown only.
@@ -147,6 +149,7 @@ impl Standing {
             Standing::Better => "better",
             Standing::Worse => "worse",
             Standing::PaidFor => "pays for speed",
+            Standing::Free => "costs nothing",
             Standing::Accepted => "accepted",
         }
     }
@@ -210,6 +213,9 @@ pub struct Verdict {
     /// The file it was in before, if another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
+    /// The name it had before, if another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
     /// True if nothing about it fails the gate.
     pub passed: bool,
     /// Its figures, before and after.
@@ -217,6 +223,34 @@ pub struct Verdict {
     /// What else to know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl Verdict {
+    /// What it was before, in words, if that was another file or name.
+    pub(crate) fn was(&self) -> Option<String> {
+        match (&self.renamed_from, &self.moved_from) {
+            (Some(name), Some(file)) => Some(format!("was {name} in {file}")),
+            (Some(name), None) => Some(format!("was {name}")),
+            (None, Some(file)) => Some(format!("was in {file}")),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Something that the configuration asks less than the base's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct ConfigurationChange {
+    /// The part of the configuration, as `may_change` names it.
+    pub part: &'static str,
+    /// What it is, and what it was.
+    pub what: String,
+    /// True if it asks less.
+    pub weakens: bool,
+    /// True if the base's configuration lets a pull request do it.
+    pub allowed: bool,
+    /// Where.
+    pub place: Place,
 }
 
 /// Kernels by what became of them.
@@ -251,6 +285,9 @@ pub struct Report {
     pub summary: Summary,
     /// What does not hold, by place.
     pub problems: Vec<Problem>,
+    /// How the configuration differs from the base's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub configuration: Vec<ConfigurationChange>,
     /// Every kernel.
     pub kernels: Vec<Verdict>,
     /// What to know about the whole.

@@ -47,9 +47,11 @@ rules! {
     /// A rewriting for speed must not change what is computed, and what it changes is easily within the tolerance of a test.
     ///
     /// ## What to do
-    /// The line is the first changed one that the kernel's code comes from. If another order of additions is meant to be, give the
-    /// kernel an oracle (`[oracle]` of `assay.toml`), accept the change (`[[accept]]` with `what = ["result"]`), or update
-    /// the baseline (`assay gate --update`).
+    /// The line is the first changed one that the kernel's code comes from. If another order of additions is meant to be, allow
+    /// units of the last place (`result = "2ulp"` in the group of the kernel), give it an oracle (`[oracle]` of `assay.toml`),
+    /// accept the change (`[[accept]]` with `what = ["result"]` and the hash that the report tells), or update the baseline
+    /// (`assay gate --update`). Results at a variation of the launch (other inputs, odd sizes) count where the kernel was
+    /// clean with it before.
     ;
     NOT_CLEAN "not-clean"
     /// ## What it does
@@ -82,7 +84,8 @@ rules! {
     /// Finds kernels whose threads need more registers than `tolerance.registers` per cent more (10 unless said otherwise).
     ///
     /// ## Why it matters
-    /// Registers decide how many threads a core holds, in steps: the next step costs latency hiding.
+    /// Registers decide how many threads a core holds, in steps: the next step costs latency hiding. While occupancy and
+    /// predicted times are no worse, more registers cost nothing, and are only shown.
     ///
     /// ## What to do
     /// `assay profile` shows where most registers are live. A kernel that became faster may pay with registers
@@ -128,6 +131,21 @@ rules! {
     ///
     /// ## What to do
     /// See which lines grew.
+    ;
+    CONFIGURATION_WEAKENED "configuration-weakened"
+    /// ## What it does
+    /// Finds changes of `assay.toml`, of launch comments and of oracles that ask less of a kernel than those of the commit that is
+    /// compared with: kernels or files that are in no group any more, a launch with fewer sizes or with zeros for inputs, a
+    /// check that is off, a tolerance or limit that was raised, an oracle or macro that is another, an accept that is new.
+    ///
+    /// ## Why it matters
+    /// Who changes a kernel changes the file that judges it, in the same pull request.
+    ///
+    /// ## What to do
+    /// If it should not be there, put it back. If it is meant to be, change the configuration in a pull request of its own that is
+    /// merged by someone who may; or let `may_change` of the base's configuration name the part, as in
+    /// `may_change = ["accept"]`: such changes are shown and fail nothing. Kernels are compared under the
+    /// launches of both sides in any case.
     ;
     OVER_LIMIT "over-limit"
     /// ## What it does

@@ -26,6 +26,7 @@ impl std::fmt::Display for Place {
 
 /// Something that did not work.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failed {
     /// Why.
     pub message: String,
@@ -53,6 +54,9 @@ pub struct Time {
     pub sizes: String,
     /// Microseconds.
     pub us: f64,
+    /// Which of the kernel's launches.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub launch: u32,
 }
 
 /// What a run left behind.
@@ -62,8 +66,23 @@ pub struct RunResult {
     /// The sizes; empty if the launch has none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sizes: String,
+    /// Which of the kernel's launches.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub launch: u32,
+    /// How the launch was varied; empty for the launch as it is written.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub trial: String,
+    /// Why the kernel is not made for this variation: it faults, or a checked run finds something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<Failed>,
+    /// What the oracle says is wrong with the results of this variation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub wrong: String,
     /// A hash of what the kernel was given: results of other inputs are not compared.
     pub inputs: String,
+    /// Hashes of what each argument was given, by name: where a kernel's arguments changed, those of both are compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub given: BTreeMap<String, String>,
     /// The buffers it wrote to.
     pub buffers: Vec<Contents>,
 }
@@ -107,6 +126,10 @@ pub struct LineCost {
     pub us: f64,
 }
 
+fn is_first(launch: &u32) -> bool {
+    *launch == 0
+}
+
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
@@ -120,6 +143,9 @@ pub struct Kernel {
     pub function: String,
     /// The line it is declared at, where that was found.
     pub line: Option<u32>,
+    /// A hash of its code.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
     /// Why there is no code for it, or why it did not run to its end.
     pub failures: Vec<Failed>,
     /// Figures of its code by name.
@@ -138,6 +164,45 @@ pub struct Kernel {
     pub costs: Vec<LineCost>,
     /// What a reader should know.
     pub notes: Vec<String>,
+}
+
+impl RunResult {
+    /// Returns true if it is the run that another tree's run is compared with.
+    pub(crate) fn is_like(&self, other: &RunResult) -> bool {
+        (self.launch, &self.trial, &self.sizes) == (other.launch, &other.trial, &other.sizes)
+    }
+
+    /// Returns true if both kernels were given the same; where their arguments differ, the same in those that both have.
+    pub(crate) fn has_inputs_of(&self, other: &RunResult) -> bool {
+        let mut common = self
+            .given
+            .iter()
+            .filter_map(|(name, hash)| Some((hash, other.given.get(name)?)))
+            .peekable();
+        self.inputs == other.inputs || common.peek().is_some() && common.all(|(a, b)| a == b)
+    }
+
+    /// The variation and the sizes, in words.
+    pub(crate) fn at(&self) -> String {
+        let sizes = match self.sizes.as_str() {
+            "" => String::new(),
+            sizes => format!(" at {sizes}"),
+        };
+        match self.trial.as_str() {
+            "" => sizes,
+            trial => format!("{sizes} with {trial}"),
+        }
+    }
+}
+
+impl Contents {
+    /// Returns true if it is the same argument of another run: by its name, or by its index where it has none.
+    pub(crate) fn is_of(&self, other: &Contents) -> bool {
+        match (self.name.as_str(), other.name.as_str()) {
+            ("", _) | (_, "") => self.index == other.index,
+            (name, other) => name == other,
+        }
+    }
 }
 
 impl Kernel {

@@ -11,9 +11,9 @@ use crate::formula::{Formula, Sizes};
 use crate::inputs::{is_output, of_buffer};
 use crate::mistake::Mistake;
 use crate::template::Grid;
-use crate::written::Written;
+use crate::written::{Target, Written};
 use crate::{Extent, Size};
-use assay_ssa::Argument;
+use assay_ssa::{Argument, Binding};
 
 /// A launch that differs from the one it was made of.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +76,59 @@ impl Written {
             trials.push(Trial { name, launch });
         }
         Ok(trials)
+    }
+
+    /// The launch with the names of arguments in place of their indices, as far as a kernel's arguments have names.
+    #[must_use]
+    pub fn named(&self, arguments: &[Argument]) -> Written {
+        let name = |target: &mut Target, binding: &dyn Fn(u32) -> Binding| {
+            let Some(index) = target.index() else { return };
+            let mut all = arguments.iter();
+            let found = all.find(|argument| argument.binding == binding(index));
+            if let Some(argument) = found.filter(|it| !it.name.is_empty()) {
+                *target = Target::Name(argument.name.clone());
+            }
+        };
+        let mut launch = self.clone();
+        for target in launch.buffer_targets_mut() {
+            name(target, &Binding::Buffer);
+        }
+        for bound in &mut launch.memory {
+            name(&mut bound.target, &Binding::Threadgroup);
+        }
+        for bound in &mut launch.textures {
+            name(&mut bound.target, &Binding::Texture);
+        }
+        for bound in &mut launch.samplers {
+            name(&mut bound.target, &Binding::Sampler);
+        }
+        launch
+    }
+
+    /// The launch for a kernel that has other arguments: what both have by name is bound as here, the rest as in another
+    /// launch. Both have names in place of indices.
+    #[must_use]
+    pub fn carried(&self, arguments: &[Argument], rest: &Written) -> Written {
+        let mut launch = self.clone();
+        let has = |target: &Target| match target {
+            Target::Name(name) => arguments.iter().any(|argument| argument.name == *name),
+            Target::Index(_) => true,
+        };
+        launch.buffers.retain(|bound| has(&bound.target));
+        launch.bytes.retain(|bound| has(&bound.target));
+        launch.tensors.retain(|bound| has(&bound.target));
+        launch.memory.retain(|bound| has(&bound.target));
+        launch.textures.retain(|bound| has(&bound.target));
+        launch.samplers.retain(|bound| has(&bound.target));
+        launch.arguments.retain(|bound| has(&bound.target));
+        launch.or(rest.clone())
+    }
+
+    fn buffer_targets_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+        let buffers = self.buffers.iter_mut().map(|bound| &mut bound.target);
+        let bytes = self.bytes.iter_mut().map(|bound| &mut bound.target);
+        let tensors = self.tensors.iter_mut().map(|bound| &mut bound.target);
+        buffers.chain(bytes).chain(tensors)
     }
 
     /// One value of each size, the first or what is made of it.
@@ -316,7 +369,7 @@ fn elements(contents: &Contents, sizes: &Sizes) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_ssa::{ArgumentAccess, Binding};
+    use assay_ssa::ArgumentAccess;
 
     fn argument(name: &str, index: u32, access: ArgumentAccess) -> Argument {
         Argument {
@@ -352,6 +405,27 @@ mod tests {
         assert!(of("odd sizes").starts_with("--size N=97 --size K=4 --grid N --threadgroup 64 "));
         assert!(of("whole threadgroups").contains("--grid 128 --threadgroup 64 "));
         assert!(of("other scalars").ends_with("--bytes 2=u32:127 --bytes 3=f32:0.875"));
+    }
+
+    #[test]
+    fn a_launch_follows_names_to_other_indices() {
+        let launch = |text: &str| Written::parse(text).unwrap().1;
+        let before = [
+            argument("x", 0, ArgumentAccess::Read),
+            argument("y", 1, ArgumentAccess::Write),
+        ];
+        let after = [
+            argument("scale", 0, ArgumentAccess::Read),
+            argument("x", 1, ArgumentAccess::Read),
+            argument("out", 2, ArgumentAccess::Write),
+        ];
+        let old = launch("--grid 8 --buffer 0=random:f32:8 --buffer 1=zeros:f32:8").named(&before);
+        assert_eq!(old.to_string(), "--grid 8 --buffer x=random:f32:8 --buffer y=zeros:f32:8");
+        let new = launch("--grid 4 --buffer 0=iota:f32:8 --buffer 1=zeros:f32:8 --buffer 2=zeros:f32:4");
+        assert_eq!(
+            old.carried(&after, &new.named(&after)).to_string(),
+            "--grid 8 --buffer x=random:f32:8 --buffer scale=iota:f32:8 --buffer out=zeros:f32:4"
+        );
     }
 
     #[test]

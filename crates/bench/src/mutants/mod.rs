@@ -94,7 +94,7 @@ pub enum MutantError {
 
 impl Mutant {
     /// Changes the program. Returns false if the operation is not there.
-    fn apply(&self, module: &mut Module) -> bool {
+    pub fn apply(&self, module: &mut Module) -> bool {
         let mut number = 0;
         let ids: Vec<_> = module.functions.iter().map(|(id, _)| id).collect();
         for id in ids {
@@ -158,6 +158,13 @@ pub fn generate(
     }
     chosen.truncate(count);
     Ok(chosen)
+}
+
+/// All mutants of a program.
+pub fn of_program(module: &Module, name: &str) -> Vec<Mutant> {
+    let mut found = BTreeMap::new();
+    sites(module, name, &mut found);
+    found.into_values().flatten().collect()
 }
 
 /// All mutants of a program, by operator.

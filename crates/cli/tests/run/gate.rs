@@ -489,7 +489,7 @@ fn init_writes_a_configuration_that_passes() {
     assert!(config.contains("include = [\"lib/headers\"]"), "{config}");
     assert!(
         config.contains(
-            "\"rows\" = \"--size N=64 --grid N --threadgroup 64 --buffer 0=zeros:f32:N*N"
+            "\"rows\" = \"--size N=64 --grid N --threadgroup 64 --buffer 0=zeros:f32:N --buffer 1=random:f32:N*N"
         ),
         "{config}"
     );

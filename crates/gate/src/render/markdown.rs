@@ -1,6 +1,6 @@
 //! For a job's summary and for comments: a heading that says it all, problems, and a table of what changed.
 
-use super::{cells, changes, in_repository, sentence, told};
+use super::{cells, changes, in_repository, sentence, state, told};
 use crate::report::{Level, Report, Standing, Verdict};
 
 /// Rows of the table of figures; a summary may have a megabyte, and nobody reads a thousand rows.
@@ -35,6 +35,18 @@ pub fn markdown(report: &Report, prefix: &str) -> String {
             code(problem.rule)
         );
     }
+    if !report.configuration.is_empty() {
+        out += "\n### Configuration changed\n\n";
+    }
+    for change in report.configuration.iter().take(MOST_ROWS) {
+        let place = in_repository(prefix, &change.place.to_string());
+        let mark = match change.weakens && !change.allowed {
+            true => "❌",
+            false => "ℹ️",
+        };
+        let what = escaped(&format!("{}{}", change.what, state(change)));
+        out += &format!("- {mark} {}: {what}\n", code(&place));
+    }
     out += &figures(report);
     let noted: Vec<&Verdict> = told(report)
         .filter(|kernel| !kernel.notes.is_empty())
@@ -57,8 +69,8 @@ pub fn markdown(report: &Report, prefix: &str) -> String {
 fn figures(report: &Report) -> String {
     let mut rows = Vec::new();
     for kernel in told(report) {
-        let state = match &kernel.moved_from {
-            Some(file) => format!("was in {}", code(file)),
+        let state = match kernel.was() {
+            Some(was) => escaped(&was),
             None => kernel.outcome.name().to_owned(),
         };
         let mut name = format!("{} {state}", code(&kernel.function));

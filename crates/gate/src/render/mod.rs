@@ -12,7 +12,7 @@ pub use markdown::markdown;
 pub use sarif::sarif;
 pub use text::{Style, text};
 
-use crate::report::{Difference, Outcome, Report, Verdict};
+use crate::report::{ConfigurationChange, Difference, Outcome, Report, Verdict};
 
 /// A path as a whole repository knows it: the folder of the configuration before it.
 fn in_repository(prefix: &str, file: &str) -> String {
@@ -39,9 +39,18 @@ fn in_repository(prefix: &str, file: &str) -> String {
 fn told(report: &Report) -> impl Iterator<Item = &Verdict> {
     report.kernels.iter().filter(|kernel| {
         !kernel.passed
-            || kernel.moved_from.is_some()
+            || kernel.was().is_some()
             || !matches!(kernel.outcome, Outcome::Same | Outcome::Alone)
     })
+}
+
+/// Whether a change of the configuration may be, in words.
+fn state(change: &ConfigurationChange) -> &'static str {
+    match (change.weakens, change.allowed) {
+        (false, _) => "",
+        (true, true) => " (the base allows it)",
+        (true, false) => " (the base does not allow it)",
+    }
 }
 
 /// Figures worth a row.

@@ -14,6 +14,7 @@ fn report() -> Report {
             chip: "m2".to_owned(),
             sizes: "N = 64".to_owned(),
             us,
+            launch: 0,
         }],
         ..Kernel::new("a b/<k>,1.metal", function)
     };

@@ -1,6 +1,6 @@
 //! For a terminal: what failed first, then what changed, then one line.
 
-use super::{cells, changes, sentence, told};
+use super::{cells, changes, sentence, state, told};
 use crate::report::{Level, Report, Standing};
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Cell, Column, Table};
@@ -37,6 +37,17 @@ pub fn text(report: &Report, style: &Style) -> String {
             "  {}\n",
             hanging(&advice, style.width, 2, 8).join("\n        ")
         );
+    }
+    if !report.configuration.is_empty() {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out += "configuration changed:\n";
+        for change in &report.configuration {
+            let state = state(change);
+            let line = format!("{}: {}{state}", change.place, change.what);
+            out += &format!("  {}\n", hanging(&line, style.width, 2, 4).join("\n    "));
+        }
     }
     let table = table(report, style);
     if !table.is_empty() {
@@ -82,8 +93,8 @@ fn table(report: &Report, style: &Style) -> String {
     };
     for kernel in kernels {
         let mut name = kernel.function.clone();
-        let mut word = match &kernel.moved_from {
-            Some(file) => format!("was in {file}"),
+        let mut word = match kernel.was() {
+            Some(was) => was,
             None => match kernel.outcome {
                 crate::Outcome::Changed => String::new(),
                 outcome => outcome.name().to_owned(),

@@ -27,7 +27,7 @@ pub(super) fn add(
         if !seen.insert(path.clone()) {
             continue;
         }
-        let Ok(bytes) = std::fs::read(&path) else {
+        let Some(bytes) = tree.bytes_at(&path) else {
             continue;
         };
         if seen.len() > MOST_FILES {

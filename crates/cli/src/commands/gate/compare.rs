@@ -3,11 +3,16 @@
 use super::evaluate::{Evaluator, Overrides, costs_chip};
 use super::execute::{Limits, Ran, Subject};
 use super::git::{self, Base};
+use super::git::Repository;
+use super::plan::{Plan, Side};
 use super::tree::Tree;
-use super::{Found, kernel, launches, store, targets};
+use super::trials::Trials;
+use super::{Found, kernel, store, targets};
 use crate::failure::Failure;
-use crate::input;
-use assay_gate::{Against, Baseline, Config, Judge, Kernel, Report, Snapshot, judge};
+use assay_gate::{
+    Against, Baseline, Config, ConfigurationChange, Contents, Judge, Kernel, Place, Report,
+    RunResult, Sides, Snapshot, Texts, judge, pairs, weakened,
+};
 use assay_predict::Target;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,6 +35,17 @@ pub(super) struct Comparison<'a> {
 struct There {
     tree: Tree,
     config: Option<Config>,
+    /// The text of that configuration.
+    text: String,
+    /// What of it is gone or was put aside.
+    replaced: Vec<ConfigurationChange>,
+}
+
+impl There {
+    /// What the tree's kernels are looked at by.
+    fn config<'a>(&'a self, other: &'a Config) -> &'a Config {
+        self.config.as_ref().unwrap_or(other)
+    }
 }
 
 impl<'a> Comparison<'a> {
@@ -75,9 +91,30 @@ impl<'a> Comparison<'a> {
             return Err(git::no_repository());
         };
         let prefix = self.found.prefix();
-        let tree = Tree::of_commit(repository, base, &prefix, &self.found.config)?;
-        let text = tree.text(super::CONFIG);
-        let config = text.and_then(|text| Config::parse(&text).ok());
+        let entries = repository.entries(&base.tree)?;
+        let path = below(&prefix, &self.found.name);
+        let text = repository.text_of(&entries, &path);
+        let mut config = match text.as_deref().map(Config::parse).transpose() {
+            Ok(config) => config,
+            Err(error) => {
+                self.notes.push(format!(
+                    "the configuration of {name} cannot be read ({error}): kernels are compared under this one"
+                ));
+                None
+            }
+        };
+        if let Some(config) = &mut config {
+            config.only = self.found.config.only.clone();
+        }
+        let both: Vec<&Config> = [Some(&self.found.config), config.as_ref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        let tree = Tree::of_commit(repository, base, &prefix, &both)?;
+        let replaced = match &text {
+            Some(_) => Vec::new(),
+            None => self.replaced(repository, &entries, &path),
+        };
         if base.shallow && !base.merge_base {
             self.notes.push(format!(
                 "a shallow clone: compared with {name} itself, which may be ahead of where this branch began"
@@ -88,7 +125,12 @@ impl<'a> Comparison<'a> {
             commit: base.commit.clone(),
             merge_base: base.merge_base,
         };
-        self.there = Some(There { tree, config });
+        self.there = Some(There {
+            tree,
+            config,
+            text: text.unwrap_or_default(),
+            replaced,
+        });
         Ok(())
     }
 
@@ -97,6 +139,9 @@ impl<'a> Comparison<'a> {
         self.against = Against::Baseline {
             file: name.to_owned(),
         };
+        if !self.found.allowed().holds(&path) {
+            return Err(super::outside(name));
+        }
         if !path.exists() {
             self.against = Against::Nothing;
             self.notes.push(format!(
@@ -104,7 +149,7 @@ impl<'a> Comparison<'a> {
             ));
             return Ok(());
         }
-        let bytes = input::open(&path)?;
+        let bytes = self.here.open(name)?;
         let baseline = Baseline::parse(&bytes).map_err(|error| {
             Failure::input(format!("{name}: {error}"))
                 .advice("assay gate --update writes it anew; after a merge conflict too")
@@ -113,25 +158,60 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
+    /// Configurations of the base that another one takes the place of: one above it, or one that is gone.
+    fn replaced(
+        &self,
+        repository: &Repository,
+        entries: &[git::Entry],
+        path: &str,
+    ) -> Vec<ConfigurationChange> {
+        let folder = |path: &str| path.rsplit_once('/').map_or("", |(it, _)| it).to_owned();
+        let own = folder(path);
+        let named = entries.iter().map(|entry| entry.path.as_str());
+        let mut known = named.filter(|it| it.rsplit('/').next() == Some(super::CONFIG));
+        let governed = |other: &str| {
+            let above = folder(other);
+            above.is_empty() || own == above || own.starts_with(&format!("{above}/"))
+        };
+        let found = known.find(|other| {
+            governed(other) || !repository.root.join(other).is_file()
+        });
+        let change = found.map(|other| ConfigurationChange {
+            part: assay_gate::Part::Kernels.name(),
+            what: format!("this configuration is new, and stands in the place of {other}"),
+            weakens: true,
+            allowed: false,
+            place: Place {
+                file: self.found.name.clone(),
+                line: 1,
+                column: 0,
+            },
+        });
+        change.into_iter().collect()
+    }
+
     /// Files that are looked at, of both trees.
     pub(super) fn files(&self) -> usize {
         let config = &self.found.config;
         let there = self.there.as_ref();
         self.here.sources(config).count()
-            + there.map_or(0, |there| there.tree.sources(config).count())
+            + there.map_or(0, |it| it.tree.sources(it.config(config)).count())
     }
 
+    /// What finds out about kernels under a configuration.
     fn evaluator<'e>(
         &'e self,
+        config: &'e Config,
         overrides: &'e Overrides,
         done: &'e (dyn Fn() + Sync),
     ) -> Result<Evaluator<'e>, Failure> {
         Ok(Evaluator {
-            config: &self.found.config,
+            config,
             chip: costs_chip(&self.targets)?,
             targets: self.targets.clone(),
             here: &self.here,
             overrides,
+            trusted: self.there.as_ref().map(|there| &there.tree),
             done,
         })
     }
@@ -139,25 +219,53 @@ impl<'a> Comparison<'a> {
     /// Finds everything out and judges it. Also returns what was found out about this tree.
     pub(super) fn judge(&self, done: &(dyn Fn() + Sync)) -> Result<(Report, Snapshot), Failure> {
         let config = &self.found.config;
-        let own = Overrides::new();
+        let nothing = Overrides::new();
         let files: Vec<&str> = self.here.sources(config).map(String::as_str).collect();
-        let head = self.evaluator(&own, done)?.snapshot(&self.here, &files)?;
+        let evaluator = self.evaluator(config, &nothing, done)?;
+        let mut head = evaluator.snapshot(&self.here, &files)?;
         let mut judgement = Judge {
             against: self.against.clone(),
             notes: self.notes.clone(),
             ..Judge::new(config)
         };
+        judgement.notes.extend(self.uncovered());
         let Some(there) = &self.there else {
             let report = judge(&judgement, self.baseline.as_ref(), &head);
             store::tidy();
             return Ok((report, head));
         };
-        let overrides = self.overrides(there, &head);
-        let files: Vec<&str> = there.tree.sources(config).map(String::as_str).collect();
-        let base = self
-            .evaluator(&overrides, done)?
-            .snapshot(&there.tree, &files)?;
+        let own = there.config(config);
+        let old_files: Vec<&str> = there.tree.sources(own).map(String::as_str).collect();
+        let old_evaluator = self.evaluator(own, &nothing, done)?;
+        let mut base = old_evaluator.snapshot(&there.tree, &old_files)?;
+        let plan = {
+            let texts = self.texts_of_kernels(there, &base, &head);
+            let mut plan = Plan::default();
+            for (before, after) in pairs(&base, &head, (&texts.0, &texts.1)) {
+                let old = Side {
+                    evaluator: &old_evaluator,
+                    tree: &there.tree,
+                    kernel: before,
+                };
+                let new = Side {
+                    evaluator: &evaluator,
+                    tree: &self.here,
+                    kernel: after,
+                };
+                plan.add(old, new);
+            }
+            plan
+        };
+        // What has not changed is known by now.
+        let silent = || {};
+        if !plan.head.is_empty() {
+            let evaluator = self.evaluator(config, &plan.head, &silent)?;
+            head = evaluator.snapshot(&self.here, &files)?;
+            let evaluator = self.evaluator(own, &plan.base, &silent)?;
+            base = evaluator.snapshot(&there.tree, &old_files)?;
+        }
         store::tidy();
+        judgement.configuration = self.configuration(there, &plan, (&base, &head));
         let named = |snapshot: &Snapshot| -> BTreeSet<String> {
             let kernels = snapshot.kernels.iter();
             let lines = kernels.flat_map(|kernel| {
@@ -169,80 +277,151 @@ impl<'a> Comparison<'a> {
         let (old, new) = (named(&base), named(&head));
         let old = there.tree.texts(old.iter().map(String::as_str));
         let new = self.here.texts(new.iter().map(String::as_str));
+        let base = match self.accepted_baseline(there)? {
+            Some(stored) => stored,
+            None => base,
+        };
         judgement.texts = Some((&old, &new));
         let explained = AtomicUsize::new(0);
-        let explain = |before: &Kernel, after: &Kernel, sizes: &str, index: u32| {
-            if explained.fetch_add(1, Ordering::Relaxed) >= MOST_EXPLAINED {
+        let explain = |[before, after]: [(&Kernel, &RunResult, &Contents); 2], decides: bool| {
+            let count = explained.fetch_add(1, Ordering::Relaxed);
+            if count >= MOST_EXPLAINED && !decides {
                 return None;
             }
-            let empty = Overrides::new();
-            let old = self.again(&there.tree, &overrides, before, sizes)?;
-            let new = self.again(&self.here, &empty, after, sizes)?;
-            new.difference(&old, index)
+            let old = self.again((&there.tree, own, &plan.base), before.0, before.1)?;
+            let new = self.again((&self.here, config, &plan.head), after.0, after.1)?;
+            new.difference(after.2.index, &old, before.2.index)
         };
         judgement.explain = Some(&explain);
         Ok((judge(&judgement, Some(&base), &head), head))
     }
 
-    /// Launches for kernels of the other tree: its own where they give the same inputs, so that a change of geometry is compared
-    /// with the geometry it replaces; otherwise this tree's.
-    fn overrides(&self, there: &There, head: &Snapshot) -> Overrides {
-        let config = &self.found.config;
-        let mut overrides = Overrides::new();
-        let here = self
-            .here
-            .texts(head.kernels.iter().map(|kernel| kernel.file.as_str()));
-        let texts = there
-            .tree
-            .texts(there.tree.sources(config).map(String::as_str));
-        // A kernel whose file was renamed is found by its name.
-        let present: BTreeSet<&String> = self.here.files.iter().collect();
-        let gone: Vec<&String> = texts.keys().filter(|old| !present.contains(old)).collect();
-        for kernel in &head.kernels {
-            let (file, function) = (&kernel.file, &kernel.function);
-            let Some(group) = config.group(file, function) else {
-                continue;
-            };
-            let text = here.get(file).map(String::as_str);
-            let Ok(new) = launches::of(config, group, text, function) else {
-                continue;
-            };
-            for old in gone.iter().copied().chain([file]) {
-                let Some(text) = texts.get(old) else {
-                    continue;
-                };
-                let own = there.config.as_ref().unwrap_or(config);
-                let own_group = own.group(old, function).unwrap_or(group);
-                let before = launches::of(own, own_group, Some(text), function);
-                let before = before.unwrap_or_default();
-                // What the evaluation of that tree would take by itself, under this tree's configuration.
-                let plain_group = config.group(old, function).unwrap_or(group);
-                let plain = launches::of(config, plain_group, Some(text), function);
-                let plain = plain.unwrap_or_default();
-                let wanted = match launches::same_inputs(&before, &new) {
-                    true => before,
-                    false => new.clone(),
-                };
-                if format!("{wanted:?}") != format!("{plain:?}") {
-                    overrides.insert((old.clone(), function.clone()), wanted);
-                }
-            }
+    /// The sources of kernels, and of this tree those of all kernels that the other has.
+    fn texts_of_kernels(&self, there: &There, base: &Snapshot, head: &Snapshot) -> (Texts, Texts) {
+        let files = |snapshot: &Snapshot| -> BTreeSet<String> {
+            snapshot.kernels.iter().map(|it| it.file.clone()).collect()
+        };
+        let (old, new) = (files(base), files(head));
+        let both: BTreeSet<&str> = old.iter().chain(&new).map(String::as_str).collect();
+        (
+            there.tree.texts(old.iter().map(String::as_str)),
+            self.here.texts(both.into_iter()),
+        )
+    }
+
+    /// How the configuration differs from the base's.
+    fn configuration(
+        &self,
+        there: &There,
+        plan: &Plan,
+        kernels: (&Snapshot, &Snapshot),
+    ) -> Vec<ConfigurationChange> {
+        let mut all = there.replaced.clone();
+        let Some(base) = &there.config else {
+            return all;
+        };
+        let texts = self.texts_of_kernels(there, kernels.0, kernels.1);
+        let mut changes = weakened(&Sides {
+            base,
+            head: &self.found.config,
+            kernels,
+            texts: (&texts.0, &texts.1),
+            files: &self.here.files,
+            file: (&self.found.name, &there.text, &self.found.text),
+            launches: &|_, head| plan.of(head),
+        });
+        changes.extend(self.programs(there, base));
+        if changes.iter().any(|change| change.weakens) {
+            changes.retain(|change| change.weakens);
         }
-        overrides
+        all.extend(changes);
+        all
+    }
+
+    /// Programs of oracles that are others than the base's, which run in their place.
+    fn programs(&self, there: &There, base: &Config) -> Vec<ConfigurationChange> {
+        let part = assay_gate::Part::Oracle.name();
+        let mut files: Vec<&str> = self
+            .found
+            .config
+            .oracle
+            .values()
+            .filter(|oracle| super::oracle::is_program(oracle))
+            .map(|oracle| oracle.parts().0)
+            .collect();
+        files.sort_unstable();
+        files.dedup();
+        let changed = files.into_iter().filter_map(|file| {
+            let (old, new) = (there.tree.text(file), self.here.text(file));
+            let line = match (&old, &new) {
+                (Some(old), Some(new)) if old == new => return None,
+                (Some(old), Some(new)) => assay_gate::changed_line(old, new, &[]),
+                _ => 1,
+            };
+            Some(ConfigurationChange {
+                part,
+                what: match old {
+                    Some(_) => format!("{file} is another program; the base's was run"),
+                    None => format!("{file} is a new program, which was not run"),
+                },
+                // A new program judges nothing yet.
+                weakens: old.is_some(),
+                allowed: base.may_change.iter().any(|one| one == part),
+                place: Place {
+                    file: file.to_owned(),
+                    line,
+                    column: 0,
+                },
+            })
+        });
+        changed.collect()
+    }
+
+    /// Figures that the repository keeps, where the base says that a pull request may change them: what is written there is
+    /// accepted.
+    fn accepted_baseline(&self, there: &There) -> Result<Option<Snapshot>, Failure> {
+        let named = there.config.as_ref().and_then(|base| {
+            let part = assay_gate::Part::Baseline.name();
+            let may = base.may_change.iter().any(|one| one == part);
+            base.baseline.as_ref().filter(|_| may)
+        });
+        let Some(name) = named.filter(|name| self.here.inside(name).is_some()) else {
+            return Ok(None);
+        };
+        let bytes = self.here.open(name)?;
+        let baseline = Baseline::parse(&bytes);
+        let baseline = baseline.map_err(|error| Failure::input(format!("{name}: {error}")))?;
+        Ok(Some(baseline.snapshot()))
+    }
+
+    /// Sources that no group looks at.
+    fn uncovered(&self) -> Option<String> {
+        let config = &self.found.config;
+        if config.only != assay_gate::Only::default() {
+            return None;
+        }
+        let sources = self.here.files.iter().filter(|file| file.ends_with(".metal"));
+        let left = sources.filter(|file| config.groups_of_file(file).next().is_none());
+        let left: Vec<&str> = left.map(String::as_str).collect();
+        let shown = left.get(..left.len().min(MOST_NAMED))?.join(", ");
+        let more = if left.len() > MOST_NAMED { ", …" } else { "" };
+        let count = left.len();
+        (count > 0).then(|| format!("{count} .metal files are in no group of {}: {shown}{more}", self.found.name))
     }
 
     /// Runs a kernel once more, for its bytes.
-    fn again(&self, tree: &Tree, overrides: &Overrides, of: &Kernel, sizes: &str) -> Option<Ran> {
-        let config = &self.found.config;
-        let evaluator = self.evaluator(overrides, &|| {}).ok()?;
+    fn again(
+        &self,
+        (tree, config, overrides): (&Tree, &Config, &Overrides),
+        of: &Kernel,
+        run: &RunResult,
+    ) -> Option<Ran> {
+        let evaluator = self.evaluator(config, overrides, &|| {}).ok()?;
         let group = config.group(&of.file, &of.function)?;
         let unit = evaluator.unit(tree, &of.file, group).ok()?;
         let library = evaluator.compile(&unit, false).ok()?.ok()?;
-        let key = (of.file.clone(), of.function.clone());
-        let all = match overrides.get(&key) {
-            Some(launches) => launches.clone(),
-            None => launches::of(config, group, Some(&unit.text), &of.function).ok()?,
-        };
+        let all = evaluator.launches(&unit, &of.function).ok()?;
+        let (number, launch) = all.into_iter().find(|(number, _)| *number == run.launch)?;
         let constants = kernel::constants(group).ok()?;
         let subject = Subject {
             library: &library,
@@ -250,14 +429,23 @@ impl<'a> Comparison<'a> {
             constants: &constants,
             limits: Limits::of(config),
         };
-        for launch in all {
-            let launch = launches::at_run_sizes(&launch, group).ok()?;
-            for case in launch.cases().ok()? {
-                if assay_launch::describe(&case) == sizes {
-                    return subject.run(&launch, &case, tree).ok();
-                }
-            }
+        if !run.trial.is_empty() {
+            let mut trials = Trials::new(subject, None, (tree, number)).ok()?;
+            return trials.named(&launch.run, &run.trial);
         }
-        None
+        let cases = launch.run.cases().ok()?;
+        let case = cases.iter().find(|case| assay_launch::describe(case) == run.sizes)?;
+        subject.run(&launch.run, case, tree).ok()
     }
 }
+
+/// A path below a folder, which may be the top.
+fn below(prefix: &str, name: &str) -> String {
+    match prefix {
+        "" => name.to_owned(),
+        prefix => format!("{prefix}/{name}"),
+    }
+}
+
+/// Files that are named in a note.
+const MOST_NAMED: usize = 12;

@@ -4,14 +4,17 @@
 use super::execute::relative_text;
 use super::store::{self, Entry};
 use super::tree::Tree;
-use super::{closure, launches};
+use super::launches::Planned;
+use super::{closure, launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::source::{self, ThisMachine};
 use crate::{interrupt, toolchain};
 use assay_chip::{Chip, CostModel};
 use assay_front::{Blame, CompilerError, Error, Library, SourceOptions};
-use assay_gate::{Check, Config, Failed, FileFailure, Group, Kernel, Place, Snapshot};
-use assay_launch::{Written, misplaced};
+use assay_gate::{
+    Check, Config, Failed, FileFailure, Group, Kernel, Oracle, Place, Snapshot,
+};
+use assay_launch::misplaced;
 use assay_msl::Diagnostic;
 use assay_predict::Target;
 use assay_tune::fingerprint::Fingerprint;
@@ -19,8 +22,9 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Launches that replace a tree's own, by file and kernel.
-pub(super) type Overrides = BTreeMap<(String, String), Vec<Written>>;
+/// Launches that replace a tree's own, by file and kernel. Their places are their numbers: one that is missing does not fit
+/// the kernel.
+pub(super) type Overrides = BTreeMap<(String, String), Vec<Option<Planned>>>;
 
 /// What decides an evaluation besides the tree.
 pub(super) struct Evaluator<'a> {
@@ -31,6 +35,8 @@ pub(super) struct Evaluator<'a> {
     /// Folders of this tree, for includes that a commit's files do not have (submodules, ignored folders).
     pub(super) here: &'a Tree,
     pub(super) overrides: &'a Overrides,
+    /// The tree whose programs may run; none where all are this user's own.
+    pub(super) trusted: Option<&'a Tree>,
     /// Takes one for every file that is done.
     pub(super) done: &'a (dyn Fn() + Sync),
 }
@@ -58,6 +64,18 @@ pub(super) struct Unit<'a> {
 }
 
 impl Evaluator<'_> {
+    /// The tree that programs are taken from.
+    pub(super) fn programs(&self) -> &Tree {
+        self.trusted.unwrap_or(self.here)
+    }
+
+    /// Returns true if an oracle is no program, or one that may run.
+    pub(super) fn may_run(&self, oracle: &Oracle) -> bool {
+        let (text, ..) = oracle.parts();
+        let known = || self.trusted.is_none_or(|tree| tree.text(text).is_some());
+        !oracle::is_program(oracle) || known()
+    }
+
     /// Everything about the kernels of some files.
     pub(super) fn snapshot(&self, tree: &Tree, files: &[&str]) -> Result<Snapshot, Failure> {
         let compiler = match files.is_empty() {
@@ -117,10 +135,15 @@ impl Evaluator<'_> {
         group: &'u Group,
     ) -> Result<Unit<'u>, Failure> {
         let path = tree.path(file);
-        let inside = |name: &String| match tree.path(name) {
-            there if there.exists() => there,
-            _ => self.here.path(name),
+        let inside = |name: &String| {
+            let found = tree.inside(name).or_else(|| self.here.inside(name));
+            found.ok_or_else(|| {
+                Failure::input(format!("assay.toml: {name} is outside the repository"))
+                    .advice("include and before name what lies in the repository")
+            })
         };
+        let include: Result<Vec<PathBuf>, Failure> = group.include.iter().map(inside).collect();
+        let before: Result<Vec<PathBuf>, Failure> = group.before.iter().map(inside).collect();
         let standard = group.std.as_deref().map(str::parse).transpose();
         let standard = standard
             .map_err(|error| Failure::input(format!("std: {error}")))?
@@ -134,8 +157,8 @@ impl Evaluator<'_> {
             options: SourceOptions {
                 fast_math: group.fast_math,
                 standard,
-                include_folders: group.include.iter().map(inside).collect(),
-                include_files: group.before.iter().map(inside).collect(),
+                include_folders: include?,
+                include_files: before?,
                 defines: group.defines.clone(),
                 checked: false,
                 within: Some(vec![tree.top.clone(), self.here.top.clone()]),
@@ -170,7 +193,6 @@ impl Evaluator<'_> {
         ] {
             hash.add(part.as_bytes());
         }
-        let root = &unit.tree.root;
         let launches = config.launch.values().chain(&unit.group.launch);
         let words = launches.flat_map(|launch| launch.all());
         let comments = unit
@@ -178,10 +200,12 @@ impl Evaluator<'_> {
             .lines()
             .filter(|line| line.contains("assay: launch"));
         let words = words.map(String::as_str).chain(comments);
-        launches::add_arrays(&mut hash, words.flat_map(str::split_whitespace), root);
+        launches::add_arrays(&mut hash, words.flat_map(str::split_whitespace), unit.tree);
         for oracle in config.oracle.values() {
-            if let Ok(bytes) = std::fs::read(self.here.path(oracle.parts().0)) {
-                hash.add(&bytes);
+            if oracle::is_program(oracle)
+                && let Some(text) = self.programs().text(oracle.parts().0)
+            {
+                hash.add(text.as_bytes());
             }
         }
         let folders = &unit.options.include_folders;
@@ -253,7 +277,7 @@ impl Evaluator<'_> {
             checked,
             ..unit.options.clone()
         };
-        let bytes = match crate::input::open(&unit.path) {
+        let bytes = match unit.tree.open(unit.file) {
             Ok(bytes) => bytes,
             Err(failure) => return broken(vec![failed(failure)]),
         };

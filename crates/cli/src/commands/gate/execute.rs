@@ -7,11 +7,11 @@ use crate::launch::Launched;
 use assay_device::{Checks, Constant, Error, PipelineFacts, Report, Settings};
 use assay_engine::Runner;
 use assay_front::Library;
-use assay_gate::{Config, Contents, Failed, Found, Place, RunResult};
+use assay_gate::{Config, Contents, Differs, Failed, Found, Place, RunResult};
 use assay_launch::inputs::of_buffer;
-use assay_launch::{Inputs, Mistake, Sizes, Written, describe};
+use assay_launch::{Dtype, Inputs, Mistake, Sizes, Written, describe};
 use assay_tune::fingerprint::{self, Fingerprint};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Operations a simdgroup may run in loops, when the configuration does not say.
@@ -76,7 +76,7 @@ impl From<Failure> for Stopped {
     }
 }
 
-fn stopped(error: Error, tree: &Tree) -> Stopped {
+pub(super) fn stopped(error: Error, tree: &Tree) -> Stopped {
     if error == Error::Cancelled {
         return Stopped::Command(crate::commands::run::device_failure(error));
     }
@@ -130,7 +130,7 @@ pub(super) fn relative_text(text: &str, tree: &Tree) -> String {
 }
 
 impl Subject<'_> {
-    fn settings(&self) -> Settings {
+    pub(super) fn settings(&self) -> Settings {
         Settings {
             max_steps: Some(self.limits.max_steps),
             timeout: Some(self.limits.time),
@@ -140,7 +140,7 @@ impl Subject<'_> {
     }
 
     /// The launch for this kernel, whose arrays lie below the tree.
-    fn launched(
+    pub(super) fn launched(
         &self,
         launch: &Written,
         runner: &Runner,
@@ -170,7 +170,7 @@ impl Subject<'_> {
         })
     }
 
-    fn runner(&self) -> Result<Runner, Error> {
+    pub(super) fn runner(&self) -> Result<Runner, Error> {
         Runner::new(self.library, self.function, self.constants, self.settings())
     }
 
@@ -237,7 +237,7 @@ pub(crate) fn starts(
 }
 
 /// What a checked run found, each mistake of a line once.
-fn found(reports: &[Report], tree: &Tree) -> Vec<Found> {
+pub(super) fn found(reports: &[Report], tree: &Tree) -> Vec<Found> {
     let mut known = BTreeSet::new();
     let mut all = Vec::new();
     for report in reports {
@@ -272,16 +272,21 @@ impl Ran {
     }
 
     /// Hashes of what the kernel was given and of what it left in the buffers it may write, and in others that changed.
-    pub(super) fn result(&self) -> RunResult {
-        let mut given = Fingerprint::default();
+    pub(super) fn result(&self, launch: u32, trial: &str) -> RunResult {
+        let mut inputs = Fingerprint::default();
+        let mut given = BTreeMap::new();
+        let mut add = |index: u32, bytes: &[u8]| {
+            inputs.add(&index.to_le_bytes());
+            inputs.add(bytes);
+            given.insert(self.name(index).to_owned(), fingerprint::of_bytes(bytes));
+        };
         for buffer in &self.inputs.buffers {
-            given.add(&buffer.index.to_le_bytes());
-            given.add(&buffer.data());
+            add(buffer.index, &buffer.data());
         }
         for (index, bytes) in &self.inputs.bytes {
-            given.add(&index.to_le_bytes());
-            given.add(bytes);
+            add(*index, bytes);
         }
+        given.remove("");
         let pairs = self.inputs.buffers.iter().zip(&self.after);
         let outputs = pairs.filter(|(buffer, (_, after))| {
             let is_declared = of_buffer(&self.facts.arguments, buffer.index).is_some();
@@ -289,7 +294,10 @@ impl Ran {
         });
         RunResult {
             sizes: describe(&self.sizes),
-            inputs: given.text(),
+            launch,
+            trial: trial.to_owned(),
+            inputs: inputs.text(),
+            given,
             buffers: outputs
                 .map(|(buffer, (_, after))| Contents {
                     index: buffer.index,
@@ -297,28 +305,51 @@ impl Ran {
                     hash: fingerprint::of_bytes(after),
                 })
                 .collect(),
+            ..RunResult::default()
         }
     }
 
-    /// In which element a buffer differs from another run's.
-    pub(super) fn difference(&self, other: &Ran, index: u32) -> Option<String> {
+    /// How a buffer differs from one of another run.
+    pub(super) fn difference(&self, index: u32, other: &Ran, other_index: u32) -> Option<Differs> {
         let element = self.inputs.buffer(index)?.element;
-        let after = |ran: &'_ Ran| {
+        let after = |ran: &'_ Ran, index| {
             let found = ran.after.iter().position(|(known, _)| *known == index)?;
             Some(ran.after[found].1.clone())
         };
-        let (old, new) = (after(other)?, after(self)?);
+        let (old, new) = (after(other, other_index)?, after(self, index)?);
         let size = element.size;
         let pairs = old.chunks_exact(size).zip(new.chunks_exact(size));
         let differing = pairs.enumerate().filter(|(_, (old, new))| old != new);
         let count = differing.clone().count();
         let all = new.len() / size;
+        let dtype = float(element.name);
+        let number = |bytes: &[u8]| dtype?.decode(bytes).first().copied();
+        let distances = differing
+            .clone()
+            .map(|(_, (old, new))| dtype?.ulps(number(old)?, number(new)?));
+        let ulps: Option<Vec<u64>> = distances.collect();
+        let ulps = ulps.and_then(|all| all.into_iter().max());
+        let ulps = ulps.filter(|_| old.len() == new.len());
         let (place, (old, now)) = differing.into_iter().next()?;
         let show = |bytes: &[u8]| element.show(bytes).0;
-        Some(format!(
-            "element {place} was {} and is {}; {count} of {all} differ",
-            show(old).trim(),
-            show(now).trim()
-        ))
+        let far = ulps.map_or(String::new(), |ulps| format!(", by {ulps} ulp at most"));
+        Some(Differs {
+            words: format!(
+                "element {place} was {} and is {}; {count} of {all} differ{far}",
+                show(old).trim(),
+                show(now).trim()
+            ),
+            ulps,
+        })
+    }
+}
+
+/// The type of floats that an element is.
+fn float(element: &str) -> Option<Dtype> {
+    match element {
+        "f32" => Some(Dtype::F32),
+        "f16" => Some(Dtype::F16),
+        "bf16" => Some(Dtype::Bf16),
+        _ => None,
     }
 }

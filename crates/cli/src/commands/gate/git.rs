@@ -165,6 +165,13 @@ impl Repository {
         Ok(entries.collect())
     }
 
+    /// The text of a file of a tree.
+    pub(super) fn text_of(&self, entries: &[Entry], path: &str) -> Option<String> {
+        let entry = entries.iter().find(|entry| entry.path == path)?;
+        let bytes = self.objects().ok()?.read(&entry.object).ok()?;
+        (!entry.is_link).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Writes files of a tree below a folder. Links become what they lead to, inside the tree.
     pub(super) fn extract(
         &self,

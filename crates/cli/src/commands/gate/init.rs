@@ -119,6 +119,7 @@ fn look(tree: &Tree, file: &str, chips: &[String]) -> Result<Source, Failure> {
             targets,
             here: tree,
             overrides: &overrides,
+            trusted: None,
             done: &|| {},
         };
         let unit = evaluator.unit(tree, file, group)?;
@@ -213,6 +214,21 @@ fn globs(files: &[&str]) -> Vec<String> {
     }
 }
 
+/// Globs for the folders all of whose kernels are in a group, and the names of other files.
+fn whole_folders(files: &[&str], sources: &[Source]) -> Vec<String> {
+    let folder = |file: &str| file.rsplit_once('/').map_or("", |(it, _)| it).to_owned();
+    let own: BTreeSet<&str> = files.iter().copied().collect();
+    let others = sources.iter().filter(|source| !own.contains(source.file.as_str()));
+    let mixed: BTreeSet<String> = others.map(|source| folder(&source.file)).collect();
+    let named = files.iter().map(|file| match folder(file) {
+        here if mixed.contains(&here) => (*file).to_owned(),
+        here if here.is_empty() => "*.metal".to_owned(),
+        here => format!("{here}/*.metal"),
+    });
+    let named: BTreeSet<String> = named.collect();
+    named.into_iter().collect()
+}
+
 fn written(sources: &[Source], chips: &[String]) -> String {
     let quoted = |texts: &[String]| serde_json::json!(texts).to_string();
     let mut out = format!(
@@ -221,6 +237,8 @@ fn written(sources: &[Source], chips: &[String]) -> String {
          # Figures kept in the repository, written by `assay gate --update`. Without this line compare with a commit:\n\
          # assay gate --against origin/main\n\
          # baseline = \"assay-baseline.json\"\n\n\
+         # What a pull request may weaken of this file (gates of pull requests go by the list of their base), such as\n\
+         # may_change = [\"accept\"]\n\n\
          # Per cent by which a figure may become worse; \"off\" only shows it.\n[tolerance]\n",
         quoted(chips)
     );
@@ -243,7 +261,7 @@ fn written(sources: &[Source], chips: &[String]) -> String {
         .collect();
     for (include, files) in &groups {
         let files: Vec<String> = match several {
-            true => files.iter().map(|file| (*file).to_owned()).collect(),
+            true => whole_folders(files, sources),
             false => globs(files),
         };
         let _ = write!(out, "\n[[kernels]]\nfiles = {}\n", quoted(&files));

@@ -1,7 +1,10 @@
 //! One kernel: figures of its code, predicted times, what it computes, what it must not do.
 
 use super::evaluate::{Evaluator, Unit};
-use super::execute::{Limits, Stopped, Subject, relative_text};
+use super::execute::{Limits, Ran, Stopped, Subject, relative_text};
+use super::tree::Tree;
+use super::trials::{Tried, Trials};
+use super::launches::Planned;
 use super::{launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::generate::Generator;
@@ -12,10 +15,11 @@ use crate::source;
 use assay_agx::{Isa, Program};
 use assay_device::Checks;
 use assay_front::Library;
-use assay_gate::{Check, Failed, Group, Kernel, LineCost, Right, Time};
+use assay_gate::{Check, Failed, Found, Group, Kernel, LineCost, Right, Time};
 use assay_launch::{Written, describe};
 use assay_predict::{Cache, Sampling};
 use assay_profile::{Options, Origin, Profile};
+use assay_tune::fingerprint;
 use std::collections::BTreeMap;
 
 impl Evaluator<'_> {
@@ -28,14 +32,8 @@ impl Evaluator<'_> {
         function: &str,
     ) -> Result<Kernel, Failure> {
         let mut kernel = Kernel::new(unit.file, function);
-        kernel.line = declaration(&unit.text, function);
-        let overridden = self
-            .overrides
-            .get(&(unit.file.to_owned(), function.to_owned()));
-        let launches = match overridden {
-            Some(launches) => Ok(launches.clone()),
-            None => launches::of(self.config, unit.group, Some(&unit.text), function),
-        };
+        kernel.line = assay_gate::declares(&unit.text, function);
+        let launches = self.launches(unit, function);
         let launches = launches.unwrap_or_else(|failure| {
             kernel.failures.push(Failed {
                 message: failure.message,
@@ -53,17 +51,35 @@ impl Evaluator<'_> {
         Ok(kernel)
     }
 
+    /// The launches of a kernel with their numbers: those of both sides of a comparison where they differ.
+    pub(super) fn launches(
+        &self,
+        unit: &Unit<'_>,
+        function: &str,
+    ) -> Result<Vec<(u32, Planned)>, Failure> {
+        let key = (unit.file.to_owned(), function.to_owned());
+        let launches = match self.overrides.get(&key) {
+            Some(launches) => launches.clone(),
+            None => {
+                let own = launches::planned(self.config, unit.group, Some(&unit.text), function)?;
+                own.into_iter().map(Some).collect()
+            }
+        };
+        let numbered = (0..).zip(launches);
+        Ok(numbered.filter_map(|(n, it)| Some((n, it?))).collect())
+    }
+
     /// Figures of the code, and predicted times.
     fn code(
         &self,
         unit: &Unit<'_>,
         library: &Library,
         function: &str,
-        launches: &[Written],
+        launches: &[(u32, Planned)],
         kernel: &mut Kernel,
     ) -> Result<(), Failure> {
         let constants = constants(unit.group)?;
-        let first = launches.first();
+        let first = launches.first().map(|(_, launch)| &launch.predict);
         let sizes = first.and_then(|launch| launch.first_sizes().ok());
         let sizes = sizes.unwrap_or_default();
         let threadgroup = first.and_then(|launch| launch.threadgroup(&sizes).ok()?);
@@ -82,10 +98,12 @@ impl Evaluator<'_> {
                 kernel.notes.push(format!(
                     "no code could be generated, so nothing is known of its cost: {why}"
                 ));
+                kernel.content = hash_of(unit.text.as_bytes());
                 return Ok(());
             }
         };
         let mut program = made.program;
+        kernel.content = hash_of_code(&program);
         for file in &mut program.files {
             *file = unit.tree.relative(file);
         }
@@ -103,13 +121,14 @@ impl Evaluator<'_> {
             }
             Err(error) => kernel.notes.push(format!("not profiled: {error}")),
         }
-        for (index, launch) in launches.iter().enumerate() {
-            let launched = launch::launched(launch.clone(), function, &made.arguments);
+        for (number, launch) in launches {
+            let launched = launch.predict.clone();
+            let launched = launch::launched(launched, function, &made.arguments);
             match launched {
                 Ok(launched) => {
                     let files = unit.tree.arrays();
                     let launched = Launched { files, ..launched };
-                    self.predict(&program, &launched, index == 0, kernel);
+                    self.predict(&program, &launched, *number, kernel);
                 }
                 Err(mistake) => kernel.notes.push(format!("no predicted time: {mistake}")),
             }
@@ -117,7 +136,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn predict(&self, program: &Program, launch: &Launched, first: bool, kernel: &mut Kernel) {
+    fn predict(&self, program: &Program, launch: &Launched, place: u32, kernel: &mut Kernel) {
         let cases = launch.launch.cases().unwrap_or_default();
         let tasks = task::tasks(program, Code::Generated, launch, Sampling::default());
         let tasks = match tasks {
@@ -149,6 +168,7 @@ impl Evaluator<'_> {
                         sizes: describe(sizes),
                         // Survives being written.
                         us: (predicted.time_us * 1e4).round() / 1e4,
+                        launch: place,
                     }),
                     Err(failure) => {
                         kernel
@@ -156,7 +176,7 @@ impl Evaluator<'_> {
                             .push(format!("no predicted time: {}", failure.message));
                     }
                 }
-                if first
+                if place == 0
                     && number == 0
                     && target_number == 0
                     && let Ok(times) = lines::lines(passes, 1, target, state, None)
@@ -174,13 +194,57 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Adds what a checked run found.
+    fn checked(
+        &self,
+        found: Result<(Vec<Found>, Option<String>), Stopped>,
+        kernel: &mut Kernel,
+    ) -> Result<(), Failure> {
+        let (found, note) = match found {
+            Ok(found) => found,
+            Err(stopped) => return tell(stopped, kernel),
+        };
+        for found in found {
+            let mut known = kernel.findings.iter();
+            if !known.any(|k| k.place == found.place && k.kind == found.kind) {
+                kernel.findings.push(found);
+            }
+        }
+        kernel.notes.extend(note);
+        Ok(())
+    }
+
+    /// The oracle of a kernel. Programs of a pull request are not run: those of the base are.
+    fn oracle(
+        &self,
+        function: &str,
+        kernel: &mut Kernel,
+    ) -> Result<Option<oracle::Ready>, Failure> {
+        let Some(oracle) = self.config.oracle.get(function) else {
+            return Ok(None);
+        };
+        if !self.may_run(oracle) {
+            kernel.notes.push(
+                "not judged by its oracle: it is a program that the base does not have, and a pull request's programs are \
+                 not run"
+                    .to_owned(),
+            );
+            return Ok(None);
+        }
+        let ready = oracle::Ready::new(oracle, self.programs());
+        Ok(Some(ready.map_err(|why| {
+            Failure::input(format!("the oracle of {function}: {why}"))
+                .advice("it is in [oracle] of assay.toml; the guide's chapter on the gate shows one")
+        })?))
+    }
+
     /// What the kernel computes, whether that is right, and what it must not do.
     fn runs(
         &self,
         unit: &Unit<'_>,
         (library, checked): (&Library, Option<&Library>),
         function: &str,
-        launches: &[Written],
+        launches: &[(u32, Planned)],
         kernel: &mut Kernel,
     ) -> Result<(), Failure> {
         let constants = constants(unit.group)?;
@@ -190,55 +254,85 @@ impl Evaluator<'_> {
             constants: &constants,
             limits: Limits::of(self.config),
         };
-        let oracle = self.config.oracle.get(function);
+        let oracle = self.oracle(function, kernel)?;
         kernel.has_oracle = oracle.is_some();
-        for launch in launches {
-            let launch = launches::at_run_sizes(launch, unit.group)?;
-            let cases = launch.cases()?;
-            for sizes in &cases {
+        let checks = Checks {
+            arithmetic: unit.group.check == Check::Arithmetic,
+        };
+        for (number, launch) in launches {
+            let launch = &launch.run;
+            for sizes in &launch.cases()? {
                 if unit.group.right != Right::Off {
-                    match subject.run(&launch, sizes, unit.tree) {
+                    match subject.run(launch, sizes, unit.tree) {
                         Ok(ran) => {
-                            if let Some(oracle) = oracle {
-                                let judged = oracle::judge(oracle, &ran, self.here);
-                                kernel.wrong.extend(judged.map_err(|why| {
-                                    Failure::input(format!("the oracle of {function}: {why}"))
-                                        .advice("it is in [oracle] of assay.toml; the guide's chapter on the gate shows one")
-                                })?);
+                            if let Some(oracle) = &oracle {
+                                kernel.wrong.extend(judged(oracle, &ran, function)?);
                             }
-                            kernel.results.push(ran.result());
+                            kernel.results.push(ran.result(*number, ""));
                         }
                         Err(stopped) => tell(stopped, kernel)?,
                     }
                 }
-                let checks = Checks {
-                    arithmetic: unit.group.check == Check::Arithmetic,
-                    ..Checks::default()
-                };
-                if let Some(checked) = checked {
-                    let subject = Subject {
-                        library: checked,
-                        ..subject
-                    };
-                    match subject.check(&launch, sizes, checks, unit.tree) {
-                        Ok((found, note)) => {
-                            let fresh = found.into_iter().filter(|found| {
-                                let mut known = kernel.findings.iter();
-                                !known.any(|k| k.place == found.place && k.kind == found.kind)
-                            });
-                            let fresh: Vec<_> = fresh.collect();
-                            kernel.findings.extend(fresh);
-                            kernel.notes.extend(note);
-                        }
-                        Err(stopped) => tell(stopped, kernel)?,
-                    }
+                if let Some(library) = checked {
+                    let subject = Subject { library, ..subject };
+                    let found = subject.check(launch, sizes, checks, unit.tree);
+                    self.checked(found, kernel)?;
                 }
+            }
+            if unit.group.right != Right::Off && kernel.failures.is_empty() {
+                let checked = checked.map(|library| (library, checks));
+                let place = (unit.tree, *number);
+                vary(subject, checked, launch, place, oracle.as_ref(), kernel)?;
             }
         }
         kernel.notes.dedup();
         kernel.failures.dedup();
         Ok(())
     }
+}
+
+/// What an oracle says of a run.
+fn judged(oracle: &oracle::Ready, ran: &Ran, function: &str) -> Result<Vec<Found>, Failure> {
+    oracle.judge(ran).map_err(|why| {
+        Failure::input(format!("the oracle of {function}: {why}"))
+            .advice("it is in [oracle] of assay.toml; the guide's chapter on the gate shows one")
+    })
+}
+
+/// Runs a kernel with its launch varied.
+fn vary(
+    subject: Subject<'_>,
+    checked: Option<(&Library, Checks)>,
+    launch: &Written,
+    place: (&Tree, u32),
+    oracle: Option<&oracle::Ready>,
+    kernel: &mut Kernel,
+) -> Result<(), Failure> {
+    // What cannot be made ready was told when the launch itself was run.
+    let Ok(mut trials) = Trials::new(subject, checked, place) else {
+        return Ok(());
+    };
+    let all = match trials.run(launch) {
+        Ok(all) => all,
+        Err(stopped) => return tell(stopped, kernel),
+    };
+    for tried in all {
+        kernel.results.push(match tried {
+            Tried::Stopped(result) => result,
+            Tried::Ran(name, ran) => {
+                let mut result = ran.result(place.1, name);
+                if let Some(oracle) = oracle {
+                    // An oracle need not be made for a variation either: it counts if it was right before.
+                    result.wrong = match oracle.judge(&ran) {
+                        Ok(wrong) => wrong.first().map_or(String::new(), |it| it.message.clone()),
+                        Err(why) => why,
+                    };
+                }
+                result
+            }
+        });
+    }
+    Ok(())
 }
 
 fn tell(stopped: Stopped, kernel: &mut Kernel) -> Result<(), Failure> {
@@ -313,16 +407,14 @@ fn costs(program: &Program, profile: &Profile) -> Vec<LineCost> {
     costs.collect()
 }
 
-/// The line a kernel is declared at: the first that has its name before a parenthesis.
-fn declaration(text: &str, function: &str) -> Option<u32> {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    let declares = |line: &str| {
-        line.match_indices(function).any(|(at, _)| {
-            let before = line[..at].chars().next_back();
-            let after = line[at + function.len()..].trim_start();
-            !before.is_some_and(is_name) && after.starts_with('(')
-        })
-    };
-    let number = text.lines().position(declares)?;
-    u32::try_from(number + 1).ok()
+/// A short hash, for what people copy.
+fn hash_of(bytes: &[u8]) -> String {
+    let mut text = fingerprint::of_bytes(bytes);
+    text.truncate(16);
+    text
+}
+
+/// A hash of machine code with its constant program and tables, without lines and names.
+fn hash_of_code(program: &Program) -> String {
+    hash_of(format!("{:?}", (&program.code, &program.constant_program, &program.constants, &program.data, &program.placeholders)).as_bytes())
 }

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::launch;
 use assay_gate::{Config, Group};
 use assay_launch::{Size, Written};
+use super::tree::Tree;
 use assay_tune::fingerprint::Fingerprint;
 use std::path::Path;
 
@@ -27,21 +28,50 @@ pub(super) fn of(
     Ok(comment.transpose()?.flatten().into_iter().collect())
 }
 
-/// Returns true if two launches give a kernel the same inputs: then each tree uses its own geometry.
-pub(super) fn same_inputs(a: &[Written], b: &[Written]) -> bool {
-    let inputs = |launch: &Written| Written {
-        grid: None,
-        threadgroup: None,
-        memory: Vec::new(),
-        memory_in_all: None,
-        ..launch.clone()
-    };
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| inputs(a) == inputs(b))
+/// A launch, and the same at the sizes to run at, which need not be those to predict at.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Planned {
+    pub(super) predict: Written,
+    pub(super) run: Written,
 }
 
-/// The launch at the sizes to run at, which need not be those to predict at.
-pub(super) fn at_run_sizes(launch: &Written, group: &Group) -> Result<Written, Failure> {
-    at_sizes(launch, &group.run_sizes)
+impl Planned {
+    /// Both changed alike.
+    pub(super) fn map(&self, change: impl Fn(&Written) -> Written) -> Planned {
+        Planned {
+            predict: change(&self.predict),
+            run: change(&self.run),
+        }
+    }
+}
+
+/// The launches of a kernel with the sizes that its group runs at.
+pub(super) fn planned(
+    config: &Config,
+    group: &Group,
+    text: Option<&str>,
+    function: &str,
+) -> Result<Vec<Planned>, Failure> {
+    let all = of(config, group, text, function)?.into_iter();
+    all.map(|predict| {
+        let run = at_sizes(&predict, &group.run_sizes)?;
+        Ok(Planned { predict, run })
+    })
+    .collect()
+}
+
+/// Returns true if two launches give a kernel the same inputs: then each tree uses its own geometry.
+pub(super) fn same_inputs(a: &[Planned], b: &[Planned]) -> bool {
+    let inputs = |planned: &Planned| {
+        planned.map(|launch| Written {
+            grid: None,
+            threadgroup: None,
+            memory: Vec::new(),
+            memory_in_all: None,
+            ..launch.clone()
+        })
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| inputs(a) == inputs(b))
 }
 
 /// The launch with other values of the sizes it names.
@@ -65,12 +95,12 @@ fn is_array(value: &str) -> bool {
 pub(super) fn add_arrays<'w>(
     hash: &mut Fingerprint,
     words: impl Iterator<Item = &'w str>,
-    root: &Path,
+    tree: &Tree,
 ) {
     for word in words {
         if let Some((_, value)) = word.split_once('=')
             && is_array(value)
-            && let Ok(bytes) = std::fs::read(root.join(value))
+            && let Some(bytes) = tree.bytes(value)
         {
             hash.add(value.as_bytes());
             hash.add(&bytes);
@@ -88,10 +118,13 @@ mod tests {
         let launch = |config: &str| {
             let config = Config::parse(&format!("{config}\n[[kernels]]\nfiles = ['*']")).unwrap();
             let group = config.kernels[0].clone();
-            let found = of(&config, &group, Some(text), "k");
+            let found = planned(&config, &group, Some(text), "k");
             found.unwrap_or_else(|failure| panic!("{}", failure.message))
         };
-        let grid = |found: &[Written]| found[0].extent(&Default::default()).unwrap().unwrap();
+        let grid = |found: &[Planned]| {
+            let extent = found[0].run.extent(&Default::default());
+            extent.unwrap().unwrap()
+        };
         let (comment, table) = (
             launch(""),
             launch("launch = { k = '--grid 7 --threadgroup 1' }"),

@@ -11,9 +11,13 @@ mod guess;
 mod init;
 mod kernel;
 mod launches;
+#[cfg(test)]
+mod mutants;
 mod oracle;
+mod plan;
 mod store;
 mod tree;
+mod trials;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
@@ -22,6 +26,7 @@ use crate::prediction::Choice;
 use crate::{input, interrupt};
 use assay_gate::render::{self, Style};
 use assay_gate::{Baseline, Config, Report, Snapshot};
+use assay_msl::beneath::Folders;
 use assay_report::envelope::Envelope;
 use compare::Comparison;
 use git::Repository;
@@ -118,17 +123,33 @@ const CONFIG: &str = "assay.toml";
 /// A configuration and where it lies.
 struct Found {
     config: Config,
+    /// Its text.
+    text: String,
+    /// The name of its file, in `root`.
+    name: String,
     root: PathBuf,
     repository: Option<Repository>,
 }
 
 impl Found {
+    /// The folders that the configuration may name files of.
+    fn allowed(&self) -> Folders {
+        let repository = self.repository.as_ref();
+        Folders::new([repository.map_or(&self.root, |repository| &repository.root)])
+    }
+
     fn prefix(&self) -> String {
         let repository = self.repository.as_ref();
         repository.map_or(String::new(), |repository| {
             tree::prefix(&repository.root, &self.root)
         })
     }
+}
+
+/// A baseline that is not the repository's.
+fn outside(name: &str) -> Failure {
+    Failure::input(format!("baseline: {name} is outside the repository"))
+        .advice("name a file beside assay.toml: baseline = \"assay-baseline.json\"")
 }
 
 /// The configuration of the folder, or of the nearest one above that has one.
@@ -155,8 +176,11 @@ fn find(args: &Args) -> Result<Found, Failure> {
     })?;
     let whole = path.canonicalize()?;
     let root = whole.parent().unwrap_or(Path::new("/")).to_owned();
+    let name = whole.file_name().unwrap_or_default();
     Ok(Found {
         config,
+        text: text.to_owned(),
+        name: name.to_string_lossy().into_owned(),
         repository: Repository::around(&root),
         root,
     })
@@ -264,6 +288,9 @@ fn update(
 ) -> CommandResult {
     let name = found.config.baseline.as_deref().unwrap_or_default();
     let path = found.root.join(name);
+    if !found.allowed().holds(&path) {
+        return Err(outside(name));
+    }
     let mut output = Output::open(Some(&path))?;
     output.write_all(Baseline::new(head).to_json().as_bytes())?;
     output.finish()?;

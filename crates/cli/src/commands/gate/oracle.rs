@@ -21,35 +21,50 @@ impl From<expression::Error> for Why {
     }
 }
 
-/// What is wrong with a run's results.
-pub(super) fn judge(oracle: &Oracle, ran: &Ran, here: &Tree) -> Result<Vec<Found>, String> {
-    let (text, relative, absolute) = oracle.parts();
-    let read = |name: &str| {
-        let text = here.text(name);
-        text.ok_or_else(|| Why(format!("there is no file {name}")))
-    };
-    let judge = Judge {
-        definition: definition(text, read).map_err(|Why(why)| why)?,
-        tolerance: Tolerance {
-            relative,
-            absolute,
-            reason: "assay.toml".to_owned(),
-        },
-    };
-    let launched = Launched {
-        function: &ran.facts.function,
-        arguments: &ran.facts.arguments,
-        inputs: &ran.inputs,
-        sizes: &ran.sizes,
-    };
-    let judged = judge.judge(&launched, &ran.after)?.into_iter();
-    let wrong = judged.filter(|output| !output.comparison.is_right());
-    Ok(wrong
-        .map(|output| {
-            let name = format!("buffer {} (\"{}\")", output.index, output.name);
-            wrong_in(&name, &output.comparison, &ran.sizes)
-        })
-        .collect())
+/// An oracle that can be asked.
+pub(super) struct Ready(Judge);
+
+impl Ready {
+    /// The oracle of a configuration, whose program is a file of a tree.
+    pub(super) fn new(oracle: &Oracle, programs: &Tree) -> Result<Ready, String> {
+        let (text, relative, absolute) = oracle.parts();
+        let read = |name: &str| {
+            let text = programs.text(name);
+            text.ok_or_else(|| Why(format!("there is no file {name}")))
+        };
+        Ok(Ready(Judge {
+            definition: definition(text, read).map_err(|Why(why)| why)?,
+            tolerance: Tolerance {
+                relative,
+                absolute,
+                reason: "assay.toml".to_owned(),
+            },
+        }))
+    }
+
+    /// What is wrong with a run's results.
+    pub(super) fn judge(&self, ran: &Ran) -> Result<Vec<Found>, String> {
+        let launched = Launched {
+            function: &ran.facts.function,
+            arguments: &ran.facts.arguments,
+            inputs: &ran.inputs,
+            sizes: &ran.sizes,
+        };
+        let judged = self.0.judge(&launched, &ran.after)?.into_iter();
+        let wrong = judged.filter(|output| !output.comparison.is_right());
+        Ok(wrong
+            .map(|output| {
+                let name = format!("buffer {} (\"{}\")", output.index, output.name);
+                wrong_in(&name, &output.comparison, &ran.sizes)
+            })
+            .collect())
+    }
+}
+
+/// Returns true if an oracle is the name of a program, whose text a repository has.
+pub(super) fn is_program(oracle: &Oracle) -> bool {
+    let (text, ..) = oracle.parts();
+    text.ends_with(".py")
 }
 
 fn wrong_in(output: &str, compared: &Comparison, sizes: &Sizes) -> Found {

@@ -4,7 +4,9 @@ use super::git::{Base, Entry, Repository};
 use super::store;
 use crate::failure::Failure;
 use crate::launch::{Disk, SharedFiles};
+use assay_front::Bytes;
 use assay_gate::{Config, Texts};
+use assay_msl::beneath::Folders;
 use assay_tune::fingerprint::Fingerprint;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +26,9 @@ pub(super) struct Tree {
 const HEADERS: &[&str] = &[
     "metal", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "def", "metalh", "cuh", "toml",
 ];
+
+/// Bytes of one file; larger ones are neither sources nor arrays of tests.
+const LARGEST: u64 = 256 << 20;
 
 /// Commits whose files are kept in the cache folder.
 const KEPT: usize = 8;
@@ -69,17 +74,19 @@ impl Tree {
         repository: &Repository,
         base: &Base,
         prefix: &str,
-        config: &Config,
+        configs: &[&Config],
     ) -> Result<Tree, Failure> {
         let entries = repository.entries(&base.tree)?;
-        let named = named_files(config);
+        let named: Vec<String> = configs.iter().flat_map(|it| named_files(it)).collect();
         let wanted = |path: &str| {
             let (_, extension) = path.rsplit_once('.').unwrap_or_default();
             let inside = below_one(prefix, path);
             HEADERS.contains(&extension)
                 || inside.is_some_and(|path| {
                     named.iter().any(|name| name == path)
-                        || config.groups_of_file(path).next().is_some()
+                        || configs
+                            .iter()
+                            .any(|it| it.groups_of_file(path).next().is_some())
                 })
         };
         let top = extracted(repository, base, &entries, &wanted)?;
@@ -125,9 +132,43 @@ impl Tree {
         }
     }
 
+    /// What may be read: the repository, whatever its texts name.
+    fn folders(&self) -> Folders {
+        Folders::new([&self.top])
+    }
+
+    /// The path of a file or folder that a text of the repository names; none if it leads out of the repository, or nothing
+    /// is there.
+    pub(super) fn inside(&self, name: &str) -> Option<PathBuf> {
+        let path = self.path(name);
+        self.folders().has(&path).then_some(path)
+    }
+
+    /// Opens a source.
+    pub(super) fn open(&self, file: &str) -> Result<Bytes, Failure> {
+        let bytes = self.folders().read(&self.path(file), LARGEST);
+        Ok(Bytes::from(bytes.map_err(|refused| {
+            let failure = Failure::input(refused.message);
+            match refused.advice {
+                Some(advice) => failure.advice(advice),
+                None => failure,
+            }
+        })?))
+    }
+
+    /// The bytes of a plain file of the repository.
+    pub(super) fn bytes(&self, file: &str) -> Option<Vec<u8>> {
+        self.folders().read(&self.path(file), LARGEST).ok()
+    }
+
+    /// The bytes of a plain file of the repository, by its path.
+    pub(super) fn bytes_at(&self, path: &Path) -> Option<Vec<u8>> {
+        self.folders().read(path, LARGEST).ok()
+    }
+
     /// The text of a file.
     pub(super) fn text(&self, file: &str) -> Option<String> {
-        let bytes = std::fs::read(self.path(file)).ok()?;
+        let bytes = self.bytes(file)?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -197,7 +238,9 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<String>) {
         }
         if kind.is_dir() {
             walk(root, &entry.path(), files);
-        } else if let Ok(inside) = entry.path().strip_prefix(root) {
+        } else if kind.is_file()
+            && let Ok(inside) = entry.path().strip_prefix(root)
+        {
             files.push(inside.display().to_string());
         }
     }
