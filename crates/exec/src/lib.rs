@@ -101,7 +101,7 @@ mod turns;
 
 pub use bindings::{Bindings, Target};
 pub use buffer::{Buffer, Element};
-pub use check::{Location, Party, Report, ReportKind};
+pub use check::{Bytes, Footprint, Location, Party, Report, ReportKind};
 pub use code::Program;
 pub use compile::Options;
 pub use count::{Class, Counts, DeviceCounts, LineCounts, Sample, ThreadgroupCounts, Traffic};

@@ -203,6 +203,13 @@ impl<'a> View<'a> {
         region.is_some_and(|region| region.resource.is_some())
     }
 
+    /// Where an address of a buffer is on this machine; nothing for other memory.
+    pub(crate) fn in_buffer(&self, address: u64) -> Option<u64> {
+        let region = self.region(address)?;
+        region.buffer?;
+        Some((region.base as u64).wrapping_add(address & OFFSET_MASK))
+    }
+
     /// Checks an access of one lane.
     #[inline]
     pub(crate) fn place(

@@ -18,6 +18,7 @@
 mod affine_screen;
 mod divergent_barrier;
 mod fences;
+mod footprint;
 mod lane_screen;
 mod order;
 mod race;
@@ -29,6 +30,7 @@ mod shadow;
 mod written;
 
 pub(crate) use fences::FENCE;
+pub use footprint::{Bytes, Footprint};
 pub use report::{Location, Party, Report, ReportKind};
 
 use crate::bindings::Bindings;
@@ -68,8 +70,21 @@ impl Program {
         bindings: &mut Bindings,
         limits: &Limits<'_>,
     ) -> Result<Vec<Report>, RunError> {
-        self.check_with(grid, bindings, limits, |job| {
-            Screen::new(job).finds_right(job)
+        self.check_with(grid, bindings, limits, None, |job, footprint| {
+            Screen::new(job).finds_right(job, footprint)
+        })
+    }
+
+    /// The same, and gives the bytes of buffers that were accessed.
+    pub fn check_watching(
+        &self,
+        grid: &Grid,
+        bindings: &mut Bindings,
+        limits: &Limits<'_>,
+        footprint: &mut Footprint,
+    ) -> Result<Vec<Report>, RunError> {
+        self.check_with(grid, bindings, limits, Some(footprint), |job, footprint| {
+            Screen::new(job).finds_right(job, footprint)
         })
     }
 
@@ -82,7 +97,7 @@ impl Program {
         bindings: &mut Bindings,
         limits: &Limits<'_>,
     ) -> Result<Vec<Report>, RunError> {
-        self.check_with(grid, bindings, limits, |_| false)
+        self.check_with(grid, bindings, limits, None, |_, _| false)
     }
 
     fn check_with(
@@ -90,20 +105,28 @@ impl Program {
         grid: &Grid,
         bindings: &mut Bindings,
         limits: &Limits<'_>,
-        is_right: impl Fn(&Job<'_>) -> bool,
+        mut footprint: Option<&mut Footprint>,
+        is_right: impl Fn(&Job<'_>, Option<&mut Footprint>) -> bool,
     ) -> Result<Vec<Report>, RunError> {
         grid.check(self.max_threads)?;
         let job = self.job(grid, bindings, limits)?;
         let granule = self.smallest_access().min(job.smallest_texel());
         job.check_memory(1, 1, Checker::memory(&job, granule))?;
         // Screening does not know what orders texture accesses, nor how wide atomic operations were.
-        if self.textures.is_empty() && !self.mixes_atomics() && is_right(&job) {
+        if self.textures.is_empty()
+            && !self.mixes_atomics()
+            && is_right(&job, footprint.as_deref_mut())
+        {
             return Ok(Vec::new());
         }
         let mut checker = Checker::new(&job, granule);
+        checker.footprint = footprint.is_some().then(Footprint::default);
         let mut worker = job.worker_in_turn();
         for group in 0..job.groups() {
             job.run_group_alone(&mut worker, group, &mut checker)?;
+        }
+        if let (Some(footprint), Some(found)) = (footprint, checker.footprint) {
+            *footprint = found;
         }
         let mut reports = checker.reports;
         forget_told_races(&mut reports);
@@ -181,6 +204,8 @@ struct Checker<'a> {
     fences: Fences,
     /// The objects of threadgroup memory, if guard zones lie between them.
     threadgroup_objects: Option<Objects>,
+    /// The bytes that were accessed, if they are wanted.
+    footprint: Option<Footprint>,
 }
 
 impl<'a> Checker<'a> {
@@ -204,6 +229,7 @@ impl<'a> Checker<'a> {
             waiting: Waiting::default(),
             fences: Fences::default(),
             threadgroup_objects: job.threadgroup_objects.clone(),
+            footprint: None,
         }
     }
 
@@ -351,7 +377,11 @@ impl Observer for Checker<'_> {
             event.mask,
             &event.context.grid_position,
         );
-        self.check_access(event)
+        let allowed = self.check_access(event);
+        if let Some(footprint) = &mut self.footprint {
+            footprint.add(event, allowed);
+        }
+        allowed
     }
 
     fn on_texture_error(&mut self, event: &TextureEvent<'_>) {

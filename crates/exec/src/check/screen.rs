@@ -5,6 +5,7 @@
 //! screening may doubt too much but never too little: every write counts as one that changes memory, except that lanes
 //! may store the same number in one operation.
 
+use super::footprint::Footprint;
 use super::order::Times;
 use super::screen_marks::{BARRED, LAST, Marks, Order, mark, moment};
 use super::written::Written;
@@ -46,6 +47,8 @@ pub(super) struct Screen<'a> {
     started: i32,
     pub(super) times: Times<i32>,
     pub(super) verdict: Verdict,
+    /// The bytes that were accessed, if they are wanted.
+    footprint: Option<Footprint>,
 }
 
 impl<'a> Screen<'a> {
@@ -80,6 +83,7 @@ impl<'a> Screen<'a> {
             started: 0,
             times: Times::new(job.simdgroups() as usize, 0),
             verdict: Verdict::Right,
+            footprint: None,
         };
         for pointer in program.writes().map(|(pointer, _)| pointer) {
             let bound = job.pointers.iter().find(|(reg, _)| *reg == pointer);
@@ -91,11 +95,19 @@ impl<'a> Screen<'a> {
         screen
     }
 
-    /// Returns true if the dispatch is surely correct. If not, memory is as it was before.
-    pub(super) fn finds_right(mut self, job: &Job<'a>) -> bool {
+    /// Returns true if the dispatch is surely correct, and gives its footprint if that is wanted. If not, memory is as it was
+    /// before.
+    pub(super) fn finds_right(mut self, job: &Job<'a>, footprint: Option<&mut Footprint>) -> bool {
+        let wanted = footprint.is_some();
         loop {
+            self.footprint = wanted.then(Footprint::default);
             match self.look(job) {
-                Verdict::Right => return true,
+                Verdict::Right => {
+                    if let (Some(footprint), Some(found)) = (footprint, self.footprint) {
+                        *footprint = found;
+                    }
+                    return true;
+                }
                 Verdict::Writes(number) => {
                     self.restore(job);
                     self.expect_writes(job, number);
@@ -230,6 +242,9 @@ impl Observer for Screen<'_> {
     #[inline(always)]
     fn on_access(&mut self, event: &AccessEvent<'_>) -> u32 {
         if self.verdict == Verdict::Right && self.is_right(event) {
+            if let Some(footprint) = &mut self.footprint {
+                footprint.add(event, event.mask);
+            }
             return event.mask;
         }
         if self.verdict == Verdict::Right {
@@ -271,6 +286,11 @@ impl Observer for Screen<'_> {
         };
         if found == Some(false) {
             self.verdict = Verdict::Doubtful;
+        }
+        if found == Some(true)
+            && let Some(footprint) = &mut self.footprint
+        {
+            footprint.add_batch(event);
         }
         found == Some(true)
     }

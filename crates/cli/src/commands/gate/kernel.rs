@@ -258,6 +258,7 @@ impl Evaluator<'_> {
         kernel.has_oracle = oracle.is_some();
         let checks = Checks {
             arithmetic: unit.group.check == Check::Arithmetic,
+            ..Checks::default()
         };
         for (number, launch) in launches {
             let launch = &launch.run;

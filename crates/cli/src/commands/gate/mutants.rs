@@ -40,7 +40,7 @@ const MORE: u64 = 12;
 impl<'a> Examined<'a> {
     fn new(subject: Subject<'a>, checked: &Library, tree: &'a Tree) -> Option<Examined<'a>> {
         let assay_launch::guess::Guess(launch) = guess::launch(&subject, tree)?;
-        let checks = assay_device::Checks { arithmetic: false };
+        let checks = assay_device::Checks::default();
         let mut trials = Trials::new(subject, Some((checked, checks)), (tree, 0)).ok()?;
         let results = results(&mut trials, &launch);
         Some(Examined {
