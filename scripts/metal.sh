@@ -24,12 +24,27 @@ for name in objc Metal Foundation CoreFoundation CoreGraphics dispatch gnustep-b
   ln -sf "$library" "$out/lib/lib$name.so"
 done
 
+# Programs of our own: what they print is NAME.expected, what is reported about them NAME.reports.
+what_is_reported() {
+  sed -nE -e '/^# /p' -e 's/^assay metal: (validation|check|fault): (.*)/\1: \2/p' -e 's/^assay metal: race: ([a-z-]+): .*/race: \1/p' "$1" |
+    sed -E 's/0x[0-9a-f]+/ADDRESS/g'
+}
 for program in crates/metal/tests/programs/*.m; do
   name=$(basename "$program" .m)
-  "$compiler" -fobjc-arc -fobjc-runtime=macosx-15 -fblocks -O1 -I "$sdk" "$program" -o "$out/$name" \
+  "$compiler" -g -fobjc-arc -fobjc-runtime=macosx-15 -fblocks -O1 -I "$sdk" "$program" -o "$out/$name" \
     -L "$out/lib" -lobjc -Wl,-rpath,"$out/lib"
-  timeout 120 "$out/$name" > "$out/$name.out"
-  diff "${program%.m}.expected" "$out/$name.out"
+  case $name in races) check=1 ;; *) check= ;; esac
+  status=0
+  ASSAY_METAL_CHECK=$check timeout 120 "$out/$name" > "$out/$name.out" 2> "$out/$name.err" || status=$?
+  # A checked run with reports ends with 1.
+  [ "$status" = "${check:-0}" ] || { cat "$out/$name.err"; echo "metal.sh: $name ended with $status" >&2; exit 1; }
+  if [ -f "${program%.m}.reports" ]; then
+    what_is_reported "$out/$name.err" > "$out/$name.reports"
+    [ -z "${BLESS:-}" ] || cp "$out/$name.reports" "${program%.m}.reports"
+    diff "${program%.m}.reports" "$out/$name.reports"
+  else
+    diff "${program%.m}.expected" "$out/$name.out"
+  fi
   echo "$name: as expected"
 done
 

@@ -127,7 +127,10 @@ class! {
         if let Some(gpu) = gpu.as_mut() { *gpu = now; }
     }
     - "newCommandQueue" "@@:" (this) -> Id { queue::queue().into_owned() }
-    - "newCommandQueueWithMaxCommandBufferCount:" "@@:Q" (this, _count: u64) -> Id { queue::queue().into_owned() }
+    - "newCommandQueueWithMaxCommandBufferCount:" "@@:Q" (this, count: u64) -> Id {
+        if count == 0 { wrong_use("newCommandQueueWithMaxCommandBufferCount: 0: expected at least 1"); }
+        queue::queue().into_owned()
+    }
     - "newCommandQueueWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { queue::queue().into_owned() }
     - "newBufferWithLength:options:" "@@:QQ" (this, length: usize, options: usize) -> Id { resource::buffer(length, options).into_owned() }
     - "newBufferWithBytes:length:options:" "@@:r^vQQ" (this, bytes: *const u8, length: usize, options: usize) -> Id {
@@ -138,7 +141,7 @@ class! {
         resource::buffer_over(start, length, options, deallocator).into_owned()
     }
     - "heapBufferSizeAndAlignWithLength:options:" "{?=QQ}@:QQ" (this, length: u64, _options: u64) -> [u64; 2] {
-        [length.next_multiple_of(256), 256]
+        [length.checked_next_multiple_of(256).unwrap_or(u64::MAX), 256]
     }
     - "newHeapWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
         let size: u64 = plain::get(descriptor, c"size").unwrap_or(0);
@@ -189,6 +192,7 @@ class! {
       (this, descriptor: Id, _options: u64, reflection: *mut Id, error: *mut Id) -> Id {
         let function = plain::get(descriptor, c"computeFunction").unwrap_or(null_mut());
         let threads = plain::get(descriptor, c"maxTotalThreadsPerThreadgroup").unwrap_or(0);
+        if threads > 1024 { wrong_use(&format!("maxTotalThreadsPerThreadgroup of a pipeline descriptor is {threads}: expected at most 1024")); }
         let label = plain::get(descriptor, c"label").unwrap_or(null_mut());
         let indirect = plain::get::<Bool>(descriptor, c"supportIndirectCommandBuffers").is_some_and(Bool::get);
         let made = library::pipeline(function, threads, label, indirect, error);

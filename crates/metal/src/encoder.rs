@@ -1,15 +1,15 @@
-//! Encoders: what they are told becomes commands of their command buffer.
+//! Compute encoders: what they are told becomes commands of their command buffer.
 
+use crate::command::{Bound, Command, Dispatch, Extent};
 use crate::device;
 use crate::library::{PIPELINE, Pipeline};
-use crate::queue::{COMMAND_BUFFER, CommandBuffer};
 use crate::report::{encoder_made, wrong_use};
 use crate::resource::{BUFFER, Buffer, lock};
-use assay_foundation::string::{Range, string, text};
+use crate::session::Session;
+use assay_foundation::string::{Range, text};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Id, Strong, class};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// `MTLSize`.
@@ -31,120 +31,56 @@ impl Size {
     }
 }
 
-/// What an index of buffers is given.
-#[derive(Clone, Debug)]
-pub(crate) enum Bound {
-    Buffer(Strong, usize),
-    Bytes(Arc<[u8]>),
-}
-
-/// How many threads a dispatch has.
-#[derive(Debug)]
-pub(crate) enum Extent {
-    Threads([u32; 3]),
-    Groups([u32; 3]),
-    /// Threadgroups that three numbers in a buffer say.
-    Indirect(Strong, usize),
-}
-
-/// A dispatch.
-#[derive(Debug)]
-pub(crate) struct Dispatch {
-    pub(crate) pipeline: Strong,
-    pub(crate) bound: Vec<(u32, Bound)>,
-    pub(crate) memory: Vec<(u32, u32)>,
-    pub(crate) extent: Extent,
-    pub(crate) threadgroup: [u32; 3],
-    pub(crate) label: String,
-}
-
-/// What a command buffer does.
-#[derive(Debug)]
-pub(crate) enum Command {
-    Dispatch(Box<Dispatch>),
-    Fill {
-        buffer: Strong,
-        from: usize,
-        length: usize,
-        value: u8,
-    },
-    Copy {
-        from: Strong,
-        at: usize,
-        to: Strong,
-        to_at: usize,
-        length: usize,
-    },
-    /// A timestamp, into a place of a sample buffer.
-    Sample(Strong, usize),
-    Signal(Strong, u64),
-    Wait(Strong, u64),
-}
-
 /// What an encoder was told.
 #[derive(Debug, Default)]
 struct State {
     pipeline: Strong,
     bound: BTreeMap<u32, Bound>,
     memory: BTreeMap<u32, u32>,
-    groups: Vec<String>,
 }
 
 /// A compute encoder.
 #[derive(Debug, Default)]
 pub struct Compute {
-    commands: Strong,
+    session: Session,
     kind: u64,
     /// Samples that are taken where it ends.
     ends: Mutex<Vec<(Strong, usize)>>,
     state: Mutex<State>,
-    ended: AtomicBool,
-    label: Mutex<Strong>,
 }
 
-/// Most indices of buffers.
+/// Most indices of buffers, and of threadgroup memory.
 const BUFFERS: u64 = 31;
 /// Most bytes of `setBytes`.
 const INLINE: usize = 4096;
+/// Most bytes of threadgroup memory.
+const THREADGROUP_MEMORY: u64 = 32 << 10;
+/// `MTLDispatchTypeConcurrent`.
+const CONCURRENT: u64 = 1;
 
 pub(crate) fn compute(commands: Id, kind: u64, ends: Vec<(Strong, usize)>) -> Strong {
     encoder_made();
     // SAFETY: the command buffer is alive; `Compute` is the state of the class.
     unsafe {
+        let session = Session::new(commands, kind == CONCURRENT);
         COMPUTE.make(Compute {
-            commands: Strong::retain(commands),
+            session,
             kind,
             ends: Mutex::new(ends),
-            ..Compute::default()
+            state: Mutex::default(),
         })
     }
 }
 
-/// Ends an encoder that was not.
-fn end(commands: &Strong, ended: &AtomicBool) {
-    if ended.swap(true, Relaxed) {
-        wrong_use("endEncoding of an encoder that was ended");
-        return;
-    }
-    // SAFETY: the reference keeps it.
-    if let Some(buffer) = unsafe { COMMAND_BUFFER.state::<CommandBuffer>(commands.id()) } {
-        buffer.encoder_ended();
-    }
-}
-
-/// Adds a command, unless the encoder was ended.
-fn add(commands: &Strong, ended: &AtomicBool, command: Command) {
-    if ended.load(Relaxed) {
-        wrong_use("a command was encoded after endEncoding; it does not run");
-        return;
-    }
-    // SAFETY: as above.
-    if let Some(buffer) = unsafe { COMMAND_BUFFER.state::<CommandBuffer>(commands.id()) } {
-        buffer.add(command);
-    }
-}
-
 impl Compute {
+    unsafe fn set_pipeline(&self, pipeline: Id) {
+        if pipeline.is_null() {
+            wrong_use("setComputePipelineState: the pipeline is nil");
+        }
+        // SAFETY: the caller's pipeline is alive, or nil.
+        lock(&self.state).pipeline = unsafe { Strong::retain(pipeline) };
+    }
+
     unsafe fn set_buffer(&self, buffer: Id, offset: usize, index: u64) {
         if index >= BUFFERS {
             wrong_use(&format!(
@@ -159,20 +95,53 @@ impl Compute {
         }
         // SAFETY: the caller's buffer is alive.
         let (known, kept) = unsafe { (BUFFER.state::<Buffer>(buffer), Strong::retain(buffer)) };
-        if let Some(known) = known.filter(|known| offset > known.length) {
-            wrong_use(&format!(
+        match known {
+            Some(known) if offset >= known.length && offset > 0 => wrong_use(&format!(
                 "setBuffer: offset {offset} outside a {} at index {index}",
                 known.name()
-            ));
+            )),
+            Some(_) => {}
+            None => {
+                return wrong_use(&format!(
+                    "setBuffer: what is given at index {index} is not a buffer"
+                ));
+            }
         }
         state
             .bound
             .insert(index as u32, Bound::Buffer(kept, offset));
     }
 
+    unsafe fn set_buffers(&self, buffers: *const Id, offsets: *const usize, range: Range) {
+        if buffers.is_null() || offsets.is_null() {
+            return wrong_use("setBuffers: the arrays of buffers and offsets must not be null");
+        }
+        for at in 0..range.length {
+            // SAFETY: the caller's arrays have as many elements as the range.
+            unsafe {
+                self.set_buffer(
+                    *buffers.add(at),
+                    *offsets.add(at),
+                    (range.location + at) as u64,
+                )
+            };
+        }
+    }
+
     fn set_offset(&self, offset: usize, index: u64) {
         match lock(&self.state).bound.get_mut(&(index as u32)) {
-            Some(Bound::Buffer(_, known)) => *known = offset,
+            Some(Bound::Buffer(object, known)) => {
+                // SAFETY: the reference keeps it.
+                let buffer = unsafe { BUFFER.state::<Buffer>(object.id()) };
+                if let Some(buffer) = buffer.filter(|buffer| offset >= buffer.length && offset > 0)
+                {
+                    wrong_use(&format!(
+                        "setBufferOffset: offset {offset} outside a {} at index {index}",
+                        buffer.name()
+                    ));
+                }
+                *known = offset;
+            }
             _ => wrong_use(&format!(
                 "setBufferOffset: there is no buffer at index {index}"
             )),
@@ -183,6 +152,11 @@ impl Compute {
         if length > INLINE || length == 0 || index >= BUFFERS {
             wrong_use(&format!(
                 "setBytes: {length} bytes at index {index}: expected 1 to {INLINE} at an index below {BUFFERS}"
+            ));
+        }
+        if bytes.is_null() {
+            wrong_use(&format!(
+                "setBytes: the address given at index {index} is null"
             ));
         }
         if bytes.is_null() || index >= BUFFERS {
@@ -201,6 +175,11 @@ impl Compute {
                 "setThreadgroupMemoryLength: {length} bytes at index {index}: expected a multiple of 16"
             ));
         }
+        if index >= BUFFERS {
+            return wrong_use(&format!(
+                "setThreadgroupMemoryLength: index {index}: expected less than {BUFFERS}"
+            ));
+        }
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         lock(&self.state).memory.insert(index as u32, length);
     }
@@ -212,17 +191,21 @@ impl Compute {
             return;
         }
         // SAFETY: the reference keeps it.
-        if let Some(pipeline) = unsafe { PIPELINE.state::<Pipeline>(state.pipeline.id()) } {
-            let [x, y, z] = threadgroup.counts().map(u64::from);
-            let threads = x.saturating_mul(y).saturating_mul(z);
-            if threads > pipeline.most_threads() || threads == 0 {
-                wrong_use(&format!(
-                    "{}: a threadgroup of {x}×{y}×{z} threads: expected 1 to {}",
-                    pipeline.name,
-                    pipeline.most_threads()
-                ));
-            }
+        let pipeline = unsafe { PIPELINE.state::<Pipeline>(state.pipeline.id()) };
+        let name = pipeline.map_or("", |pipeline| pipeline.name.as_str());
+        if let Some(pipeline) = pipeline {
+            validate(pipeline, &state, threadgroup);
         }
+        let [x, y, z] = threadgroup.counts();
+        let shown = || format!("{extent} in threadgroups of {x}×{y}×{z}");
+        let origin = self.session.origin(
+            name,
+            if crate::settings::settings().check {
+                shown()
+            } else {
+                String::new()
+            },
+        );
         let command = Dispatch {
             pipeline: state.pipeline.clone(),
             bound: state
@@ -237,30 +220,97 @@ impl Compute {
                 .collect(),
             extent,
             threadgroup: threadgroup.counts(),
-            label: state.groups.join(" > "),
+            origin,
         };
         drop(state);
-        add(
-            &self.commands,
-            &self.ended,
-            Command::Dispatch(Box::new(command)),
-        );
+        self.session.add(Command::Dispatch(Box::new(command)));
+    }
+
+    unsafe fn dispatch_indirect(&self, buffer: Id, offset: usize, threadgroup: Size) {
+        if buffer.is_null() {
+            return wrong_use(
+                "dispatchThreadgroupsWithIndirectBuffer: the buffer is nil; it does not run",
+            );
+        }
+        if !offset.is_multiple_of(4) {
+            wrong_use(&format!(
+                "dispatchThreadgroupsWithIndirectBuffer: offset {offset}: expected a multiple of 4"
+            ));
+        }
+        // SAFETY: the caller's buffer is alive.
+        let buffer = unsafe { Strong::retain(buffer) };
+        self.dispatch(Extent::Indirect(buffer, offset), threadgroup);
+    }
+
+    fn barrier(&self, scope: u64) {
+        // `MTLBarrierScope`: buffers, textures, render targets.
+        if scope == 0 || scope & !7 != 0 {
+            wrong_use(&format!(
+                "memoryBarrierWithScope: {scope} is not a set of buffers (1) and textures (2)"
+            ));
+        }
+        if scope & 1 != 0 {
+            self.session.add(Command::Barrier);
+        }
+    }
+
+    unsafe fn barrier_for(&self, resources: *const Id, count: usize) {
+        if resources.is_null() || count == 0 {
+            return wrong_use("memoryBarrierWithResources: there are no resources");
+        }
+        let mut ranges = Vec::new();
+        for at in 0..count {
+            // SAFETY: the caller's array has that many resources, which are alive.
+            match unsafe { BUFFER.state::<Buffer>(*resources.add(at)) } {
+                Some(buffer) => ranges.push(buffer.range()),
+                None => wrong_use(&format!(
+                    "memoryBarrierWithResources: resource {at} is nil or not a buffer"
+                )),
+            }
+        }
+        self.session.add(Command::BarrierFor(ranges));
+    }
+}
+
+/// Says what of a dispatch is over the limits of its pipeline or of the device.
+fn validate(pipeline: &Pipeline, state: &State, threadgroup: Size) {
+    let [x, y, z] = threadgroup.counts().map(u64::from);
+    let threads = x.saturating_mul(y).saturating_mul(z);
+    let name = &pipeline.name;
+    if threads > pipeline.most_threads() || threads == 0 {
+        wrong_use(&format!(
+            "{name}: a threadgroup of {x}×{y}×{z} threads: expected 1 to {}",
+            pipeline.most_threads()
+        ));
+    }
+    let own = pipeline.threadgroup_memory();
+    let given: u64 = state.memory.values().map(|bytes| u64::from(*bytes)).sum();
+    if own + given > THREADGROUP_MEMORY {
+        wrong_use(&format!(
+            "{name}: {own} bytes of threadgroup memory in the kernel and {given} of the encoder: expected at most {THREADGROUP_MEMORY} together"
+        ));
+    }
+}
+
+fn resource_is_nil(what: &str, resource: Id) {
+    if resource.is_null() {
+        wrong_use(&format!("{what}: the resource is nil"));
     }
 }
 
 class! {
     /// `id<MTLComputeCommandEncoder>`.
     pub COMPUTE = "AssayMTLComputeCommandEncoder": NSOBJECT, Compute, ["MTLComputeCommandEncoder", "MTLCommandEncoder"];
-    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
-    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
+    - "label" "@@:" (this) -> Id { this.session.label().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { this.session.set_label(label); }
     - "device" "@@:" (this) -> Id { device::shared() }
     - "dispatchType" "Q@:" (this) -> u64 { this.kind }
-    - "setComputePipelineState:" "v@:@" (this, pipeline: Id) { lock(&this.state).pipeline = Strong::retain(pipeline); }
+    - "setComputePipelineState:" "v@:@" (this, pipeline: Id) { this.set_pipeline(pipeline); }
     - "setBytes:length:atIndex:" "v@:r^vQQ" (this, bytes: *const u8, length: usize, index: u64) { this.set_bytes(bytes, length, index); }
     - "setBuffer:offset:atIndex:" "v@:@QQ" (this, buffer: Id, offset: usize, index: u64) { this.set_buffer(buffer, offset, index); }
     - "setBufferOffset:atIndex:" "v@:QQ" (this, offset: usize, index: u64) { this.set_offset(offset, index); }
     - "setBuffers:offsets:withRange:" "v@:r^@r^Q{_NSRange=QQ}" (this, buffers: *const Id, offsets: *const usize, range: Range) {
-        for at in 0..range.length { this.set_buffer(*buffers.add(at), *offsets.add(at), (range.location + at) as u64); }
+        this.set_buffers(buffers, offsets, range);
     }
     - "setThreadgroupMemoryLength:atIndex:" "v@:QQ" (this, length: u64, index: u64) { this.set_memory(length, index); }
     - "dispatchThreadgroups:threadsPerThreadgroup:" "v@:{?=QQQ}{?=QQQ}" (this, groups: Size, threadgroup: Size) {
@@ -271,82 +321,21 @@ class! {
     }
     - "dispatchThreadgroupsWithIndirectBuffer:indirectBufferOffset:threadsPerThreadgroup:" "v@:@Q{?=QQQ}"
       (this, buffer: Id, offset: usize, threadgroup: Size) {
-        this.dispatch(Extent::Indirect(Strong::retain(buffer), offset), threadgroup);
+        this.dispatch_indirect(buffer, offset, threadgroup);
     }
-    - "memoryBarrierWithScope:" "v@:Q" (this, _scope: u64) { }
-    - "memoryBarrierWithResources:count:" "v@:r^@Q" (this, _resources: *const Id, _count: usize) { }
-    - "updateFence:" "v@:@" (this, _fence: Id) { }
-    - "waitForFence:" "v@:@" (this, _fence: Id) { }
-    - "useResource:usage:" "v@:@Q" (this, _resource: Id, _usage: u64) { }
+    - "memoryBarrierWithScope:" "v@:Q" (this, scope: u64) { this.barrier(scope); }
+    - "memoryBarrierWithResources:count:" "v@:r^@Q" (this, resources: *const Id, count: usize) { this.barrier_for(resources, count); }
+    - "updateFence:" "v@:@" (this, fence: Id) { this.session.update_fence(fence); }
+    - "waitForFence:" "v@:@" (this, fence: Id) { this.session.wait_for_fence(fence); }
+    - "useResource:usage:" "v@:@Q" (this, resource: Id, _usage: u64) { resource_is_nil("useResource", resource); }
     - "useResources:count:usage:" "v@:r^@QQ" (this, _resources: *const Id, _count: usize, _usage: u64) { }
-    - "useHeap:" "v@:@" (this, _heap: Id) { }
+    - "useHeap:" "v@:@" (this, heap: Id) { resource_is_nil("useHeap", heap); }
     - "useHeaps:count:" "v@:r^@Q" (this, _heaps: *const Id, _count: usize) { }
     - "endEncoding" "v@:" (this) {
-        for (samples, index) in std::mem::take(&mut *lock(&this.ends)) { add(&this.commands, &this.ended, Command::Sample(samples, index)); }
-        end(&this.commands, &this.ended);
+        for (samples, index) in std::mem::take(&mut *lock(&this.ends)) { this.session.add(Command::Sample(samples, index)); }
+        this.session.end();
     }
     - "insertDebugSignpost:" "v@:@" (this, _name: Id) { }
-    - "pushDebugGroup:" "v@:@" (this, name: Id) { lock(&this.state).groups.push(text(name).to_owned()); }
-    - "popDebugGroup" "v@:" (this) { lock(&this.state).groups.pop(); }
-}
-
-/// A blit encoder.
-#[derive(Debug, Default)]
-pub struct Blit {
-    commands: Strong,
-    ended: AtomicBool,
-    label: Mutex<Strong>,
-}
-
-pub(crate) fn blit(commands: Id) -> Strong {
-    // SAFETY: as in `compute`.
-    unsafe {
-        BLIT.make(Blit {
-            commands: Strong::retain(commands),
-            ..Blit::default()
-        })
-    }
-}
-
-/// The bytes of a range that lie in a buffer, and a report of the rest.
-unsafe fn inside(what: &str, buffer: Id, from: usize, length: usize) -> usize {
-    // SAFETY: the caller's buffer is alive.
-    let Some(known) = (unsafe { BUFFER.state::<Buffer>(buffer) }) else {
-        wrong_use(&format!("{what}: there is no buffer"));
-        return 0;
-    };
-    let fits = known.length.saturating_sub(from).min(length);
-    if fits < length {
-        wrong_use(&format!(
-            "{what}: {length} bytes at offset {from} of a {}; {fits} of them are accessed",
-            known.name()
-        ));
-    }
-    fits
-}
-
-class! {
-    /// `id<MTLBlitCommandEncoder>`.
-    pub BLIT = "AssayMTLBlitCommandEncoder": NSOBJECT, Blit, ["MTLBlitCommandEncoder", "MTLCommandEncoder"];
-    - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
-    - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
-    - "device" "@@:" (this) -> Id { device::shared() }
-    - "fillBuffer:range:value:" "v@:@{_NSRange=QQ}C" (this, buffer: Id, range: Range, value: u8) {
-        let length = inside("fillBuffer", buffer, range.location, range.length);
-        add(&this.commands, &this.ended, Command::Fill { buffer: Strong::retain(buffer), from: range.location, length, value });
-    }
-    - "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:" "v@:@Q@QQ" (this, from: Id, at: usize, to: Id, to_at: usize, size: usize) {
-        let length = inside("copyFromBuffer, source", from, at, size).min(inside("copyFromBuffer, destination", to, to_at, size));
-        let (from, to) = (Strong::retain(from), Strong::retain(to));
-        add(&this.commands, &this.ended, Command::Copy { from, at, to, to_at, length });
-    }
-    - "synchronizeResource:" "v@:@" (this, _resource: Id) { }
-    - "optimizeContentsForGPUAccess:" "v@:@" (this, _resource: Id) { }
-    - "optimizeContentsForCPUAccess:" "v@:@" (this, _resource: Id) { }
-    - "updateFence:" "v@:@" (this, _fence: Id) { }
-    - "waitForFence:" "v@:@" (this, _fence: Id) { }
-    - "endEncoding" "v@:" (this) { end(&this.commands, &this.ended); }
-    - "insertDebugSignpost:" "v@:@" (this, _name: Id) { }
-    - "pushDebugGroup:" "v@:@" (this, _name: Id) { }
-    - "popDebugGroup" "v@:" (this) { }
+    - "pushDebugGroup:" "v@:@" (this, name: Id) { this.session.push_group(text(name)); }
+    - "popDebugGroup" "v@:" (this) { this.session.pop_group(); }
 }

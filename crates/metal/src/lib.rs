@@ -5,9 +5,10 @@
 //! ```
 //!
 //! - `device` makes everything; `library` has libraries, functions and pipelines, `resource` buffers and heaps, `sync` events and
-//!   fences, `queue` queues and command buffers, `encoder` what is encoded, `run` what becomes of it, `plain` descriptors;
+//!   fences, `queue` queues and command buffers, `encoder` what encodes a `command`, `run` what becomes of it, `plain` descriptors;
 //! - `reflection` says what kernels bind and which function constants they declare, `counters` has timestamps of encoders, `figures`
 //!   what tests ask the runtime about itself;
+//! - `order` finds dispatches that nothing orders, `report` tells what was wrong, `suppress` knows what is known;
 //! - a class is one table of selector, type encoding and function, so that what is there is data;
 //! - [`settings`] has the switches that a program's environment gives.
 //!
@@ -22,18 +23,24 @@
 // The functions of the C ABI are documented by what they implement; their contract is Apple's.
 #![allow(non_snake_case, clippy::missing_safety_doc)]
 
+pub mod blit;
+mod command;
 pub mod counters;
 pub mod device;
 pub mod encoder;
 pub mod figures;
 pub mod library;
+mod order;
 pub mod plain;
 pub mod queue;
 pub mod reflection;
 pub mod report;
 pub mod resource;
 mod run;
+mod session;
 pub mod settings;
+mod stack;
+mod suppress;
 pub mod sync;
 
 use assay_objc::Declaration;
@@ -65,7 +72,7 @@ pub fn classes() -> Vec<&'static Declaration> {
         &queue::QUEUE,
         &queue::COMMAND_BUFFER,
         &encoder::COMPUTE,
-        &encoder::BLIT,
+        &blit::BLIT,
     ];
     all.extend(plain::CLASSES);
     all

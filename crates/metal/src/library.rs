@@ -137,6 +137,9 @@ fn make(
 /// A library of source with the options a program gives.
 pub(crate) unsafe fn of_source(source: Id, options: Id, error: *mut Id) -> Id {
     let start = Instant::now();
+    if source.is_null() {
+        wrong_use("newLibraryWithSource: the source is nil");
+    }
     // SAFETY: source and options are what the method's encoding says, or nil.
     unsafe {
         let fast: Option<Bool> = plain::get(options, c"fastMathEnabled");
@@ -182,6 +185,9 @@ pub(crate) fn of_file(path: &str, error: *mut Id) -> Id {
 
 impl Library {
     fn function(&self, own: Id, name: &str, constants: Vec<GivenConstant>) -> Strong {
+        if name.is_empty() {
+            wrong_use("newFunctionWithName: the name is nil or empty");
+        }
         let known = self
             .front
             .as_ref()
@@ -329,6 +335,12 @@ unsafe fn constant(key: &str, kind: u64, value: *const u8) -> Option<(GivenConst
 
 impl Constants {
     unsafe fn set(&self, key: &str, kind: u64, value: *const u8) -> usize {
+        if value.is_null() {
+            wrong_use(&format!(
+                "function constant {key}: the address of its value is null"
+            ));
+            return 0;
+        }
         // SAFETY: the caller's promise.
         let Some((given, stride)) = (unsafe { constant(key, kind, value) }) else {
             return 0;
@@ -364,9 +376,27 @@ pub struct Pipeline {
     most_threads: u64,
     label: Mutex<Strong>,
     indirect: bool,
+    /// The library of the kernel.
+    library: Strong,
 }
 
 impl Pipeline {
+    /// The line of the source that a place, `program_source:LINE:COLUMN`, names.
+    pub(crate) fn source_line(&self, place: &str) -> Option<String> {
+        let mut parts = place.strip_prefix("program_source:")?.split(':');
+        let line: usize = parts.next()?.parse().ok()?;
+        // SAFETY: the reference keeps it.
+        let library = unsafe { LIBRARY.state::<Library>(self.library.id()) }?;
+        let (source, _) = library.source.as_ref()?;
+        let line = source.lines().nth(line.checked_sub(1)?)?;
+        Some(line.trim().chars().take(160).collect())
+    }
+
+    /// Bytes of threadgroup memory of the kernel itself.
+    pub(crate) fn threadgroup_memory(&self) -> u64 {
+        self.facts(|facts| u64::from(facts.threadgroup_memory))
+    }
+
     /// The kernel to run, and whether it is made to be checked.
     pub(crate) fn kernel(&self) -> Option<(&CpuKernel, bool)> {
         match &self.checked {
@@ -403,7 +433,10 @@ pub(crate) unsafe fn pipeline(
     let made = unsafe {
         FUNCTION
             .state::<Function>(function)
-            .ok_or_else(|| "there is no function".to_owned())
+            .ok_or_else(|| {
+                wrong_use("newComputePipelineState: the function is nil");
+                "there is no function".to_owned()
+            })
             .and_then(|function| {
                 let made = prepare(function).map_err(|why| format!("{}: {why}", function.name))?;
                 log(1, || {
@@ -487,6 +520,7 @@ fn prepare(function: &Function) -> Result<Pipeline, String> {
         name: function.name.clone(),
         plain: Some(plain),
         checked: checked.map(|(kernel, _)| kernel),
+        library: function.library.clone(),
         ..Pipeline::default()
     })
 }
@@ -498,7 +532,7 @@ class! {
     - "device" "@@:" (this) -> Id { device::shared() }
     - "maxTotalThreadsPerThreadgroup" "Q@:" (this) -> u64 { this.most_threads() }
     - "threadExecutionWidth" "Q@:" (this) -> u64 { 32 }
-    - "staticThreadgroupMemoryLength" "Q@:" (this) -> u64 { this.facts(|facts| u64::from(facts.threadgroup_memory)) }
+    - "staticThreadgroupMemoryLength" "Q@:" (this) -> u64 { this.threadgroup_memory() }
     - "supportIndirectCommandBuffers" "B@:" (this) -> Bool { this.indirect.into() }
     - "imageblockMemoryLengthForDimensions:" "Q@:{?=QQQ}" (this, _size: crate::encoder::Size) -> u64 { 0 }
 }

@@ -1,17 +1,22 @@
 //! Command queues and command buffers. Each queue has a thread that runs its command buffers in the order of their commits (or of
 //! `enqueue`), and then calls their handlers.
 
+use crate::blit;
+use crate::command::Command;
 use crate::counters;
 use crate::device;
-use crate::encoder::{self, Command};
+use crate::encoder;
+use crate::order::{self, Clock, Course};
 use crate::plain;
 use crate::report::wrong_use;
 use crate::resource::lock;
 use crate::run;
+use crate::settings::settings;
 use crate::sync::{EVENT, Event};
 use assay_foundation::string::{string, text};
 use assay_foundation::system::nanoseconds;
 use assay_objc::block::{Block, Callback};
+use assay_objc::declared::Receiver;
 use assay_objc::pool::autoreleasepool;
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, Strong, class};
@@ -36,6 +41,8 @@ struct Waiting {
 /// A command queue.
 #[derive(Debug, Default)]
 pub struct Queue {
+    /// Counts the queues of the process.
+    number: u64,
     line: Arc<Line>,
     label: Mutex<Strong>,
 }
@@ -49,8 +56,17 @@ impl Drop for Queue {
 
 pub(crate) fn queue() -> Strong {
     // SAFETY: `Queue` is the state of the class.
-    unsafe { QUEUE.make(Queue::default()) }
+    unsafe {
+        QUEUE.make(Queue {
+            number: QUEUES.fetch_add(1, Relaxed) + 1,
+            line: Arc::default(),
+            label: Mutex::default(),
+        })
+    }
 }
+
+/// Queues that were made.
+pub(crate) static QUEUES: AtomicU64 = AtomicU64::new(0);
 
 impl Line {
     /// Puts a command buffer at the end, and starts the thread with the first.
@@ -110,11 +126,11 @@ class! {
     - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
     - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(text(label)); }
     - "device" "@@:" (this) -> Id { device::shared() }
-    - "commandBuffer" "@@:" (this) -> Id { command_buffer(this.id, &this.line, true).autoreleased() }
-    - "commandBufferWithUnretainedReferences" "@@:" (this) -> Id { command_buffer(this.id, &this.line, false).autoreleased() }
+    - "commandBuffer" "@@:" (this) -> Id { command_buffer(&this, true).autoreleased() }
+    - "commandBufferWithUnretainedReferences" "@@:" (this) -> Id { command_buffer(&this, false).autoreleased() }
     - "commandBufferWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
         let retains = plain::get::<Bool>(descriptor, c"retainedReferences").is_none_or(Bool::get);
-        command_buffer(this.id, &this.line, retains).autoreleased()
+        command_buffer(&this, retains).autoreleased()
     }
     - "insertDebugCaptureBoundary" "v@:" (this) { }
     - "addResidencySet:" "v@:@" (this, _set: Id) { }
@@ -134,8 +150,14 @@ const FAILED: usize = 5;
 #[derive(Debug, Default)]
 pub struct CommandBuffer {
     queue: Strong,
+    /// The number of the queue.
+    number: u64,
     line: Option<Arc<Line>>,
     retains: bool,
+    /// What the program had seen complete at the commit, and the last pass, for `order`.
+    seen: Mutex<Clock>,
+    last_pass: AtomicU64,
+    groups: AtomicUsize,
     commands: Mutex<Vec<Command>>,
     status: AtomicUsize,
     encoders: AtomicUsize,
@@ -145,17 +167,18 @@ pub struct CommandBuffer {
     scheduled: Mutex<Vec<Callback>>,
     completed: Mutex<Vec<Callback>>,
     error: Mutex<Strong>,
-    label: Mutex<Strong>,
+    pub(crate) label: Mutex<Strong>,
     started: AtomicU64,
     finished: AtomicU64,
 }
 
-fn command_buffer(queue: Id, line: &Arc<Line>, retains: bool) -> Strong {
+fn command_buffer(queue: &Receiver<'_, Queue>, retains: bool) -> Strong {
     // SAFETY: the queue is alive; `CommandBuffer` is the state of the class.
     unsafe {
         COMMAND_BUFFER.make(CommandBuffer {
-            queue: Strong::retain(queue),
-            line: Some(Arc::clone(line)),
+            queue: Strong::retain(queue.id),
+            number: queue.number,
+            line: Some(Arc::clone(&queue.line)),
             retains,
             ..CommandBuffer::default()
         })
@@ -186,7 +209,11 @@ impl CommandBuffer {
         self.encoders.fetch_sub(1, Relaxed);
     }
 
-    fn open_encoder(&self) {
+    /// Counts an encoder that is made.
+    pub(crate) fn open_encoder(&self) {
+        if self.status() >= COMMITTED {
+            wrong_use("an encoder was made after its command buffer was committed");
+        }
         if self.encoders.fetch_add(1, Relaxed) > 0 {
             wrong_use("an encoder was made while another of the command buffer was not ended");
         }
@@ -200,10 +227,18 @@ impl CommandBuffer {
         }
         self.started.store(nanoseconds(), Relaxed);
         let commands = std::mem::take(&mut *lock(&self.commands));
-        let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run::run(&commands)));
+        let is_checked = settings().check;
+        let seen = std::mem::take(&mut *lock(&self.seen));
+        let mut course = is_checked.then(|| Course::new(self.number, seen));
+        let work = std::panic::AssertUnwindSafe(|| run::run(&commands, course.as_mut()));
+        let outcome = std::panic::catch_unwind(work);
         drop(commands);
         self.finished.store(nanoseconds(), Relaxed);
+        if let Some(mut course) = course {
+            course.end();
+            self.last_pass.store(course.last(), Relaxed);
+            order::ended(own as usize);
+        }
         let failed = match outcome {
             Ok(Ok(())) => None,
             Ok(Err(why)) => Some(why),
@@ -214,12 +249,55 @@ impl CommandBuffer {
             *lock(&self.error) = assay_foundation::error("MTLCommandBufferErrorDomain", 1, &why);
         }
         self.set_status(status);
-        for block in std::mem::take(&mut *lock(&self.completed)) {
+        let completed = std::mem::take(&mut *lock(&self.completed));
+        if !completed.is_empty() {
+            self.saw();
+        }
+        for block in completed {
             // SAFETY: such blocks take the command buffer.
             unsafe { block.call_with(own) };
         }
         *lock(&self.ended) = true;
         self.end.notify_all();
+    }
+
+    /// The program sees that the command buffer has ended.
+    fn saw(&self) {
+        if settings().check && self.status() >= COMPLETED {
+            order::saw(self.number, self.last_pass.load(Relaxed));
+        }
+    }
+
+    /// Says so if an encoder is open where none may be.
+    fn expect_no_encoder(&self, what: &str) {
+        if self.encoders.load(Relaxed) > 0 {
+            wrong_use(&format!(
+                "{what} while an encoder of the command buffer is not ended"
+            ));
+        }
+    }
+
+    /// A command of an event, between encoders.
+    unsafe fn add_event(&self, what: &str, event: Id, command: impl FnOnce(Strong) -> Command) {
+        self.expect_no_encoder(what);
+        // SAFETY: the caller's event is alive, or nil.
+        if unsafe { EVENT.state::<Event>(event) }.is_none() {
+            return wrong_use(&format!("{what}: the event is nil or not an event"));
+        }
+        // SAFETY: as above.
+        self.add(command(unsafe { Strong::retain(event) }));
+    }
+
+    /// Keeps a handler, unless it is too late.
+    unsafe fn add_handler(&self, what: &str, handlers: &Mutex<Vec<Callback>>, block: *const Block) {
+        if self.status() >= COMMITTED {
+            wrong_use(&format!("{what} after commit"));
+        }
+        if block.is_null() {
+            wrong_use(&format!("{what} the block is nil"));
+        }
+        // SAFETY: the caller passes a block or null.
+        lock(handlers).extend(unsafe { Callback::keep(block) });
     }
 
     /// Takes a place in the queue, once.
@@ -246,6 +324,8 @@ impl CommandBuffer {
         while !*ended {
             ended = self.end.wait(ended).unwrap_or_else(PoisonError::into_inner);
         }
+        drop(ended);
+        self.saw();
     }
 }
 
@@ -261,7 +341,7 @@ class! {
     - "device" "@@:" (this) -> Id { device::shared() }
     - "commandQueue" "@@:" (this) -> Id { this.queue.id() }
     - "retainedReferences" "B@:" (this) -> Bool { this.retains.into() }
-    - "status" "Q@:" (this) -> usize { this.status() }
+    - "status" "Q@:" (this) -> usize { this.saw(); this.status() }
     - "error" "@@:" (this) -> Id { lock(&this.error).clone().autoreleased() }
     - "errorOptions" "Q@:" (this) -> usize { 0 }
     - "logs" "@@:" (this) -> Id { std::ptr::null_mut() }
@@ -274,23 +354,17 @@ class! {
     }
     - "commit" "v@:" (this) {
         if this.status() >= COMMITTED { wrong_use("commit of a command buffer that was committed"); return; }
-        if this.encoders.load(Relaxed) > 0 { wrong_use("commit of a command buffer with an encoder that was not ended"); }
+        this.expect_no_encoder("commit");
+        if settings().check { *lock(&this.seen) = order::committed(this.id as usize); }
         this.enqueue(this.id, COMMITTED);
     }
     - "waitUntilCompleted" "v@:" (this) { this.wait(); }
     - "waitUntilScheduled" "v@:" (this) { if this.status() < COMMITTED { wrong_use("waitUntilScheduled of a command buffer that was not committed"); } }
-    - "addScheduledHandler:" "v@:@?" (this, block: *const Block) {
-        if this.status() >= COMMITTED { wrong_use("addScheduledHandler: after commit"); }
-        lock(&this.scheduled).extend(Callback::keep(block));
-    }
-    - "addCompletedHandler:" "v@:@?" (this, block: *const Block) {
-        if this.status() >= COMMITTED { wrong_use("addCompletedHandler: after commit"); }
-        lock(&this.completed).extend(Callback::keep(block));
-    }
-    - "computeCommandEncoder" "@@:" (this) -> Id { this.open_encoder(); encoder::compute(this.id, 0, Vec::new()).autoreleased() }
-    - "computeCommandEncoderWithDispatchType:" "@@:Q" (this, kind: u64) -> Id { this.open_encoder(); encoder::compute(this.id, kind, Vec::new()).autoreleased() }
+    - "addScheduledHandler:" "v@:@?" (this, block: *const Block) { this.add_handler("addScheduledHandler:", &this.scheduled, block); }
+    - "addCompletedHandler:" "v@:@?" (this, block: *const Block) { this.add_handler("addCompletedHandler:", &this.completed, block); }
+    - "computeCommandEncoder" "@@:" (this) -> Id { encoder::compute(this.id, 0, Vec::new()).autoreleased() }
+    - "computeCommandEncoderWithDispatchType:" "@@:Q" (this, kind: u64) -> Id { encoder::compute(this.id, kind, Vec::new()).autoreleased() }
     - "computeCommandEncoderWithDescriptor:" "@@:@" (this, descriptor: Id) -> Id {
-        this.open_encoder();
         let mut ends = Vec::new();
         for (samples, start, end) in counters::of_pass(descriptor) {
             if let Some(start) = start { this.add(Command::Sample(samples.clone(), start)); }
@@ -298,14 +372,21 @@ class! {
         }
         encoder::compute(this.id, plain::get(descriptor, c"dispatchType").unwrap_or(0), ends).autoreleased()
     }
-    - "blitCommandEncoder" "@@:" (this) -> Id { this.open_encoder(); encoder::blit(this.id).autoreleased() }
-    - "blitCommandEncoderWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { this.open_encoder(); encoder::blit(this.id).autoreleased() }
-    - "encodeSignalEvent:value:" "v@:@Q" (this, event: Id, value: u64) { this.add(Command::Signal(Strong::retain(event), value)); }
-    - "encodeWaitForEvent:value:" "v@:@Q" (this, event: Id, value: u64) { this.add(Command::Wait(Strong::retain(event), value)); }
+    - "blitCommandEncoder" "@@:" (this) -> Id { blit::blit(this.id).autoreleased() }
+    - "blitCommandEncoderWithDescriptor:" "@@:@" (this, _descriptor: Id) -> Id { blit::blit(this.id).autoreleased() }
+    - "encodeSignalEvent:value:" "v@:@Q" (this, event: Id, value: u64) {
+        this.add_event("encodeSignalEvent:", event, |event| Command::Signal(event, value));
+    }
+    - "encodeWaitForEvent:value:" "v@:@Q" (this, event: Id, value: u64) {
+        this.add_event("encodeWaitForEvent:", event, |event| Command::Wait(event, value));
+    }
     - "useResidencySet:" "v@:@" (this, _set: Id) { }
     - "useResidencySets:count:" "v@:r^@Q" (this, _sets: *const Id, _count: usize) { }
-    - "pushDebugGroup:" "v@:@" (this, _name: Id) { }
-    - "popDebugGroup" "v@:" (this) { }
+    - "pushDebugGroup:" "v@:@" (this, _name: Id) { this.groups.fetch_add(1, Relaxed); }
+    - "popDebugGroup" "v@:" (this) {
+        let left = this.groups.fetch_update(Relaxed, Relaxed, |open| open.checked_sub(1));
+        if left.is_err() { wrong_use("popDebugGroup without a pushDebugGroup:"); }
+    }
 }
 
 /// The event of a command.

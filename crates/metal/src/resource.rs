@@ -17,8 +17,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Memory is given out in pages of this size, as on an Apple GPU.
 const PAGE: usize = 16 << 10;
+/// Bytes of a page of this system: a program that asks Linux for whole pages gets these, not those of a Mac.
+const SYSTEM_PAGE: usize = 4 << 10;
 /// Longest buffer.
 pub(crate) const MAX_BUFFER: usize = 16 << 30;
+
+/// `MTLStorageMode`s.
+const MANAGED: usize = 1;
+const PRIVATE: usize = 2;
+const MEMORYLESS: usize = 3;
 
 /// Bytes of all buffers and heaps.
 pub(crate) static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
@@ -62,6 +69,10 @@ impl Drop for Pages {
     fn drop(&mut self) {
         if self.bytes > 0 {
             ALLOCATED.fetch_sub(self.bytes, Relaxed);
+            if crate::settings::settings().check {
+                let start = self.start as u64;
+                crate::order::forget_memory(start..start.saturating_add(self.bytes as u64));
+            }
             // SAFETY: `new` made them, and nothing uses them any more.
             unsafe { munmap(self.start as *mut c_void, self.bytes) };
         }
@@ -92,6 +103,10 @@ struct Deallocator {
 
 impl Drop for Deallocator {
     fn drop(&mut self) {
+        if crate::settings::settings().check {
+            let start = self.start as u64;
+            crate::order::forget_memory(start..start.saturating_add(self.length as u64));
+        }
         // SAFETY: deallocators take address and length.
         unsafe { self.block.call_with_two(self.start, self.length) };
     }
@@ -129,6 +144,55 @@ impl Buffer {
         }
     }
 
+    fn contents(&self) -> *mut u8 {
+        if self.storage() == PRIVATE {
+            wrong_use(&format!(
+                "contents of a {}, whose storage mode is private: nil is answered",
+                self.name()
+            ));
+            return null_mut();
+        }
+        self.start()
+    }
+
+    fn did_modify(&self, range: Range) {
+        if self.storage() != MANAGED {
+            wrong_use(&format!(
+                "didModifyRange: of a {}, whose storage mode is not managed",
+                self.name()
+            ));
+        }
+        if range.location.saturating_add(range.length) > self.length {
+            let Range { location, length } = range;
+            wrong_use(&format!(
+                "didModifyRange: {length} bytes at offset {location} of a {}",
+                self.name()
+            ));
+        }
+    }
+
+    /// Returns true if the program has given up what is in it.
+    pub(crate) fn is_purged(&self) -> bool {
+        // `MTLPurgeableStateEmpty`.
+        self.purgeable.load(Relaxed) == 4
+    }
+
+    /// The addresses of its bytes.
+    pub(crate) fn range(&self) -> std::ops::Range<u64> {
+        let start = self.start as u64;
+        start..start.saturating_add(self.length as u64)
+    }
+
+    /// Returns true if Metal orders accesses to it by itself: unless the program says otherwise, for buffers of the device, but
+    /// not for those of heaps.
+    pub(crate) fn is_tracked(&self) -> bool {
+        match self.options >> 8 & 3 {
+            1 => false,
+            2 => true,
+            _ => self.heap.is_nil() || heap_is_tracked(&self.heap),
+        }
+    }
+
     pub(crate) fn name(&self) -> String {
         // SAFETY: a label is a string or nil.
         let label = unsafe { assay_foundation::text(lock(&self.label).id()) };
@@ -160,6 +224,9 @@ pub(crate) fn buffer(length: usize, options: usize) -> Strong {
             return Strong::nil();
         }
     }
+    if options >> 4 & 15 >= MEMORYLESS {
+        wrong_use("a buffer whose storage mode is memoryless: only textures can be");
+    }
     match Pages::new(length) {
         None => Strong::nil(),
         Some(pages) => make(Buffer {
@@ -174,6 +241,15 @@ pub(crate) fn buffer(length: usize, options: usize) -> Strong {
 
 /// A buffer with a copy of bytes.
 pub(crate) unsafe fn buffer_of(bytes: *const u8, length: usize, options: usize) -> Strong {
+    if bytes.is_null() {
+        wrong_use("newBufferWithBytes: the address is null");
+        return buffer(length, options);
+    }
+    if options >> 4 & 15 == PRIVATE {
+        wrong_use(
+            "newBufferWithBytes: the storage mode is private, which the program cannot write",
+        );
+    }
     let made = buffer(length, options);
     // SAFETY: the caller passes that many bytes, and the new buffer has room for them.
     unsafe {
@@ -191,6 +267,20 @@ pub(crate) unsafe fn buffer_over(
     options: usize,
     deallocator: *const Block,
 ) -> Strong {
+    if start.is_null() || length == 0 {
+        wrong_use(&format!(
+            "newBufferWithBytesNoCopy: {length} bytes at {start:p}: expected memory"
+        ));
+        return Strong::nil();
+    }
+    if !(start as usize).is_multiple_of(SYSTEM_PAGE) || !length.is_multiple_of(SYSTEM_PAGE) {
+        wrong_use(&format!(
+            "newBufferWithBytesNoCopy: {length} bytes at {start:p}: expected an address and a length that are multiples of a page ({SYSTEM_PAGE} bytes)"
+        ));
+    }
+    if options >> 4 & 15 == PRIVATE {
+        wrong_use("newBufferWithBytesNoCopy: the storage mode is private: expected shared");
+    }
     // SAFETY: the caller passes a block or null.
     let block = unsafe { Callback::keep(deallocator) };
     let _done = block.map(|block| Deallocator {
@@ -211,16 +301,16 @@ class! {
     /// `id<MTLBuffer>`.
     pub BUFFER = "AssayMTLBuffer": NSOBJECT, Buffer, ["MTLBuffer", "MTLResource", "MTLAllocation"];
     - "length" "Q@:" (this) -> usize { this.length }
-    - "contents" "^v@:" (this) -> *mut u8 { if this.storage() == 2 { null_mut() } else { this.start() } }
+    - "contents" "^v@:" (this) -> *mut u8 { this.contents() }
     - "gpuAddress" "Q@:" (this) -> u64 { this.number << NUMBER_AT }
-    - "didModifyRange:" "v@:{_NSRange=QQ}" (this, _range: Range) { }
+    - "didModifyRange:" "v@:{_NSRange=QQ}" (this, range: Range) { this.did_modify(range); }
     - "label" "@@:" (this) -> Id { lock(&this.label).clone().autoreleased() }
     - "setLabel:" "v@:@" (this, label: Id) { *lock(&this.label) = string(assay_foundation::text(label)); }
     - "device" "@@:" (this) -> Id { device::shared() }
     - "allocatedSize" "Q@:" (this) -> usize { this.reachable() }
     - "storageMode" "Q@:" (this) -> usize { this.storage() }
     - "cpuCacheMode" "Q@:" (this) -> usize { this.options & 15 }
-    - "hazardTrackingMode" "Q@:" (this) -> usize { if this.options >> 8 & 3 == 1 { 1 } else { 2 } }
+    - "hazardTrackingMode" "Q@:" (this) -> usize { if this.is_tracked() { 2 } else { 1 } }
     - "resourceOptions" "Q@:" (this) -> usize { this.options }
     - "heap" "@@:" (this) -> Id { this.heap.id() }
     - "heapOffset" "Q@:" (this) -> usize { this.heap_offset }
@@ -249,8 +339,22 @@ pub struct Heap {
     label: Mutex<Strong>,
 }
 
+/// Returns true if a heap tracks hazards, which the program must ask for.
+fn heap_is_tracked(heap: &Strong) -> bool {
+    // SAFETY: the reference keeps it.
+    let heap = unsafe { HEAP.state::<Heap>(heap.id()) };
+    heap.is_some_and(|heap| heap.options >> 8 & 3 == 2)
+}
+
+/// Bytes to which buffers of heaps are aligned.
+pub(crate) const HEAP_ALIGNMENT: usize = 256;
+
 /// A heap; `placement` lets the program say where buffers lie.
 pub(crate) fn heap(size: usize, options: usize, placement: bool) -> Strong {
+    if size == 0 {
+        wrong_use("newHeapWithDescriptor: the size is zero");
+        return Strong::nil();
+    }
     let placed = if placement { Pages::new(size) } else { None };
     if placement && placed.is_none() {
         return Strong::nil();
@@ -283,35 +387,84 @@ class! {
     - "device" "@@:" (this) -> Id { device::shared() }
     - "setPurgeableState:" "Q@:Q" (this, _state: usize) -> usize { 2 }
     - "maxAvailableSizeWithAlignment:" "Q@:Q" (this, _alignment: usize) -> usize { this.size.saturating_sub(this.used.load(Relaxed)) }
-    - "newBufferWithLength:options:" "@@:QQ" (this, length: usize, options: usize) -> Id {
-        if length > this.size { return null_mut(); }
-        match Pages::new(length) {
-            None => null_mut(),
-            Some(pages) => make(Buffer {
-                start: pages.start,
-                length,
-                memory: Memory::Own(pages),
-                options,
-                heap: Strong::retain(this.id),
-                ..Buffer::default()
-            }).into_owned(),
+    - "newBufferWithLength:options:" "@@:QQ" (this, length: usize, options: usize) -> Id { this.buffer(this.id, length, options).into_owned() }
+    - "newBufferWithLength:options:offset:" "@@:QQQ" (this, length: usize, options: usize, offset: usize) -> Id {
+        this.buffer_at(this.id, length, options, offset).into_owned()
+    }
+}
+
+impl Heap {
+    /// Says what of a buffer's options is not the heap's.
+    fn validate(&self, what: &str, length: usize, options: usize) {
+        if length == 0 {
+            wrong_use(&format!("{what}: a buffer of no bytes"));
+        }
+        let (own, wanted) = (self.options >> 4 & 15, options >> 4 & 15);
+        if own != wanted {
+            wrong_use(&format!(
+                "{what}: storage mode {wanted}: expected that of the heap, {own}"
+            ));
         }
     }
-    - "newBufferWithLength:options:offset:" "@@:QQQ" (this, length: usize, options: usize, offset: usize) -> Id {
-        let fits = offset.checked_add(length).is_some_and(|end| end <= this.size);
-        match &this.placed {
+
+    /// A buffer at a place of the heap's choice.
+    unsafe fn buffer(&self, own: Id, length: usize, options: usize) -> Strong {
+        if self.placed.is_some() {
+            wrong_use("newBufferWithLength: of a placement heap: expected an offset");
+        }
+        self.validate("newBufferWithLength: of a heap", length, options);
+        if length > self.size {
+            return Strong::nil();
+        }
+        let Some(pages) = Pages::new(length) else {
+            return Strong::nil();
+        };
+        make(Buffer {
+            start: pages.start,
+            length,
+            memory: Memory::Own(pages),
+            options,
+            // SAFETY: the receiver is alive.
+            heap: unsafe { Strong::retain(own) },
+            ..Buffer::default()
+        })
+    }
+
+    /// A buffer at an offset that the program chooses.
+    unsafe fn buffer_at(&self, own: Id, length: usize, options: usize, offset: usize) -> Strong {
+        let what = "newBufferWithLength:options:offset: of a heap";
+        self.validate(what, length, options);
+        if !offset.is_multiple_of(HEAP_ALIGNMENT) {
+            wrong_use(&format!(
+                "{what}: offset {offset}: expected a multiple of {HEAP_ALIGNMENT}"
+            ));
+        }
+        let fits = offset
+            .checked_add(length)
+            .is_some_and(|end| end <= self.size);
+        match &self.placed {
             Some(pages) if fits => make(Buffer {
                 start: pages.start + offset,
                 length,
                 memory: Memory::Heap,
                 options,
-                heap: Strong::retain(this.id),
+                // SAFETY: the receiver is alive.
+                heap: unsafe { Strong::retain(own) },
                 heap_offset: offset,
                 ..Buffer::default()
-            }).into_owned(),
-            _ => {
-                wrong_use(&format!("a buffer of {length} bytes at offset {offset} of a heap of {}", this.size));
-                null_mut()
+            }),
+            Some(_) => {
+                wrong_use(&format!(
+                    "{what}: {length} bytes at offset {offset} of a heap of {}",
+                    self.size
+                ));
+                Strong::nil()
+            }
+            None => {
+                wrong_use(&format!(
+                    "{what}: the heap's type is automatic: expected placement"
+                ));
+                Strong::nil()
             }
         }
     }

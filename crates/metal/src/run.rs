@@ -1,14 +1,17 @@
 //! What becomes of the commands of a command buffer, on the thread of its queue.
 
+use crate::command::{Bound, Command, Dispatch, Extent, Origin};
 use crate::counters;
-use crate::encoder::{Bound, Command, Dispatch, Extent};
 use crate::library::{PIPELINE, Pipeline};
+use crate::order::{Course, Work};
 use crate::queue::event;
-use crate::report::{dispatched, fault, log, report, wrong_use};
+use crate::report::{self, Told, dispatched, fault, log, wrong_dispatch};
 use crate::resource::{BUFFER, Buffer};
 use crate::settings::settings;
-use assay_exec::{Bindings, Grid, Limits};
+use crate::sync::fence_number;
+use assay_exec::{Bindings, Footprint, Grid, Limits};
 use assay_objc::Strong;
+use std::sync::Arc;
 use std::time::Instant;
 
 fn buffer(object: &Strong) -> Option<&Buffer> {
@@ -16,45 +19,37 @@ fn buffer(object: &Strong) -> Option<&Buffer> {
     unsafe { BUFFER.state::<Buffer>(object.id()) }
 }
 
-/// Runs commands in order. An error ends them, and is what the command buffer tells.
-pub(crate) fn run(commands: &[Command]) -> Result<(), String> {
+/// Runs commands in order. An error ends them, and is what the command buffer tells. What is checked follows the course of passes.
+pub(crate) fn run(commands: &[Command], mut course: Option<&mut Course>) -> Result<(), String> {
     for command in commands {
         match command {
-            Command::Dispatch(one) => dispatch(one)?,
-            Command::Fill {
-                buffer: object,
-                from,
-                length,
-                value,
-            } => {
-                if let Some(buffer) = buffer(object) {
-                    // SAFETY: the encoder has cut the range to the buffer.
-                    unsafe { buffer.start().add(*from).write_bytes(*value, *length) };
-                }
-            }
-            Command::Copy {
-                from,
-                at,
-                to,
-                to_at,
-                length,
-            } => {
-                if let (Some(from), Some(to)) = (buffer(from), buffer(to)) {
-                    // SAFETY: as above; the ranges may overlap.
-                    unsafe {
-                        std::ptr::copy(from.start().add(*at), to.start().add(*to_at), *length)
-                    };
+            Command::Dispatch(one) => dispatch(one, course.as_deref_mut())?,
+            Command::Fill { .. } | Command::Copy { .. } => {
+                let footprint = blit(command);
+                if let (Some(course), Some((footprint, origin))) =
+                    (course.as_deref_mut(), footprint)
+                {
+                    compare(course, footprint, buffers_of(command), origin);
                 }
             }
             Command::Sample(samples, index) => counters::sample(samples, *index),
             Command::Signal(object, value) => {
-                if let Some(event) = event(object) {
-                    event.set(object.id(), *value);
+                let Some(event) = event(object) else { continue };
+                if let Some(course) = course.as_deref_mut() {
+                    course.signal(event.number(), *value);
                 }
+                event.set(object.id(), *value);
             }
             Command::Wait(object, value) => {
-                if let Some(event) = event(object) {
-                    event.wait(*value, None);
+                let Some(event) = event(object) else { continue };
+                event.wait(*value, None);
+                if let Some(course) = course.as_deref_mut() {
+                    course.wait(event.number(), *value);
+                }
+            }
+            order => {
+                if let Some(course) = course.as_deref_mut() {
+                    follow(order, course);
                 }
             }
         }
@@ -62,15 +57,158 @@ pub(crate) fn run(commands: &[Command]) -> Result<(), String> {
     Ok(())
 }
 
+/// What only orders work.
+fn follow(command: &Command, course: &mut Course) {
+    match command {
+        Command::Begin(is_concurrent) => course.begin(*is_concurrent),
+        Command::Barrier => course.barrier(),
+        Command::BarrierFor(ranges) => course.barrier_for(ranges),
+        Command::UpdateFence(fence) => fence_number(fence)
+            .into_iter()
+            .for_each(|fence| course.update_fence(fence)),
+        Command::WaitForFence(fence) => fence_number(fence)
+            .into_iter()
+            .for_each(|fence| course.wait_fence(fence)),
+        _ => {}
+    }
+}
+
+/// Copies or fills, and says which bytes that accessed.
+fn blit(command: &Command) -> Option<(Footprint, &Arc<Origin>)> {
+    let mut footprint = Footprint::default();
+    let range = |buffer: &Buffer, at: usize, length: usize| {
+        let start = buffer.range().start + at as u64;
+        start..start + length as u64
+    };
+    match command {
+        Command::Fill {
+            buffer: object,
+            from,
+            length,
+            value,
+            origin,
+        } => {
+            let known = buffer(object)?;
+            // SAFETY: the encoder has cut the range to the buffer.
+            unsafe {
+                known
+                    .start()
+                    .wrapping_add(*from)
+                    .write_bytes(*value, *length)
+            };
+            if settings().check {
+                footprint.writes.insert(range(known, *from, *length));
+            }
+            Some((footprint, origin))
+        }
+        Command::Copy {
+            from,
+            at,
+            to,
+            to_at,
+            length,
+            origin,
+        } => {
+            let (from, to) = (buffer(from)?, buffer(to)?);
+            // SAFETY: as above; the ranges may overlap.
+            unsafe {
+                std::ptr::copy(
+                    from.start().wrapping_add(*at),
+                    to.start().wrapping_add(*to_at),
+                    *length,
+                )
+            };
+            if settings().check {
+                footprint.reads.insert(range(from, *at, *length));
+                footprint.writes.insert(range(to, *to_at, *length));
+            }
+            Some((footprint, origin))
+        }
+        _ => None,
+    }
+}
+
+/// The buffers that a command of a blit encoder names.
+fn buffers_of(command: &Command) -> Vec<&Buffer> {
+    match command {
+        Command::Fill { buffer: object, .. } => buffer(object).into_iter().collect(),
+        Command::Copy { from, to, .. } => buffer(from).into_iter().chain(buffer(to)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Compares what a command accessed with what nothing orders before it.
+fn compare(course: &mut Course, all: Footprint, buffers: Vec<&Buffer>, origin: &Arc<Origin>) {
+    let mut untracked = Footprint::default();
+    if buffers.iter().any(|buffer| !buffer.is_tracked()) {
+        untracked = all.clone();
+        for tracked in buffers.iter().filter(|buffer| buffer.is_tracked()) {
+            untracked.forget(tracked.range());
+        }
+    }
+    let races = course.ran(Work {
+        all,
+        untracked,
+        origin: Arc::clone(origin),
+    });
+    for race in races {
+        let found = buffers
+            .iter()
+            .find(|buffer| buffer.range().contains(&race.address));
+        let place = match found {
+            Some(buffer) => format!(
+                "offset {} of a {}",
+                race.address - buffer.range().start,
+                buffer.name()
+            ),
+            None => "memory without a name".to_owned(),
+        };
+        let advice = match race.rule {
+            "missing-barrier" => {
+                "memoryBarrierWithScope: or memoryBarrierWithResources: between them orders them"
+            }
+            "missing-fence" => {
+                "the buffer is not tracked: updateFence: in the first encoder and waitForFence: in the second orders them"
+            }
+            _ => {
+                "they are of two queues: an event, or waitUntilCompleted before the second commit, orders them"
+            }
+        };
+        let [first, second] = race.actions;
+        report::report(&Told {
+            kind: report::Kind::Race,
+            rule: race.rule,
+            text: format!(
+                "nothing orders dispatches {} and {}: {first} by the one and {second} by the other of {} bytes, from {place} on; {advice}",
+                race.first.number, race.second.number, race.bytes
+            ),
+            same: format!(
+                "{} {} {:?} {} {:?}",
+                race.rule,
+                race.first.kernel,
+                race.first.labels,
+                race.second.kernel,
+                race.second.labels
+            ),
+            source: None,
+            origins: vec![&race.first, &race.second],
+            stack: None,
+        });
+    }
+}
+
 /// The grid of a dispatch; nothing if it has no threads.
-fn grid(dispatch: &Dispatch, name: &str) -> Option<Grid> {
+fn grid(dispatch: &Dispatch) -> Option<Grid> {
     let threadgroup = dispatch.threadgroup;
     let groups = |counts: [u32; 3]| {
         let grid = Grid::groups(counts, threadgroup);
         if grid.is_none() {
-            wrong_use(&format!(
-                "{name}: {counts:?} threadgroups of {threadgroup:?} threads are more than 2³² in a direction; it does not run"
-            ));
+            wrong_dispatch(
+                &dispatch.origin,
+                &format!(
+                    "{counts:?} threadgroups of {threadgroup:?} threads are more than 2³² in a direction; it does not run"
+                ),
+            );
         }
         grid
     };
@@ -80,9 +218,10 @@ fn grid(dispatch: &Dispatch, name: &str) -> Option<Grid> {
         Extent::Indirect(object, offset) => {
             let place = buffer(object).filter(|buffer| offset.saturating_add(12) <= buffer.length);
             let Some(buffer) = place else {
-                wrong_use(&format!(
-                    "{name}: the indirect arguments lie outside their buffer; it does not run"
-                ));
+                wrong_dispatch(
+                    &dispatch.origin,
+                    "the indirect arguments lie outside their buffer; it does not run",
+                );
                 return None;
             };
             // SAFETY: twelve bytes from there on are in the buffer.
@@ -115,6 +254,15 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
             }
             Bound::Buffer(object, offset) => {
                 let known = buffer(object)?;
+                if known.is_purged() {
+                    wrong_dispatch(
+                        &dispatch.origin,
+                        &format!(
+                            "buffer index {index} has a {} that is purged: its purgeable state is empty",
+                            known.name()
+                        ),
+                    );
+                }
                 let start = known.start() as usize;
                 let owner = owners.iter().find(|(known, _)| *known == start);
                 let owner = match owner {
@@ -144,19 +292,19 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
         use assay_device::ArgumentBinding as Place;
         match place {
             Place::Buffer(index) if !dispatch.bound.iter().any(|(known, _)| *known == index) => {
-                wrong_use(&format!(
-                    "{}: nothing is bound at buffer index {index}",
-                    pipeline.name
-                ));
+                wrong_dispatch(
+                    &dispatch.origin,
+                    &format!("nothing is bound at buffer index {index}"),
+                );
                 bindings.set(index, assay_exec::Buffer::zeroed(0));
             }
             Place::Threadgroup(index)
                 if !dispatch.memory.iter().any(|(known, _)| *known == index) =>
             {
-                wrong_use(&format!(
-                    "{}: threadgroup memory {index} has no length",
-                    pipeline.name
-                ));
+                wrong_dispatch(
+                    &dispatch.origin,
+                    &format!("threadgroup memory {index} has no length"),
+                );
                 bindings.set_threadgroup_memory(index, 0);
             }
             _ => {}
@@ -165,7 +313,7 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
     Some(bindings)
 }
 
-fn dispatch(dispatch: &Dispatch) -> Result<(), String> {
+fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), String> {
     // SAFETY: the command keeps it.
     let Some(pipeline) = (unsafe { PIPELINE.state::<Pipeline>(dispatch.pipeline.id()) }) else {
         return Err("the pipeline is not one of this device".to_owned());
@@ -173,51 +321,100 @@ fn dispatch(dispatch: &Dispatch) -> Result<(), String> {
     let Some((kernel, checked)) = pipeline.kernel() else {
         return Ok(());
     };
-    let Some(grid) = grid(dispatch, &pipeline.name) else {
+    let Some(grid) = grid(dispatch) else {
         return Ok(());
     };
     let Some(mut bindings) = bind(dispatch, pipeline, checked) else {
         return Ok(());
     };
-    let where_ = match dispatch.label.is_empty() {
-        true => pipeline.name.clone(),
-        false => format!("{} ({})", pipeline.name, dispatch.label),
-    };
     let start = Instant::now();
+    let program = kernel.program();
     let limits = Limits::default();
-    let outcome = match checked {
-        true => kernel
-            .program()
-            .check(&grid, &mut bindings, &limits)
-            .map(|all| {
-                for one in &all {
-                    report(&where_, &one.to_string());
-                }
-                all.len()
-            }),
-        false => kernel
-            .program()
-            .run(&grid, &mut bindings, &limits)
-            .map(|_| 0),
-    };
+    let outcome =
+        match course.filter(|course| checked && course.is_wanted(|| has_untracked(dispatch))) {
+            Some(course) => {
+                let mut footprint = Footprint::default();
+                let outcome = program.check_watching(&grid, &mut bindings, &limits, &mut footprint);
+                forget_copies(dispatch, &mut bindings, &mut footprint);
+                compare(course, footprint, bound_buffers(dispatch), &dispatch.origin);
+                outcome
+            }
+            None if checked => program.check(&grid, &mut bindings, &limits),
+            None => program
+                .run(&grid, &mut bindings, &limits)
+                .map(|_| Vec::new()),
+        };
     dispatched(start.elapsed());
     log(2, || {
         format!(
-            "{where_}: {grid:?} in {:.3} ms",
+            "{}: {grid:?} in {:.3} ms",
+            dispatch.origin,
             start.elapsed().as_secs_f64() * 1e3
         )
     });
     match outcome {
-        Ok(0) => Ok(()),
-        Ok(count) if settings().stop => Err(format!("{where_}: {count} reports")),
-        Ok(_) => Ok(()),
-        Err(why) => {
-            fault(&where_, &why.to_string());
-            if settings().stop {
-                Err(format!("{where_}: {why}"))
-            } else {
-                Ok(())
-            }
+        Ok(reports) => reports
+            .iter()
+            .for_each(|one| tell_report(one, dispatch, pipeline)),
+        Err(why) => fault(&dispatch.origin, why.to_string()),
+    }
+    Ok(())
+}
+
+fn bound_buffers(dispatch: &Dispatch) -> Vec<&Buffer> {
+    let bound = dispatch.bound.iter().filter_map(|(_, bound)| match bound {
+        Bound::Buffer(object, _) => buffer(object),
+        Bound::Bytes(_) => None,
+    });
+    bound.collect()
+}
+
+fn has_untracked(dispatch: &Dispatch) -> bool {
+    bound_buffers(dispatch)
+        .iter()
+        .any(|buffer| !buffer.is_tracked())
+}
+
+/// Forgets accesses to copies of `setBytes`, whose memory is no other dispatch's.
+fn forget_copies(dispatch: &Dispatch, bindings: &mut Bindings, footprint: &mut Footprint) {
+    for (index, bound) in &dispatch.bound {
+        if let (Bound::Bytes(_), Some(mut copy)) = (bound, bindings.take(*index)) {
+            let range = copy.bytes_mut().as_ptr_range();
+            footprint.forget(range.start as u64..range.end as u64);
         }
     }
+}
+
+/// Tells a report of the checker with its source line and what was bound.
+fn tell_report(one: &assay_exec::Report, dispatch: &Dispatch, pipeline: &Pipeline) {
+    let mut text = one.to_string();
+    if let Some(index) = one.location.as_ref().and_then(|location| location.buffer) {
+        let bound = dispatch.bound.iter().find(|(known, _)| *known == index);
+        if let Some((_, Bound::Buffer(object, offset))) = bound
+            && let Some(buffer) = buffer(object)
+        {
+            text.push_str(&format!(
+                "; bound is a {} at offset {offset}",
+                buffer.name()
+            ));
+        }
+    }
+    let other = one.other.as_ref().and_then(|other| other.place.as_deref());
+    report::report(&Told {
+        kind: report::Kind::Check,
+        rule: one.kind.name(),
+        text,
+        same: format!(
+            "{} {} {:?} {other:?}",
+            one.kind.name(),
+            pipeline.name,
+            one.place
+        ),
+        source: one
+            .place
+            .as_deref()
+            .and_then(|place| pipeline.source_line(place)),
+        origins: vec![&dispatch.origin],
+        stack: None,
+    });
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub struct Settings {
     /// `ASSAY_METAL_CHECK`: every dispatch is checked.
     pub check: bool,
-    /// `ASSAY_METAL_STOP`: a report fails its command buffer.
+    /// `ASSAY_METAL_STOP`: the first report ends the process, with 1.
     pub stop: bool,
     /// `ASSAY_METAL_LOG`: 1 tells what was compiled and a summary, 2 every dispatch.
     pub log: u32,
@@ -16,6 +16,8 @@ pub struct Settings {
     pub chip: Option<String>,
     /// `ASSAY_METAL_REPORT`: a file for the reports, as lines of JSON.
     pub report: Option<PathBuf>,
+    /// `ASSAY_METAL_SUPPRESS`: a file with reports that are known.
+    pub suppress: Option<PathBuf>,
     zombies: bool,
     leaks: bool,
 }
@@ -36,6 +38,7 @@ pub fn settings() -> &'static Settings {
                 .unwrap_or(0),
             chip: std::env::var("ASSAY_METAL_CHIP").ok(),
             report: std::env::var_os("ASSAY_METAL_REPORT").map(PathBuf::from),
+            suppress: std::env::var_os("ASSAY_METAL_SUPPRESS").map(PathBuf::from),
             zombies: is_on("ASSAY_METAL_ZOMBIES"),
             leaks: is_on("ASSAY_METAL_LEAKS"),
         }

@@ -1,0 +1,111 @@
+//! Blit encoders: copies and fills of buffers.
+
+use crate::command::Command;
+use crate::device;
+use crate::report::wrong_use;
+use crate::resource::{BUFFER, Buffer};
+use crate::session::Session;
+use assay_foundation::string::{Range, text};
+use assay_objc::root::NSOBJECT;
+use assay_objc::{Id, Strong, class};
+
+/// A blit encoder.
+#[derive(Debug, Default)]
+pub struct Blit {
+    session: Session,
+}
+
+pub(crate) fn blit(commands: Id) -> Strong {
+    // SAFETY: the command buffer is alive; `Blit` is the state of the class.
+    unsafe {
+        let session = Session::new(commands, false);
+        BLIT.make(Blit { session })
+    }
+}
+
+/// The bytes of a range that lie in a buffer, and a report of the rest.
+unsafe fn inside(what: &str, buffer: Id, from: usize, length: usize) -> usize {
+    // SAFETY: the caller's buffer is alive.
+    let Some(known) = (unsafe { BUFFER.state::<Buffer>(buffer) }) else {
+        wrong_use(&format!("{what}: there is no buffer"));
+        return 0;
+    };
+    let fits = known.length.saturating_sub(from).min(length);
+    if fits < length {
+        wrong_use(&format!(
+            "{what}: {length} bytes at offset {from} of a {}; {fits} of them are accessed",
+            known.name()
+        ));
+    }
+    fits
+}
+
+impl Blit {
+    unsafe fn fill(&self, buffer: Id, range: Range, value: u8) {
+        // SAFETY: the caller's buffer is alive, or nil.
+        let (length, kept) = unsafe {
+            (
+                inside("fillBuffer", buffer, range.location, range.length),
+                Strong::retain(buffer),
+            )
+        };
+        if range.length == 0 {
+            wrong_use("fillBuffer: the range has no bytes");
+        }
+        self.session.add(Command::Fill {
+            buffer: kept,
+            from: range.location,
+            length,
+            value,
+            origin: self.session.origin("fillBuffer", format!("{length} bytes")),
+        });
+    }
+
+    unsafe fn copy(&self, (from, at): (Id, usize), (to, to_at): (Id, usize), size: usize) {
+        // SAFETY: the caller's buffers are alive, or nil.
+        let (length, source, target) = unsafe {
+            let source = inside("copyFromBuffer, source", from, at, size);
+            let target = inside("copyFromBuffer, destination", to, to_at, size);
+            (source.min(target), Strong::retain(from), Strong::retain(to))
+        };
+        if size == 0 {
+            wrong_use("copyFromBuffer: the size is zero");
+        }
+        if from == to && at.abs_diff(to_at) < length {
+            wrong_use(&format!(
+                "copyFromBuffer: {length} bytes from offset {at} to offset {to_at} of one buffer overlap"
+            ));
+        }
+        self.session.add(Command::Copy {
+            from: source,
+            at,
+            to: target,
+            to_at,
+            length,
+            origin: self
+                .session
+                .origin("copyFromBuffer", format!("{length} bytes")),
+        });
+    }
+}
+
+class! {
+    /// `id<MTLBlitCommandEncoder>`.
+    pub BLIT = "AssayMTLBlitCommandEncoder": NSOBJECT, Blit, ["MTLBlitCommandEncoder", "MTLCommandEncoder"];
+    - "label" "@@:" (this) -> Id { this.session.label().autoreleased() }
+    - "setLabel:" "v@:@" (this, label: Id) { this.session.set_label(label); }
+    - "device" "@@:" (this) -> Id { device::shared() }
+    - "fillBuffer:range:value:" "v@:@{_NSRange=QQ}C" (this, buffer: Id, range: Range, value: u8) { this.fill(buffer, range, value); }
+    - "copyFromBuffer:sourceOffset:toBuffer:destinationOffset:size:" "v@:@Q@QQ" (this, from: Id, at: usize, to: Id, to_at: usize, size: usize) {
+        this.copy((from, at), (to, to_at), size);
+    }
+    - "synchronizeResource:" "v@:@" (this, _resource: Id) { }
+    - "optimizeContentsForGPUAccess:" "v@:@" (this, _resource: Id) { }
+    - "optimizeContentsForCPUAccess:" "v@:@" (this, _resource: Id) { }
+    - "updateFence:" "v@:@" (this, fence: Id) { this.session.update_fence(fence); }
+    - "waitForFence:" "v@:@" (this, fence: Id) { this.session.wait_for_fence(fence); }
+    - "endEncoding" "v@:" (this) { this.session.end(); }
+    - "insertDebugSignpost:" "v@:@" (this, _name: Id) { }
+    - "pushDebugGroup:" "v@:@" (this, name: Id) { this.session.push_group(text(name)); }
+    - "popDebugGroup" "v@:" (this) { this.session.pop_group(); }
+}
