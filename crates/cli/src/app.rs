@@ -104,6 +104,7 @@ commands! {
     Board board;
     Emu emu;
     Trace trace;
+    Metal metal;
     Disasm disasm;
     Asm asm;
     Chips chips;

@@ -35,6 +35,8 @@ pub(crate) enum Outcome {
     Unreadable,
     /// Exit code 4: the report is already printed and says what is missing.
     Missing,
+    /// The exit code of a program that was run.
+    Program(u8),
 }
 
 impl Outcome {
@@ -45,6 +47,7 @@ impl Outcome {
             Outcome::Failed => status(Kind::Verdict),
             Outcome::Unreadable => status(Kind::Input),
             Outcome::Missing => status(Kind::Missing),
+            Outcome::Program(code) => code,
         }
     }
 }

@@ -27,6 +27,7 @@ pub(crate) mod lsp;
 pub(crate) mod man;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod metal;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod rewrite;

@@ -1,0 +1,235 @@
+//! `assay metal run`: runs a program with the environment in which it finds Metal.
+
+use super::reports::{self, Found, Report, Summary};
+use super::sdk;
+use crate::context::Context;
+use crate::failure::{CommandResult, Failure, Kind, Outcome};
+use assay_report::envelope::Envelope;
+use serde::Serialize;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+#[cfg(test)]
+use schemars::JsonSchema;
+
+/// Run a program that uses Metal, on the CPU
+///
+/// The program finds Metal in the folder that `assay metal sdk` prints. Standard input, output and error are the program's own;
+/// reports and a summary go to standard error, and to FILE of -o as JSON. Ends as the program ends; a run whose program ends well
+/// but which has reports ends with 1. All times are this CPU's (host).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  assay metal run -- ./main
+  assay metal run --check -- python3 train.py
+  assay metal run --check --stop-at-first -- ./tests --gtest_filter=Matmul*
+  assay metal run --check --suppress known.txt -o reports.json -- ctest --test-dir build
+
+A suppressions file has a line RULE:KERNEL for what is known, with * for any text, and # before comments:
+  # the tests make their output too short
+  out-of-bounds:is_*_i64
+  missing-barrier:*")]
+pub(crate) struct Args {
+    /// Check every access of every dispatch, and the order of dispatches
+    #[arg(long)]
+    check: bool,
+
+    /// The chip the device says it is: m1, m1-pro, m2, m2-pro, m3, m4
+    #[arg(long, value_name = "CHIP", value_parser = ["m1", "m1-pro", "m2", "m2-pro", "m3", "m4"])]
+    chip: Option<String>,
+
+    /// End the program at the first report, with its exit code 1
+    #[arg(long)]
+    stop_at_first: bool,
+
+    /// A file with reports that are known
+    #[arg(long, value_name = "FILE")]
+    suppress: Option<PathBuf>,
+
+    /// Report messages to freed objects with their class
+    #[arg(long)]
+    zombies: bool,
+
+    /// List the objects that are left when the program ends, by class
+    #[arg(long)]
+    leaks: bool,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// The JSON document.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Document {
+    /// The program and its arguments.
+    program: Vec<String>,
+    /// How it ended; 128 and more are signals.
+    exit_code: u8,
+    /// Whether every dispatch was checked.
+    checked: bool,
+    /// Processes that used Metal.
+    processes: u64,
+    /// What all of them did. Its seconds are those of this CPU.
+    summary: Summary,
+    /// Different reports, in the order found.
+    reports: Vec<Report>,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
+    let sdk = sdk::make(None)?;
+    let (program, arguments) = args
+        .program
+        .split_first()
+        .ok_or_else(|| Failure::usage("which program?"))?;
+    // Opened first: a place that cannot be written is known before a long run.
+    let output = context
+        .out
+        .is_some()
+        .then(|| context.output())
+        .transpose()?;
+    let reports = tempfile::NamedTempFile::new()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    set_environment(&mut command, args, &sdk, reports.path())?;
+    // Ctrl-C goes to the program too, which may want to end in its own way.
+    crate::interrupt::cooperate();
+    let status = command.status();
+    crate::interrupt::stop_cooperating();
+    let status = status.map_err(|error| not_started(program, &error))?;
+    let found = reports::read(reports.path())?;
+    let own = exit_code(status);
+    let code = if own == 0 && args.check && found.summary.is_wrong() {
+        1
+    } else {
+        own
+    };
+    tell(&found, args, context);
+    if let Some(mut output) = output {
+        use std::io::Write as _;
+        let document = document(args, own, found);
+        output.write_all(
+            Envelope::new("assay.metal-run", 1, document)
+                .to_json()
+                .as_bytes(),
+        )?;
+        output.write_all(b"\n")?;
+        output.finish()?;
+    }
+    Ok(Outcome::Program(code))
+}
+
+fn document(args: &Args, exit_code: u8, found: Found) -> Document {
+    Document {
+        program: args
+            .program
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        exit_code,
+        checked: args.check,
+        processes: found.processes,
+        summary: found.summary,
+        reports: found.reports,
+    }
+}
+
+/// A summary over processes, where no single process has told it; and advice where there was nothing to run.
+fn tell(found: &Found, args: &Args, context: &Context) {
+    let all = &found.summary;
+    if found.processes == 0 {
+        context.note(
+            "assay metal: the program used no Metal: it did not load the library, or was killed",
+        );
+    } else if found.processes > 1 {
+        context.note(&format!(
+            "assay metal: in all {} processes: {} dispatches, {:.3} s in kernels (host time); {} reports, {} faults, {} wrong uses, {} races",
+            found.processes, all.dispatches, all.host_seconds, all.reports, all.faults, all.wrong_uses, all.races
+        ));
+    } else if !args.check && all.faults > 0 {
+        context.note("assay metal: --check names the source line of a fault");
+    }
+}
+
+fn set_environment(
+    command: &mut Command,
+    args: &Args,
+    sdk: &Path,
+    reports: &Path,
+) -> Result<(), Failure> {
+    command.env(
+        "LD_LIBRARY_PATH",
+        in_front(&sdk.join("lib"), "LD_LIBRARY_PATH"),
+    );
+    command.env("PYTHONPATH", in_front(&sdk.join("python"), "PYTHONPATH"));
+    command.env("ASSAY_METAL_REPORT", reports);
+    for (name, is_on) in [
+        ("ASSAY_METAL_CHECK", args.check),
+        ("ASSAY_METAL_STOP", args.stop_at_first),
+        ("ASSAY_METAL_ZOMBIES", args.zombies),
+        ("ASSAY_METAL_LEAKS", args.leaks),
+    ] {
+        if is_on {
+            command.env(name, "1");
+        }
+    }
+    if let Some(chip) = &args.chip {
+        command.env("ASSAY_METAL_CHIP", chip);
+    }
+    if let Some(path) = &args.suppress {
+        let path = path
+            .canonicalize()
+            .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
+        command.env("ASSAY_METAL_SUPPRESS", path);
+    }
+    Ok(())
+}
+
+/// A folder in front of those that a variable of the environment has.
+fn in_front(folder: &Path, variable: &str) -> OsString {
+    let mut all = folder.as_os_str().to_owned();
+    if let Some(rest) = std::env::var_os(variable).filter(|rest| !rest.is_empty()) {
+        all.push(":");
+        all.push(rest);
+    }
+    all
+}
+
+fn not_started(program: &OsStr, error: &std::io::Error) -> Failure {
+    let shown = program.to_string_lossy();
+    let failure = Failure::new(Kind::Input, format!("{shown} cannot be started: {error}"));
+    match error.kind() {
+        std::io::ErrorKind::NotFound if !shown.contains('/') && Path::new(program).exists() => {
+            failure.advice(format!("it is in this folder: write ./{shown}"))
+        }
+        std::io::ErrorKind::PermissionDenied => failure.advice(format!("a script or a source? chmod +x {shown} if it is a program")),
+        _ if error.raw_os_error() == Some(8) => {
+            failure.advice("a program built for macOS does not run here: build it for Linux, with the headers of assay metal sdk")
+        }
+        _ => failure,
+    }
+}
+
+fn exit_code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+        if let Some(signal) = status.signal() {
+            return u8::try_from(128 + signal).unwrap_or(255);
+        }
+    }
+    status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(255)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_is_current() {
+        crate::schema::check::<super::Document>("assay.metal-run", 1);
+    }
+}
