@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# Links the tests of a crate for Apple silicon on any machine, against stubs of Apple's libraries, and lists what the file needs:
-# frameworks and the lowest macOS. Nothing of it can run; what is shown is what a Mac's loader would read.
-#   scripts/mac-link.sh [CRATE]     MAC_SYSROOT: where the standard library of aarch64-apple-darwin is, if not in rustc's own
-# Ends with 1 when a framework is missing without which no GPU is found, with 3 when it cannot be linked here.
+# Links a program for Apple silicon on any machine, against stubs of Apple's libraries, and lists what the file needs: libraries,
+# the symbols of Metal, the lowest macOS. Nothing of it can run; what is shown is what a Mac's loader would read.
+#   scripts/mac-link.sh [CRATE [WHICH...]]     WHICH: cargo's words for a target, `--lib` for the tests of the library
+#   scripts/mac-link.sh assay-metal --bin assay
+# MAC_SYSROOT: where the standard library of aarch64-apple-darwin is, if not in rustc's own
+# Ends with 1 when a library is not among those expected or one is missing without which no GPU is found, with 3 when it cannot
+# be linked here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 crate=${1:-assay-device}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- --lib
 target=aarch64-apple-darwin
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,17 +32,17 @@ lld=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bi
 export SDKROOT=$work/sdk
 export CARGO_TARGET_AARCH64_APPLE_DARWIN_RUSTFLAGS="${MAC_SYSROOT:+--sysroot $MAC_SYSROOT} -C linker=$lld \
 -C linker-flavor=ld64.lld -C link-arg=-undefined -C link-arg=dynamic_lookup -C debuginfo=0 -C strip=none"
-cargo test --quiet -p "$crate" --lib --no-run --target $target --message-format json >"$work/built" || exit 3
+cargo test --quiet -p "$crate" "$@" --no-run --target $target --message-format json >"$work/built" || exit 3
 program=$(sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' "$work/built" | tail -n 1)
 
-python3 - "$program" <<'PY'
+python3 - "$program" "$crate" <<'PY'
 import struct
 import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, _, _, _, count = struct.unpack_from("<5I", data)
 assert magic == 0xFEEDFACF, "not a 64-bit Mach-O"
-at, libraries = 32, []
+at, libraries, names = 32, [], []
 for _ in range(count):
     command, size = struct.unpack_from("<2I", data, at)
     if command & 0x7FFFFFFF in (0xC, 0x18):  # LC_LOAD_DYLIB, LC_LOAD_WEAK_DYLIB
@@ -46,9 +51,27 @@ for _ in range(count):
     if command == 0x32:  # LC_BUILD_VERSION
         lowest = struct.unpack_from("<I", data, at + 12)[0]
         print(f"macOS {lowest >> 16}.{lowest >> 8 & 255} or newer")
+    if command == 2:  # LC_SYMTAB
+        symbols, entries, strings = struct.unpack_from("<3I", data, at + 8)
+        for entry in range(symbols, symbols + 16 * entries, 16):
+            text, kind = struct.unpack_from("<IB", data, entry)
+            if kind & 0x0E == 0 and kind & 1:  # undefined, external
+                names.append(data[strings + text : data.index(b"\0", strings + text)].decode())
     at += size
 print(*sorted(libraries), sep="\n")
-missing = [name for name in ("CoreGraphics", "Foundation", "Metal") if not any(f"/{name}." in one for one in libraries)]
-if missing:
-    sys.exit("mac-link: not linked: " + ", ".join(missing))
+of_metal = sorted(name for name in names if "MTL" in name)
+print(f"{len(names)} symbols of libraries; of Metal: " + (", ".join(of_metal) or "none"))
+
+# What a Mac has since macOS 11, and what the crates are known to need.
+expected = {"CoreFoundation", "CoreGraphics", "Foundation", "Metal", "Security", "SystemConfiguration"}
+expected |= {"libSystem", "libiconv", "libobjc", "libsqlite3"}
+short = [library.rsplit("/", 1)[1].split(".")[0] for library in libraries]
+unexpected = sorted(set(short) - expected)
+if unexpected:
+    sys.exit("mac-link: not expected: " + ", ".join(unexpected))
+# `MTLCreateSystemDefaultDevice` gives nil to a program without CoreGraphics; tests do not call it and are linked as what does.
+if "_MTLCreateSystemDefaultDevice" in names or sys.argv[2] == "assay-device":
+    missing = sorted({"CoreGraphics", "Foundation", "Metal"} - set(short))
+    if missing:
+        sys.exit("mac-link: not linked: " + ", ".join(missing))
 PY
