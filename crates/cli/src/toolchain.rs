@@ -106,6 +106,14 @@ fn candidates() -> Vec<Candidate> {
             .toolchain
             .extend(home.clone().filter(|_| packaged));
     }
+    // Homebrew need not be where it usually is; its shell set-up says where.
+    let elsewhere = folders::variable("HOMEBREW_PREFIX").map(|it| it.join("opt/llvm/bin/clang"));
+    let known = |program: &Path| found.iter().any(|it| it.compiler.program == program);
+    let elsewhere = elsewhere.filter(|program| program.is_file() && !known(program));
+    found.extend(elsewhere.map(|program| Candidate {
+        origin: "Homebrew",
+        compiler: Compiler::new(program),
+    }));
     found
 }
 

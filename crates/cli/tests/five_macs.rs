@@ -2,6 +2,9 @@
 //! alone, with nothing. Stand-ins play Apple's programs; the words they say are those of public reports.
 #![cfg(unix)]
 
+#[path = "five_macs/walk.rs"]
+mod walk;
+
 use assay_agx::{Isa, assemble};
 use assay_container::builder::{
     ArchiveBuilder, FunctionBuilder, MetadataBuilder, MetallibBuilder, image,
