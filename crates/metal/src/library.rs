@@ -41,17 +41,13 @@ fn clang() -> Result<&'static Clang, String> {
 /// Compiled code, and its source if it came from one.
 #[derive(Debug, Default)]
 pub struct Library {
-    front: Option<assay_front::Library>,
+    pub(crate) front: Option<assay_front::Library>,
     source: Option<(String, SourceOptions)>,
     checked: OnceLock<Option<assay_front::Library>>,
     label: Mutex<Strong>,
 }
 
 impl Library {
-    pub(crate) fn front(&self) -> Option<&assay_front::Library> {
-        self.front.as_ref()
-    }
-
     /// The library made to be checked: source is compiled again for it.
     fn to_check(&self) -> Option<&assay_front::Library> {
         let Some((source, options)) = &self.source else {

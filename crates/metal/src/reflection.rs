@@ -110,7 +110,8 @@ pub(crate) fn function_constants(library: &Library, kernel: &str) -> Strong {
         form: Form::AsRead,
     };
     let program = library
-        .front()
+        .front
+        .as_ref()
         .and_then(|front| front.kernel(kernel).ok()?.program_as(&request).ok());
     let known = program
         .iter()
