@@ -1,6 +1,7 @@
 //! This machine, where the system says: what host times depend on.
 
 use crate::commands::doctor::System;
+use crate::platform::Platform;
 use assay_device::{Machine, MachineProbe};
 
 /// The Mac, if this is one.
@@ -37,7 +38,10 @@ pub(crate) fn system(mac: Option<&Machine>) -> Option<String> {
 /// Processes that wanted to run in the last minute, on average.
 pub(crate) fn load() -> Option<f64> {
     // `{ 1.52 1.48 1.60 }` on macOS.
-    let text = file("/proc/loadavg").or_else(|| System.sysctl("vm.loadavg"))?;
+    let text = match Platform::here().is_mac() {
+        true => System.sysctl("vm.loadavg"),
+        false => file("/proc/loadavg"),
+    }?;
     text.split_whitespace().find_map(|word| word.parse().ok())
 }
 

@@ -39,10 +39,10 @@ impl Library {
         }
     }
 
-    /// What installs it.
-    pub const fn package(self) -> &'static str {
+    /// What installs it, on a Mac or elsewhere.
+    pub const fn package(self, on_mac: bool) -> &'static str {
         match self {
-            Self::Mlx if cfg!(target_os = "macos") => "mlx",
+            Self::Mlx if on_mac => "mlx",
             Self::Mlx => "'mlx[cpu]'",
             Self::Torch => "torch",
         }

@@ -4,6 +4,7 @@ use crate::context::Context;
 use crate::failure::{CommandResult, Outcome};
 use crate::platform::{Platform, system_tool};
 use crate::toolchain::{self, Candidate, Verdict};
+use assay_bench::reference::python::Library;
 use assay_device::{GpuDevice, Machine, MachineProbe, MetalSettings};
 use assay_msl::Sandbox;
 use assay_report::envelope::Envelope;
@@ -181,7 +182,7 @@ fn sandbox(used: Option<&(Candidate, Verdict)>) -> Capability {
         (false, Sandbox::Present(_)) => {
             Some("let ASSAY_CLANG name the program of a clang itself, not a script that starts one")
         }
-        (false, Sandbox::Missing(_)) if cfg!(target_os = "linux") => {
+        (false, Sandbox::Missing(_)) if !Platform::here().is_mac() => {
             Some("a kernel from 5.13 on with Landlock among its security modules, and seccomp")
         }
         (false, Sandbox::Missing(_)) => None,
@@ -374,14 +375,6 @@ fn complaint(command: &mut Command) -> Option<String> {
         .then(|| first.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned()))
 }
 
-/// The package of MLX that works on this platform.
-fn mlx_package() -> &'static str {
-    match Platform::here() {
-        Platform::Mac => "mlx",
-        Platform::Other => "'mlx[cpu]'",
-    }
-}
-
 fn mlx(folders: &[PathBuf]) -> Capability {
     let named = std::env::var_os("ASSAY_PYTHON").map(PathBuf::from);
     let python = named
@@ -398,7 +391,7 @@ fn mlx(folders: &[PathBuf]) -> Capability {
         fix: version.is_none().then(|| {
             format!(
                 "python3 -m pip install {}, or ASSAY_PYTHON=… names a Python that has it",
-                mlx_package()
+                Library::Mlx.package(Platform::here().is_mac())
             )
         }),
         detail: match (version, python) {

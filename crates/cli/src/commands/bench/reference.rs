@@ -3,6 +3,7 @@
 use super::{Args, DeviceName};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
+use crate::platform::Platform;
 use assay_bench::reference::python::{self, Library, Use};
 use assay_bench::reference::{OracleReference, Process, Reference};
 use std::process::Command;
@@ -95,7 +96,7 @@ impl References {
                 None => {
                     context.note(&format!(
                         "no MLX to compare with: pip install {}; the oracle's time stands in",
-                        Library::Mlx.package()
+                        Library::Mlx.package(Platform::here().is_mac())
                     ));
                     self.add(&Choice::Oracle, device, context)?;
                 }
@@ -150,7 +151,7 @@ fn folder() -> Result<tempfile::TempDir, Failure> {
 }
 
 fn missing(library: Library) -> Failure {
-    let (module, package) = (library.module(), library.package());
+    let (module, package) = (library.module(), library.package(Platform::here().is_mac()));
     Failure::new(Kind::Missing, format!("no Python here can import {module}")).advice(format!(
         "pip install {package}, or name a Python that has it: ASSAY_PYTHON=…"
     ))
