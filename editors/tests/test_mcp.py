@@ -67,8 +67,8 @@ def document(result: Any) -> dict[str, Any]:
 #: A call of every tool that must succeed, and a word of its answer.
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "inspect": ({"path": "matmul_naive.metal"}, "buffer 5"),
-    "profile": ({"path": "matmul_naive.metal"}, "finding tile-loads"),
-    "predict": ({"path": "matmul_naive.metal", "chip": "m2,m1-max"}, "on m1-max"),
+    "profile": ({"path": "matmul_naive.metal"}, "tile-loads"),
+    "predict": ({"path": "matmul_naive.metal", "chip": "m2,m1-max"}, "m1-max"),
     "run": ({"text": TINY, "print": ["0:4"]}, "0.0 2.0 4.0 6.0"),
     "compare": ({"before_text": TINY, "after_text": TINY, "buffers": [0]}, "the same, bit for bit"),
     "diff": ({"before_path": "saxpy.metal", "after_path": "saxpy.metal"}, "saxpy"),

@@ -3,39 +3,21 @@
 use crate::configuration;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Kind};
+use crate::help;
 use crate::interrupt;
 use crate::output::Captured;
+use crate::shorthand;
 use crate::terminal;
 use assay_report::style::{Painter, Role};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const AFTER_HELP: &str = "\
-Exit codes:
-  0  fine
-  1  the thing examined failed: wrong result, regression, gate
-  2  bad usage
-  3  bad or unreadable input
-  4  something is missing on this machine (the message says how to get it)
-  130  stopped by Ctrl-C; finished work is kept
-
-Environment:
-  NO_COLOR     no colour, whatever the terminal
-  COLUMNS      lay text out for this many columns
-  ASSAY_CLANG  the clang that compiles Metal source, instead of the one found
-  ASSAY_CACHE  the folder for compiled headers, instead of the user's cache folder
-  ASSAY_BOARD  the file that assay bench saves to and assay board shows
-  ASSAY_ATTEMPTS  the file that assay tune keeps attempts in and assay attempts shows
-  ASSAY_CHIPS  the folder of chip files that assay calibrate writes and predictions use
-  ASSAY_PYTHON the Python that has MLX or PyTorch, for assay bench --reference";
-
 /// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, after_help = AFTER_HELP, max_term_width = 100)]
-#[command(arg_required_else_help = true, propagate_version = true)]
+#[command(name = "assay", version, max_term_width = 100, propagate_version = true)]
 pub(crate) struct Cli {
     /// Write the result to FILE instead of standard output
     #[arg(
@@ -128,8 +110,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     interrupt::install();
     let arguments: Vec<OsString> = arguments.into_iter().map(long_option).collect();
+    let program = help::with_groups(Cli::command());
+    if arguments.len() < 2 {
+        let shown = program.clone().render_help().to_string();
+        let _ = writeln!(std::io::stdout(), "{}", shown.trim_end());
+        return 0;
+    }
+    let arguments = shorthand::expand(arguments, &program);
     let json = asks_for_json(&arguments);
-    let cli = match Cli::try_parse_from(&arguments) {
+    let parsed = program.try_get_matches_from(&arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage_error(&error, &arguments, json),
     };

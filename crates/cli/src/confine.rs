@@ -41,9 +41,31 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 pub(crate) fn open(path: &Path) -> Result<File, Failure> {
     match allowed() {
         Some(folders) => Ok(folders.open(path)?),
-        None => File::open(path)
-            .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display()))),
+        None => File::open(path).map_err(|error| {
+            let failure = Failure::input(format!("cannot read {}: {error}", path.display()));
+            match near(path, &error) {
+                Some(near) => failure.advice(format!("did you mean {}?", near.display())),
+                None => failure,
+            }
+        }),
     }
+}
+
+/// Names of a folder that are looked at for the one that was meant.
+const MOST_NAMES: usize = 10_000;
+
+/// The file of the same folder that may have been meant by a name that is not there.
+fn near(path: &Path, error: &std::io::Error) -> Option<PathBuf> {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return None;
+    }
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let names = files.take(MOST_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names: Vec<String> = names.collect();
+    let found = assay_report::nearest::nearest(names.iter().map(String::as_str), wanted, 1);
+    Some(path.with_file_name(found.first()?))
 }
 
 /// Returns true if a file can be opened, which in a confined process is asked only inside its folders.

@@ -29,6 +29,8 @@ pub(crate) struct Context {
     pub(crate) width: usize,
     /// True if somebody said how wide: a terminal or `COLUMNS`. Lines of prose are folded then.
     pub(crate) folds: bool,
+    /// Whether the result goes to a terminal.
+    pub(crate) terminal: bool,
     /// Whether standard error is a terminal, so that progress may be drawn.
     pub(crate) progress: bool,
     /// Takes what would go to standard output.
@@ -62,6 +64,7 @@ impl Context {
             painter: terminal::painter(is_terminal && !no_colour),
             width: width.unwrap_or(PIPE_WIDTH).max(20),
             folds: width.is_some(),
+            terminal: is_terminal,
             progress: std::io::stderr().is_terminal() && verbosity > Verbosity::Quiet,
             captured: None,
             line: Vec::new(),
@@ -82,6 +85,7 @@ impl Context {
             painter: Painter::new(false),
             width: PIPE_WIDTH,
             folds: false,
+            terminal: false,
             progress: false,
             captured: Some(captured.clone()),
             ..Context::new(out, Verbosity::Quiet)

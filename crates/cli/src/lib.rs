@@ -21,6 +21,7 @@ mod context;
 mod failure;
 mod folders;
 mod generate;
+mod help;
 mod input;
 mod interrupt;
 mod launch;
@@ -36,6 +37,7 @@ mod prediction;
 mod progress;
 #[cfg(test)]
 mod same_bytes;
+mod shorthand;
 #[cfg(test)]
 mod schema;
 mod source;

@@ -15,6 +15,11 @@ pub struct Gain {
     pub time_us: f64,
 }
 
+/// The names of resources that can be doubled.
+pub fn resources() -> impl Iterator<Item = &'static str> {
+    RESOURCES.iter().map(|(name, _)| *name)
+}
+
 /// Changes a chip and the constants.
 type Double = fn(&mut Chip, &mut Constants);
 

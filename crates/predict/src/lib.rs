@@ -71,7 +71,7 @@ pub use document::{
 pub use error::Error;
 pub use execute::{Sampling, execute, run_all, sample};
 pub use execution::Execution;
-pub use gains::{Gain, gains};
+pub use gains::{Gain, gains, resources};
 pub use machine::FIGURES;
 pub use picture::{Activity, Picture, Row, Stretch, pictures};
 pub use predict::{

@@ -26,6 +26,16 @@ pub enum BoundKind {
 }
 
 impl BoundKind {
+    /// All of them.
+    pub const ALL: [BoundKind; 6] = [
+        BoundKind::Issue,
+        BoundKind::Complex,
+        BoundKind::Dependence,
+        BoundKind::MemoryLatency,
+        BoundKind::CoreBytes,
+        BoundKind::DeviceBytes,
+    ];
+
     /// In a word or two, for tables.
     pub const fn short(self) -> &'static str {
         match self {

@@ -31,6 +31,10 @@ pub(crate) struct Args {
     #[arg(long = "set", value_name = "NAME=VALUE", requires = "name")]
     overrides: Vec<String>,
 
+    /// What is unknown of the chip too, and the sources
+    #[arg(long)]
+    full: bool,
+
     /// Show instruction costs: measured, or Mesa's model
     #[arg(long, value_name = "TABLE")]
     costs: Option<CostModel>,
@@ -175,7 +179,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             (None, Some(table)) => render_costs(table, context.painter, context.width),
             (None, None) if args.name.is_some() => chosen
                 .first()
-                .map(|chip| render_chip(chip, context.painter, context.width))
+                .map(|chip| render_chip(chip, args.full, context.painter, context.width))
                 .unwrap_or_default(),
             (None, None) => render_list(&chosen, context.painter, context.width),
         },
@@ -322,7 +326,7 @@ fn render_list(chips: &[Chip], painter: Painter, width: usize) -> String {
         Column::right("SLC MiB"),
         Column::right("GB/s"),
         Column::right("TFLOPS"),
-        Column::left("cycles"),
+        Column::left("costs"),
     ])
     .painter(painter);
     for chip in chips {
@@ -341,15 +345,13 @@ fn render_list(chips: &[Chip], painter: Painter, width: usize) -> String {
                     .map(|flops| format!("{:.2}", flops / 1e12)),
             ),
             match chip.has_costs() {
-                true => Cell::new("available", Role::Good),
-                false => Cell::new("no cost table", Role::Dim),
+                true => Cell::new("known", Role::Good),
+                false => Cell::new("–", Role::Dim),
             },
         ]);
     }
     let mut out = table.render(width);
-    out.push_str(
-        "\nFigures are for the largest variant. `assay chips NAME` shows all, with sources.\n",
-    );
+    out.push_str("Figures are for the largest variant. assay chips NAME shows all, with sources.\n");
     out
 }
 
@@ -364,9 +366,9 @@ fn figure(chip: &Chip, parameter: Parameter) -> Cell {
     known(chip.get(parameter).map(|value| value.to_string()))
 }
 
-fn render_chip(chip: &Chip, painter: Painter, width: usize) -> String {
+fn render_chip(chip: &Chip, full: bool, painter: Painter, width: usize) -> String {
     let mut out = format!(
-        "{}: Metal GPU family {}, GPU {}\n\n",
+        "{}: Metal GPU family {}, GPU {}\n",
         painter.paint(Role::Heading, chip.title),
         chip.family,
         or_unknown(chip.gpu)
@@ -379,8 +381,13 @@ fn render_chip(chip: &Chip, painter: Painter, width: usize) -> String {
         Column::left("meaning").shrink(),
     ])
     .painter(painter);
+    let mut unknown = Vec::new();
     for &parameter in Parameter::ALL {
         let found = chip.figure(parameter);
+        if found.is_none() && !full {
+            unknown.push(parameter.name());
+            continue;
+        }
         let note = found.map_or("", |figure| figure.note);
         let meaning = match note {
             "" => parameter.meaning().to_owned(),
@@ -395,6 +402,15 @@ fn render_chip(chip: &Chip, painter: Painter, width: usize) -> String {
         ]);
     }
     out.push_str(&table.render(width));
+    if !full {
+        let known = match unknown.as_slice() {
+            [] => String::new(),
+            names => format!("unknown: {}; ", names.join(" ")),
+        };
+        let hint = format!("{known}sources: --full");
+        let hint = assay_report::wrap::hanging(&hint, width, 0, 2).join("\n  ");
+        return out + &hint + "\n";
+    }
     out.push('\n');
     out.push_str(match chip.has_costs() {
         true => "Instruction costs: `--costs measured` (default for profiles), `--costs mesa`.\n",

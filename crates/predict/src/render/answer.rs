@@ -40,7 +40,7 @@ pub fn answer(report: &Report, detail: Detail) -> Answer {
 pub fn lead(predicted: &Predicted) -> Headline {
     Headline {
         name: predicted.kernel.clone(),
-        place: format!("{} ({} cores)", predicted.chip, predicted.cores),
+        place: format!("on {} ({} cores)", predicted.chip, predicted.cores),
         value: time(predicted.time_us),
         note: format!("{}, modelled", band(predicted)),
         role: None,
@@ -203,10 +203,8 @@ fn table(predictions: &[Predicted], detail: Detail) -> Answer {
         Column::left("kernel").shrink(),
         Column::left("chip"),
         Column::right("time"),
-        Column::right("from"),
-        Column::right("to"),
-        Column::left("limited by"),
-        Column::left("class"),
+        Column::right("band"),
+        Column::left("limited by").shrink(),
     ]);
     let most = detail.rows(ROWS);
     let mut answer = Answer::default();
@@ -220,10 +218,8 @@ fn table(predictions: &[Predicted], detail: Detail) -> Answer {
             predicted.kernel.clone(),
             format!("{}{mark}", predicted.chip),
             time(predicted.time_us),
-            time(predicted.low_us),
-            time(predicted.high_us),
+            band(predicted),
             predicted.limited_by.clone(),
-            predicted.class.clone(),
         ]);
     }
     answer.push(table);
@@ -237,7 +233,7 @@ fn table(predictions: &[Predicted], detail: Detail) -> Answer {
         ));
     }
     answer.push(Block::text(
-        "modelled; four of five kernels of a class lie between from and to",
+        "modelled; four of five kernels of a class lie in its band",
     ));
     answer
 }

@@ -20,7 +20,7 @@ pub fn compared(compared: &Compared, detail: Detail) -> Answer {
             true => after.kernel.clone(),
             false => format!("{} → {}", before.kernel, after.kernel),
         },
-        place: format!("{} ({} cores)", after.chip, after.cores),
+        place: format!("on {} ({} cores)", after.chip, after.cores),
         value: format!(
             "{} → {}, {}",
             time(before.time_us),

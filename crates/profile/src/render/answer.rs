@@ -26,12 +26,12 @@ pub fn lead(profile: &Profile) -> Headline {
     };
     Headline {
         name: name(profile).to_owned(),
-        place: profile.chip.to_owned(),
+        place: format!("on {}", profile.chip),
         value: match bounds.estimate {
             Some(cycles) => format!("{} cycles", number(cycles)),
             None => "cycles unknown".to_owned(),
         },
-        note: format!("{what}, per simdgroup, modelled: without a launch there is no time"),
+        note: format!("{what}, per simdgroup; modelled"),
         role: None,
     }
 }
@@ -50,7 +50,7 @@ pub fn limit(profile: &Profile) -> Figure {
     match bounds.verdict {
         Some(kind) => Figure::new("limited by", kind.name())
             .role(Role::Bad)
-            .note(format!("assay explain {}", slug(kind.name()))),
+            .note(format!("assay explain {}", slug(kind.short()))),
         None => Figure::new("limited by", bounds.refused.clone().unwrap_or_default()),
     }
 }
@@ -116,7 +116,7 @@ pub fn advice(finding: &Finding) -> Advice {
         text: finding.message.clone(),
         command: format!("assay explain {}", finding.rule),
         gain: finding.gain.map_or(String::new(), |gain| {
-            format!("up to {} {} less", number(gain.amount), gain.metric.words())
+            format!("saves up to {} {}", number(gain.amount), gain.metric.words())
         }),
         role: Some(role(finding.severity)),
         ..Advice::default()

@@ -81,10 +81,11 @@ impl Page {
 
     fn headline(&mut self, headline: &Headline) {
         let paint = |role, text: &str| self.view.painter.paint(role, text);
-        let mut parts = vec![paint(Role::Name, &headline.name)];
-        if !headline.place.is_empty() {
-            parts.push(headline.place.clone());
-        }
+        let name = paint(Role::Name, &headline.name);
+        let mut parts = vec![match headline.place.is_empty() {
+            true => name,
+            false => format!("{name} {}", headline.place),
+        }];
         if !headline.value.is_empty() {
             let role = headline.role.unwrap_or(Role::Figure);
             // Painted word by word, so that a colour does not go on in the next line.

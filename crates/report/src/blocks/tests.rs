@@ -75,7 +75,7 @@ fn a_terminal_of_eighty_columns() {
         ..View::default()
     };
     let expected = "\
-rmsnorm  on m2 (10 cores)  1.7 ms  (1.4–2.1 ms, modelled)
+rmsnorm on m2 (10 cores)  1.7 ms  (1.4–2.1 ms, modelled)
   limited by  L2 bandwidth 91 %  assay explain l2-bandwidth
   DRAM        19.8 % of 100 GB/s
 Where the time goes

@@ -1,6 +1,7 @@
 //! A comparison as text and as Markdown.
 
 use super::text::TextStyle;
+use assay_report::blocks::Detail;
 use crate::compare::document::{Comparison, LabelChange, Metric, Side};
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
@@ -37,7 +38,7 @@ pub(super) fn role(metric: &Metric) -> Role {
 pub(super) fn judgement(metric: &Metric) -> String {
     match (metric.significant, metric.noise) {
         (Some(false), Some(noise)) if metric.change != Some(0.0) => {
-            format!("within noise (±{:.1} %)", noise * 100.0)
+            format!("noise ±{:.1} %", noise * 100.0)
         }
         (Some(true), Some(noise)) if noise > 0.0 => format!("±{:.1} %", noise * 100.0),
         (None, _) => "noise unknown".to_owned(),
@@ -71,6 +72,9 @@ fn wrapped(out: &mut String, text: &str, style: TextStyle, indent: usize) {
     }
 }
 
+/// Figures of a first screen.
+const METRICS: usize = 13;
+
 /// The comparison for a terminal.
 pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
     let mut out = String::new();
@@ -86,13 +90,16 @@ pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
         Column::right("before"),
         Column::right("after"),
         Column::right("change"),
-        Column::left(""),
+        Column::left("").shrink(),
     ])
     .painter(painter)
     .indent(2);
-    for metric in &comparison.metrics {
+    let most = style.detail.rows(METRICS);
+    for metric in comparison.metrics.iter().take(most) {
+        // The heading says that figures are per step.
+        let description = metric.description.strip_suffix(" per step");
         table.row([
-            Cell::from(metric.description.clone()),
+            Cell::from(description.unwrap_or(&metric.description)),
             Cell::from(number(metric.before, &metric.unit)),
             Cell::from(number(metric.after, &metric.unit)),
             Cell::new(change(metric.change), role(metric)),
@@ -100,6 +107,15 @@ pub fn compare_text(comparison: &Comparison, style: TextStyle) -> String {
         ]);
     }
     out.push_str(&table.render(style.width));
+    if style.detail == Detail::Screen {
+        for gate in &comparison.gates {
+            let word = if gate.failed { "FAILED" } else { "passed" };
+            let _ = writeln!(out, "gate {} {word}: {}", gate.gate, gate.explanation);
+        }
+        let hint = "more: --full (fusion, labels) · -o page.html";
+        let _ = writeln!(out, "{}", painter.paint(Role::Dim, hint));
+        return out;
+    }
     let heading = painter.paint(Role::Heading, "Fusion");
     let fusion = &comparison.fusion;
     let text = format!(

@@ -31,6 +31,7 @@ pub fn report_html(recording: &Recording, options: &Options) -> Result<(Analysis
     verdict(&mut body, &analysis.verdict);
     if let Some(capture) = &recording.capture {
         let style = super::text::TextStyle {
+            detail: assay_report::blocks::Detail::Full,
             width: 120,
             painter: assay_report::style::Painter::default(),
             top: usize::MAX,

@@ -120,6 +120,9 @@ pub(crate) struct Document {
     pub(crate) before: String,
     /// The file after.
     pub(crate) after: String,
+    /// The predicted times and what decides them, as Markdown; empty where no launch is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) answer: String,
     /// Whether any figure changed beyond the tolerance.
     pub(crate) changed: bool,
     /// Kernel by kernel.
@@ -152,6 +155,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             let document = Document {
                 before: args.before.display().to_string(),
                 after: args.after.display().to_string(),
+                answer: answer(&comparisons),
                 changed,
                 kernels: comparisons,
                 update: None,
@@ -331,6 +335,26 @@ fn text(comparisons: &[Comparison], args: &Args, context: &Context) -> String {
         out += &answer.terminal(&view);
     }
     out
+}
+
+/// The first screen as Markdown: of each kernel with times, or of each that has none its verdict.
+fn answer(comparisons: &[Comparison]) -> String {
+    let mut answer = Answer::default();
+    for comparison in comparisons {
+        match &comparison.predicted {
+            Some(timed) => {
+                let one = assay_predict::render::compared(timed, Detail::Screen);
+                answer.blocks.extend(one.blocks);
+            }
+            None => {
+                let why = comparison.not_predicted.as_deref();
+                let verdict = why.unwrap_or_else(|| comparison.verdict());
+                let text = format!("{}: {}, {verdict}", comparison.name, comparison.status);
+                answer.push(Block::text(text));
+            }
+        }
+    }
+    answer.markdown()
 }
 
 /// Kernels whose times fit a screen as rows.

@@ -48,14 +48,10 @@ fn rows_and_summary(output: &str) -> Value {
 /// A few lines about a document.
 pub(super) fn text(tool: &Tool, document: &Value) -> String {
     let lines: Vec<String> = match tool.name {
-        "profile" => list(document, "profiles")
-            .iter()
-            .flat_map(profile)
-            .collect(),
-        "predict" => predictions(document),
+        "profile" => list(document, "profiles").iter().map(answer).collect(),
+        "predict" | "diff" => vec![answer(document)],
         "run" => run(document),
         "compare" => compared(document),
-        "diff" => list(document, "kernels").iter().flat_map(changed).collect(),
         "rewrite" => rewritten(document),
         "tune" => tuned(document),
         "inspect" => inspected(document),
@@ -79,82 +75,10 @@ pub(super) fn text(tool: &Tool, document: &Value) -> String {
 
 /// Lines shown of any document.
 const MOST_LINES: usize = 400;
-/// Source lines and findings shown of a profile.
-const MOST_ROWS: usize = 6;
 
-fn profile(profile: &Value) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{}: {}",
-        word(profile, "name"),
-        word(profile, "verdict")
-    )];
-    if let Some(predicted) = profile.get("predicted") {
-        lines.push(prediction(predicted));
-        let dear = list(predicted, "lines").iter().take(MOST_ROWS);
-        lines.extend(dear.map(|line| {
-            format!(
-                "  {}:{} takes {:.1} µs: {}",
-                word(line, "file"),
-                number(line, "line"),
-                number(line, "us"),
-                word(line, "text").trim()
-            )
-        }));
-    }
-    let occupancy = profile.get("occupancy").unwrap_or(&Value::Null);
-    lines.push(format!(
-        "{} instructions, {} half registers, occupancy {:.0} % ({} threads a core, limited by {})",
-        number(profile.get("main").unwrap_or(&Value::Null), "instructions"),
-        number(occupancy, "half_registers"),
-        number(occupancy, "share") * 100.0,
-        number(occupancy, "threads"),
-        word(occupancy, "limit"),
-    ));
-    let findings = list(profile, "findings");
-    lines.extend(findings.iter().take(MOST_ROWS).map(|finding| {
-        let place = finding.get("source").filter(|place| place.is_object());
-        let place = place.map_or(String::new(), |place| {
-            format!(" at {}:{}", word(place, "file"), number(place, "line"))
-        });
-        let recipes: Vec<&str> = list(finding, "recipes")
-            .iter()
-            .filter_map(Value::as_str)
-            .collect();
-        let recipes = match recipes.as_slice() {
-            [] => String::new(),
-            some => format!(" (recipes: {})", some.join(", ")),
-        };
-        format!(
-            "finding {}{place}: {}{recipes}",
-            word(finding, "rule"),
-            word(finding, "message")
-        )
-    }));
-    lines
-}
-
-fn prediction(predicted: &Value) -> String {
-    format!(
-        "{} on {}: {:.1} µs modelled ({:.1} to {:.1}), limited by {}",
-        word(predicted, "kernel"),
-        word(predicted, "chip"),
-        number(predicted, "time_us"),
-        number(predicted, "low_us"),
-        number(predicted, "high_us"),
-        word(predicted, "limited_by"),
-    )
-}
-
-fn predictions(document: &Value) -> Vec<String> {
-    let fine = list(document, "predictions").iter().map(prediction);
-    let refused = list(document, "refused").iter().map(|refused| {
-        format!(
-            "{}: not predicted: {}",
-            word(refused, "kernel"),
-            word(refused, "reason")
-        )
-    });
-    fine.chain(refused).collect()
+/// The first screen that the command made for people, as Markdown.
+fn answer(document: &Value) -> String {
+    word(document, "answer").to_owned()
 }
 
 fn run(document: &Value) -> Vec<String> {
@@ -248,47 +172,6 @@ fn speedup(predicted: &Value) -> String {
         number(predicted, "high"),
         word(predicted, "call"),
     )
-}
-
-fn changed(kernel: &Value) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{}: {}",
-        word(kernel, "name"),
-        word(kernel, "status")
-    )];
-    match kernel
-        .get("predicted")
-        .filter(|predicted| predicted.is_object())
-    {
-        Some(predicted) => lines.push(speedup(predicted)),
-        None => lines.extend(
-            kernel
-                .get("not_predicted")
-                .and_then(Value::as_str)
-                .map(|why| format!("no predicted time: {why}")),
-        ),
-    }
-    let figures = list(kernel, "figures").iter();
-    lines.extend(
-        figures
-            .filter(|figure| word(figure, "change") != "same")
-            .take(12)
-            .map(|figure| {
-                let side = |name: &str| {
-                    figure
-                        .get(name)
-                        .map_or_else(String::new, ToString::to_string)
-                };
-                format!(
-                    "  {}: {} → {} ({})",
-                    word(figure, "figure"),
-                    side("before"),
-                    side("after"),
-                    word(figure, "change")
-                )
-            }),
-    );
-    lines
 }
 
 fn rewritten(document: &Value) -> Vec<String> {

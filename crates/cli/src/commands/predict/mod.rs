@@ -204,7 +204,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         output.finish()?;
     }
     let text = match args.format {
-        Format::Json => Envelope::new("assay.predict", 1, report).to_json(),
+        Format::Json => {
+            let answer = render::answer(&report, Detail::Screen).markdown();
+            Envelope::new("assay.predict", 1, Document { answer, report }).to_json()
+        }
         Format::Html => render::html(&report, &drawn),
         Format::Text => {
             let detail = match args.full {
@@ -216,6 +219,16 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     };
     context.write(&text)?;
     Ok(outcome)
+}
+
+/// The JSON document.
+#[derive(Debug, serde::Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Document {
+    /// The first screen, as Markdown.
+    answer: String,
+    #[serde(flatten)]
+    report: assay_predict::Report,
 }
 
 /// The text of the file, if it is source.
@@ -241,6 +254,6 @@ fn drawn(task: &Task, target: &Target, state: Cache, args: &Args) -> Result<Vec<
 mod tests {
     #[test]
     fn the_schema_is_current() {
-        crate::schema::check::<assay_predict::Report>("assay.predict", 1);
+        crate::schema::check::<super::Document>("assay.predict", 1);
     }
 }

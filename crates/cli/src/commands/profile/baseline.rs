@@ -91,6 +91,7 @@ pub(super) fn check(
             let document = Document {
                 before: file.display().to_string(),
                 after: path.to_owned(),
+                answer: String::new(),
                 changed,
                 kernels: comparisons,
                 update: changed.then_some(update),

@@ -16,6 +16,7 @@ use assay_front::{
     check_constants, constants,
 };
 use assay_predict::{Cache, Compared, Predicted, Sampling, Target};
+use assay_report::blocks::{Answer, Block, Detail, Figure, View};
 use assay_report::envelope::Envelope;
 use assay_report::style::Role;
 use assay_rewrite::recipe::{Applied, Candidate, Class, Geometry, Step, apply, choices};
@@ -47,14 +48,10 @@ pub(crate) struct Args {
     function: Option<String>,
 
     /// A recipe with its parameters; may be repeated, and is applied in order
-    #[arg(
-        long = "recipe",
-        value_name = "RECIPE[:PARAMETERS]",
-        required_unless_present = "list"
-    )]
+    #[arg(long = "recipe", value_name = "RECIPE[:PARAMETERS]")]
     recipes: Vec<Step>,
 
-    /// Say which recipes apply (after those of --recipe), and why the others do not
+    /// Say which recipes apply (after those of --recipe), and why the others do not; so does a line without --recipe
     #[arg(long)]
     list: bool,
 
@@ -68,6 +65,10 @@ pub(crate) struct Args {
     /// Predict nothing
     #[arg(long)]
     no_predict: bool,
+
+    /// Print the source on a terminal too; a pipe and -o always get it
+    #[arg(long)]
+    full: bool,
 
     #[command(flatten)]
     values: ConstantArgs,
@@ -86,6 +87,13 @@ enum Format {
     Text,
     /// For programs; follows schemas/assay.rewrite.json
     Json,
+}
+
+impl Args {
+    /// Returns true if recipes are listed and none is printed.
+    fn lists(&self) -> bool {
+        self.list || self.recipes.is_empty()
+    }
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
@@ -145,7 +153,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             candidate: next.candidate,
         };
     }
-    match (args.format, args.list) {
+    match (args.format, args.lists()) {
         (Format::Json, _) => write_json(args, context, kernel, &launched, &applied),
         (Format::Text, true) => {
             context.write(&list(&applied.candidate, context))?;
@@ -206,7 +214,7 @@ fn write_json(
         not_predicted: None,
         choices: Vec::new(),
     };
-    if args.list {
+    if args.lists() {
         let choices = choices(&applied.candidate).into_iter();
         document.choices = choices.map(Into::into).collect();
     } else {
@@ -233,22 +241,40 @@ fn write(
 ) -> CommandResult {
     let after = relaunched(launched, &applied.candidate.geometry);
     let (source, printed) = printed(args, kernel, &after, &applied.candidate)?;
-    context.write(&source)?;
+    // On a terminal the answer would scroll away above its source.
+    let is_shown = args.full || context.out.is_some() || !context.terminal;
+    if is_shown {
+        context.write(&source)?;
+    }
+    let mut answer = Answer::default();
+    let compared = (!args.no_predict)
+        .then(|| predicted(args, kernel, launched, &after, &printed));
+    match &compared {
+        Some(Ok(compared)) => answer.blocks.extend(change(compared)),
+        Some(Err(failure)) => {
+            let text = format!("no predicted change: {}", failure.message);
+            answer.push(Block::text(text));
+        }
+        None => {}
+    }
     let class = match applied.class {
-        Class::Exact => "class E: the same bytes",
-        Class::Reassociating => "class R: floats are added in another order",
+        Class::Exact => "E: the same bytes",
+        Class::Reassociating => "R: floats are added in another order",
     };
-    context.note(class);
-    context.note(&format!("before: {}", launched.launch.shape()));
-    context.note(&format!("after: {}", after.launch.shape()));
-    if args.no_predict {
+    answer.push(vec![
+        Figure::new("class", class),
+        Figure::new("before", launched.launch.shape()),
+        Figure::new("after", after.launch.shape()),
+    ]);
+    if !is_shown {
+        let hint = "the source: -o FILE writes it, --full shows it";
+        answer.push(Block::noted(hint, Role::Dim));
+        context.write(&answer.terminal(&context.view()))?;
         return Ok(Outcome::Fine);
     }
-    let compared = predicted(args, kernel, launched, &after, &printed);
-    context.note(&match compared {
-        Ok(compared) => change(&compared),
-        Err(failure) => format!("no predicted change: {}", failure.message),
-    });
+    // The source is the result; what is said about it must not mix with it.
+    let plain = View { width: context.width, ..View::default() };
+    context.note(answer.terminal(&plain).trim_end());
     Ok(Outcome::Fine)
 }
 
@@ -330,23 +356,15 @@ fn time(program: &Program, launched: &Launched, target: &Target) -> Result<Predi
     prediction::predicted(&first.kernel, first.code, &passes, 1, target, Cache::Warm)
 }
 
-/// A predicted change in a sentence.
-fn change(compared: &Compared) -> String {
-    let mut text = format!(
-        "modelled on {}: {} → {} µs, {:.2} times as fast ({:.2} to {:.2}): {}",
-        compared.after.chip,
-        compared.before.time_us,
-        compared.after.time_us,
-        compared.speedup,
-        compared.low,
-        compared.high,
-        compared.call.name()
-    );
+/// The predicted change, and the term with most of it.
+fn change(compared: &Compared) -> Vec<Block> {
+    let full = assay_predict::render::compared(compared, Detail::Screen);
+    let mut blocks: Vec<Block> = full.blocks.into_iter().take(1).collect();
     if let Some(term) = compared.terms.first() {
-        text += &format!(
-            "; most of the change is in {}: {:.1} → {:.1} µs",
-            term.name, term.before_us, term.after_us
-        );
+        let time = assay_predict::render::time;
+        let (before, after) = (time(term.before_us), time(term.after_us));
+        let text = format!("most of the change is in {}: {before} → {after}", term.name);
+        blocks.push(Block::text(text));
     }
-    text
+    blocks
 }

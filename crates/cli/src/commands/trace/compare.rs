@@ -4,6 +4,7 @@ use super::inputs;
 use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Outcome};
+use assay_report::blocks::Detail;
 use assay_report::envelope::Envelope;
 use assay_trace::{
     CompareOptions, Gate, TextStyle, compare, compare_html, compare_markdown, compare_text,
@@ -50,6 +51,10 @@ pub(crate) struct Args {
     /// Labels shown in the text report
     #[arg(long, value_name = "N", default_value_t = 15)]
     top: usize,
+
+    /// Everything instead of the first screen
+    #[arg(long)]
+    full: bool,
 
     #[command(flatten)]
     selection: Selection,
@@ -105,7 +110,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let failed = comparison.gates.iter().any(|gate| gate.failed);
     match args.format {
         Format::Text => {
+            let detail = match args.full || context.verbosity == Verbosity::Verbose {
+                true => Detail::Full,
+                false => Detail::Screen,
+            };
             let style = TextStyle {
+                detail,
                 width: context.width,
                 painter: context.painter,
                 top: args.top,

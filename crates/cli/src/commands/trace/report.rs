@@ -5,6 +5,7 @@ use super::known::Known;
 use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Outcome};
+use assay_report::blocks::Detail;
 use assay_report::envelope::Envelope;
 use assay_trace::{
     Options, Recording, TextStyle, VerdictKind, analyze, report_html, report_markdown, report_text,
@@ -38,6 +39,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
 
+    /// Everything instead of the first screen
+    #[arg(long)]
+    full: bool,
+
     #[command(flatten)]
     selection: Selection,
 
@@ -60,7 +65,8 @@ pub(crate) enum Format {
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let recording = inputs::load(&args.inputs, args.selection.run, context)?;
     let options = args.known.add_to(args.selection.options(), context)?;
-    show(&recording, &options, args.format, args.top, context)
+    let rows = (args.top, args.full);
+    show(&recording, &options, args.format, rows, context)
 }
 
 /// Shows a recording; exit code 1 when its target did no GPU work.
@@ -68,13 +74,18 @@ pub(crate) fn show(
     recording: &Recording,
     options: &Options,
     format: Format,
-    top: usize,
+    (top, full): (usize, bool),
     context: &Context,
 ) -> CommandResult {
     let fail = |error| -> Failure { inputs::failure(error, None) };
     let analysis = match format {
         Format::Text => {
+            let detail = match full || context.verbosity == Verbosity::Verbose {
+                true => Detail::Full,
+                false => Detail::Screen,
+            };
             let style = TextStyle {
+                detail,
                 width: context.width,
                 painter: context.painter,
                 top,

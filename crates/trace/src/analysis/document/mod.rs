@@ -595,6 +595,9 @@ macro_rules! words {
             pub enum $name { $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)* }
 
             impl $name {
+                /// All of them, in order.
+                pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
                 /// The word used in reports.
                 pub fn word(self) -> &'static str {
                     match self { $($name::$variant => $word,)* }

@@ -5,6 +5,7 @@ mod gpu;
 mod host;
 mod memory;
 mod page;
+mod screen;
 mod summary;
 mod work;
 
@@ -13,6 +14,7 @@ use crate::analysis::view::View;
 use crate::analysis::{Options, analyze_view};
 use crate::error::Error;
 use crate::recording::Recording;
+use assay_report::blocks::{Detail, View as BlockView};
 use assay_report::style::Painter;
 use page::Page;
 
@@ -25,6 +27,8 @@ pub struct TextStyle {
     pub painter: Painter,
     /// Rows per table.
     pub top: usize,
+    /// What fits a screen, or everything.
+    pub detail: Detail,
     /// Also what is usually left out: tables read, histogram, queue.
     pub verbose: bool,
 }
@@ -37,6 +41,11 @@ pub fn report_text(
 ) -> Result<(Analysis, String), Error> {
     let view = View::new(recording, options)?;
     let analysis = analyze_view(&view, options);
+    if style.detail == Detail::Screen && recording.capture.is_none() {
+        let (painter, width) = (style.painter, style.width);
+        let text = screen::screen(&analysis, &view).terminal(&BlockView { painter, width });
+        return Ok((analysis, text));
+    }
     let mut page = Page {
         out: String::new(),
         style,
