@@ -8,7 +8,7 @@ assay=./target/debug/assay
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 say "A naive matrix product in Metal: what does it cost, and why?"
-$assay profile examples/kernels/matmul_naive.metal --show-disasm
+$assay profile examples/kernels/matmul_naive.metal --show asm
 
 say "The tiled version beside it: a sixteenth of the bytes, though threadgroup memory now takes the time;"
 $assay diff examples/kernels/matmul_naive.metal examples/kernels/matmul_tiled.metal

@@ -15,9 +15,14 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What a Metal compute kernel costs, whether it is right, where the GPU's time goes
+/// What a Metal kernel costs, whether it is right, where the GPU's time goes
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "assay",
+    version,
+    max_term_width = 100,
+    propagate_version = true
+)]
 pub(crate) struct Cli {
     /// Write the result to FILE instead of standard output
     #[arg(

@@ -60,9 +60,13 @@ fn near(path: &Path, error: &std::io::Error) -> Option<PathBuf> {
         return None;
     }
     let wanted = path.file_name()?.to_str()?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let files = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
-    let names = files.take(MOST_NAMES).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let names = files
+        .take(MOST_NAMES)
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let names: Vec<String> = names.collect();
     let found = assay_report::nearest::nearest(names.iter().map(String::as_str), wanted, 1);
     Some(path.with_file_name(found.first()?))

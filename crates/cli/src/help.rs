@@ -25,15 +25,24 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "set-up",
-        &["doctor", "chips", "calibrate", "lsp", "mcp", "completions", "man"],
+        &[
+            "doctor",
+            "chips",
+            "calibrate",
+            "lsp",
+            "mcp",
+            "completions",
+            "man",
+        ],
     ),
 ];
 
 const EXAMPLES: &str = "\
-  assay softmax.metal                     how long, what limits it, what to do first
-  assay diff before.metal after.metal     which is faster, and why
-  assay run softmax.metal --check         races, accesses out of bounds, uninitialised memory
-  assay explain tile-loads                what a word of a report means
+Examples:
+  assay softmax.metal                   how long, what limits it, what to do
+  assay diff before.metal after.metal   which is faster, and why
+  assay run softmax.metal --check       races, out of bounds, uninitialised
+  assay explain tile-loads              what a word of a report means
 ";
 
 const ENDING: &str = "\
@@ -57,7 +66,7 @@ Environment:
 
 /// The program with its help.
 pub(crate) fn with_groups(program: Command) -> Command {
-    let template = "{about}\n\nUsage: assay COMMAND\n\n{after-help}\n";
+    let template = "{about}\n\nUsage: assay COMMAND{after-help}\n";
     let (short, long) = (short(&program), long(&program));
     program
         .help_template(template)
@@ -67,17 +76,22 @@ pub(crate) fn with_groups(program: Command) -> Command {
 
 /// The commands of a group that are built in.
 fn of<'a>(program: &'a Command, names: &[&str]) -> Vec<&'a Command> {
-    let found = names.iter().filter_map(|name| program.find_subcommand(name));
+    let found = names
+        .iter()
+        .filter_map(|name| program.find_subcommand(name));
     found.collect()
 }
 
 fn short(program: &Command) -> String {
     let mut out = format!("{EXAMPLES}\nCommands:\n");
     for (group, names) in GROUPS {
-        let names: Vec<&str> = of(program, names).iter().map(|one| one.get_name()).collect();
+        let names: Vec<&str> = of(program, names)
+            .iter()
+            .map(|one| one.get_name())
+            .collect();
         out += &format!("  {group:8} {}\n", names.join(" "));
     }
-    out + "\nassay --help says what each does, assay COMMAND -h its options, assay COMMAND --help all of it"
+    out + "\nassay --help: what each does · assay COMMAND -h: its options, --help: all of it"
 }
 
 fn long(program: &Command) -> String {
@@ -88,8 +102,12 @@ fn long(program: &Command) -> String {
             let about = command.get_about().map(ToString::to_string);
             let about = about.unwrap_or_default();
             let about = about.lines().next().unwrap_or_default();
-            let pieces = assay_report::wrap::hanging(about, 80, 15, 15);
-            out += &format!("  {:12} {}\n", command.get_name(), pieces.join("\n               "));
+            let pieces = assay_report::wrap::hanging(about, 79, 15, 15);
+            out += &format!(
+                "  {:12} {}\n",
+                command.get_name(),
+                pieces.join("\n               ")
+            );
         }
     }
     out + "\nCommon options: -o FILE writes the result there (its name chooses the format), -q says less, -v more, \
@@ -117,6 +135,9 @@ mod tests {
         let help = with_groups(crate::app::Cli::command()).render_help();
         let text = help.to_string();
         assert!(text.lines().count() < 24, "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
     }
 }

@@ -37,9 +37,9 @@ mod prediction;
 mod progress;
 #[cfg(test)]
 mod same_bytes;
-mod shorthand;
 #[cfg(test)]
 mod schema;
+mod shorthand;
 mod source;
 mod terminal;
 mod toolchain;

@@ -21,9 +21,10 @@ pub(crate) fn expand(mut line: Vec<OsString>, program: &Command) -> Vec<OsString
         }
     }
     let own = &line[after.min(end)..end];
-    let says_format = own
-        .iter()
-        .any(|word| word.to_str().is_some_and(|word| word.starts_with("--format")));
+    let says_format = own.iter().any(|word| {
+        word.to_str()
+            .is_some_and(|word| word.starts_with("--format"))
+    });
     if !says_format && let Some(format) = out(own).and_then(|path| format_of(path, command)) {
         line.insert(after, format!("--format={format}").into());
     }
@@ -46,7 +47,10 @@ fn names_a_file(line: &[OsString], program: &Command) -> bool {
 /// The innermost command that the line names, and where its own words begin.
 fn command_of<'a>(line: &[OsString], program: &'a Command) -> Option<(&'a Command, usize)> {
     let mut found = (program.find_subcommand(line.get(1)?)?, 2);
-    while let Some(inner) = line.get(found.1).and_then(|word| found.0.find_subcommand(word)) {
+    while let Some(inner) = line
+        .get(found.1)
+        .and_then(|word| found.0.find_subcommand(word))
+    {
         found = (inner, found.1 + 1);
     }
     Some(found)
@@ -136,6 +140,9 @@ mod tests {
             "assay profile a.metal -o a.html --format dot",
             "assay profile a.metal -o a.html --format dot",
         );
-        check("assay compile a.metal -o a.air", "assay compile a.metal -o a.air");
+        check(
+            "assay compile a.metal -o a.air",
+            "assay compile a.metal -o a.air",
+        );
     }
 }

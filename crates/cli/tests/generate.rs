@@ -51,7 +51,7 @@ const TILED: &str = "examples/kernels/matmul_tiled.metal";
 
 #[test]
 fn source_gets_a_report_with_its_lines() {
-    let Some(output) = compiling(&["profile", NAIVE, "--show-disasm"]) else {
+    let Some(output) = compiling(&["profile", NAIVE, "--full", "--show", "asm"]) else {
         return;
     };
     assert!(output.status.success(), "{}", stderr(&output));

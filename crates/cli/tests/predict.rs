@@ -50,7 +50,7 @@ fn a_prediction_says_time_band_reason_and_where_the_time_goes() {
         "limited by",
         "modelled",
         "Where the time goes",
-        "Twice as much",
+        "if doubled",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -6,7 +6,8 @@
 use assay_predict::{Predicted, render as predicted};
 use assay_profile::render::{self as code, Sources};
 use assay_profile::{Profile, number};
-use assay_report::blocks::{Answer, Block, Detail};
+use assay_report::blocks::{Answer, Bar, Block, Detail, Picture};
+use assay_report::chart::{Chart, Point};
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
 
@@ -60,12 +61,82 @@ pub fn profiled(
             predicted::notes(&mut answer, time.notes.iter(), detail);
         }
         None => {
+            if let Some(estimate) = code::estimate(profile) {
+                answer.push(Block::noted(estimate, Role::Warn));
+            }
             if let Some(sentence) = profile.origin.sentence() {
                 answer.push(Block::noted(sentence, Role::Dim));
             }
         }
     }
     answer
+}
+
+/// The same for a page: with the two roofs as bars and the roofline as a picture.
+pub fn page(profile: &Profile, time: Option<&Predicted>, sources: Option<&Sources>) -> Answer {
+    let mut answer = profiled(profile, time, sources, Detail::Full);
+    let roofs = time.map_or(Vec::new(), roofs);
+    // Under the headline and its figures.
+    let at = answer.blocks.len().min(2);
+    answer.blocks.splice(at..at, roofs);
+    answer
+}
+
+/// How near a kernel is to the roof of arithmetic and to that of memory.
+fn roofs(time: &Predicted) -> Vec<Block> {
+    let rates = &time.rates;
+    let mut blocks = Vec::new();
+    let bar = |name: &str, share: Option<f64>, rate: Option<f64>, unit: &str| {
+        let (share, rate) = share.zip(rate)?;
+        Some(Bar::new(name, format!("{rate} {unit}"), share))
+    };
+    let bars: Vec<Bar> = [
+        bar("arithmetic", rates.peak_share, rates.gflops, "GFLOP/s"),
+        bar("memory", rates.bandwidth_share, rates.gbs, "GB/s"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !bars.is_empty() {
+        blocks.push(Block::bars("How near the chip's roofs", bars));
+    }
+    blocks.extend(roofline(time).map(Block::Picture));
+    blocks
+}
+
+/// The kernel under the chip's roofline, where all figures are known.
+fn roofline(time: &Predicted) -> Option<Picture> {
+    let rates = &time.rates;
+    let (x, y) = rates.flops_per_byte.zip(rates.gflops)?;
+    let peak = y / rates.peak_share.filter(|share| *share > 0.0)?;
+    let bandwidth = rates.gbs? / rates.bandwidth_share.filter(|share| *share > 0.0)?;
+    let ridge = peak / bandwidth;
+    let (least, most) = ((x.min(ridge)) / 10.0, x.max(ridge) * 10.0);
+    let chart = Chart {
+        x: "float operations per byte of distinct cache lines".to_owned(),
+        y: "GFLOP/s".to_owned(),
+        lines: vec![vec![
+            (least, least * bandwidth),
+            (ridge, peak),
+            (most, peak),
+        ]],
+        points: vec![Point {
+            x,
+            y,
+            title: time.kernel.clone(),
+            ..Point::default()
+        }],
+    };
+    let caption = format!(
+        "Roofline of {} (modelled): {} at {x} FLOP per byte; the roof there is {:.0} GFLOP/s",
+        time.chip,
+        time.kernel,
+        peak.min(x * bandwidth)
+    );
+    Some(Picture {
+        svg: chart.svg(&caption),
+        caption,
+    })
 }
 
 /// A row for each kernel of a file, the longest first where times are known.

@@ -6,3 +6,6 @@ pub const KERNEL: &str = "softmax_naive";
 pub const SOURCE: &str = include_str!("../demo/softmax_naive.metal");
 /// The [cassette](crate::cassette) of the session.
 pub const CASSETTE: &str = include_str!("../demo/softmax_naive.jsonl");
+
+/// Rounds that the recorded answers last for, at two requests at once.
+pub const ROUNDS: u32 = 2;

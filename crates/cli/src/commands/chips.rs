@@ -351,7 +351,9 @@ fn render_list(chips: &[Chip], painter: Painter, width: usize) -> String {
         ]);
     }
     let mut out = table.render(width);
-    out.push_str("Figures are for the largest variant. assay chips NAME shows all, with sources.\n");
+    out.push_str(
+        "Figures are for the largest variant. assay chips NAME shows all, with sources.\n",
+    );
     out
 }
 

@@ -72,6 +72,9 @@ fn the_page_of_findings_is_their_manual() {
         "# Findings\n\nWhat `assay explain RULE` prints, for every rule of `profile`, `trace` and `gate`.\n",
     );
     for rule in rules["rules"].as_array().expect("rules") {
+        if rule["command"] == "word" {
+            continue;
+        }
         let text = |key: &str| rule[key].as_str().expect("a text").to_owned();
         let body = text("page")
             .replace("\n## ", "\n### ")
@@ -82,4 +85,22 @@ fn the_page_of_findings_is_their_manual() {
         let _ = write!(page, "\n## {}\n\n{}\n", text("id"), body.trim_end());
     }
     check("findings.md", &page);
+}
+
+#[test]
+fn the_glossary_is_every_word_of_reports() {
+    let rules: Value =
+        serde_json::from_str(&assay(&["explain", "--format", "json"])).expect("JSON");
+    let mut page = String::from(
+        "# Glossary\n\nWhat `assay explain WORD` prints of words in reports that are not [rules](findings.md) or\n\
+         [recipes](recipes.md).\n",
+    );
+    for rule in rules["rules"].as_array().expect("rules") {
+        if rule["command"] == "word" {
+            let text = rule["page"].as_str().expect("a text");
+            let (name, body) = text.split_once("\n\n").expect("a heading");
+            let _ = write!(page, "\n## {name}\n\n{}\n", body.trim_end());
+        }
+    }
+    check("glossary.md", &page);
 }

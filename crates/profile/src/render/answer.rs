@@ -5,7 +5,7 @@ use super::lines::{LineCost, lines};
 use super::text::{loop_name, remarks};
 use crate::cost::number;
 use crate::findings::{Finding, Severity};
-use crate::profile::Profile;
+use crate::profile::{Profile, stand_in};
 use assay_report::blocks::{Advice, Answer, Block, Detail, Figure, Headline, Source, SourceLine};
 use assay_report::rule::slug;
 use assay_report::style::Role;
@@ -116,7 +116,11 @@ pub fn advice(finding: &Finding) -> Advice {
         text: finding.message.clone(),
         command: format!("assay explain {}", finding.rule),
         gain: finding.gain.map_or(String::new(), |gain| {
-            format!("saves up to {} {}", number(gain.amount), gain.metric.words())
+            format!(
+                "saves up to {} {}",
+                number(gain.amount),
+                gain.metric.words()
+            )
         }),
         role: Some(role(finding.severity)),
         ..Advice::default()
@@ -172,6 +176,11 @@ pub fn findings(answer: &mut Answer, profile: &Profile, detail: Detail) {
     };
     let text = format!("Then: {}{more} (--show findings)", named.join(", "));
     answer.push(Block::noted(text, Role::Dim));
+}
+
+/// Says that code, costs and registers are those of another chip, where they are.
+pub fn estimate(profile: &Profile) -> Option<String> {
+    stand_in(profile.chip)
 }
 
 /// What to know before any figure is believed.

@@ -45,13 +45,13 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
         "" => "(unnamed)",
         name => name,
     };
-    body += &format!("<h1>{}</h1>", escape(name));
-    if let Some(lead) = lead {
-        body += &format!(
-            "<p><b>{}</b></p><p>{}</p>",
-            escape(&lead.headline),
-            escape(&lead.detail)
-        );
+    match lead {
+        Some(lead) => {
+            body += &lead.answer.html();
+            body += &beside(profile, sources, Some(lead));
+            body += "<h2>The code</h2>";
+        }
+        None => body += &format!("<h1>{}</h1>", escape(name)),
     }
     body += &format!(
         "<p>{} code, costs <b>{}</b> on <b>{}</b>. All cycles are <b>modelled</b>, per \
@@ -121,26 +121,13 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
         );
     }
     body += "</table></div>";
-    body += &findings(profile);
+    if lead.is_none() {
+        body += &findings(profile);
+    }
     body += &loops(part);
     body += &super::flame::flame(profile);
-    match source(profile, sources, lead) {
-        Some(shown) => {
-            body += "<h2>Source and code</h2><p>Cost is what a simdgroup alone spends because of the \
-                     line: issue slots and stalls, by known trip counts.";
-            if lead.is_some() {
-                body += " Bars are shares of the predicted time; pointing at one says why.";
-            }
-            body += "</p><div class=side>";
-            body += &format!(
-                "<div class=pane tabindex=0 role=region aria-label=source>{shown}</div>\
-                 <div class=pane tabindex=0 role=region aria-label=code>{}</div></div>",
-                table(part)
-            );
-        }
-        None => {
-            body += &format!("<h2>Listing</h2><div class=scroll>{}</div>", table(part));
-        }
+    if lead.is_none() {
+        body += &beside(profile, sources, None);
     }
     body += "<h2>Control flow</h2><div class=scroll>";
     body += &graph(part);
@@ -150,8 +137,32 @@ pub fn html_with_time(profile: &Profile, sources: &Sources, lead: Option<&Lead>)
         body += &table(constant);
         body += "</div>";
     }
-    let style = format!("{CSS}{STYLE}");
+    let style = format!(
+        "{}{}{CSS}{STYLE}",
+        assay_report::blocks::STYLE,
+        assay_report::chart::STYLE
+    );
     page(&format!("{name} – assay profile"), &style, &body, SCRIPT)
+}
+
+/// The source beside its machine code, or the listing where there is no source.
+fn beside(profile: &Profile, sources: &Sources, lead: Option<&Lead>) -> String {
+    let part = &profile.main;
+    let Some(shown) = source(profile, sources, lead) else {
+        return format!("<h2>Listing</h2><div class=scroll>{}</div>", table(part));
+    };
+    let what = match lead.is_some_and(|lead| !lead.lines.is_empty()) {
+        true => "Heat and bars are shares of the predicted time; pointing at one says why.",
+        false => {
+            "Heat and bars are shares of what a simdgroup alone spends because of a line, by known trip counts."
+        }
+    };
+    format!(
+        "<h2>Source and code</h2><p class=dim>{what} A line lights up its instructions, a click goes to them.</p><div class=side>\
+         <div class=pane tabindex=0 role=region aria-label=source>{shown}</div>\
+         <div class=pane tabindex=0 role=region aria-label=code>{}</div></div>",
+        table(part)
+    )
 }
 
 /// A sentence with a capital letter at its start.

@@ -13,7 +13,7 @@ mod stacks;
 mod text;
 mod time;
 
-pub use answer::{advice, findings, hot_lines, lead, limit, name, occupancy, warnings};
+pub use answer::{advice, estimate, findings, hot_lines, lead, limit, name, occupancy, warnings};
 pub use dot::dot;
 pub use html::{html, html_with_source, html_with_time};
 pub use lines::{LineCost, lines};
@@ -22,6 +22,7 @@ pub use source::Sources;
 pub use stacks::{Frame, FunctionCost, Stacks};
 pub use text::{sections, text};
 
+use assay_report::blocks::Answer;
 use assay_report::style::Painter;
 
 /// What the cost of the source is broken down by.
@@ -110,14 +111,12 @@ pub struct Style<'a> {
     pub view: View,
 }
 
-/// A predicted time that a page leads with, and what each source line takes of it.
+/// What a page leads with: the answer, and what each source line takes of a predicted time.
 #[derive(Clone, Debug, Default)]
 pub struct Lead {
-    /// Time, band and reason.
-    pub headline: String,
-    /// What it was made from.
-    pub detail: String,
-    /// The lines.
+    /// The report's first screen, with all findings.
+    pub answer: Answer,
+    /// The lines; none without a predicted time.
     pub lines: Vec<LeadLine>,
 }
 

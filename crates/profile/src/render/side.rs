@@ -14,6 +14,7 @@ pub(super) const STYLE: &str = "
 table.source { border-collapse: collapse; }
 table.source td, table.source th { font-family: ui-monospace, monospace; font-size: 12px; padding: 0 .6em; white-space: pre; border: 0; }
 table.source td.none { opacity: .55; }
+table.source tr[data-l] td { background: color-mix(in srgb, var(--bad) var(--heat, 0%), transparent); }
 tr.lit td { background: rgba(91, 141, 239, .22) !important; }
 tr[data-l] { cursor: pointer; }
 ";
@@ -58,7 +59,7 @@ pub(super) fn source(profile: &Profile, sources: &Sources, lead: Option<&Lead>) 
                 .iter()
                 .filter(of_file)
                 .find(|cost| cost.line == number);
-            let timed = lead.map(|lead| {
+            let timed = lead.filter(|lead| !lead.lines.is_empty()).map(|lead| {
                 let mut lines = lead.lines.iter();
                 lines.find(|line| line.file == *name && line.line == number)
             });
@@ -95,6 +96,11 @@ impl Share {
     }
 }
 
+/// How much red a line's background has, in per cent.
+fn heat(share: f64) -> f64 {
+    45.0 * share.clamp(0.0, 1.0).sqrt()
+}
+
 fn row(
     profile: &Profile,
     file: usize,
@@ -122,9 +128,10 @@ fn row(
         false => format!(" title=\"{}\"", escape(why)),
     };
     format!(
-        "<tr id=l{file}-{line} data-l=\"{file}-{line}\"><td class=num><a href=\"#i{:x}\">{line}</a></td>\
+        "<tr id=l{file}-{line} data-l=\"{file}-{line}\" style=\"--heat:{:.0}%\"><td class=num><a href=\"#i{:x}\">{line}</a></td>\
          <td class=num>{}</td><td class=num>{}</td><td{why}><span class=\"bar{hot}\" style=\"width:{:.0}px\">\
          </span> {:.0} %</td><td>{}</td></tr>",
+        heat(*share),
         first.map_or(0, |at| at.offset),
         cost.instructions,
         number(cost.time()),

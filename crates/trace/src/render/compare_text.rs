@@ -1,8 +1,8 @@
 //! A comparison as text and as Markdown.
 
 use super::text::TextStyle;
-use assay_report::blocks::Detail;
 use crate::compare::document::{Comparison, LabelChange, Metric, Side};
+use assay_report::blocks::Detail;
 use assay_report::style::Role;
 use assay_report::table::{Cell, Column, Table};
 use assay_report::wrap::hanging;

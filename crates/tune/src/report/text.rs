@@ -2,14 +2,11 @@
 
 use super::Report;
 use crate::attempts::{Geometry, Verified};
+use assay_report::blocks::{Answer, Figure, Headline, View};
 use assay_report::number::nanoseconds;
 use assay_report::style::{Painter, Role};
 use assay_report::table::{Column, Table};
-use assay_report::wrap::hanging;
-use std::fmt::Write as _;
 
-/// Columns before what a line says.
-const INDENT: usize = 12;
 /// Terms that are shown.
 const MOST_TERMS: usize = 5;
 /// Faster attempts that were not right, as far as they are shown.
@@ -17,31 +14,43 @@ const MOST_REFUSED: usize = 3;
 
 /// The report for people.
 pub fn text(report: &Report, painter: Painter, width: usize) -> String {
-    let mut out = String::new();
-    let name = painter.paint(Role::Name, &report.kernel);
-    let verdict = match report.improved {
-        true => {
-            let claimed = format!("{:.2} times as fast", report.claimed_gain);
+    answer(report).terminal(&View { painter, width })
+}
+
+/// What was found, on one screen.
+fn answer(report: &Report) -> Answer {
+    let mut answer = Answer::default();
+    let (value, note, role) = match report.improved {
+        true => (
+            format!("at least {:.2} times as fast", report.claimed_gain),
             format!(
-                "at least {} (predicted {:.2}, at most {:.2}; four chances in five each)",
-                painter.paint(Role::Good, &claimed),
-                report.gain,
-                report.high_gain
-            )
-        }
-        false => "no improvement found".to_owned(),
+                "predicted {:.2}, at most {:.2}; four chances in five each; {}",
+                report.gain, report.high_gain, report.basis
+            ),
+            Role::Good,
+        ),
+        false => (
+            "no improvement found".to_owned(),
+            report.basis.to_owned(),
+            Role::Warn,
+        ),
     };
-    let _ = writeln!(
-        out,
-        "{name} on {}, {}: {verdict}\n",
-        report.chip, report.basis
-    );
-    let mut line = |head: &str, text: &str| {
-        let head = format!("{head:<INDENT$}");
-        let lines = hanging(text, width, INDENT, INDENT);
-        let body = lines.join(&format!("\n{:INDENT$}", ""));
-        let _ = writeln!(out, "{}{body}", painter.paint(Role::Heading, &head));
-    };
+    answer.push(Headline {
+        name: report.kernel.clone(),
+        place: format!("on {}", report.chip),
+        value,
+        note,
+        role: Some(role),
+    });
+    answer.push(figures(report));
+    answer.push(times(report));
+    answer
+}
+
+/// What was changed, why it may be believed, and what was tried.
+fn figures(report: &Report) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let mut line = |head: &str, text: &str| figures.push(Figure::new(head, text));
     if !report.improved {
         line("why", &report.reason);
     } else {
@@ -77,28 +86,26 @@ pub fn text(report: &Report, painter: Painter, width: usize) -> String {
     for note in &report.notes {
         line("note", note);
     }
-    out.push('\n');
-    out + &times(report, painter, width)
+    figures
 }
 
 /// Where the time goes, before and after.
-fn times(report: &Report, painter: Painter, width: usize) -> String {
+fn times(report: &Report) -> Table {
     let us = |us: f64| nanoseconds(us * 1000.0);
     if !report.improved {
-        let mut table =
-            Table::new([Column::left("time"), Column::right("original")]).painter(painter);
+        let mut table = Table::new([Column::left("time"), Column::right("original")]);
         table.row(["all".to_owned(), us(report.original_us)]);
         for term in report.terms.iter().take(MOST_TERMS) {
             table.row([format!("  {}", term.name), us(term.before_us)]);
         }
-        return table.render(width);
+        return table;
     }
     let columns = [
         Column::left("time"),
         Column::right("before"),
         Column::right("after"),
     ];
-    let mut table = Table::new(columns).painter(painter);
+    let mut table = Table::new(columns);
     table.row(["all".to_owned(), us(report.original_us), us(report.best_us)]);
     for term in report.terms.iter().take(MOST_TERMS) {
         table.row([
@@ -107,7 +114,7 @@ fn times(report: &Report, painter: Painter, width: usize) -> String {
             us(term.after_us),
         ]);
     }
-    table.render(width)
+    table
 }
 
 fn class(letter: &str) -> &'static str {
@@ -147,7 +154,8 @@ fn compared(verified: &Verified) -> String {
         .collect();
     let place = match sizes.as_slice() {
         [] => "at this launch alone, which is in plain numbers".to_owned(),
-        sizes => format!("at {} sizes ({})", sizes.len(), sizes.join("; ")),
+        [only] => format!("at {only}"),
+        [first, .., last] => format!("at {} sizes, {first} to {last}", sizes.len()),
     };
     let runs = verified.comparisons;
     let mut text = match verified.identical {

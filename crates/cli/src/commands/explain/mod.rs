@@ -109,7 +109,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         let Some(found) = words::find(&pages, wanted) else {
             let names = pages
                 .iter()
-                .flat_map(|page| std::iter::once(&page.id).chain(&page.also));
+                .flat_map(|page| std::iter::once(&page.id).chain(&page.also))
+                .filter(|name| name.len() > 2);
             let near = assay_report::nearest::nearest(names.map(String::as_str), wanted, 3);
             let failure = Failure::usage(format!("no report uses the word {wanted}"));
             return Err(match near.is_empty() {
@@ -236,16 +237,48 @@ mod tests {
             add(kind.name());
             add(kind.short());
         }
-        assay_chip::Unit::ALL.map(assay_chip::Unit::name).into_iter().for_each(&mut add);
-        assay_profile::FIGURES.iter().for_each(|figure| add(figure.name));
-        assay_chip::Parameter::ALL.iter().for_each(|one| add(one.name()));
+        assay_chip::Unit::ALL
+            .map(assay_chip::Unit::name)
+            .into_iter()
+            .for_each(&mut add);
+        assay_profile::FIGURES
+            .iter()
+            .for_each(|figure| add(figure.name));
+        assay_chip::Parameter::ALL
+            .iter()
+            .for_each(|one| add(one.name()));
         for verdict in assay_trace::VerdictKind::ALL {
             add(verdict.word());
         }
         for heading in [
-            "band", "tie", "likely", "FLOPS", "DRAM", "occupancy", "trips", "carried", "alone", "ld/st", "stall", "live",
-            "critical path", "half-registers", "half-uniforms", "constant program", "class E", "class R", "modelled",
-            "measured", "host", "warm caches", "core-2", "stand-in", "helped", "hurt", "right", "wrong",
+            "band",
+            "tie",
+            "likely",
+            "FLOPS",
+            "DRAM",
+            "occupancy",
+            "trips",
+            "carried",
+            "alone",
+            "ld/st",
+            "stall",
+            "live",
+            "critical path",
+            "half-registers",
+            "half-uniforms",
+            "constant program",
+            "class E",
+            "class R",
+            "modelled",
+            "measured",
+            "host",
+            "warm caches",
+            "core-2",
+            "stand-in",
+            "helped",
+            "hurt",
+            "right",
+            "wrong",
         ] {
             add(heading);
         }

@@ -171,9 +171,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             }
             Format::Html => {
                 let none = Sources::default();
-                let lead = predicted.first().and_then(Option::as_ref).map(timed::lead);
                 let profile = only(&profiles, "html")?;
-                render::html_with_time(profile, sources.unwrap_or(&none), lead.as_ref())
+                let time = predicted.first().and_then(Option::as_ref);
+                let lead = timed::lead(profile, time, sources);
+                render::html_with_time(profile, sources.unwrap_or(&none), Some(&lead))
             }
             Format::Dot => render::dot(only(&profiles, "dot")?),
         })

@@ -10,7 +10,7 @@ use assay_front::Bytes;
 use assay_predict::render::{self, time};
 use assay_predict::{Cache, LineTime, Predicted, Sampling};
 use assay_profile::Profile;
-use assay_profile::render::{Lead, LeadLine};
+use assay_profile::render::{Lead, LeadLine, Sources};
 
 /// Kernels of a file whose launches are guessed unasked.
 const MOST_GUESSED: usize = 8;
@@ -95,20 +95,21 @@ fn of(
 }
 
 /// What a page leads with.
-pub(super) fn lead(predicted: &Predicted) -> Lead {
+pub(super) fn lead(
+    profile: &Profile,
+    predicted: Option<&Predicted>,
+    sources: Option<&Sources>,
+) -> Lead {
+    let whole = predicted.map_or(0.0, |predicted| predicted.time_us);
     let line = |line: &LineTime| LeadLine {
         file: line.file.clone(),
         line: line.line,
-        share: line.us / predicted.time_us.max(f64::MIN_POSITIVE),
+        share: line.us / whole.max(f64::MIN_POSITIVE),
         why: format!("{}: {}", time(line.us), render::reasons(line)),
     };
+    let lines = predicted.map_or(&[][..], |predicted| &predicted.lines);
     Lead {
-        headline: render::headline(predicted),
-        detail: format!(
-            "{}. {}",
-            render::origin(predicted),
-            render::work_line(predicted)
-        ),
-        lines: predicted.lines.iter().map(line).collect(),
+        answer: assay_engine::answer::page(profile, predicted, sources),
+        lines: lines.iter().map(line).collect(),
     }
 }

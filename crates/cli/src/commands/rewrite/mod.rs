@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long)]
     no_predict: bool,
 
-    /// Print the source on a terminal too; a pipe and -o always get it
+    /// Print the source on a terminal too (a pipe and -o always get it), or every step of every recipe
     #[arg(long)]
     full: bool,
 
@@ -156,7 +156,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     match (args.format, args.lists()) {
         (Format::Json, _) => write_json(args, context, kernel, &launched, &applied),
         (Format::Text, true) => {
-            context.write(&list(&applied.candidate, context))?;
+            context.write(&list(&applied.candidate, args.full, context))?;
             Ok(Outcome::Fine)
         }
         (Format::Text, false) => write(args, context, kernel, &launched, &applied),
@@ -247,8 +247,7 @@ fn write(
         context.write(&source)?;
     }
     let mut answer = Answer::default();
-    let compared = (!args.no_predict)
-        .then(|| predicted(args, kernel, launched, &after, &printed));
+    let compared = (!args.no_predict).then(|| predicted(args, kernel, launched, &after, &printed));
     match &compared {
         Some(Ok(compared)) => answer.blocks.extend(change(compared)),
         Some(Err(failure)) => {
@@ -273,48 +272,44 @@ fn write(
         return Ok(Outcome::Fine);
     }
     // The source is the result; what is said about it must not mix with it.
-    let plain = View { width: context.width, ..View::default() };
+    let plain = View {
+        width: context.width,
+        ..View::default()
+    };
     context.note(answer.terminal(&plain).trim_end());
     Ok(Outcome::Fine)
 }
 
-/// Which recipes apply, and why the others do not.
-fn list(candidate: &Candidate, context: &Context) -> String {
-    let mut out = String::new();
-    for choice in choices(candidate) {
-        let name = format!("{:<16}", choice.recipe.id);
-        let name = context.painter.paint(Role::Name, &name);
-        let class = choice.recipe.class.letter();
-        let words: Vec<String> = match &choice.steps {
-            Ok(steps) => steps.iter().map(ToString::to_string).collect(),
-            Err(refusal) => format!("no: {}", refusal.why)
-                .split(' ')
-                .map(str::to_owned)
-                .collect(),
-        };
-        let mut lines = vec![String::new()];
-        for word in words {
-            let full = lines.last().is_some_and(|line| {
-                !line.is_empty() && line.len() + 1 + word.len() + INDENT > context.width
-            });
-            if full {
-                lines.push(String::new());
-            }
-            if let Some(line) = lines.last_mut() {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(&word);
-            }
-        }
-        let separator = format!("\n{}", " ".repeat(INDENT));
-        out += &format!("{name}{class}  {}\n", lines.join(&separator));
-    }
-    out
-}
+/// Steps of a recipe that a first screen names.
+const STEPS: usize = 2;
 
-/// Columns before the steps of a recipe.
-const INDENT: usize = 19;
+/// Which recipes apply, and why the others do not.
+fn list(candidate: &Candidate, full: bool, context: &Context) -> String {
+    let mut figures = Vec::new();
+    for choice in choices(candidate) {
+        let class = choice.recipe.class.letter();
+        let label = format!("{} {class}", choice.recipe.id);
+        figures.push(match &choice.steps {
+            Ok(steps) => {
+                let most = if full { usize::MAX } else { STEPS };
+                let shown: Vec<String> = steps.iter().take(most).map(ToString::to_string).collect();
+                let figure = Figure::new(label, shown.join(" ")).role(Role::Good);
+                match steps.len().saturating_sub(shown.len()) {
+                    0 => figure,
+                    left => figure.note(format!("and {left} more")),
+                }
+            }
+            Err(refusal) => Figure::new(label, format!("no: {}", refusal.why)).role(Role::Dim),
+        });
+    }
+    let mut answer = Answer::default();
+    answer.push(figures);
+    let hint = "E: the same bytes, R: floats in another order · --recipe STEP applies one · --full shows all";
+    if !full {
+        answer.push(Block::noted(hint, Role::Dim));
+    }
+    answer.terminal(&context.view())
+}
 
 /// Predicted times of the kernel before and after.
 fn predicted(

@@ -110,7 +110,13 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let paths = [tables.path().to_owned()];
     let recording = inputs::load(&paths, args.selection.run, context)?;
     let options = args.known.add_to(args.selection.options(), context)?;
-    report::show(&recording, &options, args.format, (args.top, false), context)
+    report::show(
+        &recording,
+        &options,
+        args.format,
+        (args.top, false),
+        context,
+    )
 }
 
 /// Exports the tables the analysis uses from an Instruments document.

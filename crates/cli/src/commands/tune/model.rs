@@ -71,7 +71,11 @@ pub(crate) fn author(
             watch: watch(bar),
         },
         mode: args.llm_mode.into(),
-        rounds: args.rounds,
+        rounds: match args.llm.iter().any(|name| name == "replay:demo") {
+            // The demonstration has so many answers.
+            true => args.rounds.min(assay_llm::demo::ROUNDS),
+            false => args.rounds,
+        },
         jobs: args.jobs,
         brief,
     }))

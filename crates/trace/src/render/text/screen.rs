@@ -68,26 +68,23 @@ fn figures(analysis: &Analysis, view: &View<'_>) -> Vec<Figure> {
     );
     let mut figures = vec![
         Figure::new("GPU busy", busy).note(of),
-        Figure::new("timeline", strip(&density(&view.busy(), view.window, TIMELINE))),
         Figure::new(
-            "executions",
-            grouped(analysis.intervals.rows_target),
-        )
-        .note(format!(
+            "timeline",
+            strip(&density(&view.busy(), view.window, TIMELINE)),
+        ),
+        Figure::new("executions", grouped(analysis.intervals.rows_target)).note(format!(
             "mean {}, in {} command buffers",
             us(analysis.intervals.mean_us),
             grouped(analysis.intervals.command_buffers)
         )),
     ];
     if gaps.count > 0 {
-        figures.push(
-            Figure::new("gaps", grouped(gaps.count)).note(format!(
-                "mean {}, together {}; {} waiting for the host",
-                us(gaps.mean_us),
-                nanoseconds(gaps.total_ms * 1e6),
-                nanoseconds(gaps.host_wait_ms * 1e6)
-            )),
-        );
+        figures.push(Figure::new("gaps", grouped(gaps.count)).note(format!(
+            "mean {}, together {}; {} waiting for the host",
+            us(gaps.mean_us),
+            nanoseconds(gaps.total_ms * 1e6),
+            nanoseconds(gaps.host_wait_ms * 1e6)
+        )));
     }
     figures
 }
