@@ -64,11 +64,18 @@ export GITHUB_ACTION_REPOSITORY=someone/assay GITHUB_ACTION_REF=v$version GITHUB
 run=0
 act() { # BRANCH INPUT=VALUE…
   run=$((run + 1))
-  export RUNNER_TEMP=$work/runner/temp-$run RUNNER_TOOL_CACHE=$work/runner/tools-$run GITHUB_SHA=$run GITHUB_BASE_REF=main
+  # What GitHub makes of a pull request: its merge into the base.
+  (cd "$origin" && git branch -q -f merged main && git checkout -q merged && git merge -q --no-ff -m Merge "$1" && git checkout -q main)
+  act_on merged "$@"
+}
+act_on() { # CHECKOUT BRANCH INPUT=VALUE…
+  export RUNNER_TEMP=$work/runner/temp-$run RUNNER_TOOL_CACHE=$work/runner/tools-$run GITHUB_BASE_REF=${BASE_REF-main}
+  GITHUB_SHA=$(git -C "$origin" rev-parse "$1")
+  export GITHUB_SHA
   mkdir -p "$RUNNER_TEMP" "$RUNNER_TOOL_CACHE"
   rm -rf "$work/checkout"
   git clone -q --depth 1 --branch "$1" "file://$origin" "$work/checkout"
-  shift
+  shift 2
   env -u ASSAY_CACHE "$venv/bin/python" "$root/scripts/action/runner.py" "$root" "$work/checkout" working-directory=gpu sarif=true "$@" >"$work/log" 2>&1
 }
 caught() { # BRANCH ANNOTATION
@@ -87,7 +94,7 @@ PY
 act fine || fail "a pull request that changes a comment failed" "$work/log"
 grep -q '✅ assay gate passed' "$RUNNER_TEMP/summary.md" || fail "no summary" "$work/log"
 caught worse '::error file=gpu/kernels/matmul.metal,line=23,title=matmul_tiled%3A slower::'
-grep -q '^cache: assay-gate-Linux-X64-1$' "$work/log" || fail "the cache of the run before was not used" "$work/log"
+grep -q '^cache: assay-gate-Linux-X64-[0-9a-f]*$' "$work/log" || fail "the cache of the run before was not used" "$work/log"
 caught wrong '::error file=gpu/kernels/matmul.metal,line=27,title=matmul_tiled%3A wrong-result::'
 caught racy '::error file=gpu/kernels/matmul.metal,line=19,title=matmul_tiled%3A not-clean::'
 
@@ -146,12 +153,57 @@ PATH=$plain
 say "builds from source where there is no release, once for a source"
 
 # What an older cached program has left, or nothing at all, makes no difference; a push compares with the commit before.
-export GITHUB_BASE_REF=
+BASE_REF=
 EVENT_BEFORE=$(git -C "$origin" rev-parse main)
 export EVENT_BEFORE
-saved=$(declare -f act)
-eval "${saved/GITHUB_BASE_REF=main/GITHUB_BASE_REF=}"
 caught wrong '::error file=gpu/kernels/matmul.metal,line=27,title=matmul_tiled%3A wrong-result::'
+
+unset EVENT_BEFORE
+
+# A merge queue has no base branch: its event names a commit, here one that was queued before.
+(cd "$origin" && git checkout -q -b queued main && edit 's/16 by 16 tiles/Tiles/' gpu/kernels/matmul.metal && git commit -q -a -m Queued && git checkout -q main)
+EVENT_MERGE_GROUP_BASE_SHA=$(git -C "$origin" rev-parse queued)
+export EVENT_MERGE_GROUP_BASE_SHA
+(cd "$origin" && git checkout -q -b group queued && edit 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/' gpu/kernels/matmul.metal && git commit -q -a -m Group && git checkout -q main)
+if act_on group group; then fail "a merge queue let a wrong kernel pass" "$work/log"; fi
+grep -qF '::error file=gpu/kernels/matmul.metal,line=27,title=matmul_tiled%3A wrong-result::' "$work/log" || fail "a merge queue has no annotation" "$work/log"
+unset EVENT_MERGE_GROUP_BASE_SHA
+unset BASE_REF
+say "a merge queue is compared with what was queued before"
+
+# The base moved after the pull request was merged for its run: what is compared is the merge's first parent.
+(cd "$origin" && git branch -q -f merged main && git checkout -q merged && git merge -q --no-ff -m Merge fine && git checkout -q -b moved main &&
+  edit 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc * 2;/' gpu/kernels/matmul.metal && git commit -q -a -m Moved && git branch -q -f kept main &&
+  git checkout -q main && git reset -q --hard moved)
+act_on merged fine || fail "a pull request was compared with a base that came later" "$work/log"
+(cd "$origin" && git reset -q --hard kept)
+say "a merge is compared with its first parent"
+
+# The configuration has another name and lies in a folder of its own.
+(cd "$origin" && git checkout -q -b elsewhere main && mkdir ci && git mv gpu/assay.toml ci/kernels.toml &&
+  printf '[[kernels]]\nfiles = ["*.metal"]\n' >gpu/kernels/gate.toml && git add -A && git commit -q -m Elsewhere && git branch -q -f kept main && git checkout -q main && git reset -q --hard elsewhere)
+branch elsewhere-wrong 's/C\[row \* N + col\] = acc;/C[row * N + col] = acc + 1;/'
+if act elsewhere-wrong config=kernels/gate.toml; then fail "a configuration in another folder let a wrong kernel pass" "$work/log"; fi
+grep -qF '::error file=gpu/kernels/matmul.metal,line=27,' "$work/log" || fail "no annotation by a configuration in another folder" "$work/log"
+(cd "$origin" && git reset -q --hard kept)
+say "a configuration in any folder is found"
+
+# Pinned by the commit of a release, or by a name that moves, the release is installed; another commit is built.
+pinned=$(git -C "$origin" rev-parse main)
+mkdir -p "$work/server/someone/assay/info"
+printf '%s\trefs/tags/v%s\n' "$pinned" "$version" >"$work/server/someone/assay/info/refs"
+echo 'ref: refs/heads/main' >"$work/server/someone/assay/HEAD"
+planned() { # REF HOW
+  : >"$work/plan"
+  GITHUB_ACTION_PATH=$root GITHUB_ACTION_REF=$1 GITHUB_OUTPUT=$work/plan RUNNER_TEMP=$work RUNNER_TOOL_CACHE=$work \
+    "$root/scripts/action/plan.sh"
+  grep -q "^how=$2$" "$work/plan" || fail "called by $1: not $2" "$work/plan"
+}
+planned "$pinned" release
+planned "v${version%%.*}" release
+planned 0123456789012345678901234567890123456789 build
+planned main build
+say "the release is found from what the action is pinned to"
 
 # The hook, as pre-commit runs it.
 mkdir -p "$work/bin" "$work/hooks"

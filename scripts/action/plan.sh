@@ -1,16 +1,33 @@
 #!/usr/bin/env bash
 # Step one of the action: whether to install a release or to build, and where things are kept.
-# Reads ACTION_REF (the name the action was called by) and INPUT_VERSION; writes GITHUB_OUTPUT.
+# Reads ACTION_REF (the name the action was called by), ACTION_REPOSITORY and INPUT_VERSION; writes GITHUB_OUTPUT.
 set -euo pipefail
+
+# Returns true if a commit is that of a tag in the action's own repository.
+is_released() { # COMMIT TAG
+  local url=${GITHUB_SERVER_URL:-https://github.com}/${ACTION_REPOSITORY:-${GITHUB_ACTION_REPOSITORY:-}}
+  # An annotated tag has an object of its own; `^{}` is what it is about.
+  GIT_TERMINAL_PROMPT=0 git ls-remote "$url" "refs/tags/$2" "refs/tags/$2^{}" 2>/dev/null | cut -f 1 | grep -qxF "$1"
+}
 
 version=${INPUT_VERSION:-auto}
 how=release
 case $version in
   build) how=build ;;
   auto)
-    # `uses: owner/repository@v1.2.3` asks for that release; a branch or a commit has none.
+    # `uses: owner/repository@v1.2.3` asks for that release; `@v1` and `@v1.2` for the one that is there under that name.
     ref=${ACTION_REF:-${GITHUB_ACTION_REF:-}}
-    if [[ $ref =~ ^v[0-9]+\.[0-9]+\.[0-9]+ ]]; then version=${ref#v}; else how=build; fi
+    own=$(sed -n 's/^version = "\(.*\)"/\1/p' "$GITHUB_ACTION_PATH/Cargo.toml" | head -n 1)
+    if [[ $ref =~ ^v[0-9]+\.[0-9]+\.[0-9]+ ]]; then
+      version=${ref#v}
+    elif [[ $ref =~ ^v[0-9]+(\.[0-9]+)?$ && $own. == "${ref#v}".* ]]; then
+      version=$own
+    elif [[ $ref =~ ^[0-9a-f]{40}$ ]] && is_released "$ref" "v$own"; then
+      # Pinned to the commit of a release, as a careful caller does.
+      version=$own
+    else
+      how=build
+    fi
     ;;
   *)
     version=${version#v}

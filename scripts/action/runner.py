@@ -43,7 +43,8 @@ class Runner:
         if head == "runner":
             return {"os": "Linux", "arch": "X64"}.get(rest[0], "")
         if head == "github":
-            return os.environ.get("EVENT_BEFORE" if rest == ["event", "before"] else "GITHUB_" + rest[0].upper(), "")
+            # What an event says, as EVENT_BEFORE or EVENT_MERGE_GROUP_BASE_SHA.
+            return os.environ.get("_".join(rest if rest[0] == "event" else ["GITHUB", *rest]).upper(), "")
         raise SystemExit(f"runner: unknown expression {name}")
 
     def text(self, value):

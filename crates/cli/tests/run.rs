@@ -2,6 +2,8 @@
 
 #[path = "run/gate.rs"]
 mod gate;
+#[path = "run/pulls.rs"]
+mod pulls;
 #[path = "run/repository.rs"]
 mod repository;
 

@@ -42,6 +42,8 @@ impl Examination<'_> {
                     self.oracle_says(after);
                     told += 1;
                 }
+            } else if before.inputs != after.inputs && !after.trial.is_empty() {
+                // A variation varies an argument that is new, too.
             } else if before.has_inputs_of(after) {
                 wrong.extend(self.differing(base, before, after));
             } else {

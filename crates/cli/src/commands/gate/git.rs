@@ -124,6 +124,11 @@ impl Repository {
         let merge_base = merge_base.filter(|commit| !commit.is_empty());
         let commit = merge_base.clone().unwrap_or_else(|| named.clone());
         let tree = self.text(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")]);
+        // A commit names its parents, also where a shallow clone does not have them.
+        let head = self.text(&["cat-file", "-p", "HEAD"]).unwrap_or_default();
+        let headers = head.lines().take_while(|line| !line.is_empty());
+        let parent = format!("parent {named}");
+        let shallow = shallow && !headers.into_iter().any(|line| line == parent);
         Ok(Base {
             tree: tree.map_err(Failure::input)?,
             merge_base: merge_base.is_some_and(|base| base != named),
