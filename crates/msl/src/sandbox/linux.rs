@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::OnceLock;
 
 /// The newest Landlock whose restrictions are asked for; an older kernel gives what it has.
 const NEWEST: ABI = ABI::V6;
@@ -55,8 +56,12 @@ fn restrict(chain: &Toolchain, access: &Access) -> io::Result<i32> {
     let Some(version) = version else {
         return Err(io::Error::other("this kernel has no Landlock"));
     };
-    for filter in filters().map_err(io::Error::other)? {
-        seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
+    // Their programs are the same every time, and took longer to make than everything else here.
+    static FILTERS: OnceLock<Result<[BpfProgram; 2], String>> = OnceLock::new();
+    let filters = FILTERS.get_or_init(|| filters().map_err(|error| error.to_string()));
+    let filters = filters.as_ref();
+    for filter in filters.map_err(|error| io::Error::other(error.as_str()))? {
+        seccompiler::apply_filter(filter).map_err(io::Error::other)?;
     }
     Ok(version)
 }
