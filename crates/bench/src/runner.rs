@@ -39,6 +39,11 @@ impl Loaded {
         Ok(Self::of(library))
     }
 
+    /// The kernels of its source.
+    pub fn functions(&self, device: &dyn Device) -> Result<Vec<String>, Error> {
+        device.functions(self.library)
+    }
+
     /// A library that a device has already.
     pub fn of(library: LibraryId) -> Self {
         Self {

@@ -137,6 +137,15 @@ impl From<assay_device::Error> for Error {
             Device::MissingConstant { index, .. } => {
                 Some(format!("give it a value: --const {index}=TYPE:VALUE"))
             }
+            Device::NoConstant { .. } => Some("leave out that --const".to_owned()),
+            Device::Grid(_) => Some("--grid and --threadgroup are numbers from 1, as in --grid 1024 --threadgroup 256".to_owned()),
+            Device::ThreadgroupTooLarge { limit, .. } => {
+                Some(format!("give at most {limit} threads: --threadgroup {limit}"))
+            }
+            Device::Fault(_) => Some(
+                "guard the access, as in if (i < n), or bind a larger buffer; assay run --check finds all such accesses"
+                    .to_owned(),
+            ),
             _ => None,
         };
         Error::new(kind, error.to_string()).advised(advice)

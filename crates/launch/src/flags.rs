@@ -24,11 +24,14 @@ impl std::str::FromStr for Size {
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if !starts || !name.chars().all(letters) {
-            return Err(format!("`{name}` is no name: letters, digits and _"));
+            return Err(format!(
+                "`{name}` is not a name: write NAME=NUMBER, the name of letters, digits and _"
+            ));
         }
         let values = values.split(',').map(|value| {
             let value = value.trim();
-            value.parse().map_err(|_| format!("`{value}` is no number"))
+            let number = value.parse();
+            number.map_err(|_| format!("`{value}` is not a whole number: write {name}=1024"))
         });
         Ok(Size {
             name: name.to_owned(),
@@ -82,7 +85,7 @@ pub fn cases(sizes: &[Size]) -> Result<Vec<Sizes>, String> {
 pub fn extent(text: &str) -> Result<[Formula; 3], String> {
     let parts = top_level(text);
     if parts.len() > 3 {
-        return Err("more than three numbers".to_owned());
+        return Err("more than three numbers: write X, X,Y or X,Y,Z".to_owned());
     }
     let mut extent = [(); 3].map(|()| Formula::number(1));
     for (place, part) in extent.iter_mut().zip(parts) {
@@ -164,7 +167,7 @@ mod tests {
         assert_eq!(numbers(&grid, &sizes[0]), Ok([3, 7, 1]));
         assert!(!is_plain(&grid));
         assert!(is_plain(&extent("64,2").unwrap()));
-        assert_eq!(extent("1,2,3,4"), Err("more than three numbers".to_owned()));
+        assert_eq!(extent("1,2,3,4"), Err("more than three numbers: write X, X,Y or X,Y,Z".to_owned()));
         let unknown = numbers(&extent("K").unwrap(), &sizes[0]).unwrap_err();
         assert!(unknown.to_string().contains("no size \"K\""), "{unknown}");
     }

@@ -254,13 +254,11 @@ fn error(column: usize, what: impl Into<String>) -> Error {
 fn lookup(name: &str, column: usize, sizes: &Sizes) -> Result<u64, Error> {
     sizes.get(name).copied().ok_or_else(|| {
         let known: Vec<&str> = sizes.keys().map(String::as_str).collect();
-        error(
-            column,
-            format!(
-                "there is no size \"{name}\"; there are {}",
-                known.join(", ")
-            ),
-        )
+        let known = match known.is_empty() {
+            true => "no size has a name".to_owned(),
+            false => format!("there are {}", known.join(", ")),
+        };
+        error(column, format!("there is no size \"{name}\"; {known}"))
     })
 }
 

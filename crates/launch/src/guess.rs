@@ -256,8 +256,9 @@ impl<'a> Signature<'a> {
 
     /// The launch with this grid and buffers of that size.
     fn launch(&self, grid: &Shape, room: Room) -> Option<Written> {
-        let mut sizes = self.sizes.clone();
-        sizes.extend(grid.free.map(|_| FREE));
+        // Rows come before what a row has.
+        let mut sizes: Vec<&str> = grid.free.map(|_| FREE).into_iter().collect();
+        sizes.extend(&self.sizes);
         let value = match (sizes.len(), room, self.thread) {
             (1, _, Some((2.., _))) => 512,
             (1, ..) => 1 << 18,
@@ -380,8 +381,7 @@ impl<'a> Signature<'a> {
             Room::Times(1) => product,
             Room::Times(times) | Room::Zeroed(times) => format!("{times}*{product}"),
             Room::Named => match sizes {
-                [_, column] if is_vector(name) && *column != FREE => (*column).to_owned(),
-                [column, free] if is_vector(name) && *free == FREE => (*column).to_owned(),
+                [_, column] if is_vector(name) => (*column).to_owned(),
                 [_, _, _] => self.operand(name, &product),
                 _ => product,
             },
@@ -560,8 +560,8 @@ mod tests {
         ];
         assert_eq!(
             first(&arguments),
-            "--size D=1024 --size R=1024 --groups R --threadgroup 256 --arg x=random:D*R --arg weight=random:D \
-             --arg out=zeros:D*R --arg D=D"
+            "--size R=1024 --size D=1024 --groups R --threadgroup 256 --arg x=random:R*D --arg weight=random:D \
+             --arg out=zeros:R*D --arg D=D"
         );
     }
 

@@ -113,10 +113,12 @@ impl Inputs {
         let mut buffers = self.buffers.iter();
         match buffers.find(|buffer| buffer.size() > MOST_BYTES) {
             Some(buffer) => Err(Mistake::usage(format!(
-                "buffer {}: {} bytes are more than fit",
+                "buffer {}: {} bytes are more than fit in {} bytes",
                 buffer.index,
-                buffer.size()
-            ))),
+                buffer.size(),
+                MOST_BYTES
+            ))
+            .advice("give smaller sizes, as in --size N=1024; assay predict makes no buffers")),
             None => Ok(()),
         }
     }
@@ -143,7 +145,8 @@ impl Inputs {
         if buffers.chain(bytes).any(|known| known == index) {
             return Err(Mistake::usage(format!(
                 "{option} {index}=…: index {index} is bound twice"
-            )));
+            ))
+            .advice("leave one of them out: a name and its index mean the same argument"));
         }
         Ok(())
     }

@@ -95,10 +95,9 @@ impl Written {
                 value: bound.value,
             }),
             Binding::Builtin(_) | Binding::StageIn(_) | Binding::Other => {
-                return Err(bad(format!(
-                    "\"{}\" is not bound by a launch: the grid gives it",
-                    argument.name
-                )));
+                let name = &argument.name;
+                let what = format!("\"{name}\" is not bound by a launch: the grid gives it");
+                return Err(bad(what).advice(format!("leave out --arg {name}")));
             }
         }
         Ok(())

@@ -89,6 +89,14 @@ impl Target {
     }
 }
 
+impl std::str::FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Target, String> {
+        Target::new(text).ok_or_else(|| format!("`{text}` is neither an index nor a name"))
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -144,6 +152,7 @@ impl Written {
         let place = || {
             split(text).ok_or_else(|| {
                 bad("it starts with INDEX= or the name of an argument and =".to_owned())
+                    .advice(format!("write --{flag} NAME=CONTENTS, as in --{flag} x=zeros:f32:64"))
             })
         };
         let word = |text: &str| -> String { text.split_whitespace().collect() };

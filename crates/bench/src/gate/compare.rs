@@ -188,7 +188,7 @@ impl Comparison {
 
 /// How far off an element may be. The tolerance describes the computation, which is in single precision; types with
 /// fewer bits round its result once more.
-fn allowed(dtype: Dtype, expected: f64, scale: f64, tolerance: &Tolerance) -> f64 {
+pub(super) fn allowed(dtype: Dtype, expected: f64, scale: f64, tolerance: &Tolerance) -> f64 {
     let computation = tolerance.absolute + tolerance.relative * scale;
     let rounding = match dtype {
         Dtype::F16 => (expected.abs() * 2f64.powi(-10)).max(2f64.powi(-24)),

@@ -26,11 +26,13 @@
 
 mod compare;
 mod coverage;
+mod elements;
 mod plan;
 mod verdict;
 
 pub use compare::{Comparison, Element, Ulps};
 pub use coverage::Coverage;
+pub use elements::{Elements, Limits, Off};
 pub use plan::Plan;
 pub use verdict::{Finding, Tried, Verdict, What};
 

@@ -45,6 +45,19 @@ pub struct Judged {
     pub comparison: Comparison,
 }
 
+/// What an output should be.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The index of its buffer.
+    pub index: u32,
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// Its name.
+    pub name: String,
+    /// The numbers.
+    pub answer: super::Answer,
+}
+
 /// The oracle that a text is: an expression, or the name of a Python file.
 pub fn definition<E: From<expression::Error>>(
     text: &str,
@@ -65,20 +78,32 @@ impl Oracle {
         launched: &Launched<'_>,
         after: &[(u32, Vec<u8>)],
     ) -> Result<Vec<Judged>, String> {
-        let (case, tensors, outputs) = self.case(launched)?;
-        let answers = answers(&case, &tensors).map_err(|error| error.to_string())?;
-        let judged = outputs.into_iter().zip(&answers).map(|(output, answer)| {
-            let (index, dtype, name) = output;
-            let bytes = after.iter().find(|(known, _)| *known == index);
+        let judged = self.expected(launched)?.into_iter().map(|output| {
+            let bytes = after.iter().find(|(known, _)| *known == output.index);
             let bytes = bytes.map_or(&[][..], |(_, bytes)| bytes.as_slice());
-            let comparison = Comparison::new(bytes, dtype, answer, &self.tolerance);
             Judged {
-                index,
-                name,
-                comparison,
+                index: output.index,
+                comparison: Comparison::new(bytes, output.dtype, &output.answer, &self.tolerance),
+                name: output.name,
             }
         });
         Ok(judged.collect())
+    }
+
+    /// What the outputs of a launch should be.
+    pub fn expected(&self, launched: &Launched<'_>) -> Result<Vec<Expected>, String> {
+        let (case, tensors, outputs) = self.case(launched)?;
+        let answers = answers(&case, &tensors).map_err(|error| error.to_string())?;
+        let expected = outputs.into_iter().zip(answers).map(|(output, answer)| {
+            let (index, dtype, name) = output;
+            Expected {
+                index,
+                dtype,
+                name,
+                answer,
+            }
+        });
+        Ok(expected.collect())
     }
 
     /// Refuses what the oracle cannot say anything about, without computing anything.

@@ -155,8 +155,19 @@ pub struct Answer {
 
 impl Answer {
     /// Numbers whose scale is their own magnitude.
-    fn exact(values: Vec<f64>) -> Self {
+    pub fn exact(values: Vec<f64>) -> Self {
         let scale = values.iter().map(|value| value.abs()).collect();
+        Self { values, scale }
+    }
+
+    /// Numbers of which nothing tells what went into each: that is taken to be as large as the largest of them.
+    pub fn of_buffer(values: Vec<f64>) -> Self {
+        let finite = values
+            .iter()
+            .map(|value| value.abs())
+            .filter(|it| it.is_finite());
+        let largest = finite.fold(0.0, f64::max);
+        let scale = vec![largest; values.len()];
         Self { values, scale }
     }
 

@@ -113,7 +113,8 @@ impl ReportKind {
         }
     }
 
-    const fn sentence(self) -> &'static str {
+    /// What it is, in words.
+    pub const fn sentence(self) -> &'static str {
         match self {
             Self::OutOfBounds => "access outside its buffer",
             Self::Misaligned => "misaligned access",

@@ -22,7 +22,32 @@ enum Term {
         index: usize,
         limit: Box<Term>,
         body: Box<Term>,
+        /// Its place among all reductions.
+        memo: usize,
+        /// Outer indices that it depends on: while these stay, so does its value.
+        outer: Vec<usize>,
     },
+}
+
+impl Term {
+    /// Adds the indices that a term depends on.
+    fn add_indices(&self, found: &mut Vec<usize>) {
+        match self {
+            Term::Number(_) => {}
+            Term::Index(place) => {
+                if !found.contains(place) {
+                    found.push(*place);
+                }
+            }
+            Term::Element(_, _, terms) | Term::Apply(_, terms) => {
+                terms.iter().for_each(|term| term.add_indices(found));
+            }
+            Term::Reduce { limit, body, .. } => {
+                limit.add_indices(found);
+                body.add_indices(found);
+            }
+        }
+    }
 }
 
 /// A definition in which every name is a place.
@@ -40,6 +65,8 @@ pub(super) struct Bound {
     definitions: Vec<Filled>,
     /// Indices that exist at once.
     indices: usize,
+    /// Reductions.
+    memos: usize,
 }
 
 /// Looks names up.
@@ -49,6 +76,8 @@ struct Names<'a> {
     /// Indices that are in force, the innermost last.
     indices: Vec<String>,
     deepest: usize,
+    /// Reductions so far.
+    memos: usize,
 }
 
 impl Bound {
@@ -62,6 +91,7 @@ impl Bound {
             arrays: inputs.collect(),
             indices: Vec::new(),
             deepest: 0,
+            memos: 0,
         };
         let inputs = names.arrays.len();
         let mut definitions = Vec::new();
@@ -84,6 +114,7 @@ impl Bound {
             inputs,
             definitions,
             indices: names.deepest,
+            memos: names.memos,
         })
     }
 }
@@ -175,12 +206,20 @@ impl Names<'_> {
                 self.indices.push(index.clone());
                 let body = self.term(body);
                 self.indices.pop();
+                let (own, body) = (self.indices.len(), Box::new(body?));
+                let mut outer = Vec::new();
+                limit.add_indices(&mut outer);
+                body.add_indices(&mut outer);
+                outer.retain(|place| *place < own);
+                self.memos += 1;
                 Term::Reduce {
                     at: node.at,
                     reduction: *reduction,
-                    index: self.indices.len(),
+                    index: own,
                     limit,
-                    body: Box::new(body?),
+                    body,
+                    memo: self.memos - 1,
+                    outer,
                 }
             }
         })
@@ -245,6 +284,7 @@ pub(crate) fn answers(
         made: Vec::new(),
         indices: vec![0.0; bound.indices],
         steps: MOST_STEPS,
+        memos: vec![None; bound.memos],
     };
     for definition in &bound.definitions {
         let name = bound.arrays.get(definition.array).map(|(name, _)| name);
@@ -271,6 +311,9 @@ struct Evaluation<'a> {
     made: Vec<Answer>,
     indices: Vec<f64>,
     steps: u64,
+    /// The last value of each reduction, with the outer indices it was computed at: the sum of a row is the same for all
+    /// its elements.
+    memos: Vec<Option<(Vec<f64>, Number)>>,
 }
 
 impl Evaluation<'_> {
@@ -340,9 +383,22 @@ impl Evaluation<'_> {
                 index,
                 limit,
                 body,
+                memo,
+                outer,
             } => {
+                let at_outer = outer.iter().map(|place| self.indices.get(*place).copied());
+                let at_outer: Vec<f64> = at_outer.flatten().collect();
+                if let Some(Some((known, value))) = self.memos.get(*memo)
+                    && *known == at_outer
+                {
+                    return Ok(*value);
+                }
                 let limit = self.number(limit)?.value;
-                self.reduce(*at, *reduction, *index, limit, body)
+                let value = self.reduce(*at, *reduction, *index, limit, body)?;
+                if let Some(slot) = self.memos.get_mut(*memo) {
+                    *slot = Some((at_outer, value));
+                }
+                Ok(value)
             }
         }
     }

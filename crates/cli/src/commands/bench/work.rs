@@ -22,7 +22,7 @@ use assay_bench::score::Peaks;
 use assay_bench::stats::StopRule;
 use assay_board::{Place, Provenance, Raced, Setting, Subject, Timed};
 use assay_chip::Chip;
-use assay_device::{Error, Origin};
+use assay_device::{Device, Error, Origin};
 use assay_predict::Target;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
@@ -213,7 +213,13 @@ impl Work<'_> {
         let device = &mut *self.engine.device;
         let loaded = match loaded {
             Some(loaded) => loaded,
-            None => loaded.insert(Loaded::compile(device, &source.path, &source.text)?),
+            None => {
+                let compiled = Loaded::compile(device, &source.path, &source.text)?;
+                if self.args.source.is_some() {
+                    has_functions(device, &compiled, &case, source)?;
+                }
+                loaded.insert(compiled)
+            }
         };
         let seed = self.seed;
         let verdict = self.engine.examine(loaded, kernel, source, &case, seed);
@@ -450,4 +456,23 @@ fn progress(kernels: usize, context: &Context) -> ProgressBar {
     let bar = ProgressBar::new(kernels as u64);
     let style = ProgressStyle::with_template("{pos} of {len} kernels, {msg}, {eta} to go");
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Refuses a source of the user's that has other functions than the kernel it stands for.
+fn has_functions(
+    device: &mut dyn Device,
+    loaded: &Loaded,
+    case: &Case,
+    source: &Resolved,
+) -> Result<(), Refusal> {
+    let names = loaded.functions(device)?;
+    let wanted = case.passes.iter().map(|pass| &pass.function);
+    let Some(missing) = wanted.into_iter().find(|name| !names.contains(name)) else {
+        return Ok(());
+    };
+    let (path, held, kernel) = (&source.path, names.join(", "), &case.kernel);
+    let message = format!("{path} has no kernel named {missing}, which {kernel} calls; it has {held}");
+    Err(Refusal::All(Failure::usage(message).advice(format!(
+        "rename it to {missing}, with the arguments of assay bench {kernel} --describe; or judge it by itself: assay run {path} --oracle 'y[i] = 2 * x[i]'"
+    ))))
 }

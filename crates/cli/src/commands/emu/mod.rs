@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     let mut destination = None;
     for sizes in &cases {
         let setup = Setup::new(args, &uniforms, &launch, &opened, sizes)?;
-        let (text, out) = case(args, &opened.program, setup, context)?;
+        let (text, out) = case(args, &opened.program, (setup, &launch), context)?;
         if !sizes.is_empty() {
             texts.push(format!("at {}\n", assay_launch::describe(sizes)));
         }
@@ -189,7 +189,7 @@ fn launch(
 fn case(
     args: &Args,
     program: &Program,
-    mut setup: Setup,
+    (mut setup, launched): (Setup, &Launched),
     context: &Context,
 ) -> Result<(String, Option<PathBuf>), Failure> {
     if let Some(Position(position)) = args.trace {
@@ -204,7 +204,7 @@ fn case(
         progress.show(done, total)
     });
     progress.clear();
-    let outcome = outcome.map_err(|error| failure(&error, program))?;
+    let outcome = outcome.map_err(|error| failure(&error, program, launched))?;
     for (buffer, path) in &outputs.files {
         setup.save(*buffer, path)?;
     }
@@ -236,11 +236,15 @@ fn missing_buffer(kind: &FaultKind, program: &Program) -> Option<u32> {
 }
 
 /// A failed run, as a verdict on the program or as a mistake in the command line.
-fn failure(error: &EmuError, program: &Program) -> Failure {
+fn failure(error: &EmuError, program: &Program, launched: &Launched) -> Failure {
     match error {
         EmuError::Launch(error) => Failure::usage(error.to_string()),
         EmuError::Interrupted => Failure::new(Kind::Verdict, error.to_string()),
         EmuError::Fault(fault) => {
+            let missing = missing_buffer(&fault.kind, program);
+            if let Some(mistake) = missing.and_then(|it| launched.missing(&program.name, it)) {
+                return mistake.into();
+            }
             let line = match fault.at.constant_program {
                 true => None,
                 false => program
@@ -255,7 +259,7 @@ fn failure(error: &EmuError, program: &Program) -> Failure {
                 Kind::Verdict,
                 format!("{fault}{}", place.unwrap_or_default()),
             );
-            match missing_buffer(&fault.kind, program) {
+            match missing {
                 Some(index) => failure.advice(format!(
                     "that is [[buffer({index})]]: give it with --arg b{index}=buffer:FILE.npy"
                 )),

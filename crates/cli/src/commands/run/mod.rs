@@ -3,8 +3,10 @@
 mod advice;
 mod counts;
 mod engine;
+mod faults;
 #[cfg(feature = "fleet")]
 mod fleet;
+mod judge;
 mod report;
 mod resource_work;
 mod serve;
@@ -15,6 +17,7 @@ use crate::failure::{CommandResult, Failure, Outcome};
 use crate::generate::ConstantArgs;
 use crate::launch::{LaunchArgs, ResourceArgs};
 use crate::source::SourceArgs;
+use assay_launch::Target;
 use assay_report::envelope::Envelope;
 use report::Report;
 use std::path::PathBuf;
@@ -45,7 +48,10 @@ use std::path::PathBuf;
   assay run blur.metal --grid 256,256 --threadgroup 16,16 --texture 0=photo.png \\
       --texture 1=zeros:rgba8Unorm:256x256 --sampler 0=linear,clamp_to_edge \\
       --out texture:1=blurred.png
-  assay run kernel.metal        # says which arguments the kernel has")]
+  assay run saxpy.metal --oracle 'y[i] = a * x[i] + y_before[i]'
+  assay run fast.metal --against naive.metal --ulps 4
+  assay run kernel.metal --expect y=reference.npy --rtol 1e-5
+  assay run kernel.metal        # guesses a launch from the signature, and says it")]
 pub(crate) struct Args {
     /// The file; `-` is standard input
     file: PathBuf,
@@ -69,16 +75,19 @@ pub(crate) struct Args {
 
     /// Write a buffer to a file afterwards, flat and with its type, or a texture: texture:I=FILE.png or .npy, texture:I.L for
     /// its level L, a member of an argument buffer: 0.sums=FILE.npy, or a tensor: tensor:I=FILE.npy; a name without `=` is where the report goes
-    #[arg(short = 'o', long = "out", id = "out", value_name = "I=FILE.npy")]
+    #[arg(short = 'o', long = "out", id = "out", value_name = "NAME|I=FILE.npy")]
     outputs: Vec<PathBuf>,
 
     /// Show the first N numbers of a buffer (16 when not said)
-    #[arg(long, value_name = "I[:N]", value_parser = printed)]
-    print: Vec<(u32, usize)>,
+    #[arg(long, value_name = "NAME|I[:N]", value_parser = printed)]
+    print: Vec<(Target, usize)>,
 
     /// Run so often, each time from the same contents, and report the median
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeat: u32,
+
+    #[command(flatten)]
+    right: judge::RightArgs,
 
     /// Look for what a kernel gets away with: accesses outside buffers and arrays, races, memory and variables read that
     /// nobody wrote, barriers, shuffles and matrix operations without all their threads; exit code 1 when something was
@@ -113,7 +122,7 @@ pub(crate) struct Args {
     threads: Option<u16>,
 
     /// Operations a simdgroup may run in loops; simdgroups that run in step count as one [default: no limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = steps)]
     max_steps: Option<u64>,
 
     /// How to show it
@@ -152,11 +161,12 @@ enum Format {
 /// Numbers shown of a buffer unless said otherwise.
 const SHOWN: usize = 16;
 
-fn number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|error| format!("`{text}`: {error}"))
+fn steps(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| format!("`{text}` is not a whole number: write --max-steps 1000000"))
 }
 
-fn printed(text: &str) -> Result<(u32, usize), String> {
+fn printed(text: &str) -> Result<(Target, usize), String> {
     let (index, count) = match text.split_once(':') {
         Some((index, count)) => (
             index,
@@ -166,7 +176,7 @@ fn printed(text: &str) -> Result<(u32, usize), String> {
         ),
         None => (text, SHOWN),
     };
-    Ok((number(index)?, count))
+    Ok((index.parse()?, count))
 }
 
 /// What the device holds before a run by a command line.
@@ -177,7 +187,7 @@ pub(crate) fn starts(line: &[String]) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
 
 /// What a checked run found, as the report of `assay run --check` lists it.
 pub(crate) fn findings_json(reports: &[assay_device::Report]) -> serde_json::Value {
-    serde_json::json!(report::Finding::distinct(reports))
+    serde_json::json!(report::Finding::distinct(reports, [32, 1, 1]))
 }
 
 /// What was counted, as the report of `assay run --counts` has it.
@@ -192,7 +202,7 @@ pub(crate) fn device_failure(error: assay_device::Error) -> Failure {
 
 /// Where results go: buffers to files, the report to another.
 struct Destinations {
-    files: Vec<(u32, PathBuf)>,
+    files: Vec<(Target, PathBuf)>,
     /// Textures, each with a level.
     textures: Vec<(u32, u32, PathBuf)>,
     /// Members of argument buffers, by name.
@@ -239,10 +249,14 @@ fn destinations(args: &Args) -> Result<Destinations, Failure> {
             continue;
         }
         let parts = text.split_once('=');
-        let place = parts.and_then(|(index, file)| Some((index.trim().parse().ok()?, file)));
-        let (index, file): (u32, &str) =
-            place.ok_or_else(|| Failure::usage(format!("--out {text}: it starts with INDEX=")))?;
-        destinations.files.push((index, PathBuf::from(file)));
+        let place = parts.and_then(|(index, file)| Some((index.parse().ok()?, file)));
+        let (target, file): (Target, &str) = place.ok_or_else(|| {
+            Failure::usage(format!(
+                "--out {text}: it starts with the name or index of a buffer, and ="
+            ))
+            .advice("--out y=result.npy")
+        })?;
+        destinations.files.push((target, PathBuf::from(file)));
     }
     Ok(destinations)
 }
@@ -281,7 +295,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
             texts.collect::<Vec<_>>().join("\n")
         }
     };
-    // Findings are a line each, as a compiler's: editors and grep read them.
     context.write(&text)?;
     Ok(outcome)
 }

@@ -1,6 +1,8 @@
 //! What a run gave, as text and as JSON.
 
 use super::counts::Counted;
+use super::faults;
+use super::judge::Verdict;
 use crate::context::Context;
 use assay_device::Origin;
 use assay_engine::diagnostics::ErrorEntry;
@@ -32,6 +34,9 @@ pub(super) struct Report {
     /// How long the runs took; not there when checking or counting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) time: Option<Times>,
+    /// Whether the results are right; not there when nothing says what is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) verdict: Option<Verdict>,
     /// What `--check` found; empty when the kernel is clean, not there when it was not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checked: Option<Vec<Finding>>,
@@ -69,40 +74,52 @@ pub(super) struct Times {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Finding {
     /// What, such as `race` or `out-of-bounds`.
-    kind: &'static str,
+    pub(super) kind: &'static str,
     /// `error`, or `warning` for what did no harm with these inputs.
-    severity: &'static str,
+    pub(super) severity: &'static str,
     /// File, line and column, where known.
-    place: Option<String>,
+    pub(super) place: Option<String>,
     /// Where the function of that line was called, from the inside out; not there for a line of the kernel itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    callers: Vec<String>,
+    pub(super) callers: Vec<String>,
     /// Position in the grid of the thread that did it.
-    thread: [u32; 3],
+    pub(super) thread: [u32; 3],
     /// The buffer it is about, if it is one.
     buffer: Option<u32>,
     /// Offset in bytes in the buffer or other memory.
     offset: Option<i64>,
     /// The other access of a race.
     #[serde(skip_serializing_if = "Option::is_none")]
-    other: Option<Other>,
+    pub(super) other: Option<Party>,
     /// All of it in words.
     message: String,
+    /// What it is, in words.
+    #[serde(skip)]
+    pub(super) what: String,
+    /// The access.
+    #[serde(skip)]
+    pub(super) doing: String,
 }
 
-/// The other access of a race.
+/// One access of a race.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Other {
-    place: Option<String>,
-    thread: [u32; 3],
+pub(super) struct Party {
+    pub(super) place: Option<String>,
+    pub(super) thread: [u32; 3],
+    /// What it did.
+    #[serde(skip)]
+    pub(super) action: String,
 }
 
 impl Finding {
-    /// What was found, each mistake of a line once: a loop that was unrolled makes it several times.
-    pub(super) fn distinct(reports: &[assay_device::Report]) -> Vec<Finding> {
+    /// What was found, each mistake of a line once: a loop that was unrolled makes it several times. Of the pairs of threads
+    /// that race, one of different simdgroups is told, which no lockstep can excuse.
+    pub(super) fn distinct(reports: &[assay_device::Report], group: [u32; 3]) -> Vec<Finding> {
         let mut known = BTreeSet::new();
-        let mut all: Vec<Finding> = reports.iter().map(Finding::new).collect();
+        let mut sorted: Vec<&assay_device::Report> = reports.iter().collect();
+        sorted.sort_by_key(|report| is_within_simdgroup(report, group));
+        let mut all: Vec<Finding> = sorted.into_iter().map(Finding::new).collect();
         all.retain(|finding| {
             let other = finding.other.as_ref().map(|other| other.place.clone());
             let key = (finding.kind, finding.place.clone(), finding.buffer, other);
@@ -123,13 +140,46 @@ impl Finding {
             thread: report.thread,
             buffer: report.location.as_ref().and_then(|at| at.buffer),
             offset: report.location.as_ref().map(|at| at.offset),
-            other: report.other.as_ref().map(|other| Other {
+            other: report.other.as_ref().map(|other| Party {
                 place: other.place.clone(),
                 thread: other.thread,
+                action: other.action.to_owned(),
             }),
             message: report.to_string(),
+            what: report.kind.sentence().to_owned(),
+            doing: doing(report),
         }
     }
+}
+
+/// Returns true if both threads of a race are lanes of one simdgroup.
+fn is_within_simdgroup(report: &assay_device::Report, group: [u32; 3]) -> bool {
+    let [width, height, depth] = group.map(|extent| extent.max(1));
+    let simdgroup = |[x, y, z]: [u32; 3]| {
+        let within = u64::from(x % width)
+            + u64::from(width) * (u64::from(y % height) + u64::from(height) * u64::from(z % depth));
+        ([x / width, y / height, z / depth], within / 32)
+    };
+    let other = report.other.as_ref().map(|other| simdgroup(other.thread));
+    other.is_some_and(|other| other == simdgroup(report.thread))
+}
+
+/// The access of a report, in words.
+fn doing(report: &assay_device::Report) -> String {
+    let mut words = match &report.location {
+        Some(at) => match &at.texel {
+            Some(texel) => format!("{} at {texel} of {}", at.action, at.target),
+            None => format!(
+                "{} of {} bytes at offset {} of {}",
+                at.action, at.size, at.offset, at.target
+            ),
+        },
+        None => report.kind.sentence().to_owned(),
+    };
+    if let Some(detail) = &report.detail {
+        words += &format!(": {detail}");
+    }
+    words
 }
 
 /// A buffer after the run.
@@ -232,60 +282,37 @@ impl Shown {
     }
 }
 
-fn findings(found: &[Finding], context: &Context) -> String {
-    if found.is_empty() {
-        return context.painter.paint(Role::Good, "nothing found") + "\n";
-    }
-    let mut text = String::new();
-    for finding in found {
-        let role = match finding.severity {
-            "warning" => Role::Warn,
-            _ => Role::Bad,
-        };
-        let kind = context.painter.paint(role, finding.kind);
-        let _ = writeln!(text, "{kind}: {}", finding.message);
-    }
-    if found.iter().any(|finding| finding.severity == "warning") {
-        text += "values happened to be equal: check with other inputs too, such as --buffer I=random:… in place of zeros\n";
-    }
-    text
-}
-
 impl Report {
-    /// Whether a check found something.
+    /// Returns true if a check found something, or a result is wrong.
     pub(super) fn found(&self) -> bool {
-        let found = self.checked.iter().flatten();
-        found.into_iter().any(|finding| finding.severity == "error")
+        let mut found = self.checked.iter().flatten();
+        found.any(|finding| finding.severity == "error")
+            || self.verdict.as_ref().is_some_and(|verdict| !verdict.right)
     }
 
+    /// The verdict first, then what was asked to be seen, then the run.
     pub(super) fn text(&self, context: &Context) -> String {
         let mut text = String::new();
+        if let Some(verdict) = &self.verdict {
+            text += &verdict.text(&self.kernel, context);
+        }
+        if let Some(found) = &self.checked {
+            text += &faults::verdict(&self.kernel, found, context);
+            text += &faults::text(found, context);
+        }
         for buffer in &self.buffers {
             text += &buffer.text(context);
         }
-        let [x, y, z] = self.grid;
-        let [gx, gy, gz] = self.threadgroup;
-        let _ = writeln!(
-            text,
-            "{}: {x} × {y} × {z} threads in threadgroups of {gx} × {gy} × {gz}{}{}",
-            self.kernel,
-            match self.sizes.is_empty() {
-                true => String::new(),
-                false => format!(" at {}", assay_launch::describe(&self.sizes)),
-            },
-            match self.in_order {
-                true => ", in order",
-                false => "",
-            }
-        );
+        text += &self.launch();
         if let Some(time) = &self.time {
             let _ = writeln!(text, "{time}");
         }
-        if let Some(found) = &self.checked {
-            text += &findings(found, context);
-            if self.plain {
-                text += "known of this launch only: its geometry is plain numbers, not sizes named with --size\n";
-            }
+        let warns = |finding: &Finding| finding.severity == "warning";
+        if self.checked.iter().flatten().any(warns) {
+            text += "values happened to be equal: check with other inputs too, such as --buffer I=random:… in place of zeros\n";
+        }
+        if self.checked.is_some() && self.plain {
+            text += "known of this launch only: its geometry is plain numbers, not sizes named with --size\n";
         }
         if let Some(counts) = &self.counts {
             text += &counts.text(context);
@@ -294,6 +321,21 @@ impl Report {
             let _ = writeln!(text, "{} → {}", file.what, file.path);
         }
         text
+    }
+
+    /// What ran.
+    fn launch(&self) -> String {
+        let [x, y, z] = self.grid;
+        let [gx, gy, gz] = self.threadgroup;
+        let sizes = match self.sizes.is_empty() {
+            true => String::new(),
+            false => format!(" at {}", assay_launch::describe(&self.sizes)),
+        };
+        let order = if self.in_order { ", in order" } else { "" };
+        let kernel = &self.kernel;
+        format!(
+            "{kernel}: {x} × {y} × {z} threads in threadgroups of {gx} × {gy} × {gz}{sizes}{order}\n"
+        )
     }
 }
 
@@ -331,14 +373,17 @@ mod tests {
             other: None,
         };
         let (race, lane) = (ReportKind::Race, ReportKind::InactiveLane);
-        let found = Finding::distinct(&[
-            at(race, Some("k.metal:3"), 1),
-            at(race, Some("k.metal:3"), 2),
-            at(lane, Some("k.metal:3"), 3),
-            at(race, Some("k.metal:4"), 4),
-            at(race, None, 5),
-            at(race, None, 6),
-        ]);
+        let found = Finding::distinct(
+            &[
+                at(race, Some("k.metal:3"), 1),
+                at(race, Some("k.metal:3"), 2),
+                at(lane, Some("k.metal:3"), 3),
+                at(race, Some("k.metal:4"), 4),
+                at(race, None, 5),
+                at(race, None, 6),
+            ],
+            [64, 1, 1],
+        );
         let threads: Vec<u32> = found.iter().map(|finding| finding.thread[0]).collect();
         assert_eq!(threads, [1, 3, 4, 5, 6]);
     }

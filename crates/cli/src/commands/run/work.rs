@@ -3,7 +3,7 @@
 use super::counts::Counted;
 use super::engine::Engine;
 use super::report::{Finding, Report, Shown, Times, Written as WrittenFile};
-use super::{Args, CheckClass, Destinations, advice};
+use super::{Args, CheckClass, Destinations, advice, judge};
 use crate::context::{Context, Verbosity};
 use crate::failure::Failure;
 use crate::input;
@@ -21,7 +21,7 @@ use assay_engine::diagnostics;
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::resources::{self, Resources};
-use assay_launch::{Buffer, Inputs, Pass, Sizes, misplaced};
+use assay_launch::{Buffer, Inputs, Pass, Sizes, Target, misplaced};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,14 +34,14 @@ type Starts = Vec<(u32, Vec<u8>)>;
 
 /// A kernel ready to run, and what is bound to it.
 pub(super) struct Work<'a> {
-    args: &'a Args,
+    pub(super) args: &'a Args,
     pub(super) engine: Engine,
     pipeline: PipelineId,
     pub(super) facts: PipelineFacts,
     /// Whether the kernel must be named, because the file has several.
     several: bool,
     /// The flags, and what a comment of the source adds.
-    launched: Launched,
+    pub(super) launched: Launched,
     pub(super) inputs: Inputs,
     pub(super) buffers: Vec<(u32, BufferId)>,
     pub(super) resources: Resources,
@@ -228,14 +228,10 @@ impl<'a> Work<'a> {
     ) -> Result<Report, Failure> {
         self.prepare(sizes)?;
         self.remark(context);
-        let bound = |index: u32| self.inputs.buffer(index).is_some();
-        let printed = self.args.print.iter().map(|(index, _)| ("--print", *index));
-        let written = files.files.iter().map(|(index, _)| ("--out", *index));
-        for (option, index) in printed.chain(written) {
-            if !bound(index) {
-                let message = format!("{option} {index}: no --buffer has index {index}");
-                return Err(self.with_arguments(Failure::usage(message)));
-            }
+        let printed = self.args.print.iter().map(|(target, _)| ("--print", target));
+        let written = files.files.iter().map(|(target, _)| ("--out", target));
+        for (option, target) in printed.chain(written) {
+            self.index_of(option, target)?;
         }
         for (index, ..) in &files.textures {
             if !self
@@ -261,7 +257,37 @@ impl<'a> Work<'a> {
         if let Ran::Timed(_) = ran {
             self.remark_native(dispatch.threadgroup, context);
         }
-        self.report(&pass, sizes, ran, files)
+        let verdict = match (&ran, &self.args.capture) {
+            (Ran::Timed(_), None) => judge::verdict(self, sizes)?,
+            _ => None,
+        };
+        let report = self.report(&pass, sizes, ran, files)?;
+        Ok(Report { verdict, ..report })
+    }
+
+    /// What all buffers hold, by index.
+    pub(super) fn after(&mut self) -> Result<Vec<(u32, Vec<u8>)>, Failure> {
+        let device = self.engine.device();
+        let buffers = self.buffers.iter();
+        let held = buffers.map(|(index, buffer)| Ok((*index, device.contents(*buffer)?)));
+        held.collect::<Result<_, Error>>().map_err(failure)
+    }
+
+    /// The index of a buffer that the launch binds.
+    fn index_of(&self, option: &str, target: &Target) -> Result<u32, Failure> {
+        let index = target.index().or_else(|| {
+            let mut arguments = self.facts.arguments.iter();
+            let named = arguments.find(|it| Target::Name(it.name.clone()) == *target)?;
+            match named.binding {
+                ArgumentBinding::Buffer(index) => Some(index),
+                _ => None,
+            }
+        });
+        let index = index.filter(|index| self.inputs.buffer(*index).is_some());
+        index.ok_or_else(|| {
+            let message = format!("{option} {target}: the launch binds no buffer {target}");
+            self.with_arguments(Failure::usage(message))
+        })
     }
 
     /// Notes what the kernel does not have, and buffers whose numbers are of another type than the kernel's.
@@ -480,14 +506,16 @@ impl<'a> Work<'a> {
         files: &Destinations,
     ) -> Result<Report, Failure> {
         let mut shown = Vec::new();
-        for &(index, most) in &self.args.print {
+        for (target, most) in &self.args.print {
+            let (index, most) = (self.index_of("--print", target)?, *most);
             let (element, data) = self.contents(index)?;
             let name = self.argument_name(index);
             shown.push(Shown::new(index, &name, element, &data, most));
         }
         let mut written = Vec::new();
-        for (index, path) in &files.files {
-            let (element, data) = self.contents(*index)?;
+        for (target, path) in &files.files {
+            let index = self.index_of("--out", target)?;
+            let (element, data) = self.contents(index)?;
             let array = Array {
                 descr: element.descr.to_owned(),
                 shape: vec![(data.len() / element.size) as u64],
@@ -497,9 +525,9 @@ impl<'a> Work<'a> {
             output.write_all(&array.to_bytes())?;
             output.finish()?;
             written.push(WrittenFile {
-                index: *index,
+                index,
                 path: path.display().to_string(),
-                what: format!("buffer {index}"),
+                what: format!("buffer {target}"),
             });
         }
         for (index, level, path) in &files.textures {
@@ -553,7 +581,7 @@ impl<'a> Work<'a> {
                 time = (!samples.is_empty()).then(|| Times::new(&samples, origin, threads));
             }
             Ran::Checked(reports) => {
-                checked = Some(Finding::distinct(&reports));
+                checked = Some(Finding::distinct(&reports, pass.threadgroup));
                 let entries = self.warnings.iter().map(diagnostics::error_entry);
                 warnings = Some(entries.collect());
             }
@@ -567,6 +595,7 @@ impl<'a> Work<'a> {
             threadgroup: pass.threadgroup,
             in_order,
             time,
+            verdict: None,
             checked,
             warnings,
             counts,

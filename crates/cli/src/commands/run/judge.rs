@@ -1,0 +1,668 @@
+//! Is it right? What a run left in its buffers beside an oracle, arrays in files, or another kernel.
+
+use super::work::{Work, failure};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::launch::Asked;
+use crate::{configuration, input, oracle, source};
+use assay_bench::gate::{Elements, Limits, Off};
+use assay_bench::oracle::launched::{Expected, Launched as Ran, Oracle};
+use assay_bench::oracle::{Answer, Definition};
+use assay_bench::registry::Tolerance;
+use assay_engine::{Launched, Runner};
+use assay_launch::contents::{Contents, seed_of};
+use assay_launch::inputs::of_buffer;
+use assay_launch::npy::Array;
+use assay_launch::{Buffer, Dtype, Sizes, Target, Written};
+use assay_report::number::grouped;
+use assay_report::style::Role;
+use assay_ssa::{Argument, Binding};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Wrong elements that are shown of an output.
+const SHOWN: usize = 8;
+/// Roundings that are allowed for what is done to each element.
+const ROUNDINGS: f64 = 64.0;
+
+/// Flags that say what is right, and how far results may be off.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Is it right")]
+pub(super) struct RightArgs {
+    /// Compare with what an oracle says: an expression per output (y[i] = 2 * x[i]), a Python file with `def oracle`, or a
+    /// command that answers requests (docs/references.md). Exit code 1 when an element is wrong
+    #[arg(long, value_name = "EXPR|FILE.py|PROGRAM", conflicts_with_all = ["check", "counts", "serve", "capture"])]
+    oracle: Option<String>,
+
+    /// Compare a buffer with an array: y=FILE.npy; may be repeated
+    #[arg(long, value_name = "NAME=FILE.npy", conflicts_with_all = ["check", "counts", "serve", "capture", "oracle"])]
+    expect: Vec<String>,
+
+    /// Compare with what another kernel leaves in its buffers, given the same inputs: a file, and the kernel in it if it
+    /// has another name
+    #[arg(long, value_name = "OTHER.metal[:KERNEL]", conflicts_with_all = ["check", "counts", "serve", "capture", "oracle", "expect"])]
+    against: Option<String>,
+
+    /// How far an element may be off, relative to what it should be [default: by error analysis]
+    #[arg(long, value_name = "R", value_parser = tolerance)]
+    rtol: Option<f64>,
+
+    /// How far an element may be off in any case
+    #[arg(long, value_name = "A", value_parser = tolerance)]
+    atol: Option<f64>,
+
+    /// How many units of the last place an element may be off
+    #[arg(long, value_name = "N")]
+    ulps: Option<u64>,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().ok();
+    let value = value.filter(|value| *value >= 0.0 && value.is_finite());
+    value.ok_or_else(|| format!("`{text}` is not a number from 0, such as 1e-5"))
+}
+
+/// Whether the results are right.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Verdict {
+    /// True if no element is wrong.
+    pub(super) right: bool,
+    /// What says what is right.
+    by: String,
+    /// How far an element may be off.
+    allowed: String,
+    /// Output by output.
+    outputs: Vec<Judged>,
+}
+
+/// An output beside what it should be.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Judged {
+    /// The index of its buffer.
+    index: u32,
+    /// The argument's name.
+    name: String,
+    /// How many elements it should have.
+    elements: usize,
+    /// How many are wrong.
+    wrong: usize,
+    /// The largest distance in units of the last place; null where an element is not a number.
+    largest_ulps: Option<u64>,
+    /// The largest error of an element that is right, as a part of what is allowed.
+    largest_error: f64,
+    /// The worst of those that are wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    worst: Vec<Worst>,
+}
+
+/// A wrong element. Numbers that JSON does not have are null.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Worst {
+    /// Along each axis of the buffer.
+    index: Vec<u64>,
+    /// What is right.
+    expected: Option<f64>,
+    /// What was computed.
+    got: Option<f64>,
+    /// The distance in units of the last place.
+    ulps: Option<u64>,
+    #[serde(skip)]
+    texts: [String; 2],
+}
+
+/// What is compared with, found before anything is judged.
+struct Right {
+    by: String,
+    expected: Vec<Expected>,
+    /// Tolerances that come with the oracle: relative to what went into an element, and absolute.
+    own: Option<(f64, f64)>,
+}
+
+/// The verdict on a run that just ended; none when nothing says what is right.
+pub(super) fn verdict(work: &mut Work<'_>, sizes: &Sizes) -> Result<Option<Verdict>, Failure> {
+    let flags = work.args.right.clone();
+    let right = match (&flags.oracle, &flags.against) {
+        (Some(text), _) => {
+            let by = format!("the oracle {text}");
+            Some(of_oracle(work, sizes, oracle::parse(text)?, by, None)?)
+        }
+        (None, Some(other)) => Some(of_kernel(work, sizes, other)?),
+        (None, None) if !flags.expect.is_empty() => Some(of_files(work, &flags.expect)?),
+        (None, None) => of_configuration(work, sizes)?,
+    };
+    let Some(right) = right else {
+        for (flag, is_given) in [
+            ("--rtol", flags.rtol.is_some()),
+            ("--atol", flags.atol.is_some()),
+            ("--ulps", flags.ulps.is_some()),
+        ] {
+            if is_given {
+                return Err(Failure::usage(format!("{flag}: nothing says what is right"))
+                    .advice("add --oracle 'y[i] = 2 * x[i]', --expect y=FILE.npy or --against OTHER.metal"));
+            }
+        }
+        return Ok(None);
+    };
+    let after = work.after()?;
+    let (limits, allowed) = limits(&flags, right.own, sizes, &work.inputs.buffers);
+    let is_to_scale = flags.rtol.is_none() && flags.atol.is_none();
+    let outputs = right.expected.into_iter().map(|expected| {
+        let answer = match is_to_scale {
+            true => expected.answer,
+            false => Answer::exact(expected.answer.values),
+        };
+        let bytes = after.iter().find(|(index, _)| *index == expected.index);
+        let bytes = bytes.map_or(&[][..], |(_, bytes)| bytes.as_slice());
+        let found = Elements::compare(bytes, expected.dtype, &answer, &limits, SHOWN);
+        let buffer = work.inputs.buffer(expected.index);
+        let shape = buffer.map_or(&[][..], |buffer| buffer.shape.as_slice());
+        Judged {
+            index: expected.index,
+            name: expected.name,
+            elements: found.count,
+            wrong: found.wrong,
+            largest_ulps: (found.ulps != u64::MAX).then_some(found.ulps),
+            largest_error: found.largest,
+            worst: found
+                .worst
+                .iter()
+                .map(|off| Worst::new(off, shape))
+                .collect(),
+        }
+    });
+    let outputs: Vec<Judged> = outputs.collect();
+    Ok(Some(Verdict {
+        right: outputs.iter().all(|output| output.wrong == 0),
+        by: right.by,
+        allowed,
+        outputs,
+    }))
+}
+
+/// How far results may be off, and that in words.
+fn limits(
+    flags: &RightArgs,
+    own: Option<(f64, f64)>,
+    sizes: &Sizes,
+    buffers: &[Buffer],
+) -> (Limits, String) {
+    let of = |relative: f64, absolute: f64| Limits {
+        tolerance: Tolerance {
+            relative,
+            absolute,
+            reason: String::new(),
+        },
+        ulps: flags.ulps.unwrap_or(0),
+    };
+    let ulps = flags.ulps.map(|ulps| format!("{ulps} ulps"));
+    if flags.rtol.is_some() || flags.atol.is_some() {
+        let (relative, absolute) = (flags.rtol.unwrap_or(0.0), flags.atol.unwrap_or(0.0));
+        let words = format!("{absolute:e} + {relative:e} × expected");
+        let or = ulps.map_or(String::new(), |ulps| format!(", or {ulps}"));
+        return (of(relative, absolute), words + &or);
+    }
+    if let Some(ulps) = ulps {
+        return (of(0.0, 0.0), ulps);
+    }
+    if let Some((relative, absolute)) = own {
+        let words =
+            format!("{relative:e} of what went into an element, and {absolute:e} (assay.toml)");
+        return (of(relative, absolute), words);
+    }
+    // The longest sum an element can be: no size is exceeded by one, and without sizes no buffer.
+    let longest = sizes.values().copied().max();
+    let extents = buffers.iter().flat_map(|buffer| &buffer.shape).copied();
+    let terms = longest.or(extents.max()).unwrap_or(1).max(1);
+    let relative = (ROUNDINGS + 2.0 * (terms as f64).sqrt()) * f64::from(f32::EPSILON) / 2.0;
+    let words = format!(
+        "{relative:.1e} of what went into an element: (64 + 2√{terms}) × 2⁻²⁴, for sums of up to {} terms",
+        grouped(terms)
+    );
+    (of(relative, 0.0), words)
+}
+
+fn of_oracle(
+    work: &Work<'_>,
+    sizes: &Sizes,
+    definition: Definition,
+    by: String,
+    own: Option<(f64, f64)>,
+) -> Result<Right, Failure> {
+    let oracle = Oracle {
+        definition,
+        tolerance: Tolerance {
+            relative: 0.0,
+            absolute: 0.0,
+            reason: String::new(),
+        },
+    };
+    let ran = Ran {
+        function: &work.facts.function,
+        arguments: &work.facts.arguments,
+        inputs: &work.inputs,
+        sizes,
+    };
+    let expected = oracle.expected(&ran).map_err(|why| {
+        let names = work
+            .inputs
+            .buffers
+            .iter()
+            .filter_map(|it| of_buffer(&work.facts.arguments, it.index));
+        let names: Vec<&str> = names.map(|argument| argument.name.as_str()).collect();
+        Failure::usage(format!("--oracle: {why}"))
+            .advice(format!("its names are the kernel's: {}", names.join(", ")))
+    })?;
+    Ok(Right { by, expected, own })
+}
+
+/// The expression that assay.toml has for the kernel.
+fn of_configuration(work: &Work<'_>, sizes: &Sizes) -> Result<Option<Right>, Failure> {
+    let Some(configured) = configuration::of(&work.args.file) else {
+        return Ok(None);
+    };
+    let Some(written) = configured.oracle(&work.facts.function) else {
+        return Ok(None);
+    };
+    let (text, relative, absolute) = written.parts();
+    let by = format!("the oracle of assay.toml, {text}");
+    let own = Some((relative, absolute));
+    Ok(Some(of_oracle(work, sizes, oracle::parse(text)?, by, own)?))
+}
+
+/// What arrays in files say.
+fn of_files(work: &Work<'_>, expect: &[String]) -> Result<Right, Failure> {
+    let mut expected = Vec::new();
+    let mut names = Vec::new();
+    for text in expect {
+        let (name, file) = text.split_once('=').ok_or_else(|| {
+            Failure::usage(format!(
+                "--expect {text}: expected the name of a buffer, = and a file"
+            ))
+            .advice("--expect y=FILE.npy")
+        })?;
+        let (index, own) = buffer_of(work, name)?;
+        let array = Array::parse(&input::open(Path::new(file))?);
+        let array = array.map_err(|why| Failure::input(format!("{file}: {why}")))?;
+        let values = numbers(&array).ok_or_else(|| {
+            Failure::input(format!(
+                "{file} holds `{}`: expected f64, f32, f16, i32 or u32",
+                array.descr
+            ))
+            .advice("numpy's .astype('float32') makes it one that can be compared")
+        })?;
+        let buffer = work.inputs.buffer(index);
+        let count = buffer.map_or(0, |buffer| buffer.size() / buffer.element.size as u64);
+        if values.len() as u64 != count {
+            return Err(Failure::usage(format!(
+                "--expect {text}: {file} has {} elements, and {own} has {count}",
+                values.len()
+            ))
+            .advice("the launch says how large a buffer is: --arg NAME=out, --size NAME=N"));
+        }
+        names.push(file.to_owned());
+        expected.push(expected_of(work, index, own, values)?);
+    }
+    Ok(Right {
+        by: names.join(", "),
+        expected,
+        own: None,
+    })
+}
+
+/// A buffer of the launch by its name or index.
+fn buffer_of(work: &Work<'_>, name: &str) -> Result<(u32, String), Failure> {
+    let arguments = &work.facts.arguments;
+    let bound = work.inputs.buffers.iter().map(|buffer| {
+        let argument = of_buffer(arguments, buffer.index);
+        let name = argument.map_or_else(|| buffer.index.to_string(), |it| it.name.clone());
+        (buffer.index, name)
+    });
+    let bound: Vec<(u32, String)> = bound.collect();
+    let index = name.parse::<u32>().ok();
+    let found = bound
+        .iter()
+        .find(|(known, own)| own == name || index == Some(*known));
+    found.cloned().ok_or_else(|| {
+        let names: Vec<&str> = bound.iter().map(|(_, name)| name.as_str()).collect();
+        Failure::usage(format!(
+            "--expect {name}=…: the launch binds no buffer of that name"
+        ))
+        .advice(format!("it binds {}", names.join(", ")))
+    })
+}
+
+fn expected_of(
+    work: &Work<'_>,
+    index: u32,
+    name: String,
+    values: Vec<f64>,
+) -> Result<Expected, Failure> {
+    let element = work.inputs.buffer(index).map(|buffer| buffer.element);
+    let dtype = element.and_then(|element| Dtype::named(element.name));
+    let dtype = dtype.ok_or_else(|| {
+        Failure::usage(format!(
+            "{name} holds {}: results are compared as f32, f16, bf16, u32 or i32",
+            element.map_or("nothing", |element| element.name)
+        ))
+        .advice(format!(
+            "assay run --out {index}=FILE.npy keeps it, for numpy.array_equal"
+        ))
+    })?;
+    Ok(Expected {
+        index,
+        dtype,
+        name,
+        answer: Answer::of_buffer(values),
+    })
+}
+
+/// The numbers of an array.
+fn numbers(array: &Array) -> Option<Vec<f64>> {
+    if array.descr == "<f8" {
+        let chunks = array.data.as_chunks::<8>().0.iter();
+        return Some(chunks.map(|bytes| f64::from_le_bytes(*bytes)).collect());
+    }
+    let element = assay_launch::element::Element::of_array(&array.descr)?;
+    Some(Dtype::named(element.name)?.decode(&array.data))
+}
+
+/// What another kernel leaves in its buffers.
+fn of_kernel(work: &Work<'_>, sizes: &Sizes, text: &str) -> Result<Right, Failure> {
+    let (path, wanted) = place(text);
+    let bytes = input::open(&path)?;
+    let file = source::open(&path, &bytes)?;
+    let options = work.args.source.options(&path);
+    let library = source::library_as(&path, &file, &options)?;
+    let own = work.facts.function.as_str();
+    let names: Vec<&str> = library
+        .kernels()
+        .iter()
+        .map(|kernel| kernel.name.as_str())
+        .collect();
+    let kernel = match (&wanted, names.as_slice()) {
+        (Some(wanted), _) => wanted.clone(),
+        (None, [only]) => (*only).to_owned(),
+        (None, all) if all.contains(&own) => own.to_owned(),
+        (None, all) => {
+            let message = format!(
+                "--against {text}: {} has {} kernels, and none is {own}",
+                path.display(),
+                all.len()
+            );
+            let names = all.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+            return Err(Failure::usage(message).advice(format!(
+                "name one: --against {}:NAME, of {names}",
+                path.display()
+            )));
+        }
+    };
+    library
+        .choose(Some(&kernel))
+        .map_err(|error| source::failure(&path, error))?;
+    let settings = assay_device::Settings {
+        cancel: Some(crate::interrupt::flag()),
+        max_steps: work.args.max_steps,
+        ..assay_device::Settings::default()
+    };
+    let constants = &work.args.values.constants;
+    let mut runner = Runner::new(&library, &kernel, constants, settings).map_err(failure)?;
+    let arguments = runner.facts().arguments.clone();
+    let asked = Asked {
+        path: &path,
+        bytes: &bytes,
+        kernel: &kernel,
+        arguments: &arguments,
+        options,
+        constants,
+    };
+    let launched = like(work, &asked)?;
+    let (geometry, inputs) = launched.bound(sizes)?;
+    let after = runner.run(geometry, &inputs).map_err(|error| {
+        let failure = failure(error);
+        Failure {
+            message: format!("--against {text}: {}", failure.message),
+            ..failure
+        }
+    })?;
+    let mut expected = Vec::new();
+    for output in work.inputs.outputs() {
+        let name = of_buffer(&work.facts.arguments, output.index).map_or("", |it| it.name.as_str());
+        let same = arguments
+            .iter()
+            .find(|it| it.name == name)
+            .and_then(|it| match it.binding {
+                Binding::Buffer(index) => Some(index),
+                _ => None,
+            });
+        let is_named = arguments.iter().any(|it| work.facts.arguments.iter().any(|own| own.name == it.name));
+        let index = same.or((!is_named).then_some(output.index));
+        let index = index.unwrap_or(u32::MAX);
+        let held = after.iter().find(|(known, _)| *known == index);
+        let dtype = inputs
+            .buffer(index)
+            .and_then(|it| Dtype::named(it.element.name));
+        let Some(((_, held), dtype)) = held.zip(dtype) else {
+            return Err(Failure::usage(format!(
+                "--against {text}: {kernel} has no buffer for {name}"
+            ))
+            .advice("both kernels name or number their buffers alike"));
+        };
+        expected.push(expected_of(
+            work,
+            output.index,
+            name.to_owned(),
+            dtype.decode(held),
+        )?);
+    }
+    if expected.is_empty() {
+        return Err(Failure::usage(format!(
+            "--against {text}: {own} writes no buffer of the launch"
+        )));
+    }
+    Ok(Right {
+        by: format!("{kernel} of {}", path.display()),
+        expected,
+        own: None,
+    })
+}
+
+/// `FILE[:KERNEL]`; a file whose name has a colon wins.
+fn place(text: &str) -> (PathBuf, Option<String>) {
+    let whole = PathBuf::from(text);
+    match text.rsplit_once(':') {
+        Some((file, kernel)) if !whole.exists() && !kernel.is_empty() => {
+            (PathBuf::from(file), Some(kernel.to_owned()))
+        }
+        _ => (whole, None),
+    }
+}
+
+/// The launch of the other kernel: its own geometry where its source says one, and the inputs of this run.
+fn like(work: &Work<'_>, asked: &Asked<'_>) -> Result<Launched, Failure> {
+    let ours = &work.launched.launch;
+    let own = asked.written(Written::default())?;
+    let bindings = Written {
+        sizes: ours.sizes.clone(),
+        buffers: ours.buffers.clone(),
+        bytes: ours.bytes.clone(),
+        ..Written::default()
+    };
+    let bindings = by_name(bindings, &work.facts.arguments, asked.arguments);
+    let geometry = Written {
+        grid: ours.grid.clone(),
+        threadgroup: ours.threadgroup.clone(),
+        memory: ours.memory.clone(),
+        memory_in_all: ours.memory_in_all.clone(),
+        ..Written::default()
+    };
+    let files = &work.launched.files;
+    let bindings = Launched::new(bindings, asked.kernel, asked.arguments, files)?;
+    let rest = match own {
+        Some(own) => own,
+        None => Launched::new(geometry, asked.kernel, asked.arguments, files)?,
+    };
+    let origin = rest.origin;
+    let files = bindings.files.clone();
+    Ok(Launched {
+        files,
+        ..bindings.over(rest, origin)
+    })
+}
+
+/// The same bindings by the names of arguments, where both kernels have them, with the numbers that they have here.
+fn by_name(mut bindings: Written, ours: &[Argument], theirs: &[Argument]) -> Written {
+    let renamed = |target: &Target| {
+        let index = target.index()?;
+        let name = &of_buffer(ours, index)?.name;
+        theirs
+            .iter()
+            .any(|it| it.name == *name)
+            .then(|| Target::Name(name.clone()))
+    };
+    for bound in &mut bindings.buffers {
+        if let (Some(index), Contents::Made(made)) = (bound.index(), &mut bound.value) {
+            made.seed = made.seed.or(matches!(
+                made.word,
+                assay_launch::contents::Word::Random | assay_launch::contents::Word::Index(_)
+            )
+            .then(|| seed_of(index)));
+            let element = of_buffer(ours, index);
+            made.element = made.element.or(element
+                .and_then(|it| assay_launch::element::Element::in_metal(&it.type_name))
+                .filter(|_| element.is_some_and(|it| it.size as usize <= 4)));
+        }
+        if let Some(target) = renamed(&bound.target) {
+            bound.target = target;
+        }
+    }
+    for bound in &mut bindings.bytes {
+        if let Some(target) = renamed(&bound.target) {
+            bound.target = target;
+        }
+    }
+    // Where names agree, what has no namesake there is not bound; otherwise indices decide.
+    let named = |target: &Target| matches!(target, Target::Name(_));
+    let is_named = bindings.buffers.iter().any(|bound| named(&bound.target));
+    let known = |target: &Target| match target {
+        Target::Name(_) => true,
+        Target::Index(index) => !is_named && of_buffer(theirs, *index).is_some(),
+    };
+    bindings.buffers.retain(|bound| known(&bound.target));
+    bindings.bytes.retain(|bound| known(&bound.target));
+    bindings
+}
+
+impl Worst {
+    fn new(off: &Off, shape: &[u64]) -> Worst {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Worst {
+            index: axes(off.place as u64, shape),
+            expected: finite(off.expected),
+            got: finite(off.got),
+            ulps: off.ulps,
+            texts: [off.expected, off.got].map(|value| shown(value)),
+        }
+    }
+}
+
+fn shown(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        1e-3..1e7 => format!("{value:.7}")
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+        _ if value.is_finite() => format!("{value:.6e}"),
+        _ => value.to_string(),
+    }
+}
+
+/// A place along the axes of a shape.
+fn axes(place: u64, shape: &[u64]) -> Vec<u64> {
+    let mut rest = place;
+    let mut axes: Vec<u64> = Vec::new();
+    for length in shape.iter().skip(1).rev() {
+        let length = (*length).max(1);
+        axes.push(rest % length);
+        rest /= length;
+    }
+    axes.push(rest);
+    axes.reverse();
+    axes
+}
+
+impl Verdict {
+    /// The verdict, and the worst elements.
+    pub(super) fn text(&self, kernel: &str, context: &Context) -> String {
+        let mut out = String::new();
+        for output in &self.outputs {
+            let (wrong, all) = (
+                grouped(output.wrong as u64),
+                grouped(output.elements as u64),
+            );
+            let line = match output.wrong {
+                0 => format!(
+                    "{kernel} is right: all {all} elements of {} agree with {}",
+                    output.name, self.by
+                ),
+                _ => format!(
+                    "{kernel} is wrong: {wrong} of {all} elements of {} differ from {}",
+                    output.name, self.by
+                ),
+            };
+            let role = if output.wrong == 0 {
+                Role::Good
+            } else {
+                Role::Bad
+            };
+            for line in assay_report::wrap::wrap(&line, context.width, 0) {
+                let _ = writeln!(out, "{}", context.painter.paint(role, &line));
+            }
+            if output.wrong > 0 {
+                out += &output.table();
+            }
+        }
+        let largest = self
+            .outputs
+            .iter()
+            .map(|it| it.largest_error)
+            .fold(0.0, f64::max);
+        let part = match self.right {
+            true if largest > 0.0 => {
+                format!("; the largest error is {:.0} % of that", largest * 100.0)
+            }
+            _ => String::new(),
+        };
+        let allowed = format!("allowed: {}{part}", self.allowed);
+        out += &assay_report::wrap::wrap(&allowed, context.width, 2).join("\n");
+        out.push('\n');
+        out
+    }
+}
+
+impl Judged {
+    fn table(&self) -> String {
+        let mut out = format!(
+            "  {:>16}  {:>15}  {:>15}  {:>10}\n",
+            "element", "expected", "got", "ulps"
+        );
+        for worst in &self.worst {
+            let index: Vec<String> = worst.index.iter().map(u64::to_string).collect();
+            let ulps = worst.ulps.map_or("–".to_owned(), |ulps| match ulps {
+                0..1_000_000 => ulps.to_string(),
+                _ => "> 10⁶".to_owned(),
+            });
+            let [expected, got] = &worst.texts;
+            let place = format!("{}[{}]", self.name, index.join(", "));
+            let _ = writeln!(out, "  {place:>16}  {expected:>15}  {got:>15}  {ulps:>10}");
+        }
+        if let Some(more @ 1..) = self.wrong.checked_sub(self.worst.len()) {
+            let _ = writeln!(out, "  and {} more", grouped(more as u64));
+        }
+        out
+    }
+}

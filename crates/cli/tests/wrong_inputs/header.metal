@@ -1,0 +1,2 @@
+#include "missing.h"
+kernel void k(device float *x) {}
