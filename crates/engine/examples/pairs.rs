@@ -15,12 +15,19 @@ use std::sync::Arc;
 /// What is known of a pair.
 #[derive(Debug)]
 pub struct Pair {
+    /// The faulty file.
     pub name: String,
+    /// The rule that was planted.
     pub fault: String,
+    /// Its line.
     pub line: u32,
+    /// The faulty kernel's predicted time.
     pub before_us: f64,
+    /// The cured one's.
     pub after_us: f64,
+    /// What is found in the faulty kernel.
     pub found: Vec<Finding>,
+    /// What is found in the cured one.
     pub left: Vec<Finding>,
 }
 
@@ -28,17 +35,13 @@ impl Pair {
     /// Returns true if the first finding is the planted one, at its line.
     pub fn is_named(&self) -> bool {
         let first = self.found.first();
-        first.is_some_and(|first| {
-            first.rule == self.fault && first.lines.first() == Some(&self.line)
-        })
+        first.is_some_and(|first| first.rule == self.fault && first.lines.first() == Some(&self.line))
     }
 
     /// The time that the planted fault's finding claims, by what the cure saves.
     pub fn ratio(&self) -> f64 {
         let found = self.found.iter().find(|one| one.rule == self.fault);
-        let claimed = found
-            .and_then(|one| one.weight)
-            .map_or(0.0, |weight| weight.us);
+        let claimed = found.and_then(|one| one.weight).map_or(0.0, |weight| weight.us);
         claimed / (self.before_us - self.after_us).max(f64::MIN_POSITIVE)
     }
 
@@ -63,16 +66,12 @@ pub fn pairs(folder: &Path) -> Option<Vec<Pair>> {
     for faulty in faulty(folder) {
         let cured = PathBuf::from(faulty.display().to_string().replace(".faulty.", ".cured."));
         let text = std::fs::read_to_string(&faulty).expect("a file");
-        let planted = (1..)
-            .zip(text.lines())
-            .find_map(|(line, text)| Some((line, text.split_once("// fault: ")?.1)));
+        let planted = (1..).zip(text.lines()).find_map(|(line, text)| Some((line, text.split_once("// fault: ")?.1)));
         let (line, fault) = planted.unwrap_or((0, "none"));
         let (before_us, found_here) = findings(&workspace, &faulty);
         let (after_us, left) = findings(&workspace, &cured);
         found.push(Pair {
-            name: faulty
-                .file_name()
-                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            name: faulty.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
             fault: fault.to_owned(),
             line,
             before_us,
@@ -87,9 +86,7 @@ pub fn pairs(folder: &Path) -> Option<Vec<Pair>> {
 fn faulty(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("a folder");
-        entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .collect()
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
     };
     let folders = inside(folder).into_iter().filter(|path| path.is_dir());
     let mut files: Vec<PathBuf> = folders.flat_map(|folder| inside(&folder)).collect();
@@ -100,32 +97,21 @@ fn faulty(folder: &Path) -> Vec<PathBuf> {
 
 /// Predicted time and findings of a file's kernel.
 fn findings(workspace: &Workspace, path: &Path) -> (f64, Vec<Finding>) {
-    let bytes = Bytes::from(std::fs::read(path).expect("a file"));
+    let text = std::fs::read_to_string(path).expect("a file");
+    let bytes = Bytes::from(text.clone().into_bytes());
     let settings = Settings::default();
     let fail = |error: assay_engine::Error| panic!("{}: {error:?}", path.display());
-    let kernel = workspace
-        .open(path, &bytes, None, &settings)
-        .unwrap_or_else(fail);
-    let launched = kernel
-        .launched(Written::default())
-        .unwrap_or_else(|error| panic!("{error:?}"));
+    let kernel = workspace.open(path, &bytes, None, &settings).unwrap_or_else(fail);
+    let launched = kernel.launched(Written::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let launched = launched.unwrap_or_else(|| panic!("{} has no launch", path.display()));
-    let tasks = kernel
-        .execute(&launched, Sampling::default())
-        .unwrap_or_else(|error| panic!("{error:?}"));
+    let tasks = kernel.execute(&launched, Sampling::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let task = tasks.into_iter().next().expect("a size");
-    let passes = task
-        .executed
-        .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+    let passes = task.executed.unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
     let target = Target::of(Chip::named("m2").expect("a chip"));
-    let predicted =
-        prediction::predicted(&task.kernel, task.code, &passes, 1, &target, Cache::Warm);
+    let predicted = prediction::predicted(&task.kernel, task.code, &passes, 1, &target, Cache::Warm);
     let predicted = predicted.unwrap_or_else(|error| panic!("{error:?}"));
-    let found = diagnosis::findings(&passes[0], &predicted, &target, Cache::Warm);
-    (
-        predicted.time_us,
-        found.unwrap_or_else(|error| panic!("{error:?}")),
-    )
+    let found = diagnosis::findings(&passes[0], &predicted, (&target, Cache::Warm), Some(&text));
+    (predicted.time_us, found.unwrap_or_else(|error| panic!("{error:?}")))
 }
 
 /// A row for each pair, then the counts.
@@ -136,11 +122,7 @@ pub fn table(pairs: &[Pair]) -> String {
         let brief = |all: &[Finding]| -> String {
             let named = all.iter().take(3).map(|one| {
                 let share = one.weight.map_or(0.0, |weight| 100.0 * weight.share);
-                format!(
-                    "{}@{:?} {share:.0}%",
-                    one.rule,
-                    one.lines.first().copied().unwrap_or(0)
-                )
+                format!("{}@{:?} {share:.0}%", one.rule, one.lines.first().copied().unwrap_or(0))
             });
             named.collect::<Vec<_>>().join(", ")
         };
@@ -170,9 +152,7 @@ pub fn table(pairs: &[Pair]) -> String {
 }
 
 fn main() {
-    let folder = std::env::args()
-        .nth(1)
-        .unwrap_or_else(|| "examples/pairs".to_owned());
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "examples/pairs".to_owned());
     match pairs(Path::new(&folder)) {
         Some(pairs) => print!("{}", table(&pairs)),
         None => println!("no clang on this machine passes the probe"),

@@ -207,13 +207,14 @@ impl Code {
         ends.map_or(0, |(first, end)| end.saturating_sub(*first) as usize)
     }
 
-    /// Instructions of a block that count, compare, wait and make addresses rather than compute: integers and control.
-    pub(crate) fn overhead_of(&self, block: u16) -> impl Iterator<Item = u32> + '_ {
+    /// Instructions of a block that compute with values rather than count, compare, wait or make addresses: as far as can
+    /// be told, floats and what the complex unit does.
+    pub(crate) fn arithmetic_of(&self, block: u16) -> impl Iterator<Item = u32> + '_ {
         let first = self.starts.get(usize::from(block)).copied().unwrap_or(0);
         let all = (first..).take(self.block_len(block));
         all.filter(|&at| {
             let instruction = self.instructions.get(at as usize);
-            instruction.is_some_and(|one| one.flops == 0 && one.complex == 0.0)
+            instruction.is_some_and(|one| one.flops > 0 || one.complex > 0.0)
         })
     }
 

@@ -12,12 +12,16 @@ use serde::Serialize;
 /// Which of two is faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Call {
-    /// The one after.
+    /// The one after: the band of the pair lies above one.
     Faster,
     /// The one before.
     Slower,
+    /// The one after, but the band includes one.
+    ProbablyFaster,
+    /// The one before, but the band includes one.
+    ProbablySlower,
     /// Neither, as far as the model can tell.
     Tie,
 }
@@ -28,6 +32,8 @@ impl Call {
         match self {
             Call::Faster => "faster",
             Call::Slower => "slower",
+            Call::ProbablyFaster => "probably faster (4 in 5)",
+            Call::ProbablySlower => "probably slower (4 in 5)",
             Call::Tie => "tie",
         }
     }
@@ -52,8 +58,30 @@ pub struct Compared {
     /// Why it is a tie although the times differ, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+    /// What the kernels do differently that explains the ratio, the largest change first.
+    pub why: Vec<CauseChange>,
     /// Terms of the time, the largest change first.
     pub terms: Vec<TermChange>,
+}
+
+/// A figure of what kernels do, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CauseChange {
+    /// What is counted.
+    pub name: &'static str,
+    /// Before.
+    pub before: f64,
+    /// After.
+    pub after: f64,
+}
+
+impl CauseChange {
+    /// By what factor it changed, whichever way.
+    fn factor(&self) -> f64 {
+        let (low, high) = (self.before.min(self.after), self.before.max(self.after));
+        if low > 0.0 { high / low } else { f64::INFINITY }
+    }
 }
 
 /// A term before and after.
@@ -91,13 +119,16 @@ impl Compared {
         let overhead = before.class == SHORT && after.class == SHORT;
         let (call, reason) = match speedup {
             _ if overhead => (Call::Tie, Some("both are mostly the overhead of a launch")),
-            speedup if speedup > tie => (Call::Faster, None),
-            speedup if speedup < 1.0 / tie => (Call::Slower, None),
+            speedup if speedup > band => (Call::Faster, None),
+            speedup if speedup < 1.0 / band => (Call::Slower, None),
+            speedup if speedup > tie => (Call::ProbablyFaster, None),
+            speedup if speedup < 1.0 / tie => (Call::ProbablySlower, None),
             speedup if (speedup - 1.0).abs() < 0.005 => (Call::Tie, None),
             _ => (Call::Tie, Some("predictions this close are not told apart")),
         };
         Compared {
             terms: terms(&before, &after),
+            why: why(&before, &after),
             speedup: rounded(speedup),
             low: rounded(speedup / band),
             high: rounded(speedup * band),
@@ -107,6 +138,28 @@ impl Compared {
             after,
         }
     }
+}
+
+/// Figures that changed by more than a tenth.
+fn why(before: &Predicted, after: &Predicted) -> Vec<CauseChange> {
+    let (old, new) = (&before.causes, &after.causes);
+    let groups = |predicted: &Predicted| predicted.threadgroups as f64;
+    let rows = [
+        ("cache lines touched by accesses", old.lines, new.lines),
+        ("lines per access of device memory", old.lines_per_access, new.lines_per_access),
+        ("passes per row of threadgroup memory", old.passes_per_row, new.passes_per_row),
+        ("active lanes per instruction", old.active_lanes, new.active_lanes),
+        ("atomics of simdgroups", old.atomics, new.atomics),
+        ("barriers of simdgroups", old.barriers, new.barriers),
+        ("instructions of simdgroups", before.work.instructions, after.work.instructions),
+        ("bytes moved to and from device memory", before.work.device_bytes, after.work.device_bytes),
+        ("threadgroups", groups(before), groups(after)),
+        ("threads that a core keeps", old.resident_threads, new.resident_threads),
+    ];
+    let rows = rows.into_iter().map(|(name, before, after)| CauseChange { name, before, after });
+    let mut rows: Vec<CauseChange> = rows.filter(|row| row.before != row.after && row.factor() > 1.1).collect();
+    rows.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
+    rows
 }
 
 fn terms(before: &Predicted, after: &Predicted) -> Vec<TermChange> {
@@ -159,6 +212,8 @@ mod tests {
         assert_eq!(call(1000.0, 100.0, "compute"), Call::Faster);
         assert_eq!(call(100.0, 1000.0, "compute"), Call::Slower);
         assert_eq!(call(100.0, 101.0, "compute"), Call::Tie);
+        assert_eq!(call(120.0, 100.0, "compute"), Call::ProbablyFaster);
+        assert_eq!(call(100.0, 120.0, "compute"), Call::ProbablySlower);
         assert_eq!(call(100.0, 100.0, "compute"), Call::Tie);
         // Overheads belong to the protocol, not to the kernel.
         assert_eq!(call(15.0, 7.0, "short"), Call::Tie);

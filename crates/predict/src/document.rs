@@ -2,10 +2,10 @@
 
 use crate::constants::Constants;
 use crate::error::Error;
-use crate::execution::{BufferFootprint, Execution};
+use crate::execution::{Access, BufferFootprint, Execution, Kind, Space, Stop};
 use crate::gains::gains;
 use crate::machine::Machine;
-use crate::predict::{Cache, CommandBuffer, MODEL, predict};
+use crate::predict::{Cache, CommandBuffer, MODEL, over_accesses, over_runs, predict};
 use assay_chip::occupancy::SIMD_WIDTH;
 use assay_chip::{Chip, Parameter};
 use serde::Serialize;
@@ -56,6 +56,8 @@ pub struct Predicted {
     pub sampled: u64,
     /// What all threadgroups together do, by the sample.
     pub work: Work,
+    /// How it does so: what explains why one kernel is faster than another.
+    pub causes: Causes,
     /// Rates at which it does so in the predicted time.
     pub rates: Rates,
     /// Version of the model.
@@ -109,6 +111,26 @@ pub struct Work {
     pub touched_bytes: f64,
     /// Bytes that lanes move to and from threadgroup memory.
     pub threadgroup_bytes: f64,
+}
+
+/// How a command buffer does its work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Causes {
+    /// Lines of 128 bytes that accesses to device memory touch, each access by itself.
+    pub lines: f64,
+    /// The same per access.
+    pub lines_per_access: f64,
+    /// Passes over the banks of threadgroup memory per row of 128 bytes; one if lanes never collide.
+    pub passes_per_row: f64,
+    /// Lanes that are active per instruction.
+    pub active_lanes: f64,
+    /// Atomics of simdgroups.
+    pub atomics: f64,
+    /// Barriers that simdgroups pass.
+    pub barriers: f64,
+    /// Threads that a core keeps at once.
+    pub resident_threads: f64,
 }
 
 /// Work over time, and what part that is of what the chip can do.
@@ -246,6 +268,7 @@ impl Predicted {
             threadgroups: executions.iter().map(|e| e.threadgroups()).sum(),
             sampled: executions.iter().map(|e| u64::from(e.sampled)).sum(),
             rates: rates(&work, prediction.time_us, chip, &machine),
+            causes: causes(buffer, &machine, constants)?,
             work,
             model: MODEL,
             chip_file: target.chip_file.clone(),
@@ -314,6 +337,46 @@ fn work(buffer: &CommandBuffer<'_>) -> Work {
         touched_bytes: rounded(all.touched_bytes),
         threadgroup_bytes: rounded(all.threadgroup_bytes),
     }
+}
+
+fn causes(
+    buffer: &CommandBuffer<'_>,
+    machine: &Machine,
+    constants: &Constants,
+) -> Result<Causes, Error> {
+    let (mut all, mut device, mut passes, mut rows) = (Causes::default(), 0.0, 0.0, 0.0);
+    let (mut lanes, mut instructions) = (0.0, 0.0);
+    for repeated in &buffer.dispatches {
+        let times = f64::from(repeated.times.max(1)) * f64::from(buffer.times.max(1));
+        let execution = repeated.execution;
+        let sum = |space: Space, atomic: bool, value: fn(&Access) -> f32| {
+            let chosen = |one: &Access| one.space == space && (one.kind == Kind::Atomic) == atomic;
+            times * over_accesses(execution, |one| if chosen(one) { f64::from(value(one)) } else { 0.0 })
+        };
+        all.lines += sum(Space::Device, false, |one| one.lines);
+        device += sum(Space::Device, false, |one| one.issued.min(one.taken));
+        passes += sum(Space::Threadgroup, false, |one| one.passes);
+        rows += sum(Space::Threadgroup, false, |one| one.lines);
+        all.atomics += sum(Space::Device, true, |one| one.taken);
+        all.atomics += sum(Space::Threadgroup, true, |one| one.taken);
+        all.barriers += times * over_runs(execution, |run| f64::from(u8::from(run.stop == Stop::Barrier)));
+        let own = execution.instructions * execution.threadgroups() as f64 * times;
+        instructions += own;
+        lanes += own * execution.active_lanes;
+        let fits = machine.residency(execution, constants)?;
+        let threads = f64::from(fits.groups * execution.threads());
+        all.resident_threads = all.resident_threads.max(threads);
+    }
+    let ratio = |a: f64, b: f64| if b > 0.0 { rounded(a / b) } else { 0.0 };
+    Ok(Causes {
+        lines: rounded(all.lines),
+        lines_per_access: ratio(all.lines, device),
+        passes_per_row: ratio(passes, rows),
+        active_lanes: ratio(lanes, instructions),
+        atomics: rounded(all.atomics),
+        barriers: rounded(all.barriers),
+        resident_threads: rounded(all.resident_threads),
+    })
 }
 
 fn rates(work: &Work, time_us: f64, chip: &Chip, machine: &Machine) -> Rates {

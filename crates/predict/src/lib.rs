@@ -61,12 +61,12 @@ mod shape;
 mod summarise;
 
 pub use attribute::{InstructionTime, by_instruction};
-pub use compare::{Call, Compared, TermChange};
+pub use compare::{Call, CauseChange, Compared, TermChange};
 pub use constants::Constants;
 pub use core::{REASONS, Reason};
 pub use dispatch::{Argument, Buffer, Dispatch, Memory};
 pub use document::{
-    Doubled, LineTime, Predicted, Question, Refused, Report, Target, TermTime, Work,
+    Causes, Doubled, LineTime, Predicted, Question, Refused, Report, Target, TermTime, Work,
 };
 pub use error::Error;
 pub use execute::{Sampling, execute, run_all, sample};

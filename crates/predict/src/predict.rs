@@ -286,15 +286,18 @@ impl Timed {
 
 /// A value per access, summed over the whole dispatch.
 pub(crate) fn over_accesses(execution: &Execution, value: impl Fn(&Access) -> f64) -> f64 {
-    let by_run: Vec<f64> = execution
-        .runs
-        .iter()
-        .map(|run| match run.stop {
+    over_runs(execution, |run| {
+        let access = match run.stop {
             Stop::Access { access, .. } => execution.accesses.get(usize::from(access)),
             _ => None,
-        })
-        .map(|access| access.map_or(0.0, &value))
-        .collect();
+        };
+        access.map_or(0.0, &value)
+    })
+}
+
+/// A value per run of instructions, summed over the whole dispatch.
+pub(crate) fn over_runs(execution: &Execution, value: impl Fn(&Run) -> f64) -> f64 {
+    let by_run: Vec<f64> = execution.runs.iter().map(value).collect();
     let by_block: Vec<f64> = execution
         .blocks
         .iter()

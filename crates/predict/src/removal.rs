@@ -3,9 +3,8 @@
 //! Each function changes what was recorded and folds it again; nothing of the chip is changed. What a removal cannot
 //! know (the arithmetic of a cure, for one) stays as it is.
 
-use crate::caches::misses as misses_of;
 use crate::change::Change;
-use crate::execution::{Access, Execution, LINE, Run, Space, Step, Stop};
+use crate::execution::{Access, Execution, Kind, LINE, Run, Space, Step, Stop};
 use crate::sampled::Sampled;
 use crate::seen::{Seen, SeenAccess, SeenBranch};
 use std::collections::BTreeMap;
@@ -28,9 +27,7 @@ pub fn coalesced(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
         }
         let lines = one.lines_needed().min(one.lines());
         after += one.executions * lines;
-        change
-            .accesses
-            .insert(one.instruction, side_by_side(one, lines));
+        change.accesses.insert(one.instruction, side_by_side(one, lines));
     }
     if after > 0.0 {
         change.nearer = (before / after).log2().max(0.0) as f32;
@@ -46,11 +43,7 @@ fn side_by_side(one: &SeenAccess, lines: f64) -> Access {
     Access {
         lines: lines as f32,
         passes: access.passes.min(sectors),
-        misses: access
-            .misses
-            .iter()
-            .map(|misses| misses.min(lines as f32))
-            .collect(),
+        misses: access.misses.iter().map(|misses| misses.min(lines as f32)).collect(),
         ..access.clone()
     }
 }
@@ -116,12 +109,7 @@ pub fn without_atomics(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execu
             bytes: each(one.access.bytes, 4.0),
             lines: each(one.access.lines, 1.0),
             passes: each(one.access.passes, 1.0),
-            misses: one
-                .access
-                .misses
-                .iter()
-                .map(|&misses| each(misses, 1.0))
-                .collect(),
+            misses: one.access.misses.iter().map(|&misses| each(misses, 1.0)).collect(),
             ..one.access.clone()
         }
     })
@@ -133,10 +121,7 @@ fn changed_accesses(
     offsets: &[u32],
     change: impl Fn(&SeenAccess) -> Access,
 ) -> Execution {
-    let chosen = seen
-        .accesses
-        .iter()
-        .filter(|one| offsets.contains(&one.offset()));
+    let chosen = seen.accesses.iter().filter(|one| offsets.contains(&one.offset()));
     sampled.changed(&Change {
         accesses: chosen.map(|one| (one.instruction, change(one))).collect(),
         ..Change::default()
@@ -145,10 +130,7 @@ fn changed_accesses(
 
 /// Barriers (by offset) that no simdgroup waits at.
 pub fn without_barriers(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
-    let chosen = seen
-        .barriers
-        .iter()
-        .filter(|one| offsets.contains(&one.offset));
+    let chosen = seen.barriers.iter().filter(|one| offsets.contains(&one.offset));
     sampled.changed(&Change {
         barriers: chosen.map(|one| one.instruction).collect(),
         ..Change::default()
@@ -163,8 +145,7 @@ pub fn gathered(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Executio
 /// What few lanes do behind a branch, spread over all lanes of the threadgroup.
 pub fn spread(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Execution {
     let block = branch.lost.iter().max_by(|a, b| {
-        let slots =
-            |at: u32| sampled.slots(at) * sampled.mean(|record| record.observed.executed(at));
+        let slots = |at: u32| sampled.slots(at) * sampled.mean(|record| record.observed.executed(at));
         slots(*a.0).total_cmp(&slots(*b.0))
     });
     let block = block.and_then(|(&at, _)| sampled.code.block_of(at as usize));
@@ -174,20 +155,12 @@ pub fn spread(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Execution 
         let busy = busy.filter(|stream| stream.counts.get(block).is_some_and(|count| *count > 0));
         busy.count() as f64
     });
-    packed(
-        sampled,
-        seen,
-        branch,
-        (busy / seen.simdgroups.max(1.0)).clamp(0.0, 1.0),
-    )
+    packed(sampled, seen, branch, (busy / seen.simdgroups.max(1.0)).clamp(0.0, 1.0))
 }
 
 /// Accesses to the stack that are not made: everything is in registers.
 pub fn without_stack(sampled: &Sampled, seen: &Seen) -> Execution {
-    let stack = seen
-        .accesses
-        .iter()
-        .filter(|one| one.access.space == Space::Stack);
+    let stack = seen.accesses.iter().filter(|one| one.access.space == Space::Stack);
     let offsets: Vec<u32> = stack.map(SeenAccess::offset).collect();
     changed_accesses(sampled, seen, &offsets, |one| Access {
         offset: one.access.offset,
@@ -207,10 +180,7 @@ fn packed(sampled: &Sampled, seen: &Seen, branch: &SeenBranch, further: f64) -> 
         Some((active / (active + lost).max(f64::MIN_POSITIVE)).clamp(1.0 / LANES, 1.0) * further)
     };
     for &instruction in branch.lost.keys() {
-        if let (Some(block), Some(share)) = (
-            sampled.code.block_of(instruction as usize),
-            share(instruction),
-        ) {
+        if let (Some(block), Some(share)) = (sampled.code.block_of(instruction as usize), share(instruction)) {
             let entry = of_block.entry(block).or_insert((0.0, 0));
             *entry = (entry.0.max(share), entry.1 + 1);
         }
@@ -229,16 +199,10 @@ fn packed(sampled: &Sampled, seen: &Seen, branch: &SeenBranch, further: f64) -> 
         (own / block, block)
     };
     for &instruction in branch.lost.keys() {
-        change
-            .issue
-            .insert(instruction, factor(instruction).0 as f32);
+        change.issue.insert(instruction, factor(instruction).0 as f32);
     }
     let mut accesses = BTreeMap::new();
-    for one in seen
-        .accesses
-        .iter()
-        .filter(|one| branch.lost.contains_key(&one.instruction))
-    {
+    for one in seen.accesses.iter().filter(|one| branch.lost.contains_key(&one.instruction)) {
         let (issued, block) = factor(one.instruction);
         accesses.insert(one.instruction, packed_access(one, issued, block));
     }
@@ -254,9 +218,7 @@ fn packed_access(one: &SeenAccess, issued: f64, block: f64) -> Access {
     let lanes = (access.lanes * more).min(32.0);
     let bytes = f64::from(access.bytes) / block;
     let last = access.misses.last().copied().unwrap_or(0.0) * more;
-    let lines = (bytes / LINE as f64)
-        .max(f64::from(last))
-        .min(f64::from(access.lines * more));
+    let lines = (bytes / LINE as f64).max(f64::from(last)).min(f64::from(access.lines * more));
     let sectors = (bytes / SECTOR).max(lines) as f32;
     Access {
         issued: access.issued * issued as f32,
@@ -268,11 +230,7 @@ fn packed_access(one: &SeenAccess, issued: f64, block: f64) -> Access {
             Space::Device => (access.passes * more).min(sectors),
             _ => (access.passes * more).min(lines as f32),
         },
-        misses: access
-            .misses
-            .iter()
-            .map(|misses| (misses * more).min(lines as f32).max(last))
-            .collect(),
+        misses: access.misses.iter().map(|misses| (misses * more).min(lines as f32).max(last)).collect(),
         ..access.clone()
     }
 }
@@ -284,11 +242,7 @@ pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
         ..Change::default()
     };
     let mut local = Vec::new();
-    for one in seen
-        .accesses
-        .iter()
-        .filter(|one| offsets.contains(&one.offset()))
-    {
+    for one in seen.accesses.iter().filter(|one| offsets.contains(&one.offset())) {
         let bytes = one.executions * f64::from(one.access.bytes);
         let once = (one.touched_bytes / bytes.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         let factor = once as f32;
@@ -302,12 +256,7 @@ pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
                 bytes: one.access.bytes * factor,
                 lines,
                 passes: lines * (LINE as f64 / SECTOR) as f32,
-                misses: one
-                    .access
-                    .misses
-                    .iter()
-                    .map(|misses| misses.min(lines))
-                    .collect(),
+                misses: one.access.misses.iter().map(|misses| misses.min(lines)).collect(),
                 ..one.access.clone()
             },
         );
@@ -328,10 +277,7 @@ pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
 
 /// Adds an access after each one at the same offset.
 fn also(execution: &mut Execution, access: Access) {
-    let old = execution
-        .accesses
-        .iter()
-        .position(|one| one.offset == access.offset);
+    let old = execution.accesses.iter().position(|one| one.offset == access.offset);
     let (Some(old), Ok(new)) = (old, u16::try_from(execution.accesses.len())) else {
         return;
     };
@@ -374,72 +320,84 @@ fn insert_after(steps: &mut Vec<Step>, after: &BTreeMap<u16, u16>) {
 }
 
 /// Simdgroups all of whose lanes have a thread: fewer of them do the same.
-pub fn filled(execution: &Execution, filled: f64) -> Execution {
-    let mut execution = execution.clone();
-    let more = (1.0 / filled.clamp(1.0 / LANES, 1.0)) as f32;
-    for access in &mut execution.accesses {
-        let bytes = access.bytes * more;
-        let last = access.misses.last().copied().unwrap_or(0.0);
-        // Neighbours come to the same lines.
-        let lines = (access.lines * more).min((bytes / LINE as f32).max(access.lines.min(1.0)));
-        let lines = if access.lines > 1.5 {
-            access.lines * more
-        } else {
-            lines
-        };
-        access.lanes = (access.lanes * more).min(32.0);
-        access.bytes = bytes;
-        access.passes = match access.space {
-            Space::Device => (access.passes * more).min((bytes / SECTOR as f32).max(lines)),
-            _ => access.passes * more,
-        };
-        for misses in &mut access.misses {
-            *misses = (*misses * more).min(lines.max(last));
-        }
-        access.lines = lines;
-    }
+pub fn filled(sampled: &Sampled, seen: &Seen) -> Execution {
+    let more = 1.0 / seen.filled.clamp(1.0 / LANES, 1.0);
+    let accesses = seen.accesses.iter().map(|one| (one.instruction, with_more_lanes(one, more)));
+    let mut execution = sampled.changed(&Change {
+        accesses: accesses.collect(),
+        ..Change::default()
+    });
     // Threadgroups of eight full simdgroups, each as one was before.
-    let threads = execution.threads().max(1);
-    let simdgroups = threads.div_ceil(32);
+    let simdgroups = execution.threads().div_ceil(32).max(1);
     let together = (8 / simdgroups).max(1);
-    let kept = execution.threadgroups() as f64 * filled / f64::from(together);
+    let kept = execution.threadgroups() as f64 / more / f64::from(together);
     for group in &mut execution.groups {
         for (_, count) in &mut group.simdgroups {
             *count = count.saturating_mul(together as u16);
         }
     }
-    execution.threadgroup = [simdgroups * together * 32, 1, 1];
-    execution.grid = [
-        (kept.ceil() as u32)
-            .max(1)
-            .saturating_mul(simdgroups * together * 32),
-        1,
-        1,
-    ];
     execution.threadgroup_bytes = execution.threadgroup_bytes.saturating_mul(together);
-    execution.order = Vec::new();
+    regrid(&mut execution, kept, simdgroups * together * 32);
     execution
 }
 
-/// The work of each threadgroup divided among `parts` of them; one that has several simdgroups is divided between these first.
-pub fn divided(execution: &Execution, parts: u32) -> Execution {
+/// An access by lanes of which there are more: their bytes lie beside those of the others, unless lanes are far apart.
+fn with_more_lanes(one: &SeenAccess, more: f64) -> Access {
+    let access = &one.access;
+    let scale = more as f32;
+    let bytes = access.bytes * scale;
+    let each = f64::from(access.bytes / access.lanes.max(f32::MIN_POSITIVE));
+    let apart = one.stride.is_some_and(|stride| stride.unsigned_abs() as f64 > 1.5 * each);
+    let lines = match apart {
+        true => access.lines * scale,
+        false => access.lines.max(bytes / LINE as f32),
+    };
+    let sectors = (bytes / SECTOR as f32).max(lines);
+    Access {
+        lanes: (access.lanes * scale).min(LANES as f32),
+        bytes,
+        lines,
+        passes: match access.space {
+            Space::Device if access.kind != Kind::Atomic => (access.passes * scale).min(sectors),
+            _ => access.passes * scale,
+        },
+        misses: access.misses.iter().map(|misses| (misses * scale).min(lines)).collect(),
+        ..access.clone()
+    }
+}
+
+/// Another grid: so many threadgroups of so many threads, all alike.
+fn regrid(execution: &mut Execution, groups: f64, threads: u32) {
+    let groups = groups.ceil().clamp(1.0, f64::from(u32::MAX / threads.max(1))) as u32;
+    let before = execution.threadgroups().max(1) as f64;
+    execution.threadgroup = [threads, 1, 1];
+    execution.grid = [groups.saturating_mul(threads), 1, 1];
+    execution.order = Vec::new();
+    // As much memory, touched by so many more or fewer threadgroups.
+    let ratio = f64::from(groups) / before;
+    let curve = &mut execution.footprint.curve;
+    let own = curve.first().map_or(0.0, |&(_, lines)| lines);
+    for (count, _) in curve.iter_mut() {
+        *count = ((*count as f64 * ratio) as u64).max(1);
+    }
+    if ratio > 1.0 {
+        curve.insert(0, (1, own / ratio));
+    }
+}
+
+/// The dispatch with `groups` times as many threadgroups and `threads` times as many threads, which divide the work: first
+/// the simdgroups of each threadgroup, then the turns of loops.
+pub fn divided(execution: &Execution, groups: f64, threads: f64) -> Execution {
     let mut execution = execution.clone();
     let simdgroups = execution.threads().div_ceil(32).max(1);
-    let by_simdgroup = if execution_has_barriers(&execution) {
-        1
-    } else {
-        simdgroups.min(parts)
+    let apart = match execution_has_barriers(&execution) {
+        true => 1,
+        false => simdgroups.min(groups.ceil() as u32).max(1),
     };
-    let by_turns = (f64::from(parts) / f64::from(by_simdgroup)).max(1.0) as f32;
+    let turns = (groups / f64::from(apart)).max(threads).max(1.0);
+    let kept = simdgroups.div_ceil(apart);
     for group in &mut execution.groups {
-        let mut left = u32::from(
-            group
-                .simdgroups
-                .iter()
-                .map(|(_, count)| *count)
-                .sum::<u16>(),
-        )
-        .div_ceil(by_simdgroup);
+        let mut left = kept;
         group.simdgroups.retain_mut(|(_, count)| {
             *count = u32::from(*count).min(left) as u16;
             left -= u32::from(*count);
@@ -447,23 +405,10 @@ pub fn divided(execution: &Execution, parts: u32) -> Execution {
         });
     }
     for path in &mut execution.paths {
-        divide_loops(&mut path.steps, by_turns);
+        divide_loops(&mut path.steps, turns as f32);
     }
-    let threads = (execution.threads() / by_simdgroup).max(1);
-    let groups = execution
-        .threadgroups()
-        .saturating_mul(u64::from(parts))
-        .min(1 << 20) as u32;
-    execution.threadgroup = [threads, 1, 1];
-    execution.grid = [groups.saturating_mul(threads), 1, 1];
-    execution.order = Vec::new();
-    let curve = &mut execution.footprint.curve;
-    for (count, _) in curve.iter_mut() {
-        *count = count.saturating_mul(u64::from(parts));
-    }
-    if let Some(&(_, own)) = curve.first() {
-        curve.insert(0, (1, own / f64::from(parts)));
-    }
+    let count = execution.threadgroups() as f64 * turns * f64::from(simdgroups) / f64::from(kept);
+    regrid(&mut execution, count.min((1 << 20) as f64), kept * 32);
     execution
 }
 
@@ -488,40 +433,51 @@ fn divide_loops(steps: &mut [Step], by: f32) {
     }
 }
 
-/// Loads and stores (by offset) that move `times` as much at once: their instructions, and those around them that count and
-/// make addresses, are executed that much less often.
+/// Loads and stores (by offset) that move `times` as much at once: the blocks around them, or where these are in no loop the
+/// threads, do the work of as many. What counts and makes addresses is executed that much less often.
 pub fn widened(sampled: &Sampled, seen: &Seen, offsets: &[u32], times: f64) -> Execution {
     let mut change = Change::default();
-    let factor = (1.0 / times.max(1.0)) as f32;
-    for one in seen
-        .accesses
-        .iter()
-        .filter(|one| offsets.contains(&one.offset()))
-    {
-        let access = &one.access;
-        let lines = (f64::from(access.bytes) / LINE as f64)
-            .max(f64::from(misses_of(&access.misses, 1e9) as f32));
-        change.accesses.insert(
-            one.instruction,
-            Access {
-                issued: access.issued * factor,
-                taken: access.taken * factor,
-                lines: (lines as f32).min(access.lines),
-                passes: access.passes.min((f64::from(access.bytes) / SECTOR) as f32),
-                misses: access
-                    .misses
-                    .iter()
-                    .map(|misses| misses.min(lines as f32))
-                    .collect(),
-                ..access.clone()
-            },
-        );
+    let scale = times as f32;
+    let chosen = seen.accesses.iter().filter(|one| offsets.contains(&one.offset()));
+    let chosen: Vec<&SeenAccess> = chosen.collect();
+    let turns = chosen.iter().map(|one| one.executions / seen.simdgroups.max(1.0));
+    let in_loop = turns.fold(0.0, f64::max) > 1.5;
+    for one in &chosen {
         let Some(block) = sampled.code.block_of(one.instruction as usize) else {
             continue;
         };
-        for at in sampled.code.overhead_of(block) {
-            change.issue.insert(at, factor);
+        if in_loop {
+            change.blocks.insert(block, 1.0 / scale);
+        }
+        for at in sampled.code.arithmetic_of(block) {
+            change.issue.insert(at, scale);
         }
     }
-    sampled.changed(&change)
+    for one in &seen.accesses {
+        let block = sampled.code.block_of(one.instruction as usize);
+        let widened = block.is_some_and(|block| change.blocks.contains_key(&block)) || !in_loop;
+        if widened {
+            change.accesses.insert(one.instruction, wider(one, scale));
+        }
+    }
+    let mut execution = sampled.changed(&change);
+    if !in_loop {
+        let (groups, threads) = (execution.threadgroups() as f64, execution.threads());
+        regrid(&mut execution, groups / times, threads);
+    }
+    execution
+}
+
+/// An access that moves as much more at once.
+fn wider(one: &SeenAccess, scale: f32) -> Access {
+    let access = &one.access;
+    let bytes = access.bytes * scale;
+    let lines = (access.lines * scale).min((bytes / LINE as f32).max(access.lines));
+    Access {
+        bytes,
+        lines,
+        passes: (access.passes * scale).min((bytes / SECTOR as f32).max(lines)),
+        misses: access.misses.iter().map(|misses| (misses * scale).min(lines)).collect(),
+        ..access.clone()
+    }
 }

@@ -4,15 +4,15 @@ using namespace metal;
 
 kernel void matmul_shared(device float *c, device const float *a, device const float *b, constant uint &n,
                           uint2 group [[threadgroup_position_in_grid]], uint2 at [[thread_position_in_threadgroup]]) {
-    threadgroup float left[16][16], right[16][17];
+    threadgroup float left[16][16], right[16][16];
     uint row = group.y * 16 + at.y, column = group.x * 16 + at.x;
     float sum = 0;
     for (uint k = 0; k < n; k += 16) {
         left[at.y][at.x] = a[row * n + k + at.x];
-        right[at.x][at.y] = b[(k + at.y) * n + column];
+        right[at.y][at.x] = b[(k + at.y) * n + column];
         threadgroup_barrier(mem_flags::mem_threadgroup);
         for (uint i = 0; i < 16; i++)
-            sum += left[at.y][i] * right[at.x][i];
+            sum += left[at.y][i] * right[i][at.x];
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
     c[row * n + column] = sum;

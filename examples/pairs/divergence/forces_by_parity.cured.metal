@@ -7,7 +7,7 @@ float damper(float x) { for (uint k = 0; k < 24; k++) x = sqrt(fabs(x) + 0.25f) 
 
 kernel void forces(device float *f, device const float *x, uint i [[thread_position_in_grid]]) {
     float v = x[i];
-    if ((i >> 5) & 1)
+    if ((i >> 8) & 1)
         v = spring(v);
     else
         v = damper(v);

@@ -5,9 +5,9 @@ using namespace metal;
 kernel void lookup(device float *y, device const uchar *codes, constant float &rate,
                    uint i [[thread_position_in_grid]], uint tid [[thread_position_in_threadgroup]]) {
     threadgroup float table[256];
-    if (tid == 0)
+    if (tid == 0) // fault: serial-threads
         for (uint c = 0; c < 256; c++)
-            table[c] = exp(-rate * float(c)) * 0.5f; // fault: serial-threads
+            table[c] = exp(-rate * float(c)) * 0.5f;
     threadgroup_barrier(mem_flags::mem_threadgroup);
     float v = 0;
     for (uint k = 0; k < 4; k++) v += table[codes[i + k * 65536]];

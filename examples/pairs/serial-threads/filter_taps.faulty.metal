@@ -5,9 +5,9 @@ using namespace metal;
 kernel void filter_long(device float *y, device const float *x, device const float *taps,
                         uint i [[thread_position_in_grid]], uint tid [[thread_position_in_threadgroup]]) {
     threadgroup float held[128];
-    if (tid == 0) {
+    if (tid == 0) { // fault: serial-threads
         for (uint k = 0; k < 128; k++)
-            held[k] = taps[k]; // fault: serial-threads
+            held[k] = taps[k];
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     float sum = 0;

@@ -9,9 +9,9 @@ kernel void row_max(device float *best, device const float *x,
     float v = max(x[row * 1024 + tid], x[row * 1024 + 512 + tid]);
     held[tid] = v;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (tid != 0) return;
+    if (tid != 0) return; // fault: serial-threads
     for (uint i = 1; i < 512; i++)
-        v = max(v, held[i]); // fault: serial-threads
+        v = max(v, held[i]);
     best[row] = v;
 }
 

@@ -10,9 +10,9 @@ kernel void row_mean(device float *mean, device const float *x, constant uint &n
     for (uint i = tid; i < n; i += 256) sum += x[row * n + i];
     part[tid] = sum;
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    if (tid == 0) {
+    if (tid == 0) { // fault: serial-threads
         float total = 0;
-        for (uint i = 0; i < 256; i++) total += part[i]; // fault: serial-threads
+        for (uint i = 0; i < 256; i++) total += part[i];
         mean[row] = total / float(n);
     }
 }

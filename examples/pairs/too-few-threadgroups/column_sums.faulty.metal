@@ -2,8 +2,8 @@
 #include <metal_stdlib>
 using namespace metal;
 
-kernel void column_sums(device float *y, device const float *x, constant uint &rows, constant uint &columns,
-                        uint2 at [[thread_position_in_grid]], uint2 all [[threads_per_grid]]) { // fault: too-few-threadgroups
+kernel void column_sums(device float *y, device const float *x, constant uint &rows, constant uint &columns, // fault: too-few-threadgroups
+                        uint2 at [[thread_position_in_grid]], uint2 all [[threads_per_grid]]) {
     float sum = 0;
     for (uint r = at.y; r < rows; r += all.y) sum += x[r * columns + at.x];
     y[at.y * columns + at.x] = sum;

@@ -2,10 +2,10 @@
 #include <metal_stdlib>
 using namespace metal;
 
-kernel void dots(device float *part, device const float *a, device const float *b, constant uint &n,
+kernel void dots(device float *part, device const float *a, device const float *b, constant uint &n, // fault: too-few-threadgroups
                  uint tid [[thread_position_in_threadgroup]], uint group [[threadgroup_position_in_grid]],
                  uint groups [[threadgroups_per_grid]], uint lane [[thread_index_in_simdgroup]],
-                 uint sg [[simdgroup_index_in_threadgroup]]) { // fault: too-few-threadgroups
+                 uint sg [[simdgroup_index_in_threadgroup]]) {
     threadgroup float held[32];
     uint each = n / groups;
     float sum = 0;

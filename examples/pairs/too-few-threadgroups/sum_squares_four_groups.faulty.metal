@@ -2,8 +2,8 @@
 #include <metal_stdlib>
 using namespace metal;
 
-kernel void sum_squares(device float *part, device const float *x, constant uint &n, uint i [[thread_position_in_grid]],
-                        uint threads [[threads_per_grid]]) { // fault: too-few-threadgroups
+kernel void sum_squares(device float *part, device const float *x, constant uint &n, uint i [[thread_position_in_grid]], // fault: too-few-threadgroups
+                        uint threads [[threads_per_grid]]) {
     float sum = 0;
     for (uint k = i; k < n; k += threads) sum += x[k] * x[k];
     part[i] = sum;

@@ -25,7 +25,7 @@ use assay_predict::seen::SeenAccess;
 /// Lanes at one address that are too many.
 const CROWD: f64 = 2.0;
 /// Updates of each word by a threadgroup that are too many.
-const OFTEN: f64 = 8.0;
+const OFTEN: f64 = 16.0;
 
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     let meeting =
@@ -63,5 +63,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         without: Some(removal::without_atomics(look.sampled, &look.seen, &offsets)),
         cure: advice("add up within the simdgroup and the threadgroup first, then do one atomic"),
         offsets,
+        ..Found::default()
     });
 }

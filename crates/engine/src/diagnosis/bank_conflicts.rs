@@ -48,5 +48,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         )),
         cure: advice("pad the rows of the threadgroup array by one element"),
         offsets,
+        ..Found::default()
     });
 }

@@ -51,5 +51,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
             "drop the barrier, or use simdgroup_barrier where only one simdgroup exchanges values",
         ),
         offsets,
+        ..Found::default()
     });
 }

@@ -46,6 +46,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
             ],
             without: Some(removal::gathered(look.sampled, &look.seen, branch)),
             cure: advice("branch on what all lanes of a simdgroup have in common, or select between both values"),
-        });
+        ..Found::default()
+    });
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Look<'a> {
     pub(super) seen: Seen,
     state: Cache,
     time_us: f64,
+    /// The line that declares the kernel.
+    declaration: Option<u32>,
 }
 
 /// What a rule found.
@@ -26,6 +28,8 @@ pub(super) struct Look<'a> {
 pub(super) struct Found {
     /// Byte offsets of instructions, the heaviest first.
     pub(super) offsets: Vec<u32>,
+    /// It is about the kernel as a whole: the line that declares it.
+    pub(super) of_kernel: bool,
     pub(super) message: String,
     pub(super) seen: Vec<assay_profile::Seen>,
     /// The same execution without the effect; none where nothing could be removed.
@@ -40,6 +44,7 @@ impl<'a> Look<'a> {
         predicted: &'a Predicted,
         target: &'a Target,
         state: Cache,
+        text: Option<&str>,
     ) -> Result<Look<'a>, Error> {
         let mut look = Look {
             program: &pass.program,
@@ -50,6 +55,7 @@ impl<'a> Look<'a> {
             seen: sampled.seen(),
             state,
             time_us: 0.0,
+            declaration: text.and_then(|text| declaration(text, &pass.program.name)),
         };
         look.time_us = look.time(&pass.execution)?;
         Ok(look)
@@ -112,12 +118,20 @@ impl<'a> Look<'a> {
                 lines.push(source.line);
             }
         }
+        let mut source = self.line(first);
+        if found.of_kernel {
+            source = self.declaration.map(|line| SourceLine {
+                file: self.program.files.first().cloned().unwrap_or_default(),
+                line,
+            });
+            lines.extend(self.declaration);
+        }
         Finding {
             rule,
             severity: severity(weight),
             message: found.message,
-            range: (first, first + 2),
-            source: self.line(first),
+            range: (first, first.saturating_add(2)),
+            source,
             gain: None,
             recipes: &[],
             lines,
@@ -126,6 +140,20 @@ impl<'a> Look<'a> {
             cure: Some(found.cure).filter(|cure| !cure.advice.is_empty()),
         }
     }
+}
+
+/// The line of a source, from 1, in which a kernel is declared.
+fn declaration(text: &str, kernel: &str) -> Option<u32> {
+    let declares = |line: &str| {
+        let named = line.match_indices(kernel).any(|(at, _)| {
+            let after = line.get(at + kernel.len()..).unwrap_or_default().trim_start();
+            let before = line.get(..at).unwrap_or_default();
+            after.starts_with('(') && before.ends_with(|c: char| c.is_whitespace() || c == '*')
+        });
+        named && !line.trim_start().starts_with("//")
+    };
+    let mut lines = (1..).zip(text.lines());
+    lines.find(|(_, line)| declares(line)).map(|(line, _)| line)
 }
 
 /// Three significant digits.

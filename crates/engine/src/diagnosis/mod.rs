@@ -64,17 +64,17 @@ const WEIGHED: &[(&str, Check)] = &[
     ("spilling", spilling::check),
 ];
 
-/// The findings of a dispatch, the weightiest first.
+/// The findings of a dispatch, the weightiest first. With the text of its source, findings of the kernel as a whole have a line.
 pub fn findings(
     pass: &Pass,
     predicted: &Predicted,
-    target: &Target,
-    state: Cache,
+    (target, state): (&Target, Cache),
+    text: Option<&str>,
 ) -> Result<Vec<Finding>, Error> {
     let Some(sampled) = &pass.sampled else {
         return Ok(Vec::new());
     };
-    let look = Look::new(pass, sampled, predicted, target, state)?;
+    let look = Look::new(pass, sampled, predicted, target, state, text)?;
     let mut all = Vec::new();
     for (rule, check) in CHECKS.iter().chain(WEIGHED) {
         let mut found = Vec::new();

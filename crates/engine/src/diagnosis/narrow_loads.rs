@@ -41,5 +41,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         without: Some(removal::widened(look.sampled, &look.seen, &offsets, 4.0)),
         cure: advice("let each thread take four neighbours as a vector (half4, uchar4)"),
         offsets,
+        ..Found::default()
     });
 }

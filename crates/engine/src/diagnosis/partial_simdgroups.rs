@@ -26,13 +26,14 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     }
     let [x, y, z] = look.execution.threadgroup;
     out.push(Found {
-        offsets: vec![look.program.entry],
+        of_kernel: true,
         message: format!(
             "{:.1} of the 32 lanes of a simdgroup have a thread: threadgroups are {x} × {y} × {z}",
             32.0 * filled
         ),
         seen: vec![seen("lanes with a thread", 32.0 * filled, 32.0)],
-        without: Some(removal::filled(look.execution, filled)),
+        without: Some(removal::filled(look.sampled, &look.seen)),
         cure: advice("dispatch threadgroups of a multiple of 32 threads"),
+        ..Found::default()
     });
 }

@@ -56,5 +56,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         without: Some(removal::shared(look.sampled, &look.seen, &offsets)),
         cure: advice("load a tile once into threadgroup memory, or compute several results per thread"),
         offsets,
+        ..Found::default()
     });
 }

@@ -21,23 +21,25 @@ use assay_profile::Finding;
 /// Share of a roof that counts as being at it.
 const AT: f64 = 0.8;
 
+/// The limiter that is memory itself.
+const DRAM: &str = "DRAM bandwidth";
+
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     let rates = &look.predicted.rates;
-    let memory = rates
-        .bandwidth_share
-        .filter(|share| (AT..=1.0).contains(share));
+    let terms = look.predicted.terms.iter();
+    let waited: f64 = terms.filter(|term| term.name == DRAM).map(|term| term.us).sum();
+    // Bytes that a cache answers do not cross the memory's bus, however many they are.
+    let by_memory = waited > 0.4 * look.predicted.time_us;
+    let memory = rates.bandwidth_share.filter(|share| by_memory && *share >= AT);
     let peak = rates.peak_share.filter(|share| *share >= AT);
     let (share, roof, what) = match (memory, peak) {
-        (Some(share), _) => (share, "DRAM bandwidth", "bytes"),
+        (Some(share), _) => (share, DRAM, "bytes"),
         (None, Some(share)) => (share, "the peak of float arithmetic", "operations"),
         (None, None) => return,
     };
     out.push(Found {
-        offsets: vec![look.program.entry],
-        message: format!(
-            "at the roof: {:.0} % of {roof}; only fewer {what} help",
-            100.0 * share
-        ),
+        of_kernel: true,
+        message: format!("at the roof: {:.0} % of {roof}; only fewer {what} help", 100.0 * share),
         seen: vec![seen("share of the roof", share, 1.0)],
         cure: advice(&format!("only fewer {what} help")),
         ..Found::default()
@@ -48,10 +50,8 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
 pub(super) fn near(look: &Look<'_>) -> Option<Finding> {
     let limit = &look.predicted.limited_by;
     let found = Found {
-        offsets: vec![look.program.entry],
-        message: format!(
-            "near the roof: limited by {limit}, and no removal of an effect brings 3 %"
-        ),
+        of_kernel: true,
+        message: format!("near the roof: limited by {limit}, and no removal of an effect brings 3 %"),
         ..Found::default()
     };
     Some(look.finding("at-the-roof", found, None))

@@ -58,5 +58,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         without: Some(removal::coalesced(look.sampled, &look.seen, &offsets)),
         cure: advice("let neighbouring lanes take neighbouring elements"),
         offsets,
+        ..Found::default()
     });
 }

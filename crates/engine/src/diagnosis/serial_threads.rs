@@ -40,6 +40,7 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
             seen: vec![seen("active lanes", branch.active, 32.0)],
             without: Some(removal::spread(look.sampled, &look.seen, branch)),
             cure: advice("let all threads of the threadgroup share this work"),
-        });
+        ..Found::default()
+    });
     }
 }

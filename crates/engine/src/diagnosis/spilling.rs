@@ -21,5 +21,6 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
         without: Some(removal::without_stack(look.sampled, &look.seen)),
         cure: advice("index private arrays with constants, or keep fewer values alive"),
         offsets,
+        ..Found::default()
     });
 }

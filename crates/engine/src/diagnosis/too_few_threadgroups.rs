@@ -37,16 +37,15 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     let threads = groups * f64::from(look.execution.threads());
     let by_groups = FEW_PER_CORE * cores / groups;
     let by_threads = ENOUGH_THREADS * cores / threads;
-    let parts = by_groups.max(by_threads);
     // A last wave that is nearly full loses nothing.
     let waves = groups / cores;
     let full = waves / waves.ceil() > 0.9 && by_threads <= 1.0;
-    if parts <= 1.0 || full {
+    if by_groups.max(by_threads) <= 1.0 || full {
         return;
     }
-    let parts = (parts.ceil() as u32).clamp(2, 256);
+    let (by_groups, by_threads) = (by_groups.clamp(1.0, 1024.0), by_threads.clamp(1.0, 1024.0));
     out.push(Found {
-        offsets: vec![look.program.entry],
+        of_kernel: true,
         message: format!(
             "{groups:.0} threadgroups of {} threads for {cores:.0} cores, each of which keeps 1024 threads and more",
             look.execution.threads()
@@ -55,7 +54,8 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
             seen("threadgroups", groups, FEW_PER_CORE * cores),
             seen("threads", threads, ENOUGH_THREADS * cores),
         ],
-        without: Some(removal::divided(look.execution, parts)),
+        without: Some(removal::divided(look.execution, by_groups, by_threads)),
         cure: advice("divide the work among more threadgroups"),
+        ..Found::default()
     });
 }

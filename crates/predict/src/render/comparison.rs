@@ -36,8 +36,13 @@ pub fn compared(compared: &Compared, detail: Detail) -> Answer {
     if let Some(reason) = compared.reason {
         answer.push(Block::text(reason));
     }
+    if !compared.why.is_empty() {
+        answer.push(why(compared, detail));
+    }
     answer.push(terms(compared, detail));
-    answer.push(work(compared));
+    if detail == Detail::Full || compared.why.is_empty() {
+        answer.push(work(compared));
+    }
     let fresh = after
         .notes
         .iter()
@@ -46,30 +51,50 @@ pub fn compared(compared: &Compared, detail: Detail) -> Answer {
     answer
 }
 
-/// The ratio and what it amounts to. A call whose band holds 1 is likely, not certain.
+/// The ratio and what it amounts to.
 pub fn call(compared: &Compared) -> String {
     let ratio = match compared.call {
-        Call::Slower => {
+        Call::Slower | Call::ProbablySlower => {
             let slower = 1.0 / compared.speedup.max(f64::MIN_POSITIVE);
             format!("{slower:.2} times as slow")
         }
         _ => format!("{:.2} times as fast", compared.speedup),
     };
-    let likely = match compared.call {
-        Call::Faster if compared.low < 1.0 => "likely ",
-        Call::Slower if compared.high > 1.0 => "likely ",
-        _ => "",
-    };
-    format!("{ratio}: {likely}{}", compared.call.name())
+    format!("{ratio}: {}", compared.call.name())
 }
 
 /// Green and red only where the whole band agrees.
 fn role(compared: &Compared) -> Role {
     match compared.call {
-        Call::Faster if compared.low >= 1.0 => Role::Good,
-        Call::Slower if compared.high <= 1.0 => Role::Bad,
-        _ => Role::Warn,
+        Call::Faster => Role::Good,
+        Call::Slower => Role::Bad,
+        _ => Role::Heading,
     }
+}
+
+/// Rows of the first screen that say why.
+const CAUSES: usize = 4;
+
+/// What the kernels do differently, the rows that changed most.
+fn why(compared: &Compared, detail: Detail) -> Table {
+    let mut table = Table::new([
+        Column::left("why").shrink(),
+        Column::right("before"),
+        Column::right("after"),
+        Column::right("ratio"),
+    ]);
+    let shown = |value: f64| match value {
+        100.0.. => number::grouped(value.round() as u64),
+        value => format!("{value:.1}"),
+    };
+    for row in compared.why.iter().take(detail.rows(CAUSES)) {
+        let ratio = match row.before > 0.0 {
+            true => format!("{:.3}", row.after / row.before),
+            false => "–".to_owned(),
+        };
+        table.row([row.name.to_owned(), shown(row.before), shown(row.after), ratio]);
+    }
+    table
 }
 
 fn terms(compared: &Compared, detail: Detail) -> Table {

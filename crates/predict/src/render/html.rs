@@ -250,6 +250,7 @@ pub fn html_of_comparison(compared: &[Compared], below: &str) -> String {
             Call::Faster => "good",
             Call::Slower => "bad",
             Call::Tie => "warn",
+            Call::ProbablyFaster | Call::ProbablySlower => "dim",
         };
         let _ = write!(
             body,

@@ -16,6 +16,20 @@ pub struct TimeGain {
     pub high_us: f64,
 }
 
+impl TimeGain {
+    /// In words: `1.4 ms (79 %; 1.3 ms to 1.6 ms), predicted`.
+    pub fn words(&self) -> String {
+        let time = |us: f64| assay_report::number::nanoseconds(us * 1e3);
+        format!(
+            "{} ({:.0} %; {} to {}), predicted",
+            time(self.us),
+            100.0 * self.share,
+            time(self.low_us),
+            time(self.high_us)
+        )
+    }
+}
+
 /// A figure that was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -107,23 +107,45 @@ pub fn hot_lines(profile: &Profile, sources: Option<&Sources>, most: usize) -> S
     }
 }
 
-/// A finding as advice.
+/// A finding as advice: what it costs, the line as it could be, and the command to copy.
 pub fn advice(finding: &Finding) -> Advice {
+    let cure = finding.cure.as_ref();
+    let patch = cure.map_or(Vec::new(), |cure| {
+        let lines = [("-", &cure.before), ("+", &cure.after)];
+        let lines = lines.into_iter().filter_map(|(sign, line)| Some((sign, line.as_ref()?)));
+        lines.map(|(sign, line)| format!("{sign} {}", line.trim())).collect()
+    });
+    let text = match cure {
+        Some(cure) if !cure.advice.is_empty() => format!("{}. {}", finding.message, cure.advice),
+        _ => finding.message.clone(),
+    };
+    let explained = || format!("assay explain {}", finding.rule);
     Advice {
         rule: finding.rule.to_owned(),
-        weight: finding.severity.name().to_owned(),
+        weight: weight(finding),
         place: place(finding),
-        text: finding.message.clone(),
-        command: format!("assay explain {}", finding.rule),
-        gain: finding.gain.map_or(String::new(), |gain| {
-            format!(
-                "saves up to {} {}",
-                number(gain.amount),
-                gain.metric.words()
-            )
-        }),
+        text,
+        patch,
+        command: cure.and_then(|cure| cure.command.clone()).unwrap_or_else(explained),
+        gain: gain(finding),
         role: Some(role(finding.severity)),
-        ..Advice::default()
+    }
+}
+
+/// The share of the time that goes away with it, or how much it matters where no launch is known.
+fn weight(finding: &Finding) -> String {
+    match &finding.weight {
+        Some(weight) => format!("{:.0} %", 100.0 * weight.share),
+        None => finding.severity.name().to_owned(),
+    }
+}
+
+fn gain(finding: &Finding) -> String {
+    let cured = finding.cure.as_ref().and_then(|cure| cure.gain);
+    match (cured.or(finding.weight), finding.gain) {
+        (Some(time), _) => format!("saves {}", time.words()),
+        (None, Some(gain)) => format!("saves up to {} {}", number(gain.amount), gain.metric.words()),
+        (None, None) => String::new(),
     }
 }
 
@@ -165,8 +187,7 @@ pub fn findings(answer: &mut Answer, profile: &Profile, detail: Detail) {
     let named = others.iter().take(OTHERS);
     let named: Vec<String> = named
         .map(|finding| {
-            let (severity, rule) = (finding.severity.name(), finding.rule);
-            format!("{severity} {rule} at {}", place(finding))
+            format!("{} {} at {}", weight(finding), finding.rule, place(finding))
         })
         .collect();
     let more = others.len().saturating_sub(OTHERS);

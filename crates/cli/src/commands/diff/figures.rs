@@ -62,7 +62,10 @@ impl Comparison {
     /// Returns true if a figure that decides, or the predicted time, became worse.
     pub(super) fn is_hurt(&self) -> bool {
         match &self.predicted {
-            Some(predicted) => predicted.call == assay_predict::Call::Slower,
+            Some(predicted) => {
+                use assay_predict::Call::{ProbablySlower, Slower};
+                matches!(predicted.call, Slower | ProbablySlower)
+            }
             None => self.deciding(Change::Hurt) > 0,
         }
     }

@@ -16,6 +16,7 @@ pub(super) fn page(rule: &str) -> Option<String> {
 
 fn rules() -> Vec<Rule> {
     let mut rules = assay_profile::RULES.to_vec();
+    rules.extend_from_slice(assay_engine::diagnosis::RULES);
     rules.extend(assay_rewrite::recipe::rules());
     rules
 }

@@ -153,14 +153,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     if let Some(surveys) = survey::of(&loaded) {
         return survey::show(&surveys, args.format, context);
     }
-    let profiles = phases.step("profile", || profiles(&loaded, &options, context))?;
+    let mut profiles = phases.step("profile", || profiles(&loaded, &options, context))?;
     let shown = place.path().display().to_string();
     if let Some(file) = &args.baseline {
         return baseline::check(&shown, &profiles, file, args, context);
     }
     let sources = loaded.first().map(|one| one.sources.as_ref());
     let predicted = phases.step("predict", || {
-        timed::predicted(&loaded, &profiles, &bytes, args, context)
+        timed::predicted(&loaded, &mut profiles, &bytes, args, context)
     })?;
     let text = phases.step("render", || {
         Ok::<_, Failure>(match args.format {

@@ -6,19 +6,20 @@ use crate::failure::Failure;
 use crate::launch::Asked;
 use crate::load::Loaded;
 use crate::prediction::{self, lines, target, targets, task};
+use assay_engine::diagnosis;
 use assay_front::Bytes;
 use assay_predict::render::{self, time};
 use assay_predict::{Cache, LineTime, Predicted, Sampling};
-use assay_profile::Profile;
 use assay_profile::render::{Lead, LeadLine, Sources};
+use assay_profile::{Finding, Profile};
 
 /// Kernels of a file whose launches are guessed unasked.
 const MOST_GUESSED: usize = 8;
 
-/// The predicted time of every profile that has a launch.
+/// The predicted time of every profile that has a launch, whose findings become those of the launch.
 pub(super) fn predicted(
     loaded: &[Loaded],
-    profiles: &[Profile],
+    profiles: &mut [Profile],
     bytes: &Bytes,
     args: &Args,
     context: &Context,
@@ -35,11 +36,17 @@ pub(super) fn predicted(
             ),
         );
     }
-    let one = |profile: &Profile| match by_name(profile) {
-        Some(loaded) => of(loaded, bytes, guesses, args, context),
+    let one = |profile: &mut Profile| match by_name(profile) {
+        Some(loaded) => {
+            let found = of(loaded, bytes, guesses, args, context)?;
+            Ok(found.map(|(predicted, findings)| {
+                profile.findings = findings;
+                predicted
+            }))
+        }
         None => Ok(None),
     };
-    profiles.iter().map(one).collect()
+    profiles.iter_mut().map(one).collect()
 }
 
 fn of(
@@ -48,7 +55,7 @@ fn of(
     guesses: bool,
     args: &Args,
     context: &Context,
-) -> Result<Option<Predicted>, Failure> {
+) -> Result<Option<(Predicted, Vec<Finding>)>, Failure> {
     let model = &args.model;
     let program = &loaded.program;
     let flags = model.launch.written()?;
@@ -79,7 +86,12 @@ fn of(
         let kernel = &task.kernel;
         let mut predicted = prediction::predicted(kernel, task.code, &passes, 1, &target, state)?;
         predicted.lines = lines::lines(&passes, 1, &target, state, Some(&loaded.sources))?;
-        Ok(predicted)
+        let text = std::str::from_utf8(bytes).ok();
+        let mut findings = Vec::new();
+        for pass in &passes {
+            findings.extend(diagnosis::findings(pass, &predicted, (&target, state), text)?);
+        }
+        Ok((predicted, findings))
     };
     match predict() {
         Ok(predicted) => Ok(Some(predicted)),
