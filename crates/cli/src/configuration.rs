@@ -7,7 +7,7 @@
 use crate::{confine, input};
 use assay_front::SourceOptions;
 use assay_gate::{Config, Group, Oracle};
-use assay_launch::{Mistake, Written};
+use assay_launch::{Mistake, Size, Written};
 use assay_msl::Standard;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -187,6 +187,13 @@ impl Configured {
             root: self.root.clone(),
             names: values.map(|(_, value)| value.to_owned()).collect(),
         }))
+    }
+
+    /// Sizes to run at on a CPU, in place of those to predict at.
+    pub(crate) fn run_sizes(&self, kernel: &str) -> Vec<Size> {
+        let group = self.group(Some(kernel));
+        let sizes = group.into_iter().flat_map(|group| &group.run_sizes);
+        sizes.filter_map(|text| text.parse().ok()).collect()
     }
 
     /// The expression that says what is right of a kernel, with its tolerances.

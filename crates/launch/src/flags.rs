@@ -167,7 +167,10 @@ mod tests {
         assert_eq!(numbers(&grid, &sizes[0]), Ok([3, 7, 1]));
         assert!(!is_plain(&grid));
         assert!(is_plain(&extent("64,2").unwrap()));
-        assert_eq!(extent("1,2,3,4"), Err("more than three numbers: write X, X,Y or X,Y,Z".to_owned()));
+        assert_eq!(
+            extent("1,2,3,4"),
+            Err("more than three numbers: write X, X,Y or X,Y,Z".to_owned())
+        );
         let unknown = numbers(&extent("K").unwrap(), &sizes[0]).unwrap_err();
         assert!(unknown.to_string().contains("no size \"K\""), "{unknown}");
     }

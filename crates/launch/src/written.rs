@@ -151,8 +151,9 @@ impl Written {
         let bad = |why: String| Mistake::usage(format!("--{flag} {text}: {why}"));
         let place = || {
             split(text).ok_or_else(|| {
-                bad("it starts with INDEX= or the name of an argument and =".to_owned())
-                    .advice(format!("write --{flag} NAME=CONTENTS, as in --{flag} x=zeros:f32:64"))
+                bad("it starts with INDEX= or the name of an argument and =".to_owned()).advice(
+                    format!("write --{flag} NAME=CONTENTS, as in --{flag} x=zeros:f32:64"),
+                )
             })
         };
         let word = |text: &str| -> String { text.split_whitespace().collect() };

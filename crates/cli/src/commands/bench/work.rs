@@ -471,7 +471,8 @@ fn has_functions(
         return Ok(());
     };
     let (path, held, kernel) = (&source.path, names.join(", "), &case.kernel);
-    let message = format!("{path} has no kernel named {missing}, which {kernel} calls; it has {held}");
+    let message =
+        format!("{path} has no kernel named {missing}, which {kernel} calls; it has {held}");
     Err(Refusal::All(Failure::usage(message).advice(format!(
         "rename it to {missing}, with the arguments of assay bench {kernel} --describe; or judge it by itself: assay run {path} --oracle 'y[i] = 2 * x[i]'"
     ))))

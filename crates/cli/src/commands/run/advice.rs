@@ -44,7 +44,10 @@ pub(super) fn arguments(file: &str, facts: &PipelineFacts, needs_name: bool) -> 
             let _ = write!(line, " --argument {index}.{path}={contents}");
         }
     }
-    let _ = write!(text, "for example:\n  {line}\n`assay launch {file}` guesses the whole launch");
+    let _ = write!(
+        text,
+        "for example:\n  {line}\n`assay launch {file}` guesses the whole launch"
+    );
     text
 }
 

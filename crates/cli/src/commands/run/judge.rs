@@ -120,10 +120,37 @@ struct Right {
     expected: Vec<Expected>,
     /// Tolerances that come with the oracle: relative to what went into an element, and absolute.
     own: Option<(f64, f64)>,
+    /// As many terms may be added up for one element.
+    terms: u64,
+}
+
+/// As many terms as a reduction of an expression may have: those of the largest size, or of the longest axis. An expression
+/// without one adds nothing up.
+fn terms_of(definition: &Definition, sizes: &Sizes, buffers: &[Buffer]) -> u64 {
+    if let Definition::Expression(expression) = definition
+        && !expression.text().contains('<')
+    {
+        return 1;
+    }
+    let axes = buffers.iter().flat_map(|buffer| &buffer.shape).copied();
+    let longest = sizes.values().copied().max().or(axes.max());
+    longest.unwrap_or(1)
+}
+
+/// As many elements as there are inputs for each output, where nothing else is known of what a kernel adds up.
+fn inputs_per_output(work: &Work<'_>, output: Option<u32>) -> u64 {
+    let count = |buffer: &Buffer| buffer.size() / buffer.element.size as u64;
+    let largest = work.inputs.buffers.iter().map(count).max().unwrap_or(1);
+    let own = output.and_then(|index| work.inputs.buffer(index));
+    largest / own.map_or(1, count).max(1)
 }
 
 /// The verdict on a run that just ended; none when nothing says what is right.
-pub(super) fn verdict(work: &mut Work<'_>, sizes: &Sizes) -> Result<Option<Verdict>, Failure> {
+pub(super) fn verdict(
+    work: &mut Work<'_>,
+    sizes: &Sizes,
+    context: &Context,
+) -> Result<Option<Verdict>, Failure> {
     let flags = work.args.right.clone();
     let right = match (&flags.oracle, &flags.against) {
         (Some(text), _) => {
@@ -132,7 +159,7 @@ pub(super) fn verdict(work: &mut Work<'_>, sizes: &Sizes) -> Result<Option<Verdi
         }
         (None, Some(other)) => Some(of_kernel(work, sizes, other)?),
         (None, None) if !flags.expect.is_empty() => Some(of_files(work, &flags.expect)?),
-        (None, None) => of_configuration(work, sizes)?,
+        (None, None) => of_configuration(work, sizes, context),
     };
     let Some(right) = right else {
         for (flag, is_given) in [
@@ -148,7 +175,7 @@ pub(super) fn verdict(work: &mut Work<'_>, sizes: &Sizes) -> Result<Option<Verdi
         return Ok(None);
     };
     let after = work.after()?;
-    let (limits, allowed) = limits(&flags, right.own, sizes, &work.inputs.buffers);
+    let (limits, allowed) = limits(&flags, &right);
     let is_to_scale = flags.rtol.is_none() && flags.atol.is_none();
     let outputs = right.expected.into_iter().map(|expected| {
         let answer = match is_to_scale {
@@ -186,9 +213,7 @@ pub(super) fn verdict(work: &mut Work<'_>, sizes: &Sizes) -> Result<Option<Verdi
 /// How far results may be off, and that in words.
 fn limits(
     flags: &RightArgs,
-    own: Option<(f64, f64)>,
-    sizes: &Sizes,
-    buffers: &[Buffer],
+    right: &Right,
 ) -> (Limits, String) {
     let of = |relative: f64, absolute: f64| Limits {
         tolerance: Tolerance {
@@ -208,20 +233,18 @@ fn limits(
     if let Some(ulps) = ulps {
         return (of(0.0, 0.0), ulps);
     }
-    if let Some((relative, absolute)) = own {
+    if let Some((relative, absolute)) = right.own {
         let words =
             format!("{relative:e} of what went into an element, and {absolute:e} (assay.toml)");
         return (of(relative, absolute), words);
     }
-    // The longest sum an element can be: no size is exceeded by one, and without sizes no buffer.
-    let longest = sizes.values().copied().max();
-    let extents = buffers.iter().flat_map(|buffer| &buffer.shape).copied();
-    let terms = longest.or(extents.max()).unwrap_or(1).max(1);
+    let terms = right.terms.max(1);
     let relative = (ROUNDINGS + 2.0 * (terms as f64).sqrt()) * f64::from(f32::EPSILON) / 2.0;
-    let words = format!(
-        "{relative:.1e} of what went into an element: (64 + 2√{terms}) × 2⁻²⁴, for sums of up to {} terms",
-        grouped(terms)
-    );
+    let why = match terms {
+        1 => "66 × 2⁻²⁴, for what adds nothing up".to_owned(),
+        _ => format!("(64 + 2√{terms}) × 2⁻²⁴, for sums of up to {} terms", grouped(terms)),
+    };
+    let words = format!("{relative:.1e} of what went into an element: {why}");
     (of(relative, 0.0), words)
 }
 
@@ -232,6 +255,7 @@ fn of_oracle(
     by: String,
     own: Option<(f64, f64)>,
 ) -> Result<Right, Failure> {
+    let terms = terms_of(&definition, sizes, &work.inputs.buffers);
     let oracle = Oracle {
         definition,
         tolerance: Tolerance {
@@ -256,21 +280,32 @@ fn of_oracle(
         Failure::usage(format!("--oracle: {why}"))
             .advice(format!("its names are the kernel's: {}", names.join(", ")))
     })?;
-    Ok(Right { by, expected, own })
+    Ok(Right {
+        by,
+        expected,
+        own,
+        terms,
+    })
 }
 
-/// The expression that assay.toml has for the kernel.
-fn of_configuration(work: &Work<'_>, sizes: &Sizes) -> Result<Option<Right>, Failure> {
-    let Some(configured) = configuration::of(&work.args.file) else {
-        return Ok(None);
-    };
-    let Some(written) = configured.oracle(&work.facts.function) else {
-        return Ok(None);
-    };
+/// The expression that assay.toml has for the kernel, whose names are those of its launch: one by flags may have others.
+fn of_configuration(work: &Work<'_>, sizes: &Sizes, context: &Context) -> Option<Right> {
+    if work.launched.is_by_flags() {
+        return None;
+    }
+    let configured = configuration::of(&work.args.file)?;
+    let written = configured.oracle(&work.facts.function)?;
     let (text, relative, absolute) = written.parts();
-    let by = format!("the oracle of assay.toml, {text}");
+    let by = "the oracle of assay.toml".to_owned();
     let own = Some((relative, absolute));
-    Ok(Some(of_oracle(work, sizes, oracle::parse(text)?, by, own)?))
+    let right = oracle::parse(text).and_then(|it| of_oracle(work, sizes, it, by, own));
+    match right {
+        Ok(right) => Some(right),
+        Err(why) => {
+            context.note(&format!("note: assay.toml: {}", why.message));
+            None
+        }
+    }
 }
 
 /// What arrays in files say.
@@ -286,7 +321,9 @@ fn of_files(work: &Work<'_>, expect: &[String]) -> Result<Right, Failure> {
         })?;
         let (index, own) = buffer_of(work, name)?;
         let array = Array::parse(&input::open(Path::new(file))?);
-        let array = array.map_err(|why| Failure::input(format!("{file}: {why}")))?;
+        let array = array.map_err(|why| {
+            Failure::input(format!("{file}: {why}")).advice("numpy.save writes such files")
+        })?;
         let values = numbers(&array).ok_or_else(|| {
             Failure::input(format!(
                 "{file} holds `{}`: expected f64, f32, f16, i32 or u32",
@@ -308,6 +345,7 @@ fn of_files(work: &Work<'_>, expect: &[String]) -> Result<Right, Failure> {
     }
     Ok(Right {
         by: names.join(", "),
+        terms: inputs_per_output(work, expected.first().map(|it| it.index)),
         expected,
         own: None,
     })
@@ -438,7 +476,9 @@ fn of_kernel(work: &Work<'_>, sizes: &Sizes, text: &str) -> Result<Right, Failur
                 Binding::Buffer(index) => Some(index),
                 _ => None,
             });
-        let is_named = arguments.iter().any(|it| work.facts.arguments.iter().any(|own| own.name == it.name));
+        let is_named = arguments
+            .iter()
+            .any(|it| work.facts.arguments.iter().any(|own| own.name == it.name));
         let index = same.or((!is_named).then_some(output.index));
         let index = index.unwrap_or(u32::MAX);
         let held = after.iter().find(|(known, _)| *known == index);
@@ -465,6 +505,7 @@ fn of_kernel(work: &Work<'_>, sizes: &Sizes, text: &str) -> Result<Right, Failur
     }
     Ok(Right {
         by: format!("{kernel} of {}", path.display()),
+        terms: inputs_per_output(work, expected.first().map(|it| it.index)),
         expected,
         own: None,
     })

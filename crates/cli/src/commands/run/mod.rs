@@ -179,6 +179,13 @@ fn printed(text: &str) -> Result<(Target, usize), String> {
     Ok((index.parse()?, count))
 }
 
+impl Args {
+    /// Returns true if the report has room for one run.
+    fn is_single(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
 /// What the device holds before a run by a command line.
 #[cfg(test)]
 pub(crate) fn starts(line: &[String]) -> Result<Vec<(u32, Vec<u8>)>, Failure> {

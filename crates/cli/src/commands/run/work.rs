@@ -4,6 +4,7 @@ use super::counts::Counted;
 use super::engine::Engine;
 use super::report::{Finding, Report, Shown, Times, Written as WrittenFile};
 use super::{Args, CheckClass, Destinations, advice, judge};
+use crate::configuration;
 use crate::context::{Context, Verbosity};
 use crate::failure::Failure;
 use crate::input;
@@ -17,7 +18,7 @@ use assay_device::{
     PipelineId,
 };
 use assay_engine::bound::{Bound, fill};
-use assay_engine::diagnostics;
+use assay_engine::{Origin as LaunchOrigin, diagnostics};
 use assay_launch::element::Element;
 use assay_launch::npy::Array;
 use assay_launch::resources::{self, Resources};
@@ -178,7 +179,16 @@ impl<'a> Work<'a> {
             options: args.source.options(&args.file),
             constants: &args.values.constants,
         };
-        let launched = asked.launch(flags, context)?;
+        let mut launched = asked.launch(flags, context)?;
+        if launched.origin == LaunchOrigin::Configuration {
+            let sizes = configuration::of(&args.file).map(|it| it.run_sizes(&name));
+            let mut sizes = sizes.unwrap_or_default();
+            sizes.retain(|size| args.launch.sizes.iter().all(|own| own.name != size.name));
+            if args.is_single() {
+                sizes.iter_mut().for_each(|size| size.values.truncate(1));
+            }
+            launched.launch = launched.launch.with_sizes(&sizes);
+        }
         let misplaced = text.map(|text| misplaced(text, names.iter().map(String::as_str)));
         Ok(Work {
             args,
@@ -228,7 +238,11 @@ impl<'a> Work<'a> {
     ) -> Result<Report, Failure> {
         self.prepare(sizes)?;
         self.remark(context);
-        let printed = self.args.print.iter().map(|(target, _)| ("--print", target));
+        let printed = self
+            .args
+            .print
+            .iter()
+            .map(|(target, _)| ("--print", target));
         let written = files.files.iter().map(|(target, _)| ("--out", target));
         for (option, target) in printed.chain(written) {
             self.index_of(option, target)?;
@@ -258,7 +272,7 @@ impl<'a> Work<'a> {
             self.remark_native(dispatch.threadgroup, context);
         }
         let verdict = match (&ran, &self.args.capture) {
-            (Ran::Timed(_), None) => judge::verdict(self, sizes)?,
+            (Ran::Timed(_), None) => judge::verdict(self, sizes, context)?,
             _ => None,
         };
         let report = self.report(&pass, sizes, ran, files)?;
