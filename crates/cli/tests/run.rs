@@ -6,6 +6,8 @@ mod gate;
 mod pulls;
 #[path = "run/repository.rs"]
 mod repository;
+#[path = "run/right.rs"]
+mod right;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -74,7 +76,7 @@ fn a_launch_in_formulas_runs_at_each_size() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        text.contains("4 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 4\nnothing found\n")
+        text.contains("saxpy: nothing found\nsaxpy: 4 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 4\n")
             && text.contains("6 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 6\n"),
         "{text}"
     );
@@ -95,7 +97,7 @@ fn a_check_in_plain_numbers_is_known_of_that_launch_only() {
     let output = run(&kernels(), &format!("{SAXPY} --bytes 2=i32:4 --check"));
     let text = stdout(&output);
     assert!(
-        text.contains("nothing found\nknown of this launch only"),
+        text.starts_with("saxpy: nothing found\n") && text.contains("\nknown of this launch only"),
         "{text}"
     );
 }
@@ -240,7 +242,7 @@ fn a_check_reports_everything_and_the_results_are_there() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let text = stdout(&output);
     assert!(
-        text.contains("\nout-of-bounds: kernel \"saxpy\", /src/kernels.cpp:59"),
+        text.starts_with("saxpy: ") && text.contains("\nout-of-bounds: /src/kernels.cpp:59"),
         "{text}"
     );
     assert!(text.contains("  3      1     -1  3.125"), "{text}");
@@ -256,7 +258,7 @@ fn a_check_reports_everything_and_the_results_are_there() {
     let output = run(&kernels(), &format!("{line} --bytes 2=i32:4"));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        stdout(&output).contains("\nnothing found\n"),
+        stdout(&output).starts_with("saxpy: nothing found\n"),
         "{}",
         stdout(&output)
     );
