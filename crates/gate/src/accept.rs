@@ -23,7 +23,10 @@ pub struct Accept {
 impl Accept {
     /// Checks its names.
     pub(crate) fn check(&self) -> Result<(), String> {
-        let figures = self.what.iter().filter(|name| !OTHER.contains(&name.as_str()));
+        let figures = self
+            .what
+            .iter()
+            .filter(|name| !OTHER.contains(&name.as_str()));
         for name in figures {
             known("accept", name)?;
         }

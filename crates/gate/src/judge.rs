@@ -21,7 +21,8 @@ pub struct Differs {
 
 /// Asks how a buffer differs: the kernels and runs of it, before and now, the buffer in each, and whether the answer decides
 /// something or is only for people.
-pub type Explain<'a> = dyn Fn([(&Kernel, &RunResult, &Contents); 2], bool) -> Option<Differs> + Sync + 'a;
+pub type Explain<'a> =
+    dyn Fn([(&Kernel, &RunResult, &Contents); 2], bool) -> Option<Differs> + Sync + 'a;
 
 /// What decides a judgement besides the snapshots.
 #[derive(Clone)]
@@ -271,7 +272,10 @@ mod tests {
         let report = check(&accept.replace("'a'", "'b'"), before, after, &["slower"]);
         let advice = &report.problems[0].advice;
         assert!(advice.contains("change = \"a\""), "{advice}");
-        assert_eq!(report.kernels[0].notes, ["the accept of time has expired: the kernel is another now"]);
+        assert_eq!(
+            report.kernels[0].notes,
+            ["the accept of time has expired: the kernel is another now"]
+        );
     }
 
     #[test]
@@ -306,12 +310,22 @@ mod tests {
                 ..Judge::new(&config)
             };
             let base = Snapshot::of([kernel(1.0, 1.0, "a")]);
-            judge(&judgement, Some(&base), &Snapshot::of([kernel(1.0, 1.0, "b")]))
+            judge(
+                &judgement,
+                Some(&base),
+                &Snapshot::of([kernel(1.0, 1.0, "b")]),
+            )
         };
         assert!(judged("2ulp", 2).passed && !judged("2ulp", 3).passed);
         let report = judged("same", 1);
-        assert!(report.problems[0].message.contains("element 3"), "{report:?}");
-        assert!(report.problems[0].advice.contains("result = \"1ulp\""), "{report:?}");
+        assert!(
+            report.problems[0].message.contains("element 3"),
+            "{report:?}"
+        );
+        assert!(
+            report.problems[0].advice.contains("result = \"1ulp\""),
+            "{report:?}"
+        );
     }
 
     #[test]

@@ -49,20 +49,21 @@ mod weakened;
 
 pub use accept::Accept;
 pub use baseline::{Baseline, BaselineError};
+pub use body::declares;
 pub use config::{
     Check, Config, ConfigError, Group, OneOrMany, Only, Oracle, Tolerance, WhenFaster,
 };
 pub use figure::{Better, FIGURES, Figure};
 pub use judge::{Differs, Explain, Judge, judge};
 pub use lines::{Texts, changed_line};
+pub use pairing::pairs;
 pub use report::{
-    Against, ConfigurationChange, Difference, Level, Outcome, Problem, Report, Standing, Summary, Verdict,
+    Against, ConfigurationChange, Difference, Level, Outcome, Problem, Report, Standing, Summary,
+    Verdict,
 };
 pub use right::Right;
 pub use rules::rules;
 pub use snapshot::{
     Contents, Failed, FileFailure, Found, Kernel, LineCost, Place, RunResult, Snapshot, Time,
 };
-pub use body::declares;
-pub use pairing::pairs;
 pub use weakened::{Part, Sides, weakened};

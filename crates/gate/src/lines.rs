@@ -23,6 +23,8 @@ struct FileMap {
     old: BTreeMap<u32, u32>,
     /// New lines that are not old ones.
     changed: Vec<u32>,
+    /// Those of them that are not comments.
+    code: Vec<u32>,
     /// Old lines that are gone, and the new line that stands there now.
     removed: Vec<(u32, u32)>,
 }
@@ -49,7 +51,11 @@ impl FileMap {
             map.removed
                 .extend(old_lines.map(|index| (number(index), at)));
             let filled = new_lines.filter(|index| new.get(*index).is_some_and(|l| !l.is_empty()));
-            map.changed.extend(filled.map(number));
+            let filled: Vec<usize> = filled.collect();
+            map.changed.extend(filled.iter().copied().map(number));
+            let is_code = |index: &usize| new.get(*index).is_some_and(|l| !l.starts_with("//"));
+            map.code
+                .extend(filled.into_iter().filter(is_code).map(number));
         }
         map
     }
@@ -212,7 +218,7 @@ impl<'a> Blame<'a> {
         removed.or_else(|| {
             let mut files = self.files.iter();
             files.find_map(|(file, map)| {
-                let changed = map.changed.first().copied();
+                let changed = map.code.first().or(map.changed.first()).copied();
                 let removed = map.removed.first().map(|(_, new)| *new);
                 changed.or(removed).map(|line| Self::place(file, line))
             })

@@ -147,7 +147,10 @@ fn by_text<'a>(pairs: &mut [Pair<'a>], rest: &mut Rest<'a>, (old, new): (&Texts,
             }
         }
     }
-    likely.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, key(a.2)).cmp(&(b.1, key(b.2)))));
+    likely.sort_by(|a, b| {
+        b.0.total_cmp(&a.0)
+            .then((a.1, key(a.2)).cmp(&(b.1, key(b.2))))
+    });
     for (_, place, kernel) in likely {
         if let Some(pair) = pairs.get_mut(place)
             && pair.base.is_none()

@@ -106,7 +106,12 @@ impl Examination<'_> {
             !is_output && (after.inputs == before.inputs || after.given.contains_key(&old.name))
         });
         wrong.extend(gone.map(|old| Wrong {
-            words: format!("buffer {} (\"{}\") is not written{}", old.index, old.name, after.at()),
+            words: format!(
+                "buffer {} (\"{}\") is not written{}",
+                old.index,
+                old.name,
+                after.at()
+            ),
             ulps: None,
         }));
         wrong
@@ -128,7 +133,10 @@ impl Examination<'_> {
             explain(sides, allowed.is_some())
         });
         let differs = differs.unwrap_or_default();
-        if allowed.zip(differs.ulps).is_some_and(|(most, ulps)| ulps <= most) {
+        if allowed
+            .zip(differs.ulps)
+            .is_some_and(|(most, ulps)| ulps <= most)
+        {
             return None;
         }
         let words = match differs.words.as_str() {

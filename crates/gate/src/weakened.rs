@@ -3,7 +3,7 @@
 //! A pull request brings its own `assay.toml` and its own launches: what they ask is compared, kernel by kernel, with what the
 //! configuration of the base asks. What asks less is a problem, unless the base says in `may_change` that it may.
 
-use crate::config::{Check, Config, Group, Oracle, OneOrMany, WhenFaster};
+use crate::config::{Check, Config, Group, OneOrMany, Oracle, WhenFaster};
 use crate::figure::{Better, FIGURES};
 use crate::lines::{Texts, changed_line};
 use crate::pairing;
@@ -105,7 +105,10 @@ pub fn weakened(sides: &Sides<'_>) -> Vec<ConfigurationChange> {
             for what in (sides.launches)(before, pair.head) {
                 let function = pair.head.function.clone();
                 let what = format!("launch of {function}: {what}");
-                found.entry((Part::Launch, what)).or_default().push(function);
+                found
+                    .entry((Part::Launch, what))
+                    .or_default()
+                    .push(function);
             }
         }
     }
@@ -247,12 +250,7 @@ fn dropped(sides: &Sides<'_>, found: &mut Weaker) {
     }
 }
 
-fn of_groups(
-    sides: &Sides<'_>,
-    (old, new): (&Group, &Group),
-    function: &str,
-    found: &mut Weaker,
-) {
+fn of_groups(sides: &Sides<'_>, (old, new): (&Group, &Group), function: &str, found: &mut Weaker) {
     let mut add = |part, what: String| {
         let kernels = found.entry((part, what)).or_default();
         kernels.push(function.to_owned());
@@ -273,17 +271,23 @@ fn of_groups(
     }
     if new.right.is_weaker_than(old.right) {
         let (now, was) = (new.right, old.right);
-        add(Part::Result, format!("result is \"{now}\" and was \"{was}\""));
+        add(
+            Part::Result,
+            format!("result is \"{now}\" and was \"{was}\""),
+        );
     }
     for figure in FIGURES {
-        let allowed = |config: &Config, group| match config.tolerance(Some(group), figure) {
-            Some(allowed) => allowed,
-            None => f64::INFINITY,
+        let allowed = |config: &Config, group| {
+            let allowed = config.tolerance(Some(group), figure);
+            allowed.unwrap_or(f64::INFINITY)
         };
         let (was, now) = (allowed(sides.base, old), allowed(sides.head, new));
         if now > was {
             let name = figure.name;
-            add(Part::Tolerance, format!("tolerance.{name} is {} and was {was}", per_cent(now)));
+            add(
+                Part::Tolerance,
+                format!("tolerance.{name} is {} and was {was}", per_cent(now)),
+            );
         }
         let limit = |config: &Config, group| config.limit(Some(group), figure.name);
         let name = figure.name;
@@ -295,7 +299,10 @@ fn of_groups(
                     Better::More => now < was,
                 };
                 if weaker {
-                    add(Part::Limits, format!("limits.{name} is {now} and was {was}"));
+                    add(
+                        Part::Limits,
+                        format!("limits.{name} is {now} and was {was}"),
+                    );
                 }
             }
             (None, _) => {}
@@ -365,7 +372,9 @@ mod tests {
         assert!(from.is_empty() || text != BASE, "{from}");
         let (base, head) = (Config::parse(BASE).unwrap(), Config::parse(&text).unwrap());
         let all = ["f", "g"].map(|name| Kernel::new("k.metal", name));
-        let kept = all.iter().filter(|it| head.group(&it.file, &it.function).is_some());
+        let kept = all
+            .iter()
+            .filter(|it| head.group(&it.file, &it.function).is_some());
         let (old, new) = (Snapshot::of(all.clone()), Snapshot::of(kept.cloned()));
         let source = "kernel void f() {}\nkernel void g() {}\n".to_owned();
         let texts = Texts::from([("k.metal".to_owned(), source)]);
@@ -389,43 +398,79 @@ mod tests {
     fn what_asks_less_is_told_with_its_line() {
         check("", "", &[]);
         check("'m1', 'm2'", "'m2'", &[("chips", "chip m1 is gone", 1)]);
-        check("time = 5", "time = 50", &[(
-            "tolerance",
-            "tolerance.time is 50 and was 5 (f and 1 more)",
-            4,
-        )]);
-        check("registers = 64", "registers = 65", &[(
-            "limits",
-            "limits.registers is 65 and was 64 (f and 1 more)",
-            6,
-        )]);
-        check("['*.metal']", "['*.metal']\nfunctions = ['f']", &[(
-            "kernels",
-            "kernel g is in no group",
-            9,
-        )]);
-        check("['*.metal']", "['a/*.metal']", &[(
-            "kernels",
-            "file k.metal is in no group",
-            8,
-        )]);
-        check("['*.metal']", "['*.metal']\ncheck = 'off'\nresult = '1ulp'", &[
-            ("check", "check is \"off\" and was \"memory\" (f and 1 more)", 9),
-            ("result", "result is \"1ulp\" and was \"same\" (f and 1 more)", 10),
-        ]);
-        check("['*.metal']", "['*.metal']\ndefines = ['CI']", &[(
-            "options",
-            "defines is [\"CI\"] and was [] (f and 1 more)",
-            9,
-        )]);
-        check("x[i]'", "x[i]'\ng = 'y[i] = 0'", &[("oracle", "oracle of g is new", 11)]);
-        check("time = 5", "time = 2", &[("file", "assay.toml is another; it asks no less", 4)]);
+        check(
+            "time = 5",
+            "time = 50",
+            &[(
+                "tolerance",
+                "tolerance.time is 50 and was 5 (f and 1 more)",
+                4,
+            )],
+        );
+        check(
+            "registers = 64",
+            "registers = 65",
+            &[(
+                "limits",
+                "limits.registers is 65 and was 64 (f and 1 more)",
+                6,
+            )],
+        );
+        check(
+            "['*.metal']",
+            "['*.metal']\nfunctions = ['f']",
+            &[("kernels", "kernel g is in no group", 9)],
+        );
+        check(
+            "['*.metal']",
+            "['a/*.metal']",
+            &[("kernels", "file k.metal is in no group", 8)],
+        );
+        check(
+            "['*.metal']",
+            "['*.metal']\ncheck = 'off'\nresult = '1ulp'",
+            &[
+                (
+                    "check",
+                    "check is \"off\" and was \"memory\" (f and 1 more)",
+                    9,
+                ),
+                (
+                    "result",
+                    "result is \"1ulp\" and was \"same\" (f and 1 more)",
+                    10,
+                ),
+            ],
+        );
+        check(
+            "['*.metal']",
+            "['*.metal']\ndefines = ['CI']",
+            &[(
+                "options",
+                "defines is [\"CI\"] and was [] (f and 1 more)",
+                9,
+            )],
+        );
+        check(
+            "x[i]'",
+            "x[i]'\ng = 'y[i] = 0'",
+            &[("oracle", "oracle of g is new", 11)],
+        );
+        check(
+            "time = 5",
+            "time = 2",
+            &[("file", "assay.toml is another; it asks no less", 4)],
+        );
     }
 
     #[test]
     fn the_base_says_what_may_change() {
-        let accept = "[[accept]]\nfunction = 'f'\nwhat = ['time']\nchange = 'ab'\nreason = 'meant'\n";
-        let text = format!("{}{accept}", BASE.replace("['accept']", "['accept', 'chips']"));
+        let accept =
+            "[[accept]]\nfunction = 'f'\nwhat = ['time']\nchange = 'ab'\nreason = 'meant'\n";
+        let text = format!(
+            "{}{accept}",
+            BASE.replace("['accept']", "['accept', 'chips']")
+        );
         let (base, head) = (Config::parse(BASE).unwrap(), Config::parse(&text).unwrap());
         let nothing = (&Snapshot::default(), &Texts::new());
         let changes = weakened(&Sides {

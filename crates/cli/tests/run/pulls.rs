@@ -47,13 +47,21 @@ fn read(file: &str) -> Vec<Pull> {
                 changes.push((Vec::new(), Vec::new()));
             }
             adding = false;
-            changes.last_mut().expect("a change").0.push(removed.to_owned());
+            changes
+                .last_mut()
+                .expect("a change")
+                .0
+                .push(removed.to_owned());
         } else if let Some(added) = line.strip_prefix('+') {
             if changes.is_empty() {
                 changes.push((Vec::new(), Vec::new()));
             }
             adding = true;
-            changes.last_mut().expect("a change").1.push(added.to_owned());
+            changes
+                .last_mut()
+                .expect("a change")
+                .1
+                .push(added.to_owned());
         }
     }
     pulls

@@ -2,8 +2,8 @@
 
 use super::evaluate::{Evaluator, Overrides, costs_chip};
 use super::execute::{Limits, Ran, Subject};
-use super::git::{self, Base};
 use super::git::Repository;
+use super::git::{self, Base};
 use super::plan::{Plan, Side};
 use super::tree::Tree;
 use super::trials::Trials;
@@ -173,9 +173,7 @@ impl<'a> Comparison<'a> {
             let above = folder(other);
             above.is_empty() || own == above || own.starts_with(&format!("{above}/"))
         };
-        let found = known.find(|other| {
-            governed(other) || !repository.root.join(other).is_file()
-        });
+        let found = known.find(|other| governed(other) || !repository.root.join(other).is_file());
         let change = found.map(|other| ConfigurationChange {
             part: assay_gate::Part::Kernels.name(),
             what: format!("this configuration is new, and stands in the place of {other}"),
@@ -385,7 +383,7 @@ impl<'a> Comparison<'a> {
             let may = base.may_change.iter().any(|one| one == part);
             base.baseline.as_ref().filter(|_| may)
         });
-        let Some(name) = named.filter(|name| self.here.inside(name).is_some()) else {
+        let Some(name) = named.filter(|name| self.here.bytes(name).is_some()) else {
             return Ok(None);
         };
         let bytes = self.here.open(name)?;
@@ -400,13 +398,22 @@ impl<'a> Comparison<'a> {
         if config.only != assay_gate::Only::default() {
             return None;
         }
-        let sources = self.here.files.iter().filter(|file| file.ends_with(".metal"));
+        let sources = self
+            .here
+            .files
+            .iter()
+            .filter(|file| file.ends_with(".metal"));
         let left = sources.filter(|file| config.groups_of_file(file).next().is_none());
         let left: Vec<&str> = left.map(String::as_str).collect();
         let shown = left.get(..left.len().min(MOST_NAMED))?.join(", ");
         let more = if left.len() > MOST_NAMED { ", …" } else { "" };
         let count = left.len();
-        (count > 0).then(|| format!("{count} .metal files are in no group of {}: {shown}{more}", self.found.name))
+        (count > 0).then(|| {
+            format!(
+                "{count} .metal files are in no group of {}: {shown}{more}",
+                self.found.name
+            )
+        })
     }
 
     /// Runs a kernel once more, for its bytes.
@@ -434,7 +441,9 @@ impl<'a> Comparison<'a> {
             return trials.named(&launch.run, &run.trial);
         }
         let cases = launch.run.cases().ok()?;
-        let case = cases.iter().find(|case| assay_launch::describe(case) == run.sizes)?;
+        let case = cases
+            .iter()
+            .find(|case| assay_launch::describe(case) == run.sizes)?;
         subject.run(&launch.run, case, tree).ok()
     }
 }

@@ -2,18 +2,16 @@
 //! kernels are looked at in parallel; what is known already is taken from the [`store`].
 
 use super::execute::relative_text;
+use super::launches::Planned;
 use super::store::{self, Entry};
 use super::tree::Tree;
-use super::launches::Planned;
 use super::{closure, launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::source::{self, ThisMachine};
 use crate::{interrupt, toolchain};
 use assay_chip::{Chip, CostModel};
 use assay_front::{Blame, CompilerError, Error, Library, SourceOptions};
-use assay_gate::{
-    Check, Config, Failed, FileFailure, Group, Kernel, Oracle, Place, Snapshot,
-};
+use assay_gate::{Check, Config, Failed, FileFailure, Group, Kernel, Oracle, Place, Snapshot};
 use assay_launch::misplaced;
 use assay_msl::Diagnostic;
 use assay_predict::Target;
@@ -136,10 +134,16 @@ impl Evaluator<'_> {
     ) -> Result<Unit<'u>, Failure> {
         let path = tree.path(file);
         let inside = |name: &String| {
-            let found = tree.inside(name).or_else(|| self.here.inside(name));
-            found.ok_or_else(|| {
+            let outside = || {
                 Failure::input(format!("assay.toml: {name} is outside the repository"))
                     .advice("include and before name what lies in the repository")
+            };
+            let own = tree.inside(name).ok_or_else(outside)?;
+            // A commit's files are sources alone: what a submodule has is looked for in the work tree.
+            let other = self.here.inside(name).filter(|other| other.exists());
+            Ok(match own.exists() {
+                true => own,
+                false => other.unwrap_or(own),
             })
         };
         let include: Result<Vec<PathBuf>, Failure> = group.include.iter().map(inside).collect();

@@ -332,7 +332,9 @@ impl Ran {
         let ulps = ulps.filter(|_| old.len() == new.len());
         let (place, (old, now)) = differing.into_iter().next()?;
         let show = |bytes: &[u8]| element.show(bytes).0;
-        let far = ulps.map_or(String::new(), |ulps| format!(", by {ulps} ulp at most"));
+        // Beyond that it is another number, however it is counted.
+        let near = ulps.filter(|ulps| *ulps < 1 << 16);
+        let far = near.map_or(String::new(), |ulps| format!(", by {ulps} ulp at most"));
         Some(Differs {
             words: format!(
                 "element {place} was {} and is {}; {count} of {all} differ{far}",

@@ -218,7 +218,9 @@ fn globs(files: &[&str]) -> Vec<String> {
 fn whole_folders(files: &[&str], sources: &[Source]) -> Vec<String> {
     let folder = |file: &str| file.rsplit_once('/').map_or("", |(it, _)| it).to_owned();
     let own: BTreeSet<&str> = files.iter().copied().collect();
-    let others = sources.iter().filter(|source| !own.contains(source.file.as_str()));
+    let others = sources
+        .iter()
+        .filter(|source| !own.contains(source.file.as_str()));
     let mixed: BTreeSet<String> = others.map(|source| folder(&source.file)).collect();
     let named = files.iter().map(|file| match folder(file) {
         here if mixed.contains(&here) => (*file).to_owned(),

@@ -2,9 +2,9 @@
 
 use super::evaluate::{Evaluator, Unit};
 use super::execute::{Limits, Ran, Stopped, Subject, relative_text};
-use super::tree::Tree;
-use super::trials::{Tried, Trials};
 use super::launches::Planned;
+use super::tree::Tree;
+use super::trials::{Trials, Tried};
 use super::{launches, oracle};
 use crate::failure::{Failure, Kind};
 use crate::generate::Generator;
@@ -233,8 +233,9 @@ impl Evaluator<'_> {
         }
         let ready = oracle::Ready::new(oracle, self.programs());
         Ok(Some(ready.map_err(|why| {
-            Failure::input(format!("the oracle of {function}: {why}"))
-                .advice("it is in [oracle] of assay.toml; the guide's chapter on the gate shows one")
+            Failure::input(format!("the oracle of {function}: {why}")).advice(
+                "it is in [oracle] of assay.toml; the guide's chapter on the gate shows one",
+            )
         })?))
     }
 
@@ -417,5 +418,17 @@ fn hash_of(bytes: &[u8]) -> String {
 
 /// A hash of machine code with its constant program and tables, without lines and names.
 fn hash_of_code(program: &Program) -> String {
-    hash_of(format!("{:?}", (&program.code, &program.constant_program, &program.constants, &program.data, &program.placeholders)).as_bytes())
+    hash_of(
+        format!(
+            "{:?}",
+            (
+                &program.code,
+                &program.constant_program,
+                &program.constants,
+                &program.data,
+                &program.placeholders
+            )
+        )
+        .as_bytes(),
+    )
 }

@@ -3,11 +3,11 @@
 //! A launch is written in `[launch]` of the configuration by the kernel's name, in the kernel's group, or in a comment
 //! `// assay: launch` of its source; the first that is there counts.
 
+use super::tree::Tree;
 use crate::failure::Failure;
 use crate::launch;
 use assay_gate::{Config, Group};
 use assay_launch::{Size, Written};
-use super::tree::Tree;
 use assay_tune::fingerprint::Fingerprint;
 use std::path::Path;
 

@@ -21,9 +21,9 @@ mod trials;
 
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
+use crate::interrupt;
 use crate::output::Output;
 use crate::prediction::Choice;
-use crate::{input, interrupt};
 use assay_gate::render::{self, Style};
 use assay_gate::{Baseline, Config, Report, Snapshot};
 use assay_msl::beneath::Folders;
@@ -120,6 +120,9 @@ fn also(text: &str) -> Result<(Format, PathBuf), String> {
 /// The usual name of a configuration.
 const CONFIG: &str = "assay.toml";
 
+/// Bytes of a configuration.
+const LARGEST: u64 = 4 << 20;
+
 /// A configuration and where it lies.
 struct Found {
     config: Config,
@@ -165,7 +168,15 @@ fn find(args: &Args) -> Result<Found, Failure> {
             })?
         }
     };
-    let bytes = input::open(&path)?;
+    // A link of this name would be followed to what is not the repository's to name.
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let cannot = |error| Failure::input(format!("cannot read {}: {error}", path.display()));
+    let root = folder.canonicalize().map_err(cannot)?;
+    let bytes = Folders::new([&root]).read(&path, LARGEST);
+    let bytes = bytes.map_err(|refused| Failure::input(refused.message))?;
     let shown = path.display();
     let text =
         std::str::from_utf8(&bytes).map_err(|_| Failure::input(format!("{shown} is not text")))?;
@@ -174,9 +185,7 @@ fn find(args: &Args) -> Result<Found, Failure> {
             "the guide's chapter on the gate lists every key; `assay gate init` writes an example",
         )
     })?;
-    let whole = path.canonicalize()?;
-    let root = whole.parent().unwrap_or(Path::new("/")).to_owned();
-    let name = whole.file_name().unwrap_or_default();
+    let name = path.file_name().unwrap_or_default();
     Ok(Found {
         config,
         text: text.to_owned(),

@@ -8,7 +8,7 @@ use super::evaluate::{Evaluator, Overrides, costs_chip};
 use super::execute::{Limits, Subject};
 use super::guess;
 use super::tree::Tree;
-use super::trials::{Tried, Trials, limited};
+use super::trials::{Trials, Tried, limited};
 use assay_bench::mutants::{Mutant, of_program};
 use assay_engine::Runner;
 use assay_front::Library;
@@ -89,7 +89,9 @@ impl<'a> Examined<'a> {
             let mut launch = self.launch.clone();
             for bound in &mut launch.buffers {
                 if let Some(index) = bound.index() {
-                    bound.value.reseed(index, round * 977 + u64::from(index) * 31);
+                    bound
+                        .value
+                        .reseed(index, round * 977 + u64::from(index) * 31);
                 }
             }
             let own = self.edited(&mut |_| {});
@@ -185,7 +187,10 @@ fn told(fates: &BTreeMap<String, Fates>) -> (f64, String) {
             fate.survived.len()
         );
         for mutant in &fate.survived {
-            out += &format!("  {:?} {}: {}\n", mutant.operator, mutant.site, mutant.operation);
+            out += &format!(
+                "  {:?} {}: {}\n",
+                mutant.operator, mutant.site, mutant.operation
+            );
         }
         noticed += fate.noticed;
         survived += fate.survived.len();

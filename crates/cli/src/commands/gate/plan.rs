@@ -65,8 +65,7 @@ impl Side<'_> {
     fn fits(&self, launch: &Written, arguments: &[Argument]) -> bool {
         let files = self.tree.arrays();
         let function = &self.kernel.function;
-        let launched =
-            assay_engine::Launched::new(launch.clone(), function, arguments, &files);
+        let launched = assay_engine::Launched::new(launch.clone(), function, arguments, &files);
         let bound = launched.and_then(|launched| {
             let sizes = launched.launch.first_sizes()?;
             launched.bound(&sizes).map(|_| ())
@@ -93,7 +92,9 @@ impl Plan {
         let both = base.arguments().zip(head.arguments());
         let Some((before, after)) = both else { return };
         let named = |all: &[Planned], arguments: &[Argument]| -> Vec<Planned> {
-            all.iter().map(|it| it.map(|launch| resolved(launch, arguments))).collect()
+            all.iter()
+                .map(|it| it.map(|launch| resolved(launch, arguments)))
+                .collect()
         };
         let (old_names, new_names) = (named(&old, &before), named(&new, &after));
         asks_less(&old_names, &new_names, &mut told);
@@ -166,7 +167,10 @@ fn asks_less(old: &[Planned], new: &[Planned], told: &mut Vec<String>) {
         let fewest = new.iter().map(|after| {
             let mut all = weaker(&before.run, &after.run);
             let predicted = weaker(&before.predict, &after.predict);
-            let fresh: Vec<String> = predicted.into_iter().filter(|it| !all.contains(it)).collect();
+            let fresh: Vec<String> = predicted
+                .into_iter()
+                .filter(|it| !all.contains(it))
+                .collect();
             all.extend(fresh);
             all
         });

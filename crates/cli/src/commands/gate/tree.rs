@@ -137,11 +137,10 @@ impl Tree {
         Folders::new([&self.top])
     }
 
-    /// The path of a file or folder that a text of the repository names; none if it leads out of the repository, or nothing
-    /// is there.
+    /// The path of a file or folder that a text of the repository names; none if it leads out of the repository.
     pub(super) fn inside(&self, name: &str) -> Option<PathBuf> {
         let path = self.path(name);
-        self.folders().has(&path).then_some(path)
+        self.folders().holds(&path).then_some(path)
     }
 
     /// Opens a source.

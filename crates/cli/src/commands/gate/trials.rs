@@ -97,7 +97,10 @@ impl<'a> Trials<'a> {
 
     /// Runs the variation of a name.
     pub(super) fn named(&mut self, launch: &Written, name: &str) -> Option<Ran> {
-        let launched = self.subject.launched(launch, &self.runner, self.tree).ok()?;
+        let launched = self
+            .subject
+            .launched(launch, &self.runner, self.tree)
+            .ok()?;
         let trials = launched.launch.trials(&launched.arguments).ok()?;
         let trial = trials.into_iter().find(|trial| trial.name == name)?;
         match self.one(&trial).ok()?? {
