@@ -11,6 +11,7 @@ pub(crate) use assay_msl::find::{Candidate, on_path};
 use assay_msl::{Compiler, Refusal};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
 
 /// A compiler that passed the probe.
@@ -34,8 +35,57 @@ pub(crate) fn install_advice() -> &'static str {
     }
 }
 
-/// The folder for compiled headers and verdicts.
+/// The folder for compiled headers and verdicts: the one that was asked for if it can be written, otherwise one of this user
+/// among the system's temporary files. A cache that cannot be kept costs time, not the answer.
 pub(crate) fn cache_folder() -> PathBuf {
+    static USED: OnceLock<PathBuf> = OnceLock::new();
+    let choose = || {
+        let wanted = wanted_cache_folder();
+        let Err(error) = can_be_written(&wanted) else {
+            return wanted;
+        };
+        let Some(instead) = own_temporary_folder() else {
+            return wanted;
+        };
+        anstream::eprintln!(
+            "note: {} cannot be written ({error}): compiled headers are kept in {}; ASSAY_CACHE names another folder",
+            crate::terminal::visible(&wanted.display().to_string()),
+            instead.display()
+        );
+        instead
+    };
+    USED.get_or_init(choose).clone()
+}
+
+fn can_be_written(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    tempfile::NamedTempFile::new_in(folder).map(drop)
+}
+
+/// A folder of this user alone: others may make files where temporary files lie, and what is compiled is trusted.
+#[cfg(unix)]
+fn own_temporary_folder() -> Option<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let user = rustix::process::getuid().as_raw();
+    let folder = std::env::temp_dir().join(format!("assay-cache-{user}"));
+    let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
+    if let Err(error) = made
+        && error.kind() != std::io::ErrorKind::AlreadyExists
+    {
+        return None;
+    }
+    let found = std::fs::symlink_metadata(&folder).ok()?;
+    let is_own = found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0;
+    is_own.then_some(folder)
+}
+
+#[cfg(not(unix))]
+fn own_temporary_folder() -> Option<PathBuf> {
+    None
+}
+
+/// The folder that is asked for, by the environment or by the system's habits.
+pub(crate) fn wanted_cache_folder() -> PathBuf {
     if let Some(folder) = folders::variable("ASSAY_CACHE") {
         return folder;
     }

@@ -68,10 +68,10 @@ const SCREENS: &[(&str, &str, bool)] = &[
     ("explain-word", "explain 'load/store unit'", true),
     (
         "bench",
-        "bench softmax --dtype f32 --quick --no-save",
+        "bench softmax --dtype f32 --quick --board target/screens.db",
         false,
     ),
-    ("board", "board --board /nonexistent/board.db", false),
+    ("board", "board --board target/screens.db", false),
     ("doctor", "doctor", false),
 ];
 

@@ -127,7 +127,7 @@ fn capabilities(used: Option<&(Candidate, Verdict)>) -> Vec<Capability> {
     vec![
         clang(used),
         sandbox(used),
-        cache(&toolchain::cache_folder()),
+        cache(&toolchain::wanted_cache_folder()),
         chip(),
         metal_gpu(gpu.as_deref()),
         counters(gpu.as_deref()),

@@ -29,14 +29,25 @@ fn check(name: &str, page: &str) {
     );
 }
 
-/// The names in the list of commands of a help text.
-fn subcommands(help: &str) -> Vec<&str> {
+/// The commands that a help text lists.
+fn subcommands(words: &[&str], help: &str) -> Vec<String> {
+    // The program's own are in groups, a line each.
+    let of_program = words.is_empty().then(|| assay(&[]));
+    let help = of_program.as_deref().unwrap_or(help);
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    lines
+    let lines = lines
         .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = lines.flat_map(|line| {
+        let mut names = line.split_whitespace();
+        match words.is_empty() {
+            true => names.skip(1).collect::<Vec<_>>(),
+            false => names.next().into_iter().collect(),
+        }
+    });
+    names
         .filter(|name| *name != "help")
+        .map(str::to_owned)
         .collect()
 }
 
@@ -52,8 +63,8 @@ fn add_command(page: &mut String, words: &[&str]) {
         "\n{level} {name}\n\n```text\n{}\n```\n",
         text.join("\n")
     );
-    for name in subcommands(&help) {
-        add_command(page, &[words, &[name]].concat());
+    for name in subcommands(words, &help) {
+        add_command(page, &[words, &[name.as_str()]].concat());
     }
 }
 

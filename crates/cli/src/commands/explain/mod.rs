@@ -99,7 +99,14 @@ fn pages() -> Vec<Page> {
         page: rule.page().trim_start().to_owned(),
         also: Vec::new(),
     });
-    pages.chain(words::pages()).collect()
+    let mut pages: Vec<Page> = pages.collect();
+    // A word that is also a rule, a unit or a recipe is explained there.
+    let words = words::pages().into_iter();
+    let words: Vec<Page> = words
+        .filter(|word| pages.iter().all(|page| page.id != word.id))
+        .collect();
+    pages.extend(words);
+    pages
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {

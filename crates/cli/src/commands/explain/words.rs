@@ -1,6 +1,6 @@
 //! The words of reports that are not rules: terms of times, figures of profiles and chips, kinds of numbers.
 //!
-//! `words.md` has a section for each: its name, an optional line `also:` with other spellings, a line `of:` with the commands
+//! `words.md` has a section for each: its name, an optional line `also:` with other spellings between bars, a line `of:` with the commands
 //! that print it, and the explanation. Figures of `assay diff` and of `assay chips` have their meaning where they are defined.
 
 use super::Page;
@@ -33,7 +33,7 @@ fn page(section: &str) -> Option<Page> {
     let (mut also, mut of, mut text) = (Vec::new(), "", String::new());
     for line in rest.lines() {
         if let Some(names) = line.strip_prefix("also: ") {
-            also = names.split(", ").collect();
+            also = names.split(" | ").collect();
         } else if let Some(commands) = line.strip_prefix("of: ") {
             of = commands;
         } else {

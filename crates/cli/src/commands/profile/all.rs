@@ -262,6 +262,8 @@ struct Sheet<'a> {
     summary: Summary,
     /// Whether kernels without code are no failure.
     keep_going: bool,
+    /// Whether text has a row for every kernel, not for the dearest alone.
+    full: bool,
     start: Instant,
 }
 
@@ -276,7 +278,11 @@ impl Sheet<'_> {
                 }
                 Format::Jsonl => serde_json::to_string(&row)
                     .map_err(|error| Failure::input(error.to_string()))?,
-                _ => row.text(self.context.width, self.context.painter),
+                _ if self.full => row.text(self.context.width, self.context.painter),
+                _ => {
+                    self.summary.rows.push(row);
+                    continue;
+                }
             };
             writeln!(self.output, "{line}")?;
         }
@@ -302,7 +308,10 @@ impl Sheet<'_> {
                 let document = Envelope::new("assay.profile-all", 1, self.summary);
                 writeln!(self.output, "{}", document.to_json())?;
             }
-            _ => write!(self.output, "{}", self.summary.text())?,
+            _ => {
+                self.dearest()?;
+                write!(self.output, "{}", self.summary.text())?;
+            }
         }
         self.output.finish()?;
         match profiled {
@@ -312,6 +321,27 @@ impl Sheet<'_> {
         }
     }
 }
+
+impl Sheet<'_> {
+    /// The rows with most cycles, and how many others there are.
+    fn dearest(&mut self) -> Result<(), Failure> {
+        let mut rows = std::mem::take(&mut self.summary.rows);
+        let cycles = |row: &Row| row.costs.as_ref().map_or(-1.0, |costs| costs.cycles);
+        rows.sort_by(|a, b| cycles(b).total_cmp(&cycles(a)));
+        for row in rows.iter().take(DEAREST) {
+            let line = row.text(self.context.width, self.context.painter);
+            writeln!(self.output, "{line}")?;
+        }
+        if rows.len() > DEAREST {
+            let left = rows.len() - DEAREST;
+            writeln!(self.output, "and {left} more: --full")?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a first screen.
+const DEAREST: usize = 8;
 
 pub(super) fn run(
     place: Place<'_>,
@@ -335,6 +365,7 @@ pub(super) fn run(
             ..Summary::default()
         },
         keep_going: args.keep_going,
+        full: args.full,
         start: Instant::now(),
     };
     let mut phases = phases::told();

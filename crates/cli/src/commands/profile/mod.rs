@@ -56,8 +56,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     model: Model,
 
-    /// A row for every kernel of the file instead of a report, however many there are
-    #[arg(long, conflicts_with_all = ["function", "baseline", "disasm_only", "show", "full"])]
+    /// A row a kernel instead of a report, however many there are: the dearest, with --full all
+    #[arg(long, conflicts_with_all = ["function", "baseline", "disasm_only", "show"])]
     all: bool,
 
     /// With --all: exit 0 although some kernels have no code
