@@ -7,6 +7,9 @@ FOLDER holds one checkout per project of scripts/wild.tsv (scripts/corpus.sh wil
 in FOLDER/results: with NAMEs only those are done again, and the page is made of all. A file counts when it holds a compute
 kernel and is self-contained: every header it includes and every name it uses is there.
 
+Projects that are marked code_only are not judged: `assay profile --all` makes the code of their kernels (--assay PROGRAM). With
+--more only these are examined, and their part of the page alone is written.
+
 Exit 1: fewer than 99 % of those files compile, fewer than 99 % of their kernels have code, or a judged kernel differs.
 """
 
@@ -49,6 +52,22 @@ PROJECTS = {
     "candle": dict(files=["candle-metal-kernels/**/*.metal"], in_place=True),
     "llama.cpp": dict(files=["ggml/src/ggml-metal/*.metal"], include=["ggml/src"], in_place=True),
     "metal-sci-kernels": dict(files=["**/*.metal"], in_place=True, one_in=4),
+    "whisper.cpp": dict(files=["ggml/src/ggml-metal/*.metal"], include=["ggml/src"], in_place=True, code_only=True),
+    "cycles": dict(files=["src/kernel/device/metal/kernel.metal"], include=["src"], in_place=True, code_only=True),
+    "OpenSplat": dict(files=["rasterizer/**/*.metal"], in_place=True, code_only=True),
+    "pcsx2": dict(files=["pcsx2/GS/Renderers/Metal/*.metal"], in_place=True, code_only=True),
+    "gpt-oss": dict(files=["gpt_oss/metal/source/*.metal"], include=["gpt_oss/metal/source/include"], in_place=True, code_only=True),
+    "TinyChatEngine": dict(files=["kernels/metal/**/*.metal"], include=["kernels/metal/include"], in_place=True, code_only=True),
+    "uzu": dict(files=["crates/backend-uzu/src/backends/metal/**/*.metal"], include=["crates/backend-uzu/src/backends/metal/kernel"], in_place=True, code_only=True),
+    "kernels-community": dict(files=["**/*.metal"], include=["."], in_place=True, code_only=True),
+    "oidn": dict(files=["devices/metal/*.metal"], include=["."], in_place=True, code_only=True),
+    "AppleNumericalComputing": dict(files=["**/*.metal"], in_place=True, code_only=True),
+    "metal_performance_testing": dict(files=["**/*.metal"], in_place=True, code_only=True),
+    "metal-matmul": dict(files=["**/*.metal"], in_place=True, code_only=True),
+    "gemm-metal": dict(files=["**/*.metal"], in_place=True, code_only=True),
+    "metal-benchmarks": dict(files=["**/*.metal"], in_place=True, code_only=True),
+    "MetalBench": dict(files=["metal/**/*.metal"], in_place=True, code_only=True),
+    "G13": dict(files=["**/*.metal"], in_place=True, code_only=True),
 }
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -183,6 +202,76 @@ def fates(judge, mode, flags, files):
     return [row[:4] for row in rows], refusals(said, files)
 
 
+# Seconds and bytes of address space that all kernels of one file may take.
+MOST_SECONDS_OF_A_FILE = 300
+MOST_MEMORY_OF_A_FILE = 4 << 30
+
+
+def profiled(assay, flags, file):
+    """What became of the kernels of a file, and its first error if it does not compile."""
+    command = ["nice", assay, "profile", file, "--all", "--keep-going", "--format", "jsonl", "-q", *flags]
+    bounded = lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_OF_A_FILE, MOST_MEMORY_OF_A_FILE))
+    try:
+        run = subprocess.run(command, capture_output=True, check=False, text=True, timeout=MOST_SECONDS_OF_A_FILE, preexec_fn=bounded)
+    except subprocess.TimeoutExpired:
+        return [], f"more than {MOST_SECONDS_OF_A_FILE} seconds"
+    kernels = []
+    for line in run.stdout.splitlines():
+        if line.startswith('{"kernel"'):
+            row = json.loads(line)
+            refused = row.get("refused") or row.get("error") or row.get("failure") or ""
+            refused = refused if isinstance(refused, str) else json.dumps(refused)
+            kernels.append([file, row["kernel"], "same" if "costs" in row else "not generated", refused])
+    if kernels:
+        return kernels, ""
+    messages = re.findall(r'"message": "([^"]*)"', run.stdout)
+    # The first is about the file, the others are the compiler's.
+    return [], (messages[1:] or messages or [run.stderr.strip()[-200:] or "nothing was said"])[0]
+
+
+def examine_code(args, name, project):
+    """The same as `examine` by `assay profile`, for projects that are not judged."""
+    files = sources(args.folder, name, project)
+    if not files:
+        return None
+    texts = {path: read(path) for path in files}
+    with_kernel = [path for path in files if holds_kernel(texts[path])]
+    flags = options(args.folder, name, project)
+    kernels, bad = [], []
+    for path in with_kernel:
+        rows, error = profiled(args.assay, flags, str(path))
+        kernels += rows
+        if error:
+            bad.append([str(path), error, outside(path, error, texts.values())])
+    return dict(files=len(files), with_kernel=len(with_kernel), compiled=len(with_kernel) - len(bad), bad=bad, kernels=kernels, judged=[])
+
+
+def more(results):
+    """The part of the page about projects that are not judged."""
+    at = commits()
+    lines = [
+        "## More projects: code alone",
+        "",
+        "The kernels of these were not judged: their code was made by `assay profile --all`, with the folders that their builds",
+        "include from. Files are left out for the same reasons as above.",
+        "",
+        "| project | commit | files with a kernel | left out | compiled | kernels | with textures or tensors | code |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    total = [0] * 6
+    for name, result in results.items():
+        address, commit = at.get(PROJECTS[name].get("folder", name), ("", ""))
+        files, kernels, impossible, textures, have = counted(result)
+        row = [result["with_kernel"], result["with_kernel"] - files, result["compiled"], kernels, textures + impossible, have]
+        total = [a + b for a, b in zip(total, row)]
+        lines.append(f"| [{name}]({address}) | `{commit[:10]}` | " + " | ".join(map(str, row)) + " |")
+    lines.append("| all | | " + " | ".join(map(str, total)) + " |")
+    with_kernel, left, compiled_files, kernels, textures, have = total
+    wanted, files = kernels - textures, with_kernel - left
+    lines += ["", f"Compiled: {compiled_files} of {files} files. Code: {have} of {wanted} kernels, {100 * have / max(wanted, 1):.1f} %.", ""]
+    return "\n".join(lines + reasons(results, "###")) + "\n"
+
+
 def examine(args, name, project):
     """Compiles a project's files and generates code for their kernels."""
     files = sources(args.folder, name, project)
@@ -242,6 +331,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--judge", default="target/release/examples/judge")
+    parser.add_argument("--assay", default="target/release/assay")
+    parser.add_argument("--more", action="store_true")
     parser.add_argument("--page", type=pathlib.Path)
     parser.add_argument("--sample", type=int, default=500, help="kernels to judge; 0 for none")
     parser.add_argument("names", nargs="*")
@@ -253,7 +344,10 @@ def main():
             if kept.is_file():
                 results[name] = json.loads(read(kept))
             continue
-        result = examine(args, name, project)
+        of_more = project.get("code_only", False)
+        if args.more and not of_more:
+            continue
+        result = (examine_code if of_more else examine)(args, name, project)
         if result is None:
             print(f"{name}: not here", file=sys.stderr)
             continue
@@ -261,9 +355,12 @@ def main():
         results[name] = result
         have = sum(fate == "same" for _, _, fate, _ in result["kernels"])
         print(f"{name}: {result['compiled']} of {result['with_kernel']} files, {have} of {len(result['kernels'])} kernels", file=sys.stderr, flush=True)
-    if args.sample:
-        judge_sample(args, results)
-    page, fine = report(results)
+    unjudged = {name: result for name, result in results.items() if PROJECTS[name].get("code_only")}
+    judged = {name: result for name, result in results.items() if name not in unjudged}
+    if args.sample and judged:
+        judge_sample(args, judged)
+    page, fine = report(judged) if not args.more else ("", True)
+    page += more(unjudged) if unjudged else ""
     if args.page:
         args.page.write_text(page, encoding="utf-8")
     else:
@@ -333,7 +430,7 @@ def report(results):
         f"of {without} no trial ran to its end, on either side alike.",
         "",
     ]
-    absent = [name for name in PROJECTS if name not in results]
+    absent = [name for name, project in PROJECTS.items() if name not in results and not project.get("code_only")]
     if absent:
         lines += [f"Not in this run: {', '.join(absent)}.", ""]
     lines += reasons(results)
@@ -341,14 +438,14 @@ def report(results):
     return "\n".join(lines) + "\n", fine
 
 
-def grouped(title, rows):
+def grouped(title, rows, level="##"):
     """A table of reasons, the most frequent first, each with one to look at."""
     found = {}
     for why, name, what in rows:
         found.setdefault(re.sub(r"\s+", " ", why).replace("|", "\\|"), []).append(f"{name}: `{what}`")
     ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     table = [f"| {why} | {len(where)} | {where[0]} |" for why, where in ordered]
-    return [f"## {title}", "", "| reason | | such as |", "|---|---|---|", *table, ""] if table else []
+    return [f"{level} {title}", "", "| reason | | such as |", "|---|---|---|", *table, ""] if table else []
 
 
 def general(why):
@@ -360,7 +457,7 @@ def general(why):
     return f"{kind}: {what}"
 
 
-def reasons(results):
+def reasons(results, level="##"):
     short = lambda file: pathlib.Path(file).name
     numbers = lambda why: re.sub(r"\b(?:0x[0-9a-f]+|\d[\d.]*(?:e[+-]?\d+)?)\b", "N", why)
     neutral = lambda why: numbers(re.sub(r"'[^']*'", "'…'", why))
@@ -368,11 +465,11 @@ def reasons(results):
     kernels = [(name, *row) for name, result in results.items() for row in result["kernels"]]
     judged = [(name, *row) for name, result in results.items() for row in result["judged"]]
     return [
-        *grouped("Files left out", [(why, name, short(file)) for name, file, _, why in bad if why]),
-        *grouped("Files that do not compile", [(neutral(error), name, short(file)) for name, file, error, why in bad if not why]),
-        *grouped("Kernels without code", [(f"{fate}: {neutral(why)}", name, kernel) for name, _, kernel, fate, why in kernels if fate != "same"]),
-        *grouped("Kernels judged that differ", [(general("the two disagree: " + why), name, kernel) for name, _, kernel, fate, why in judged if fate == "differs"]),
-        *grouped("Kernels judged without a result", [(numbers(general(why)), name, kernel) for name, _, kernel, fate, why in judged if fate not in ("same", "differs")]),
+        *grouped("Files left out", [(why, name, short(file)) for name, file, _, why in bad if why], level),
+        *grouped("Files that do not compile", [(neutral(error), name, short(file)) for name, file, error, why in bad if not why], level),
+        *grouped("Kernels without code", [(f"{fate}: {neutral(why)}", name, kernel) for name, _, kernel, fate, why in kernels if fate != "same"], level),
+        *grouped("Kernels judged that differ", [(general("the two disagree: " + why), name, kernel) for name, _, kernel, fate, why in judged if fate == "differs"], level),
+        *grouped("Kernels judged without a result", [(numbers(general(why)), name, kernel) for name, _, kernel, fate, why in judged if fate not in ("same", "differs")], level),
     ]
 
 

@@ -16,8 +16,8 @@ kernel void last_group_sums(ARGS) {
         last = atomic_fetch_add_explicit((device atomic_uint *)z, 1, memory_order_relaxed) == 3;
         FENCE;
     }
-    MEET;
-    if (last && t < 4) x[16 + t] = x[t] * 2;
+    threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
+    if (last && t < 4) z[16 + t] = uint(t) + uint(x[t] > 0.0f);
 }
 // The same where every thread has left something: a barrier before the fence.
 kernel void last_group_reads_all(ARGS) {
@@ -30,7 +30,7 @@ kernel void last_group_reads_all(ARGS) {
         FENCE;
     }
     MEET;
-    if (last) z[8 + t] = uint(x[t] + x[t + 64] + x[t + 128] + x[t + 192]);
+    if (last) z[8 + t] = uint(x[t] + x[t + 64] + x[t + 128] + x[t + 192] > 0.0f);
 }
 // Every thread fences what it has written itself, and again after the count.
 kernel void last_group_all_fence(ARGS) {
@@ -44,7 +44,7 @@ kernel void last_group_all_fence(ARGS) {
     }
     MEET;
     FENCE;
-    if (count == 3) z[8 + t] = uint(x[t] + x[t + 192]);
+    if (count == 3) z[8 + t] = uint(x[t] + x[t + 192] > 0.0f);
 }
 // Each threadgroup leaves a total for the next, with a flag.
 kernel void flag_after_fence(ARGS) {

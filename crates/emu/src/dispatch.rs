@@ -13,7 +13,7 @@ use crate::poison::{BadRead, Reason};
 use crate::simdgroup::{Placement, Simdgroup, Stack};
 use crate::trace::{TraceEntry, Tracer};
 use crate::uniforms::Uniforms;
-use assay_agx::{AtomicOp, Instruction, Isa, Program, UniformSet};
+use assay_agx::{AtomicOp, Instruction, Program, UniformSet};
 use rayon::prelude::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -142,6 +142,7 @@ impl<'a> Runner<'a> {
                 constant_program: false,
                 offset: program.entry,
                 text: "(entry)".to_owned(),
+                place: None,
             };
             EmuError::Fault(Box::new(Fault {
                 kind,
@@ -216,7 +217,7 @@ impl<'a> Runner<'a> {
             code: &self.code,
             entry: self.entry,
             names: Names {
-                isa: self.program.isa,
+                program: self.program,
                 code: &self.program.code,
                 constant_program: false,
                 lowered: &self.code,
@@ -285,7 +286,7 @@ fn run_constant_program(
             Exit::UniformsChanged => {}
             Exit::Failed(failure) => {
                 let names = Names {
-                    isa: program.isa,
+                    program,
                     code,
                     constant_program: true,
                     lowered: &lowered,
@@ -312,7 +313,7 @@ fn reads_its_own_uniforms(program: &Program) -> bool {
 /// Names instructions in messages.
 #[derive(Clone, Copy)]
 struct Names<'a> {
-    isa: Isa,
+    program: &'a Program,
     code: &'a [u8],
     constant_program: bool,
     lowered: &'a Lowered,
@@ -325,7 +326,7 @@ impl Names<'_> {
             None => self.code.len() as u32,
         };
         let rest = self.code.get(offset as usize..).unwrap_or_default();
-        let text = match (Instruction::decode(self.isa, rest), rest) {
+        let text = match (Instruction::decode(self.program.isa, rest), rest) {
             (Ok(instruction), _) => instruction.words(u64::from(offset)).to_string(),
             (Err(_), [low, high, ..]) => {
                 format!(".short {:#06x}", u16::from_le_bytes([*low, *high]))
@@ -337,7 +338,16 @@ impl Names<'_> {
             constant_program: self.constant_program,
             offset,
             text,
+            place: self.place(offset),
         }
+    }
+
+    /// The source line of an instruction, and of the kernel's line that led to it.
+    fn place(&self, offset: u32) -> Option<String> {
+        let line = self.program.line_at(offset).filter(|line| line.line != 0)?;
+        let file = self.program.files.get(line.file as usize)?;
+        let at = format!("{file}:{}", line.line);
+        (!self.constant_program).then_some(at)
     }
 
     fn fault(&self, failure: Failure, place: Option<&Placement>) -> Fault {

@@ -23,6 +23,8 @@ pub struct Site {
     pub offset: u32,
     /// Its text.
     pub text: String,
+    /// The line of the source it was made of, as `file:line`, where known.
+    pub place: Option<String>,
 }
 
 /// A thread.
@@ -186,7 +188,11 @@ impl fmt::Display for Site {
         } else {
             ""
         };
-        write!(f, "`{}` at {:#x}{whose}", self.text, self.offset)
+        write!(f, "`{}` at {:#x}{whose}", self.text, self.offset)?;
+        match &self.place {
+            Some(place) => write!(f, " ({place})"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -102,6 +102,12 @@ impl DominatorTree {
         }
     }
 
+    /// The first and last number of a walk over the tree below a node: those of the nodes that it dominates lie between.
+    #[inline]
+    pub fn span(&self, node: u32) -> Option<(u32, u32)> {
+        self.span.get(node as usize).copied()
+    }
+
     /// The immediate dominator; none for the root and for nodes that are not there.
     #[inline]
     pub fn parent(&self, node: u32) -> Option<u32> {

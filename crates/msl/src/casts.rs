@@ -67,6 +67,60 @@ pub(crate) fn rewrite(tokens: &Tokens<'_>, names: &HashSet<&str>, patch: &mut Pa
     }
 }
 
+/// Rewrites casts that call a member type: `A<U>::type(x)` to `::__metal_make<A<U>::type>(x)`.
+pub(crate) fn rewrite_members(tokens: &Tokens<'_>, names: &HashSet<&str>, patch: &mut Patch) {
+    for name in 1..tokens.len() {
+        let is_type = tokens.is_word(name) && names.contains(tokens.get(name));
+        if !(is_type && tokens.is(name - 1, "::") && tokens.is(name + 1, "(")) {
+            continue;
+        }
+        if let Some(start) = path_start(tokens, name).filter(|&start| is_operand(tokens, start)) {
+            patch.insert_before(start, "::__metal_make<");
+            patch.insert_after(name, ">");
+        }
+    }
+}
+
+/// Where a name begins that is qualified: `typename A<B>::C::name`.
+fn path_start(tokens: &Tokens<'_>, name: usize) -> Option<usize> {
+    let mut start = name;
+    while start > 0 && tokens.is(start - 1, "::") {
+        start -= 1;
+        let mut end = start.checked_sub(1)?;
+        if tokens.is(end, ">") {
+            // The angle brackets that close here.
+            let opens = |at: &usize| {
+                tokens.is(*at, "<") && tokens.after_angles(*at, tokens.len()) == Some(end + 1)
+            };
+            let first = end.saturating_sub(MOST_ARGUMENTS);
+            end = (first..end).rev().find(opens)?.checked_sub(1)?;
+        }
+        if !tokens.is_word(end) {
+            break;
+        }
+        start = end;
+    }
+    let keyword = start > 0 && tokens.is(start - 1, "typename");
+    Some(start - usize::from(keyword))
+}
+
+/// Tokens of a list of template arguments that are looked at.
+const MOST_ARGUMENTS: usize = 256;
+
+/// Returns true if what begins here is an operand, not a declaration.
+fn is_operand(tokens: &Tokens<'_>, start: usize) -> bool {
+    let Some(before) = start.checked_sub(1) else {
+        return false;
+    };
+    match tokens.get(before) {
+        "return" | "case" | "else" | "=" | "(" | "," | "[" | "?" | ":" | "&&" | "||" | "!" | "~" => true,
+        word => matches!(
+            word,
+            "+" | "-" | "/" | "%" | "|" | "^" | "<<" | "<=" | ">=" | "==" | "!=" | "+=" | "-=" | "*=" | "/="
+        ),
+    }
+}
+
 /// Where a cast's parentheses close, if those at `open` are a cast's to a type that may be `half` or `bfloat`.
 fn cast(tokens: &Tokens<'_>, open: usize, names: &HashSet<&str>) -> Option<usize> {
     let before = open.checked_sub(1)?;
@@ -210,6 +264,32 @@ mod tests {
             (
                 "x = (typename A<int>::t)h;",
                 "x = ::__metal_make<typename A<int>::t>(h);",
+            ),
+        ] {
+            assert_eq!(pass(cast), squeezed(expected));
+        }
+    }
+
+    #[test]
+    fn a_member_type_is_called() {
+        let pass = |text: &str| {
+            let tokens = Tokens::new(text);
+            let mut patch = Patch::default();
+            rewrite_members(&tokens, &uncertain_types(&tokens), &mut patch);
+            squeezed(&patch.apply(&tokens).text)
+        };
+        for (cast, expected) in [
+            (
+                "struct A { using type = bfloat; }; x = A::type(h) + 1;",
+                "struct A { using type = bfloat; }; x = ::__metal_make<A::type>(h) + 1;",
+            ),
+            (
+                "typedef bfloat type; return typename A<B<int>>::type(h);",
+                "typedef bfloat type; return ::__metal_make<typename A<B<int>>::type>(h);",
+            ),
+            (
+                "typedef bfloat type; void f() { A::type(x); A::type (*p)(int); }",
+                "typedef bfloat type; void f() { A::type(x); A::type (*p)(int); }",
             ),
         ] {
             assert_eq!(pass(cast), squeezed(expected));

@@ -130,6 +130,7 @@ fn words(tokens: &Tokens<'_>, fates: &[Option<spaces::Fate>], patch: &mut Patch)
     };
     if has_bfloat {
         casts::rewrite(tokens, &uncertain, patch);
+        casts::rewrite_members(tokens, &uncertain, patch);
     }
     for index in 0..tokens.len() {
         if let Some(fate) = fates.get(index).copied().flatten() {

@@ -7,8 +7,8 @@
 //! another value.
 
 use assay_ssa::analysis::{Cfg, Dominators};
-use assay_ssa::{Block, Function, IdMap, Inst, InstData, Module, Space, Type, Value, ValueList};
-use std::collections::HashMap;
+use assay_ssa::{Function, IdMap, Inst, InstData, Module, Space, Type, Value, ValueList};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 
 /// Merges equal values.
@@ -27,20 +27,20 @@ pub fn number_values(_: &Module, function: &mut Function) -> bool {
             let Some(result) = function.result(inst).filter(|_| may_merge(function, inst)) else {
                 return true;
             };
+            let Some((start, end)) = dominators.span(block) else {
+                return true;
+            };
+            // The order visits dominators first, and a value that one computes is kept once: of those kept, none dominates
+            // another, so their spans lie side by side. Only the last that begins before this block's can hold it.
             let entries = known.entry(Key::of(function, inst)).or_default();
-            // The order visits dominators first; among the entries, the last one is nearest.
-            match entries
-                .iter()
-                .rev()
-                .find(|(from, _)| dominators.dominates(*from, block))
-            {
-                Some(&(_, equal)) => {
+            match entries.range(..=start).next_back() {
+                Some((_, &(last, equal))) if end <= last => {
                     replacement[result] = Some(equal);
                     changed = true;
                     false
                 }
-                None => {
-                    entries.push((block, result));
+                _ => {
+                    entries.insert(start, (end, result));
                     true
                 }
             }
@@ -53,7 +53,8 @@ pub fn number_values(_: &Module, function: &mut Function) -> bool {
     changed
 }
 
-type Table = HashMap<Key, Vec<(Block, Value)>, BuildHasherDefault<Mixer>>;
+/// For each value the results kept, by where the span of their block begins, with its end.
+type Table = HashMap<Key, BTreeMap<u32, (u32, Value)>, BuildHasherDefault<Mixer>>;
 
 fn may_merge(function: &Function, inst: Inst) -> bool {
     match *function.inst(inst) {

@@ -5,6 +5,7 @@ use crate::back::mask;
 use assay_agx::{Op, Width};
 use assay_graph::BitSet;
 use assay_ssa::id::Id;
+use std::collections::HashSet;
 
 impl Function {
     /// Checks that slices lie inside their registers and are aligned, that control is at
@@ -97,16 +98,36 @@ impl Function {
     }
 
     /// Every half is written on every path before it is read.
+    /// Which registers are named in more than one block.
+    fn in_several_blocks(&self) -> Vec<bool> {
+        let mut only = vec![None; self.vregs.len()];
+        let mut several = vec![false; self.vregs.len()];
+        for (id, block) in self.blocks.iter() {
+            for slice in block.insts.iter().flat_map(|inst| inst.uses().chain(inst.defs())) {
+                let index = slice.reg.index();
+                if let (Some(only), Some(several)) = (only.get_mut(index), several.get_mut(index)) {
+                    *several |= only.is_some_and(|known| known != id);
+                    *only = Some(id);
+                }
+            }
+        }
+        several
+    }
+
     fn verify_defined(&self) -> Result<(), String> {
         let mut base = Vec::with_capacity(self.vregs.len());
+        // Registers of one block follow those of several: only these have bits in every block.
+        let several = self.in_several_blocks();
         let mut size = 0;
-        for (_, data) in self.vregs.iter() {
+        for (of_several, (_, data)) in several.iter().zip(self.vregs.iter()) {
             base.push(size);
-            size += usize::from(data.halves);
+            size += if *of_several { usize::from(data.halves) } else { 0 };
         }
+        let is_of_several = |slice: &Slice| several.get(slice.reg.index()) == Some(&true);
         let at = |slice: Slice, half: u8| {
             base.get(slice.reg.index()).copied().unwrap_or(0) + usize::from(half)
         };
+        let mut own: HashSet<(usize, u8)> = HashSet::new();
         let mut known = vec![BitSet::full(size); self.blocks.len()];
         if let Some(entry) = known.first_mut() {
             *entry = BitSet::new(size);
@@ -116,7 +137,8 @@ impl Function {
             changed = false;
             for (id, block) in self.blocks.iter() {
                 let mut now = known.get(id.index()).cloned().unwrap_or_default();
-                for slice in block.insts.iter().flat_map(Inst::defs) {
+                let defs = block.insts.iter().flat_map(Inst::defs);
+                for slice in defs.filter(is_of_several) {
                     slice.range().for_each(|half| now.insert(at(slice, half)));
                 }
                 for successor in &block.successors {
@@ -129,7 +151,11 @@ impl Function {
         for ((id, block), mut now) in self.blocks.iter().zip(known) {
             for (number, inst) in block.insts.iter().enumerate() {
                 for slice in inst.uses() {
-                    if let Some(half) = slice.range().find(|half| !now.contains(at(slice, *half))) {
+                    let is_known = |half: u8| match is_of_several(&slice) {
+                        true => now.contains(at(slice, half)),
+                        false => own.contains(&(slice.reg.index(), half)),
+                    };
+                    if let Some(half) = slice.range().find(|half| !is_known(*half)) {
                         return Err(format!(
                             "{id}: instruction {number} reads half {half} of {}, which is not \
                              written on every path",
@@ -138,7 +164,12 @@ impl Function {
                     }
                 }
                 for slice in inst.defs() {
-                    slice.range().for_each(|half| now.insert(at(slice, half)));
+                    slice.range().for_each(|half| match is_of_several(&slice) {
+                        true => now.insert(at(slice, half)),
+                        false => {
+                            own.insert((slice.reg.index(), half));
+                        }
+                    });
                 }
             }
         }

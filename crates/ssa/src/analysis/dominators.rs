@@ -67,6 +67,11 @@ impl Dominators {
         }
     }
 
+    /// The span of numbers of a block: it dominates the blocks whose spans lie in its own. None for unreached blocks.
+    pub fn span(&self, block: Block) -> Option<(u32, u32)> {
+        self.tree.span(self.node(block)?)
+    }
+
     /// The nearest block that dominates both.
     pub fn common(&self, a: Block, b: Block) -> Option<Block> {
         let node = self.tree.common(self.node(a)?, self.node(b)?);

@@ -183,11 +183,7 @@ fn settle(mut region: Vec<Node>, around: Around, locals: &mut usize) -> Vec<Node
                 otherwise,
             } => {
                 let test = Test { id, cond, inverted };
-                let rest: Vec<Node> = region.drain(..).rev().collect();
-                let (node, rest) = part(test, (then, otherwise), rest, around, locals);
-                out.extend(node);
-                region = rest;
-                region.reverse();
+                out.extend(part(test, (then, otherwise), &mut region, around, locals));
             }
             Node::Scope { target, body } => {
                 let inside = Around {
@@ -308,27 +304,27 @@ impl Test {
     }
 }
 
-/// An `if` with what follows it. Gives the node and what is still to follow.
+/// An `if` with what follows it, last first. Gives the node, and leaves what is still to follow.
 fn part(
     test: Test,
     (then, otherwise): Arms,
-    rest: Vec<Node>,
+    rest: &mut Vec<Node>,
     around: Around,
     locals: &mut usize,
-) -> (Option<Node>, Vec<Node>) {
+) -> Option<Node> {
     let next = around.next;
     let at_next = |arm: &[Node]| match arm.last() {
         Some(Node::Leave(target)) => Some(*target) == next,
         _ => false,
     };
     // What follows an arm that goes where the region ends is the other arm.
-    let may_absorb = around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(&rest, next));
-    let (then, otherwise, rest) = match (at_next(&then), at_next(&otherwise)) {
-        (true, false) if may_absorb && !ends(&otherwise) => {
-            (then, joined(otherwise, rest), Vec::new())
-        }
-        (false, true) if may_absorb && !ends(&then) => (joined(then, rest), otherwise, Vec::new()),
-        _ => (then, otherwise, rest),
+    let may_absorb = |rest: &[Node]| {
+        around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(rest, next))
+    };
+    let (then, otherwise) = match (at_next(&then), at_next(&otherwise)) {
+        (true, false) if !ends(&otherwise) && may_absorb(rest) => (then, joined(otherwise, rest)),
+        (false, true) if !ends(&then) && may_absorb(rest) => (joined(then, rest), otherwise),
+        _ => (then, otherwise),
     };
     // A loop that only some lanes enter, at the end of a scope that it leaves: the others
     // leave before it, and the loop is not nested.
@@ -343,9 +339,10 @@ fn part(
             _ => (&[][..], test.inverted),
         };
         if matches!(enters.last(), Some(Node::Loop { .. })) && loops_leave(enters, next) {
-            let node = test.leave(inverted, rest, next);
-            let enters = if then.is_empty() { otherwise } else { then };
-            return (Some(node), enters);
+            let node = test.leave(inverted, rest.drain(..).rev().collect(), next);
+            *rest = if then.is_empty() { otherwise } else { then };
+            rest.reverse();
+            return Some(node);
         }
     }
     let arm = around.arm(if rest.is_empty() { next } else { None });
@@ -357,7 +354,7 @@ fn part(
         (test.inverted, then, otherwise)
     };
     if then.is_empty() {
-        return (None, rest);
+        return None;
     }
     if otherwise.is_empty()
         && let Some((Node::Leave(target), copies)) = then.split_last()
@@ -365,7 +362,7 @@ fn part(
         && copies.iter().all(|node| matches!(node, Node::Pass { .. }))
     {
         let node = test.leave(inverted, copies.to_vec(), *target);
-        return (Some(node), rest);
+        return Some(node);
     }
     let node = Node::If {
         id: test.id,
@@ -374,11 +371,11 @@ fn part(
         then,
         otherwise,
     };
-    (Some(node), rest)
+    Some(node)
 }
 
-fn joined(mut arm: Vec<Node>, rest: Vec<Node>) -> Vec<Node> {
-    arm.extend(rest);
+fn joined(mut arm: Vec<Node>, rest: &mut Vec<Node>) -> Vec<Node> {
+    arm.extend(rest.drain(..).rev());
     arm
 }
 
