@@ -33,7 +33,7 @@ for program in crates/metal/tests/programs/*.m; do
   name=$(basename "$program" .m)
   "$compiler" -g -fobjc-arc -fobjc-runtime=macosx-15 -fblocks -O1 -I "$sdk" "$program" -o "$out/$name" \
     -L "$out/lib" -lobjc -Wl,-rpath,"$out/lib"
-  case $name in races) check=1 ;; *) check= ;; esac
+  case $name in checks | races) check=1 ;; *) check= ;; esac
   status=0
   ASSAY_METAL_CHECK=$check timeout 120 "$out/$name" > "$out/$name.out" 2> "$out/$name.err" || status=$?
   # A checked run with reports ends with 1.

@@ -240,6 +240,15 @@ fn grid(dispatch: &Dispatch) -> Option<Grid> {
 /// Bytes behind those of `setBytes` that a kernel may touch unpunished, as on a GPU.
 const SLACK: usize = 64;
 
+/// Bytes behind the last threadgroup memory that a kernel may touch unpunished: a GPU has 32 KiB for a threadgroup whatever its kernel
+/// asks for. A checked run has none of them.
+fn threadgroup_slack(pipeline: &Pipeline, given: u32) -> u32 {
+    const ALL: u64 = 32 << 10;
+    const MOST: u64 = 1 << 10;
+    let used = pipeline.threadgroup_memory() + u64::from(given);
+    ALL.saturating_sub(used).min(MOST) as u32
+}
+
 fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Bindings> {
     let (kernel, _) = pipeline.kernel()?;
     let mut bindings = Bindings::new();
@@ -285,8 +294,18 @@ fn bind(dispatch: &Dispatch, pipeline: &Pipeline, exact: bool) -> Option<Binding
             }
         }
     }
-    for (index, bytes) in &dispatch.memory {
-        bindings.set_threadgroup_memory(*index, *bytes);
+    let given: u32 = dispatch
+        .memory
+        .iter()
+        .fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    for (at, (index, bytes)) in dispatch.memory.iter().enumerate() {
+        let is_last = at + 1 == dispatch.memory.len();
+        let more = if is_last && !exact {
+            threadgroup_slack(pipeline, given)
+        } else {
+            0
+        };
+        bindings.set_threadgroup_memory(*index, bytes.saturating_add(more));
     }
     for place in kernel.program().required() {
         use assay_device::ArgumentBinding as Place;
