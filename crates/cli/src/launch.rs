@@ -253,11 +253,11 @@ impl Asked<'_> {
         if self.arguments.is_empty() {
             return Err(no_launch());
         }
-        let (kernel, path) = (self.kernel, self.path.display());
+        let kernel = self.kernel;
         let guessed = self.guess(&flags).map_err(|why| {
             let message = format!("{kernel} has no launch, and none can be guessed: {}", why.message);
             Failure::new(why.kind, message)
-                .advice(format!("write one into the source: // assay: launch {kernel} --size N=1024 --grid N --threadgroup 256 {}\nassay run {path} -f {kernel} lists its arguments", self.names()))
+                .advice(format!("write one into the source: // assay: launch {kernel} --size N=1024 --grid N --threadgroup 256 {}", self.names()))
         })?;
         let comment = guessed.written.comment(kernel);
         context.note(&format!("note: launch guessed from the signature; to change it, copy into the source: // {comment}"));

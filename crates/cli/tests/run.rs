@@ -164,7 +164,12 @@ fn what_is_missing_is_said_with_an_example() {
     let output = run(&kernels(), &format!("{SAXPY} --print 1"));
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
-    assert!(text.contains("buffer 2 (\"n\") is not bound"), "{text}");
+    assert!(text.contains("saxpy needs a value for n (int)"), "{text}");
+    assert!(text.contains("--arg n=VALUE"), "{text}");
+    let output = run(&kernels(), "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:f32:8 --bytes 2=i32:4");
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(text.contains("buffer 1 (\"y\") is not bound"), "{text}");
     assert!(text.contains("buffer 1  device float  y"), "{text}");
     let example = "-f saxpy --grid N --threadgroup 256 --buffer 0=random:f32:N --buffer 1=zeros:f32:N \
                    --bytes 2=i32:1";
@@ -194,8 +199,8 @@ fn mistakes_in_the_line_are_usage_errors() {
         ("--buffer 0=nothing.npz", "is not a file"),
         ("--bytes 2=5", "it has no type"),
         ("--buffer 0=zeros:f32:4 --bytes 0=u32:1", "bound twice"),
-        ("--print 7", "no --buffer has index 7"),
-        ("--out 7=x.npy", "no --buffer has index 7"),
+        ("--print 7", "the launch binds no buffer 7"),
+        ("--out 7=x.npy", "the launch binds no buffer 7"),
         (
             "-f specialised_f32 --const has_bias=float:1",
             "the value given is f32",

@@ -333,10 +333,11 @@ impl<'a> Signature<'a> {
             return value(self, argument, bytes, sizes);
         }
         let known = Element::in_metal(&argument.type_name);
-        // Of a template's parameter only the size is known.
+        // Of a template's parameter only the size is known; a struct is not guessed.
+        let is_parameter = argument.type_name.trim_start_matches("const ").starts_with('T');
         let element = known.or_else(|| match argument.size {
-            2 => Element::named("f16"),
-            4 => Element::named("f32"),
+            2 if is_parameter => Element::named("f16"),
+            4 if is_parameter => Element::named("f32"),
             _ => None,
         })?;
         let named = match known {
