@@ -76,8 +76,9 @@ fn a_launch_in_formulas_runs_at_each_size() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(
-        text.contains("saxpy: nothing found\nsaxpy: 4 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 4\n")
-            && text.contains("6 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 6\n"),
+        text.contains(
+            "saxpy: nothing found\nsaxpy: 4 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 4\n"
+        ) && text.contains("6 × 1 × 1 threads in threadgroups of 4 × 1 × 1 at N = 6\n"),
         "{text}"
     );
     assert!(!text.contains("this launch only"), "{text}");
@@ -166,7 +167,10 @@ fn what_is_missing_is_said_with_an_example() {
     let text = stderr(&output);
     assert!(text.contains("saxpy needs a value for n (int)"), "{text}");
     assert!(text.contains("--arg n=VALUE"), "{text}");
-    let output = run(&kernels(), "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:f32:8 --bytes 2=i32:4");
+    let output = run(
+        &kernels(),
+        "-f saxpy --grid 4 --threadgroup 4 --buffer 0=zeros:f32:8 --bytes 2=i32:4",
+    );
     assert_eq!(output.status.code(), Some(2));
     let text = stderr(&output);
     assert!(text.contains("buffer 1 (\"y\") is not bound"), "{text}");

@@ -334,7 +334,10 @@ impl<'a> Signature<'a> {
         }
         let known = Element::in_metal(&argument.type_name);
         // Of a template's parameter only the size is known; a struct is not guessed.
-        let is_parameter = argument.type_name.trim_start_matches("const ").starts_with('T');
+        let is_parameter = argument
+            .type_name
+            .trim_start_matches("const ")
+            .starts_with('T');
         let element = known.or_else(|| match argument.size {
             2 if is_parameter => Element::named("f16"),
             4 if is_parameter => Element::named("f32"),

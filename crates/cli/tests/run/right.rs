@@ -64,37 +64,81 @@ fn without_a_launch_one_is_guessed_and_told() {
     // A number that is given is the value of the size of that name.
     let output = folder.run(&["scale.metal", "-f", "scale", "--arg", "n=512"]);
     let output = output.expect("a compiler");
-    assert!(stdout(&output).contains("scale: 512 × 1 × 1 threads"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("scale: 512 × 1 × 1 threads"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
 fn an_oracle_an_array_and_another_kernel_say_what_is_right() {
     let folder = Folder::new(SCALE);
-    let right = ["scale.metal", "-f", "scale", "--oracle", "y[i] = a * x[i]", "--out", "y=y.npy"];
+    let right = [
+        "scale.metal",
+        "-f",
+        "scale",
+        "--oracle",
+        "y[i] = a * x[i]",
+        "--out",
+        "y=y.npy",
+    ];
     let Some(output) = folder.run(&right) else {
         return;
     };
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
-    assert!(text.starts_with("scale is right: all 262,144 elements of y"), "{text}");
+    assert!(
+        text.starts_with("scale is right: all 262,144 elements of y"),
+        "{text}"
+    );
 
-    let expect = |kernel| folder.run(&["scale.metal", "-f", kernel, "--expect", "y=y.npy"]).expect("a compiler");
+    let expect = |kernel| {
+        folder
+            .run(&["scale.metal", "-f", kernel, "--expect", "y=y.npy"])
+            .expect("a compiler")
+    };
     assert_eq!(expect("scale").status.code(), Some(0));
     let wrong = expect("doubled");
     let text = stdout(&wrong);
     assert_eq!(wrong.status.code(), Some(1), "{text}");
-    assert!(text.starts_with("doubled is wrong: 1 of 262,144 elements of y differ from y.npy"), "{text}");
+    assert!(
+        text.starts_with("doubled is wrong: 1 of 262,144 elements of y differ from y.npy"),
+        "{text}"
+    );
     assert!(text.contains("y[5]"), "{text}");
 
-    let words = ["scale.metal", "-f", "doubled", "--against", "scale.metal:scale", "--format", "json"];
+    let words = [
+        "scale.metal",
+        "-f",
+        "doubled",
+        "--against",
+        "scale.metal:scale",
+        "--format",
+        "json",
+    ];
     let output = folder.run(&words).expect("a compiler");
     assert_eq!(output.status.code(), Some(1));
     let document = json(&output);
     assert_eq!(document["verdict"]["right"], false);
     assert_eq!(document["verdict"]["outputs"][0]["wrong"], 1);
-    assert_eq!(document["verdict"]["outputs"][0]["worst"][0]["index"], serde_json::json!([5]));
-    let loose = ["scale.metal", "-f", "doubled", "--against", "scale.metal:scale", "--atol", "2"];
-    assert_eq!(folder.run(&loose).expect("a compiler").status.code(), Some(0));
+    assert_eq!(
+        document["verdict"]["outputs"][0]["worst"][0]["index"],
+        serde_json::json!([5])
+    );
+    let loose = [
+        "scale.metal",
+        "-f",
+        "doubled",
+        "--against",
+        "scale.metal:scale",
+        "--atol",
+        "2",
+    ];
+    assert_eq!(
+        folder.run(&loose).expect("a compiler").status.code(),
+        Some(0)
+    );
 }
 
 #[test]
@@ -109,19 +153,32 @@ fn the_configuration_of_the_repository_compiles_launches_and_judges() {
     };
     let (text, told) = (stdout(&output), stderr(&output));
     assert_eq!(output.status.code(), Some(1), "{text}{told}");
-    assert!(text.starts_with("scale is wrong: 64 of 64 elements of y differ from the oracle of assay.toml"), "{text}");
-    assert!(told.contains("assay.toml says how scale is launched"), "{told}");
+    assert!(
+        text.starts_with(
+            "scale is wrong: 64 of 64 elements of y differ from the oracle of assay.toml"
+        ),
+        "{text}"
+    );
+    assert!(
+        told.contains("assay.toml says how scale is launched"),
+        "{told}"
+    );
 
     // Programs that it names do not run.
     let marker = folder.path("ran");
     std::fs::write(
         folder.path("oracle.py"),
-        format!("open({:?}, 'w')\ndef oracle(x): return x\n", marker.display().to_string()),
+        format!(
+            "open({:?}, 'w')\ndef oracle(x): return x\n",
+            marker.display().to_string()
+        ),
     )
     .expect("a program");
     let program = config.replace("y[i] = a * x[i]", "oracle.py");
     std::fs::write(folder.path("assay.toml"), program).expect("a configuration");
-    let output = folder.run(&["scale.metal", "-f", "scale"]).expect("a compiler");
+    let output = folder
+        .run(&["scale.metal", "-f", "scale"])
+        .expect("a compiler");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("runs only when it is asked for: --oracle oracle.py"));
     assert!(!Path::new(&marker).exists());
@@ -129,9 +186,15 @@ fn the_configuration_of_the_repository_compiles_launches_and_judges() {
     // Files that it names lie in its folder.
     let outside = config.replace("x=random:N", "x=../x.npy");
     std::fs::write(folder.path("assay.toml"), outside).expect("a configuration");
-    let output = folder.run(&["scale.metal", "-f", "scale"]).expect("a compiler");
+    let output = folder
+        .run(&["scale.metal", "-f", "scale"])
+        .expect("a compiler");
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is not a file in the folder of assay.toml"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("is not a file in the folder of assay.toml"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -139,8 +202,22 @@ fn faults_come_with_their_line_and_advice() {
     let source = SCALE.replace("if (i < n) y[i] = a * x[i];", "y[i] = a * x[i];");
     let folder = Folder::new(&source);
     let words = [
-        "scale.metal", "-f", "scale", "--check", "--grid", "128", "--threadgroup", "64", "--arg", "x=random:100",
-        "--arg", "y=zeros:100", "--arg", "a=2", "--arg", "n=100",
+        "scale.metal",
+        "-f",
+        "scale",
+        "--check",
+        "--grid",
+        "128",
+        "--threadgroup",
+        "64",
+        "--arg",
+        "x=random:100",
+        "--arg",
+        "y=zeros:100",
+        "--arg",
+        "a=2",
+        "--arg",
+        "n=100",
     ];
     let Some(output) = folder.run(&words) else {
         return;

@@ -27,7 +27,7 @@ const ADVICE: &[(&str, &str)] = &[
     ),
     (
         "uninitialised",
-        "write it in every thread that reads it, before the barrier",
+        "give it a value first; what another thread writes is there after a barrier",
     ),
     (
         "race",

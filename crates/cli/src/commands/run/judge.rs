@@ -211,10 +211,7 @@ pub(super) fn verdict(
 }
 
 /// How far results may be off, and that in words.
-fn limits(
-    flags: &RightArgs,
-    right: &Right,
-) -> (Limits, String) {
+fn limits(flags: &RightArgs, right: &Right) -> (Limits, String) {
     let of = |relative: f64, absolute: f64| Limits {
         tolerance: Tolerance {
             relative,
@@ -242,7 +239,10 @@ fn limits(
     let relative = (ROUNDINGS + 2.0 * (terms as f64).sqrt()) * f64::from(f32::EPSILON) / 2.0;
     let why = match terms {
         1 => "66 × 2⁻²⁴, for what adds nothing up".to_owned(),
-        _ => format!("(64 + 2√{terms}) × 2⁻²⁴, for sums of up to {} terms", grouped(terms)),
+        _ => format!(
+            "(64 + 2√{terms}) × 2⁻²⁴, for sums of up to {} terms",
+            grouped(terms)
+        ),
     };
     let words = format!("{relative:.1e} of what went into an element: {why}");
     (of(relative, 0.0), words)
