@@ -425,7 +425,7 @@ fn value(
     let Some(element) = Element::in_metal(&argument.type_name) else {
         // A struct: whatever it holds, its whole numbers are sizes that fit.
         let words = bytes.div_ceil(4);
-        let fits = bytes % 4 == 0 && (1..=MOST_WORDS).contains(&words);
+        let fits = bytes.is_multiple_of(4) && (1..=MOST_WORDS).contains(&words);
         let word = sizes.first().copied().unwrap_or("64");
         return fits.then(|| format!("u32:{}", vec![word; words as usize].join(",")));
     };

@@ -7,6 +7,7 @@ mod faults;
 #[cfg(feature = "fleet")]
 mod fleet;
 mod judge;
+mod reference;
 mod report;
 mod resource_work;
 mod serve;
