@@ -71,7 +71,7 @@ pub fn occupancy(profile: &Profile) -> Figure {
         "{} of 1024 threads a core, {} half-registers, {spills}",
         occupancy.threads, occupancy.half_registers
     );
-    if occupancy.limit.to_string() != "nothing" {
+    if occupancy.limit != "nothing" {
         note += &format!("; limit: {}", occupancy.limit);
     }
     Figure::new("occupancy", format!("{:.0} %", occupancy.share * 100.0))
