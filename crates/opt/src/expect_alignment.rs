@@ -14,7 +14,9 @@ pub fn expect_alignment(module: &Module, function: &mut Function) -> bool {
     for inst in insts {
         let wanted = wanted(module, function, inst).max(1).ilog2() as u8;
         let align_log2 = match function.inst_mut(inst) {
-            InstData::Load { access, .. } | InstData::Store { access, .. } => &mut access.align_log2,
+            InstData::Load { access, .. } | InstData::Store { access, .. } => {
+                &mut access.align_log2
+            }
             InstData::MemCopy { align_log2, .. } => align_log2,
             _ => continue,
         };

@@ -15,6 +15,10 @@ pub const PASSES: &[(&str, FunctionPass)] = &[
         crate::expand_copies::expand_copies_by_words,
     ),
     (
+        "expect_alignment",
+        crate::expect_alignment::expect_alignment,
+    ),
+    (
         "expect_arithmetic",
         crate::expect_arithmetic::expect_arithmetic,
     ),

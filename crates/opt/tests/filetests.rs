@@ -6,7 +6,10 @@
 //! `BLESS=1 cargo test -p assay-opt --test filetests` writes them anew.
 
 use assay_opt::{
-    inline_calls::inline_calls, pass, structurize::structurize, unfold_recursion::unfold_recursion,
+    inline_calls::inline_calls,
+    pass,
+    structurize::structurize,
+    unfold_recursion::{Depth, unfold_recursion},
 };
 use assay_ssa::{Module, VerifyError, parse, print, verify};
 use std::path::{Path, PathBuf};
@@ -27,7 +30,7 @@ fn run(passes: &str, source: &str) -> Result<String, String> {
                 inline_calls(&mut module).map_err(|error| format!("{error}\n"))?;
             }
             ("unfold_recursion", _) => {
-                unfold_recursion(&mut module);
+                unfold_recursion(&mut module, Depth::OPTIMISED);
             }
             (_, Some(pass)) => {
                 pass::run(&mut module, pass);

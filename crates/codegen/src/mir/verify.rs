@@ -103,7 +103,11 @@ impl Function {
         let mut only = vec![None; self.vregs.len()];
         let mut several = vec![false; self.vregs.len()];
         for (id, block) in self.blocks.iter() {
-            for slice in block.insts.iter().flat_map(|inst| inst.uses().chain(inst.defs())) {
+            for slice in block
+                .insts
+                .iter()
+                .flat_map(|inst| inst.uses().chain(inst.defs()))
+            {
                 let index = slice.reg.index();
                 if let (Some(only), Some(several)) = (only.get_mut(index), several.get_mut(index)) {
                     *several |= only.is_some_and(|known| known != id);
@@ -121,7 +125,11 @@ impl Function {
         let mut size = 0;
         for (of_several, (_, data)) in several.iter().zip(self.vregs.iter()) {
             base.push(size);
-            size += if *of_several { usize::from(data.halves) } else { 0 };
+            size += if *of_several {
+                usize::from(data.halves)
+            } else {
+                0
+            };
         }
         let is_of_several = |slice: &Slice| several.get(slice.reg.index()) == Some(&true);
         let at = |slice: Slice, half: u8| {

@@ -134,10 +134,10 @@ impl<'f> Walk<'f> {
     }
 
     fn follow(&mut self, inst: Inst) {
-        if self.uses(inst) {
-            if let Some(result) = self.function.result(inst) {
-                self.known.insert(result);
-            }
+        if self.uses(inst)
+            && let Some(result) = self.function.result(inst)
+        {
+            self.known.insert(result);
         }
     }
 

@@ -18,3 +18,4 @@ mod step;
 mod sums;
 mod tensors;
 mod textures;
+mod turns;

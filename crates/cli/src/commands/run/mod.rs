@@ -146,8 +146,8 @@ enum CheckClass {
     /// Also integer divisions by zero, shifts by the width of a number or more, and floats that do not fit the integers
     /// they become
     Arithmetic,
-    /// Also writes of device memory after reads before a barrier that does not name device memory, though the reads must be
-    /// done by then
+    /// Also writes of device memory after reads that a barrier between them does not order, though the reads must be done by
+    /// then
     Pedantic,
 }
 

@@ -318,9 +318,8 @@ fn part(
         _ => false,
     };
     // What follows an arm that goes where the region ends is the other arm.
-    let may_absorb = |rest: &[Node]| {
-        around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(rest, next))
-    };
+    let may_absorb =
+        |rest: &[Node]| around.depth < DEEPEST && !next.is_some_and(|next| loops_leave(rest, next));
     let (then, otherwise) = match (at_next(&then), at_next(&otherwise)) {
         (true, false) if !ends(&otherwise) && may_absorb(rest) => (then, joined(otherwise, rest)),
         (false, true) if !ends(&then) && may_absorb(rest) => (joined(then, rest), otherwise),
