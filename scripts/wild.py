@@ -219,8 +219,7 @@ def profiled(assay, flags, file):
     for line in run.stdout.splitlines():
         if line.startswith('{"kernel"'):
             row = json.loads(line)
-            refused = row.get("refused") or row.get("error") or row.get("failure") or ""
-            refused = refused if isinstance(refused, str) else json.dumps(refused)
+            refused = row.get("refused", {}).get("reason", "")
             kernels.append([file, row["kernel"], "same" if "costs" in row else "not generated", refused])
     if kernels:
         return kernels, ""
@@ -269,7 +268,10 @@ def more(results):
     with_kernel, left, compiled_files, kernels, textures, have = total
     wanted, files = kernels - textures, with_kernel - left
     lines += ["", f"Compiled: {compiled_files} of {files} files. Code: {have} of {wanted} kernels, {100 * have / max(wanted, 1):.1f} %.", ""]
-    return "\n".join(lines + reasons(results, "###")) + "\n"
+    absent = [name for name, project in PROJECTS.items() if project.get("code_only") and name not in results]
+    if absent:
+        lines += [f"Not in this run: {', '.join(absent)}.", ""]
+    return "\n".join(lines + reasons(results, "###")).rstrip() + "\n"
 
 
 def examine(args, name, project):
