@@ -119,7 +119,7 @@ fn fill(bits: &mut [u64; WORDS], start: usize, count: usize) {
     }
 }
 
-/// The bytes of buffers that a dispatch read, wrote, and accessed atomically ([`Program::check_watching`]). Constants of the
+/// The bytes of buffers that a dispatch read, wrote, and accessed atomically ([`Program::check_watching`](crate::Program::check_watching)). Constants of the
 /// program, threadgroup and thread memory and textures are left out.
 ///
 /// ```
