@@ -258,3 +258,23 @@ pub extern "C" fn MTLCopyAllDevices() -> Id {
     // SAFETY: as above.
     array(vec![unsafe { Strong::retain(shared()) }]).into_owned()
 }
+
+/// `MTLCopyAllDevicesWithObserver`: devices neither come nor go, so there is nothing to observe.
+///
+/// # Safety
+/// `observer` must be null or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn MTLCopyAllDevicesWithObserver(
+    observer: *mut Id,
+    _handler: *const Block,
+) -> Id {
+    // SAFETY: the caller's promise.
+    if let Some(observer) = unsafe { observer.as_mut() } {
+        *observer = null_mut();
+    }
+    MTLCopyAllDevices()
+}
+
+/// `MTLRemoveDeviceObserver`.
+#[unsafe(no_mangle)]
+pub extern "C" fn MTLRemoveDeviceObserver(_observer: Id) {}

@@ -1,5 +1,6 @@
 // A little CoreFoundation.
 #pragma once
+#include <math.h>
 #include <stdint.h>
 typedef const void *CFTypeRef;
 typedef const struct __CFString *CFStringRef;

@@ -11,7 +11,7 @@ uint64_t mach_absolute_time(void);
 int mach_timebase_info(struct mach_timebase_info *info);
 extern uintptr_t vm_page_size;
 typedef int kern_return_t;
-typedef unsigned mach_port_t, vm_map_t;
+typedef unsigned mach_port_t, vm_map_t, task_id_token_t;
 typedef uintptr_t vm_address_t, vm_size_t;
 #define KERN_SUCCESS 0
 #define VM_FLAGS_ANYWHERE 1
