@@ -5,11 +5,15 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+/// Lines that are replaced, and those in their place.
+type Change = (Vec<String>, Vec<String>);
+
 /// A pull request: its name, what is expected, and its edits.
 struct Pull {
     name: String,
     problems: Vec<String>,
-    edits: Vec<(String, Vec<(Vec<String>, Vec<String>)>)>,
+    /// What of a file is changed, by the file.
+    edits: Vec<(String, Vec<Change>)>,
 }
 
 fn folder() -> PathBuf {

@@ -220,6 +220,9 @@ fn nearly_all_mutants_of_users_kernels_are_noticed() {
 #[ignore = "all mutants take minutes; the test above has a sample"]
 fn every_mutant_of_users_kernels() {
     let (part, told) = told(&examine(1).expect("a clang"));
-    println!("{told}");
+    #[allow(clippy::print_stdout, reason = "the table is what it is run for")]
+    {
+        println!("{told}");
+    }
     assert!(part >= 95.0);
 }
