@@ -299,7 +299,7 @@ async def publish(server, who, subject, payloads):
 
 def job(number, **changes):
     """A job as the program writes it."""
-    return {"protocol": 1, "id": f"job{number}", "submitter": "alice", "version": assay("--version").stdout.split()[-1], "pool": "cpu",
+    return {"protocol": 2, "id": f"cpu-job{number}", "submitter": "alice", "version": assay("--version").stdout.split()[-1], "pool": "cpu",
             "priority": "normal", "line": ["bench", "relu", "--quick", "--no-time", "--dtype=f32", "--format=json"], "inputs": [],
             "extra": "", "timeout": 60, "fresh": True, **changes}
 
@@ -310,5 +310,5 @@ def signed(server, who, text):
 
 
 def result(server, number):
-    done = assay("fleet", "jobs", "--job", f"job{number}", *server.as_("alice"))
+    done = assay("fleet", "jobs", "--job", f"cpu-job{number}", *server.as_("alice"))
     return done.stdout + done.stderr if done.returncode == 0 else None

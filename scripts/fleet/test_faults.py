@@ -223,7 +223,7 @@ def test_expired_credentials_are_told(tmp_path):
     try:
         for name, seconds in (("alice", 3600), ("late", -60), ("w1", 12)):
             server.credentials(name, seconds)
-        worker = Worker(server, "w1", tmp_path)
+        worker = Worker(server, "w1", tmp_path, "--allow-unsigned")
         assay(*QUICK, "--no-time", *server.fleet("alice"), check=0)
         done = assay("fleet", "workers", *server.as_("late"))
         assert done.returncode == 4 and "refuses these credentials" in done.stderr and "expired" in done.stderr, done.stderr

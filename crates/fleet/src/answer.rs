@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 pub struct Answer {
     /// The job; for what was known before, the job that was run for it.
     pub job: String,
+    /// The job that this is the answer of.
+    pub asked: String,
+    /// Who asked.
+    pub submitter: String,
     /// The question: [`crate::Job::key`].
     pub key: String,
     /// How it ended.
@@ -24,6 +28,28 @@ pub struct Answer {
     /// The object that has `ending`'s texts, where they are large.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
+}
+
+impl Answer {
+    /// What is shown in the place of an answer that is not believed.
+    pub fn disbelieved(job: &str, submitter: &str, why: String) -> Answer {
+        Answer {
+            job: job.to_owned(),
+            asked: job.to_owned(),
+            submitter: submitter.to_owned(),
+            key: String::new(),
+            ending: Ending::Refused {
+                why,
+                advice: "ask who runs the fleet: somebody may have answered in a worker's place, or workers.txt is old"
+                    .to_owned(),
+            },
+            machine: Machine::default(),
+            seconds: 0.0,
+            deliveries: 0,
+            cached: false,
+            object: None,
+        }
+    }
 }
 
 /// How a job ended.

@@ -101,6 +101,14 @@ pub enum Refusal {
     /// The signature is missing, wrong, or of somebody unknown.
     #[error("the signature is refused: {0}")]
     Signature(String),
+    /// The programs do not speak alike.
+    #[error("the job speaks protocol {job}, and this worker protocol {worker}")]
+    Protocol {
+        /// The submitter's protocol.
+        job: u32,
+        /// The worker's.
+        worker: u32,
+    },
     /// The programs are too different.
     #[error("the job is from assay {job}, and this worker has {worker}")]
     Version {
@@ -121,7 +129,9 @@ impl Refusal {
             Self::Signature(_) => {
                 "sign with a key that the worker trusts (--key), or ask who runs it to add yours"
             }
-            Self::Version { .. } => "upgrade the older of the two to the same version",
+            Self::Protocol { .. } | Self::Version { .. } => {
+                "upgrade the older of the two to the same version"
+            }
         }
     }
 }
@@ -153,7 +163,13 @@ impl Job {
 
     /// Refuses what is no job that a worker may run.
     pub fn check(&self, version: &str) -> Result<(), Refusal> {
-        if self.protocol != crate::PROTOCOL || !crate::compatible(&self.version, version) {
+        if self.protocol != crate::PROTOCOL {
+            return Err(Refusal::Protocol {
+                job: self.protocol,
+                worker: crate::PROTOCOL,
+            });
+        }
+        if !crate::compatible(&self.version, version) {
             return Err(Refusal::Version {
                 job: self.version.clone(),
                 worker: version.to_owned(),
@@ -167,6 +183,10 @@ impl Job {
             if !names::is_token(word) {
                 return Err(Refusal::Malformed(format!("{what} {word:?}")));
             }
+        }
+        if names::pool_of_job(&self.id) != Some(&self.pool) {
+            let text = format!("id {:?} in the pool {}", self.id, self.pool);
+            return Err(Refusal::Malformed(text));
         }
         if self.timeout == 0 || self.timeout > LONGEST {
             let text = format!("a job takes at most {LONGEST} s, and this one wants more or none");
@@ -203,6 +223,13 @@ impl Job {
             if !is_file_name(&input.name) {
                 return Err(Refusal::Forbidden(format!(
                     "{:?}: an input is a plain name",
+                    input.name
+                )));
+            }
+            // Some file systems do not tell capitals apart.
+            if RESERVED.contains(&input.name.to_ascii_lowercase().as_str()) {
+                return Err(Refusal::Forbidden(format!(
+                    "{:?}: a name that workers use",
                     input.name
                 )));
             }
@@ -256,6 +283,9 @@ pub(crate) fn hash(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
+/// Files that a worker and a job's command leave for each other in the folder of jobs, by names that are theirs alone.
+pub const RESERVED: [&str; 2] = ["holders.json", "outcomes.jsonl"];
+
 /// Returns true if a name is one file in one folder on every system.
 pub(crate) fn is_file_name(name: &str) -> bool {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
@@ -266,7 +296,7 @@ pub(crate) fn is_file_name(name: &str) -> bool {
 pub(crate) fn example() -> Job {
     Job {
         protocol: crate::PROTOCOL,
-        id: "0a1b2c".to_owned(),
+        id: "m2-0a1b2c".to_owned(),
         submitter: "alice".to_owned(),
         version: "0.1.0".to_owned(),
         pool: "m2".to_owned(),
@@ -338,6 +368,27 @@ mod tests {
         assert!(refused(|job| job.protocol = 9));
         assert!(refused(|job| job.submitter = "a.b".to_owned()));
         assert!(refused(|job| job.pool = ">".to_owned()));
+        assert!(refused(|job| job.id = "m1-0a1b2c".to_owned()));
+        for name in RESERVED
+            .map(str::to_owned)
+            .into_iter()
+            .chain(["Holders.JSON".to_owned()])
+        {
+            let mut job = example();
+            job.inputs[0].name.clone_from(&name);
+            job.line[3] = format!("--source={name}");
+            assert!(
+                matches!(job.check("0.1.0"), Err(Refusal::Forbidden(_))),
+                "{name}"
+            );
+        }
+        let mut other = example();
+        other.protocol = 1;
+        let told = other.check("0.1.0").unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "the job speaks protocol 1, and this worker protocol 2"
+        );
         assert!(refused(|job| job.timeout = 0));
         assert!(refused(|job| job.timeout = LONGEST + 1));
         assert!(refused(|job| job.inputs[0].size = LARGEST_INPUTS + 1));

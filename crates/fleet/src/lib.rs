@@ -6,7 +6,8 @@
 //! them; a job that is delivered twice has one answer, because the server takes the first for each job and refuses others.
 //!
 //! - [`Job::key`] is the question without who asks and when: the same key has the same answer, for everyone.
-//! - [`Signed`] is a job with the signature of whoever submits it; [`Trust`] is whom a worker believes.
+//! - [`Signed`] is a job with the signature of its submitter; [`Trust`] is whom a worker believes. [`SignedAnswer`] and
+//!   [`Roster`] are the same the other way round.
 //! - [`names`] has subjects and streams, [`roles`] who may use which, as a configuration of the server.
 //! - With the feature `nats`: `Fleet` connects, submits and looks; `Worker` takes jobs.
 
@@ -27,17 +28,17 @@ mod sign;
 mod nats;
 
 pub use answer::{Answer, Ending, Machine};
-pub use job::{Input, Job, Priority, Refusal};
+pub use job::{Input, Job, Priority, RESERVED, Refusal};
 #[cfg(feature = "nats")]
 pub use nats::{
     Access, Error, Event, Fleet, Lane, Outstanding, Overview, Progress, Runner, Running, Stop,
     Submission, Worker, WorkerOptions, WorkerState,
 };
-pub use sign::{Key, Signed, Trust};
+pub use sign::{Key, Roster, Signed, SignedAnswer, Trust};
 
 /// What submitters and workers must have in common. It is part of every subject: programs of another protocol do not
 /// see each other's jobs.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Returns true if a job of one version may be run by another: the first two numbers are the same.
 ///

@@ -1,21 +1,23 @@
 //! Subjects, streams and buckets: where everything lies on the server.
 //!
 //! ```text
-//! assay.v1.jobs.POOL.PRIORITY.SUBMITTER   stream ASSAY_JOBS_POOL, a work queue: a job is gone when it is answered
-//! assay.v1.results.SUBMITTER.JOB          stream ASSAY_RESULTS: the first answer of a job, others are refused
-//! assay.v1.answers.KEY                    stream ASSAY_ANSWERS: what is known, by question
-//! assay.v1.dead.POOL.SUBMITTER.JOB        stream ASSAY_DEAD: jobs that were given up
-//! assay.v1.progress.SUBMITTER.JOB         not kept
-//! assay.v1.wake.POOL                      not kept: there is something to do
+//! assay.v2.jobs.POOL.PRIORITY.SUBMITTER      stream ASSAY_JOBS_POOL, a work queue: a job is gone when it is answered
+//! assay.v2.results.POOL.SUBMITTER.JOB        stream ASSAY_RESULTS: the first answer of a job, others are refused
+//! assay.v2.answers.POOL.KEY                  stream ASSAY_ANSWERS: what is known, by question; for workers
+//! assay.v2.objects.POOL.SUBMITTER.in.HASH.N  stream ASSAY_OBJECTS: large inputs in pieces, and behind `out` large answers
+//! assay.v2.dead.POOL.SUBMITTER.JOB           stream ASSAY_DEAD: jobs that were given up
+//! assay.v2.progress.POOL.SUBMITTER.JOB       not kept
+//! assay.v2.wake.POOL                         not kept: there is something to do
 //! ```
 //!
-//! Workers are in the bucket `assay-workers`, wishes to cancel in `assay-cancels`, large inputs and answers in the object
-//! store `assay-objects`.
+//! Permissions are patterns of subjects, so whatever belongs to a pool or a submitter has both in its subject: a worker writes
+//! for its pool alone, and a submitter reads what is its own. Workers are in the bucket `assay-workers`, wishes to cancel in
+//! `assay-cancels`.
 
 use crate::job::Priority;
 
 /// What every subject begins with: the protocol's number is part of it.
-pub const PREFIX: &str = "assay.v1";
+pub const PREFIX: &str = "assay.v2";
 /// Stream of first answers.
 pub const RESULTS: &str = "ASSAY_RESULTS";
 /// Stream of what is known.
@@ -26,8 +28,8 @@ pub const DEAD: &str = "ASSAY_DEAD";
 pub const WORKERS: &str = "assay-workers";
 /// Bucket of wishes to cancel.
 pub const CANCELS: &str = "assay-cancels";
-/// Object store.
-pub const OBJECTS: &str = "assay-objects";
+/// Stream of large inputs and answers.
+pub const OBJECTS: &str = "ASSAY_OBJECTS";
 
 /// Returns true if a word may stand in a subject and names nothing but itself: letters, digits, `-` and `_`.
 ///
@@ -78,14 +80,30 @@ pub fn consumer(priority: Priority, submitter: &str) -> String {
     format!("{}_{submitter}", priority.name())
 }
 
+/// The name of a job begins with its pool.
+pub fn job(pool: &str, unique: &str) -> String {
+    format!("{pool}-{unique}")
+}
+
+/// The pool of a job's name.
+pub fn pool_of_job(job: &str) -> Option<&str> {
+    let (pool, unique) = job.rsplit_once('-')?;
+    (is_token(pool) && is_token(unique)).then_some(pool)
+}
+
 /// The first answer of a job.
-pub fn result(submitter: &str, job: &str) -> String {
-    format!("{PREFIX}.results.{submitter}.{job}")
+pub fn result(pool: &str, submitter: &str, job: &str) -> String {
+    format!("{PREFIX}.results.{pool}.{submitter}.{job}")
 }
 
 /// What is known about a question.
-pub fn answer(key: &str) -> String {
-    format!("{PREFIX}.answers.{key}")
+pub fn answer(pool: &str, key: &str) -> String {
+    format!("{PREFIX}.answers.{pool}.{key}")
+}
+
+/// Where the pieces of a large input (`in`) or answer (`out`) lie.
+pub fn object(pool: &str, submitter: &str, way: &str, hash: &str) -> String {
+    format!("{PREFIX}.objects.{pool}.{submitter}.{way}.{hash}")
 }
 
 /// A job that was given up.
@@ -94,8 +112,8 @@ pub fn dead(pool: &str, submitter: &str, job: &str) -> String {
 }
 
 /// How far a job is.
-pub fn progress(submitter: &str, job: &str) -> String {
-    format!("{PREFIX}.progress.{submitter}.{job}")
+pub fn progress(pool: &str, submitter: &str, job: &str) -> String {
+    format!("{PREFIX}.progress.{pool}.{submitter}.{job}")
 }
 
 /// Tells workers of a pool that there is something to do.
@@ -119,8 +137,10 @@ mod tests {
             split_lane(&subject),
             Some(("m2-max", Priority::Low, "alice"))
         );
-        assert_eq!(split_lane("assay.v1.jobs.m2.low"), None);
-        assert_eq!(split_lane("assay.v1.jobs.m2.low.alice.more"), None);
-        assert_eq!(split_lane("assay.v2.jobs.m2.low.alice"), None);
+        assert_eq!(split_lane("assay.v2.jobs.m2.low"), None);
+        assert_eq!(split_lane("assay.v2.jobs.m2.low.alice.more"), None);
+        assert_eq!(split_lane("assay.v1.jobs.m2.low.alice"), None);
+        assert_eq!(pool_of_job(&job("m2-max", "x1")), Some("m2-max"));
+        assert_eq!(pool_of_job("x1"), None);
     }
 }

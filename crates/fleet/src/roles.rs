@@ -55,14 +55,15 @@ pub struct Server {
     pub store: String,
     /// Bytes it may keep.
     pub most: u64,
+    /// The fleet's pools.
+    pub pools: Vec<String>,
     /// Certificate and key files; without them nothing is encrypted.
     pub tls: Option<(String, String)>,
 }
 
 impl User {
-    /// What the user may do, as subjects.
-    pub fn permissions(&self) -> Permissions {
-        let p = names::PREFIX;
+    /// What the user may do, as subjects, in a fleet with these pools.
+    pub fn permissions(&self, pools: &[String]) -> Permissions {
         let own = &self.name;
         let mut granted = Permissions {
             publish: vec!["$JS.API.INFO".to_owned()],
@@ -75,63 +76,22 @@ impl User {
                     subscribe: vec![">".to_owned()],
                 };
             }
-            Role::Submitter { pools } => {
-                for pool in pools {
-                    granted.publish.push(format!("{p}.jobs.{pool}.*.{own}"));
-                    granted.publish.push(names::wake(pool));
-                }
-                granted
-                    .publish
-                    .push(format!("$KV.{}.{own}.>", names::CANCELS));
-                granted.looks(own);
-                granted.uses_objects();
-                granted
-                    .publish
-                    .push(direct(names::RESULTS, &format!("{p}.results.{own}.>")));
-                granted
-                    .publish
-                    .push(direct(names::DEAD, &format!("{p}.dead.*.{own}.>")));
-                granted.subscribe.push(format!("{p}.results.{own}.>"));
-                granted.subscribe.push(format!("{p}.progress.{own}.>"));
+            Role::Submitter { pools: allowed } => {
+                granted.looks(pools);
+                granted.submits(own, allowed);
             }
-            Role::Worker { pool } => {
-                let stream = names::jobs_stream(pool);
+            Role::Worker { pool } => granted.works(own, pool),
+            Role::Viewer => {
+                let p = names::PREFIX;
+                granted.looks(pools);
                 for subject in [
-                    format!("{p}.results.>"),
-                    format!("{p}.answers.>"),
-                    format!("{p}.progress.>"),
-                    format!("{p}.dead.{pool}.>"),
-                    format!("$KV.{}.{own}", names::WORKERS),
-                    format!("$JS.API.STREAM.INFO.{stream}"),
-                    format!("$JS.API.CONSUMER.CREATE.{stream}.*.{p}.jobs.{pool}.>"),
-                    format!("$JS.API.CONSUMER.INFO.{stream}.*"),
-                    format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.*"),
-                    format!("$JS.ACK.{stream}.>"),
                     direct(names::RESULTS, &format!("{p}.results.>")),
-                    direct(names::ANSWERS, &format!("{p}.answers.>")),
-                    direct(
-                        &format!("KV_{}", names::CANCELS),
-                        &format!("$KV.{}.>", names::CANCELS),
-                    ),
+                    direct(names::DEAD, &format!("{p}.dead.>")),
+                    // Results are also read in the order of their arrival.
+                    format!("$JS.API.DIRECT.GET.{}", names::RESULTS),
                 ] {
                     granted.publish.push(subject);
                 }
-                granted.uses_objects();
-                granted.subscribe.push(names::wake(pool));
-                granted.subscribe.push(format!("$KV.{}.>", names::CANCELS));
-            }
-            Role::Viewer => {
-                granted.looks(own);
-                granted
-                    .publish
-                    .push(direct(names::RESULTS, &format!("{p}.results.>")));
-                granted
-                    .publish
-                    .push(direct(names::DEAD, &format!("{p}.dead.>")));
-                // Results are also read in the order of their arrival.
-                granted
-                    .publish
-                    .push(format!("$JS.API.DIRECT.GET.{}", names::RESULTS));
                 granted.subscribe.push(format!("{p}.progress.>"));
                 granted.subscribe.push(format!("{p}.results.>"));
             }
@@ -146,34 +106,67 @@ fn direct(stream: &str, subject: &str) -> String {
 }
 
 impl Permissions {
-    /// Sees queues, workers and what is known.
-    fn looks(&mut self, _own: &str) {
-        let p = names::PREFIX;
-        self.publish.push("$JS.API.STREAM.NAMES".to_owned());
-        self.publish.push("$JS.API.STREAM.INFO.*".to_owned());
-        self.publish
-            .push(direct(names::ANSWERS, &format!("{p}.answers.>")));
+    /// Sees queues and workers, and how many answers there are. The stream of objects is not among these: who may ask about a
+    /// stream may list its subjects.
+    fn looks(&mut self, pools: &[String]) {
         let bucket = names::WORKERS;
+        let workers = format!("KV_{bucket}");
+        self.publish.push("$JS.API.STREAM.NAMES".to_owned());
+        let streams = pools.iter().map(|pool| names::jobs_stream(pool));
+        let others = [names::RESULTS, names::ANSWERS, names::DEAD, &workers];
+        for stream in streams.chain(others.map(str::to_owned)) {
+            self.publish.push(format!("$JS.API.STREAM.INFO.{stream}"));
+        }
         self.publish
-            .push(direct(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")));
+            .push(direct(&workers, &format!("$KV.{bucket}.>")));
     }
 
-    /// Stores and reads objects. They are named by their hash, and nobody but the admin can remove one.
-    fn uses_objects(&mut self) {
-        let bucket = names::OBJECTS;
+    /// Puts jobs and their inputs into some pools under its own name, and reads what is its own.
+    fn submits(&mut self, own: &str, pools: &[String]) {
+        let p = names::PREFIX;
+        for pool in pools {
+            self.publish.push(format!("{p}.jobs.{pool}.*.{own}"));
+            self.publish.push(names::object(pool, own, "in", ">"));
+            self.publish.push(names::wake(pool));
+        }
         for subject in [
-            format!("$O.{bucket}.C.>"),
-            format!("$O.{bucket}.M.>"),
-            format!("$JS.API.STREAM.INFO.OBJ_{bucket}"),
-            format!("$JS.API.STREAM.MSG.GET.OBJ_{bucket}"),
-            format!("$JS.API.DIRECT.GET.OBJ_{bucket}.>"),
-            // Without a name of its own, and with one: the client uses both.
-            format!("$JS.API.CONSUMER.CREATE.OBJ_{bucket}"),
-            format!("$JS.API.CONSUMER.CREATE.OBJ_{bucket}.>"),
-            "$JS.FC.>".to_owned(),
+            format!("$KV.{}.{own}.>", names::CANCELS),
+            direct(names::OBJECTS, &format!("{p}.objects.*.{own}.>")),
+            direct(names::RESULTS, &names::result("*", own, ">")),
+            direct(names::DEAD, &names::dead("*", own, ">")),
         ] {
             self.publish.push(subject);
         }
+        self.subscribe.push(names::result("*", own, ">"));
+        self.subscribe.push(names::progress("*", own, ">"));
+    }
+
+    /// Takes the jobs of one pool, reads what they need, and answers in this pool alone.
+    fn works(&mut self, own: &str, pool: &str) {
+        let p = names::PREFIX;
+        let stream = names::jobs_stream(pool);
+        let bucket = names::CANCELS;
+        for subject in [
+            names::result(pool, "*", ">"),
+            names::answer(pool, ">"),
+            names::progress(pool, "*", ">"),
+            names::dead(pool, "*", ">"),
+            names::object(pool, "*", "out", ">"),
+            format!("$KV.{}.{own}", names::WORKERS),
+            format!("$JS.API.STREAM.INFO.{stream}"),
+            format!("$JS.API.CONSUMER.CREATE.{stream}.*.{p}.jobs.{pool}.>"),
+            format!("$JS.API.CONSUMER.INFO.{stream}.*"),
+            format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.*"),
+            format!("$JS.ACK.{stream}.>"),
+            direct(names::RESULTS, &names::result(pool, "*", ">")),
+            direct(names::ANSWERS, &names::answer(pool, ">")),
+            direct(names::OBJECTS, &format!("{p}.objects.{pool}.>")),
+            direct(&format!("KV_{bucket}"), &format!("$KV.{bucket}.>")),
+        ] {
+            self.publish.push(subject);
+        }
+        self.subscribe.push(names::wake(pool));
+        self.subscribe.push(format!("$KV.{bucket}.>"));
     }
 }
 
@@ -193,7 +186,7 @@ pub fn configuration(server: &Server, users: &[User]) -> String {
     }
     text += "authorization {\n  timeout: 5\n  users: [\n";
     for user in users {
-        let granted = user.permissions();
+        let granted = user.permissions(&server.pools);
         let list = |subjects: &[String]| {
             let quoted: Vec<String> = subjects.iter().map(|one| format!("{one:?}")).collect();
             quoted.join(", ")
@@ -234,7 +227,8 @@ mod tests {
             key: String::new(),
             role,
         };
-        let granted = user.permissions().publish;
+        let pools = ["m1", "m2"].map(str::to_owned);
+        let granted = user.permissions(&pools).publish;
         granted.iter().any(|pattern| matches(pattern, subject))
     }
 
@@ -248,11 +242,38 @@ mod tests {
         };
         let table = [
             // subject, submitter, worker, viewer
-            ("assay.v1.jobs.m2.high.me", true, false, false),
-            ("assay.v1.jobs.m2.high.you", false, false, false),
-            ("assay.v1.jobs.m1.high.me", false, false, false),
-            ("assay.v1.results.me.1", false, true, false),
-            ("assay.v1.answers.k", false, true, false),
+            ("assay.v2.jobs.m2.high.me", true, false, false),
+            ("assay.v2.jobs.m2.high.you", false, false, false),
+            ("assay.v2.jobs.m1.high.me", false, false, false),
+            ("assay.v2.results.m2.me.m2-1", false, true, false),
+            ("assay.v2.results.m1.me.m1-1", false, false, false),
+            ("assay.v2.answers.m2.k", false, true, false),
+            ("assay.v2.answers.m1.k", false, false, false),
+            ("assay.v2.objects.m2.me.in.h.0", true, false, false),
+            ("assay.v2.objects.m1.me.in.h.0", false, false, false),
+            ("assay.v2.objects.m2.you.in.h.0", false, false, false),
+            ("assay.v2.objects.m2.me.out.h.0", false, true, false),
+            ("assay.v2.objects.m1.me.out.h.0", false, false, false),
+            (
+                "$JS.API.DIRECT.GET.ASSAY_OBJECTS.assay.v2.objects.m1.me.out.h.0",
+                true,
+                false,
+                false,
+            ),
+            (
+                "$JS.API.DIRECT.GET.ASSAY_OBJECTS.assay.v2.objects.m2.you.in.h.0",
+                false,
+                true,
+                false,
+            ),
+            (
+                "$JS.API.DIRECT.GET.ASSAY_ANSWERS.assay.v2.answers.m2.k",
+                false,
+                true,
+                false,
+            ),
+            ("$JS.API.STREAM.INFO.ASSAY_OBJECTS", false, false, false),
+            ("$JS.API.STREAM.INFO.ASSAY_RESULTS", true, false, true),
             ("$KV.assay-cancels.me.1", true, false, false),
             ("$KV.assay-cancels.you.1", false, false, false),
             ("$KV.assay-workers.me", false, true, false),
@@ -279,13 +300,13 @@ mod tests {
             ),
             ("$JS.API.STREAM.CREATE.X", false, false, false),
             (
-                "$JS.API.DIRECT.GET.ASSAY_RESULTS.assay.v1.results.me.1",
+                "$JS.API.DIRECT.GET.ASSAY_RESULTS.assay.v2.results.m2.me.m2-1",
                 true,
                 true,
                 true,
             ),
             (
-                "$JS.API.DIRECT.GET.ASSAY_RESULTS.assay.v1.results.you.1",
+                "$JS.API.DIRECT.GET.ASSAY_RESULTS.assay.v2.results.m2.you.m2-1",
                 false,
                 true,
                 true,

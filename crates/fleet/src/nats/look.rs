@@ -4,7 +4,7 @@ use super::{Error, Fleet};
 use crate::answer::{Answer, Machine};
 use crate::job::Priority;
 use crate::names;
-use crate::sign::Signed;
+use crate::sign::{Signed, SignedAnswer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ impl Fleet {
             let Ok(message) = stream.direct_get(sequence).await else {
                 continue;
             };
-            if let Ok(answer) = serde_json::from_slice(&message.payload) {
+            if let Ok(answer) = SignedAnswer::unverified(&message.payload) {
                 answers.push(answer);
             }
         }

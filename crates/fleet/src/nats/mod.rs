@@ -14,7 +14,7 @@ pub use submit::{Event, Outstanding, Progress, Submission};
 pub use worker::{Runner, Stop, Worker, WorkerOptions};
 
 use crate::names;
-use crate::sign::Key;
+use crate::sign::{Key, Roster};
 use async_nats::jetstream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -31,6 +31,8 @@ pub struct Access {
     pub key: String,
     /// A file with certificates to believe besides the system's.
     pub root_certificates: Option<PathBuf>,
+    /// Workers whose answers are believed.
+    pub roster: Roster,
     /// True if the first connection may take as long as it takes.
     pub patient: bool,
 }
@@ -52,6 +54,16 @@ pub enum Error {
         /// The address.
         server: String,
         /// What it says.
+        why: String,
+    },
+    /// The key is another role's, or of a worker of another pool.
+    #[error("{user} may not work in the pool {pool}: {why}")]
+    Role {
+        /// Who asks.
+        user: String,
+        /// Where.
+        pool: String,
+        /// What the server says.
         why: String,
     },
     /// The key file is none.
@@ -82,6 +94,9 @@ impl Error {
             }
             Self::Unauthorized { .. } => Some(
                 "the key may be revoked or expired: ask who runs the server for a new one (assay fleet init)",
+            ),
+            Self::Role { .. } => Some(
+                "use the key of a worker of this pool (assay fleet init --workers NAME:POOL), or its own pool with --pool",
             ),
             Self::Key(_) => Some("a key file has a line that starts with SU; --key names it"),
             Self::NotSetUp(_) => {
@@ -115,6 +130,7 @@ pub struct Fleet {
     pub(crate) user: String,
     server: String,
     pub(crate) key: Option<Arc<Key>>,
+    pub(crate) roster: Arc<Roster>,
     /// The last thing that the server said this user may not do: the request itself is only never answered.
     violation: Arc<Mutex<Option<String>>>,
 }
@@ -187,6 +203,7 @@ impl Fleet {
             user: access.user.clone(),
             server: access.server.clone(),
             key,
+            roster: Arc::new(access.roster.clone()),
             violation,
         })
     }
@@ -211,6 +228,16 @@ impl Fleet {
             Some(said) => format!("{why} ({said})"),
             None => why,
         }
+    }
+
+    /// What the server has refused this user until now, once it has heard everything that was said to it.
+    pub(crate) async fn refused(&self) -> Option<String> {
+        /// A refusal comes by itself, beside the answer to whatever was asked last.
+        const LATE: Duration = Duration::from_millis(300);
+        let heard = tokio::time::timeout(REQUEST, self.client.flush()).await;
+        heard.ok()?.ok()?;
+        tokio::time::sleep(LATE).await;
+        self.violation.lock().ok().and_then(|mut said| said.take())
     }
 
     /// Who this is.

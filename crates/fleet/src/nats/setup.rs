@@ -2,7 +2,7 @@
 
 use super::{Error, Fleet};
 use crate::names;
-use async_nats::jetstream::{kv, object_store, stream};
+use async_nats::jetstream::{kv, stream};
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -37,18 +37,7 @@ impl Fleet {
                 .await
                 .map_err(|error| Error::failed(bucket, error))?;
         }
-        let objects = names::OBJECTS;
-        if self.jetstream.get_object_store(objects).await.is_err() {
-            self.jetstream
-                .create_object_store(object_store::Config {
-                    bucket: objects.to_owned(),
-                    max_age: KEPT,
-                    ..object_store::Config::default()
-                })
-                .await
-                .map_err(|error| Error::failed(objects, error))?;
-        }
-        Ok(())
+        self.make(objects()).await
     }
 
     async fn make(&self, config: stream::Config) -> Result<(), Error> {
@@ -95,6 +84,19 @@ fn answers() -> stream::Config {
         max_messages_per_subject: 1,
         max_messages: 1_000_000,
         max_age: 90 * DAY,
+        allow_direct: true,
+        ..stream::Config::default()
+    }
+}
+
+/// The pieces of large inputs and answers.
+fn objects() -> stream::Config {
+    stream::Config {
+        name: names::OBJECTS.to_owned(),
+        subjects: vec![format!("{}.objects.>", names::PREFIX)],
+        max_messages_per_subject: 1,
+        max_age: KEPT,
+        max_message_size: 1 << 20,
         allow_direct: true,
         ..stream::Config::default()
     }

@@ -3,11 +3,12 @@
 //! An answer is what the stream of results keeps. A message that says there is one only makes the submitter look; every
 //! few seconds it looks anyway, so that nothing depends on a message that arrives.
 
+use super::objects::{Shelf, Way};
 use super::{Error, Fleet, Stop};
 use crate::answer::{Answer, Ending};
 use crate::job::{Job, Priority};
 use crate::names;
-use crate::sign::{Signed, Trust};
+use crate::sign::{Signed, SignedAnswer, Trust};
 use async_nats::jetstream::message::PublishMessage;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -65,15 +66,6 @@ const CHUNK: usize = 64;
 /// How long a full or absent server is waited for.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What becomes of a question whose answer is known.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
-    /// The answer is taken, and nothing is submitted.
-    Taken,
-    /// It is submitted all the same: its worker answers with what is known, under the job's own name.
-    Asked,
-}
-
 #[derive(Default)]
 struct Waiting {
     /// Places by job.
@@ -94,7 +86,7 @@ impl Fleet {
     ) -> Result<Outstanding, Error> {
         let prefix = names::PREFIX;
         let listen = |what: &'static str| async move {
-            let subject = format!("{prefix}.{what}.{}.>", self.user);
+            let subject = format!("{prefix}.{what}.*.{}.>", self.user);
             let subscribed = self.client.subscribe(subject).await;
             subscribed.map_err(|error| Error::failed(what, error))
         };
@@ -109,8 +101,7 @@ impl Fleet {
                 let room = (window.max(1) - waiting.jobs.len()).min(CHUNK);
                 let chunk: Vec<_> = left.by_ref().take(room).collect();
                 more = chunk.len() == room;
-                let sent = (chunk, Known::Taken);
-                self.submit_chunk(sent, &mut waiting, stop, tell).await?;
+                self.submit_chunk(chunk, &mut waiting, stop, tell).await?;
             }
             if waiting.jobs.is_empty() && !more {
                 return Ok(Outstanding::default());
@@ -156,15 +147,14 @@ impl Fleet {
                 break;
             }
             let mut queued = Waiting::default();
-            let sent = (chunk, Known::Asked);
-            self.submit_chunk(sent, &mut queued, stop, tell).await?;
+            self.submit_chunk(chunk, &mut queued, stop, tell).await?;
         }
         Ok(())
     }
 
     async fn submit_chunk(
         &self,
-        (chunk, known): (Vec<(usize, Arc<Submission>)>, Known),
+        chunk: Vec<(usize, Arc<Submission>)>,
         waiting: &mut Waiting,
         stop: &Stop,
         tell: &mut dyn FnMut(Event),
@@ -172,13 +162,12 @@ impl Fleet {
         let begun = Instant::now();
         let mut left = chunk;
         while !left.is_empty() {
-            let sent = join_all(left.iter().map(|(_, one)| self.submit(one, known))).await;
+            let sent = join_all(left.iter().map(|(_, one)| self.submit(one))).await;
             let mut again = Vec::new();
             let mut why = None;
             for ((place, submission), sent) in left.into_iter().zip(sent) {
                 match sent {
-                    Ok(Sent::Known(answer)) => tell(Event::Answered(place, answer)),
-                    Ok(Sent::Queued(id)) => {
+                    Ok(id) => {
                         waiting.jobs.insert(id.clone(), place);
                         tell(Event::Queued { place, id });
                     }
@@ -203,25 +192,24 @@ impl Fleet {
         Ok(())
     }
 
-    /// Submits one job, unless its answer is known and taken.
-    async fn submit(&self, submission: &Submission, known: Known) -> Result<Sent, Error> {
+    /// Submits one job under a name, which is returned. What is known is answered by a worker, who sees whose answer it is.
+    async fn submit(&self, submission: &Submission) -> Result<String, Error> {
         let mut job = submission.job.clone();
         job.submitter.clone_from(&self.user);
-        job.id = self.new_id();
+        job.id = self.new_id(&job.pool);
         let version = job.version.clone();
         job.check(&version)
             .map_err(|refusal| Error::failed("the job", refusal))?;
-        if !job.fresh
-            && known == Known::Taken
-            && let Some(answer) = self.known(&job).await?
-        {
-            return Ok(Sent::Known(Box::new(answer)));
-        }
+        let shelf = Shelf {
+            pool: &job.pool,
+            submitter: &job.submitter,
+            way: Way::In,
+        };
         for bytes in &submission.objects {
-            self.put_object(bytes).await?;
+            self.put_object(shelf, bytes).await?;
         }
         self.publish_job(&job).await?;
-        Ok(Sent::Queued(job.id))
+        Ok(job.id)
     }
 
     async fn publish_job(&self, job: &Job) -> Result<(), Error> {
@@ -266,49 +254,70 @@ impl Fleet {
     }
 
     /// A name that nobody else has.
-    fn new_id(&self) -> String {
+    fn new_id(&self, pool: &str) -> String {
         let inbox = self.client.new_inbox();
-        inbox.rsplit('.').next().unwrap_or(&inbox).to_owned()
+        names::job(pool, inbox.rsplit('.').next().unwrap_or(&inbox))
     }
 
-    /// What is known about a job's question.
+    /// What is known about a job's question. An answer that is not by a worker of the pool is not known.
     pub(crate) async fn known(&self, job: &Job) -> Result<Option<Answer>, Error> {
-        let kept = self.last(names::ANSWERS, names::answer(&job.key())).await?;
+        let key = job.key();
+        let kept = self
+            .last(names::ANSWERS, names::answer(&job.pool, &key))
+            .await?;
         let Some(kept) = kept else { return Ok(None) };
-        let Ok(mut answer) = serde_json::from_slice::<Answer>(&kept.payload) else {
+        let Ok(mut answer) = SignedAnswer::read(&kept.payload, &job.pool, &self.roster) else {
             return Ok(None);
         };
+        if answer.key != key {
+            return Ok(None);
+        }
         answer.cached = true;
         // An object that is gone makes the answer unknown.
-        Ok(self.whole(answer).await.ok())
+        Ok(self.whole(answer, &job.pool).await.ok())
     }
 
-    /// The answer with texts that lie in the object store.
-    pub(crate) async fn whole(&self, mut answer: Answer) -> Result<Answer, Error> {
+    /// The answer with texts that lie among the objects.
+    async fn whole(&self, mut answer: Answer, pool: &str) -> Result<Answer, Error> {
         if let Some(name) = answer.object.take() {
-            let bytes = self.object(&name).await?;
+            let shelf = Shelf {
+                pool,
+                submitter: &answer.submitter,
+                way: Way::Out,
+            };
+            let bytes = self.object(shelf, &name).await?;
             answer.ending = serde_json::from_slice(&bytes)
                 .map_err(|error| Error::failed("an answer", error))?;
         }
         Ok(answer)
     }
 
-    /// The answer of a job, if it has one.
+    /// The answer of a job, if it has one. In the place of one that is not by a worker of the job's pool stands why.
     pub async fn answer(&self, id: &str) -> Result<Option<Answer>, Error> {
-        let kept = self
-            .last(names::RESULTS, names::result(&self.user, id))
-            .await?;
-        let Some(kept) = kept else { return Ok(None) };
-        let answer = serde_json::from_slice(&kept.payload)
-            .map_err(|error| Error::failed("an answer", error))?;
-        self.whole(answer).await.map(Some)
+        let Some(pool) = names::pool_of_job(id) else {
+            return Ok(None);
+        };
+        let subject = names::result(pool, &self.user, id);
+        let Some(kept) = self.last(names::RESULTS, subject).await? else {
+            return Ok(None);
+        };
+        let answer = SignedAnswer::read(&kept.payload, pool, &self.roster).and_then(|answer| {
+            match answer.asked == id && answer.submitter == self.user {
+                true => Ok(answer),
+                false => Err(format!("the answer is of the job {}", answer.asked)),
+            }
+        });
+        match answer {
+            Ok(answer) => self.whole(answer, pool).await.map(Some),
+            Err(why) => Ok(Some(Answer::disbelieved(id, &self.user, why))),
+        }
     }
 
     /// Names of the user's own jobs that have an answer, at most so many.
     pub async fn answered(&self, most: usize) -> Result<Vec<String>, Error> {
-        let own = names::result(&self.user, "");
-        let subjects = self.subjects(names::RESULTS, &format!("{own}>")).await?;
-        let jobs = subjects.keys().filter_map(|one| one.strip_prefix(&own));
+        let own = names::result("*", &self.user, ">");
+        let subjects = self.subjects(names::RESULTS, &own).await?;
+        let jobs = subjects.keys().filter_map(|one| one.rsplit('.').next());
         Ok(jobs.take(most).map(str::to_owned).collect())
     }
 
@@ -351,16 +360,11 @@ impl Fleet {
         let refused = |refusal| Error::failed("retry", refusal);
         let signed = Signed::read(&kept.payload).map_err(refused)?;
         let mut job = signed.job(&Trust::default()).map_err(refused)?;
-        job.id = self.new_id();
+        job.id = self.new_id(&job.pool);
         job.priority = Priority::Normal;
         self.publish_job(&job).await?;
         Ok(job.id)
     }
-}
-
-enum Sent {
-    Known(Box<Answer>),
-    Queued(String),
 }
 
 impl Waiting {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::folders;
-use assay_fleet::{Access, Priority};
+use assay_fleet::{Access, Priority, Roster};
 use std::path::{Path, PathBuf};
 
 /// How to reach a server.
@@ -13,7 +13,7 @@ pub(super) struct AccessArgs {
     server: Option<String>,
 
     #[command(flatten)]
-    identity: Identity,
+    pub(super) identity: Identity,
 }
 
 /// Who one is.
@@ -22,6 +22,10 @@ pub(crate) struct Identity {
     /// A key file (assay fleet init makes them), or credentials of a NATS account [default: $ASSAY_FLEET_KEY]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+
+    /// Workers whose answers are believed, a line each: mini UA… m2 [default: workers.txt beside the key, if it is there]
+    #[arg(long, value_name = "FILE")]
+    trust_workers: Option<PathBuf>,
 
     /// The name of the user [default: the key file's name without its ending]
     #[arg(long, value_name = "NAME")]
@@ -122,6 +126,13 @@ impl AccessArgs {
 }
 
 impl Identity {
+    /// A file beside the key, if it is there.
+    pub(super) fn beside(&self, name: &str) -> Option<PathBuf> {
+        let key = self.key.clone();
+        let key = key.or_else(|| folders::variable("ASSAY_FLEET_KEY"))?;
+        Some(key.with_file_name(name)).filter(|file| file.is_file())
+    }
+
     pub(super) fn access(&self, server: String) -> Result<Access, Failure> {
         let path = self
             .key
@@ -138,9 +149,16 @@ impl Identity {
                 "--key FILE, whose name is yours; or --user NAME for a server without users",
             )
         })?;
+        let list = self.trust_workers.clone();
+        let roster = match list.or_else(|| self.beside("workers.txt")) {
+            Some(path) => Roster::read(&read(&path)?)
+                .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?,
+            None => Roster::default(),
+        };
         Ok(Access {
             server,
             user,
+            roster,
             key,
             root_certificates: self.ca.clone(),
             patient: false,

@@ -8,6 +8,7 @@ use crate::commands::board::capsule::{HOLDERS, OUTCOMES};
 use crate::failure::{CommandResult, Failure, Kind, Outcome};
 use crate::{api, child, confine, toolchain};
 use assay_fleet::{Ending, Job, Runner};
+use assay_msl::beneath::Folders;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -78,13 +79,8 @@ pub(super) fn run(args: &Args) -> CommandResult {
 fn work(task: &Task, folder: &Path) -> Done {
     let line: Vec<std::ffi::OsString> = task.line.iter().map(Into::into).collect();
     let answer = api::call(&line, Vec::new());
-    let outcomes = folder.join(OUTCOMES);
-    let small = std::fs::metadata(&outcomes).is_ok_and(|file| file.len() <= LARGEST_OUTCOMES);
-    let outcomes = if small {
-        std::fs::read_to_string(&outcomes).unwrap_or_default()
-    } else {
-        String::new()
-    };
+    let outcomes = Folders::new([folder]).read(&folder.join(OUTCOMES), LARGEST_OUTCOMES);
+    let outcomes = String::from_utf8(outcomes.unwrap_or_default()).unwrap_or_default();
     Done {
         code: answer.code,
         output: String::from_utf8_lossy(&answer.output).into_owned(),
@@ -221,5 +217,15 @@ impl Runner for Children {
             error: done.error,
             outcomes: done.outcomes,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HOLDERS, OUTCOMES};
+
+    #[test]
+    fn no_input_has_a_name_of_ours() {
+        assert_eq!(assay_fleet::RESERVED, [HOLDERS, OUTCOMES]);
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         listen: args.listen.clone(),
         store: folder.join("store").display().to_string(),
         most: args.disk << 30,
+        pools: args.pools.clone(),
         tls: match tls {
             Some((certificate, key)) => Some((absolute(certificate)?, absolute(key)?)),
             None => None,
@@ -87,6 +88,11 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
         .map(|user| format!("{} {}\n", user.name, user.key))
         .collect();
     std::fs::write(folder.join("submitters.txt"), trust)?;
+    let workers = users.iter().filter_map(|user| match &user.role {
+        Role::Worker { pool } => Some(format!("{} {} {pool}\n", user.name, user.key)),
+        _ => None,
+    });
+    std::fs::write(folder.join("workers.txt"), workers.collect::<String>())?;
     context.write(&told(args, &file, &users))?;
     Ok(Outcome::Fine)
 }
@@ -126,7 +132,8 @@ fn told(args: &Args, file: &Path, users: &[User]) -> String {
             user.name
         );
     }
-    text += "\nGive each key file to its owner alone. submitters.txt is what workers need for --require-signature --trust.\n";
+    text += "\nGive each key file to its owner alone. submitters.txt and workers.txt are\n\
+             public, and go beside every key: workers run what is signed by the first, and answers of the second are believed.\n";
     text
 }
 

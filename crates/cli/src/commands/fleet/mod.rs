@@ -90,7 +90,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// An error of the fleet for the user: what is missing between here and the server.
 fn failure(error: assay_fleet::Error) -> Failure {
     let kind = match error {
-        assay_fleet::Error::Key(_) => Kind::Usage,
+        assay_fleet::Error::Key(_) | assay_fleet::Error::Role { .. } => Kind::Usage,
         _ => Kind::Missing,
     };
     Failure::new(kind, error.to_string()).advised(error.advice())

@@ -38,6 +38,10 @@ pub(super) struct Args {
     /// Where to listen
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8722")]
     listen: String,
+
+    /// A name under which browsers know this machine, beside its addresses and localhost; may be repeated
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
 }
 
 /// Bytes of a request that are read.
@@ -62,8 +66,10 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
                     let Ok((stream, _)) = accepted else { continue };
                     let Ok(seat) = std::sync::Arc::clone(&room).try_acquire_owned() else { continue };
                     let (fleet, board) = (fleet.clone(), args.board.clone());
+                    let hosts = args.hosts.clone();
                     tokio::spawn(async move {
-                        let answer = tokio::time::timeout(Duration::from_secs(30), serve(stream, &fleet, board));
+                        let own = |host: &str| is_own(host, place.port(), &hosts);
+                        let answer = tokio::time::timeout(Duration::from_secs(30), serve(stream, &fleet, board, own));
                         // A client that goes away or is slow is no news.
                         let _ = answer.await;
                         drop(seat);
@@ -83,6 +89,7 @@ async fn serve(
     mut stream: TcpStream,
     fleet: &Fleet,
     board: Option<PathBuf>,
+    own: impl Fn(&str) -> bool,
 ) -> std::io::Result<()> {
     let mut request = Vec::new();
     while !request.windows(4).any(|four| four == b"\r\n\r\n") {
@@ -96,6 +103,12 @@ async fn serve(
     let request = String::from_utf8_lossy(&request);
     let mut words = request.split_whitespace();
     let (status, kind, body) = match (words.next(), words.next()) {
+        _ if !host(&request).is_some_and(own) => (
+            "421 Misdirected Request",
+            "text/plain; charset=utf-8",
+            "this page is another host's; --host NAME of assay fleet serve adds a name\n"
+                .to_owned(),
+        ),
         (Some("GET"), Some("/")) => match fleet.overview().await {
             Ok(found) => {
                 let recent = fleet.recent(20).await.unwrap_or_default();
@@ -156,6 +169,37 @@ async fn serve(
     stream.shutdown().await
 }
 
+/// What a request says that it is for.
+fn host(request: &str) -> Option<&str> {
+    let head = request.split("\r\n\r\n").next()?;
+    let mut found = head.lines().skip(1).filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim())
+    });
+    let host = found.next()?;
+    found.next().is_none().then_some(host)
+}
+
+/// Returns true if a host is this server: an address, `localhost`, or a name that was given. A page of another name whose address
+/// has become this one's must not read what is here.
+fn is_own(host: &str, port: u16, names: &[String]) -> bool {
+    use std::net::{IpAddr, SocketAddr};
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return address.port() == port;
+    }
+    let (name, said) = match host.rsplit_once(':') {
+        Some((name, said)) if !host.ends_with(']') => (name, said.parse().ok()),
+        _ => (host, Some(80)),
+    };
+    let address = name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    let known = address
+        || name.eq_ignore_ascii_case("localhost")
+        || names.iter().any(|own| own.eq_ignore_ascii_case(name));
+    // A name that was given may be that of a proxy in front, with a port of its own.
+    let given = names.iter().any(|own| own.eq_ignore_ascii_case(name));
+    known && (given || said == Some(port))
+}
+
 fn board_page(board: Option<PathBuf>) -> Result<String, String> {
     let board = Board::open_to_read(location::path(board.as_deref()));
     let board = board.map_err(|error| error.to_string())?;
@@ -173,4 +217,43 @@ fn board_page(board: Option<PathBuf>) -> Result<String, String> {
     };
     let history = board.entries(&history).map_err(read)?;
     Ok(render::html(&view, &history))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_for_this_host_are_answered() {
+        let names = ["screen.example".to_owned()];
+        for own in [
+            "127.0.0.1:8722",
+            "[::1]:8722",
+            "10.0.0.7:8722",
+            "localhost:8722",
+            "screen.example",
+            "Screen.Example:443",
+        ] {
+            assert!(is_own(own, 8722, &names), "{own}");
+        }
+        for other in [
+            "evil.example:8722",
+            "evil.example",
+            "localhost",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "localhost.evil.example:8722",
+            "127.0.0.1.evil.example:8722",
+            "",
+        ] {
+            assert!(!is_own(other, 8722, &names), "{other}");
+        }
+        assert_eq!(host("GET / HTTP/1.1\r\nhOst: a:1\r\n\r\n"), Some("a:1"));
+        for none in [
+            "GET / HTTP/1.1\r\n\r\nHost: a:1\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        ] {
+            assert_eq!(host(none), None);
+        }
+    }
 }

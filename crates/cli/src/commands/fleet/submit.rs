@@ -9,7 +9,7 @@ use assay_fleet::{Answer, Event, Fleet, Outstanding, Stop, Submission};
 use crossbeam_channel::{RecvTimeoutError, Sender};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A connection for the time of a command.
@@ -17,6 +17,8 @@ pub(crate) struct Session {
     runtime: tokio::runtime::Runtime,
     fleet: Fleet,
     on_interrupt: OnInterrupt,
+    /// Pools that were asked for and have no worker now.
+    absent: Mutex<Vec<String>>,
 }
 
 /// Jobs of one command that wait for an answer at a time: more would only be kept here and there.
@@ -32,6 +34,7 @@ impl Session {
             runtime,
             fleet,
             on_interrupt: args.on_interrupt.unwrap_or_default(),
+            absent: Vec::new().into(),
         })
     }
 
@@ -67,6 +70,10 @@ impl Session {
                 .filter(|worker| worker.pool == *pool)
                 .peekable();
             if there.peek().is_none() {
+                self.absent
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(pool.clone());
                 continue;
             }
             let versions: Vec<&str> = there.map(|one| one.machine.version.as_str()).collect();
@@ -87,6 +94,16 @@ impl Session {
         Ok(())
     }
 
+    /// Names pools whose jobs will wait.
+    fn note_absent(&self, context: &Context) {
+        let absent = &mut *self.absent.lock().unwrap_or_else(PoisonError::into_inner);
+        for pool in std::mem::take(absent) {
+            context.note(&format!(
+                "no worker of pool {pool} is there: its jobs wait until one is (assay fleet workers)"
+            ));
+        }
+    }
+
     /// Submits jobs and leaves them: prints their names, a line each.
     pub(crate) fn detach(
         &self,
@@ -94,6 +111,7 @@ impl Session {
         context: &Context,
     ) -> CommandResult {
         interrupt::cooperate();
+        self.note_absent(context);
         let wanted = submissions.len();
         let bar = progress(wanted, context);
         let (ask, stop) = Stop::new();
@@ -147,6 +165,7 @@ impl Session {
         mut take: impl FnMut(usize, Answer) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         interrupt::cooperate();
+        self.note_absent(context);
         let bar = progress(submissions.len(), context);
         let (ask, stop) = Stop::new();
         let (send, events) = crossbeam_channel::bounded(EVENTS);

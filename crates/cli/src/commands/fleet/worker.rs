@@ -20,8 +20,8 @@ use std::time::Duration;
 #[command(after_help = "\
 Examples:
   assay fleet worker --server nats://macs.example:4222 --key mini-m2.nk --pool m2 --device metal
-  assay fleet worker --server nats://127.0.0.1:4222 --user linux-1 --pool cpu
-  assay fleet worker --pool m2 --key mini-m2.nk --require-signature --trust submitters.txt")]
+  assay fleet worker --pool m2 --key mini-m2.nk --trust submitters.txt
+  assay fleet worker --server nats://127.0.0.1:4222 --user linux-1 --pool cpu --allow-unsigned")]
 pub(super) struct Args {
     #[command(flatten)]
     access: AccessArgs,
@@ -34,13 +34,13 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "DEVICE", default_value_t = DeviceName::Cpu)]
     device: DeviceName,
 
-    /// Refuse jobs that are not signed by a submitter of --trust
-    #[arg(long, requires = "trust")]
-    require_signature: bool,
-
-    /// Submitters and their public keys, a line each: alice UA…
+    /// Submitters whose signed jobs are run, and their public keys, a line each: alice UA… [default: submitters.txt beside the key]
     #[arg(long, value_name = "FILE")]
     trust: Option<PathBuf>,
+
+    /// Also run jobs that nobody has signed: whoever can reach the server may have kernels run here
+    #[arg(long)]
+    allow_unsigned: bool,
 
     /// Memory of a job, where the system can limit it (Linux)
     #[arg(long, value_name = "GIB", default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=1024))]
@@ -72,10 +72,17 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
             "--pool {pool}: letters, digits, - and _"
         )));
     }
-    let keys = match &args.trust {
+    let list = args.trust.clone();
+    let list = list.or_else(|| args.access.identity.beside("submitters.txt"));
+    let keys = match &list {
         Some(path) => Trust::read(&read(path)?)
             .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?,
-        None => Default::default(),
+        None if args.allow_unsigned => Default::default(),
+        None => {
+            return Err(Failure::usage("whose jobs are to be run?").advice(
+                "--trust submitters.txt, which assay fleet init writes; or --allow-unsigned for everybody's",
+            ));
+        }
     };
     let compiler = toolchain::find().ok();
     if compiler.is_none() && args.device == DeviceName::Cpu {
@@ -93,7 +100,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
             facts: facts(compiler.map(|compiler| compiler.identity)),
         },
         trust: Trust {
-            required: args.require_signature,
+            required: !args.allow_unsigned,
             keys,
         },
         deliveries: args.deliveries,

@@ -2,12 +2,13 @@
 
 use super::{BEAT, Worker, publish};
 use crate::answer::{Answer, Ending};
-use crate::job::{Input, Job, Refusal};
+use crate::job::{Job, Refusal};
 use crate::names;
 use crate::nats::look::Running;
+use crate::nats::objects::{Shelf, Way};
 use crate::nats::submit::Progress;
 use crate::nats::{Error, Runner};
-use crate::sign::Signed;
+use crate::sign::{Signed, SignedAnswer};
 use async_nats::jetstream::message::{AckKind, PublishMessage};
 use async_nats::{Subscriber, jetstream};
 use futures_util::StreamExt;
@@ -38,8 +39,8 @@ impl<R: Runner> Worker<R> {
             Err(refusal) => Ok((signed.unverified()?, Some(refusal))),
         });
         let (job, refusal) = match job {
-            Ok((job, _)) if job.submitter != lane || !names::is_token(&job.id) => {
-                let why = "another submitter's, or without a name";
+            Ok((job, _)) if job.submitter != lane || !self.is_ours(&job.id) => {
+                let why = "another submitter's, or without a name in this pool";
                 return self.bury(message, &lane, why, tell).await;
             }
             Ok(job) => job,
@@ -78,6 +79,8 @@ impl<R: Runner> Worker<R> {
         };
         let answer = Answer {
             job: job.id.clone(),
+            asked: job.id.clone(),
+            submitter: job.submitter.clone(),
             key: job.key(),
             ending,
             machine: self.state.machine.clone(),
@@ -89,6 +92,11 @@ impl<R: Runner> Worker<R> {
         self.answer(message, &job, answer, tell).await;
     }
 
+    /// Returns true if a name is one of a job of this pool.
+    fn is_ours(&self, job: &str) -> bool {
+        names::is_token(job) && names::pool_of_job(job) == Some(&self.options.pool)
+    }
+
     /// What a job ends with if it is not run; `None` if it is to be.
     async fn unrun(
         &self,
@@ -96,14 +104,14 @@ impl<R: Runner> Worker<R> {
         deliveries: u64,
         message: &jetstream::Message,
     ) -> Option<Unrun> {
-        if let Err(refusal) = job.check(&self.state.machine.version) {
-            return Some(refused(&refusal));
-        }
-        if job.pool != self.options.pool {
+        if job.protocol == crate::PROTOCOL && job.pool != self.options.pool {
             let refusal = Refusal::Malformed(format!("it is for the pool {}", job.pool));
             return Some(refused(&refusal));
         }
-        let result = names::result(&job.submitter, &job.id);
+        if let Err(refusal) = job.check(&self.state.machine.version) {
+            return Some(refused(&refusal));
+        }
+        let result = names::result(&job.pool, &job.submitter, &job.id);
         let bucket = names::CANCELS;
         let cancel = format!("$KV.{bucket}.{}.{}", job.submitter, job.id);
         let cancels = format!("KV_{bucket}");
@@ -145,7 +153,7 @@ impl<R: Runner> Worker<R> {
         cancels: &mut Subscriber,
         begun: Instant,
     ) -> Result<Ending, String> {
-        let inputs = match self.inputs(&job.inputs).await {
+        let inputs = match self.inputs(job).await {
             Ok(inputs) => inputs,
             Err(Fetched::Refused(refusal)) => {
                 let advice = refusal.advice().to_owned();
@@ -196,7 +204,7 @@ impl<R: Runner> Worker<R> {
                     // A server that is away is no reason to stop: it may be back before the job is lost.
                     let _ = message.ack_with(AckKind::Progress).await;
                     let progress = Progress { worker: fleet.user.clone(), seconds };
-                    let subject = names::progress(&job.submitter, &job.id);
+                    let subject = names::progress(&job.pool, &job.submitter, &job.id);
                     let text = serde_json::to_vec(&progress).unwrap_or_default();
                     let _ = fleet.client.publish(subject, text.into()).await;
                     publish(fleet, state).await;
@@ -211,13 +219,18 @@ impl<R: Runner> Worker<R> {
         ending
     }
 
-    async fn inputs(&self, inputs: &[Input]) -> Result<Vec<(String, Vec<u8>)>, Fetched> {
+    async fn inputs(&self, job: &Job) -> Result<Vec<(String, Vec<u8>)>, Fetched> {
+        let shelf = Shelf {
+            pool: &job.pool,
+            submitter: &job.submitter,
+            way: Way::In,
+        };
         let mut found = Vec::new();
-        for input in inputs {
+        for input in &job.inputs {
             let bytes = match input.bytes() {
                 Some(bytes) => bytes.map_err(Fetched::Refused)?,
                 None => {
-                    let bytes = self.fleet.object(&input.hash).await;
+                    let bytes = self.fleet.object(shelf, &input.hash).await;
                     let bytes = bytes.map_err(Fetched::Absent)?;
                     input.verified(bytes).map_err(Fetched::Refused)?
                 }
@@ -262,9 +275,17 @@ impl<R: Runner> Worker<R> {
     }
 
     async fn give(&self, job: &Job, answer: &mut Answer, keeps: bool) -> Result<(), Error> {
+        // An answer that was known becomes this job's, and this worker's word.
+        answer.asked.clone_from(&job.id);
+        answer.submitter.clone_from(&job.submitter);
         let ending = serde_json::to_vec(&answer.ending).unwrap_or_default();
         if ending.len() > Ending::LARGE && answer.object.is_none() {
-            answer.object = Some(self.fleet.put_object(&ending).await?);
+            let shelf = Shelf {
+                pool: &self.options.pool,
+                submitter: &job.submitter,
+                way: Way::Out,
+            };
+            answer.object = Some(self.fleet.put_object(shelf, &ending).await?);
             if let Ending::Done {
                 output,
                 error,
@@ -277,8 +298,11 @@ impl<R: Runner> Worker<R> {
                 *error = None;
             }
         }
-        let text = serde_json::to_vec(&*answer).unwrap_or_default();
-        let subject = names::result(&job.submitter, &job.id);
+        let signed = SignedAnswer::new(answer, self.fleet.key.as_deref());
+        let text = signed
+            .map_err(|why| Error::failed("the answer", why))?
+            .bytes();
+        let subject = names::result(&self.options.pool, &job.submitter, &job.id);
         let message = PublishMessage::build().payload(text.clone().into());
         if let Err(error) = self.fleet.keep(subject.clone(), message).await {
             // The server refuses a second answer; any other refusal is tried again.
@@ -290,7 +314,10 @@ impl<R: Runner> Worker<R> {
         if keeps {
             let message = PublishMessage::build().payload(text.into());
             // What is not known is computed again.
-            let _ = self.fleet.keep(names::answer(&answer.key), message).await;
+            let _ = self
+                .fleet
+                .keep(names::answer(&self.options.pool, &answer.key), message)
+                .await;
         }
         Ok(())
     }

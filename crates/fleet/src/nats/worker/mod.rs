@@ -139,6 +139,14 @@ impl<R: Runner> Worker<R> {
         };
         let mut wake = subscribe(wake).await?;
         let mut cancels = subscribe(cancels).await?;
+        self.announce(true).await;
+        if let Some(why) = self.fleet.refused().await {
+            return Err(Error::Role {
+                user: self.fleet.user.clone(),
+                pool: self.options.pool.clone(),
+                why,
+            });
+        }
         let mut away = false;
         while !stop.is_asked()
             && self
