@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, kernels: &select::Kernels<'_>, context: &Context)
         );
     }
     let session = Session::open(&args.fleet)?;
-    let pools = session.pools(&args.fleet)?;
+    let pools = session.pools(&args.fleet, context)?;
     let mut saver = match args.no_save || args.no_time {
         true => Saver::nowhere(),
         false => Saver::open(args.board.as_deref(), context)?,

@@ -9,7 +9,7 @@ use assay_fleet::{Answer, Event, Fleet, Outstanding, Stop, Submission};
 use crossbeam_channel::{RecvTimeoutError, Sender};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A connection for the time of a command.
@@ -17,8 +17,6 @@ pub(crate) struct Session {
     runtime: tokio::runtime::Runtime,
     fleet: Fleet,
     on_interrupt: OnInterrupt,
-    /// Pools that were asked for and have no worker now.
-    absent: Mutex<Vec<String>>,
 }
 
 /// Jobs of one command that wait for an answer at a time: more would only be kept here and there.
@@ -34,12 +32,15 @@ impl Session {
             runtime,
             fleet,
             on_interrupt: args.on_interrupt.unwrap_or_default(),
-            absent: Vec::new().into(),
         })
     }
 
     /// The pools that were asked for; those of the server if none were.
-    pub(crate) fn pools(&self, args: &FleetArgs) -> Result<Vec<String>, Failure> {
+    pub(crate) fn pools(
+        &self,
+        args: &FleetArgs,
+        context: &Context,
+    ) -> Result<Vec<String>, Failure> {
         let known = self.runtime.block_on(self.fleet.pools()).map_err(failure)?;
         if let Some(pool) = args.chips.iter().find(|pool| !known.contains(pool)) {
             return Err(Failure::usage(format!("the server has no pool {pool}"))
@@ -53,12 +54,12 @@ impl Session {
         if pools.is_empty() {
             return Err(failure(assay_fleet::Error::NotSetUp("pool".to_owned())));
         }
-        self.check_workers(&pools)?;
+        self.check_workers(&pools, context)?;
         Ok(pools)
     }
 
     /// Refuses pools whose workers are all of another version; says which have nobody.
-    fn check_workers(&self, pools: &[String]) -> Result<(), Failure> {
+    fn check_workers(&self, pools: &[String], context: &Context) -> Result<(), Failure> {
         let workers = self
             .runtime
             .block_on(self.fleet.workers())
@@ -70,10 +71,9 @@ impl Session {
                 .filter(|worker| worker.pool == *pool)
                 .peekable();
             if there.peek().is_none() {
-                self.absent
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(pool.clone());
+                context.note(&format!(
+                    "no worker of pool {pool} is there: its jobs wait until one is (assay fleet workers)"
+                ));
                 continue;
             }
             let versions: Vec<&str> = there.map(|one| one.machine.version.as_str()).collect();
@@ -94,16 +94,6 @@ impl Session {
         Ok(())
     }
 
-    /// Names pools whose jobs will wait.
-    fn note_absent(&self, context: &Context) {
-        let absent = &mut *self.absent.lock().unwrap_or_else(PoisonError::into_inner);
-        for pool in std::mem::take(absent) {
-            context.note(&format!(
-                "no worker of pool {pool} is there: its jobs wait until one is (assay fleet workers)"
-            ));
-        }
-    }
-
     /// Submits jobs and leaves them: prints their names, a line each.
     pub(crate) fn detach(
         &self,
@@ -111,7 +101,6 @@ impl Session {
         context: &Context,
     ) -> CommandResult {
         interrupt::cooperate();
-        self.note_absent(context);
         let wanted = submissions.len();
         let bar = progress(wanted, context);
         let (ask, stop) = Stop::new();
@@ -165,7 +154,6 @@ impl Session {
         mut take: impl FnMut(usize, Answer) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         interrupt::cooperate();
-        self.note_absent(context);
         let bar = progress(submissions.len(), context);
         let (ask, stop) = Stop::new();
         let (send, events) = crossbeam_channel::bounded(EVENTS);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     let session = Session::open(&args.fleet)?;
-    let pools = session.pools(&args.fleet)?;
+    let pools = session.pools(&args.fleet, context)?;
     let words = context.line.iter().position(|word| word == "run");
     let words = words.and_then(|place| context.line.get(place + 1..));
     let line = Line::read("run", words.unwrap_or_default())?;

@@ -50,7 +50,7 @@ impl<'a, W: Workbench> Fleet<'a, W> {
         let words = words.and_then(|place| context.line.get(place + 1..));
         let line = Line::read("tune", words.unwrap_or_default())?;
         let session = Session::open(&args.fleet)?;
-        let pools = session.pools(&args.fleet)?;
+        let pools = session.pools(&args.fleet, context)?;
         Ok(Self {
             here,
             session,

@@ -35,7 +35,7 @@ pub(super) fn run(
         );
     }
     let session = Session::open(&args.fleet)?;
-    let pools = session.pools(&args.fleet)?;
+    let pools = session.pools(&args.fleet, context)?;
     let mut filter = args.selection.filter(true);
     filter.kernels.clone_from(&args.names);
     let found = board.entries(&filter).map_err(location::failure)?;
