@@ -48,6 +48,7 @@ fn line_time(file: String, line: u32, us: &[f64; REASONS], sources: Option<&Sour
         .map(|reason| TermTime {
             name: reason_name(reason),
             us: us[reason as usize],
+            removal_us: None,
         })
         .filter(|reason| reason.us > 0.0)
         .collect();

@@ -197,6 +197,7 @@ mod tests {
             terms: vec![TermTime {
                 name: "arithmetic",
                 us: time_us,
+                removal_us: None,
             }],
             ..Predicted::default()
         }

@@ -3,7 +3,7 @@
 use crate::constants::Constants;
 use crate::error::Error;
 use crate::execution::{Access, BufferFootprint, Execution, Kind, Space, Stop};
-use crate::gains::gains;
+use crate::gains::{Gain, gains, removals};
 use crate::machine::Machine;
 use crate::predict::{Cache, CommandBuffer, MODEL, over_accesses, over_runs, predict};
 use assay_chip::occupancy::SIMD_WIDTH;
@@ -82,8 +82,12 @@ pub struct Predicted {
 pub struct TermTime {
     /// What takes it.
     pub name: &'static str,
-    /// Microseconds.
+    /// Microseconds that are attributed to it.
     pub us: f64,
+    /// Microseconds that the kernel would be shorter if it took none, where that can be asked: what waits for it may wait
+    /// for something else then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removal_us: Option<f64>,
 }
 
 /// A resource, and the time with twice as much of it.
@@ -234,10 +238,13 @@ impl Predicted {
         let (chip, constants) = (&target.chip, &target.constants);
         let prediction = predict(buffer, chip, constants, *state)?;
         let doubled = gains(buffer, chip, constants, *state)?;
+        let removed = removals(buffer, chip, constants, *state)?;
+        let saved = |gain: &Gain| rounded((prediction.time_us - gain.time_us).max(0.0));
         let executions = buffer.executions();
         let terms = prediction.terms.iter().map(|term| TermTime {
             name: term.name,
             us: rounded(term.us),
+            removal_us: removed.iter().find(|one| one.resource == term.name).map(saved),
         });
         let doubled = doubled.iter().map(|gain| Doubled {
             resource: gain.resource,
@@ -276,6 +283,26 @@ impl Predicted {
             notes: notes(&executions, target),
             lines: Vec::new(),
         })
+    }
+
+    /// The time that belongs to no source line: launching the command buffer, and what no line explains. With the lines it adds
+    /// up to the whole; nothing where lines were not asked for.
+    pub fn outside_lines(&self) -> Vec<TermTime> {
+        if self.lines.is_empty() {
+            return Vec::new();
+        }
+        let launch = self.terms.iter().find(|term| term.name == "launch");
+        let launch = launch.map_or(0.0, |term| term.us);
+        let lines: f64 = self.lines.iter().map(|line| line.us).sum();
+        let outside = |name, us| TermTime {
+            name,
+            us,
+            removal_us: None,
+        };
+        vec![
+            outside("launch", launch),
+            outside("no line", (self.time_us - launch - lines).max(0.0)),
+        ]
     }
 
     /// Returns true if the chip runs other code than was looked at.

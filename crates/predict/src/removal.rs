@@ -376,13 +376,24 @@ fn regrid(execution: &mut Execution, groups: f64, threads: u32) {
     // As much memory, touched by so many more or fewer threadgroups.
     let ratio = f64::from(groups) / before;
     let curve = &mut execution.footprint.curve;
-    let own = curve.first().map_or(0.0, |&(_, lines)| lines);
-    for (count, _) in curve.iter_mut() {
-        *count = ((*count as f64 * ratio) as u64).max(1);
+    let own = touched_by(curve, 1.0 / ratio);
+    let moved = curve.iter().map(|&(count, lines)| ((count as f64 * ratio).round() as u64, lines));
+    let mut points: Vec<(u64, f64)> = moved.filter(|(count, _)| *count > 1).collect();
+    points.insert(0, (1, own));
+    *curve = points;
+}
+
+/// Lines that so many threadgroups touch; part of one touches as large a part of its lines.
+fn touched_by(curve: &[(u64, f64)], groups: f64) -> f64 {
+    let mut before = (0.0, 0.0);
+    for &(count, lines) in curve {
+        let count = count as f64;
+        if count >= groups {
+            return before.1 + (lines - before.1) * (groups - before.0) / (count - before.0).max(1.0);
+        }
+        before = (count, lines);
     }
-    if ratio > 1.0 {
-        curve.insert(0, (1, own / ratio));
-    }
+    before.1
 }
 
 /// The dispatch with `groups` times as many threadgroups and `threads` times as many threads, which divide the work: first

@@ -124,9 +124,17 @@ pub fn hot_lines(predicted: &Predicted, most: usize) -> Source {
         text: line.text.as_deref().unwrap_or("").trim().to_owned(),
         why: reasons(line),
     };
+    let outside = predicted.outside_lines();
+    let outside = outside.iter().filter(|term| term.us >= 0.02 * predicted.time_us);
+    let outside = outside.map(|term| SourceLine {
+        place: "–".to_owned(),
+        share: term.us / predicted.time_us.max(f64::MIN_POSITIVE),
+        text: term.name.to_owned(),
+        why: String::new(),
+    });
     Source {
         title: "Hot lines".to_owned(),
-        lines: lines.iter().map(line).collect(),
+        lines: lines.iter().map(line).chain(outside).collect(),
     }
 }
 
@@ -142,8 +150,14 @@ pub fn terms(predicted: &Predicted, detail: Detail) -> Block {
     terms.sort_by(|a, b| b.us.total_cmp(&a.us));
     let rows = terms
         .iter()
-        .map(|term| Bar::new(term.name, time(term.us), term.us / whole));
-    Block::bars("Where the time goes (attributed)", rows.collect())
+        .map(|term| Bar {
+            note: term.removal_us.map_or(String::new(), |us| {
+                let left = (predicted.time_us - us).max(f64::MIN_POSITIVE);
+                format!("without it {:.2}x", predicted.time_us / left)
+            }),
+            ..Bar::new(term.name, time(term.us), term.us / whole)
+        });
+    Block::bars("Where the time goes", rows.collect())
 }
 
 /// What twice as much of a resource would bring.
