@@ -54,7 +54,7 @@ impl World {
     /// Folders `in` and `out`, of which the second has what must stay unknown; nothing where there is no clang.
     fn new(machine: Machine) -> Option<World> {
         let Some(clang) = clang() else {
-            eprintln!("skipped: no clang");
+            assay_fixtures::skip(assay_fixtures::Tool::Clang);
             return None;
         };
         let folder = tempfile::tempdir().expect("a folder");

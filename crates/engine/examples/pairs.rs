@@ -35,13 +35,17 @@ impl Pair {
     /// Returns true if the first finding is the planted one, at its line.
     pub fn is_named(&self) -> bool {
         let first = self.found.first();
-        first.is_some_and(|first| first.rule == self.fault && first.lines.first() == Some(&self.line))
+        first.is_some_and(|first| {
+            first.rule == self.fault && first.lines.first() == Some(&self.line)
+        })
     }
 
     /// The time that the planted fault's finding claims, by what the cure saves.
     pub fn ratio(&self) -> f64 {
         let found = self.found.iter().find(|one| one.rule == self.fault);
-        let claimed = found.and_then(|one| one.weight).map_or(0.0, |weight| weight.us);
+        let claimed = found
+            .and_then(|one| one.weight)
+            .map_or(0.0, |weight| weight.us);
         claimed / (self.before_us - self.after_us).max(f64::MIN_POSITIVE)
     }
 
@@ -66,12 +70,16 @@ pub fn pairs(folder: &Path) -> Option<Vec<Pair>> {
     for faulty in faulty(folder) {
         let cured = PathBuf::from(faulty.display().to_string().replace(".faulty.", ".cured."));
         let text = std::fs::read_to_string(&faulty).expect("a file");
-        let planted = (1..).zip(text.lines()).find_map(|(line, text)| Some((line, text.split_once("// fault: ")?.1)));
+        let planted = (1..)
+            .zip(text.lines())
+            .find_map(|(line, text)| Some((line, text.split_once("// fault: ")?.1)));
         let (line, fault) = planted.unwrap_or((0, "none"));
         let (before_us, found_here) = findings(&workspace, &faulty);
         let (after_us, left) = findings(&workspace, &cured);
         found.push(Pair {
-            name: faulty.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+            name: faulty
+                .file_name()
+                .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
             fault: fault.to_owned(),
             line,
             before_us,
@@ -86,7 +94,9 @@ pub fn pairs(folder: &Path) -> Option<Vec<Pair>> {
 fn faulty(folder: &Path) -> Vec<PathBuf> {
     let inside = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).expect("a folder");
-        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+        entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .collect()
     };
     let folders = inside(folder).into_iter().filter(|path| path.is_dir());
     let mut files: Vec<PathBuf> = folders.flat_map(|folder| inside(&folder)).collect();
@@ -101,17 +111,29 @@ fn findings(workspace: &Workspace, path: &Path) -> (f64, Vec<Finding>) {
     let bytes = Bytes::from(text.clone().into_bytes());
     let settings = Settings::default();
     let fail = |error: assay_engine::Error| panic!("{}: {error:?}", path.display());
-    let kernel = workspace.open(path, &bytes, None, &settings).unwrap_or_else(fail);
-    let launched = kernel.launched(Written::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let kernel = workspace
+        .open(path, &bytes, None, &settings)
+        .unwrap_or_else(fail);
+    let launched = kernel
+        .launched(Written::default())
+        .unwrap_or_else(|error| panic!("{error:?}"));
     let launched = launched.unwrap_or_else(|| panic!("{} has no launch", path.display()));
-    let tasks = kernel.execute(&launched, Sampling::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let tasks = kernel
+        .execute(&launched, Sampling::default())
+        .unwrap_or_else(|error| panic!("{error:?}"));
     let task = tasks.into_iter().next().expect("a size");
-    let passes = task.executed.unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+    let passes = task
+        .executed
+        .unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
     let target = Target::of(Chip::named("m2").expect("a chip"));
-    let predicted = prediction::predicted(&task.kernel, task.code, &passes, 1, &target, Cache::Warm);
+    let predicted =
+        prediction::predicted(&task.kernel, task.code, &passes, 1, &target, Cache::Warm);
     let predicted = predicted.unwrap_or_else(|error| panic!("{error:?}"));
     let found = diagnosis::findings(&passes[0], &predicted, (&target, Cache::Warm), Some(&text));
-    (predicted.time_us, found.unwrap_or_else(|error| panic!("{error:?}")))
+    (
+        predicted.time_us,
+        found.unwrap_or_else(|error| panic!("{error:?}")),
+    )
 }
 
 /// A row for each pair, then the counts.
@@ -122,7 +144,11 @@ pub fn table(pairs: &[Pair]) -> String {
         let brief = |all: &[Finding]| -> String {
             let named = all.iter().take(3).map(|one| {
                 let share = one.weight.map_or(0.0, |weight| 100.0 * weight.share);
-                format!("{}@{:?} {share:.0}%", one.rule, one.lines.first().copied().unwrap_or(0))
+                format!(
+                    "{}@{:?} {share:.0}%",
+                    one.rule,
+                    one.lines.first().copied().unwrap_or(0)
+                )
             });
             named.collect::<Vec<_>>().join(", ")
         };
@@ -151,8 +177,11 @@ pub fn table(pairs: &[Pair]) -> String {
     )
 }
 
+#[allow(clippy::print_stdout, reason = "an example program")]
 fn main() {
-    let folder = std::env::args().nth(1).unwrap_or_else(|| "examples/pairs".to_owned());
+    let folder = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "examples/pairs".to_owned());
     match pairs(Path::new(&folder)) {
         Some(pairs) => print!("{}", table(&pairs)),
         None => println!("no clang on this machine passes the probe"),

@@ -146,18 +146,48 @@ fn why(before: &Predicted, after: &Predicted) -> Vec<CauseChange> {
     let groups = |predicted: &Predicted| predicted.threadgroups as f64;
     let rows = [
         ("cache lines touched by accesses", old.lines, new.lines),
-        ("lines per access of device memory", old.lines_per_access, new.lines_per_access),
-        ("passes per row of threadgroup memory", old.passes_per_row, new.passes_per_row),
-        ("active lanes per instruction", old.active_lanes, new.active_lanes),
+        (
+            "lines per access of device memory",
+            old.lines_per_access,
+            new.lines_per_access,
+        ),
+        (
+            "passes per row of threadgroup memory",
+            old.passes_per_row,
+            new.passes_per_row,
+        ),
+        (
+            "active lanes per instruction",
+            old.active_lanes,
+            new.active_lanes,
+        ),
         ("atomics of simdgroups", old.atomics, new.atomics),
         ("barriers of simdgroups", old.barriers, new.barriers),
-        ("instructions of simdgroups", before.work.instructions, after.work.instructions),
-        ("bytes moved to and from device memory", before.work.device_bytes, after.work.device_bytes),
+        (
+            "instructions of simdgroups",
+            before.work.instructions,
+            after.work.instructions,
+        ),
+        (
+            "bytes moved to and from device memory",
+            before.work.device_bytes,
+            after.work.device_bytes,
+        ),
         ("threadgroups", groups(before), groups(after)),
-        ("threads that a core keeps", old.resident_threads, new.resident_threads),
+        (
+            "threads that a core keeps",
+            old.resident_threads,
+            new.resident_threads,
+        ),
     ];
-    let rows = rows.into_iter().map(|(name, before, after)| CauseChange { name, before, after });
-    let mut rows: Vec<CauseChange> = rows.filter(|row| row.before != row.after && row.factor() > 1.1).collect();
+    let rows = rows.into_iter().map(|(name, before, after)| CauseChange {
+        name,
+        before,
+        after,
+    });
+    let mut rows: Vec<CauseChange> = rows
+        .filter(|row| row.before != row.after && row.factor() > 1.1)
+        .collect();
     rows.sort_by(|a, b| b.factor().total_cmp(&a.factor()));
     rows
 }

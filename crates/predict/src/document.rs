@@ -244,7 +244,10 @@ impl Predicted {
         let terms = prediction.terms.iter().map(|term| TermTime {
             name: term.name,
             us: rounded(term.us),
-            removal_us: removed.iter().find(|one| one.resource == term.name).map(saved),
+            removal_us: removed
+                .iter()
+                .find(|one| one.resource == term.name)
+                .map(saved),
         });
         let doubled = doubled.iter().map(|gain| Doubled {
             resource: gain.resource,
@@ -378,7 +381,14 @@ fn causes(
         let execution = repeated.execution;
         let sum = |space: Space, atomic: bool, value: fn(&Access) -> f32| {
             let chosen = |one: &Access| one.space == space && (one.kind == Kind::Atomic) == atomic;
-            times * over_accesses(execution, |one| if chosen(one) { f64::from(value(one)) } else { 0.0 })
+            times
+                * over_accesses(execution, |one| {
+                    if chosen(one) {
+                        f64::from(value(one))
+                    } else {
+                        0.0
+                    }
+                })
         };
         all.lines += sum(Space::Device, false, |one| one.lines);
         device += sum(Space::Device, false, |one| one.issued.min(one.taken));
@@ -386,7 +396,10 @@ fn causes(
         rows += sum(Space::Threadgroup, false, |one| one.lines);
         all.atomics += sum(Space::Device, true, |one| one.taken);
         all.atomics += sum(Space::Threadgroup, true, |one| one.taken);
-        all.barriers += times * over_runs(execution, |run| f64::from(u8::from(run.stop == Stop::Barrier)));
+        all.barriers += times
+            * over_runs(execution, |run| {
+                f64::from(u8::from(run.stop == Stop::Barrier))
+            });
         let own = execution.instructions * execution.threadgroups() as f64 * times;
         instructions += own;
         lanes += own * execution.active_lanes;

@@ -77,19 +77,33 @@ const ENDLESS: f64 = 1e6;
 /// Terms of the time, and the chip that does not have them. What only the code can change (dependences, the complex unit) is
 /// not among them.
 const TERMS: [(&str, Double); 10] = [
-    ("launch", |_, constants| (constants.launch_us, constants.between_us) = (0.0, 0.0)),
-    ("arithmetic", |_, constants| constants.issue_efficiency *= ENDLESS),
-    ("instruction cache", |_, constants| constants.fetch_latency = 0.0),
+    ("launch", |_, constants| {
+        (constants.launch_us, constants.between_us) = (0.0, 0.0)
+    }),
+    ("arithmetic", |_, constants| {
+        constants.issue_efficiency *= ENDLESS
+    }),
+    ("instruction cache", |_, constants| {
+        constants.fetch_latency = 0.0
+    }),
     ("load/store unit", |chip, constants| {
         on_core(chip, ENDLESS);
-        (constants.access_cycles, constants.request_cycles, constants.line_cycles) = (0.0, 0.0, 0.0);
+        (
+            constants.access_cycles,
+            constants.request_cycles,
+            constants.line_cycles,
+        ) = (0.0, 0.0, 0.0);
     }),
     ("threadgroup memory", |_, constants| {
         (constants.local_row_cycles, constants.local_conflict_cycles) = (0.0, 0.0);
         constants.local_latency = 0.0;
     }),
-    ("L2 bandwidth", |_, constants| constants.l2_bytes_per_cycle *= ENDLESS),
-    ("DRAM bandwidth", |_, constants| constants.dram_efficiency *= ENDLESS),
+    ("L2 bandwidth", |_, constants| {
+        constants.l2_bytes_per_cycle *= ENDLESS
+    }),
+    ("DRAM bandwidth", |_, constants| {
+        constants.dram_efficiency *= ENDLESS
+    }),
     ("memory latency", |_, constants| {
         for latency in latencies(constants) {
             *latency = 0.0;

@@ -162,14 +162,33 @@ struct HandedOver {
     local: Vec<Word>,
     device: FxHashMap<u64, Word>,
     too_many: bool,
+    /// Accesses that were followed; none is after the last.
+    accesses: u32,
 }
+
+/// Accesses of a threadgroup that are followed: enough to tell barriers apart that something crosses.
+const MOST_ACCESSES: u32 = 2048;
 
 impl HandedOver {
     fn passed_by(&self, simdgroup: u32) -> u32 {
         self.passed.get(simdgroup as usize).copied().unwrap_or(0)
     }
 
+    /// Follows no further. Of the last barriers it is not known what would have crossed them.
+    fn stop(&mut self) {
+        let all = self.passed.iter().copied().min().unwrap_or(0);
+        self.barriers.truncate(all.saturating_sub(1) as usize);
+        self.too_many |= self.barriers.is_empty();
+    }
+
     fn barrier(&mut self, simdgroup: usize, index: u32) {
+        if self.accesses > MOST_ACCESSES {
+            // Those that were not seen count as needed.
+            if self.too_many && !self.barriers.iter().any(|(known, _)| *known == index) {
+                self.barriers.push((index, true));
+            }
+            return;
+        }
         if self.passed.len() <= simdgroup {
             self.passed.resize(simdgroup + 1, 0);
         }
@@ -180,6 +199,14 @@ impl HandedOver {
     }
 
     fn access(&mut self, simdgroup: u32, access: &MemoryAccess) {
+        if self.accesses > MOST_ACCESSES {
+            return;
+        }
+        self.accesses += 1;
+        if self.accesses > MOST_ACCESSES {
+            self.stop();
+            return;
+        }
         let now = self.passed_by(simdgroup);
         for (lane, &address) in access.addresses.iter().enumerate() {
             if access.active >> lane & 1 == 0 {

@@ -31,9 +31,11 @@ pub(crate) struct Sums {
     pub(crate) kind: Kind,
     /// Bytes of device memory touched.
     pub(crate) touched: Ranges,
-    /// Bytes of distinct addresses of each execution, summed.
+    /// Executions whose addresses were looked at lane by lane.
+    pub(crate) shaped: u64,
+    /// Bytes of distinct addresses of each of these, summed.
     pub(crate) distinct: u64,
-    /// Executions whose lanes are at equal distances, and the last such distance.
+    /// Those whose lanes are at equal distances, and the last such distance.
     pub(crate) regular: u64,
     pub(crate) stride: i64,
 }
@@ -115,6 +117,9 @@ impl Extent {
             })
     }
 }
+
+/// Executions of an instruction whose shape is looked at; of later ones one in so many is.
+const SHAPED: u64 = 32;
 
 /// Bytes per lane that one instruction moves at most.
 const MOST_BYTES: u32 = 16;
@@ -203,10 +208,13 @@ impl<'a> Recorder<'a> {
             return;
         };
         let sums = place.get_or_insert_with(Box::default);
-        let shape = Shape::of(access);
-        sums.distinct += shape.distinct * u64::from(access.bytes);
-        if let Some(stride) = shape.stride {
-            (sums.regular, sums.stride) = (sums.regular + 1, stride);
+        if sums.executions <= SHAPED || sums.executions.is_multiple_of(SHAPED) {
+            let shape = Shape::of(access);
+            sums.shaped += 1;
+            sums.distinct += shape.distinct * u64::from(access.bytes);
+            if let Some(stride) = shape.stride {
+                (sums.regular, sums.stride) = (sums.regular + 1, stride);
+            }
         }
         sums.executions += 1;
         sums.taken += u64::from(access.active != 0);

@@ -27,7 +27,9 @@ pub fn coalesced(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
         }
         let lines = one.lines_needed().min(one.lines());
         after += one.executions * lines;
-        change.accesses.insert(one.instruction, side_by_side(one, lines));
+        change
+            .accesses
+            .insert(one.instruction, side_by_side(one, lines));
     }
     if after > 0.0 {
         change.nearer = (before / after).log2().max(0.0) as f32;
@@ -43,7 +45,11 @@ fn side_by_side(one: &SeenAccess, lines: f64) -> Access {
     Access {
         lines: lines as f32,
         passes: access.passes.min(sectors),
-        misses: access.misses.iter().map(|misses| misses.min(lines as f32)).collect(),
+        misses: access
+            .misses
+            .iter()
+            .map(|misses| misses.min(lines as f32))
+            .collect(),
         ..access.clone()
     }
 }
@@ -109,7 +115,12 @@ pub fn without_atomics(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execu
             bytes: each(one.access.bytes, 4.0),
             lines: each(one.access.lines, 1.0),
             passes: each(one.access.passes, 1.0),
-            misses: one.access.misses.iter().map(|&misses| each(misses, 1.0)).collect(),
+            misses: one
+                .access
+                .misses
+                .iter()
+                .map(|&misses| each(misses, 1.0))
+                .collect(),
             ..one.access.clone()
         }
     })
@@ -121,7 +132,10 @@ fn changed_accesses(
     offsets: &[u32],
     change: impl Fn(&SeenAccess) -> Access,
 ) -> Execution {
-    let chosen = seen.accesses.iter().filter(|one| offsets.contains(&one.offset()));
+    let chosen = seen
+        .accesses
+        .iter()
+        .filter(|one| offsets.contains(&one.offset()));
     sampled.changed(&Change {
         accesses: chosen.map(|one| (one.instruction, change(one))).collect(),
         ..Change::default()
@@ -130,7 +144,10 @@ fn changed_accesses(
 
 /// Barriers (by offset) that no simdgroup waits at.
 pub fn without_barriers(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
-    let chosen = seen.barriers.iter().filter(|one| offsets.contains(&one.offset));
+    let chosen = seen
+        .barriers
+        .iter()
+        .filter(|one| offsets.contains(&one.offset));
     sampled.changed(&Change {
         barriers: chosen.map(|one| one.instruction).collect(),
         ..Change::default()
@@ -145,7 +162,8 @@ pub fn gathered(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Executio
 /// What few lanes do behind a branch, spread over all lanes of the threadgroup.
 pub fn spread(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Execution {
     let block = branch.lost.iter().max_by(|a, b| {
-        let slots = |at: u32| sampled.slots(at) * sampled.mean(|record| record.observed.executed(at));
+        let slots =
+            |at: u32| sampled.slots(at) * sampled.mean(|record| record.observed.executed(at));
         slots(*a.0).total_cmp(&slots(*b.0))
     });
     let block = block.and_then(|(&at, _)| sampled.code.block_of(at as usize));
@@ -155,12 +173,20 @@ pub fn spread(sampled: &Sampled, seen: &Seen, branch: &SeenBranch) -> Execution 
         let busy = busy.filter(|stream| stream.counts.get(block).is_some_and(|count| *count > 0));
         busy.count() as f64
     });
-    packed(sampled, seen, branch, (busy / seen.simdgroups.max(1.0)).clamp(0.0, 1.0))
+    packed(
+        sampled,
+        seen,
+        branch,
+        (busy / seen.simdgroups.max(1.0)).clamp(0.0, 1.0),
+    )
 }
 
 /// Accesses to the stack that are not made: everything is in registers.
 pub fn without_stack(sampled: &Sampled, seen: &Seen) -> Execution {
-    let stack = seen.accesses.iter().filter(|one| one.access.space == Space::Stack);
+    let stack = seen
+        .accesses
+        .iter()
+        .filter(|one| one.access.space == Space::Stack);
     let offsets: Vec<u32> = stack.map(SeenAccess::offset).collect();
     changed_accesses(sampled, seen, &offsets, |one| Access {
         offset: one.access.offset,
@@ -180,7 +206,10 @@ fn packed(sampled: &Sampled, seen: &Seen, branch: &SeenBranch, further: f64) -> 
         Some((active / (active + lost).max(f64::MIN_POSITIVE)).clamp(1.0 / LANES, 1.0) * further)
     };
     for &instruction in branch.lost.keys() {
-        if let (Some(block), Some(share)) = (sampled.code.block_of(instruction as usize), share(instruction)) {
+        if let (Some(block), Some(share)) = (
+            sampled.code.block_of(instruction as usize),
+            share(instruction),
+        ) {
             let entry = of_block.entry(block).or_insert((0.0, 0));
             *entry = (entry.0.max(share), entry.1 + 1);
         }
@@ -199,10 +228,16 @@ fn packed(sampled: &Sampled, seen: &Seen, branch: &SeenBranch, further: f64) -> 
         (own / block, block)
     };
     for &instruction in branch.lost.keys() {
-        change.issue.insert(instruction, factor(instruction).0 as f32);
+        change
+            .issue
+            .insert(instruction, factor(instruction).0 as f32);
     }
     let mut accesses = BTreeMap::new();
-    for one in seen.accesses.iter().filter(|one| branch.lost.contains_key(&one.instruction)) {
+    for one in seen
+        .accesses
+        .iter()
+        .filter(|one| branch.lost.contains_key(&one.instruction))
+    {
         let (issued, block) = factor(one.instruction);
         accesses.insert(one.instruction, packed_access(one, issued, block));
     }
@@ -218,7 +253,9 @@ fn packed_access(one: &SeenAccess, issued: f64, block: f64) -> Access {
     let lanes = (access.lanes * more).min(32.0);
     let bytes = f64::from(access.bytes) / block;
     let last = access.misses.last().copied().unwrap_or(0.0) * more;
-    let lines = (bytes / LINE as f64).max(f64::from(last)).min(f64::from(access.lines * more));
+    let lines = (bytes / LINE as f64)
+        .max(f64::from(last))
+        .min(f64::from(access.lines * more));
     let sectors = (bytes / SECTOR).max(lines) as f32;
     Access {
         issued: access.issued * issued as f32,
@@ -230,7 +267,11 @@ fn packed_access(one: &SeenAccess, issued: f64, block: f64) -> Access {
             Space::Device => (access.passes * more).min(sectors),
             _ => (access.passes * more).min(lines as f32),
         },
-        misses: access.misses.iter().map(|misses| (misses * more).min(lines as f32).max(last)).collect(),
+        misses: access
+            .misses
+            .iter()
+            .map(|misses| (misses * more).min(lines as f32).max(last))
+            .collect(),
         ..access.clone()
     }
 }
@@ -242,7 +283,11 @@ pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
         ..Change::default()
     };
     let mut local = Vec::new();
-    for one in seen.accesses.iter().filter(|one| offsets.contains(&one.offset())) {
+    for one in seen
+        .accesses
+        .iter()
+        .filter(|one| offsets.contains(&one.offset()))
+    {
         let bytes = one.executions * f64::from(one.access.bytes);
         let once = (one.touched_bytes / bytes.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
         let factor = once as f32;
@@ -256,7 +301,12 @@ pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
                 bytes: one.access.bytes * factor,
                 lines,
                 passes: lines * (LINE as f64 / SECTOR) as f32,
-                misses: one.access.misses.iter().map(|misses| misses.min(lines)).collect(),
+                misses: one
+                    .access
+                    .misses
+                    .iter()
+                    .map(|misses| misses.min(lines))
+                    .collect(),
                 ..one.access.clone()
             },
         );
@@ -277,7 +327,10 @@ pub fn shared(sampled: &Sampled, seen: &Seen, offsets: &[u32]) -> Execution {
 
 /// Adds an access after each one at the same offset.
 fn also(execution: &mut Execution, access: Access) {
-    let old = execution.accesses.iter().position(|one| one.offset == access.offset);
+    let old = execution
+        .accesses
+        .iter()
+        .position(|one| one.offset == access.offset);
     let (Some(old), Ok(new)) = (old, u16::try_from(execution.accesses.len())) else {
         return;
     };
@@ -322,7 +375,10 @@ fn insert_after(steps: &mut Vec<Step>, after: &BTreeMap<u16, u16>) {
 /// Simdgroups all of whose lanes have a thread: fewer of them do the same.
 pub fn filled(sampled: &Sampled, seen: &Seen) -> Execution {
     let more = 1.0 / seen.filled.clamp(1.0 / LANES, 1.0);
-    let accesses = seen.accesses.iter().map(|one| (one.instruction, with_more_lanes(one, more)));
+    let accesses = seen
+        .accesses
+        .iter()
+        .map(|one| (one.instruction, with_more_lanes(one, more)));
     let mut execution = sampled.changed(&Change {
         accesses: accesses.collect(),
         ..Change::default()
@@ -347,7 +403,9 @@ fn with_more_lanes(one: &SeenAccess, more: f64) -> Access {
     let scale = more as f32;
     let bytes = access.bytes * scale;
     let each = f64::from(access.bytes / access.lanes.max(f32::MIN_POSITIVE));
-    let apart = one.stride.is_some_and(|stride| stride.unsigned_abs() as f64 > 1.5 * each);
+    let apart = one
+        .stride
+        .is_some_and(|stride| stride.unsigned_abs() as f64 > 1.5 * each);
     let lines = match apart {
         true => access.lines * scale,
         false => access.lines.max(bytes / LINE as f32),
@@ -361,14 +419,20 @@ fn with_more_lanes(one: &SeenAccess, more: f64) -> Access {
             Space::Device if access.kind != Kind::Atomic => (access.passes * scale).min(sectors),
             _ => access.passes * scale,
         },
-        misses: access.misses.iter().map(|misses| (misses * scale).min(lines)).collect(),
+        misses: access
+            .misses
+            .iter()
+            .map(|misses| (misses * scale).min(lines))
+            .collect(),
         ..access.clone()
     }
 }
 
 /// Another grid: so many threadgroups of so many threads, all alike.
 fn regrid(execution: &mut Execution, groups: f64, threads: u32) {
-    let groups = groups.ceil().clamp(1.0, f64::from(u32::MAX / threads.max(1))) as u32;
+    let groups = groups
+        .ceil()
+        .clamp(1.0, f64::from(u32::MAX / threads.max(1))) as u32;
     let before = execution.threadgroups().max(1) as f64;
     execution.threadgroup = [threads, 1, 1];
     execution.grid = [groups.saturating_mul(threads), 1, 1];
@@ -377,7 +441,9 @@ fn regrid(execution: &mut Execution, groups: f64, threads: u32) {
     let ratio = f64::from(groups) / before;
     let curve = &mut execution.footprint.curve;
     let own = touched_by(curve, 1.0 / ratio);
-    let moved = curve.iter().map(|&(count, lines)| ((count as f64 * ratio).round() as u64, lines));
+    let moved = curve
+        .iter()
+        .map(|&(count, lines)| ((count as f64 * ratio).round() as u64, lines));
     let mut points: Vec<(u64, f64)> = moved.filter(|(count, _)| *count > 1).collect();
     points.insert(0, (1, own));
     *curve = points;
@@ -389,7 +455,8 @@ fn touched_by(curve: &[(u64, f64)], groups: f64) -> f64 {
     for &(count, lines) in curve {
         let count = count as f64;
         if count >= groups {
-            return before.1 + (lines - before.1) * (groups - before.0) / (count - before.0).max(1.0);
+            return before.1
+                + (lines - before.1) * (groups - before.0) / (count - before.0).max(1.0);
         }
         before = (count, lines);
     }
@@ -449,9 +516,14 @@ fn divide_loops(steps: &mut [Step], by: f32) {
 pub fn widened(sampled: &Sampled, seen: &Seen, offsets: &[u32], times: f64) -> Execution {
     let mut change = Change::default();
     let scale = times as f32;
-    let chosen = seen.accesses.iter().filter(|one| offsets.contains(&one.offset()));
+    let chosen = seen
+        .accesses
+        .iter()
+        .filter(|one| offsets.contains(&one.offset()));
     let chosen: Vec<&SeenAccess> = chosen.collect();
-    let turns = chosen.iter().map(|one| one.executions / seen.simdgroups.max(1.0));
+    let turns = chosen
+        .iter()
+        .map(|one| one.executions / seen.simdgroups.max(1.0));
     let in_loop = turns.fold(0.0, f64::max) > 1.5;
     for one in &chosen {
         let Some(block) = sampled.code.block_of(one.instruction as usize) else {
@@ -488,7 +560,11 @@ fn wider(one: &SeenAccess, scale: f32) -> Access {
         bytes,
         lines,
         passes: (access.passes * scale).min((bytes / SECTOR as f32).max(lines)),
-        misses: access.misses.iter().map(|misses| (misses * scale).min(lines)).collect(),
+        misses: access
+            .misses
+            .iter()
+            .map(|misses| (misses * scale).min(lines))
+            .collect(),
         ..access.clone()
     }
 }

@@ -479,6 +479,7 @@ impl Scheduler<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::change::Change;
     use crate::code::Code;
     use crate::execution::{Run, Stop};
     use assay_agx::{Isa, Program, assemble};
@@ -497,7 +498,7 @@ mod tests {
         let executed = vec![true; code.block_count()];
         let taken = vec![1.0; code.instructions.len()];
         let optimised = plan.as_ref().map(|plan| (plan, taken.as_slice()));
-        let mut blocks = code.runs(optimised, &executed, access_of);
+        let mut blocks = code.runs(optimised, &executed, &Change::default(), access_of);
         let size = |runs: &[Run]| runs.iter().map(|run| run.instructions).sum::<u32>();
         let longest = (0..blocks.len()).max_by_key(|&n| size(&blocks[n].1));
         blocks.swap_remove(longest.expect("a block"))

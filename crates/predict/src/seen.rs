@@ -157,19 +157,17 @@ impl Sampled {
                 parts.iter().map(|(share, sums)| share * value(sums)).sum()
             };
             let executions = sum(&|sums| sums.executions as f64);
+            let shaped = sum(&|sums| sums.shaped as f64);
             let regular = sum(&|sums| sums.regular as f64);
-            let strides = parts.iter().map(|(_, sums)| sums.stride);
+            let stride = parts.last().map(|(_, sums)| sums.stride);
             Some(SeenAccess {
                 instruction,
                 executions,
                 access: average(offset, &parts),
-                distinct_bytes: sum(&|sums| sums.distinct as f64)
-                    / executions.max(f64::MIN_POSITIVE),
+                distinct_bytes: sum(&|sums| sums.distinct as f64) / shaped.max(f64::MIN_POSITIVE),
                 touched_bytes: sum(&|sums| sums.touched.bytes() as f64),
                 touched_lines: sum(&|sums| sums.touched.lines() as f64),
-                stride: (regular > 0.5 * executions)
-                    .then(|| strides.last())
-                    .flatten(),
+                stride: stride.filter(|_| regular > 0.5 * shaped),
             })
         };
         parts.into_iter().filter_map(seen).collect()
@@ -243,12 +241,18 @@ impl Sampled {
                 barrier.needed += share * passed.needed as f64;
             }
         }
-        let named = |(instruction, barrier)| {
+        // Only the first barriers were followed: the others are taken to be like them.
+        let named = |(instruction, followed): (u32, SeenBarrier)| {
             let known = self.code.instructions.get(instruction as usize);
+            let passed = |record: &Record| {
+                record.observed.executed(instruction) / record.streams.len().max(1) as f64
+            };
+            let times = self.mean(passed);
             SeenBarrier {
                 instruction,
                 offset: known.map_or(0, |one| one.offset),
-                ..barrier
+                times,
+                needed: times * followed.needed / followed.times.max(f64::MIN_POSITIVE),
             }
         };
         found.into_iter().map(named).collect()

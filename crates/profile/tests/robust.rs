@@ -4,7 +4,7 @@ mod common;
 
 use assay_agx::{Isa, Program};
 use assay_chip::{Chip, CostModel};
-use assay_profile::render::{Style, dot, html, rows, text};
+use assay_profile::render::{Section, Style, dot, html, rows, sections};
 use assay_profile::{Options, Profile};
 use std::time::{Duration, Instant};
 
@@ -39,11 +39,8 @@ fn profile(code: Vec<u8>, entry: u32) -> Option<Profile> {
 }
 
 fn render(profile: &Profile) {
-    let style = Style {
-        listing: true,
-        ..Style::default()
-    };
-    assert!(!text(profile, &style).is_empty());
+    let style = Style::default();
+    assert!(!sections(profile, &style, &Section::ALL).is_empty());
     assert!(html(profile).contains("</html>"));
     assert!(dot(profile).ends_with("}\n"));
     assert_eq!(

@@ -146,7 +146,10 @@ impl<'a> Look<'a> {
 fn declaration(text: &str, kernel: &str) -> Option<u32> {
     let declares = |line: &str| {
         let named = line.match_indices(kernel).any(|(at, _)| {
-            let after = line.get(at + kernel.len()..).unwrap_or_default().trim_start();
+            let after = line
+                .get(at + kernel.len()..)
+                .unwrap_or_default()
+                .trim_start();
             let before = line.get(..at).unwrap_or_default();
             after.starts_with('(') && before.ends_with(|c: char| c.is_whitespace() || c == '*')
         });

@@ -27,10 +27,15 @@ const DRAM: &str = "DRAM bandwidth";
 pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     let rates = &look.predicted.rates;
     let terms = look.predicted.terms.iter();
-    let waited: f64 = terms.filter(|term| term.name == DRAM).map(|term| term.us).sum();
+    let waited: f64 = terms
+        .filter(|term| term.name == DRAM)
+        .map(|term| term.us)
+        .sum();
     // Bytes that a cache answers do not cross the memory's bus, however many they are.
     let by_memory = waited > 0.4 * look.predicted.time_us;
-    let memory = rates.bandwidth_share.filter(|share| by_memory && *share >= AT);
+    let memory = rates
+        .bandwidth_share
+        .filter(|share| by_memory && *share >= AT);
     let peak = rates.peak_share.filter(|share| *share >= AT);
     let (share, roof, what) = match (memory, peak) {
         (Some(share), _) => (share, DRAM, "bytes"),
@@ -39,7 +44,10 @@ pub(super) fn check(look: &Look<'_>, out: &mut Vec<Found>) {
     };
     out.push(Found {
         of_kernel: true,
-        message: format!("at the roof: {:.0} % of {roof}; only fewer {what} help", 100.0 * share),
+        message: format!(
+            "at the roof: {:.0} % of {roof}; only fewer {what} help",
+            100.0 * share
+        ),
         seen: vec![seen("share of the roof", share, 1.0)],
         cure: advice(&format!("only fewer {what} help")),
         ..Found::default()
@@ -51,7 +59,9 @@ pub(super) fn near(look: &Look<'_>) -> Option<Finding> {
     let limit = &look.predicted.limited_by;
     let found = Found {
         of_kernel: true,
-        message: format!("near the roof: limited by {limit}, and no removal of an effect brings 3 %"),
+        message: format!(
+            "near the roof: limited by {limit}, and no removal of an effect brings 3 %"
+        ),
         ..Found::default()
     };
     Some(look.finding("at-the-roof", found, None))

@@ -125,7 +125,9 @@ pub fn hot_lines(predicted: &Predicted, most: usize) -> Source {
         why: reasons(line),
     };
     let outside = predicted.outside_lines();
-    let outside = outside.iter().filter(|term| term.us >= 0.02 * predicted.time_us);
+    let outside = outside
+        .iter()
+        .filter(|term| term.us >= 0.02 * predicted.time_us);
     let outside = outside.map(|term| SourceLine {
         place: "–".to_owned(),
         share: term.us / predicted.time_us.max(f64::MIN_POSITIVE),
@@ -148,15 +150,13 @@ pub fn terms(predicted: &Predicted, detail: Detail) -> Block {
     let mut terms: Vec<&crate::document::TermTime> = predicted.terms.iter().collect();
     terms.retain(|term| term.us > 0.0 && term.us / whole >= least);
     terms.sort_by(|a, b| b.us.total_cmp(&a.us));
-    let rows = terms
-        .iter()
-        .map(|term| Bar {
-            note: term.removal_us.map_or(String::new(), |us| {
-                let left = (predicted.time_us - us).max(f64::MIN_POSITIVE);
-                format!("without it {:.2}x", predicted.time_us / left)
-            }),
-            ..Bar::new(term.name, time(term.us), term.us / whole)
-        });
+    let rows = terms.iter().map(|term| Bar {
+        note: term.removal_us.map_or(String::new(), |us| {
+            let left = (predicted.time_us - us).max(f64::MIN_POSITIVE);
+            format!("without it {:.2}x", predicted.time_us / left)
+        }),
+        ..Bar::new(term.name, time(term.us), term.us / whole)
+    });
     Block::bars("Where the time goes", rows.collect())
 }
 

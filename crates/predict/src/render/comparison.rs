@@ -92,7 +92,12 @@ fn why(compared: &Compared, detail: Detail) -> Table {
             true => format!("{:.3}", row.after / row.before),
             false => "–".to_owned(),
         };
-        table.row([row.name.to_owned(), shown(row.before), shown(row.after), ratio]);
+        table.row([
+            row.name.to_owned(),
+            shown(row.before),
+            shown(row.after),
+            ratio,
+        ]);
     }
     table
 }

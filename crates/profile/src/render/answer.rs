@@ -112,8 +112,12 @@ pub fn advice(finding: &Finding) -> Advice {
     let cure = finding.cure.as_ref();
     let patch = cure.map_or(Vec::new(), |cure| {
         let lines = [("-", &cure.before), ("+", &cure.after)];
-        let lines = lines.into_iter().filter_map(|(sign, line)| Some((sign, line.as_ref()?)));
-        lines.map(|(sign, line)| format!("{sign} {}", line.trim())).collect()
+        let lines = lines
+            .into_iter()
+            .filter_map(|(sign, line)| Some((sign, line.as_ref()?)));
+        lines
+            .map(|(sign, line)| format!("{sign} {}", line.trim()))
+            .collect()
     });
     let text = match cure {
         Some(cure) if !cure.advice.is_empty() => format!("{}. {}", finding.message, cure.advice),
@@ -126,7 +130,9 @@ pub fn advice(finding: &Finding) -> Advice {
         place: place(finding),
         text,
         patch,
-        command: cure.and_then(|cure| cure.command.clone()).unwrap_or_else(explained),
+        command: cure
+            .and_then(|cure| cure.command.clone())
+            .unwrap_or_else(explained),
         gain: gain(finding),
         role: Some(role(finding.severity)),
     }
@@ -144,7 +150,11 @@ fn gain(finding: &Finding) -> String {
     let cured = finding.cure.as_ref().and_then(|cure| cure.gain);
     match (cured.or(finding.weight), finding.gain) {
         (Some(time), _) => format!("saves {}", time.words()),
-        (None, Some(gain)) => format!("saves up to {} {}", number(gain.amount), gain.metric.words()),
+        (None, Some(gain)) => format!(
+            "saves up to {} {}",
+            number(gain.amount),
+            gain.metric.words()
+        ),
         (None, None) => String::new(),
     }
 }
@@ -186,9 +196,7 @@ pub fn findings(answer: &mut Answer, profile: &Profile, detail: Detail) {
     }
     let named = others.iter().take(OTHERS);
     let named: Vec<String> = named
-        .map(|finding| {
-            format!("{} {} at {}", weight(finding), finding.rule, place(finding))
-        })
+        .map(|finding| format!("{} {} at {}", weight(finding), finding.rule, place(finding)))
         .collect();
     let more = others.len().saturating_sub(OTHERS);
     let more = match more {

@@ -78,7 +78,9 @@ type Rules = fn() -> Vec<Rule>;
 /// Where rules come from: a command and its rules. A crate with findings is a row.
 const REGISTRY: &[(&str, Rules)] = &[
     ("profile", || assay_profile::RULES.to_vec()),
-    ("profile (a launch)", || assay_engine::diagnosis::RULES.to_vec()),
+    ("profile (a launch)", || {
+        assay_engine::diagnosis::RULES.to_vec()
+    }),
     ("profile (a unit)", || assay_profile::UNITS.to_vec()),
     ("trace", assay_trace::rules),
     ("gate", assay_gate::rules),

@@ -89,7 +89,12 @@ fn of(
         let text = std::str::from_utf8(bytes).ok();
         let mut findings = Vec::new();
         for pass in &passes {
-            findings.extend(diagnosis::findings(pass, &predicted, (&target, state), text)?);
+            findings.extend(diagnosis::findings(
+                pass,
+                &predicted,
+                (&target, state),
+                text,
+            )?);
         }
         Ok((predicted, findings))
     };
