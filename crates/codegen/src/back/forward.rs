@@ -9,7 +9,7 @@ use super::liveness::{Liveness, mask};
 use crate::mir::{Function, Inst, Opcode, Operand, Slice, VReg};
 use assay_ssa::id::Id;
 
-/// Instructions looked at per copy, at most.
+/// Instructions behind a copy that its readers may lie in.
 const REACH: usize = 1500;
 
 /// Rounds: what one copy changes, the next round sees.
@@ -30,6 +30,7 @@ pub(crate) fn forward_copies(function: &mut Function) {
 fn round(function: &mut Function) -> bool {
     let liveness = Liveness::new(function);
     let predecessors = predecessors(function);
+    let mentions = Mentions::new(function);
     let mut touched = vec![false; function.vregs.len()];
     let mut changed = false;
     for (block, at, to, from) in copies(function) {
@@ -43,6 +44,7 @@ fn round(function: &mut Function) -> bool {
             function,
             liveness: &liveness,
             predecessors: &predecessors,
+            mentions: &mentions,
             to,
             from,
         };
@@ -113,8 +115,56 @@ struct Search<'a> {
     function: &'a Function,
     liveness: &'a Liveness,
     predecessors: &'a [u32],
+    mentions: &'a Mentions,
     to: Slice,
     from: Slice,
+}
+
+/// The instructions that read or write each register, in order. Stays true of registers whose readers are not redirected.
+struct Mentions {
+    /// Of each register, where its places begin.
+    starts: Vec<u32>,
+    /// Block and instruction.
+    places: Vec<(u32, u32)>,
+}
+
+impl Mentions {
+    fn new(function: &Function) -> Self {
+        let mut starts = vec![0u32; function.vregs.len() + 1];
+        each_mention(function, |reg, _| starts[reg + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut places = vec![(0, 0); starts.last().copied().unwrap_or(0) as usize];
+        each_mention(function, |reg, place| {
+            places[next[reg] as usize] = place;
+            next[reg] += 1;
+        });
+        Self { starts, places }
+    }
+
+    /// The instructions of a block from `first` on that mention a register.
+    fn within(&self, reg: VReg, block: usize, first: usize) -> &[(u32, u32)] {
+        let range = self.starts[reg.index()] as usize..self.starts[reg.index() + 1] as usize;
+        let places = &self.places[range];
+        let from = places.partition_point(|place| *place < (block as u32, first as u32));
+        let to = places.partition_point(|place| *place < (block as u32 + 1, 0));
+        &places[from..to]
+    }
+}
+
+/// Calls `found` with a register and an instruction that mentions it, block by block.
+fn each_mention(function: &Function, mut found: impl FnMut(usize, (u32, u32))) {
+    for (block, data) in function.blocks.as_slice().iter().enumerate() {
+        for (at, inst) in data.insts.iter().enumerate() {
+            for (_, operand) in &inst.operands {
+                if let Operand::Use(slice, _) | Operand::Def(slice) = operand {
+                    found(slice.reg.index(), (block as u32, at as u32));
+                }
+            }
+        }
+    }
 }
 
 impl Search<'_> {
@@ -127,8 +177,9 @@ impl Search<'_> {
         while let Some((number, first)) = work.pop() {
             let block = self.function.blocks.as_slice().get(number)?;
             let mut alive = mask(self.from);
-            for (at, inst) in block.insts.iter().enumerate().skip(first) {
-                left = left.checked_sub(1)?;
+            let mut end = block.insts.len();
+            for at in self.mentioned(number, first) {
+                let inst = block.insts.get(at)?;
                 for (n, (_, operand)) in inst.operands.iter().enumerate() {
                     if let Operand::Use(slice, _) = operand
                         && slice.reg == self.from.reg
@@ -151,9 +202,11 @@ impl Search<'_> {
                     return None;
                 }
                 if alive == 0 {
+                    end = at + 1;
                     break;
                 }
             }
+            left = left.checked_sub(end.saturating_sub(first))?;
             if alive == 0 {
                 continue;
             }
@@ -170,6 +223,30 @@ impl Search<'_> {
             }
         }
         Some(sites)
+    }
+
+    /// The instructions of a block from `first` on that mention source or copy, in order.
+    fn mentioned(&self, block: usize, first: usize) -> impl Iterator<Item = usize> {
+        let mut from = self
+            .mentions
+            .within(self.from.reg, block, first)
+            .iter()
+            .peekable();
+        let mut to = self
+            .mentions
+            .within(self.to.reg, block, first)
+            .iter()
+            .peekable();
+        std::iter::from_fn(move || {
+            let next = match (from.peek(), to.peek()) {
+                (Some(a), Some(b)) => *(*a).min(*b),
+                (Some(place), None) | (None, Some(place)) => **place,
+                (None, None) => return None,
+            };
+            while from.next_if(|place| **place == next).is_some() {}
+            while to.next_if(|place| **place == next).is_some() {}
+            Some(next.1 as usize)
+        })
     }
 
     /// Whether the source is needed at the start of a block.

@@ -10,12 +10,14 @@ use crate::lower::select::{Done, Lowerer, element};
 use crate::mir::Slice;
 use assay_agx::Width;
 use assay_ssa::{Access, Block, Callee, Inst, InstData, Scalar, Space, TypeKind, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Most elements of one access.
 const MOST: u32 = 4;
 /// Most bases that are kept open at once, so that long blocks take linear time.
 const OPEN: usize = 48;
+/// Bytes of the longest access that can be part of a larger one: fewer than [`MOST`] elements of up to four bytes.
+const LONGEST: i64 = (MOST as i64 - 1) * 4;
 
 /// What is made together.
 #[derive(Debug, Default)]
@@ -56,9 +58,24 @@ struct Bucket {
     alias: Option<u32>,
     unit: u32,
     members: Vec<Member>,
+    /// Where the members end that begin at an offset, the furthest of them.
+    ends: BTreeMap<i64, i64>,
 }
 
 impl Bucket {
+    fn push(&mut self, member: Member) {
+        let end = member.offset + i64::from(member.lanes * self.unit);
+        let furthest = self.ends.entry(member.offset).or_insert(end);
+        *furthest = end.max(*furthest);
+        self.members.push(member);
+    }
+
+    /// Returns true if a member has a byte in a range.
+    fn overlaps(&self, start: i64, bytes: i64) -> bool {
+        let near = self.ends.range(start - LONGEST..start + bytes);
+        near.into_iter().any(|(_, &end)| start < end)
+    }
+
     fn takes(&self, direction: Direction, space: Space, address: &Address, unit: u32) -> bool {
         self.direction == direction
             && self.space == space
@@ -87,11 +104,7 @@ fn may_touch(bucket: &Bucket, touch: &Touch<'_>) -> bool {
         return false;
     }
     if bucket.address.base == touch.address.base && bucket.address.terms == touch.address.terms {
-        let start = touch.address.offset;
-        return bucket.members.iter().any(|member| {
-            let end = member.offset + i64::from(member.lanes * bucket.unit);
-            member.offset < start + touch.bytes && start < end
-        });
+        return bucket.overlaps(touch.address.offset, touch.bytes);
     }
     true
 }
@@ -164,20 +177,23 @@ impl Lowerer<'_> {
                 .iter_mut()
                 .find(|bucket| bucket.takes(direction, space, &address, unit));
             match found {
-                Some(bucket) => bucket.members.push(member),
+                Some(bucket) => bucket.push(member),
                 None => {
                     if open.len() >= OPEN {
                         let bucket = open.remove(0);
                         self.form(bucket);
                     }
-                    open.push(Bucket {
+                    let mut bucket = Bucket {
                         direction,
                         space,
                         address,
                         alias,
                         unit,
-                        members: vec![member],
-                    });
+                        members: Vec::new(),
+                        ends: BTreeMap::new(),
+                    };
+                    bucket.push(member);
+                    open.push(bucket);
                 }
             }
         }
