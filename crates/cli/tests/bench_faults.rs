@@ -151,10 +151,25 @@ fn a_kernel_without_its_function() {
 }
 
 #[test]
+fn a_kernel_that_waits_for_what_never_happens() {
+    let stuck = source(
+        "stuck",
+        "volatile device float *z = y; while (z[i] != 123456.0f) { z[i] = max(x[i], 0.0f); }",
+    );
+    told(
+        "stuck",
+        DESCRIPTION,
+        Some(&stuck),
+        "this loop never ends",
+        1,
+    );
+}
+
+#[test]
 fn a_kernel_that_hangs() {
     let endless = source(
         "hang",
-        "volatile device float *z = y; while (z[i] != 123456.0f) { z[i] = max(x[i], 0.0f); }",
+        "volatile device uint *z = (volatile device uint *)y; z[i] = 0; while (z[i] != 0xffffffff) { z[i] = z[i] + 1; }",
     );
     let limit = ["--timeout", "1"];
     if let Some((said, code)) = beside_a_sound_one("hang", DESCRIPTION, Some(&endless), &limit) {

@@ -321,7 +321,9 @@ fn an_endless_kernel_is_stopped_by_a_limit_and_by_a_signal() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("spin.metal");
-    let text = "kernel void spin(device volatile uint* x) { while (*x == 0) {} }\n";
+    // What never changes is noticed, so this one counts.
+    let text =
+        "kernel void spin(device volatile uint* x) { while (*x != 0xffffffff) { *x = *x + 1; } }\n";
     std::fs::write(&path, text).expect("written");
     let line = "--grid 1 --threadgroup 1 --buffer 0=zeros:u32:1";
     let output = run(&path, &format!("{line} --max-steps 1000"));

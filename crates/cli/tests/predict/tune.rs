@@ -193,9 +193,14 @@ fn knobs_are_searched_in_the_source_as_it_is() {
 #[test]
 fn what_cannot_be_tuned_says_why() {
     let Some(place) = Place::new() else { return };
-    let (code, said) = place.refused(&KNOB.replace("// assay: launch", "// launch"), &[]);
-    assert_eq!(code, Some(2));
-    assert!(said.contains("a file needs a launch"), "{said}");
+    let open = "constant bool twice [[function_constant(0)]];\nkernel void scale(";
+    let unknown = KNOB
+        .replace("// assay: launch", "// launch")
+        .replace("kernel void scale(", open)
+        .replace("if (at < n)", "if (at < n && twice)");
+    let (code, said) = place.refused(&unknown, &[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("none can be guessed"), "{said}");
 
     let (code, said) = place.refused(KNOB, &["--restrict", "PER > 9"]);
     assert_eq!(code, Some(2));

@@ -191,7 +191,7 @@ fn the_configuration_of_the_repository_compiles_launches_and_judges() {
         .expect("a compiler");
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("is not a file in the folder of assay.toml"),
+        stderr(&output).contains("is outside the allowed folders"),
         "{}",
         stderr(&output)
     );
