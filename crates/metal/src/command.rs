@@ -106,8 +106,10 @@ pub(crate) struct Origin {
     pub(crate) kernel: String,
     /// The grid.
     pub(crate) extent: String,
-    /// Labels of command buffer, encoder and debug groups, from the outside in.
+    /// Labels of command buffer, encoder and debug groups, from the outside in; empty where there is none.
     pub(crate) labels: Vec<String>,
+    /// When it was encoded, where that is recorded.
+    pub(crate) encoded: u64,
     /// The program's calls, where they were taken.
     pub(crate) stack: Option<Stack>,
 }
@@ -121,10 +123,8 @@ impl Origin {
             number: NUMBERS.fetch_add(1, Relaxed),
             kernel: kernel.to_owned(),
             extent: if is_checked { extent } else { String::new() },
-            labels: labels
-                .into_iter()
-                .filter(|label| !label.is_empty())
-                .collect(),
+            labels,
+            encoded: crate::record::now(),
             stack: is_checked.then(Stack::here),
         })
     }
@@ -136,7 +136,7 @@ impl fmt::Display for Origin {
         if !self.extent.is_empty() {
             write!(f, ", {}", self.extent)?;
         }
-        for label in &self.labels {
+        for label in self.labels.iter().filter(|label| !label.is_empty()) {
             write!(f, ", in \"{label}\"")?;
         }
         write!(f, ")")

@@ -42,6 +42,12 @@ fn chip() -> (&'static str, &'static str, &'static str, i64) {
     })
 }
 
+/// The chip, and the name of its device.
+pub(crate) fn names() -> (&'static str, &'static str) {
+    let (chip, device, ..) = chip();
+    (chip, device)
+}
+
 /// Whether the device belongs to an `MTLGPUFamily`: Apple's up to the chip's, both of Mac's, the common ones, Metal 3.
 fn supports_family(family: i64) -> bool {
     match family {

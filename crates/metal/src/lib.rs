@@ -8,6 +8,7 @@
 //!   fences, `queue` queues and command buffers, `encoder` what encodes a `command`, `run` what becomes of it, `plain` descriptors;
 //! - `reflection` says what kernels bind and which function constants they declare, `counters` has timestamps of encoders, `figures`
 //!   what tests ask the runtime about itself;
+//! - `record` writes what is encoded to a file, for `assay trace`;
 //! - `order` finds dispatches that nothing orders, `report` tells what was wrong, `suppress` knows what is known;
 //! - a class is one table of selector, type encoding and function, so that what is there is data;
 //! - [`settings`] has the switches that a program's environment gives.
@@ -33,6 +34,7 @@ pub mod library;
 mod order;
 pub mod plain;
 pub mod queue;
+mod record;
 pub mod reflection;
 pub mod report;
 pub mod resource;

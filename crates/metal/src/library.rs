@@ -2,6 +2,7 @@
 
 use crate::device;
 use crate::plain;
+use crate::record;
 use crate::reflection;
 use crate::report::{log, wrong_use};
 use crate::resource::lock;
@@ -14,7 +15,7 @@ use assay_front::{Bytes, Checks, Clang, GivenConstant, Source, SourceOptions};
 use assay_objc::root::NSOBJECT;
 use assay_objc::{Bool, Id, Strong, class};
 use std::ffi::c_void;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
@@ -43,11 +44,24 @@ fn clang() -> Result<&'static Clang, String> {
 pub struct Library {
     pub(crate) front: Option<assay_front::Library>,
     source: Option<(String, SourceOptions)>,
+    /// The bytes of a compiled library, and their file.
+    compiled: Option<(Bytes, Option<PathBuf>)>,
+    pub(crate) number: record::Number,
     checked: OnceLock<Option<assay_front::Library>>,
     label: Mutex<Strong>,
 }
 
 impl Library {
+    /// Its source and how that was compiled.
+    pub(crate) fn source(&self) -> Option<&(String, SourceOptions)> {
+        self.source.as_ref()
+    }
+
+    /// Its bytes and their file, if it came compiled.
+    pub(crate) fn compiled(&self) -> Option<&(Bytes, Option<PathBuf>)> {
+        self.compiled.as_ref()
+    }
+
     /// The library made to be checked: source is compiled again for it.
     fn to_check(&self) -> Option<&assay_front::Library> {
         let Some((source, options)) = &self.source else {
@@ -106,6 +120,7 @@ fn words(errors: &[assay_msl::Diagnostic]) -> String {
 fn make(
     front: Result<assay_front::Library, String>,
     source: Option<(String, SourceOptions)>,
+    compiled: Option<(Bytes, Option<PathBuf>)>,
     error: *mut Id,
 ) -> Id {
     match front {
@@ -113,6 +128,7 @@ fn make(
             let library = Library {
                 front: Some(front),
                 source,
+                compiled,
                 ..Library::default()
             };
             // SAFETY: `Library` is the state of the class; the caller's place is null or writable.
@@ -161,21 +177,27 @@ pub(crate) unsafe fn of_source(source: Id, options: Id, error: *mut Id) -> Id {
                 start.elapsed().as_secs_f64()
             )
         });
-        make(front, Some((source, options)), error)
+        make(front, Some((source, options)), None, error)
     }
 }
 
 /// A library of a metallib's bytes.
 pub(crate) fn of_bytes(bytes: Vec<u8>, error: *mut Id) -> Id {
-    let front = assay_front::Library::open(&Bytes::from(bytes));
-    make(front.map_err(|why| why.to_string()), None, error)
+    compiled(bytes, None, error)
+}
+
+fn compiled(bytes: Vec<u8>, path: Option<PathBuf>, error: *mut Id) -> Id {
+    let bytes = Bytes::from(bytes);
+    let front = assay_front::Library::open(&bytes);
+    let front = front.map_err(|why| why.to_string());
+    make(front, None, Some((bytes, path)), error)
 }
 
 /// A library of a metallib.
 pub(crate) fn of_file(path: &str, error: *mut Id) -> Id {
     match std::fs::read(path) {
-        Ok(bytes) => of_bytes(bytes, error),
-        Err(why) => make(Err(format!("{path}: {why}")), None, error),
+        Ok(bytes) => compiled(bytes, Some(path.into()), error),
+        Err(why) => make(Err(format!("{path}: {why}")), None, None, error),
     }
 }
 
@@ -373,7 +395,8 @@ pub struct Pipeline {
     label: Mutex<Strong>,
     indirect: bool,
     /// The library of the kernel.
-    library: Strong,
+    pub(crate) library: Strong,
+    pub(crate) record: record::Made,
 }
 
 impl Pipeline {
@@ -425,6 +448,7 @@ pub(crate) unsafe fn pipeline(
     error: *mut Id,
 ) -> Id {
     let start = Instant::now();
+    let began = record::now();
     // SAFETY: the method's encoding says what these are.
     let made = unsafe {
         FUNCTION
@@ -446,7 +470,8 @@ pub(crate) unsafe fn pipeline(
             })
     };
     match made {
-        Ok(pipeline) => {
+        Ok(mut pipeline) => {
+            pipeline.record.made_ns = [began, record::now()];
             // SAFETY: a label is a string or nil; `Pipeline` is the state of the class.
             unsafe {
                 no_error(error);
@@ -517,6 +542,10 @@ fn prepare(function: &Function) -> Result<Pipeline, String> {
         plain: Some(plain),
         checked: checked.map(|(kernel, _)| kernel),
         library: function.library.clone(),
+        record: record::Made {
+            constants: function.constants.clone(),
+            ..record::Made::default()
+        },
         ..Pipeline::default()
     })
 }

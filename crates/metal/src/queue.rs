@@ -8,6 +8,7 @@ use crate::device;
 use crate::encoder;
 use crate::order::{self, Clock, Course};
 use crate::plain;
+use crate::record;
 use crate::report::wrong_use;
 use crate::resource::lock;
 use crate::run;
@@ -151,14 +152,17 @@ const FAILED: usize = 5;
 pub struct CommandBuffer {
     queue: Strong,
     /// The number of the queue.
-    number: u64,
+    pub(crate) number: u64,
+    /// Its own number in recordings, and when it was made.
+    pub(crate) record: record::Number,
+    pub(crate) created: u64,
     line: Option<Arc<Line>>,
     retains: bool,
     /// What the program had seen complete at the commit, and the last pass, for `order`.
     seen: Mutex<Clock>,
     last_pass: AtomicU64,
     groups: AtomicUsize,
-    commands: Mutex<Vec<Command>>,
+    pub(crate) commands: Mutex<Vec<Command>>,
     status: AtomicUsize,
     encoders: AtomicUsize,
     /// Whether the handlers have been called: what waiting waits for.
@@ -180,6 +184,7 @@ fn command_buffer(queue: &Receiver<'_, Queue>, retains: bool) -> Strong {
             number: queue.number,
             line: Some(Arc::clone(&queue.line)),
             retains,
+            created: record::now(),
             ..CommandBuffer::default()
         })
     }
@@ -234,6 +239,8 @@ impl CommandBuffer {
         let outcome = std::panic::catch_unwind(work);
         drop(commands);
         self.finished.store(nanoseconds(), Relaxed);
+        let [started, finished] = [&self.started, &self.finished].map(|time| time.load(Relaxed));
+        record::completed(self.record.number(), started, finished);
         if let Some(mut course) = course {
             course.end();
             self.last_pass.store(course.last(), Relaxed);
@@ -320,11 +327,13 @@ impl CommandBuffer {
             wrong_use("waitUntilCompleted of a command buffer that was not committed");
             return;
         }
+        let from = record::now();
         let mut ended = lock(&self.ended);
         while !*ended {
             ended = self.end.wait(ended).unwrap_or_else(PoisonError::into_inner);
         }
         drop(ended);
+        record::waited(self.record.number(), from);
         self.saw();
     }
 }
@@ -356,6 +365,7 @@ class! {
         if this.status() >= COMMITTED { wrong_use("commit of a command buffer that was committed"); return; }
         this.expect_no_encoder("commit");
         if settings().check { *lock(&this.seen) = order::committed(this.id as usize); }
+        record::committed(&this);
         this.enqueue(this.id, COMMITTED);
     }
     - "waitUntilCompleted" "v@:" (this) { this.wait(); }

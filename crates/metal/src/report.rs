@@ -228,6 +228,7 @@ pub(crate) fn log(level: u32, text: impl FnOnce() -> String) {
 }
 
 fn summary() {
+    crate::record::finish();
     let [reports, faults, wrong, races] = COUNTS.each_ref().map(|count| count.load(Relaxed));
     let all = reports + faults + wrong + races;
     let suppressed = SUPPRESSED.load(Relaxed);

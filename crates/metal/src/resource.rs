@@ -132,6 +132,11 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 const NUMBER_AT: u32 = 40;
 
 impl Buffer {
+    /// Which buffer it is.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(crate) fn start(&self) -> *mut u8 {
         self.start as *mut u8
     }

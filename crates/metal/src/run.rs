@@ -340,6 +340,9 @@ fn dispatch(dispatch: &Dispatch, course: Option<&mut Course>) -> Result<(), Stri
     let Some((kernel, checked)) = pipeline.kernel() else {
         return Ok(());
     };
+    if settings().no_execute {
+        return Ok(());
+    }
     let Some(grid) = grid(dispatch) else {
         return Ok(());
     };

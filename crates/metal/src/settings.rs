@@ -18,6 +18,10 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// `ASSAY_METAL_SUPPRESS`: a file with reports that are known.
     pub suppress: Option<PathBuf>,
+    /// `ASSAY_METAL_RECORD`: a file for what the program encodes.
+    pub record: Option<PathBuf>,
+    /// `ASSAY_METAL_NO_EXECUTE`: no kernel runs; copies and fills do.
+    pub no_execute: bool,
     zombies: bool,
     leaks: bool,
 }
@@ -39,6 +43,10 @@ pub fn settings() -> &'static Settings {
             chip: std::env::var("ASSAY_METAL_CHIP").ok(),
             report: std::env::var_os("ASSAY_METAL_REPORT").map(PathBuf::from),
             suppress: std::env::var_os("ASSAY_METAL_SUPPRESS").map(PathBuf::from),
+            record: std::env::var_os("ASSAY_METAL_RECORD")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
+            no_execute: is_on("ASSAY_METAL_NO_EXECUTE"),
             zombies: is_on("ASSAY_METAL_ZOMBIES"),
             leaks: is_on("ASSAY_METAL_LEAKS"),
         }

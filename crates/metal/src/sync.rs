@@ -102,6 +102,13 @@ impl Drop for Identity {
     }
 }
 
+/// The name of an event.
+pub(crate) fn event_number(object: &Strong) -> u64 {
+    // SAFETY: the reference keeps it.
+    let event = unsafe { EVENT.state::<Event>(object.id()) };
+    event.map_or(0, Event::number)
+}
+
 /// The name of a fence.
 pub(crate) fn fence_number(object: &Strong) -> Option<u64> {
     // SAFETY: the reference keeps it.
