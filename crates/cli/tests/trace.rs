@@ -587,6 +587,7 @@ fn recording_without_a_mac_is_exit_4_with_the_two_commands() {
         "5",
     ])
     .env("PATH", empty.path())
+    .env("ASSAY_METAL_LIBRARY", empty.path().join("nothing"))
     .output()
     .expect("assay runs");
     assert_eq!(output.status.code(), Some(4));

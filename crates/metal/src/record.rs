@@ -146,7 +146,10 @@ impl Recorder {
         for command in commands.iter() {
             self.introduce(command)?;
         }
-        let recorded = commands.iter().filter(|command| is_recorded(command));
+        let recorded = commands.iter().enumerate();
+        let recorded: Vec<file::Command> = recorded
+            .filter_map(|(at, command)| self.command(command, &commands[at..]))
+            .collect();
         self.writer
             .write(&Event::CommandBuffer(file::CommandBuffer {
                 id: buffer.record.number(),
@@ -155,12 +158,10 @@ impl Recorder {
                 label: unsafe { assay_foundation::text(lock(&buffer.label).id()) }.into(),
                 created_ns: buffer.created,
                 committed_ns: nanoseconds(),
-                commands: recorded.count() as u64,
+                commands: recorded.len() as u64,
             }))?;
-        for (at, command) in commands.iter().enumerate() {
-            if let Some(command) = self.command(command, &commands[at..]) {
-                self.writer.write(&Event::Command(command))?;
-            }
+        for command in recorded {
+            self.writer.write(&Event::Command(command))?;
         }
         Ok(())
     }
@@ -349,7 +350,8 @@ impl Recorder {
                 event: event_number(event),
                 value: *value,
             },
-            Command::Sample(..) => return None,
+            // Timestamps take no time; copies of texels are not modelled.
+            _ => return None,
         })
     }
 
@@ -388,10 +390,6 @@ impl Recorder {
             encoded_ns: dispatch.origin.encoded,
         }
     }
-}
-
-fn is_recorded(command: &Command) -> bool {
-    !matches!(command, Command::Sample(..))
 }
 
 /// Who encoded a command.

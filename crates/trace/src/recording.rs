@@ -1,5 +1,6 @@
 //! A recording: everything that was read, whatever format it came in.
 
+use crate::analysis::document::Program;
 use crate::capture::Capture;
 use crate::error::Problem;
 use crate::events::{Events, Pid};
@@ -17,6 +18,8 @@ pub enum Origin {
     Capture,
     /// A recording of the timing library.
     Timing,
+    /// What a program encoded, on a modelled GPU.
+    Program,
 }
 
 /// A table that was read.
@@ -83,6 +86,8 @@ pub struct Recording {
     pub events: Events,
     /// Calls, when this is a `.gputrace` capture.
     pub capture: Option<Box<Capture>>,
+    /// What a recorded program does on a modelled GPU.
+    pub program: Option<Box<Program>>,
     /// The tables that were read.
     pub tables: Vec<TableRead>,
     /// What was wrong with the inputs.
@@ -105,6 +110,7 @@ impl Recording {
             stacks: Vec::new(),
             events: Events::default(),
             capture: None,
+            program: None,
             tables: Vec::new(),
             warnings: Vec::new(),
         }

@@ -118,6 +118,7 @@ pub(crate) fn analyze_view(view: &View<'_>, options: &Options) -> Analysis {
         shaders: surroundings::shaders(view),
         clock_states: surroundings::states(view, &events.clock_states),
         thermal_states: surroundings::states(view, &events.thermal_states),
+        program: view.recording.program.as_deref().cloned(),
         verdict: Verdict {
             kind: VerdictKind::Mixed,
             confidence: Confidence::Low,
@@ -180,6 +181,7 @@ fn recording_info(view: &View<'_>, options: &Options) -> RecordingInfo {
             Origin::Instruments => "instruments",
             Origin::Capture => "capture",
             Origin::Timing => "timing",
+            Origin::Program => "program",
         }
         .to_owned(),
         time_source: recording.time_source.clone(),

@@ -4,7 +4,7 @@
 //! kernels themselves are the limit, below 30 % the GPU mostly waits to be given
 //! work, and in between it depends on what the idle time consists of.
 
-use super::document::{Analysis, Confidence, Transfers, Verdict, VerdictKind};
+use super::document::{Analysis, Confidence, Program, Transfers, Verdict, VerdictKind};
 
 /// Busy fraction from which on the kernels are the limit.
 pub(crate) const DENSE: f64 = 0.8;
@@ -29,6 +29,9 @@ pub(crate) fn judge(analysis: &Analysis, used_table: bool) -> Verdict {
             also: Vec::new(),
         };
     }
+    if let Some(program) = analysis.program.as_ref().filter(|one| one.gpu_ms > 0.0) {
+        return of_program(program);
+    }
     if analysis.intervals.rows_target == 0 {
         return no_work(analysis, used_table);
     }
@@ -43,6 +46,52 @@ pub(crate) fn judge(analysis: &Analysis, used_table: bool) -> Verdict {
     };
     evidence(analysis, &facts, &mut verdict.evidence);
     verdict
+}
+
+/// The verdict on a recorded program: what its modelled time consists of, gaps within encoders included.
+fn of_program(program: &Program) -> Verdict {
+    let share = |part: f64| part / program.gpu_ms;
+    let (kernels, gaps, copies) = (
+        share(program.kernels_ms),
+        share(program.overhead_ms),
+        share(program.copies_ms),
+    );
+    let kind = if copies >= COPIES {
+        VerdictKind::TransferBound
+    } else if gaps >= 0.5 {
+        VerdictKind::LaunchBound
+    } else if kernels >= DENSE {
+        VerdictKind::KernelBound
+    } else {
+        VerdictKind::Mixed
+    };
+    // How long gaps are is known within a factor of three: a verdict that a third or thrice of them changes is not sure.
+    let is_sure = match kind {
+        VerdictKind::LaunchBound => gaps / 3.0 >= kernels + copies,
+        VerdictKind::KernelBound => kernels >= DENSE * (kernels + 3.0 * gaps + copies),
+        _ => false,
+    };
+    let mut evidence = vec![format!(
+        "kernels take {:.3} ms of {:.3} ms (modelled), gaps between dispatches and starts of command buffers {:.3} ms, copies {:.3} ms",
+        program.kernels_ms, program.gpu_ms, program.overhead_ms, program.copies_ms
+    )];
+    if program.host.waits > 0 {
+        evidence.push(format!(
+            "the program waited for the GPU {} times; what a real round trip costs is not in this time",
+            program.host.waits
+        ));
+    }
+    Verdict {
+        kind,
+        confidence: if is_sure {
+            Confidence::High
+        } else {
+            Confidence::Medium
+        },
+        summary: summary(kind).to_owned(),
+        evidence,
+        also: Vec::new(),
+    }
 }
 
 /// The few numbers that decide.

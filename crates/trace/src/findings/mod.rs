@@ -8,6 +8,7 @@ mod below_roofline;
 mod clock_ramp;
 mod compiles_while_running;
 mod contended_gpu;
+mod conversions;
 mod copies;
 mod dominant_label;
 mod failed_buffers;
@@ -19,14 +20,20 @@ mod irregular_gaps;
 mod leaked_objects;
 mod lost_rows;
 mod memory_growth;
+mod needless_waits;
+mod overwritten_results;
 mod register_spills;
+mod remade_pipelines;
 mod slow_copies;
 mod slow_launch;
+mod small_dispatches;
 mod tail;
 mod thermal_pressure;
 mod tiny_encoders;
+mod tune_first;
 mod unfreed_resources;
 mod unlabelled_work;
+mod unpredicted_kernels;
 mod waits_for_each_buffer;
 mod wiring;
 
@@ -65,6 +72,13 @@ use rule;
 /// The rules with their checks, the most important first.
 const ENTRIES: &[Entry] = &[
     failed_buffers::RULE,
+    unpredicted_kernels::RULE,
+    tune_first::RULE,
+    small_dispatches::RULE,
+    needless_waits::RULE,
+    overwritten_results::RULE,
+    conversions::RULE,
+    remade_pipelines::RULE,
     waits_for_each_buffer::RULE,
     few_encoders_per_buffer::RULE,
     tiny_encoders::RULE,

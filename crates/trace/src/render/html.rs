@@ -118,6 +118,15 @@ fn figures(out: &mut String, a: &Analysis) {
             escape(&value)
         );
     };
+    if let Some(program) = &a.program {
+        let ms = |ms: f64| assay_report::number::nanoseconds(ms * 1e6);
+        let band = format!("{} to {}", ms(program.low_ms), ms(program.high_ms));
+        figure(
+            &format!("GPU time on {} (modelled)", program.chip),
+            ms(program.gpu_ms),
+        );
+        figure("four of five in", band);
+    }
     figure(
         &format!("utilisation ({})", a.recording.time_source),
         percent(a.gpu.utilization),
@@ -193,6 +202,45 @@ pub(super) fn table(out: &mut String, heading: &str, columns: &[&str], rows: &[V
     out.push_str("</tbody></table></div>\n");
 }
 
+/// Chips and kernels of a recorded program.
+fn program(out: &mut String, a: &Analysis) {
+    let Some(program) = &a.program else { return };
+    let chip = |c: &ChipTime| {
+        vec![
+            c.chip.clone(),
+            millis(c.gpu_ms),
+            millis(c.low_ms),
+            millis(c.high_ms),
+            if c.stand_in { "stand-in code" } else { "" }.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = program.chips.iter().map(chip).collect();
+    let columns = ["chip", "GPU time", "low", "high", ""];
+    table(out, "Chips (modelled)", &columns, &rows);
+    let kernel = |k: &KernelTime| {
+        vec![
+            k.kernel.clone(),
+            percent(k.share),
+            millis(k.total_ms),
+            grouped(k.dispatches),
+            part_of_chip(k.of_roof),
+            part_of_chip(k.program_gain),
+            k.limited_by.clone(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = program.kernels.iter().take(40).map(kernel).collect();
+    let columns = [
+        "kernel",
+        "share",
+        "total",
+        "count",
+        "of roof",
+        "gain at roof",
+        "limited by",
+    ];
+    table(out, "Kernels (modelled)", &columns, &rows);
+}
+
 fn tables(out: &mut String, a: &Analysis) {
     let label = |l: &Label| {
         vec![
@@ -212,6 +260,7 @@ fn tables(out: &mut String, a: &Analysis) {
         &["label", "share", "total", "count", "mean", "median", "max"],
         &rows,
     );
+    program(out, a);
     throughput(out, a);
     let bin = |b: &Bin| {
         vec![

@@ -2,7 +2,7 @@
 
 mod library;
 mod reports;
-mod run;
+pub(crate) mod run;
 mod sdk;
 
 use crate::context::Context;

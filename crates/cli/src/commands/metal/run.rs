@@ -25,6 +25,7 @@ Examples:
   assay metal run --check -- python3 train.py
   assay metal run --check --stop-at-first -- ./tests --gtest_filter=Matmul*
   assay metal run --check --suppress known.txt -o reports.json -- ctest --test-dir build
+  assay metal run --record run.recording --no-execute -- ./llama-cli -m model.gguf
 
 A suppressions file has a line RULE:KERNEL for what is known, with * for any text, and # before comments:
   # the tests make their output too short
@@ -55,9 +56,25 @@ pub(crate) struct Args {
     #[arg(long)]
     leaks: bool,
 
+    #[command(flatten)]
+    recorded: Recorded,
+
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+}
+
+/// What is recorded of a program.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct Recorded {
+    /// Write what the program encodes to FILE: `assay trace report FILE --chip m2` predicts GPU times from it. Processes after the
+    /// first write FILE.PID
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+
+    /// Run no kernel, only copies and fills: buffers that kernels would write keep what was in them
+    #[arg(long, conflicts_with = "check")]
+    no_execute: bool,
 }
 
 /// The JSON document.
@@ -94,6 +111,7 @@ pub(super) fn run(args: &Args, context: &Context) -> CommandResult {
     let mut command = Command::new(program);
     command.args(arguments);
     set_environment(&mut command, args, &sdk, reports.path())?;
+    args.recorded.set_environment(&mut command)?;
     // Ctrl-C goes to the program too, which may want to end in its own way.
     crate::interrupt::cooperate();
     let status = command.status();
@@ -153,17 +171,74 @@ fn tell(found: &Found, args: &Args, context: &Context) {
     }
 }
 
+impl Recorded {
+    fn set_environment(&self, command: &mut Command) -> Result<(), Failure> {
+        if let Some(path) = &self.record {
+            command.env("ASSAY_METAL_RECORD", fresh(path)?);
+        }
+        if self.no_execute {
+            command.env("ASSAY_METAL_NO_EXECUTE", "1");
+        }
+        Ok(())
+    }
+}
+
+/// A place for a recording: what was there is removed, since processes write over nothing.
+fn fresh(path: &Path) -> Result<PathBuf, Failure> {
+    let fail = |error: std::io::Error| Failure::input(format!("{}: {error}", path.display()));
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fail(error)),
+        _ => {}
+    }
+    std::path::absolute(path).map_err(fail)
+}
+
+/// Returns true if Metal's API for this system is beside the program.
+pub(crate) fn is_there() -> bool {
+    super::library::find().is_ok()
+}
+
+/// Runs a program that writes its recording; how it ended.
+pub(crate) fn recorded(
+    program: &[String],
+    (recording, no_execute): (&Path, bool),
+) -> Result<u8, Failure> {
+    let sdk = sdk::make(None)?;
+    let (first, arguments) = program
+        .split_first()
+        .ok_or_else(|| Failure::usage("which program?"))?;
+    let mut command = Command::new(first);
+    // Standard output is the report's.
+    command.args(arguments).stdout(std::io::stderr());
+    find_library(&mut command, &sdk);
+    let recorded = Recorded {
+        record: Some(recording.to_owned()),
+        no_execute,
+    };
+    recorded.set_environment(&mut command)?;
+    crate::interrupt::cooperate();
+    let status = command.status();
+    crate::interrupt::stop_cooperating();
+    let status = status.map_err(|error| not_started(OsStr::new(first), &error))?;
+    Ok(exit_code(status))
+}
+
+/// Lets a program find Metal in the folder of the SDK.
+fn find_library(command: &mut Command, sdk: &Path) {
+    command.env(
+        "LD_LIBRARY_PATH",
+        in_front(&sdk.join("lib"), "LD_LIBRARY_PATH"),
+    );
+    command.env("PYTHONPATH", in_front(&sdk.join("python"), "PYTHONPATH"));
+}
+
 fn set_environment(
     command: &mut Command,
     args: &Args,
     sdk: &Path,
     reports: &Path,
 ) -> Result<(), Failure> {
-    command.env(
-        "LD_LIBRARY_PATH",
-        in_front(&sdk.join("lib"), "LD_LIBRARY_PATH"),
-    );
-    command.env("PYTHONPATH", in_front(&sdk.join("python"), "PYTHONPATH"));
+    find_library(command, sdk);
     command.env("ASSAY_METAL_REPORT", reports);
     for (name, is_on) in [
         ("ASSAY_METAL_CHECK", args.check),

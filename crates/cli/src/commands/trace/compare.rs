@@ -1,6 +1,7 @@
 //! `assay trace compare`.
 
 use super::inputs;
+use super::modelled::Modelled;
 use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Outcome};
@@ -21,7 +22,8 @@ Examples:
   assay trace compare before/ after/
   assay trace compare eager/ compiled/ --steps 100
   assay trace compare eager/ compiled/ --format html -o compare.html
-  assay trace compare before/ after/ --steps 1000,800 --fail-on slower:5%")]
+  assay trace compare before/ after/ --steps 1000,800 --fail-on slower:5%
+  assay trace compare run.recording run.recording --chip m2,m4-max")]
 pub(crate) struct Args {
     /// The first run: a folder of exported tables, or one file
     #[arg(value_name = "BEFORE")]
@@ -58,6 +60,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[command(flatten)]
+    modelled: Modelled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -88,10 +93,13 @@ fn parse_steps(text: &str) -> Result<(u64, u64), String> {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let load =
-        |path: &PathBuf| inputs::load(std::slice::from_ref(path), args.selection.run, context);
-    let before = load(&args.before)?;
-    let after = load(&args.after)?;
+    let [one, other] = args.modelled.of_two();
+    let load = |path: &PathBuf, modelled: &Modelled| {
+        let run = args.selection.run;
+        inputs::load(std::slice::from_ref(path), run, modelled, context)
+    };
+    let before = load(&args.before, &one)?;
+    let after = load(&args.after, &other)?;
     let options = CompareOptions {
         examine: args.selection.options(),
         steps_before: args.steps.map(|steps| steps.0),

@@ -1,6 +1,7 @@
 //! `assay trace export`.
 
 use super::inputs;
+use super::modelled::Modelled;
 use super::selection::Selection;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Outcome};
@@ -43,6 +44,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     selection: Selection,
+
+    #[command(flatten)]
+    modelled: Modelled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -79,7 +83,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         output.finish()?;
         return Ok(Outcome::Fine);
     }
-    let recording = inputs::load(&args.inputs, args.selection.run, context)?;
+    let recording = inputs::load(&args.inputs, args.selection.run, &args.modelled, context)?;
     if recording.capture.is_some() {
         return Err(Failure::input("a capture holds no times to export").advice(
             "assay trace report --format json shows its calls; --member writes its files",

@@ -1,5 +1,6 @@
 //! From paths to a recording: files, folders, bundles, standard input.
 
+use super::modelled::{self, Modelled};
 use crate::context::Context;
 use crate::failure::{Failure, Kind};
 use assay_trace::{Bundle, Error, LoadOptions, Loader, Recording, Source};
@@ -12,13 +13,25 @@ use std::path::{Path, PathBuf};
 pub(crate) fn load(
     paths: &[PathBuf],
     run: Option<u32>,
+    modelled: &Modelled,
     context: &Context,
 ) -> Result<Recording, Failure> {
+    if let [path] = paths
+        && modelled::is_recording(path)
+    {
+        return modelled::load(path, modelled, context);
+    }
     let mut loader = Loader::new(LoadOptions {
         run,
         ..LoadOptions::default()
     });
     for path in paths {
+        if modelled::is_recording(path) {
+            let shown = path.display();
+            return Err(Failure::usage(format!(
+                "{shown} is a recording of a program and cannot be mixed with other inputs"
+            )));
+        }
         add(&mut loader, path, context)?;
     }
     loader.finish().map_err(|error| failure(error, None))
@@ -151,7 +164,7 @@ pub(crate) fn failure(error: Error, input: Option<&str>) -> Failure {
             }
         )),
         Error::NotAnExport { .. } | Error::Unrecognised(_) => Failure::input(text).advice(
-            "give tables exported with xctrace export, a .gputrace bundle, or a recording of the timing library",
+            "give tables exported with xctrace export, a .gputrace bundle, or a recording of the timing library or of a program",
         ),
         Error::Write {
             kind: std::io::ErrorKind::BrokenPipe,
@@ -162,7 +175,7 @@ pub(crate) fn failure(error: Error, input: Option<&str>) -> Failure {
 }
 
 /// Opens a file, in a confined process only inside its folders.
-fn open(path: &Path) -> std::io::Result<File> {
+pub(super) fn open(path: &Path) -> std::io::Result<File> {
     match crate::confine::allowed() {
         Some(folders) => folders
             .open(path)

@@ -1,9 +1,9 @@
 //! What the user knows and the recording does not: work, versions, the chip, another engine's run.
 
 use super::inputs;
+use super::modelled::Modelled;
 use crate::context::Context;
 use crate::failure::Failure;
-use assay_chip::Chip;
 use assay_trace::{GivenLibrary, Options, analyze, read_libraries, read_work};
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,6 @@ pub(crate) struct Known {
     /// Versions from Cargo.lock, pip freeze, pip list --format json, or lines of NAME=VERSION
     #[arg(long, value_name = "FILE")]
     libraries: Vec<PathBuf>,
-
-    /// The chip, when the recording does not name it: its bandwidth and peak are compared with
-    #[arg(long, value_name = "NAME", value_parser = parse_chip)]
-    chip: Option<Chip>,
 }
 
 fn parse_pair(text: &str) -> Result<(String, String), String> {
@@ -42,18 +38,15 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn parse_chip(text: &str) -> Result<Chip, String> {
-    Chip::named(text).map_err(|error| error.to_string())
-}
-
 impl Known {
     /// Adds what is known to the options of an analysis.
     pub(crate) fn add_to(
         &self,
         mut options: Options,
+        modelled: &Modelled,
         context: &Context,
     ) -> Result<Options, Failure> {
-        options.chip = self.chip.clone();
+        options.chip = modelled.recorded_chip()?;
         for path in &self.work {
             let work = read_work(&name(path), &bytes(path)?);
             options
@@ -73,7 +66,7 @@ impl Known {
             options.libraries.extend(libraries);
         }
         if let Some((engine, input)) = &self.baseline {
-            let recording = inputs::load(&[PathBuf::from(input)], None, context)?;
+            let recording = inputs::load(&[PathBuf::from(input)], None, modelled, context)?;
             let analysis = analyze(&recording, &Options::default())
                 .map_err(|error| inputs::failure(error, Some(input)))?;
             options.baseline = Some((engine.clone(), Box::new(analysis)));

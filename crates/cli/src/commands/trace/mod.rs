@@ -4,6 +4,7 @@ mod compare;
 mod export;
 mod inputs;
 mod known;
+mod modelled;
 mod record;
 mod report;
 mod selection;
@@ -15,15 +16,17 @@ use crate::failure::CommandResult;
 
 /// See where the GPU's time goes in a recorded run
 ///
-/// Reads tables exported from an Instruments recording (Metal System Trace), .gputrace captures and
-/// recordings of the timing library, on any machine. On a Mac it also records.
+/// Reads tables exported from an Instruments recording (Metal System Trace), .gputrace captures,
+/// recordings of the timing library and of programs on Linux, on any machine. On a Mac it records with
+/// Instruments; on Linux it records what a program encodes and models the GPU.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   assay trace report exported-tables/
   assay trace report --format html -o run.html toc.xml metal-gpu-intervals.xml.gz
   assay trace compare eager/ compiled/ --steps 100
-  assay trace record -- ./my-program --tokens 64")]
+  assay trace record -- ./my-program --tokens 64
+  assay trace record --chip m2,m4-max --keep run.recording -- ./my-program --tokens 64")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,

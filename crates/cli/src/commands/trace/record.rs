@@ -1,8 +1,10 @@
 //! `assay trace record`, and the export of Instruments documents.
 
 use super::known::Known;
+use super::modelled::Modelled;
 use super::selection::Selection;
 use super::{inputs, report};
+use crate::commands::metal::run as metal;
 use crate::context::Context;
 use crate::failure::{CommandResult, Failure, Kind};
 use crate::interrupt;
@@ -11,15 +13,18 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Record a program on this Mac and report on it
+/// Record a program and report on it
 ///
-/// Runs xctrace with the Metal System Trace template, exports the tables the report needs and shows
-/// it. On other systems it prints the two commands to run on a Mac.
+/// On a Mac it runs xctrace with the Metal System Trace template, exports the tables the report needs and
+/// shows it. On Linux it runs the program with Metal's API on the CPU (see assay metal), records what it
+/// encodes and predicts the GPU times of --chip. Where that is not built it prints the two commands to run
+/// on a Mac.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   assay trace record -- ./my-program --tokens 64
-  assay trace record --time-limit 10s --keep run.trace --format html -o run.html -- python3 infer.py")]
+  assay trace record --time-limit 10s --keep run.trace --format html -o run.html -- python3 infer.py
+  assay trace record --chip m2,m4-max --keep run.recording --no-execute -- ./llama-cli -m model.gguf")]
 pub(crate) struct Args {
     /// The Instruments template
     #[arg(long, value_name = "NAME", default_value = xctrace::DEFAULT_TEMPLATE)]
@@ -29,9 +34,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME")]
     time_limit: Option<String>,
 
-    /// Keep the recording here, for Instruments
-    #[arg(long, value_name = "FILE.trace")]
+    /// Keep the recording here: a .trace for Instruments, on Linux a .recording
+    #[arg(long, value_name = "FILE")]
     keep: Option<PathBuf>,
+
+    /// On Linux: run no kernel, only copies and fills, which is fast; buffers that kernels would write keep
+    /// what was in them
+    #[arg(long)]
+    no_execute: bool,
 
     /// How to show the result
     #[arg(long, value_enum, default_value_t = report::Format::Text)]
@@ -45,6 +55,9 @@ pub(crate) struct Args {
     selection: Selection,
 
     #[command(flatten)]
+    modelled: Modelled,
+
+    #[command(flatten)]
     known: Known,
 
     /// The program and its arguments
@@ -53,6 +66,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
+    if cfg!(target_os = "linux") && Xctrace::find().is_none() && metal::is_there() {
+        return encoded(args, context);
+    }
     let [record, export] =
         xctrace::shell_commands(&args.template, args.time_limit.as_deref(), &args.program);
     let tool = Xctrace::find().ok_or_else(|| {
@@ -108,8 +124,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
     }
     let tables = export_bundle(&trace, context)?;
     let paths = [tables.path().to_owned()];
-    let recording = inputs::load(&paths, args.selection.run, context)?;
-    let options = args.known.add_to(args.selection.options(), context)?;
+    let recording = inputs::load(&paths, args.selection.run, &args.modelled, context)?;
+    let options = args.selection.options();
+    let options = args.known.add_to(options, &args.modelled, context)?;
     report::show(
         &recording,
         &options,
@@ -117,6 +134,30 @@ pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
         (args.top, false),
         context,
     )
+}
+
+/// Records what a program encodes, over Metal's API on this CPU, and models the GPU.
+fn encoded(args: &Args, context: &Context) -> CommandResult {
+    let folder = scratch()?;
+    let recording = match &args.keep {
+        Some(path) => path.clone(),
+        None => folder.path().join("program.recording"),
+    };
+    let code = metal::recorded(&args.program, (&recording, args.no_execute))?;
+    if code != 0 {
+        context.note(&format!("the program ended with {code}"));
+    }
+    if !recording.exists() {
+        return Err(Failure::input("the program committed no work: nothing was recorded").advice(
+            "was it built against the headers of assay metal sdk? assay metal run -- PROGRAM says whether it used Metal",
+        ));
+    }
+    let run = args.selection.run;
+    let recording = inputs::load(&[recording], run, &args.modelled, context)?;
+    let options = args.selection.options();
+    let options = args.known.add_to(options, &args.modelled, context)?;
+    let rows = (args.top, false);
+    report::show(&recording, &options, args.format, rows, context)
 }
 
 /// Exports the tables the analysis uses from an Instruments document.

@@ -2,6 +2,7 @@
 
 use super::inputs;
 use super::known::Known;
+use super::modelled::Modelled;
 use super::selection::Selection;
 use crate::context::{Context, Verbosity};
 use crate::failure::{CommandResult, Failure, Outcome};
@@ -15,8 +16,9 @@ use std::path::PathBuf;
 /// Say where the GPU's time went, and what to do about it
 ///
 /// Inputs are files exported with `xctrace export` (any name, also .gz and .zst), a folder of them, a
-/// .gputrace bundle, a recording of the timing library, or - for standard input. The exit code is 1
-/// when the target did no GPU work.
+/// .gputrace bundle, a recording of the timing library, a recording of a program (assay metal run
+/// --record), whose GPU times are modelled, or - for standard input. The exit code is 1 when the target
+/// did no GPU work.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,6 +27,7 @@ Examples:
   zstdcat intervals.xml.zst | assay trace report --process my-program -
   assay trace report --from 1.2s --to 1.8s --format json exported-tables/
   assay trace report --work flops.csv --baseline MLX=mlx-tables/ --format markdown exported-tables/
+  assay trace report --chip m2,m4-max --step 128 run.recording
   assay trace report kernel.gputrace")]
 pub(crate) struct Args {
     /// Exported tables, folders of them, bundles, or -
@@ -47,6 +50,9 @@ pub(crate) struct Args {
     selection: Selection,
 
     #[command(flatten)]
+    modelled: Modelled,
+
+    #[command(flatten)]
     known: Known,
 }
 
@@ -63,8 +69,9 @@ pub(crate) enum Format {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> CommandResult {
-    let recording = inputs::load(&args.inputs, args.selection.run, context)?;
-    let options = args.known.add_to(args.selection.options(), context)?;
+    let recording = inputs::load(&args.inputs, args.selection.run, &args.modelled, context)?;
+    let options = args.selection.options();
+    let options = args.known.add_to(options, &args.modelled, context)?;
     let rows = (args.top, args.full);
     show(&recording, &options, args.format, rows, context)
 }

@@ -19,8 +19,10 @@ macro_rules! document {
 pub(crate) use document;
 
 mod memory;
+mod program;
 mod work;
 pub use memory::*;
+pub use program::*;
 pub use work::*;
 
 document! {
@@ -79,6 +81,9 @@ document! {
         pub clock_states: Vec<StateShare>,
         /// Share of the window in each thermal state.
         pub thermal_states: Vec<StateShare>,
+        /// What a recorded program does on a modelled GPU; absent for recordings of a real one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub program: Option<Program>,
         /// What the run is limited by.
         pub verdict: Verdict,
         /// What to do about it, most important first.
@@ -90,7 +95,7 @@ document! {
 
     /// What was recorded, and what could be read of it.
     pub struct RecordingInfo {
-        /// `instruments`, `capture` or `timing`.
+        /// `instruments`, `capture`, `timing` or `program`.
         pub origin: String,
         /// What its times are: `measured` by the GPU's clock, `host` or `modelled`.
         pub time_source: String,

@@ -2,6 +2,7 @@
 //! ask for, filled in.
 
 mod memory;
+mod program;
 mod work;
 
 use super::{micros, millis, percent, regularity};
@@ -51,6 +52,7 @@ pub fn report_markdown(a: &Analysis) -> String {
     }
     findings(&mut out, a);
     if a.intervals.rows_target > 0 {
+        program::program(&mut out, a);
         utilisation(&mut out, a);
         work::throughput(&mut out, a);
         memory::host(&mut out, a);

@@ -105,8 +105,10 @@ impl Page {
         });
         self.label_rows(rows);
         if !a.kernels.is_empty() {
-            self.heading("Dispatches by kernel (timed one by one: upper bounds)");
-            self.label_rows(&a.kernels);
+            if a.program.is_none() {
+                self.heading("Dispatches by kernel (timed one by one: upper bounds)");
+                self.label_rows(&a.kernels);
+            }
         }
     }
 

@@ -5,9 +5,12 @@ mod gpu;
 mod host;
 mod memory;
 mod page;
+mod program;
 mod screen;
 mod summary;
 mod work;
+
+pub(in crate::render) use program::host;
 
 use crate::analysis::document::Analysis;
 use crate::analysis::view::View;
@@ -43,7 +46,11 @@ pub fn report_text(
     let analysis = analyze_view(&view, options);
     if style.detail == Detail::Screen && recording.capture.is_none() {
         let (painter, width) = (style.painter, style.width);
-        let text = screen::screen(&analysis, &view).terminal(&BlockView { painter, width });
+        let answer = match &analysis.program {
+            Some(program) => program::screen(&analysis, program),
+            None => screen::screen(&analysis, &view),
+        };
+        let text = answer.terminal(&BlockView { painter, width });
         return Ok((analysis, text));
     }
     let mut page = Page {
@@ -60,6 +67,7 @@ pub fn report_text(
     if recording.capture.is_none() {
         page.verdict(&analysis.verdict);
         if analysis.intervals.rows_target > 0 {
+            page.program(&analysis);
             page.timeline(&view);
             page.figures(&analysis);
             page.gaps(&analysis);

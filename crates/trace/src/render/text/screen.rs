@@ -106,7 +106,7 @@ fn labels(answer: &mut Answer, analysis: &Analysis) {
     }
 }
 
-fn findings(answer: &mut Answer, findings: &[Finding]) {
+pub(super) fn findings(answer: &mut Answer, findings: &[Finding]) {
     let Some((first, others)) = findings.split_first() else {
         return;
     };

@@ -1,0 +1,373 @@
+//! Recorded programs on modelled chips, from recordings that are made here. Kernels are not executed: what they would do is given.
+
+use assay_chip::Chip;
+use assay_predict::execution::{Block, Run as Instructions};
+use assay_predict::execution::{
+    BufferFootprint, Execution, Footprint, Group, Path, Step as Turn, VERSION,
+};
+use assay_predict::{Constants, Target};
+use assay_program::{Executed, Kernels, Recorded, Run, Steps, timeline};
+use assay_recording::*;
+use assay_trace::{Options, analyze};
+
+/// A recording of events.
+fn recorded(events: &[Event]) -> Recorded {
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file).unwrap();
+    for event in events {
+        writer.write(event).unwrap();
+    }
+    writer.finish().unwrap();
+    Recorded::read(file.as_slice()).unwrap()
+}
+
+/// Kernels by name, in order of their numbers, and buffers 1 to 9 at addresses apart.
+fn head(kernels: &[&str]) -> Vec<Event> {
+    let library = Library {
+        id: 0,
+        form: Form::Compiled,
+        hash: [0; 32],
+        contents: Contents::Unknown,
+    };
+    let pipelines = kernels.iter().enumerate().map(|(id, name)| {
+        Event::Pipeline(Pipeline {
+            id: id as u32,
+            library: 0,
+            function: (*name).into(),
+            constants: Vec::new(),
+            threadgroup_memory: 0,
+            made_ns: [0, 1_000_000],
+        })
+    });
+    let buffers = (1..10).map(|id| {
+        Event::Buffer(Buffer {
+            id,
+            bytes: 1 << 20,
+            address: id << 32,
+            ..Buffer::default()
+        })
+    });
+    let device = Event::Device(Device {
+        name: "Apple M2".into(),
+        chip: "m2".into(),
+    });
+    let process = Event::Process(Process {
+        pid: 7,
+        arguments: vec!["/opt/infer".into(), "-n".into(), "4".into()],
+        executed: false,
+    });
+    [process, device, Event::Library(library)]
+        .into_iter()
+        .chain(pipelines)
+        .chain(buffers)
+        .collect()
+}
+
+/// A dispatch of a kernel that reads and writes buffers (index 0 and 1).
+fn dispatch(pipeline: u32, from: u64, to: u64) -> Command {
+    let bound = |buffer| Binding::Buffer { buffer, offset: 0 };
+    Command::Dispatch(Box::new(Dispatch {
+        pipeline,
+        extent: Extent::Groups([64, 1, 1]),
+        threadgroup: [256, 1, 1],
+        bindings: vec![(0, bound(from)), (1, bound(to))],
+        memory: Vec::new(),
+        label: "layer".into(),
+        group: "".into(),
+        encoded_ns: 0,
+    }))
+}
+
+fn encoder(kind: EncoderKind) -> Command {
+    Command::Encoder(Encoder {
+        kind,
+        label: "layer".into(),
+        created_ns: 0,
+    })
+}
+
+/// A command buffer with its commands.
+fn committed(id: u64, commands: Vec<Command>) -> Vec<Event> {
+    let head = Event::CommandBuffer(CommandBuffer {
+        id,
+        label: "token".into(),
+        created_ns: 1000,
+        committed_ns: 5000,
+        commands: commands.len() as u64,
+        ..CommandBuffer::default()
+    });
+    let commands = commands.into_iter().map(Event::Command);
+    std::iter::once(head).chain(commands).collect()
+}
+
+/// An execution that takes some cycles and touches some lines of two buffers, reading the first and writing the second.
+fn executed(instructions: u32, lines: f64) -> Executed {
+    let footprint = |buffer, read, written| BufferFootprint {
+        buffer,
+        read,
+        written,
+    };
+    let execution = Execution {
+        version: VERSION,
+        kernel: "k".to_owned(),
+        grid: [64 * 256, 1, 1],
+        threadgroup: [256, 1, 1],
+        sampled: 1,
+        half_registers: 16,
+        instructions: f64::from(instructions) * 8.0,
+        active_lanes: 32.0,
+        runs: vec![Instructions {
+            instructions,
+            issue: instructions as f32,
+            alone: instructions as f32,
+            ..Instructions::default()
+        }],
+        blocks: vec![Block {
+            offset: 0,
+            steps: vec![Turn::Block(0, 1.0)],
+        }],
+        paths: vec![Path {
+            steps: vec![Turn::Block(0, 1.0)],
+        }],
+        groups: vec![Group {
+            share: 1.0,
+            simdgroups: vec![(0, 8)],
+        }],
+        footprint: Footprint {
+            curve: vec![(1, lines / 64.0), (64, lines)],
+            buffers: vec![
+                footprint(0, lines / 2.0, 0.0),
+                footprint(1, 0.0, lines / 2.0),
+            ],
+            verified: 1.0,
+        },
+        ..Execution::default()
+    };
+    Executed {
+        execution,
+        accesses: vec![(0, true, false), (1, false, true)],
+    }
+}
+
+fn kernels(recorded: &Recorded, each: impl Fn(&str) -> Result<Executed, String>) -> Kernels {
+    let launches = 0..recorded.launches.len() as u32;
+    Kernels {
+        executed: launches
+            .map(|launch| each(&recorded.kernel(launch)))
+            .collect(),
+        kept: 0,
+    }
+}
+
+fn m2() -> Target {
+    Target::of(Chip::named("m2").unwrap())
+}
+
+fn constants() -> Constants {
+    m2().constants
+}
+
+fn simulate(events: &[Event]) -> (Recorded, Kernels, Run) {
+    let recorded = recorded(events);
+    let kernels = kernels(&recorded, |name| match name {
+        "unknown" => Err("its library was not kept".to_owned()),
+        "large" => Ok(executed(200_000, 1000.0)),
+        _ => Ok(executed(200, 1000.0)),
+    });
+    let run = Run::simulate(&recorded, &kernels, m2());
+    (recorded, kernels, run)
+}
+
+#[test]
+fn the_same_launch_is_one_launch_wherever_its_buffers_are() {
+    let mut events = head(&["large", "small"]);
+    events.extend(committed(
+        1,
+        vec![
+            encoder(EncoderKind::Serial),
+            dispatch(0, 1, 2),
+            dispatch(0, 3, 4),
+            dispatch(0, 5, 5),
+            dispatch(1, 1, 2),
+        ],
+    ));
+    // In place is another launch, since its arguments are one buffer.
+    assert_eq!(recorded(&events).launches.len(), 3);
+}
+
+#[test]
+fn serial_dispatches_add_up_with_gaps_between_and_concurrent_ones_share_one() {
+    let times = |kind| {
+        let mut events = head(&["small"]);
+        let commands = vec![
+            encoder(kind),
+            dispatch(0, 1, 2),
+            dispatch(0, 3, 4),
+            dispatch(0, 5, 6),
+        ];
+        events.extend(committed(1, commands));
+        simulate(&events).2
+    };
+    let constants = constants();
+    let serial = times(EncoderKind::Serial);
+    let overhead = constants.launch_us + 2.0 * constants.between_us;
+    assert!((serial.overhead_us - overhead).abs() < 1e-9);
+    let concurrent = times(EncoderKind::Concurrent);
+    assert!((concurrent.overhead_us - constants.launch_us).abs() < 1e-9);
+    assert!(concurrent.total_us < serial.total_us);
+    for run in [&serial, &concurrent] {
+        assert!(run.low_us < run.total_us && run.total_us < run.high_us);
+        let slots: f64 = run
+            .slots
+            .iter()
+            .map(|slot| slot.end_us - slot.start_us)
+            .sum();
+        assert!((slots + run.overhead_us - run.total_us).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn a_wait_of_the_host_is_a_synchronisation_point_of_the_timeline() {
+    let step = |id| {
+        committed(
+            id,
+            vec![
+                encoder(EncoderKind::Serial),
+                dispatch(0, 1, 2),
+                dispatch(0, 2, 1),
+            ],
+        )
+    };
+    let waited = |command_buffer| {
+        Event::Waited(Waited {
+            command_buffer,
+            ..Waited::default()
+        })
+    };
+    let strong = |waits: bool| {
+        let mut events = head(&["large"]);
+        for id in 1..6 {
+            events.extend(step(id));
+            events.extend(waits.then(|| waited(id)));
+        }
+        let (recorded, kernels, run) = simulate(&events);
+        let recording = timeline(&recorded, &kernels, &[run], None).unwrap();
+        let analysis = analyze(&recording, &Options::default()).unwrap();
+        assert_eq!(analysis.recording.time_source, "modelled");
+        assert_eq!(analysis.intervals.command_buffers, 5);
+        analysis.synchronisation.strong
+    };
+    assert_eq!((strong(true), strong(false)), (4, 0));
+}
+
+#[test]
+fn findings_of_the_whole_program_say_what_to_change() {
+    let mut events = head(&["small"]);
+    let mut commands = vec![encoder(EncoderKind::Serial)];
+    // Independent of each other; and 2 and 4 are written again and again without a reader.
+    for _ in 0..20 {
+        commands.extend([dispatch(0, 1, 2), dispatch(0, 3, 4)]);
+    }
+    events.extend(committed(1, commands));
+    let (recorded, kernels, run) = simulate(&events);
+    let recording = timeline(&recorded, &kernels, &[run], None).unwrap();
+    let analysis = analyze(&recording, &Options::default()).unwrap();
+    let program = analysis.program.as_ref().unwrap();
+    assert_eq!((program.dispatches, program.launches), (40, 1));
+    assert_eq!(program.needless.serial, 39);
+    assert_eq!(program.overwritten.writes, 38);
+    assert_eq!(program.small.count, 39);
+    let found: Vec<&str> = analysis
+        .findings
+        .iter()
+        .map(|one| one.rule.as_str())
+        .collect();
+    for rule in ["small-dispatches", "needless-waits", "overwritten-results"] {
+        assert!(found.contains(&rule), "{rule}: {found:?}");
+    }
+}
+
+#[test]
+fn order_that_memory_asks_for_is_not_called_needless() {
+    let mut events = head(&["small"]);
+    let handed_over = [
+        encoder(EncoderKind::Serial),
+        dispatch(0, 1, 2),
+        dispatch(0, 2, 3),
+        dispatch(0, 3, 1),
+    ];
+    let between = [
+        encoder(EncoderKind::Concurrent),
+        dispatch(0, 1, 2),
+        Command::Barrier,
+        dispatch(0, 2, 3),
+        Command::Barrier,
+        dispatch(0, 5, 6),
+    ];
+    events.extend(committed(1, [handed_over.as_slice(), &between].concat()));
+    let (recorded, kernels, run) = simulate(&events);
+    let recording = timeline(&recorded, &kernels, &[run], None).unwrap();
+    let needless = recording.program.unwrap().needless;
+    assert_eq!((needless.serial, needless.barriers), (0, 1));
+}
+
+#[test]
+fn steps_are_counted_or_found_by_name() {
+    let mut events = head(&["large", "small"]);
+    for id in 1..5 {
+        let commands = vec![
+            encoder(EncoderKind::Serial),
+            dispatch(1, 1, 2),
+            dispatch(0, 2, 3),
+        ];
+        events.extend(committed(id, commands));
+    }
+    let (recorded, _, run) = simulate(&events);
+    let of = |steps: &str| steps.parse::<Steps>().unwrap().times(&recorded, &run);
+    let counted = of("4").unwrap();
+    assert_eq!((counted.count, counted.dispatches), (4, 2.0));
+    assert_eq!(counted.mean_ms, of("sma*").unwrap().mean_ms);
+    assert!((4.0 * counted.mean_ms * 1e3 - run.total_us).abs() < 1e-6);
+    assert_eq!(of("nothing"), None);
+    assert!("0".parse::<Steps>().is_err());
+}
+
+#[test]
+fn a_kernel_without_a_prediction_is_named_and_not_counted_as_no_time() {
+    let mut events = head(&["large", "unknown"]);
+    let commands = vec![
+        encoder(EncoderKind::Serial),
+        dispatch(0, 1, 2),
+        dispatch(1, 2, 3),
+    ];
+    events.extend(committed(1, commands));
+    let (recorded, kernels, run) = simulate(&events);
+    let recording = timeline(&recorded, &kernels, &[run], None).unwrap();
+    let analysis = analyze(&recording, &Options::default()).unwrap();
+    let program = analysis.program.as_ref().unwrap();
+    assert_eq!(program.unpredicted[0].reason, "its library was not kept");
+    assert_eq!(program.kernels.len(), 1);
+    assert_eq!(analysis.findings[0].rule, "unpredicted-kernels");
+}
+
+#[test]
+fn a_recording_whose_program_was_killed_is_shown_up_to_there() {
+    let mut events = head(&["large"]);
+    events.extend(committed(
+        1,
+        vec![encoder(EncoderKind::Serial), dispatch(0, 1, 2)],
+    ));
+    let mut file = Vec::new();
+    let mut writer = Writer::new(&mut file).unwrap();
+    for event in &events {
+        writer.write(event).unwrap();
+    }
+    writer.flush().unwrap();
+    let killed = Recorded::read(file.as_slice()).unwrap();
+    assert_eq!(killed.dispatches().count(), 1);
+    assert!(
+        killed.warnings[0].contains("has no end"),
+        "{:?}",
+        killed.warnings
+    );
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A whole program recorded on Linux and its GPU time modelled: an Objective-C program that computes a chain of operations as four kernels
+# and as one. Prints the reports; fails where they lack what they must say. Exit 3 without a clang.
+# Usage: scripts/programs.sh [PROFILE]   (release by default)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+profile=${1:-release}
+folder=${CARGO_TARGET_DIR:-target}/$([ "$profile" = dev ] && echo debug || echo "$profile")
+out=${CARGO_TARGET_DIR:-target}/programs
+mkdir -p "$out"
+
+compiler=${ASSAY_CLANG:-}
+for name in clang-22 clang-21 clang-20 clang-19 clang; do
+  [ -n "$compiler" ] || compiler=$(command -v "$name" || true)
+done
+[ -n "$compiler" ] || { echo "programs.sh: no clang; scripts/setup.sh installs one" >&2; exit 3; }
+
+cargo build --profile "$profile" --quiet -p assay-metal -p assay-metal-api
+assay=$PWD/$folder/assay
+"$compiler" "@$("$assay" metal sdk)/flags" -fobjc-arc -O1 crates/metal/tests/programs/fusion.m -o "$out/fusion" -lobjc
+
+# A report must have a line that matches.
+must() { grep -qE "$2" "$1" || { cat "$1" >&2; echo "programs.sh: $1 has no line with $2" >&2; exit 1; }; }
+
+for kind in eager fused; do
+  "$assay" metal run --record "$out/$kind.recording" --no-execute -- "$out/fusion" "$kind"
+  "$assay" trace report --chip m2,m4-max --step 4 "$out/$kind.recording" | tee "$out/$kind.txt"
+done
+must "$out/eager.txt" 'on Apple M2 .*modelled'
+must "$out/eager.txt" '160 .*5 different launches'
+must "$out/eager.txt" 'm4-max ~'
+must "$out/fused.txt" '64 .*2 different launches'
+
+# Twice the same, byte for byte; the second time nothing is executed again.
+"$assay" trace report --chip m2,m4-max --step 4 "$out/eager.recording" | cmp - "$out/eager.txt"
+
+"$assay" trace compare --full --steps 4 "$out/eager.recording" "$out/fused.recording" | tee "$out/compare.txt"
+must "$out/compare.txt" 'fused_sine_cosine_exponential_logarithm'
+"$assay" trace export "$out/eager.recording" -o "$out/eager.json"
+must "$out/eager.json" 'logarithm'
+"$assay" trace report --format html "$out/eager.recording" -o "$out/eager.html"
+must "$out/eager.html" 'modelled'
+
+# What was executed while it was recorded is recorded alike.
+"$assay" trace record --chip m2 --keep "$out/run.recording" -- "$out/fusion" fused > "$out/run.txt"
+must "$out/run.txt" '64 .*2 different launches'
+echo "programs.sh: as expected"
